@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Everything linewatt raises on purpose.
+
+LinewattError               what, where, what to do: one line for the user
+├── InvalidInput            a file or an option is wrong (exit 2, before any host is touched)
+├── HostError               a host cannot be reached, or a command on it failed
+│   ├── HostLost            the connection ended while in use
+│   └── WaitTimeout         a bounded wait ran out; the message says what was awaited
+├── ChangeError             a setting could not be read, written or read back
+├── ParseError              a tool's output is not what its parser knows
+├── StoreError              a result is missing, damaged, or would be overwritten
+└── LabError                the lab cannot be built or taken down
+"""
+
+
+class LinewattError(Exception):
+    """Base of all expected failures; its text is one line for the user."""
+
+    exit_code = 1
+
+
+class InvalidInput(LinewattError):
+    """A file, a table or an option is wrong."""
+
+    exit_code = 2
+
+
+class HostError(LinewattError):
+    """A host cannot be reached, or a command on it failed."""
+
+
+class HostLost(HostError):
+    """The connection to a host ended while it was in use."""
+
+
+class WaitTimeout(HostError):
+    """A bounded wait ran out; the text names what was awaited and for how long."""
+
+
+class ChangeError(LinewattError):
+    """A setting of a host could not be read, written or read back."""
+
+
+class ParseError(LinewattError):
+    """A tool's output is not what its parser knows."""
+
+
+class StoreError(LinewattError):
+    """A stored result is missing, damaged, or would be overwritten."""
+
+
+class LabError(LinewattError):
+    """The lab cannot be built or taken down."""

@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the rest of the house knows of a host: commands as argument lists, processes on a leash."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Protocol
+
+
+@dataclass(frozen=True, slots=True)
+class HostSpec:
+    """How a host is reached and which of its parts take part. No live handle, no secret.
+
+    ``address`` is the management address, or ``local`` for this machine. ``data`` is the interface that
+    carries the load; ``data_ipv4``/``data_ipv6`` are its addresses where they are known beforehand.
+    ``cpus`` are the CPUs that belong to the host (``None``: all it shows); ``app_cpus`` carry load
+    processes, ``irq_cpus`` the receive interrupts (on a veth: receive packet steering).
+    ``shares_cpus_with`` names hosts on the same CPUs, as in a lab.
+    """
+
+    name: str
+    address: str
+    data: str
+    port: int = 22
+    user: str | None = None
+    key_file: str | None = None
+    known_hosts: str | None = None
+    sudo: bool = False
+    data_ipv4: str | None = None
+    data_ipv6: str | None = None
+    cpus: tuple[int, ...] | None = None
+    app_cpus: tuple[int, ...] | None = None
+    irq_cpus: tuple[int, ...] | None = None
+    base_frequency_hz: float | None = None
+    lab: str | None = None
+    shares_cpus_with: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """A finished command: its output, and its exit status (128 + n when ended by signal n)."""
+
+    argv: tuple[str, ...]
+    status: int
+    stdout: str
+    stderr: str
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One line of a running process, stamped on arrival with the controller's clock (Unix seconds)."""
+
+    received_s: float
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """How a started process ended. Stamps are the host's own clock, Unix seconds."""
+
+    status: int
+    stdout: str
+    stderr: str
+    started_s: float | None
+    ended_s: float | None
+
+
+class Process(Protocol):
+    """A process on a host, on a leash: it ends when its controller stops talking to it."""
+
+    async def release(self) -> None:
+        """Let a held process go: the barrier opens."""
+
+    async def wait(self, timeout_s: float, awaited: str) -> Ended:
+        """Wait for its end. Raises WaitTimeout naming ``awaited``, HostLost if the connection ends."""
+
+    async def stop(self, timeout_s: float = 3.0) -> Ended:
+        """Interrupt it (SIGINT, then SIGKILL) and wait."""
+
+
+class Host(Protocol):
+    """A connected host."""
+
+    @property
+    def spec(self) -> HostSpec: ...
+
+    async def run(
+        self, argv: Sequence[str], *, stdin: str = "", timeout_s: float = 10.0, root: bool = False
+    ) -> Completed:
+        """Run a command to its end. Raises HostLost, WaitTimeout. A non-zero status is not an error."""
+
+    async def start(
+        self,
+        argv: Sequence[str],
+        *,
+        held: bool = False,
+        on_line: Callable[[Line], None] | None = None,
+        root: bool = False,
+    ) -> Process:
+        """Start a leashed process; ``held``: it waits at the barrier until :meth:`Process.release`."""
+
+    async def close(self) -> None: ...

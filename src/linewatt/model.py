@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The values that travel through the house: frozen, SI inside, no live handles.
+
+Missing is ``None`` with a reason beside it, never 0. Ratios are 0..1 of one CPU unless said otherwise.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import dataclass, field
+from typing import Any, Literal
+
+TestName = Literal["tcp", "udp-1500", "udp-60"]
+Family = Literal["ipv4", "ipv6"]
+Direction = Literal["forward", "reverse"]
+Role = Literal["sender", "receiver"]
+Provenance = Literal["measured", "datasheet", "estimate", "simulated"]
+ChannelKind = Literal["gauge", "mean", "counter"]
+
+
+@dataclass(frozen=True, slots=True)
+class Channel:
+    """A named quantity that a source delivers.
+
+    ``kind``: ``gauge`` is an instantaneous reading, ``mean`` an average over the sample's span,
+    ``counter`` a running total (differences mean something, values do not); a counter wraps at
+    2**``bits`` when ``bits`` is given.
+    """
+
+    name: str
+    unit: str
+    kind: ChannelKind
+    scope: str
+    provenance: Provenance = "measured"
+    bits: int | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Sample:
+    """One reading. ``time_s`` is on the controller's time line (Unix seconds), at the end of ``span_s``."""
+
+    time_s: float
+    channel: str
+    value: float | None
+    span_s: float = 0.0
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Window:
+    """The steady part of a trial on the controller's time line, Unix seconds."""
+
+    start_s: float
+    end_s: float
+
+    @property
+    def seconds(self) -> float:
+        return self.end_s - self.start_s
+
+
+@dataclass(frozen=True, slots=True)
+class Flag:
+    """Something that makes a number doubtful: what was seen (evidence) and what to do (advice).
+
+    ``code`` is a stable kebab-case word, for example ``cpu-accounting-disagrees``; ``where`` names the
+    host, channel or instance it is about.
+    """
+
+    code: str
+    where: str
+    evidence: str
+    advice: str
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """One point of a campaign.
+
+    Traffic flows from ``sender`` to ``receiver``. ``direction`` says who opens the connection: in
+    ``forward`` the sender is the client, in ``reverse`` the receiver is (iperf3 ``--reverse``).
+    ``rate_bps`` is the offered rate of one instance; ``None`` is as fast as it goes.
+    """
+
+    test: TestName
+    sender: str
+    receiver: str
+    instances: int = 1
+    streams: int = 1
+    direction: Direction = "forward"
+    family: Family = "ipv4"
+    network: str = "bare"
+    rate_bps: float | None = None
+    zerocopy: bool = False
+
+    @property
+    def client(self) -> str:
+        return self.sender if self.direction == "forward" else self.receiver
+
+    @property
+    def server(self) -> str:
+        return self.receiver if self.direction == "forward" else self.sender
+
+    @property
+    def parameters(self) -> dict[str, Any]:
+        """What makes this case comparable elsewhere: everything but the hosts, sorted."""
+        return {
+            "direction": self.direction,
+            "family": self.family,
+            "instances": self.instances,
+            "network": self.network,
+            "rate_bps": self.rate_bps,
+            "streams": self.streams,
+            "test": self.test,
+            "zerocopy": self.zerocopy,
+        }
+
+    @property
+    def key(self) -> str:
+        """Stable 12-digit hash of :attr:`parameters`; the same on every host, kernel and year."""
+        text = json.dumps(self.parameters, sort_keys=True, separators=(",", ":"))
+        return hashlib.sha256(text.encode()).hexdigest()[:12]
+
+
+@dataclass(frozen=True, slots=True)
+class CpuShares:
+    """Mean shares of one or more CPUs over the window, each 0..1 **per CPU** (mean over ``cpus``)."""
+
+    cpus: tuple[int, ...]
+    usr_ratio: float
+    sys_ratio: float
+    irq_ratio: float
+    soft_ratio: float
+    idle_ratio: float
+    other_ratio: float
+    """nice, iowait, steal and guest together"""
+
+
+@dataclass(frozen=True, slots=True)
+class EndResult:
+    """One end of a trial: what it cost the host and what the host's counters saw.
+
+    ``cpu_cores`` is Σ over the host's CPUs of (1 − idle), in cores; ``load_cpu_cores`` is what the load
+    processes say they used themselves (the cross-check). Counter deltas over the window are ``None``
+    where a counter was reset or a reading is missing; ``reasons`` says why, by field or counter name.
+    """
+
+    host: str
+    role: Role
+    cpu_cores: float | None
+    app_cpu: CpuShares | None
+    irq_cpu: CpuShares | None
+    load_cpu_cores: float | None
+    base_frequency_hz: float | None
+    counters: dict[str, float | None] = field(default_factory=dict)
+    reasons: dict[str, str] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceResult:
+    """One load process pair in the window; throughput is the receiver's, offered the sender's."""
+
+    instance: int
+    port: int
+    sender_cpu: str | None
+    receiver_cpu: str | None
+    start_s: float
+    throughput_bps: float
+    offered_bps: float
+    retransmits: int | None = None
+    packets: int | None = None
+    lost_packets: int | None = None
+    out_of_order_packets: int | None = None
+    sender_cpu_cores: float | None = None
+    receiver_cpu_cores: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One repetition of a case, as stored in ``trials/<n>/trial.json``.
+
+    A failed trial has ``status`` "failed", a ``reason``, and ``None`` where numbers would be.
+    ``lost_ratio`` is lost / (lost + received) datagrams in the window; ``start_skew_s`` is last minus
+    first instance start; ``clock`` maps host to its offset and uncertainty in seconds.
+    """
+
+    number: int
+    repetition: int
+    case: Case
+    case_key: str
+    status: Literal["done", "failed"]
+    started_s: float
+    reason: str | None = None
+    window: Window | None = None
+    throughput_bps: float | None = None
+    offered_bps: float | None = None
+    retransmits: int | None = None
+    packets: int | None = None
+    lost_packets: int | None = None
+    lost_ratio: float | None = None
+    out_of_order_packets: int | None = None
+    start_skew_s: float | None = None
+    sender: EndResult | None = None
+    receiver: EndResult | None = None
+    instances: tuple[InstanceResult, ...] = ()
+    flags: tuple[Flag, ...] = ()
+    clock: dict[str, tuple[float, float]] = field(default_factory=dict)
+    overhead_s: float | None = None
+    """wall time of the trial beyond its load seconds"""
+    schema_version: int = 1
