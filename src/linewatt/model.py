@@ -158,13 +158,18 @@ class EndResult:
 
 @dataclass(frozen=True, slots=True)
 class InstanceResult:
-    """One load process pair in the window; throughput is the receiver's, offered the sender's."""
+    """One load process pair in the window; throughput is the receiver's, offered the sender's.
+
+    ``sender_start_s`` and ``receiver_start_s`` put each end's own interval times on the controller's time
+    line. Out-of-order datagrams are counted over the whole test, everything else over the window.
+    """
 
     instance: int
     port: int
     sender_cpu: str | None
     receiver_cpu: str | None
-    start_s: float
+    sender_start_s: float
+    receiver_start_s: float
     throughput_bps: float
     offered_bps: float
     retransmits: int | None = None

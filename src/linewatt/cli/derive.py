@@ -1,8 +1,228 @@
 # SPDX-License-Identifier: Apache-2.0
+"""``linewatt derive``: the metrics of a campaign from anybody's raw columns."""
+
 from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Literal
 
 import typer
 
+from linewatt import units
+from linewatt.errors import InvalidInput
+
+if TYPE_CHECKING:  # what is slow to import is imported when the command runs
+    from rich.table import Table
+
+    from linewatt.analysis.derive import DerivedTable
+    from linewatt.analysis.table import TableWarning
+
+SCHEMA_VERSION = 1
+MAX_INT_DIGITS = 15
+"""whole numbers of more digits lose places in readers of JSON that hold them as double"""
+WIDEST = 100_000
+"""columns of characters: no table is wider"""
+
 
 def register(app: typer.Typer) -> None:
-    """Add this module's commands to the program."""
+    """Add ``derive`` to the program."""
+    app.command("derive")(derive_command)
+
+
+def derive_command(
+    table: str = typer.Argument(..., metavar="TABLE.csv", help="A table with a header line; - reads stdin."),
+    as_json: bool = typer.Option(False, "--json", help="Print JSON: numbers as numbers, missing as null."),
+    as_csv: bool = typer.Option(False, "--csv", help="Print CSV: the table with the new columns added."),
+) -> None:
+    """Derive efficiency, scaling, CPU cost and energy from the raw columns of a table.
+
+    Columns it reads: instances, throughput_mbps, throughput_gbps or throughput_bps (or throughput with
+    throughput_unit), remote_cpu_pct, local_cpu_pct, cpu_pct (or app_cpu_idle_pct with irq_cpu_idle_pct),
+    base_frequency_ghz, psu_out_w, cpu_w, power_w, idle_w. Others pass through. A cell that cannot be used
+    leaves what is derived from it empty, with a warning on stderr. docs/metrics.md defines every column.
+    """
+    from linewatt.analysis.derive import derive
+    from linewatt.analysis.inputs import RECOGNISED
+    from linewatt.analysis.table import read_table
+    from linewatt.cli.output import print_csv, print_json, say
+
+    if as_json and as_csv:
+        raise InvalidInput("--json and --csv exclude each other: choose one")
+    source, data = _read(table)
+    raw, found = read_table(data, source, known=RECOGNISED)
+    try:
+        derived = derive(raw)
+    except InvalidInput as error:
+        raise InvalidInput(f"{source}: {error}") from None
+    warnings = sorted([*found, *derived.warnings], key=lambda warning: warning.row or 0)
+    for line in folded(warnings):
+        say(f"warning: {line}")
+    if as_json:
+        rows = json_rows(derived)
+        print_json({"schema_version": SCHEMA_VERSION, "rows": rows, "warnings": json_warnings(warnings)})
+    elif as_csv:
+        print_csv([*raw.columns, *derived.added], csv_rows(derived))
+    else:
+        _print_table(derived)
+
+
+def _read(table: str) -> tuple[str, bytes]:
+    """How messages name the table, and its bytes. Raises InvalidInput when it cannot be read."""
+    if table == "-":
+        return "standard input", sys.stdin.buffer.read()
+    source = table if table.isprintable() else repr(table)
+    try:
+        return source, Path(table).read_bytes()
+    except (OSError, ValueError) as error:
+        why = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        raise InvalidInput(f"{source}: cannot be read: {why}") from None
+
+
+def json_rows(derived: DerivedTable) -> list[dict[str, Any]]:
+    """The rows with numbers as numbers and missing as ``None``.
+
+    A column that linewatt reads as numbers holds numbers or ``None``. Any other column of the input holds
+    numbers when every filled cell is one, and its text as found otherwise; names stay text.
+    """
+    from linewatt.analysis.groups import CASE_COLUMNS
+    from linewatt.analysis.inputs import NUMERIC
+
+    rows: list[dict[str, Any]] = [{} for _ in derived.table.rows]
+    for column in derived.table.columns:
+        cells = [row.cells[column] for row in derived.table.rows]
+        numbers = [_json_number(cell, exact=column not in NUMERIC) for cell in cells]
+        some_text = any(cell and number is None for cell, number in zip(cells, numbers, strict=True))
+        is_text = column not in NUMERIC and (column in CASE_COLUMNS or some_text)
+        for row, cell, number in zip(rows, cells, numbers, strict=True):
+            row[column] = (cell or None) if is_text else number
+    for row, values in zip(rows, derived.values, strict=True):
+        row.update(values)
+    return rows
+
+
+def _json_number(cell: str, *, exact: bool) -> int | float | None:
+    """The number a cell holds; ``None`` for text.
+
+    With ``exact`` also for digits that are a name (007), and for more of them than a double holds.
+    """
+    from linewatt.analysis.table import parse_number
+
+    value = parse_number(cell)
+    digits = cell.lstrip("+-")
+    if value is None or not digits.isdigit():
+        return value
+    if len(digits) <= MAX_INT_DIGITS and (digits == "0" or not digits.startswith("0")):
+        return int(cell)
+    return None if exact else value
+
+
+def json_warnings(warnings: Iterable[TableWarning]) -> list[dict[str, Any]]:
+    """Each warning as its place and its text; ``null`` where it is not about one row or column."""
+    return [
+        {"row": item.row, "line": item.line, "column": item.column, "message": str(item)} for item in warnings
+    ]
+
+
+def csv_rows(derived: DerivedTable) -> list[dict[str, str]]:
+    """The rows as text: the input's cells as found, derived figures in full, empty where missing."""
+    return [
+        {**row.cells, **{column: _plain(value) for column, value in values.items()}}
+        for row, values in zip(derived.table.rows, derived.values, strict=True)
+    ]
+
+
+def _plain(value: float | None) -> str:
+    return "" if value is None else f"{value:.12g}"
+
+
+def folded(warnings: Iterable[TableWarning]) -> list[str]:
+    """Warnings as lines of text, those that say the same of several rows in one line."""
+    alike: dict[tuple[str | None, str], list[TableWarning]] = {}
+    for warning in warnings:
+        alike.setdefault((warning.column, warning.message), []).append(warning)
+    return [str(same[0]) if len(same) == 1 else _folded(same) for same in alike.values()]
+
+
+def _folded(warnings: Sequence[TableWarning]) -> str:
+    numbers = [warning.row for warning in warnings if warning.row is not None]
+    column = f", column {warnings[0].column}" if warnings[0].column else ""
+    return f"rows {ranges(numbers)}{column}: {warnings[0].message}"
+
+
+def ranges(numbers: Sequence[int]) -> str:
+    """Ascending numbers, neighbours drawn together: ``1-3, 7``."""
+    runs: list[list[int]] = []
+    for number in numbers:
+        if runs and number == runs[-1][-1] + 1:
+            runs[-1].append(number)
+        else:
+            runs.append([number])
+    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
+
+
+def _print_table(derived: DerivedTable) -> None:
+    """A table for people. Off a terminal every column is there in full, whatever the width."""
+    from rich.console import Console
+    from rich.measure import Measurement
+
+    from linewatt.cli.output import say
+
+    def width(table: Table) -> int:
+        return Measurement.get(console, console.options.update(max_width=WIDEST), table).maximum
+
+    console = Console(highlight=False)
+    table = _rich_table(derived, [*derived.table.columns, *derived.added])
+    if console.is_terminal and width(table) > console.width:
+        table = _rich_table(derived, [*naming_columns(derived), *derived.added])
+        say("the terminal is too narrow for all columns of the table; --csv and --json print them")
+    console.width = max(console.width, width(table))
+    console.print(table, crop=False)
+
+
+def naming_columns(derived: DerivedTable) -> list[str]:
+    """The columns of the input that say what a row is, for a terminal too narrow for all."""
+    from linewatt.analysis.groups import group_columns
+    from linewatt.analysis.inputs import NUMERIC
+
+    names = {"instances", *group_columns(derived.table, NUMERIC)}
+    return [column for column in derived.table.columns if column in names]
+
+
+def _rich_table(derived: DerivedTable, columns: Sequence[str]) -> Table:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    table = Table(box=box.SIMPLE, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
+    rows = list(zip(derived.table.rows, derived.values, strict=True))
+    for column in columns:
+        cells = [row.cells.get(column, "0") for row, _ in rows]
+        table.add_column(Text(column), justify=_justify(cells), no_wrap=True, overflow="crop")
+    for row, values in rows:
+        shown = [format_figure(values[c]) if c in values else printable(row.cells[c]) for c in columns]
+        table.add_row(*map(Text, shown))
+    return table
+
+
+def _justify(cells: Iterable[str]) -> Literal["left", "right"]:
+    from linewatt.analysis.table import parse_number
+
+    return "left" if any(cell and parse_number(cell) is None for cell in cells) else "right"
+
+
+def printable(cell: str) -> str:
+    """A cell that a terminal can show on one line: control characters cannot act on it."""
+    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in cell)
+
+
+def format_figure(value: float | None) -> str:
+    """A derived figure for people: 2 decimals from 100 on, else 3, and at least 3 significant digits."""
+    if value is None:
+        return units.MISSING
+    if not 1e-6 <= value < 1e15:
+        return f"{value:.3g}"
+    if value < 0.1:
+        return units.format_significant(value)
+    return f"{value:.2f}" if value >= 100 else f"{value:.3f}"

@@ -1,8 +1,164 @@
 # SPDX-License-Identifier: Apache-2.0
+"""``linewatt lab``: a lab of network namespaces on this machine."""
+
 from __future__ import annotations
 
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
 import typer
+
+from linewatt.cli.output import print_json, say
+
+if TYPE_CHECKING:
+    from linewatt.lab import HostLayout, LabStatus
+
+SCHEMA_VERSION = 1
+
+_NAME = typer.Option("lab", "--name", help="Name of the lab: a-z, 0-9 and -, at most 20.")
+_JSON = typer.Option(False, "--json", help="One JSON document on stdout.")
+
+lab_app = typer.Typer(
+    help="Hosts as network namespaces of this machine, each with its own sshd.", no_args_is_help=True
+)
 
 
 def register(app: typer.Typer) -> None:
     """Add this module's commands to the program."""
+    app.add_typer(lab_app, name="lab")
+
+
+@lab_app.command("up")
+def up(
+    name: str = _NAME,
+    hosts: int = typer.Option(2, "--hosts", help="How many hosts, 1 to 250."),
+    rate: str = typer.Option(
+        "10gbit", "--rate", help="Rate of each data link, like 10gbit or 100mbit; none: unshaped."
+    ),
+    mtu: int = typer.Option(1500, "--mtu", help="MTU of the data network, 1280 to 9216."),
+    inventory: Path | None = typer.Option(None, "--inventory", help="Write the inventory here too."),
+    as_json: bool = _JSON,
+) -> None:
+    """Build a lab and print the path of its inventory, which a campaign's hosts: can name. Needs root."""
+    from linewatt import lab
+
+    built = lab.up(lab.LabRequest(name=name, hosts=hosts, rate=rate, mtu=mtu), inventory=inventory)
+    path = built.inventory if inventory is None else inventory
+    if built.was_up:
+        say(f"lab {name} was already up")
+    _say_sharing(name, built.hosts)
+    if as_json:
+        print_json(
+            {
+                "schema_version": SCHEMA_VERSION,
+                "name": built.name,
+                "index": built.index,
+                "inventory": str(path),
+                "already_up": built.was_up,
+                "hosts": [_host(host) for host in built.hosts],
+            }
+        )
+    else:
+        typer.echo(str(path))
+
+
+@lab_app.command("down")
+def down(
+    name: str = _NAME,
+    every: bool = typer.Option(False, "--all", help="All labs of this machine."),
+    as_json: bool = _JSON,
+) -> None:
+    """Remove a lab: its processes, namespaces, links and files; also what a killed up left. Needs root."""
+    from linewatt import lab
+
+    removed = [each for each in (lab.names() if every else [name]) if lab.down(each)]
+    if as_json:
+        print_json({"schema_version": SCHEMA_VERSION, "removed": removed})
+    elif removed:
+        say(f"removed: {', '.join(removed)}")
+    else:
+        found = lab.names()
+        say(
+            ("no lab" if every else f"there is no lab {name}")
+            + (f"; there are: {', '.join(found)}" if found else "")
+        )
+
+
+@lab_app.command("status")
+def status(
+    name: str | None = typer.Option(None, "--name", help="Only this lab."),
+    as_json: bool = _JSON,
+) -> None:
+    """List the labs of this machine, their hosts, and whether each host's sshd answers."""
+    from linewatt import lab
+
+    labs = lab.status(name)
+    if as_json:
+        print_json({"schema_version": SCHEMA_VERSION, "labs": [_status(each) for each in labs]})
+    elif not labs:
+        say("no lab; build one with: linewatt lab up")
+    else:
+        _print_table(labs)
+
+
+def _say_sharing(name: str, hosts: tuple[HostLayout, ...]) -> None:
+    sharing = [host for host in hosts if host.shares_cpus_with]
+    if sharing:
+        say(
+            f"lab {name}: {len(sharing)} of {len(hosts)} hosts share physical CPU cores with each other,"
+            " so that their CPU figures are not apart; every result will say so"
+        )
+
+
+def _host(host: HostLayout) -> dict[str, Any]:
+    return {
+        "name": host.name,
+        "namespace": host.namespace,
+        "address": host.address,
+        "data_ipv4": host.data_ipv4,
+        "data_ipv6": host.data_ipv6,
+        "cpus": list(host.cpus),
+        "app_cpus": list(host.app_cpus),
+        "irq_cpus": list(host.irq_cpus),
+        "shares_cpus_with": list(host.shares_cpus_with),
+    }
+
+
+def _status(lab: LabStatus) -> dict[str, Any]:
+    return {
+        "name": lab.name,
+        "state": lab.state,
+        "index": lab.index,
+        "inventory": None if lab.inventory is None else str(lab.inventory),
+        "rate_bps": lab.rate_bps,
+        "mtu_bytes": lab.mtu,
+        "hosts": [{**_host(host.layout), "sshd_answers": host.answers} for host in lab.hosts],
+    }
+
+
+def _print_table(labs: list[LabStatus]) -> None:
+    from linewatt.lab.layout import cpu_list
+
+    columns = ("lab", "state", "host", "sshd", "address", "data ipv4", "data ipv6", "cpus")
+    rows = [columns]
+    for lab in labs:
+        if not lab.hosts:
+            rows.append((lab.name, lab.state, *["-"] * 6))
+        for host in lab.hosts:
+            part = host.layout
+            answer = "answers" if host.answers else "silent"
+            rows.append(
+                (
+                    lab.name,
+                    lab.state,
+                    part.name,
+                    answer,
+                    part.address,
+                    part.data_ipv4,
+                    part.data_ipv6,
+                    cpu_list(part.cpus),
+                )
+            )
+    widths = [max(len(row[at]) for row in rows) for at in range(len(columns))]
+    for row in rows:
+        typer.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())

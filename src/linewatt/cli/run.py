@@ -1,8 +1,159 @@
 # SPDX-License-Identifier: Apache-2.0
+"""``run``, ``resume``, ``restore``: the commands that touch hosts."""
+
 from __future__ import annotations
 
+from collections.abc import Coroutine
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
 import typer
+
+from linewatt.cli.output import print_json, say
+
+if TYPE_CHECKING:
+    from linewatt.engine.events import Ended
+
+T = TypeVar("T")
+
+RESULTS = typer.Option(
+    Path("results"), "--results", envvar="LINEWATT_RESULTS", help="Directory that results are stored in."
+)
+JSON = typer.Option(False, "--json", help="One JSON event a line on stdout.")
+HOSTS = typer.Option(None, "--hosts", help="Ansible inventory to use instead of the file's hosts.")
 
 
 def register(app: typer.Typer) -> None:
     """Add this module's commands to the program."""
+    app.command("run")(run)
+    app.command("resume")(resume)
+    app.command("restore")(restore)
+
+
+def run(
+    file: Path = typer.Argument(help="Campaign file (YAML)."),
+    hosts: Path | None = HOSTS,
+    results: Path = RESULTS,
+    as_json: bool = JSON,
+) -> None:
+    """Run a campaign and store its trials; Ctrl-C undoes every change and keeps what was measured."""
+    import random
+
+    from linewatt.campaign.file import load
+    from linewatt.campaign.plan import plan
+
+    campaign = load(file, hosts)
+    seed = random.SystemRandom().getrandbits(32) if campaign.seed is None else campaign.seed
+    ended = _execute(campaign, plan(campaign, seed), None, results, as_json)
+    _finish(ended, results, as_json)
+
+
+def resume(
+    result_id: str = typer.Argument(metavar="ID", help="Result to go on with; `last` is the newest."),
+    results: Path = RESULTS,
+    as_json: bool = JSON,
+) -> None:
+    """Run the trials that an interrupted campaign still lacks; none is lost or repeated."""
+    from linewatt.campaign import stored
+    from linewatt.campaign.plan import as_dict, plan
+    from linewatt.errors import StoreError
+    from linewatt.store.read import find, load
+
+    result = load(find(results, result_id))
+    campaign = stored.from_dict(result.manifest["campaign"])
+    planned = plan(campaign, result.manifest["seed"] or 0)
+    if as_dict(planned) != result.manifest["plan"]:
+        raise StoreError(
+            f"{result.id}: linewatt {result.manifest['linewatt_version']} planned it otherwise than this one "
+            "does; resume it with that version"
+        )
+    if result.complete:
+        say(f"{result.id}: nothing to do, all {len(result.trials)} trials are stored")
+        return
+    _finish(_execute(campaign, planned, result, results, as_json), results, as_json)
+
+
+def restore(
+    force: bool = typer.Option(False, "--force", help="Also put back what others have changed since."),
+    forget: str | None = typer.Option(
+        None, "--forget", metavar="ID", help="Drop the journal of a campaign whose hosts are no more."
+    ),
+    as_json: bool = typer.Option(False, "--json", help="What was put back, as JSON."),
+) -> None:
+    """Undo on every host what a killed campaign left changed."""
+    from linewatt.engine.restore import forget as forget_journal
+    from linewatt.engine.restore import restore as restore_all
+    from linewatt.hosts.journal import state_dir
+
+    if forget is not None:
+        say(f"{forget}: dropped its journal with {forget_journal(state_dir(), forget)} changes")
+        return
+    outcomes = _until_done(restore_all(state_dir(), force=force, on_text=say))
+    if as_json:
+        rows = [
+            {"id": outcome.id, "undone": outcome.undone, "problems": list(outcome.problems)}
+            for outcome in outcomes
+        ]
+        print_json({"schema_version": 1, "restored": rows})
+    for outcome in outcomes:
+        say(f"{outcome.id}: put back {outcome.undone} settings")
+        for problem in outcome.problems:
+            say(f"  {problem}")
+    if not outcomes:
+        say("nothing to restore")
+    if any(outcome.problems for outcome in outcomes):
+        raise typer.Exit(1)
+
+
+def _execute(campaign: Any, planned: Any, result: Any, results: Path, as_json: bool) -> Ended:
+    from linewatt.cli.progress import chosen
+    from linewatt.engine.campaign import CampaignRun, Places
+    from linewatt.hosts.journal import state_dir
+
+    with chosen(as_json) as progress:
+        if not as_json:
+            for note in planned.notes:
+                progress_note(note)
+        one = CampaignRun(campaign, planned, Places(results, state_dir()), progress)
+        return _until_done(one.start() if result is None else one.resume(result))
+
+
+def progress_note(note: str) -> None:
+    """A remark of the plan, before anything runs."""
+    say(f"note: {note}")
+
+
+def _finish(ended: Ended, results: Path, as_json: bool) -> None:
+    """The table, and an exit code that tells whether all is well."""
+    if not as_json and ended.done:
+        from linewatt.cli.show import print_result
+
+        print_result(results, ended.id)
+    if ended.failed or ended.pending:
+        raise typer.Exit(1)
+
+
+def _until_done(work: Coroutine[Any, Any, T]) -> T:
+    """Run to the end; the first Ctrl-C, TERM or HUP cancels and cleans up, further ones only say so."""
+    import asyncio
+    import signal
+
+    async def guarded() -> T:
+        task = asyncio.ensure_future(work)
+        loop = asyncio.get_running_loop()
+
+        def interrupt() -> None:
+            if task.cancelling():
+                say("still cleaning up; give it a moment")
+            else:
+                say("interrupted: stopping the load and undoing every change")
+                task.cancel()
+
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            loop.add_signal_handler(number, interrupt)
+        return await task
+
+    try:
+        return asyncio.run(guarded())
+    except asyncio.CancelledError:
+        raise KeyboardInterrupt from None

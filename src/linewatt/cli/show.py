@@ -1,8 +1,129 @@
 # SPDX-License-Identifier: Apache-2.0
+"""``linewatt list``, ``show`` and ``report``: what stored results say."""
+
 from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Callable
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from linewatt.cli.output import print_csv, print_json, say
+from linewatt.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from linewatt.report.document import Digest
+
+_Results = Annotated[
+    Path,
+    typer.Option("--results", envvar="LINEWATT_RESULTS", help="Directory that holds the results.", metavar="DIR"),
+]
+_Wanted = Annotated[str, typer.Argument(metavar="[ID]", help="Id of a result, its beginning, or 'last'.")]
+_Json = Annotated[bool, typer.Option("--json", help="One JSON document, SI units in key names.")]
+
 
 def register(app: typer.Typer) -> None:
-    """Add this module's commands to the program."""
+    """Add ``list``, ``show`` and ``report`` to the program."""
+    app.command("list")(list_results)
+    app.command("show")(show)
+    app.command("report")(report)
+
+
+def list_results(results: _Results = Path("results"), as_json: _Json = False) -> None:
+    """List stored results: id, when, trials done, failed, flags."""
+    from linewatt.report.document import SCHEMA_VERSION, digest, heading
+    from linewatt.store import read
+
+    views = [digest(result) for result in read.list_results(results)]
+    if as_json:
+        print_json({"schema_version": SCHEMA_VERSION, "results": [heading(view) for view in views]})
+    elif not views:
+        say(f"no results below {results}; 'linewatt run CAMPAIGN.yaml' makes one, 'linewatt demo' shows how")
+    else:
+        from linewatt.report.terminal import show_list
+
+        _print(lambda width: show_list(views, width=width))
+
+
+def show(
+    wanted: _Wanted = "last",
+    results: _Results = Path("results"),
+    as_json: _Json = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="One CSV row a case, SI units in column names.")] = False,
+    trials: Annotated[bool, typer.Option("--trials", help="Every trial too (CSV: a row a trial).")] = False,
+) -> None:
+    """Show a result: scalability table, CPU by role, flags with advice, failures."""
+    if as_json and as_csv:
+        raise InvalidInput("--json and --csv: choose one")
+    from linewatt.report.document import as_json as document
+    from linewatt.report.document import case_rows, csv_columns, trial_rows
+
+    view = _digest(results, wanted)
+    if as_json:
+        print_json(document(view, trials=trials))
+    elif as_csv:
+        print_csv(csv_columns(trials=trials), trial_rows(view.result.trials) if trials else case_rows(view))
+    else:
+        from linewatt.report import terminal
+
+        _print(lambda width: terminal.show(view, width=width, trials=trials))
+
+
+def report(
+    wanted: _Wanted = "last",
+    output: Annotated[
+        Path | None, typer.Option("--output", "-o", help="File to write; default ID.html.", metavar="FILE")
+    ] = None,
+    results: _Results = Path("results"),
+    as_json: Annotated[bool, typer.Option("--json", help="Say what was written as JSON.")] = False,
+) -> None:
+    """Write a report: one HTML file that needs nothing else, not even a network."""
+    view = _digest(results, wanted)
+    target = _checked(output or Path(f"{view.result.id}.html"))
+    from linewatt.report.html import render, write
+
+    write(target, render(view))
+    if as_json:
+        print_json({"schema_version": 1, "id": view.result.id, "path": str(target)})
+    else:
+        typer.echo(target)
+
+
+def _digest(results: Path, wanted: str) -> Digest:
+    from linewatt.report.document import digest
+    from linewatt.store import read
+
+    return digest(read.load(read.find(results, wanted)))
+
+
+def _checked(target: Path) -> Path:
+    """The target, before time is spent on it. Raises InvalidInput when it cannot be a new file."""
+    if target.is_dir():
+        raise InvalidInput(f"{target}: is a directory; give -o the name of a file in it")
+    if target.exists() and not target.is_file():
+        raise InvalidInput(f"{target}: is not a regular file; give -o another name")
+    if not target.parent.is_dir():
+        raise InvalidInput(f"{target}: there is no directory {target.parent}; make it first")
+    return target
+
+
+def _print(render: Callable[[int | None], RenderableType]) -> None:
+    """Print for a terminal at its width; elsewhere at any width, without colour or trailing blanks."""
+    from rich.console import Console
+
+    if hasattr(sys.stdout, "reconfigure"):
+        sys.stdout.reconfigure(errors="replace")  # a locale without ± must not end in a traceback
+    console = Console(markup=False, emoji=False, highlight=False)
+    if console.is_terminal:
+        console.print(render(console.width))
+        return
+    wide = Console(width=100_000, color_system=None, markup=False, emoji=False, highlight=False)
+    with wide.capture() as captured:
+        wide.print(render(None))
+    lines = [line.rstrip() for line in captured.get().rstrip().split("\n")]
+    sys.stdout.write(os.linesep.join(lines) + os.linesep)

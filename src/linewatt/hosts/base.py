@@ -7,6 +7,8 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Protocol
 
+from linewatt.hosts.clock import Offset
+
 
 @dataclass(frozen=True, slots=True)
 class HostSpec:
@@ -57,9 +59,12 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Ended:
-    """How a started process ended. Stamps are the host's own clock, Unix seconds."""
+    """How a started process ended; stamps are the host's own clock, Unix seconds.
 
-    status: int
+    ``status`` is ``None`` while it runs, or when the connection went before its end was seen.
+    """
+
+    status: int | None
     stdout: str
     stderr: str
     started_s: float | None
@@ -69,11 +74,21 @@ class Ended:
 class Process(Protocol):
     """A process on a host, on a leash: it ends when its controller stops talking to it."""
 
-    async def release(self) -> None:
+    @property
+    def name(self) -> str:
+        """Host and program, for messages."""
+
+    async def ready(self, timeout_s: float = 5.0) -> None:
+        """Wait until it is started, or held. Raises WaitTimeout, HostLost."""
+
+    def release(self) -> None:
         """Let a held process go: the barrier opens."""
 
     async def wait(self, timeout_s: float, awaited: str) -> Ended:
         """Wait for its end. Raises WaitTimeout naming ``awaited``, HostLost if the connection ends."""
+
+    def so_far(self) -> Ended:
+        """What it wrote until now, and how it ended if it has."""
 
     async def stop(self, timeout_s: float = 3.0) -> Ended:
         """Interrupt it (SIGINT, then SIGKILL) and wait."""
@@ -84,6 +99,14 @@ class Host(Protocol):
 
     @property
     def spec(self) -> HostSpec: ...
+
+    @property
+    def lost(self) -> str | None:
+        """Why it can no longer be reached, or ``None`` while it can."""
+
+    @property
+    def clock(self) -> Offset:
+        """Its clock against the controller's time line."""
 
     async def run(
         self, argv: Sequence[str], *, stdin: str = "", timeout_s: float = 10.0, root: bool = False

@@ -3,11 +3,18 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
+from pydantic import TypeAdapter, ValidationError
+
+from linewatt.errors import StoreError
 from linewatt.model import Trial
+
+SCHEMA_VERSION = 1
+_TRIAL = TypeAdapter(Trial)
 
 
 @dataclass(frozen=True, slots=True)
@@ -15,8 +22,9 @@ class Result:
     """A stored campaign run.
 
     ``manifest`` has: ``schema_version``, ``id``, ``name``, ``linewatt_version``, ``created_s``,
-    ``campaign_text``, ``seed``, ``order``, ``trials_planned``, ``hosts`` (host name → facts, a mapping of
-    section → {fact: value or null}), and ``idle`` (host name → idle-window readings).
+    ``campaign_text``, ``campaign``, ``plan``, ``seed``, ``order``, ``trials_planned``, ``hosts`` (host name →
+    its specification with ``facts``, a mapping of section → {fact: value or null}), and ``idle`` (host
+    name → idle-window readings; empty until they were taken).
     """
 
     id: str
@@ -26,7 +34,7 @@ class Result:
 
     @property
     def complete(self) -> bool:
-        return len(self.trials) == self.manifest["trials_planned"]
+        return len(self.trials) == int(self.manifest["trials_planned"])
 
 
 def find(root: Path, wanted: str) -> Path:
@@ -34,14 +42,65 @@ def find(root: Path, wanted: str) -> Path:
 
     Raises StoreError naming what exists when none or several match.
     """
-    raise NotImplementedError
+    ids = [path.name for path in _result_dirs(root)]
+    if wanted == "last" and ids:
+        return root / ids[-1]
+    matching = [name for name in ids if name == wanted] or [name for name in ids if name.startswith(wanted)]
+    if len(matching) == 1:
+        return root / matching[0]
+    if matching:
+        raise StoreError(f"{wanted}: several results match: {', '.join(matching)}; give more of the id")
+    there = f"there are: {', '.join(ids[-5:])}" if ids else "there are none yet"
+    raise StoreError(f"{wanted}: no such result below {root}; {there}")
 
 
 def load(path: Path) -> Result:
     """Read a result directory. Raises StoreError naming the damaged file."""
-    raise NotImplementedError
+    manifest = read_json(path / "manifest.json")
+    if manifest.get("schema_version") != SCHEMA_VERSION:
+        raise StoreError(
+            f"{path / 'manifest.json'}: schema_version {manifest.get('schema_version')!r}, "
+            f"this linewatt reads {SCHEMA_VERSION}"
+        )
+    idle = path / "idle.json"
+    manifest["idle"] = read_json(idle)["hosts"] if idle.exists() else {}
+    trials = tuple(read_trial(directory) for directory in trial_dirs(path))
+    return Result(path.name, path, manifest, trials)
+
+
+def trial_dirs(path: Path) -> list[Path]:
+    """Stored trials in order of their number; one that a crash left half-written is not among them."""
+    return sorted(entry for entry in (path / "trials").glob("[0-9]*") if entry.is_dir())
+
+
+def read_trial(directory: Path) -> Trial:
+    """Read one ``trial.json``. Raises StoreError."""
+    path = directory / "trial.json"
+    try:
+        return _TRIAL.validate_json(path.read_bytes())
+    except OSError as error:
+        raise StoreError(f"{path}: {error.strerror}") from error
+    except ValidationError as error:
+        raise StoreError(f"{path}: damaged: {error.errors()[0]['msg']}") from error
+
+
+def read_json(path: Path) -> dict[str, Any]:
+    """Read a JSON object. Raises StoreError."""
+    try:
+        document = json.loads(path.read_text(encoding="utf-8"))
+    except OSError as error:
+        raise StoreError(f"{path}: {error.strerror}") from error
+    except ValueError as error:
+        raise StoreError(f"{path}: damaged: {error}") from error
+    if not isinstance(document, dict):
+        raise StoreError(f"{path}: damaged: not a JSON object")
+    return document
 
 
 def list_results(root: Path) -> list[Result]:
     """All results below ``root``, oldest first; an empty list when there are none."""
-    raise NotImplementedError
+    return [load(path) for path in _result_dirs(root)]
+
+
+def _result_dirs(root: Path) -> list[Path]:
+    return sorted(path.parent for path in root.glob("*/manifest.json"))

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+# Every target sets up by itself what it needs; a second run only looks. ARGS goes to the command:
+#   make test ARGS="tests/unit -k window"
+
+.DEFAULT_GOAL := help
+.NOTPARALLEL:
+.PHONY: help setup demo test lint bench pins clean
+
+python := .venv/bin/python
+
+help:  ## list these targets
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "  make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+setup:  ## install what is missing: the field's tools and .venv
+	@scripts/setup.sh demo $@
+
+demo:  ## bring the lab up, run the example campaign, print and write its report, take the lab down
+	@scripts/root.sh $@
+	@scripts/setup.sh demo $@
+	@scripts/root.sh $@ .venv/bin/linewatt demo $(ARGS)
+
+test:  ## run every test, with real namespaces, sshd and iperf3
+	@scripts/root.sh $@
+	@scripts/setup.sh test $@
+	@scripts/root.sh $@ $(python) -m pytest $(ARGS)
+
+lint:  ## format, style, types, and the layers of the house
+	@scripts/setup.sh lint $@
+	$(python) -m ruff format --check .
+	$(python) -m ruff check .
+	$(python) -m mypy
+	.venv/bin/lint-imports --no-cache
+
+bench:  ## speed and cost of linewatt itself, side by side with the tools by hand
+	@scripts/root.sh $@
+	@scripts/setup.sh demo $@
+	@scripts/root.sh $@ $(python) -m bench $(ARGS)
+
+pins:  ## resolve pyproject.toml's dependencies anew into requirements/
+	scripts/pins.sh
+
+clean:  ## remove what these targets made, but no results
+	rm -rf .venv build dist .pytest_cache .mypy_cache .ruff_cache .import_linter_cache .hypothesis src/*.egg-info
+	find src tests bench -type d -name __pycache__ -exec rm -rf {} +

@@ -1,0 +1,30 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Pins the closure of pyproject.toml's dependencies, with hashes of every file of each version, so that the
+# pins hold on every architecture. No index address and no local path gets into the files.
+set -euo pipefail
+
+cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
+unset PIP_FIND_LINKS PIP_NO_INDEX
+work=$(mktemp -d)
+trap 'rm -rf "$work"' EXIT
+
+# The oldest supported Python resolves: what it can install, newer ones can.
+python3.11 -m venv "$work/venv"
+"$work/venv/bin/pip" install --quiet --disable-pip-version-check pip-tools
+
+compile() {
+    local name=$1
+    shift
+    CUSTOM_COMPILE_COMMAND='make pins' "$work/venv/bin/pip-compile" --quiet --no-config --upgrade \
+        --generate-hashes --allow-unsafe --strip-extras --build-deps-for editable \
+        --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-emit-options \
+        --output-file "$work/$name.txt" "$@" pyproject.toml
+}
+
+compile core
+compile test --extra test --constraint "$work/core.txt"
+compile lint --extra test --extra lint --constraint "$work/test.txt"
+for name in core test lint; do
+    sed "s|$work/||" "$work/$name.txt" >"requirements/$name.txt"
+done

@@ -1,0 +1,294 @@
+#!/usr/bin/env bash
+# SPDX-License-Identifier: Apache-2.0
+# Installs what a stage needs and is missing: system packages, and pinned Python packages in .venv.
+#
+#   scripts/setup.sh demo|test|lint [TARGET]      TARGET: the make target that asks, for messages
+#
+# Run again, it only looks. System packages need root or sudo; everything else belongs to the caller.
+set -euo pipefail
+export LC_ALL=C PATH="$PATH:/usr/local/sbin:/usr/sbin:/sbin"
+
+top=$(cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.." && pwd -P)
+# shellcheck source=scripts/privileges.sh
+. "$top/scripts/privileges.sh"
+
+venv=$top/.venv
+stage=${1:-demo}
+target=${2:-setup}
+
+case $stage in
+    demo) requirements='core' ;;
+    test) requirements='test' ;;
+    lint) requirements='lint' ;;
+    *) die "no such stage: $stage; use demo, test or lint" ;;
+esac
+
+# --- What is missing ----------------------------------------------------------------------------------
+
+# Each line: the command that must be there, its Debian package, its RHEL package.
+tools_of_the_lab='
+    iperf3              iperf3          iperf3
+    mpstat              sysstat         sysstat
+    ethtool             ethtool         ethtool
+    lstopo-no-graphics  hwloc-nox       hwloc
+    sshd                openssh-server  openssh-server
+    ip                  iproute2        iproute
+    tc                  iproute2        iproute-tc
+    ping                iputils-ping    iputils
+    unshare             util-linux      util-linux
+    taskset             util-linux      util-linux
+    ps                  procps          procps-ng
+'
+
+family() {
+    local id id_like
+    # shellcheck source=/dev/null
+    id=$(. /etc/os-release 2>/dev/null && echo "${ID:-}")
+    # shellcheck source=/dev/null
+    id_like=$(. /etc/os-release 2>/dev/null && echo "${ID_LIKE:-}")
+    case " $id $id_like " in
+        *" debian "* | *" ubuntu "*) echo debian ;;
+        *" rhel "* | *" fedora "* | *" centos "*) echo rhel ;;
+        *) echo other ;;
+    esac
+}
+
+missing_packages() {
+    local tool debian rhel package
+    while read -r tool debian rhel; do
+        [[ -n $tool ]] || continue
+        if [[ $distribution == rhel ]]; then package=$rhel; else package=$debian; fi
+        have "$tool" || echo "$package"
+    done <<<"$tools_of_the_lab" | sort -u
+}
+
+browser() {
+    local name
+    for name in chromium chromium-browser google-chrome google-chrome-stable; do
+        if have "$name"; then return 0; fi
+    done
+    return 1
+}
+
+# --- System packages ----------------------------------------------------------------------------------
+
+readonly policy=/usr/sbin/policy-rc.d
+readonly policy_mark='# linewatt setup: no service starts while it installs packages'
+log=$(mktemp)
+
+finish() {
+    rm -f "$log"
+    if grep -qsxF "$policy_mark" "$policy"; then as_root rm -f "$policy"; fi
+}
+trap finish EXIT
+
+hold_services() {
+    [[ $distribution == debian && ! -e $policy ]] || return 0
+    printf '#!/bin/sh\n%s\nexit 101\n' "$policy_mark" | as_root tee "$policy" >/dev/null
+    as_root chmod 755 "$policy"
+}
+
+services_of() {
+    case $1 in
+        openssh-server) echo ssh.service ssh.socket sshd.service sshd.socket ;;
+        sysstat) echo sysstat.service sysstat-collect.timer sysstat-summary.timer sysstat-rotate.timer ;;
+        iperf3) echo iperf3.service ;;
+    esac
+}
+
+# The tools are wanted, their services are not: those that came with a new package stay off.
+disable_services_of() {
+    local package unit
+    for package in "$@"; do
+        for unit in $(services_of "$package"); do
+            [[ -e /lib/systemd/system/$unit || -e /usr/lib/systemd/system/$unit ]] || continue
+            disable_service "$unit" >>"$log" 2>&1 || true
+        done
+    done
+}
+
+# Without a running systemd, --now fails; without systemctl (a container image), Debian's own tool removes
+# the links that would start the service at the next boot.
+disable_service() {
+    if have systemctl; then
+        as_root systemctl disable --now "$1" || as_root systemctl disable "$1"
+    elif have update-rc.d && [[ -e /etc/init.d/${1%.service} ]]; then
+        as_root update-rc.d "${1%.service}" disable
+    fi
+}
+
+apt() {
+    as_root env DEBIAN_FRONTEND=noninteractive NEEDRESTART_SUSPEND=1 \
+        apt-get -y -o DPkg::Lock::Timeout=120 "$@" >>"$log" 2>&1
+}
+
+installable() {
+    apt-cache policy "$1" 2>/dev/null | grep -q '^  Candidate: [^(]'
+}
+
+# Package lists are fetched only when they are missing or no longer match the mirror.
+apt_install() {
+    local package listed=yes
+    for package in "$@"; do installable "$package" || listed=no; done
+    if [[ $listed == yes ]] && apt install --no-install-recommends "$@"; then return 0; fi
+    apt update || true
+    apt install --no-install-recommends "$@"
+}
+
+dnf_install() {
+    as_root dnf -y --setopt=install_weak_deps=False install "$@" >>"$log" 2>&1
+}
+
+installed() {
+    if [[ $distribution == rhel ]]; then
+        rpm -q "$1" >/dev/null 2>&1
+    else
+        [[ $(dpkg-query -W -f='${db:Status-Abbrev}' "$1" 2>/dev/null) == ii* ]]
+    fi
+}
+
+install_packages() {
+    local package fresh=() status=0
+    if [[ $distribution == other ]]; then
+        die "this distribution is not known; install these yourself and run again: $*"
+    fi
+    need_root "installing $*" "$target"
+    say "installing: $*"
+    for package in "$@"; do installed "$package" || fresh+=("$package"); done
+    hold_services
+    if [[ $distribution == debian ]]; then apt_install "$@" || status=$?; else dnf_install "$@" || status=$?; fi
+    disable_services_of "${fresh[@]}"
+    if ((status != 0)); then
+        tail -n 5 "$log" >&2
+        return "$status"
+    fi
+}
+
+install_tools() {
+    local missing
+    mapfile -t missing < <(missing_packages)
+    ((${#missing[@]})) || return 0
+    install_packages "${missing[@]}" || die "could not install: ${missing[*]}; install them yourself and run again"
+    mapfile -t missing < <(missing_packages)
+    ((${#missing[@]} == 0)) || die "still missing after installation: ${missing[*]}"
+}
+
+# Pages are tested in a browser; without one those tests skip and say so. What a distribution has not, it
+# is asked for once.
+install_browser() {
+    local asked=$venv/.setup-no-browser
+    browser && return 0
+    if [[ ! -e $asked && $distribution != other ]] && install_packages chromium && browser; then return 0; fi
+    if [[ -d $venv ]]; then as_caller touch "$asked"; fi
+    say "no Chromium to be had here: the browser tests will be skipped"
+}
+
+# --- Python -------------------------------------------------------------------------------------------
+
+new_enough() { "$1" -c 'import sys; sys.exit(sys.version_info < (3, 11))' 2>/dev/null; }
+makes_venvs() { "$1" -c 'import ensurepip, venv' 2>/dev/null; }
+
+pythons() {
+    local name
+    for name in python3.13 python3.12 python3.11 python3; do
+        if have "$name" && new_enough "$name"; then command -v "$name"; fi
+    done
+}
+
+find_python() {
+    local candidate
+    while read -r candidate; do
+        if makes_venvs "$candidate"; then echo "$candidate"; return 0; fi
+    done < <(pythons)
+    return 1
+}
+
+python_package() {
+    local candidate version
+    if [[ $distribution == rhel ]]; then
+        for version in 3.13 3.12 3.11; do
+            if dnf -q list "python$version" >/dev/null 2>&1; then echo "python$version"; return; fi
+        done
+        echo python3
+        return
+    fi
+    # Debian keeps ensurepip apart from the interpreter, in a package named after its version.
+    candidate=$(pythons | head -n 1)
+    if [[ -n $candidate ]]; then
+        "$candidate" -c 'import sys; print("python%d.%d-venv" % sys.version_info[:2])'
+        return
+    fi
+    for version in 3.13 3.12 3.11; do
+        if installable "python$version-venv"; then echo "python$version-venv"; return; fi
+    done
+    echo python3-venv
+}
+
+ensure_python() {
+    find_python >/dev/null && return
+    local package
+    package=$(python_package)
+    install_packages "$package" || true
+    find_python >/dev/null || die "needs Python 3.11 or newer with its venv module; install it and run again"
+}
+
+# --- The virtual environment --------------------------------------------------------------------------
+
+# A change of pins, of the project's metadata, of this script, or of the place asks for a new look.
+fingerprint() {
+    {
+        echo "$top"
+        cat "$top/pyproject.toml" "$top/requirements/$1.txt" "$top/scripts/setup.sh"
+    } | sha256sum | cut -d' ' -f1
+}
+
+installed_in_full() {
+    local stamp=$venv/.setup-$1
+    [[ -r $stamp && $(<"$stamp") == "$(fingerprint "$1")" ]] || return 1
+    case $1 in
+        core) [[ -x $venv/bin/linewatt ]] ;;
+        test) [[ -x $venv/bin/pytest ]] ;;
+        lint) [[ -x $venv/bin/ruff && -x $venv/bin/mypy && -x $venv/bin/lint-imports ]] ;;
+    esac && "$venv/bin/python" -c 'import linewatt' 2>/dev/null
+}
+
+# lint.txt holds all of test.txt, and that all of core.txt.
+python_packages_are_there() {
+    case $requirements in
+        core) installed_in_full core || installed_in_full test || installed_in_full lint ;;
+        test) installed_in_full test || installed_in_full lint ;;
+        lint) installed_in_full lint ;;
+    esac
+}
+
+pip() {
+    as_caller "$venv/bin/python" -m pip --quiet --disable-pip-version-check --no-input "$@"
+}
+
+make_venv() {
+    if [[ -x $venv/bin/python ]] && new_enough "$venv/bin/python" \
+        && grep -qsF "$venv" "$venv/bin/activate" && "$venv/bin/python" -c 'import pip' 2>/dev/null; then
+        return
+    fi
+    ensure_python
+    local python
+    python=$(find_python)
+    say "making .venv with $("$python" --version)"
+    as_caller "$python" -m venv --clear "$venv"
+}
+
+install_python_packages() {
+    python_packages_are_there && return
+    make_venv
+    say "installing the pinned Python packages of requirements/$requirements.txt"
+    pip install --require-hashes -r "$top/requirements/$requirements.txt"
+    pip install --no-deps --no-build-isolation --no-index -e "$top"
+    fingerprint "$requirements" | as_caller tee "$venv/.setup-$requirements" >/dev/null
+}
+
+# --- The stages ---------------------------------------------------------------------------------------
+
+distribution=$(family)
+if [[ $stage != lint ]]; then install_tools; fi
+install_python_packages
+if [[ $stage == test ]]; then install_browser; fi

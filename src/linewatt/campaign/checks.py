@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What takes more than one value of a campaign file to judge; each check yields (path, what is wrong)."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+
+from linewatt.campaign.campaign import TestSpec
+from linewatt.campaign.fields import cpus_text
+from linewatt.campaign.messages import suggest
+from linewatt.campaign.schema import MAX_LOAD_S, CampaignFile, HostEntry, TestEntry, sensors_of
+from linewatt.document import KeyPath
+from linewatt.hosts.cpulist import format_cpulist
+
+MAX_CASES = 10_000
+MAX_TRIALS = 100_000
+
+Finding = tuple[KeyPath, str]
+Pairs = Sequence[tuple[str, str]]
+
+
+def check_pairs(entry: CampaignFile, names: Iterable[str], listed: Pairs | None) -> Iterator[Finding]:
+    """Whether pairs name hosts that exist; ``listed`` is None for ``all`` and when left out."""
+    known = list(names)
+    if len(known) < 2:
+        yield ("hosts",), f"must name at least two hosts, one to send and one to receive, got {len(known)}"
+    elif entry.pairs is None and len(known) != 2:
+        yield ("pairs",), f'is missing; with {len(known)} hosts add all, or a list such as ["gen -> dut"]'
+    for index, pair in enumerate(listed or ()):
+        for name in pair:
+            if name not in known:
+                yield ("pairs", index), f"there is no host {name}; {suggest(name, known)}"
+
+
+def check_hosts(hosts: Mapping[str, HostEntry], explicit_pinning: bool) -> Iterator[Finding]:
+    """CPUs that contradict each other, and two names for one machine."""
+    for name, host in hosts.items():
+        yield from _check_cpus(name, host)
+        if explicit_pinning and host.app_cpus is None:
+            text = "is missing; placement: pinned needs the CPUs that carry load processes, such as 0-3"
+            yield ("hosts", name, "app_cpus"), text
+    addresses = {name: f"{host.address.lower()} port {host.port}" for name, host in hosts.items()}
+    yield from _check_repeats(hosts, "address", addresses)
+    yield from _check_repeats(hosts, "data_ipv4", {name: host.data_ipv4 for name, host in hosts.items()})
+    yield from _check_repeats(hosts, "data_ipv6", {name: host.data_ipv6 for name, host in hosts.items()})
+
+
+def _check_cpus(name: str, host: HostEntry) -> Iterator[Finding]:
+    for key, cpus in (("app_cpus", host.app_cpus), ("irq_cpus", host.irq_cpus)):
+        outside = set(cpus or ()) - set(host.cpus or cpus or ())
+        if outside:
+            text = f"must be among the host's cpus {cpus_text(host.cpus)}, got {format_cpulist(outside)}"
+            yield ("hosts", name, key), text
+
+
+def _check_repeats(hosts: Iterable[str], key: str, values: Mapping[str, str | None]) -> Iterator[Finding]:
+    first: dict[str, str] = {}
+    for name in hosts:
+        value = values[name]
+        if value is not None and first.setdefault(value, name) != name:
+            yield ("hosts", name, key), f"{value} is also host {first[value]}; give each host its own"
+
+
+def check_tests(entry: CampaignFile, tests: Sequence[TestSpec]) -> Iterator[Finding]:
+    """Tests that would give the same case twice, and settings that a test does not have."""
+    for index, test in enumerate(tests):
+        raw = entry.tests[index]
+        if isinstance(raw, TestEntry) and raw.zerocopy and test.test != "tcp":
+            yield ("tests", index, "zerocopy"), "applies to TCP only; take it out"
+        for before, earlier in enumerate(tests[:index]):
+            if _overlap(earlier, test):
+                text = f"repeats tests[{before}] ({test.test}); change its rate, instances or streams"
+                yield ("tests", index), text
+                break
+
+
+def _overlap(one: TestSpec, other: TestSpec) -> bool:
+    same = (one.test, one.rate_bps, one.zerocopy) == (other.test, other.rate_bps, other.zerocopy)
+    return same and bool(set(one.instances) & set(other.instances) and set(one.streams) & set(other.streams))
+
+
+def check_size(entry: CampaignFile, tests: Sequence[TestSpec], pairs: Pairs) -> Iterator[Finding]:
+    """Times and numbers that no load or no patience can meet."""
+    window = entry.window
+    load_s = window.omit + window.seconds + window.tail
+    if load_s > MAX_LOAD_S:
+        yield ("window",), f"omit, seconds and tail must be at most {MAX_LOAD_S} s together, got {load_s:g}"
+    per_pair = sum(len(test.instances) * len(test.streams) for test in tests)
+    cases = per_pair * len(pairs) * len(entry.directions) * len(entry.families) * len(entry.networks)
+    if cases > MAX_CASES:
+        yield ("tests",), f"make {cases} cases with all other lists; at most {MAX_CASES} are possible"
+    elif cases * entry.trials > MAX_TRIALS:
+        yield ("trials",), f"make {cases * entry.trials} trials of {cases} cases; at most {MAX_TRIALS}"
+    yield from _check_ports(entry, tests)
+
+
+def _check_ports(entry: CampaignFile, tests: Sequence[TestSpec]) -> Iterator[Finding]:
+    most = max(itertools.chain.from_iterable(test.instances for test in tests))
+    first, last = entry.ports
+    if most > last - first + 1:
+        wider = f'; write "{first}-{first + most - 1}" or wider' if first + most - 1 <= 65_535 else ""
+        yield ("ports",), f"{most} instances need {most} ports, got {last - first + 1}{wider}"
+
+
+def check_sensors(entry: CampaignFile) -> Iterator[Finding]:
+    """Intervals that are no time."""
+    for name, sensor in sensors_of(entry).items():
+        if not sensor.interval_s > 0:
+            yield ("sensors", name, "interval_s"), f"must be greater than 0, got {sensor.interval_s:g}"

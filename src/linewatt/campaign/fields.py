@@ -1,0 +1,317 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The kinds of values a campaign file holds: each checks itself and says what would be right.
+
+Every text that could reach a host has a pattern of its own, so that quotes, ``$(…)``, line breaks and a
+leading ``-`` never get further than this file. The checks raise ``ValueError("must be …")``.
+"""
+
+from __future__ import annotations
+
+import ipaddress
+import re
+from collections.abc import Callable
+from typing import Annotated, Any, TypeVar
+
+from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
+
+from linewatt.errors import InvalidInput
+from linewatt.hosts.cpulist import MAX_CPUS, format_cpulist, parse_cpulist
+from linewatt.units import parse_rate
+
+T = TypeVar("T")
+
+FIRST_PORT = 1024
+"""ports below need root, which no load has"""
+LAST_PORT = 65535
+PORT_SPAN = 1024
+"""how many ports a single number stands for"""
+
+HOST_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}"
+_LABEL = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
+_DNS_NAME = rf"{_LABEL}(?:\.{_LABEL})*\.?"
+_PAIR = rf"({HOST_NAME})\s*->\s*({HOST_NAME})"
+_PORTS = r"([0-9]{1,5})\s*-\s*([0-9]{1,5})"
+
+
+def _matching(pattern: str, wanted: str) -> Callable[[str], str]:
+    compiled = re.compile(pattern, re.ASCII)
+
+    def check(text: str) -> str:
+        if not compiled.fullmatch(text):
+            raise ValueError(wanted)
+        return text
+
+    return check
+
+
+def _text(pattern: str, wanted: str, example: str) -> Any:
+    """Text that matches ``pattern`` from end to end; the schema shows the same pattern."""
+    shown = Field(examples=[example], json_schema_extra={"pattern": f"^(?:{pattern})$"})
+    return Annotated[str, AfterValidator(_matching(pattern, wanted)), shown]
+
+
+CampaignName = _text(
+    r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}",
+    "must be 1 to 64 letters, digits, dots, underscores and dashes, a letter or digit first",
+    "vxlan-cost",
+)
+HostName = _text(
+    HOST_NAME,
+    "a host name must be 1 to 63 letters, digits, dots, underscores and dashes, a letter or digit first",
+    "dut",
+)
+UserName = _text(
+    r"[A-Za-z0-9_][A-Za-z0-9._@-]{0,63}",
+    "must be a login name of letters, digits, dots, underscores, dashes and @",
+    "perf",
+)
+InterfaceName = _text(
+    r"(?!\.{1,2}$)[A-Za-z0-9_.@+][A-Za-z0-9_.@+-]{0,14}",
+    "must be an interface name of at most 15 letters, digits and . _ @ + -",
+    "enp1s0f0np0",
+)
+GroupName = _text(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}", "must be the name of an inventory group", "lab")
+SysctlKey = _text(
+    r"[A-Za-z][A-Za-z0-9_-]*(?:[./][A-Za-z0-9_-]+)+",
+    "must be a kernel parameter such as net.core.rmem_max",
+    "net.core.rmem_max",
+)
+FilePath = _text(
+    r"(?![-\s])[^\x00-\x1f\x7f\"'`$;&|<>*?\\]{1,1024}",
+    "must be a path without quotes, $ and other shell characters, and no dash first",
+    "~/.ssh/id_ed25519",
+)
+
+
+def _address(text: str) -> str:
+    if is_ip(text):
+        return str(_ip(text, ""))
+    name = re.fullmatch(_DNS_NAME, text, re.ASCII) and len(text) <= 253
+    if not name or text.replace(".", "").isdigit():
+        raise ValueError("must be an IP address, a DNS name, or local for this machine")
+    return text
+
+
+def is_ip(text: str) -> bool:
+    """Whether a text is an IP address of either family."""
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return "%" not in text
+
+
+def _ip(text: str, family: str) -> ipaddress.IPv4Address | ipaddress.IPv6Address:
+    wanted = f"must be an {family} address such as {'192.0.2.10' if family == 'IPv4' else '2001:db8::10'}"
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        raise ValueError(wanted) from None
+    if (family and f"IPv{address.version}" != family) or "%" in text:
+        raise ValueError(wanted)
+    if address.is_multicast or address.is_unspecified:
+        raise ValueError("must be the address of one host, not a multicast or empty address")
+    return address
+
+
+def _ipv4(text: str) -> str:
+    return str(_ip(text, "IPv4"))
+
+
+def _ipv6(text: str) -> str:
+    address = _ip(text, "IPv6")
+    if address.is_link_local:
+        raise ValueError("must not be link-local (fe80::/10); give the interface a global or ULA address")
+    return str(address)
+
+
+Address = Annotated[str, AfterValidator(_address), Field(examples=["192.0.2.10", "local"])]
+IPv4 = Annotated[str, AfterValidator(_ipv4), Field(json_schema_extra={"format": "ipv4"})]
+IPv6 = Annotated[str, AfterValidator(_ipv6), Field(json_schema_extra={"format": "ipv6"})]
+
+
+def _description(text: str) -> str:
+    if len(text) > 10_000:
+        raise ValueError("must be at most 10000 characters")
+    return text
+
+
+Description = Annotated[str, AfterValidator(_description), Field(json_schema_extra={"maxLength": 10_000})]
+
+
+def _cpus(value: object) -> tuple[int, ...]:
+    if isinstance(value, str):
+        try:
+            value = parse_cpulist(value)
+        except InvalidInput as error:
+            raise ValueError(str(error)) from None
+    elif isinstance(value, int) and not isinstance(value, bool):
+        value = [value]
+    if not isinstance(value, (list, tuple)):
+        raise ValueError("must be CPUs: a list such as 0-3,8 or [0, 1, 2, 3, 8], or one number")
+    if not value:
+        raise ValueError("names no CPU; leave the key out for no choice")
+    for cpu in value:
+        if not isinstance(cpu, int) or isinstance(cpu, bool) or not 0 <= cpu < MAX_CPUS:
+            raise ValueError(f"CPU {cpu!r} is impossible; a CPU is a whole number from 0 to {MAX_CPUS - 1}")
+    if len(set(value)) < len(value):
+        repeated = next(cpu for cpu in value if value.count(cpu) > 1)
+        raise ValueError(f"names CPU {repeated} twice; name it once")
+    return tuple(sorted(value))
+
+
+_CPU_SCHEMA = {"type": "integer", "minimum": 0, "maximum": MAX_CPUS - 1}
+CpuSet = Annotated[
+    tuple[int, ...],
+    BeforeValidator(_cpus),
+    WithJsonSchema(
+        {
+            "anyOf": [
+                {"type": "string", "pattern": r"^[0-9]+(-[0-9]+)?(\s*,\s*[0-9]+(-[0-9]+)?)*$"},
+                {"type": "array", "items": _CPU_SCHEMA, "minItems": 1, "uniqueItems": True},
+                _CPU_SCHEMA,
+            ],
+            "examples": ["0-3,8"],
+        }
+    ),
+]
+
+
+def _rate(value: object) -> float:
+    if not isinstance(value, str):
+        raise ValueError('must be a rate with its unit such as "500M" or "3.5G" (bit/s)')
+    try:
+        rate_bps = parse_rate(value)
+    except InvalidInput:
+        raise ValueError('must be a rate of one instance such as "500M" or "3.5G" (bit/s)') from None
+    if value.strip()[-1:].isdigit():
+        raise ValueError('must have a unit, such as "500M" or "3.5G" (bit/s)')
+    if not 1e3 <= rate_bps <= 1e13:
+        raise ValueError("must be from 1 kbit/s to 10 Tbit/s")
+    return rate_bps
+
+
+Rate = Annotated[
+    float,
+    BeforeValidator(_rate),
+    WithJsonSchema({"type": "string", "pattern": r"^[0-9]+(\.[0-9]+)?\s*[kKmMgGtT]?(bps|bit/s)?$"}),
+]
+
+
+def _ports(value: object) -> tuple[int, int]:
+    match = re.fullmatch(_PORTS, value, re.ASCII) if isinstance(value, str) else None
+    if match:
+        first, last = int(match[1]), int(match[2])
+    elif isinstance(value, int) and not isinstance(value, bool):
+        first, last = value, max(value, min(value + PORT_SPAN - 1, LAST_PORT))
+    else:
+        raise ValueError('must be a port range such as "5201-5264", or the first of 1024 ports')
+    if min(first, last) < FIRST_PORT or max(first, last) > LAST_PORT:
+        raise ValueError(f"must lie within {FIRST_PORT}-{LAST_PORT} (lower ports need root)")
+    if last < first:
+        raise ValueError(f'runs backwards; write "{last}-{first}"')
+    return first, last
+
+
+_PORT_NUMBER = {"type": "integer", "minimum": FIRST_PORT, "maximum": LAST_PORT}
+Ports = Annotated[
+    tuple[int, int],
+    BeforeValidator(_ports),
+    WithJsonSchema({"anyOf": [{"type": "string", "pattern": r"^[0-9]+\s*-\s*[0-9]+$"}, _PORT_NUMBER]}),
+]
+
+
+def parse_pair(text: str) -> tuple[str, str]:
+    """Sender and receiver of ``"a -> b"``. Raises ValueError."""
+    match = re.fullmatch(_PAIR, text.strip(), re.ASCII)
+    if match is None:
+        raise ValueError('must be a pair of hosts, sender first: "gen -> dut"')
+    return match[1], match[2]
+
+
+def _pair(text: str) -> str:
+    sender, receiver = parse_pair(text)
+    if sender == receiver:
+        raise ValueError(f"pairs {sender} with itself; name two hosts")
+    return f"{sender} -> {receiver}"
+
+
+Pair = Annotated[str, AfterValidator(_pair), Field(examples=["gen -> dut"])]
+
+
+def _network(text: str) -> str:
+    if text != "bare":
+        raise ValueError("must be bare: linewatt cannot set up other networks yet")
+    return text
+
+
+Network = Annotated[str, AfterValidator(_network), Field(json_schema_extra={"enum": ["bare"]})]
+
+
+def _sysctl_value(value: object) -> str:
+    if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 64:
+        return str(value)
+    if isinstance(value, str) and re.fullmatch(r"[A-Za-z0-9][A-Za-z0-9 ._-]{0,255}", value, re.ASCII):
+        return " ".join(value.split())
+    raise ValueError("must be a number, or text of letters, digits, blanks and . _ -")
+
+
+SysctlValue = Annotated[
+    str,
+    BeforeValidator(_sysctl_value),
+    WithJsonSchema(
+        {"anyOf": [{"type": "integer"}, {"type": "string", "pattern": "^[A-Za-z0-9][A-Za-z0-9 ._-]{0,255}$"}]}
+    ),
+]
+
+
+def _to_tuple(value: object) -> object:
+    return tuple(value) if isinstance(value, list) else value
+
+
+def _one_to_tuple(value: object) -> object:
+    if isinstance(value, int) and not isinstance(value, bool):
+        return (value,)
+    if not isinstance(value, (list, tuple)):
+        raise ValueError("must be a whole number or a list of them")
+    return tuple(value)
+
+
+def _not_a_host(value: object) -> object:
+    if isinstance(value, dict):
+        raise ValueError("a host cannot be called inventory; that key names an Ansible inventory")
+    return value
+
+
+def _not_a_path(value: object) -> object:
+    if not isinstance(value, dict):
+        raise ValueError("must be a mapping of host names to hosts, or the path of an Ansible inventory")
+    return value
+
+
+def _all(text: str) -> str:
+    if text != "all":
+        raise ValueError('must be all, or a list such as ["gen -> dut"]')
+    return text
+
+
+def _unique(values: tuple[T, ...]) -> tuple[T, ...]:
+    for index, value in enumerate(values):
+        if value in values[:index]:
+            raise ValueError(f"names {value} twice; name it once")
+    return values
+
+
+NotAHost = BeforeValidator(_not_a_host)
+NotAPath = BeforeValidator(_not_a_path)
+All = Annotated[str, AfterValidator(_all), Field(json_schema_extra={"const": "all"})]
+AsTuple = BeforeValidator(_to_tuple)
+"""a YAML list, kept as a tuple"""
+OneOrMany = BeforeValidator(_one_to_tuple)
+"""the same, where a single number may stand for a list of one"""
+Unique = AfterValidator(_unique)
+
+
+def cpus_text(cpus: tuple[int, ...] | None) -> str:
+    """A CPU set for people: ``0-3,8``, or ``all``."""
+    return "all" if cpus is None else format_cpulist(cpus)

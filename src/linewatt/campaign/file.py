@@ -1,0 +1,234 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A campaign file, read and checked once, at the door; what comes out needs no further checks."""
+
+from __future__ import annotations
+
+import itertools
+import os
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from linewatt.campaign import checks
+from linewatt.campaign.campaign import Campaign, Placement, TestSpec
+from linewatt.campaign.fields import HOST_NAME, parse_pair
+from linewatt.campaign.messages import Problem, find_problems, not_a_mapping, problem, raise_first
+from linewatt.campaign.plan import IMPOSSIBLE
+from linewatt.campaign.schema import (
+    CampaignFile,
+    HostEntry,
+    InventoryHostEntry,
+    InventoryRef,
+    TestEntry,
+    sensors_of,
+)
+from linewatt.document import Document, KeyPath, Place, read_yaml, show_path, show_value
+from linewatt.hosts.base import HostSpec
+from linewatt.hosts.inventory import InventoryHost, read_inventory
+from linewatt.units import hz_from_ghz
+
+Pairs = tuple[tuple[str, str], ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Hosts:
+    """The hosts a campaign may use, and where each value of them stands."""
+
+    entries: Mapping[str, HostEntry]
+    names: tuple[str, ...]
+    base: Path
+    inventory: Path | None = None
+    listed: Mapping[str, InventoryHost] | None = None
+
+
+def load(path: Path, hosts_override: Path | None = None) -> Campaign:
+    """Read and check a campaign file; ``hosts_override`` is an inventory that replaces its ``hosts:``.
+
+    Touches no host. Raises InvalidInput with one line, ``file:line:col: path: what, and what is right``.
+    """
+    document = read_yaml(path)
+    if not isinstance(document.value, dict):
+        raise not_a_mapping(document.value, document.place(()), "campaign")
+    value = dict(document.value)
+    if hosts_override is not None:
+        value["hosts"] = {}
+    locate = _Locator(document)
+    raise_first(find_problems(CampaignFile, value, (), locate), document.file)
+    entry = CampaignFile.model_validate(value)
+    listed = None if entry.pairs in (None, "all") else tuple(parse_pair(pair) for pair in entry.pairs or ())
+    hosts = _hosts(entry, path, hosts_override, listed)
+    locate = _Locator(document, hosts.listed or {}, hosts.inventory)
+    pairs = _pairs(listed, tuple(hosts.entries), everyone=entry.pairs == "all")
+    tests = tuple(_test(entry, test) for test in entry.tests)
+    used = {name: host for name, host in hosts.entries.items() if any(name in pair for pair in pairs)}
+    findings = itertools.chain(
+        checks.check_pairs(entry, hosts.names, listed),
+        checks.check_hosts(used, explicit_pinning=entry.placement == "pinned"),
+        checks.check_tests(entry, tests),
+        checks.check_size(entry, tests, pairs),
+        checks.check_sensors(entry),
+        _check_possible(entry, tests),
+    )
+    raise_first(_problems(findings, locate), document.file)
+    return _campaign(entry, document, hosts, pairs, tests)
+
+
+class _Locator:
+    """Finds the place of a value: in the campaign file, or for a host in the inventory it came from."""
+
+    def __init__(
+        self,
+        document: Document,
+        listed: Mapping[str, InventoryHost] | None = None,
+        inventory: Path | None = None,
+    ) -> None:
+        self.document = document
+        self.listed = listed or {}
+        self.inventory = inventory
+
+    def __call__(self, path: KeyPath, key: bool) -> tuple[Place, str]:
+        host = self.listed.get(str(path[1])) if len(path) > 1 and path[0] == "hosts" else None
+        if host is not None:
+            return locate_in_inventory(host, path[2:])
+        if self.inventory is not None and path == ("hosts",):
+            return Place(str(self.inventory)), "hosts"
+        return self.document.place(path, key=key), show_path(path)
+
+
+def locate_in_inventory(host: InventoryHost, path: KeyPath) -> tuple[Place, str]:
+    """Place of a host's value in its inventory, and the variable it was written as."""
+    if not path:
+        return host.place, host.name
+    source = host.sources.get(str(path[0]))
+    if source is None:
+        return host.place, f"{host.name}: linewatt_{show_path(path)}"
+    return source.place, f"{host.name}: {source.name}"
+
+
+def _problems(findings: Iterable[checks.Finding], locate: _Locator) -> list[Problem]:
+    missing = "is missing;"
+    return [problem(locate, path, text, key=text.startswith(missing)) for path, text in findings]
+
+
+def _hosts(entry: CampaignFile, path: Path, override: Path | None, listed: Pairs | None) -> _Hosts:
+    if override is not None:
+        return _from_inventory(override, "all", listed)
+    if isinstance(entry.hosts, dict):
+        return _Hosts(entry.hosts, tuple(entry.hosts), path.parent)
+    reference = entry.hosts if isinstance(entry.hosts, InventoryRef) else InventoryRef(inventory=entry.hosts)
+    return _from_inventory(_resolve(path.parent, reference.inventory), reference.group, listed)
+
+
+def _from_inventory(path: Path, group: str, listed: Pairs | None) -> _Hosts:
+    """Hosts of an inventory; it may hold machines that no pair names, and those are not looked at."""
+    found = read_inventory(path, group)
+    wanted = found if listed is None else set(itertools.chain.from_iterable(listed))
+    used = {name: host for name, host in found.items() if name in wanted}
+    locate = _Locator(Document(str(path), "", None), used, path)
+    problems: list[Problem] = []
+    for name, host in used.items():
+        if not re.fullmatch(HOST_NAME, name, re.ASCII):
+            text = (
+                f"{show_value(name)} cannot be a host name here: letters, digits, dots, underscores, dashes"
+            )
+            problems.append(Problem(host.place, text))
+        problems += find_problems(InventoryHostEntry, dict(host.values), ("hosts", name), locate)
+    raise_first(problems, str(path))
+    entries = {name: InventoryHostEntry.model_validate(host.values) for name, host in used.items()}
+    return _Hosts(entries, tuple(found), path.parent, path, used)
+
+
+def _pairs(listed: Pairs | None, names: tuple[str, ...], *, everyone: bool) -> Pairs:
+    if listed is not None:
+        return listed
+    if everyone:
+        return tuple(itertools.permutations(names, 2))
+    return ((names[0], names[1]),) if len(names) == 2 else ()
+
+
+def _test(entry: CampaignFile, test: str | TestEntry) -> TestSpec:
+    """The test with what it leaves out taken from the campaign; ``rate: null`` is a value, not left out."""
+    own = test if isinstance(test, TestEntry) else TestEntry.model_validate({"test": test})
+    zerocopy = entry.zerocopy if own.zerocopy is None else own.zerocopy
+    return TestSpec(
+        test=own.test,
+        instances=own.instances or entry.instances,
+        streams=own.streams or entry.streams,
+        rate_bps=own.rate if "rate" in own.model_fields_set else entry.rate,
+        zerocopy=zerocopy and own.test == "tcp",
+    )
+
+
+def _check_possible(entry: CampaignFile, tests: Iterable[TestSpec]) -> Iterator[checks.Finding]:
+    combinations = [(test.test, family) for test in tests for family in entry.families]
+    if all(combination in IMPOSSIBLE for combination in combinations):
+        yield ("tests",), f"leave nothing to run; {IMPOSSIBLE[combinations[0]]}"
+
+
+def _campaign(
+    entry: CampaignFile, document: Document, hosts: _Hosts, pairs: Pairs, tests: tuple[TestSpec, ...]
+) -> Campaign:
+    specs = {name: _spec(name, host, hosts.base) for name, host in hosts.entries.items()}
+    used = {name: spec for name, spec in specs.items() if any(name in pair for pair in pairs)}
+    names_cpus = any(spec.app_cpus or spec.irq_cpus for spec in used.values())
+    placement: Placement = entry.placement or ("pinned" if names_cpus else "none")
+    first_port, last_port = entry.ports
+    return Campaign(
+        name=entry.name,
+        description=entry.description,
+        hosts=used,
+        pairs=pairs,
+        directions=entry.directions,
+        tests=tests,
+        families=entry.families,
+        networks=entry.networks,
+        trials=entry.trials,
+        order=entry.order,
+        seed=entry.seed,
+        window_s=entry.window.seconds,
+        omit_s=entry.window.omit,
+        tail_s=entry.window.tail,
+        idle_s=entry.idle.seconds,
+        first_port=first_port,
+        last_port=last_port,
+        placement=placement,
+        concurrent_pairs=entry.concurrent_pairs,
+        sysctl=entry.settings.sysctl,
+        sensors=sensors_of(entry),
+        text=document.text,
+        path=Path(document.file),
+        inventory=hosts.inventory,
+        unused_hosts=tuple(name for name in specs if name not in used),
+    )
+
+
+def _spec(name: str, host: HostEntry, base: Path) -> HostSpec:
+    in_lab = host if isinstance(host, InventoryHostEntry) else None
+    return HostSpec(
+        name=name,
+        address=host.address,
+        data=host.data,
+        port=host.port,
+        user=host.user,
+        key_file=_path_text(base, host.key_file),
+        known_hosts=_path_text(base, host.known_hosts),
+        sudo=host.sudo,
+        data_ipv4=host.data_ipv4,
+        data_ipv6=host.data_ipv6,
+        cpus=host.cpus,
+        app_cpus=host.app_cpus,
+        irq_cpus=host.irq_cpus,
+        base_frequency_hz=None if host.base_frequency_ghz is None else hz_from_ghz(host.base_frequency_ghz),
+        lab=in_lab.lab if in_lab else None,
+        shares_cpus_with=in_lab.shares_cpus_with if in_lab else (),
+    )
+
+
+def _resolve(base: Path, text: str) -> Path:
+    """A path of the file: ``~`` is the user's home, and relative means relative to the file."""
+    return base / os.path.expanduser(text)  # noqa: PTH111  Path.expanduser raises for an unknown user
+
+
+def _path_text(base: Path, text: str | None) -> str | None:
+    return None if text is None else str(_resolve(base, text).absolute())

@@ -1,0 +1,172 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From pydantic's findings to one line a person can act on: where, what, and what would be right."""
+
+from __future__ import annotations
+
+import difflib
+import typing
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import dataclass
+from typing import Any
+
+from pydantic import BaseModel, ValidationError
+from pydantic_core import ErrorDetails
+
+from linewatt.document import KeyPath, Place, show_value
+from linewatt.errors import InvalidInput
+
+_TYPES = {
+    "bool_type": "must be true or false",
+    "int_type": "must be a whole number",
+    "int_from_float": "must be a whole number",
+    "float_type": "must be a number",
+    "finite_number": "must be a finite number",
+    "string_type": "must be text",
+    "tuple_type": "must be a list",
+    "list_type": "must be a list",
+    "dict_type": "must be a mapping",
+    "model_type": "must be a mapping",
+    "model_attributes_type": "must be a mapping",
+}
+_BOUNDS = {
+    "greater_than": "must be greater than {gt:g}",
+    "greater_than_equal": "must be at least {ge:g}",
+    "less_than": "must be less than {lt:g}",
+    "less_than_equal": "must be at most {le:g}",
+    "multiple_of": "must be a multiple of {multiple_of:g}",
+    "literal_error": "must be {expected}",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """Something wrong in a file: its place, and where, what and what would be right in one text."""
+
+    place: Place
+    message: str
+
+
+Locate = Callable[[KeyPath, bool], tuple[Place, str]]
+"""place of the value (with True: of the key) at a path, and the path as the user wrote it"""
+
+
+def raise_first(problems: Iterable[Problem], file: str) -> None:
+    """Raise InvalidInput for the problem that comes first in ``file``, naming how many more there are."""
+    ordered = sorted(problems, key=lambda p: (p.place.file != file, p.place.line, p.place.column))
+    if not ordered:
+        return
+    more = f" (and {len(ordered) - 1} more)" if len(ordered) > 1 else ""
+    raise ordered[0].place.error(ordered[0].message + more)
+
+
+def find_problems(model: type[BaseModel], value: Any, at: KeyPath, locate: Locate) -> list[Problem]:
+    """What is wrong with ``value`` as a ``model``; ``at`` is where it stands in its file."""
+    try:
+        model.model_validate(value)
+    except ValidationError as error:
+        found = error.errors(include_url=False)
+        return list(_problems(found, model, value, at, locate))
+    return []
+
+
+def problem(locate: Locate, path: KeyPath, message: str, *, key: bool = False) -> Problem:
+    """A problem at a path of the file, its text led by the path."""
+    place, shown = locate(path, key)
+    return Problem(place, f"{shown}: {message}" if shown else message)
+
+
+def suggest(wrong: str, known: Iterable[str]) -> str:
+    """``did you mean x?``, or the list of what is known when nothing is near."""
+    names = sorted(known)
+    near = difflib.get_close_matches(wrong, names, n=1)
+    return f"did you mean {near[0]}?" if near else f"known here: {', '.join(names)}"
+
+
+def _problems(
+    found: list[ErrorDetails], model: type[BaseModel], value: Any, at: KeyPath, locate: Locate
+) -> Iterator[Problem]:
+    for error in found:
+        kind = error["type"]
+        if kind == "too_short" and error["input"]:
+            continue  # its items are wrong, and each is reported itself
+        path, leaf = _path(value, error["loc"])
+        if kind == "extra_forbidden":
+            text = f"unknown key; {suggest(str(leaf), _known_keys(model, error['loc'][:-1]))}"
+            yield problem(locate, (*at, *path), text, key=True)
+        elif kind == "missing":
+            field = _field(model, error["loc"])
+            example = f", for example `{leaf}: {field.examples[0]}`" if field and field.examples else ""
+            yield problem(locate, (*at, *path, str(leaf)), f"is missing; add it{example}", key=True)
+        else:
+            yield problem(locate, (*at, *path), _message(error), key=leaf == "[key]")
+
+
+def _path(value: Any, loc: tuple[int | str, ...]) -> tuple[KeyPath, int | str | None]:
+    """The part of ``loc`` that exists in the file (pydantic adds names of union members), and its end."""
+    path: list[str | int] = []
+    for part in loc:
+        in_list = isinstance(value, list) and isinstance(part, int) and part < len(value)
+        if in_list or (isinstance(value, dict) and part in value):
+            value = value[part]
+            path.append(part)
+    return tuple(path), loc[-1] if loc else None
+
+
+def _message(error: ErrorDetails) -> str:
+    context = error.get("ctx", {})
+    kind = error["type"]
+    if kind == "value_error":
+        text = str(context["error"])
+        return text if "got " in text or not text.startswith("must") else _with_value(text, error)
+    if kind in ("too_short", "string_too_short"):
+        return f"must not be empty; give at least {context['min_length']}"
+    if kind in _BOUNDS:
+        return _with_value(_BOUNDS[kind].format(**context), error)
+    if kind in _TYPES:
+        return _with_value(_TYPES[kind], error)
+    text = error["msg"].removeprefix("Input should be ")
+    return _with_value(f"must be {text}" if text != error["msg"] else text, error)
+
+
+def _with_value(text: str, error: ErrorDetails) -> str:
+    return f"{text}, got {show_value(error['input'])}"
+
+
+def _field(model: type[BaseModel], loc: tuple[int | str, ...]) -> Any:
+    for candidate in _models(model, loc[:-1]):
+        if loc[-1] in candidate.model_fields:
+            return candidate.model_fields[str(loc[-1])]
+    return None
+
+
+def _known_keys(model: type[BaseModel], loc: tuple[int | str, ...]) -> set[str]:
+    return {name for candidate in _models(model, loc) for name in candidate.model_fields}
+
+
+def _models(model: type[BaseModel], loc: tuple[int | str, ...]) -> list[type[BaseModel]]:
+    """The models that may stand at ``loc``: follows field names, and names of models in a union."""
+    here = [model]
+    for part in loc:
+        named = [candidate for candidate in here if candidate.__name__ == part]
+        inside = [candidate.model_fields[part] for candidate in here if part in candidate.model_fields]
+        if named:
+            here = named
+        elif inside:
+            here = [found for field in inside for found in _models_in(field.annotation)]
+        elif part == "mapping":
+            here = [candidate for candidate in here if candidate.__name__ == "HostEntry"]
+    return here
+
+
+def _models_in(annotation: Any) -> Iterator[type[BaseModel]]:
+    if isinstance(annotation, type) and issubclass(annotation, BaseModel):
+        yield annotation
+    for argument in typing.get_args(annotation):
+        yield from _models_in(argument)
+
+
+def not_a_mapping(document_value: Any, top: Place, what: str) -> InvalidInput:
+    """The error for a file whose top is not a mapping."""
+    if document_value is None:
+        return top.error(f"is empty; a {what} starts with `name:`, `hosts:` and `tests:`")
+    return top.error(f"must be a mapping of keys such as `name:`, got {show_value(document_value)}")

@@ -1,0 +1,280 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The keys of a campaign file, with their defaults and what they mean: the one place they are declared.
+
+The JSON Schema for editors, the reference in ``docs/campaign.md`` and every check of a single value come
+from here. What takes more than one value to judge is in ``checks``.
+"""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal, Union
+
+from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, create_model
+
+from linewatt.campaign import fields as f
+from linewatt.model import Direction, Family, TestName
+from linewatt.sensors.base import Sensor, SensorConfig
+from linewatt.sensors.registry import SENSORS
+
+MAX_INSTANCES = 1024
+MAX_STREAMS = 128
+"""iperf3's MAX_STREAMS"""
+MAX_LOAD_S = 86_400
+"""iperf3 ends a test after a day"""
+
+
+class Part(BaseModel):
+    """A mapping of the file: unknown keys are refused, and nothing is converted silently."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+
+Instances = Annotated[
+    tuple[Annotated[int, Field(ge=1, le=MAX_INSTANCES)], ...],
+    Field(min_length=1),
+    f.OneOrMany,
+    f.Unique,
+]
+Streams = Annotated[
+    tuple[Annotated[int, Field(ge=1, le=MAX_STREAMS)], ...],
+    Field(min_length=1),
+    f.OneOrMany,
+    f.Unique,
+]
+
+
+class HostEntry(Part):
+    """A host: how it is reached, and which of its parts take part."""
+
+    address: f.Address = Field(
+        description="Management address (IP or DNS name) for SSH, or `local` for this machine."
+    )
+    data: f.InterfaceName = Field(description="Interface that carries the load.")
+    port: int = Field(default=22, ge=1, le=65535, description="SSH port.")
+    user: f.UserName | None = Field(default=None, description="SSH login; left out: your own.")
+    key_file: f.FilePath | None = Field(
+        default=None, description="SSH private key on this machine, relative to the file that names it."
+    )
+    known_hosts: f.FilePath | None = Field(
+        default=None,
+        description="Known hosts file; left out: `~/.ssh/known_hosts`. Host keys are always checked.",
+    )
+    sudo: bool = Field(default=False, description="Whether changes to the host go through `sudo -n`.")
+    data_ipv4: f.IPv4 | None = Field(
+        default=None, description="IPv4 address of the data interface; left out: looked up on the host."
+    )
+    data_ipv6: f.IPv6 | None = Field(
+        default=None, description="IPv6 address of the data interface; left out: looked up on the host."
+    )
+    cpus: f.CpuSet | None = Field(
+        default=None, description="CPUs that belong to the host; left out: all it shows."
+    )
+    app_cpus: f.CpuSet | None = Field(
+        default=None, description="CPUs that carry load processes, one each, in turn."
+    )
+    irq_cpus: f.CpuSet | None = Field(
+        default=None, description="CPUs that take the receive work of the interface."
+    )
+    base_frequency_ghz: float | None = Field(
+        default=None, gt=0, le=20, description="Base clock in GHz; left out: read from the host."
+    )
+
+
+class InventoryHostEntry(HostEntry):
+    """A host of an inventory, which may also say that it lives in a lab."""
+
+    lab: f.HostName | None = Field(default=None, description="Name of the lab the host belongs to.")
+    shares_cpus_with: Annotated[tuple[f.HostName, ...], f.AsTuple, f.Unique] = Field(
+        default=(), description="Hosts that run on the same CPUs."
+    )
+
+
+class InventoryRef(Part):
+    """Hosts taken from an Ansible inventory."""
+
+    inventory: Annotated[f.FilePath, f.NotAHost] = Field(
+        description="Path of an INI or YAML inventory, relative to the campaign file."
+    )
+    group: f.GroupName = Field(default="all", description="Take the hosts of this group only.")
+
+
+class TestEntry(Part):
+    """A test with settings of its own; what is left out comes from the campaign."""
+
+    test: TestName = Field(examples=["tcp"], description="`tcp`, `udp-1500` or `udp-60`.")
+    instances: Instances | None = Field(default=None, description="Instance counts of this test.")
+    streams: Streams | None = Field(default=None, description="Stream counts of this test.")
+    rate: f.Rate | None = Field(
+        default=None, description="Offered rate of one instance; null: as fast as it goes."
+    )
+    zerocopy: bool | None = Field(default=None, description="Send without copying (TCP only).")
+
+
+class WindowEntry(Part):
+    """The parts of a trial, in seconds of load."""
+
+    seconds: float = Field(default=60.0, gt=0, le=MAX_LOAD_S, description="Length of the steady window.")
+    omit: float = Field(default=5.0, ge=0, le=MAX_LOAD_S, description="Load time before the window: warm-up.")
+    tail: float = Field(
+        default=1.0,
+        ge=0,
+        le=MAX_LOAD_S,
+        description="Load time after the window, so that every sensor covers all of it.",
+    )
+
+
+class IdleEntry(Part):
+    """The idle window before the first load."""
+
+    seconds: float = Field(
+        default=5.0, ge=0, le=MAX_LOAD_S, description="Its length in seconds; 0 leaves it out."
+    )
+
+
+class SettingsEntry(Part):
+    """Settings made on every host that takes part, and undone at the end."""
+
+    sysctl: dict[f.SysctlKey, f.SysctlValue] = Field(
+        default_factory=dict, description="Kernel parameters, such as `net.core.rmem_max: 16777216`."
+    )
+
+
+def _sensor_kind(value: object) -> str:
+    return "off" if value is False else "on"
+
+
+def _sensor_field(sensor: Sensor) -> Any:
+    """``name: {settings}``, ``name: true`` (its defaults) or ``name: false`` (off)."""
+    strict: Any = create_model(
+        f"{sensor.Config.__name__}Entry", __base__=sensor.Config, __doc__=f"Settings of {sensor.name}."
+    )
+    strict.model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+    strict.model_rebuild(force=True)
+    defaults = BeforeValidator(lambda value: {} if value is None or value is True else value)
+    on: Any = Annotated[strict, defaults, Tag("on")]
+    kinds: Any = Union[on, Annotated[Literal[False], Tag("off")]]  # noqa: UP007  made at run time
+    needs_settings = any(field.is_required() for field in sensor.Config.model_fields.values())
+    described = (type(sensor).__doc__ or sensor.name).strip().splitlines()[0]
+    default = False if needs_settings else strict()
+    return (Annotated[kinds, Discriminator(_sensor_kind)], Field(default=default, description=described))
+
+
+SensorsEntry = create_model(
+    "SensorsEntry",
+    __base__=Part,
+    __doc__="What is recorded beside the load: each sensor with its settings, or `false` to leave it out.",
+    **{name: _sensor_field(sensor) for name, sensor in SENSORS.items()},
+)
+
+
+def _hosts_kind(value: object) -> str:
+    if isinstance(value, str):
+        return "path"
+    return "InventoryRef" if isinstance(value, dict) and "inventory" in value else "mapping"
+
+
+Hosts = Annotated[
+    Annotated[dict[f.HostName, HostEntry], f.NotAPath, Tag("mapping")]
+    | Annotated[f.FilePath, Tag("path")]
+    | Annotated[InventoryRef, Tag("InventoryRef")],
+    Discriminator(_hosts_kind),
+]
+Pairs = Annotated[
+    Annotated[f.All, Tag("all")]
+    | Annotated[tuple[f.Pair, ...], Field(min_length=1), f.AsTuple, f.Unique, Tag("list")],
+    Discriminator(lambda value: "all" if isinstance(value, str) else "list"),
+]
+Test = Annotated[
+    Annotated[TestName, Tag("name")] | Annotated[TestEntry, Tag("TestEntry")],
+    Discriminator(lambda value: "TestEntry" if isinstance(value, dict) else "name"),
+]
+
+
+class CampaignFile(Part):
+    """A linewatt campaign: which hosts, which tests, how often, and how each trial is measured."""
+
+    name: f.CampaignName = Field(description="Name of the campaign; results are filed under it.")
+    description: f.Description = Field(default="", description="Free text for the report.")
+    hosts: Hosts = Field(
+        examples=["inventory.yaml"],
+        description="Hosts by name, or an Ansible inventory: its path, or `{inventory: path, group: name}`.",
+    )
+    pairs: Pairs | None = Field(
+        default=None,
+        description='`all` ordered pairs, or a list of `"sender -> receiver"`. '
+        "May be left out with exactly two hosts: then the first sends to the second.",
+    )
+    directions: Annotated[tuple[Direction, ...], Field(min_length=1), f.AsTuple, f.Unique] = Field(
+        default=("forward",),
+        description="`forward`: the first host of a pair sends, and opens the connection. "
+        "`reverse`: the same client and server, the traffic the other way round.",
+    )
+    tests: Annotated[tuple[Test, ...], Field(min_length=1), f.AsTuple] = Field(
+        examples=["[tcp, udp-1500, udp-60]"],
+        description="Tests by name, or as a mapping with settings of their own.",
+    )
+    instances: Instances = Field(
+        default=(1,), description="Load processes at once, each with a port and a CPU."
+    )
+    streams: Streams = Field(default=(1,), description="Connections of one load process.")
+    families: Annotated[tuple[Family, ...], Field(min_length=1), f.AsTuple, f.Unique] = Field(
+        default=("ipv4",), description="`ipv4`, `ipv6`."
+    )
+    networks: Annotated[tuple[f.Network, ...], Field(min_length=1), f.AsTuple, f.Unique] = Field(
+        default=("bare",), description="Networks; only `bare` interfaces so far."
+    )
+    rate: f.Rate | None = Field(
+        default=None,
+        description='Offered rate of one instance, such as "500M" or "3.5G"; null: as fast as it goes.',
+    )
+    zerocopy: bool = Field(default=False, description="Send without copying; applies to TCP tests.")
+    trials: int = Field(default=10, ge=1, le=1000, description="Repetitions of every case.")
+    order: Literal["interleaved", "sequential", "random"] = Field(
+        default="interleaved",
+        description="`interleaved`: every case once, then all again. `sequential`: all trials of a case, "
+        "then the next. `random`: every case once in random order, then all again in another.",
+    )
+    seed: int | None = Field(
+        default=None,
+        ge=0,
+        le=2**53,
+        description="Seed of `order: random`; left out: one is drawn and recorded.",
+    )
+    window: WindowEntry = Field(default=WindowEntry(), description="The parts of a trial.")
+    idle: IdleEntry = Field(default=IdleEntry(), description="The idle window before the first load.")
+    ports: f.Ports = Field(
+        default=(5201, 5264),
+        description='Ports of the load: a range such as "5201-5264", or the first of 1024.',
+    )
+    placement: Literal["pinned", "none"] | None = Field(
+        default=None,
+        description="`pinned`: load processes on `app_cpus`, receive work on `irq_cpus`. `none`: the "
+        "system decides. Left out: pinned on every host that names such CPUs.",
+    )
+    concurrent_pairs: bool = Field(
+        default=False,
+        description="Whether pairs that share no host run at the same time, started at one barrier.",
+    )
+    settings: SettingsEntry = Field(
+        default=SettingsEntry(), description="Settings made on every host that takes part."
+    )
+    sensors: SensorsEntry = Field(  # type: ignore[valid-type]
+        SensorsEntry(),
+        description="What is recorded beside the load; left out: every sensor that needs none.",
+    )
+
+
+def sensors_of(entry: CampaignFile) -> dict[str, SensorConfig]:
+    """The sensors that are on, each with its settings."""
+    every: dict[str, Any] = dict(entry.sensors)
+    return {name: sensor for name, sensor in every.items() if sensor is not False}
+
+
+def json_schema() -> dict[str, Any]:
+    """JSON Schema (draft 2020-12) of a campaign file, for editors."""
+    schema = CampaignFile.model_json_schema()
+    return {
+        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "title": "linewatt campaign",
+        **{key: value for key, value in schema.items() if key != "title"},
+    }

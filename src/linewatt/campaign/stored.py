@@ -1,0 +1,45 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A campaign as plain values, for a result's manifest, and back: ``resume`` needs no other file."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, fields
+from pathlib import Path
+from typing import Any
+
+from pydantic import TypeAdapter, ValidationError
+
+from linewatt.campaign.campaign import Campaign
+from linewatt.errors import StoreError
+from linewatt.sensors.registry import SENSORS
+
+_CAMPAIGN = TypeAdapter(Campaign)
+
+
+def as_dict(campaign: Campaign) -> dict[str, Any]:
+    """Every resolved value of the campaign; no secret is among them, a campaign holds none."""
+    values = {
+        field.name: getattr(campaign, field.name)
+        for field in fields(campaign)
+        if field.name not in ("hosts", "sensors", "sysctl", "tests")
+    }
+    return {
+        **values,
+        "path": str(campaign.path),
+        "inventory": None if campaign.inventory is None else str(campaign.inventory),
+        "hosts": {name: asdict(host) for name, host in campaign.hosts.items()},
+        "tests": [asdict(test) for test in campaign.tests],
+        "sysctl": dict(campaign.sysctl),
+        "sensors": {name: cfg.model_dump(mode="json") for name, cfg in campaign.sensors.items()},
+    }
+
+
+def from_dict(stored: dict[str, Any]) -> Campaign:
+    """The campaign that :func:`as_dict` wrote. Raises StoreError when it cannot be read any more."""
+    try:
+        sensors = {name: SENSORS[name].Config(**cfg) for name, cfg in stored["sensors"].items()}
+        campaign = _CAMPAIGN.validate_python({**stored, "sensors": {}, "path": Path(stored["path"])})
+    except (KeyError, ValidationError) as error:
+        raise StoreError(f"the stored campaign cannot be read by this linewatt: {error}") from error
+    values = {field.name: getattr(campaign, field.name) for field in fields(campaign)}
+    return Campaign(**{**values, "sensors": sensors})

@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a running campaign is shown: a live line on a terminal, plain lines elsewhere, NDJSON for programs."""
+
+from __future__ import annotations
+
+import json
+import sys
+from dataclasses import asdict
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+from linewatt.cli.output import say
+from linewatt.engine import events
+from linewatt.model import Case, Trial
+from linewatt.units import format_rate, format_seconds
+
+if TYPE_CHECKING:
+    from rich.live import Live
+
+SCHEMA_VERSION = 1
+
+
+def describe(case: Case) -> str:
+    """A case in a few words: what is not usual is said."""
+    words = [case.test, f"{case.sender} → {case.receiver}", f"{case.instances} inst."]
+    if case.streams > 1:
+        words.append(f"{case.streams} streams")
+    if case.direction != "forward":
+        words.append(case.direction)
+    if case.family != "ipv4":
+        words.append(case.family)
+    if case.rate_bps is not None:
+        words.append(f"{format_rate(case.rate_bps)} each")
+    if case.zerocopy:
+        words.append("zerocopy")
+    return ", ".join(words)
+
+
+def outcome(trial: Trial) -> str:
+    """A stored trial in a line."""
+    if trial.status == "failed" or trial.throughput_bps is None:
+        return f"FAILED: {trial.reason}"
+    words = [format_rate(trial.throughput_bps)]
+    if trial.lost_ratio is not None:
+        words.append(f"{100 * trial.lost_ratio:.2f} % lost")
+    for name, end in (("sender", trial.sender), ("receiver", trial.receiver)):
+        if end is not None:
+            cores = "not measured" if end.cpu_cores is None else f"{100 * end.cpu_cores:.0f} %"
+            words.append(f"{name} CPU {cores}")
+    if trial.flags:
+        words.append(f"{len(trial.flags)} flags")
+    return ", ".join(words)
+
+
+class PlainProgress:
+    """A line an event on stderr."""
+
+    def __enter__(self) -> PlainProgress:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+    def __call__(self, event: events.Event) -> None:
+        match event:
+            case events.Started():
+                say(
+                    f"{event.id}: {event.trials - event.trials_stored} of {event.trials} trials to run, "
+                    f"about {format_seconds(event.duration_s)}"
+                )
+            case events.Phase():
+                say(event.text)
+            case events.Warned():
+                say(f"warning: {event.text}")
+            case events.TrialStored():
+                trial = event.trial
+                say(
+                    f"[{trial.number}/{event.trials}] {describe(trial.case)}, "
+                    f"trial {trial.repetition}: {outcome(trial)}"
+                )
+            case events.Ended():
+                say(ended(event))
+            case _:
+                pass
+
+
+class LiveProgress(PlainProgress):
+    """The same lines above one that moves: case, trial, throughput now, time left."""
+
+    def __init__(self) -> None:
+        self._running: dict[int, events.TrialStarted] = {}
+        self._live: Live | None = None
+
+    def __enter__(self) -> LiveProgress:
+        from rich.console import Console
+        from rich.live import Live
+
+        self._live = Live(
+            "", console=Console(stderr=True), refresh_per_second=4, transient=True, redirect_stderr=True
+        )
+        self._live.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._live is not None:
+            self._live.__exit__(kind, error, trace)
+
+    def __call__(self, event: events.Event) -> None:
+        match event:
+            case events.TrialStarted():
+                self._running[event.number] = event
+                self._show(None, event.remaining_s)
+            case events.Throughput():
+                self._show(event.throughput_bps, event.remaining_s)
+            case events.TrialStored():
+                self._running.pop(event.trial.number, None)
+        super().__call__(event)
+
+    def _show(self, throughput_bps: float | None, remaining_s: float) -> None:
+        from rich.text import Text
+
+        if self._live is None or not self._running:
+            return
+        first = next(iter(self._running.values()))
+        others = f" and {len(self._running) - 1} more" if len(self._running) > 1 else ""
+        now = "…" if throughput_bps is None else format_rate(throughput_bps)
+        line = (
+            f"[{first.number}/{first.trials}] {describe(first.case)}{others}, trial {first.repetition}: "
+            f"{now} now, {format_seconds(remaining_s)} left"
+        )
+        self._live.update(Text(line, overflow="ellipsis", no_wrap=True))
+
+
+class JsonProgress(PlainProgress):
+    """An event a line on stdout, for programs; every one says its kind and schema."""
+
+    def __call__(self, event: events.Event) -> None:
+        document: dict[str, Any] = {
+            "schema_version": SCHEMA_VERSION,
+            "event": _kind(event),
+            **asdict(event),
+        }
+        sys.stdout.write(json.dumps(document, allow_nan=False) + "\n")
+        sys.stdout.flush()
+
+
+def _kind(event: events.Event) -> str:
+    name = type(event).__name__
+    return "".join(f"_{letter.lower()}" if letter.isupper() else letter for letter in name).lstrip("_")
+
+
+def ended(event: events.Ended) -> str:
+    """How a campaign ended, and what to do next."""
+    words = [f"{event.id}: {event.done} trials done"]
+    if event.failed:
+        words.append(f"{event.failed} failed")
+    if event.pending:
+        words.append(f"{event.pending} not run (linewatt resume {event.id})")
+    return ", ".join(words) + f"; results in {event.path}"
+
+
+def chosen(as_json: bool) -> PlainProgress:
+    """NDJSON if asked for; a live display on a terminal; plain lines anywhere else."""
+    if as_json:
+        return JsonProgress()
+    return LiveProgress() if sys.stderr.isatty() else PlainProgress()

@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A YAML file as plain values that remember where they stand, so that an error can say file:line:col.
+
+Only data is read: no tags of other languages, no merge keys, no more than ``MAX_VALUES`` values once
+aliases are followed. Mappings become ``dict`` with text keys, sequences ``list``.
+"""
+
+from __future__ import annotations
+
+import re
+import warnings
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from ruamel.yaml import YAML
+from ruamel.yaml.error import MarkedYAMLError, YAMLError
+from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
+
+from linewatt.errors import InvalidInput
+
+MAX_BYTES = 1 << 20
+MAX_VALUES = 20_000
+MAX_DEPTH = 32
+
+KeyPath = tuple[str | int, ...]
+
+FOREIGN = object()
+"""stands for a value with a tag of another tool (Ansible's ``!vault``), where those are let through"""
+
+_CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufffe\uffff]")
+_PLAIN_KEY = re.compile(r"[\w.-]+")
+_TAG = "tag:yaml.org,2002:"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something stands: a file as the user named it, line and column counted from 1."""
+
+    file: str
+    line: int = 1
+    column: int = 1
+
+    def error(self, message: str) -> InvalidInput:
+        """An InvalidInput of one line, whatever the file is called and the message quotes."""
+        return InvalidInput(f"{one_line(self.file)}:{self.line}:{self.column}: {one_line(message)}")
+
+
+@dataclass(frozen=True, slots=True)
+class Document:
+    """The values of a YAML file and the place of each key and value, by its path from the top."""
+
+    file: str
+    text: str
+    value: Any
+    keys: dict[KeyPath, Place] = field(default_factory=dict)
+    values: dict[KeyPath, Place] = field(default_factory=dict)
+
+    def place(self, path: KeyPath, *, key: bool = False) -> Place:
+        """Place of the value at ``path`` (of its key with ``key``), or of its nearest ancestor's key."""
+        if not key and path in self.values:
+            return self.values[path]
+        while path and path not in self.keys and path not in self.values:
+            path = path[:-1]
+            key = True
+        if key and path in self.keys:
+            return self.keys[path]
+        return self.values.get(path, Place(self.file))
+
+
+def one_line(text: str) -> str:
+    """The text with everything that would break or recolour a terminal line written as an escape."""
+    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def show_path(path: KeyPath) -> str:
+    """A path as users read it: ``tests[1].instances``."""
+    shown = ""
+    for part in path:
+        if isinstance(part, int):
+            shown += f"[{part}]"
+            continue
+        name = part if _PLAIN_KEY.fullmatch(part) else show_value(part)
+        shown += f".{name}" if shown else name
+    return shown
+
+
+def show_value(value: object) -> str:
+    """A value as an error quotes it: short, and of one line."""
+    if value is None:
+        return "nothing"
+    if isinstance(value, bool):
+        return str(value).lower()
+    if isinstance(value, dict):
+        return "a mapping"
+    if isinstance(value, (list, tuple)):
+        return "a list"
+    if isinstance(value, int) and abs(value) > 10**40:
+        return "a huge number"
+    shown = repr(value)
+    return shown if len(shown) <= 60 else f"{shown[:56]}…{shown[-1]}"
+
+
+def read_text(path: Path) -> str:
+    """Text of a UTF-8 file of at most 1 MiB. Raises InvalidInput with the place of the first bad byte."""
+    top = Place(str(path))
+    try:
+        with path.open("rb") as stream:
+            data = stream.read(MAX_BYTES + 1)
+    except FileNotFoundError:
+        raise top.error("no such file") from None
+    except IsADirectoryError:
+        raise top.error("is a directory; name the file in it") from None
+    except (OSError, ValueError) as error:
+        raise top.error(f"cannot be read: {getattr(error, 'strerror', None) or error}") from None
+    if len(data) > MAX_BYTES:
+        raise top.error("is larger than 1 MiB; this is not a file written for linewatt")
+    try:
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        before = data[: error.start].decode("utf-8-sig", "replace")
+        raise _at_end_of(before, top.file).error("is not UTF-8 text; save it as UTF-8") from None
+    bad = _CONTROL.search(text)
+    if bad:
+        place = _at_end_of(text[: bad.start()], top.file)
+        raise place.error(f"holds the control character {bad[0]!r}; take it out")
+    return text
+
+
+def read_yaml(path: Path) -> Document:
+    """Read one YAML document. Raises InvalidInput as ``file:line:col: what``."""
+    return parse_yaml(read_text(path), str(path))
+
+
+def parse_yaml(text: str, file: str, *, foreign_tags: bool = False) -> Document:
+    """Values and places of a YAML text; ``file`` is what errors call it. Raises InvalidInput.
+
+    A value with a tag of another tool is an error, or with ``foreign_tags`` the object ``FOREIGN``.
+    """
+    document = Document(file, text, None)
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")  # ruamel warns of a reused anchor; that is legal YAML
+            node = YAML(typ="safe", pure=True).compose(text)
+        value = _Reader(document, foreign_tags).read(node, (), 0) if node is not None else None
+    except MarkedYAMLError as error:
+        raise _syntax_error(error, file) from None
+    except RecursionError:
+        raise Place(file).error("is nested too deeply") from None
+    except (YAMLError, ValueError, KeyError, AttributeError, NotImplementedError) as error:
+        first = (str(error).splitlines() or ["unreadable"])[0]
+        raise Place(file).error(f"is not YAML: {first}") from None
+    return Document(file, text, value, document.keys, document.values)
+
+
+class _Reader:
+    """Turns nodes into plain values, noting places on the way."""
+
+    def __init__(self, document: Document, foreign_tags: bool) -> None:
+        self.document = document
+        self.foreign_tags = foreign_tags
+        self.count = 0
+
+    def read(self, node: Node, path: KeyPath, depth: int) -> Any:
+        place = _place(node, self.document.file)
+        self.document.values.setdefault(path, place)
+        self.count += 1
+        if self.count > MAX_VALUES:
+            raise place.error(f"holds more than {MAX_VALUES} values (an alias counts each time it is used)")
+        if depth > MAX_DEPTH:
+            raise place.error("is nested too deeply")
+        if self.foreign_tags and not str(node.tag).startswith(_TAG):
+            return FOREIGN
+        if isinstance(node, MappingNode):
+            return self._mapping(node, path, depth)
+        if isinstance(node, SequenceNode):
+            _refuse_tag(node, place, "seq")
+            return [self.read(item, (*path, i), depth + 1) for i, item in enumerate(node.value)]
+        return _scalar(node, place, path)
+
+    def _mapping(self, node: MappingNode, path: KeyPath, depth: int) -> dict[str, Any]:
+        _refuse_tag(node, _place(node, self.document.file), "map")
+        values: dict[str, Any] = {}
+        lines: dict[str, int] = {}
+        for key_node, value_node in node.value:
+            place = _place(key_node, self.document.file)
+            key = _key(key_node, place, path)
+            if key in values:
+                raise place.error(f"{show_path((*path, key))}: appears twice; first on line {lines[key]}")
+            lines[key] = place.line
+            self.document.keys.setdefault((*path, key), place)
+            values[key] = self.read(value_node, (*path, key), depth + 1)
+        return values
+
+
+def _key(node: Node, place: Place, path: KeyPath) -> str:
+    if isinstance(node, ScalarNode) and node.tag != f"{_TAG}merge":
+        return str(node.value)
+    where = f"{show_path(path)}: " if path else ""
+    if isinstance(node, ScalarNode):
+        raise place.error(f"{where}merge keys (<<) are not read; write the keys out")
+    raise place.error(f"{where}a key must be text, not a list or a mapping")
+
+
+def _scalar(node: Node, place: Place, path: KeyPath) -> Any:
+    tag = str(node.tag).removeprefix(_TAG)
+    text = str(node.value)
+    if tag == "null":
+        return None
+    if tag == "bool":
+        return text.lower() in ("true", "yes", "on")
+    if tag in ("int", "float"):
+        return _number(text, tag, place, path)
+    _refuse_tag(node, place, "str", "timestamp", "value")
+    return text
+
+
+def _number(text: str, tag: str, place: Place, path: KeyPath) -> int | float | str:
+    digits = text.replace("_", "").lower()
+    try:
+        if tag == "int":
+            return int(digits, 0) if re.match(r"[-+]?0[xob]", digits) else int(digits)
+        return float(re.sub(r"^([-+]?)\.(inf|nan)$", r"\1\2", digits))
+    except ValueError:
+        where = f"{show_path(path)}: " if path else ""
+        raise place.error(f"{where}{show_value(text)} is not a number linewatt can read") from None
+
+
+def _refuse_tag(node: Node, place: Place, *allowed: str) -> None:
+    tag = str(node.tag)
+    if tag.removeprefix(_TAG) not in allowed:
+        raise place.error(f"the tag {show_value(tag)} is not read; write plain values")
+
+
+def _place(node: Node, file: str) -> Place:
+    return Place(file, node.start_mark.line + 1, node.start_mark.column + 1)
+
+
+def _at_end_of(before: str, file: str) -> Place:
+    return Place(file, before.count("\n") + 1, len(before) - before.rfind("\n"))
+
+
+def _syntax_error(error: MarkedYAMLError, file: str) -> InvalidInput:
+    mark = error.problem_mark or error.context_mark
+    place = Place(file, mark.line + 1, mark.column + 1) if mark else Place(file)
+    problem = " ".join(str(error.problem or error.context or "unreadable").split())
+    if "'\\t'" in problem or "tab" in problem.split():
+        return place.error("is not YAML: a tab cannot indent; use spaces")
+    if "expected a single document" in str(error.context):
+        return place.error("holds a second document (---); keep one")
+    problem = problem.replace("'<stream end>'", "the end of the file").replace(
+        "end of stream", "end of the file"
+    )
+    context = " ".join(str(error.context).split()) if error.context and error.problem else ""
+    return place.error(f"is not YAML: {problem}{f' ({context})' if context else ''}")

@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A campaign from its first connection to its last undo: order, resume, and hosts lost on the way."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from contextlib import suppress
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from linewatt import __version__
+from linewatt.campaign import stored
+from linewatt.campaign.campaign import Campaign
+from linewatt.campaign.plan import Plan, PlannedTrial
+from linewatt.campaign.plan import as_dict as plan_dict
+from linewatt.engine import events, idle
+from linewatt.engine.restore import refuse_leftovers, undo_all
+from linewatt.engine.rounds import RoundRunner
+from linewatt.engine.session import Session, identity
+from linewatt.errors import HostError, StoreError, WaitTimeout
+from linewatt.hosts.clock import now_s
+from linewatt.hosts.journal import Entry, Journal, journal_path
+from linewatt.loads.registry import LOADS
+from linewatt.store import read, write
+from linewatt.tuning import apply
+from linewatt.tuning.registry import KNOBS
+
+RECONNECT_ATTEMPTS = 5
+RECONNECT_PAUSE_S = 1.0
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where results go, and where the journal is kept."""
+
+    results: Path
+    state: Path
+
+
+class CampaignRun:
+    """One run of a campaign, new or resumed."""
+
+    def __init__(self, campaign: Campaign, plan: Plan, places: Places, on_event: events.OnEvent) -> None:
+        self._campaign = campaign
+        self._plan = plan
+        self._places = places
+        self._say = on_event
+        self._session = Session(campaign.hosts.values(), campaign.sensors, LOADS["iperf3"])
+        self._entries: list[Entry] = []
+        self._gone: set[str] = set()
+
+    async def start(self) -> events.Ended:
+        """Run the campaign from its beginning. Raises LinewattError; what was changed is undone first."""
+        return await self._run(None)
+
+    async def resume(self, result: read.Result) -> events.Ended:
+        """Run the trials that ``result`` lacks. Raises StoreError if its hosts are not what they were."""
+        return await self._run(result)
+
+    async def _run(self, result: read.Result | None) -> events.Ended:
+        refuse_leftovers(self._places.state, self._campaign.hosts.values(), result.id if result else None)
+        try:
+            self._say(events.Phase(f"connecting to {', '.join(self._session.specs)}"))
+            await self._session.open()
+            path = self._new_result() if result is None else self._same_hosts(result)
+            return await self._run_changed(path, result)
+        finally:
+            await asyncio.shield(self._session.close())
+
+    async def _run_changed(self, path: Path, result: read.Result | None) -> events.Ended:
+        """With every change made before, and undone after, whatever happens in between."""
+        journal = Journal(journal_path(self._places.state, path.name), create=True)
+        journal.begin(self._campaign.hosts.values())
+        try:
+            if self._plan.changes:
+                self._say(events.Phase(f"making up to {len(self._plan.changes)} changes"))
+            self._entries = await apply.apply(self._session.hosts, self._plan.changes, KNOBS, journal)
+            self._say(events.Phase("starting sensors"))
+            await self._session.start_sensors()
+            await self._idle(path)
+            return await self._rounds(path, result)
+        finally:
+            await asyncio.shield(self._undo(journal))
+
+    async def _undo(self, journal: Journal) -> None:
+        undone, problems = await undo_all(journal, self._session.hosts)
+        for problem in problems:
+            self._say(events.Warned(problem))
+        if problems:
+            self._say(events.Warned("not everything could be put back; run `linewatt restore`"))
+            journal.close()
+            return
+        journal.discard()
+        if undone:
+            self._say(events.Phase(f"put back {undone} settings"))
+
+    def _new_result(self) -> Path:
+        campaign = self._campaign
+        manifest = {
+            "schema_version": SCHEMA_VERSION,
+            "name": campaign.name,
+            "linewatt_version": __version__,
+            "created_s": now_s(),
+            "campaign_text": campaign.text,
+            "campaign": stored.as_dict(campaign),
+            "plan": plan_dict(self._plan),
+            "order": self._plan.order,
+            "seed": self._plan.seed,
+            "trials_planned": sum(1 for _ in self._plan.trials),
+            "hosts": {
+                name: {**asdict(spec), "facts": self._session.facts[name]}
+                for name, spec in campaign.hosts.items()
+            },
+        }
+        return write.new_result(self._places.results, campaign.name, now_s(), manifest)
+
+    def _same_hosts(self, result: read.Result) -> Path:
+        for name, known in self._session.facts.items():
+            then, now = identity(result.manifest["hosts"][name]["facts"]), identity(known)
+            for what, value in then.items():
+                if now[what] != value:
+                    raise StoreError(
+                        f"{name}: {what} was {value!r} when {result.id} began and is {now[what]!r} now; "
+                        "trials of both do not belong together, start a new run"
+                    )
+        return result.path
+
+    async def _idle(self, path: Path) -> None:
+        if self._campaign.idle_s <= 0 or (path / "idle.json").exists():
+            return
+        self._say(events.Phase(f"idle window of {self._campaign.idle_s:g} s"))
+        document = await idle.measure(self._session, self._campaign.idle_s)
+        write.write_json(path / "idle.json", document)
+        for text in idle.warnings(document):
+            self._say(events.Warned(text))
+
+    async def _rounds(self, path: Path, result: read.Result | None) -> events.Ended:
+        done = {trial.number: trial for trial in (result.trials if result else ())}
+        total = sum(1 for _ in self._plan.trials)
+        self._say(events.Started(path.name, str(path), total, len(done), self._plan.duration_s))
+        rounds = [[trial for trial in one.trials if trial.number not in done] for one in self._plan.rounds]
+        rounds = [trials for trials in rounds if trials]
+        runner = RoundRunner(self._session, self._campaign, path, total, self._say)
+        try:
+            for position, trials in enumerate(rounds):
+                following = rounds[position + 1] if position + 1 < len(rounds) else []
+                possible = self._possible(trials)
+                if possible:
+                    ahead = self._possible(following) if self._plan.ports_alternate else []
+                    await runner.run(possible, ahead, rounds_left=len(rounds) - position)
+                    await self._find_lost_hosts()
+        finally:
+            await asyncio.shield(runner.close())
+        stored_trials = [read.read_trial(directory) for directory in read.trial_dirs(path)]
+        failed = sum(trial.status == "failed" for trial in stored_trials)
+        ended = events.Ended(
+            path.name, str(path), len(stored_trials) - failed, failed, total - len(stored_trials)
+        )
+        self._say(ended)
+        return ended
+
+    def _possible(self, trials: Sequence[PlannedTrial]) -> list[PlannedTrial]:
+        """Trials whose hosts are all there."""
+        return [trial for trial in trials if not self._gone & {trial.case.sender, trial.case.receiver}]
+
+    async def _find_lost_hosts(self) -> None:
+        for name, why in self._session.lost().items():
+            if name not in self._gone:
+                self._say(events.Warned(f"{name}: lost ({why}); connecting again"))
+                if not await self._reconnect(name):
+                    self._gone.add(name)
+                    self._say(events.Warned(f"{name}: gone; its trials are left for `linewatt resume`"))
+
+    async def _reconnect(self, name: str) -> bool:
+        for attempt in range(RECONNECT_ATTEMPTS):
+            if attempt:
+                await asyncio.sleep(RECONNECT_PAUSE_S)
+            with suppress(HostError, WaitTimeout):
+                await self._session.reopen(name)
+                await apply.reassert(self._session.hosts[name], self._own_entries(name), KNOBS)
+                return True
+        return False
+
+    def _own_entries(self, name: str) -> list[Entry]:
+        return [entry for entry in self._entries if entry.host == name]

@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The lies of measurement that a single trial can give away. Each check returns flags, or nothing.
+
+Pure; thresholds are named here and each is about what the field calls a visible difference.
+"""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from linewatt.engine.feed import Reading
+from linewatt.engine.window import EndRun, rates_over
+from linewatt.hosts.base import HostSpec
+from linewatt.hosts.clock import Offset
+from linewatt.model import Case, EndResult, Flag, InstanceResult, Window
+from linewatt.sensors import cpu_check
+from linewatt.sensors.mpstat import record_time_s
+
+LOSS_SHOWN = 0.001
+FULL_CPU = 0.98
+HEADROOM = 0.90
+WARM_UP_PART = 0.2
+WARM_UP_DIFFERENCE = 0.05
+WARM_UP_SDS = 3.0
+MIN_INTERVALS = 10
+START_UNCERTAINTY_S = 0.1
+CLOCK_UNCERTAINTY_S = 0.05
+ARRIVAL_LATE_S = 1.5
+DROP_COUNTERS = (
+    "nic.rx_dropped",
+    "nic.rx_missed_errors",
+    "nic.rx_over_errors",
+    "nic.rx_fifo_errors",
+    "nic.rx_errors",
+    "nic.tx_dropped",
+    "nic.tx_errors",
+    "softnet.dropped",
+    "nstat.UdpRcvbufErrors",
+    "nstat.UdpSndbufErrors",
+    "nstat.Udp6RcvbufErrors",
+    "nstat.TcpExtTCPRcvQDrop",
+    "nstat.TcpExtTCPBacklogDrop",
+)
+
+
+def placement(case: Case, instances: Sequence[InstanceResult], hosts: Sequence[HostSpec]) -> list[Flag]:
+    """Instances on one CPU, threads of one process on one CPU, both roles on one CPU, hosts on one CPU."""
+    flags = []
+    for host in hosts:
+        cpus = [one.sender_cpu if host.name == case.sender else one.receiver_cpu for one in instances]
+        used = Counter(cpu for cpu in cpus if cpu is not None)
+        crowded = [cpu for cpu, number in used.items() if number > 1]
+        if crowded:
+            flags.append(
+                Flag(
+                    "instances-share-cpu",
+                    host.name,
+                    f"{used[crowded[0]]} instances run on CPU {crowded[0]}",
+                    "name at least as many app_cpus as instances",
+                )
+            )
+        if case.streams > 1 and used:
+            flags.append(
+                Flag(
+                    "streams-share-cpu",
+                    host.name,
+                    f"{case.streams} streams of an instance share its one CPU",
+                    "use instances rather than streams to load more CPUs",
+                )
+            )
+        both = set(used) & {str(cpu) for cpu in host.irq_cpus or ()}
+        if both:
+            flags.append(
+                Flag(
+                    "app-irq-share-cpu",
+                    host.name,
+                    f"CPU {min(both)} runs a load process and takes the receive work",
+                    "give app_cpus and irq_cpus different CPUs",
+                )
+            )
+    if hosts[0].name in hosts[-1].shares_cpus_with:
+        flags.append(
+            Flag(
+                "hosts-share-cpus",
+                f"{hosts[0].name}, {hosts[-1].name}",
+                "both ends run on the same CPUs, so each end's CPU use contains the other's",
+                "use hosts with CPUs of their own for any figure on CPU cost",
+            )
+        )
+    return flags
+
+
+def datagrams(case: Case, instances: Sequence[InstanceResult]) -> list[Flag]:
+    """UDP that was sent but not received, and datagrams out of order."""
+    packets = sum(one.packets or 0 for one in instances)
+    lost = sum(one.lost_packets or 0 for one in instances)
+    disordered = sum(one.out_of_order_packets or 0 for one in instances)
+    flags = []
+    if packets and lost / packets >= LOSS_SHOWN:
+        flags.append(
+            Flag(
+                "udp-loss",
+                case.receiver,
+                f"{lost} of {packets} datagrams lost in the window ({100 * lost / packets:.2f} %)",
+                "throughput is what arrived; offer less (rate) to learn what arrives without loss",
+            )
+        )
+    if packets and disordered / packets >= LOSS_SHOWN:
+        flags.append(
+            Flag(
+                "udp-out-of-order",
+                case.receiver,
+                f"{disordered} of about {packets} datagrams arrived out of order",
+                "look for more than one path or queue between the hosts",
+            )
+        )
+    return flags
+
+
+def warm_up(receivers: Sequence[EndRun], window: Window) -> list[Flag]:
+    """A first part of the window that runs at another rate than the rest: warm-up not left out."""
+    series = [rates_over(run, window) for run in receivers]
+    length = min((len(rates) for rates in series), default=0)
+    if length < MIN_INTERVALS:
+        return []
+    total = [sum(rates[i] for rates in series) for i in range(length)]
+    first = max(1, round(length * WARM_UP_PART))
+    head, rest = total[:first], total[first:]
+    mean = sum(rest) / len(rest)
+    sd = (sum((rate - mean) ** 2 for rate in rest) / (len(rest) - 1)) ** 0.5
+    apart = abs(sum(head) / len(head) - mean)
+    if mean <= 0 or apart <= max(WARM_UP_DIFFERENCE * mean, WARM_UP_SDS * sd / first**0.5):
+        return []
+    return [
+        Flag(
+            "warm-up-in-window",
+            "window",
+            f"the first {first} of {length} intervals run at {sum(head) / len(head) / 1e9:.3g} Gbps, "
+            f"the rest at {mean / 1e9:.3g} Gbps",
+            "raise window.omit until the flag goes away",
+        )
+    ]
+
+
+def alignment(ends: Sequence[EndRun], clocks: Mapping[str, Offset]) -> list[Flag]:
+    """Series that may not lie where they are thought to lie on the one time line."""
+    flags = []
+    start_s = max((end.start_uncertainty_s for end in ends), default=0.0)
+    if start_s > START_UNCERTAINTY_S:
+        flags.append(
+            Flag(
+                "start-uncertain",
+                "window",
+                f"a load's start is known to ±{start_s:.2f} s only",
+                "lengthen window.omit and the window, or find what delays the load's connection",
+            )
+        )
+    for host, clock in clocks.items():
+        if clock.uncertainty_s > CLOCK_UNCERTAINTY_S:
+            flags.append(
+                Flag(
+                    "clock-uncertain",
+                    host,
+                    f"its clock is known to ±{1000 * clock.uncertainty_s:.0f} ms only",
+                    "use a management network with a shorter round trip, or a longer window",
+                )
+            )
+    return flags
+
+
+def bottleneck(case: Case, sender: EndResult, receiver: EndResult) -> list[Flag]:
+    """A sender whose CPU is full while the receiver has room: the figure is the sender's."""
+    if sender.app_cpu is None or receiver.app_cpu is None:
+        return []
+    busy = 1 - sender.app_cpu.idle_ratio
+    roles = [role for role in (receiver.app_cpu, receiver.irq_cpu) if role is not None]
+    fullest = max(1 - role.idle_ratio for role in roles)
+    if busy < FULL_CPU or fullest > HEADROOM:
+        return []
+    return [
+        Flag(
+            "sender-is-the-bottleneck",
+            case.sender,
+            f"its app CPU is {100 * busy:.1f} % busy, the receiver's fullest CPU {100 * fullest:.1f} %",
+            "the receiver could take more: send from more instances or a faster host",
+        )
+    ]
+
+
+def cpu(end: EndResult, case: Case, tick_accounting: bool | None) -> list[Flag]:
+    """CPU accounting that disagrees with what the load says of itself."""
+    return cpu_check.check(end, paced=case.rate_bps is not None, tick_accounting=tick_accounting)
+
+
+def drops(end: EndResult) -> list[Flag]:
+    """Packets that the host's own counters say were dropped in the window, by cause."""
+    dropped = {name: value for name in DROP_COUNTERS if (value := end.counters.get(name))}
+    if not dropped:
+        return []
+    causes = ", ".join(f"{name} {value:.0f}" for name, value in dropped.items())
+    return [
+        Flag(
+            "packets-dropped",
+            end.host,
+            f"dropped in the window: {causes}",
+            "look at ring sizes, socket buffers (net.core.rmem_max) and net.core.netdev_max_backlog",
+        )
+    ]
+
+
+def sensors(end: EndResult, readings: Sequence[Reading], clock: Offset) -> list[Flag]:
+    """Sensors that stall, do not parse, or whose stamps disagree with their arrival."""
+    flags = []
+    for reading in readings:
+        if reading.problems:
+            flags.append(
+                Flag(
+                    "sensor-unreadable",
+                    f"{end.host}: {reading.source}",
+                    f"{len(reading.problems)} records could not be read, the first: {reading.problems[0]}",
+                    "see the trial's raw directory",
+                )
+            )
+        if reading.source == "mpstat" and (late_s := _late_s(reading, clock)) > ARRIVAL_LATE_S:
+            flags.append(
+                Flag(
+                    "sensor-late",
+                    f"{end.host}: {reading.source}",
+                    f"a record arrived {late_s:.1f} s after its own stamp",
+                    "the CPU and load windows may not be aligned; look for a stalled connection",
+                )
+            )
+    if end.cpu_cores is None:
+        flags.append(
+            Flag(
+                "cpu-missing",
+                end.host,
+                end.reasons["cpu_cores"],
+                "see the trial's raw mpstat records; lengthen window.tail",
+            )
+        )
+    return flags
+
+
+def _late_s(reading: Reading, clock: Offset) -> float:
+    """The largest delay between a record's own stamp (whole seconds, host clock) and its arrival."""
+    delays = [0.0]
+    for record in reading.records:
+        stamp_s = record_time_s(record.text, record.received_s + clock.offset_s)
+        if stamp_s is not None:
+            delays.append(record.received_s - clock.to_controller(stamp_s))
+    return max(delays)

@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a window cost one host: CPU by role, and what its counters counted. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Sequence
+
+from linewatt.engine.feed import Reading
+from linewatt.engine.window import COVERAGE_NEEDED, mean_over
+from linewatt.hosts.base import HostSpec
+from linewatt.hosts.cpulist import format_cpulist
+from linewatt.model import CpuShares, EndResult, Role, Sample, Window
+from linewatt.sensors.counters import counter_delta
+
+_CPU = re.compile(r"cpu(\d+)\.idle_ratio")
+_OTHER = ("nice", "iowait", "steal", "guest", "gnice")
+
+
+def end_result(
+    host: HostSpec,
+    role: Role,
+    readings: Sequence[Reading],
+    window: Window,
+    app_cpus: Iterable[int],
+    load_cpu_cores: float | None,
+    base_frequency_hz: float | None,
+) -> EndResult:
+    """One end of a trial; what cannot be told is ``None`` with its reason."""
+    cpu = next((reading for reading in readings if reading.source == "mpstat"), None)
+    reasons: dict[str, str] = {}
+    cpus = _cpus(host, cpu)
+    shares = {one: _one_cpu(one, cpu, window) for one in cpus} if cpu else {}
+    return EndResult(
+        host=host.name,
+        role=role,
+        cpu_cores=_cores(shares, reasons),
+        app_cpu=_shares(tuple(sorted(set(app_cpus))), shares, "app_cpu", "not pinned", reasons),
+        irq_cpu=_shares(host.irq_cpus or (), shares, "irq_cpu", "no irq_cpus named", reasons),
+        load_cpu_cores=load_cpu_cores,
+        base_frequency_hz=base_frequency_hz,
+        counters=_counters(readings, window, reasons),
+        reasons=reasons,
+    )
+
+
+def _cpus(host: HostSpec, cpu: Reading | None) -> tuple[int, ...]:
+    """The host's own CPUs, or all that mpstat shows."""
+    if host.cpus is not None or cpu is None:
+        return host.cpus or ()
+    return tuple(sorted(int(match[1]) for name in cpu.samples if (match := _CPU.fullmatch(name))))
+
+
+def _one_cpu(cpu: int, reading: Reading, window: Window) -> CpuShares | None:
+    """Shares of one CPU over the window; ``None`` unless the samples cover it."""
+
+    def mean(*columns: str) -> float | None:
+        total = 0.0
+        for column in columns:
+            samples: list[Sample] = reading.samples.get(f"cpu{cpu}.{column}_ratio", [])
+            found = mean_over(samples, window)
+            if found is None or found.coverage < COVERAGE_NEEDED:
+                return None
+            total += found.value
+        return total
+
+    values = [mean("usr"), mean("sys"), mean("irq"), mean("soft"), mean("idle"), mean(*_OTHER)]
+    if any(value is None for value in values):
+        return None
+    return CpuShares((cpu,), *(value for value in values if value is not None))
+
+
+def _cores(shares: dict[int, CpuShares | None], reasons: dict[str, str]) -> float | None:
+    known = [share for share in shares.values() if share is not None]
+    if not shares or len(known) < len(shares):
+        missing = format_cpulist(cpu for cpu, share in shares.items() if share is None)
+        reasons["cpu_cores"] = (
+            f"mpstat does not cover the window on CPU {missing}" if missing else "no mpstat readings"
+        )
+        return None
+    return sum(1 - share.idle_ratio for share in known)
+
+
+def _shares(
+    cpus: tuple[int, ...],
+    shares: dict[int, CpuShares | None],
+    name: str,
+    none_named: str,
+    reasons: dict[str, str],
+) -> CpuShares | None:
+    """Mean shares over the CPUs of a role."""
+    known = [share for cpu in cpus if (share := shares.get(cpu)) is not None]
+    if not cpus or len(known) < len(cpus):
+        reasons[name] = none_named if not cpus else "mpstat does not cover the window on these CPUs"
+        return None
+
+    def mean(values: Iterable[float]) -> float:
+        return sum(values) / len(known)
+
+    return CpuShares(
+        cpus,
+        mean(share.usr_ratio for share in known),
+        mean(share.sys_ratio for share in known),
+        mean(share.irq_ratio for share in known),
+        mean(share.soft_ratio for share in known),
+        mean(share.idle_ratio for share in known),
+        mean(share.other_ratio for share in known),
+    )
+
+
+def _counters(
+    readings: Sequence[Reading], window: Window, reasons: dict[str, str]
+) -> dict[str, float | None]:
+    deltas: dict[str, float | None] = {}
+    for reading in readings:
+        for name, samples in reading.samples.items():
+            channel = reading.channels[name]
+            if channel.kind == "counter":
+                values = [(sample.time_s, sample.value) for sample in samples]
+                delta = counter_delta(values, window, channel.bits)
+                deltas[name] = delta.value
+                if delta.reason is not None:
+                    reasons[name] = delta.reason
+    return deltas

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the engine says while it works; how it is shown is the command's business."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from linewatt.model import Case, Trial
+
+
+@dataclass(frozen=True, slots=True)
+class Started:
+    """The result directory is there."""
+
+    id: str
+    path: str
+    trials: int
+    trials_stored: int
+    duration_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Phase:
+    """What happens now, in words."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class TrialStarted:
+    """The barrier of a trial has opened."""
+
+    number: int
+    trials: int
+    case: Case
+    repetition: int
+    load_s: float
+    remaining_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Throughput:
+    """What receivers' interfaces take in now, all running trials together; ``None`` while not known."""
+
+    throughput_bps: float | None
+    remaining_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class TrialStored:
+    """A trial is on disk."""
+
+    trial: Trial
+    trials: int
+
+
+@dataclass(frozen=True, slots=True)
+class Warned:
+    """Something went wrong that does not end the campaign."""
+
+    text: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ended:
+    """The campaign is over; ``pending`` trials were not run."""
+
+    id: str
+    path: str
+    done: int
+    failed: int
+    pending: int
+
+
+Event = Started | Phase | TrialStarted | Throughput | TrialStored | Warned | Ended
+OnEvent = Callable[[Event], None]

@@ -1,0 +1,272 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From what a trial left behind to its numbers. Pure: outputs and readings in, a Trial out."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from linewatt.engine import checks
+from linewatt.engine.ends import end_result
+from linewatt.engine.feed import Reading
+from linewatt.engine.trial import InstanceOutput, TrialRun
+from linewatt.engine.window import EndRun, common_window, count, place
+from linewatt.errors import ParseError
+from linewatt.hosts.base import Ended, HostSpec
+from linewatt.hosts.clock import Offset
+from linewatt.hosts.cpulist import parse_cpulist
+from linewatt.loads.base import Load, LoadInterval
+from linewatt.model import Channel, EndResult, Flag, InstanceResult, Role, Sample, Trial, Window
+from linewatt.store.write import Series
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What the measuring of a trial needs to know beside the trial: the window asked for, and the hosts."""
+
+    omit_s: float
+    window_s: float
+    hosts: Mapping[str, HostSpec]
+    base_frequency_hz: Mapping[str, float | None]
+    tick_accounting: Mapping[str, bool | None]
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceRun:
+    """Both ends of one instance on the controller's time line."""
+
+    output: InstanceOutput
+    sender: EndRun
+    receiver: EndRun
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A trial with its window found: all that its numbers are made of."""
+
+    run: TrialRun
+    runs: Sequence[InstanceRun]
+    window: Window
+    readings: Mapping[str, Sequence[Reading]]
+    setup: Setup
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A trial with everything that is stored beside it."""
+
+    trial: Trial
+    series: tuple[Series, ...]
+    raw: dict[str, str]
+
+
+def measure(
+    run: TrialRun, readings: Mapping[str, Sequence[Reading]], setup: Setup, load: Load, overhead_s: float
+) -> Measured:
+    """Make a trial's numbers; what cannot be measured makes it a failed one, with the reason."""
+    raw = _raw(run, readings)
+    sensed = tuple(
+        Series(reading.host, reading.source, reading.channels, _flat(reading))
+        for host in readings
+        for reading in readings[host]
+    )
+    if run.failure is not None:
+        return Measured(_failed(run, run.failure), sensed, raw)
+    try:
+        runs = [_instance_run(output, run, load) for output in run.outputs]
+        window = common_window(
+            [end for one in runs for end in (one.sender, one.receiver)], setup.omit_s, setup.window_s
+        )
+        trial = _done(Cut(run, runs, window, readings, setup), overhead_s)
+    except ParseError as error:
+        return Measured(_failed(run, str(error)), sensed, raw)
+    return Measured(trial, (*sensed, *_load_series(run, runs)), raw)
+
+
+def _instance_run(output: InstanceOutput, run: TrialRun, load: Load) -> InstanceRun:
+    case = run.planned.case
+    if output.client is None or output.server is None or output.client.started_s is None:
+        raise ParseError(f"instance {output.planned.instance} left no output")
+    client_started_s = run.clocks[case.client].to_controller(output.client.started_s)
+    ends: dict[str, EndRun] = {}
+    for host, ended in ((case.client, output.client), (case.server, output.server)):
+        parsed = load.parse(ended.stdout)
+        ends[host] = place(parsed, client_started_s, _ended_s(ended, run.clocks[host]))
+    sender, receiver = ends[case.sender], ends[case.receiver]
+    if not sender.load.is_sender or receiver.load.is_sender:
+        raise ParseError(f"instance {output.planned.instance}: sender and receiver are the wrong way round")
+    return InstanceRun(output, sender, receiver)
+
+
+def _ended_s(ended: Ended, clock: Offset) -> float:
+    if ended.ended_s is None:
+        raise ParseError("a load's end was not seen")
+    return clock.to_controller(ended.ended_s)
+
+
+def _done(cut: Cut, overhead_s: float) -> Trial:
+    run, case = cut.run, cut.run.planned.case
+    instances = tuple(_instance_result(one, cut.window) for one in cut.runs)
+    sender, receiver = _end(cut, "sender"), _end(cut, "receiver")
+    starts = [one.sender.start_s for one in cut.runs]
+    packets = _sum(one.packets for one in instances)
+    lost = _sum(one.lost_packets for one in instances)
+    return Trial(
+        number=run.planned.number,
+        repetition=run.planned.repetition,
+        case=case,
+        case_key=case.key,
+        status="done",
+        started_s=run.started_s,
+        window=cut.window,
+        throughput_bps=sum(one.throughput_bps for one in instances),
+        offered_bps=sum(one.offered_bps for one in instances),
+        retransmits=_sum(one.retransmits for one in instances),
+        packets=packets,
+        lost_packets=lost,
+        lost_ratio=lost / packets if lost is not None and packets else None,
+        out_of_order_packets=_sum(one.out_of_order_packets for one in instances),
+        start_skew_s=max(starts) - min(starts),
+        sender=sender,
+        receiver=receiver,
+        instances=instances,
+        flags=_flags(cut, instances, sender, receiver),
+        clock={name: (clock.offset_s, clock.uncertainty_s) for name, clock in run.clocks.items()},
+        overhead_s=overhead_s,
+    )
+
+
+def _instance_result(one: InstanceRun, window: Window) -> InstanceResult:
+    sent, received = count(one.sender, window), count(one.receiver, window)
+    planned = one.output.planned
+    return InstanceResult(
+        instance=planned.instance,
+        port=planned.port,
+        sender_cpu=planned.sender_cpu,
+        receiver_cpu=planned.receiver_cpu,
+        sender_start_s=one.sender.start_s,
+        receiver_start_s=one.receiver.start_s,
+        throughput_bps=received.rate_bps,
+        offered_bps=sent.rate_bps,
+        retransmits=sent.retransmits,
+        packets=received.packets,
+        lost_packets=received.lost_packets,
+        out_of_order_packets=one.receiver.load.out_of_order_packets,
+        sender_cpu_cores=one.sender.load.cpu_cores,
+        receiver_cpu_cores=one.receiver.load.cpu_cores,
+    )
+
+
+def _end(cut: Cut, role: Role) -> EndResult:
+    case, is_sender = cut.run.planned.case, role == "sender"
+    host = case.sender if is_sender else case.receiver
+    loads = [one.sender if is_sender else one.receiver for one in cut.runs]
+    planned = [one.output.planned for one in cut.runs]
+    pinned = [one.sender_cpu if is_sender else one.receiver_cpu for one in planned]
+    own = [load.load.cpu_cores for load in loads]
+    return end_result(
+        cut.setup.hosts[host],
+        role,
+        cut.readings.get(host, ()),
+        cut.window,
+        app_cpus=[cpu for text in pinned if text is not None for cpu in parse_cpulist(text)],
+        load_cpu_cores=None if any(cores is None for cores in own) else sum(c for c in own if c is not None),
+        base_frequency_hz=cut.setup.base_frequency_hz[host],
+    )
+
+
+def _flags(
+    cut: Cut, instances: Sequence[InstanceResult], sender: EndResult, receiver: EndResult
+) -> tuple[Flag, ...]:
+    case, setup, clocks = cut.run.planned.case, cut.setup, cut.run.clocks
+    ends = [end for one in cut.runs for end in (one.sender, one.receiver)]
+    found = [
+        *checks.placement(case, instances, [setup.hosts[case.sender], setup.hosts[case.receiver]]),
+        *checks.datagrams(case, instances),
+        *checks.warm_up([one.receiver for one in cut.runs], cut.window),
+        *checks.alignment(ends, clocks),
+        *checks.bottleneck(case, sender, receiver),
+    ]
+    for end in (sender, receiver):
+        found += checks.cpu(end, case, setup.tick_accounting.get(end.host))
+        found += checks.drops(end)
+        found += checks.sensors(end, cut.readings.get(end.host, ()), clocks[end.host])
+    return tuple(found)
+
+
+def _failed(run: TrialRun, reason: str) -> Trial:
+    planned = run.planned
+    return Trial(
+        number=planned.number,
+        repetition=planned.repetition,
+        case=planned.case,
+        case_key=planned.case.key,
+        status="failed",
+        started_s=run.started_s,
+        reason=reason,
+        clock={name: (clock.offset_s, clock.uncertainty_s) for name, clock in run.clocks.items()},
+    )
+
+
+def _sum(values: Any) -> int | None:
+    """Sum of counts; ``None`` if one is missing."""
+    known = list(values)
+    return None if not known or any(value is None for value in known) else sum(known)
+
+
+def _flat(reading: Reading) -> list[Sample]:
+    return [sample for samples in reading.samples.values() for sample in samples]
+
+
+def _load_series(run: TrialRun, runs: Sequence[InstanceRun]) -> list[Series]:
+    """What the loads counted, interval by interval, as samples of both ends."""
+    case = run.planned.case
+    return [
+        series
+        for one in runs
+        for host, role, end in (
+            (case.sender, "sender", one.sender),
+            (case.receiver, "receiver", one.receiver),
+        )
+        for series in [_one_load_series(host, role, one.output.planned.instance, end)]
+    ]
+
+
+def _one_load_series(host: str, role: str, instance: int, end: EndRun) -> Series:
+    scope = f"instance:{instance}"
+    channel = Channel(f"instance{instance}.{role}.throughput_bps", "bit/s", "mean", scope)
+    samples = [
+        Sample(end.start_s + one.end_s, channel.name, _rate_bps(one), one.end_s - one.start_s)
+        for one in end.load.intervals
+        if one.end_s > one.start_s
+    ]
+    return Series(host, "iperf3", {channel.name: channel}, samples)
+
+
+def _rate_bps(interval: LoadInterval) -> float:
+    return 8 * interval.transferred_bytes / (interval.end_s - interval.start_s)
+
+
+def _raw(run: TrialRun, readings: Mapping[str, Sequence[Reading]]) -> dict[str, str]:
+    """File name below ``raw/`` → text: what every tool wrote, and how it was called."""
+    case = run.planned.case
+    files: dict[str, str] = {}
+    commands = []
+    for output in run.outputs:
+        for role, host, ended in (
+            ("client", case.client, output.client),
+            ("server", case.server, output.server),
+        ):
+            name = f"{host}/iperf3-{role}-{output.planned.instance}"
+            commands.append({"host": host, "argv": output.commands[role], "output": f"{name}.json"})
+            if ended is not None:
+                files[f"{name}.json"] = ended.stdout
+                if ended.stderr.strip():
+                    files[f"{name}.stderr"] = ended.stderr
+    for host in readings:
+        for reading in readings[host]:
+            files[f"{host}/{reading.source}.jsonl"] = reading.raw()
+    files["commands.json"] = json.dumps(commands, indent=1) + "\n"
+    return files

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Undoing what the journal holds: at the end of a campaign, and after one that was killed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from pathlib import Path
+
+from linewatt.errors import ChangeError, LinewattError
+from linewatt.hosts.base import Host, HostSpec
+from linewatt.hosts.connect import connect
+from linewatt.hosts.journal import Entry, Journal, journal_path, journals, parse
+from linewatt.tuning.apply import undo
+from linewatt.tuning.registry import KNOBS
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What became of one campaign's journal: settings put back, and what could not be."""
+
+    id: str
+    undone: int
+    problems: tuple[str, ...]
+
+
+async def undo_all(
+    journal: Journal, hosts: Mapping[str, Host], *, force: bool = False
+) -> tuple[int, tuple[str, ...]]:
+    """Undo every change of a journal, the newest first; ``hosts`` are connections that may be used.
+
+    Returns how many settings were put back, and the problems met. A host that cannot be reached does not
+    keep the others from being put back; what is left stays in the journal.
+    """
+    specs, entries = journal.read()
+    by_host: dict[str, list[Entry]] = {}
+    for entry in reversed(entries):
+        by_host.setdefault(entry.host, []).append(entry)
+    outcomes = await asyncio.gather(
+        *(
+            _undo_host(specs[name], hosts.get(name), own, journal, force=force)
+            for name, own in by_host.items()
+        )
+    )
+    problems = tuple(problem for outcome in outcomes for problem in outcome)
+    return len(entries) - len(journal.read()[1]), problems
+
+
+async def _undo_host(
+    spec: HostSpec, host: Host | None, entries: list[Entry], journal: Journal, *, force: bool
+) -> list[str]:
+    opened = None
+    problems = []
+    try:
+        if host is None or host.lost:
+            host = opened = await connect(spec)
+        for entry in entries:
+            try:
+                await undo(host, KNOBS[entry.knob], entry, journal, force=force)
+            except LinewattError as error:
+                problems.append(str(error))
+    except LinewattError as error:
+        problems.append(f"{error} ({len(entries)} settings are still to be put back)")
+    finally:
+        if opened is not None:
+            await opened.close()
+    return problems
+
+
+def refuse_leftovers(state: Path, specs: Iterable[HostSpec], resumed: str | None) -> None:
+    """Raise ChangeError if a killed campaign left changes on one of these hosts.
+
+    A run on top of them would take the changed settings for the host's own. A campaign that is ``resumed``
+    may find its own: it knows what was there before.
+    """
+    ours = {(spec.address, spec.port): spec.name for spec in specs}
+    for path in journals(state):
+        if path.stem == resumed:
+            continue
+        known, entries = parse(path.read_text(encoding="utf-8"))
+        for entry in entries:
+            spec = known[entry.host]
+            if (spec.address, spec.port) in ours:
+                raise ChangeError(
+                    f"{ours[spec.address, spec.port]}: {path.stem} changed {entry.knob} {entry.target} there "
+                    "and has not put it back; wait for it, or run `linewatt restore` if it was killed"
+                )
+
+
+def forget(state: Path, result_id: str) -> int:
+    """Drop a journal whose hosts are no more. Returns how many changes it held. Raises ChangeError."""
+    path = journal_path(state, result_id)
+    if not path.exists():
+        there = ", ".join(one.stem for one in journals(state)) or "none"
+        raise ChangeError(f"{result_id}: no such journal; there are: {there}")
+    journal = Journal(path, create=False)
+    entries = journal.read()[1]
+    journal.discard()
+    return len(entries)
+
+
+async def restore(
+    state: Path, *, force: bool = False, on_text: Callable[[str], None] = lambda _: None
+) -> list[Restored]:
+    """Undo what every campaign that no longer runs left behind.
+
+    A journal whose campaign still runs is left alone and told through ``on_text``.
+    """
+    outcomes = []
+    for path in journals(state):
+        try:
+            journal = Journal(path, create=False)
+        except LinewattError as error:
+            on_text(str(error))
+            continue
+        undone, problems = await undo_all(journal, {}, force=force)
+        if problems:
+            journal.close()
+        else:
+            journal.discard()
+        outcomes.append(Restored(path.stem, undone, problems))
+    return outcomes

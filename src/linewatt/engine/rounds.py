@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rounds: the trials that start at one barrier, prepared, run, measured and stored.
+
+The next round's servers and held clients are started in the tail of the running one, after its window has
+ended, so that a trial costs little beyond its load.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from linewatt.campaign.campaign import Campaign
+from linewatt.campaign.plan import PlannedTrial
+from linewatt.engine import events
+from linewatt.engine.feed import Feed, Reading, Record, read
+from linewatt.engine.measure import Measured, Setup, measure
+from linewatt.engine.session import Session
+from linewatt.engine.trial import LiveTrial, TrialFailed, TrialRun
+from linewatt.errors import HostError, WaitTimeout
+from linewatt.hosts.clock import now_s
+from linewatt.model import Trial
+from linewatt.store.write import write_trial
+
+SENSOR_LIMIT_S = 4.0
+SHORT_WINDOW_S = 10.0
+TICK_S = 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Prepared:
+    """Trials ready at the barrier, and those whose preparation failed."""
+
+    ready: tuple[LiveTrial, ...]
+    failed: tuple[TrialRun, ...]
+
+
+class RoundRunner:
+    """Runs rounds one after the other and keeps the next one ready."""
+
+    def __init__(
+        self, session: Session, campaign: Campaign, result: Path, total: int, on_event: events.OnEvent
+    ) -> None:
+        self._session = session
+        self._campaign = campaign
+        self._result = result
+        self._total = total
+        self._say = on_event
+        self._interval_s = 1.0 if campaign.window_s >= SHORT_WINDOW_S else 0.2
+        self._ahead: asyncio.Task[Prepared] | None = None
+        self._ahead_numbers: list[int] = []
+        self._last_end_s = now_s()
+        self._setup = _setup(session, campaign)
+
+    async def run(
+        self, trials: Sequence[PlannedTrial], following: Sequence[PlannedTrial], rounds_left: int
+    ) -> None:
+        """One round: every trial of it is on disk when this returns. Raises StoreError."""
+        prepared = await self._prepared(trials)
+        started_s = now_s()
+        for live in prepared.ready:
+            live.release()
+        remaining_s = rounds_left * self._campaign.load_s
+        self._announce(prepared, remaining_s)
+        ticker = asyncio.create_task(self._tick(prepared.ready, started_s, remaining_s))
+        self._prepare_ahead(following, started_s + self._campaign.omit_s + self._campaign.window_s)
+        try:
+            runs = [*prepared.failed, *await asyncio.gather(*(live.collect() for live in prepared.ready))]
+        finally:
+            ticker.cancel()
+        ended_s = max((run.ended_s for run in runs), default=now_s())
+        overhead_s = ended_s - self._last_end_s - self._campaign.load_s
+        self._last_end_s = ended_s
+        await self._store(runs, overhead_s)
+
+    async def _prepared(self, trials: Sequence[PlannedTrial]) -> Prepared:
+        """The round made ready ahead, if it is this one and came to no harm; else made ready now."""
+        numbers = [trial.number for trial in trials]
+        if self._ahead is not None:
+            ahead, self._ahead = self._ahead, None
+            prepared = await ahead
+            if self._ahead_numbers == numbers and not prepared.failed and not self._session.lost():
+                return prepared
+            await _stop(prepared)
+        return await self._prepare(trials)
+
+    def _prepare_ahead(self, trials: Sequence[PlannedTrial], not_before_s: float) -> None:
+        if trials:
+            self._ahead_numbers = [trial.number for trial in trials]
+            self._ahead = asyncio.create_task(self._prepare(trials, not_before_s))
+
+    async def _prepare(self, trials: Sequence[PlannedTrial], not_before_s: float = 0.0) -> Prepared:
+        await asyncio.sleep(max(0.0, not_before_s - now_s()))
+        lives = [LiveTrial(self._session, trial, self._campaign.load_s, self._interval_s) for trial in trials]
+        try:
+            outcomes = await asyncio.gather(*(_try_prepare(live) for live in lives))
+        except asyncio.CancelledError:
+            await asyncio.gather(*(live.stop() for live in lives))
+            raise
+        return Prepared(
+            tuple(live for live, failed in zip(lives, outcomes, strict=True) if failed is None),
+            tuple(failed for failed in outcomes if failed is not None),
+        )
+
+    def _announce(self, prepared: Prepared, remaining_s: float) -> None:
+        for live in prepared.ready:
+            planned = live.planned
+            self._say(
+                events.TrialStarted(
+                    planned.number,
+                    self._total,
+                    planned.case,
+                    planned.repetition,
+                    self._campaign.load_s,
+                    remaining_s,
+                )
+            )
+
+    async def _tick(self, lives: Sequence[LiveTrial], started_s: float, remaining_s: float) -> None:
+        receivers = {live.case.receiver for live in lives}
+        while True:
+            await asyncio.sleep(TICK_S)
+            left_s = max(0.0, remaining_s - (now_s() - started_s))
+            rates = [rate for name in receivers if (rate := self._rate_bps(name)) is not None]
+            self._say(events.Throughput(sum(rates) if len(rates) == len(receivers) else None, left_s))
+
+    def _rate_bps(self, host: str) -> float | None:
+        """What a host's data interface takes in, from its newest two counter readings."""
+        for feed in self._session.feeds[host]:
+            if feed.sensor.name == "netcounters":
+                samples = read(host, feed.sensor, feed.latest(2)).samples.get("nic.rx_bytes", [])
+                if len(samples) == 2 and samples[0].value is not None and samples[1].value is not None:
+                    span_s = samples[1].time_s - samples[0].time_s
+                    return max(0.0, 8 * (samples[1].value - samples[0].value) / span_s)
+        return None
+
+    async def _store(self, runs: Sequence[TrialRun], overhead_s: float) -> None:
+        """Measure and store all trials of a round, each as soon as its sensors cover it."""
+        for run in runs:
+            case = run.planned.case
+            feeds = [feed for name in (case.sender, case.receiver) for feed in self._session.feeds[name]]
+            if run.failure is None:
+                window_end_s = run.started_s + self._campaign.omit_s + self._campaign.window_s
+                await asyncio.gather(*(_wait_past(feed, window_end_s) for feed in feeds))
+            records = _records(feeds, run)
+            measured = await asyncio.to_thread(self._write, run, records, overhead_s)
+            self._say(events.TrialStored(measured, self._total))
+        oldest_s = min(run.started_s for run in runs)
+        for feed in (feed for own in self._session.feeds.values() for feed in own):
+            feed.forget_before(oldest_s)
+
+    def _write(
+        self, run: TrialRun, records: Mapping[str, list[tuple[Feed, tuple[Record, ...]]]], overhead_s: float
+    ) -> Trial:
+        readings: dict[str, list[Reading]] = {
+            host: [read(host, feed.sensor, own) for feed, own in pairs] for host, pairs in records.items()
+        }
+        measured: Measured = measure(run, readings, self._setup, self._session.load, overhead_s)
+        write_trial(self._result, measured.trial, measured.series, measured.raw)
+        return measured.trial
+
+    async def close(self) -> None:
+        """Stop what was made ready for a round that will not come."""
+        if self._ahead is not None:
+            self._ahead.cancel()
+            with suppress(asyncio.CancelledError):
+                await _stop(await self._ahead)
+            self._ahead = None
+
+
+def _records(feeds: Sequence[Feed], run: TrialRun) -> dict[str, list[tuple[Feed, tuple[Record, ...]]]]:
+    found: dict[str, list[tuple[Feed, tuple[Record, ...]]]] = {}
+    for feed in feeds:
+        found.setdefault(feed.host, []).append((feed, feed.between(run.started_s, run.ended_s)))
+    return found
+
+
+def _setup(session: Session, campaign: Campaign) -> Setup:
+    names = list(session.specs)
+    return Setup(
+        campaign.omit_s,
+        campaign.window_s,
+        session.specs,
+        {name: session.base_frequency_hz(name) for name in names},
+        {name: session.tick_accounting(name) for name in names},
+    )
+
+
+async def _wait_past(feed: Feed, time_s: float) -> None:
+    """A sensor that stays silent shows in the result as a reading that is missing."""
+    with suppress(WaitTimeout):
+        await feed.wait_past(time_s, SENSOR_LIMIT_S)
+
+
+async def _try_prepare(live: LiveTrial) -> TrialRun | None:
+    """``None`` if it is ready; else the trial as it failed, with everything stopped."""
+    try:
+        await live.prepare()
+    except (TrialFailed, HostError) as error:
+        await live.stop()
+        return live.failed(str(error))
+    return None
+
+
+async def _stop(prepared: Prepared) -> None:
+    await asyncio.gather(*(live.stop() for live in prepared.ready))

@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The live hosts of a campaign: connections, facts and sensors, lost and found again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Iterable, Mapping
+from typing import Any
+
+from linewatt.engine.feed import Feed
+from linewatt.errors import HostError, InvalidInput
+from linewatt.hosts import facts
+from linewatt.hosts.base import Host, HostSpec
+from linewatt.hosts.clock import Offset
+from linewatt.hosts.connect import connect
+from linewatt.loads.base import Load
+from linewatt.model import Case, Family
+from linewatt.sensors.registry import SENSORS
+
+FACTS_LIMIT_S = 20.0
+FIRST_READING_LIMIT_S = 5.0
+
+Facts = dict[str, dict[str, Any]]
+
+
+class Session:
+    """Hosts by name, with what is known of each and the sensors that run on it."""
+
+    def __init__(self, specs: Iterable[HostSpec], sensors: Mapping[str, Any], load: Load) -> None:
+        self.specs = {spec.name: spec for spec in specs}
+        self.load = load
+        self.hosts: dict[str, Host] = {}
+        self.facts: dict[str, Facts] = {}
+        self.versions: dict[str, tuple[int, ...]] = {}
+        self.feeds: dict[str, list[Feed]] = {
+            name: [Feed(name, SENSORS[sensor], cfg) for sensor, cfg in sensors.items()] for name in self.specs
+        }
+
+    async def open(self) -> None:
+        """Connect to every host and learn its facts. Raises HostError, the first by name."""
+        await _all(self._open_one(name) for name in sorted(self.specs))
+
+    async def _open_one(self, name: str) -> None:
+        self.hosts[name] = host = await connect(self.specs[name])
+        done = await host.run(facts.command(host.spec.data), timeout_s=FACTS_LIMIT_S, root=True)
+        self.facts[name] = facts.parse_all(done.stdout)
+        self._check(name)
+
+    def _check(self, name: str) -> None:
+        """What must be there before anything is started. Raises HostError, InvalidInput."""
+        known, spec = self.facts[name], self.specs[name]
+        text = known["tools"].get("iperf3")
+        if text is None:
+            raise HostError(f"{name}: no iperf3; install it (apt-get or dnf install iperf3)")
+        self.versions[name] = self.load.parse_version(str(text))
+        if not known["tools"].get("mpstat"):
+            raise HostError(f"{name}: no mpstat; install sysstat")
+        online = set(known["cpus"].get("online") or ())
+        for key in ("cpus", "app_cpus", "irq_cpus"):
+            impossible = set(getattr(spec, key) or ()) - online
+            if online and impossible:
+                raise InvalidInput(
+                    f"{name}: {key} names CPU {min(impossible)}, "
+                    f"but CPUs {min(online)} to {max(online)} are what is online there"
+                )
+        if known["nic"].get("mtu") is None:
+            raise InvalidInput(f"{name}: no interface {spec.data}; name one that `ip link` shows there")
+
+    def data_address(self, name: str, family: Family) -> str:
+        """Address of a host's data interface. Raises HostError when it has none of the family."""
+        spec = self.specs[name]
+        known = spec.data_ipv4 if family == "ipv4" else spec.data_ipv6
+        found = known or next(iter(self.facts[name]["nic"].get(f"{family}_addresses") or ()), None)
+        if found is None:
+            raise HostError(f"{name}: {spec.data} has no {family} address; give it one or name data_{family}")
+        return str(found)
+
+    def clocks(self, case: Case) -> dict[str, Offset]:
+        return {name: self.hosts[name].clock for name in (case.sender, case.receiver)}
+
+    def base_frequency_hz(self, name: str) -> float | None:
+        """From the campaign, else as the host's facts tell it."""
+        return self.specs[name].base_frequency_hz or self.facts[name]["cpu"].get("base_frequency_hz")
+
+    def tick_accounting(self, name: str) -> bool | None:
+        """Whether the host's kernel charges CPU time by the tick; ``None`` where it cannot be told."""
+        return self.facts[name]["kernel"].get("tick_accounting")
+
+    async def start_sensors(self, names: Iterable[str] | None = None) -> None:
+        """Start every sensor and wait for its first reading. Raises HostError, WaitTimeout."""
+        chosen = [feed for name in names or self.specs for feed in self.feeds[name]]
+        await _all(feed.start(self.hosts[feed.host]) for feed in chosen)
+        await _all(feed.wait_past(1.0, FIRST_READING_LIMIT_S) for feed in chosen)
+
+    def lost(self) -> dict[str, str]:
+        """Hosts that can no longer be reached, and why."""
+        return {name: host.lost for name, host in self.hosts.items() if host.lost}
+
+    async def reopen(self, name: str) -> None:
+        """Connect again to a host that was lost, and start its sensors again. Raises HostError."""
+        await self.hosts[name].close()
+        self.hosts[name] = await connect(self.specs[name])
+        await self.start_sensors([name])
+
+    async def close(self) -> None:
+        """Stop the sensors and close the connections."""
+        for feeds in self.feeds.values():
+            await asyncio.gather(*(feed.stop() for feed in feeds))
+        await asyncio.gather(*(host.close() for host in self.hosts.values()))
+
+
+async def _all(awaitables: Iterable[Awaitable[None]]) -> None:
+    """Wait for all, then raise the first error: nothing is left running behind it."""
+    for outcome in await asyncio.gather(*awaitables, return_exceptions=True):
+        if isinstance(outcome, BaseException):
+            raise outcome
+
+
+def identity(known: Facts) -> dict[str, Any]:
+    """The facts that must not differ between the parts of one campaign."""
+    return {
+        "kernel": known["kernel"].get("release"),
+        "CPU": known["cpu"].get("model"),
+        "iperf3": known["tools"].get("iperf3"),
+    }

@@ -1,0 +1,236 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One trial on live hosts: servers up, clients held at the barrier, let go, and what they wrote collected.
+
+Numbers are made of it elsewhere (:mod:`linewatt.engine.measure`), after the load has ended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+
+from linewatt.campaign.plan import PlannedInstance, PlannedTrial
+from linewatt.engine.session import Session
+from linewatt.errors import HostError, LinewattError
+from linewatt.hosts.base import Ended, Host, Process
+from linewatt.hosts.clock import Offset, now_s
+from linewatt.loads.base import LoadJob
+from linewatt.model import Case
+from linewatt.placement.pin import pinned
+
+LISTEN_LIMIT_S = 5
+END_LIMIT_S = 10.0
+STOP_LIMIT_S = 3.0
+
+# Looks, and looks again 5 ms later. $1: limit in seconds, $2: how many, $3: filter
+_WAIT_LISTENING = """exec {never}<> <(:)
+until [ "$(ss -Hltn "$3" | wc -l)" -ge "$2" ]; do
+  [ "$SECONDS" -ge "$1" ] && exit 1
+  read -r -t 0.005 -u "$never"
+done"""
+
+
+class TrialFailed(LinewattError):
+    """A trial came to no result; its text is the reason."""
+
+
+@dataclass(slots=True)
+class Instance:
+    """The two processes of one load instance."""
+
+    planned: PlannedInstance
+    job: LoadJob
+    commands: dict[str, list[str]]
+    server: Process | None = None
+    client: Process | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceOutput:
+    """What one instance's processes wrote and when they ended (host clocks)."""
+
+    planned: PlannedInstance
+    commands: dict[str, list[str]]
+    client: Ended | None
+    server: Ended | None
+
+
+@dataclass(frozen=True, slots=True)
+class TrialRun:
+    """Everything a trial left behind, before numbers are made of it. ``failure`` says why it came to none."""
+
+    planned: PlannedTrial
+    started_s: float
+    ended_s: float
+    load_s: float
+    outputs: tuple[InstanceOutput, ...]
+    clocks: dict[str, Offset] = field(default_factory=dict)
+    failure: str | None = None
+
+
+class LiveTrial:
+    """One trial from its preparation to the collection of its output."""
+
+    def __init__(self, session: Session, planned: PlannedTrial, load_s: float, interval_s: float) -> None:
+        self.planned = planned
+        self.load_s = load_s
+        self._session = session
+        self._interval_s = interval_s
+        self._instances: list[Instance] = []
+        self._started_s = now_s()
+
+    @property
+    def case(self) -> Case:
+        return self.planned.case
+
+    async def prepare(self) -> None:
+        """Servers listening, clients held. Raises TrialFailed, HostError."""
+        self._instances = [self._instance(planned) for planned in self.planned.instances]
+        server, client = self._session.hosts[self.case.server], self._session.hosts[self.case.client]
+        await asyncio.gather(*(self._start(instance, server, client) for instance in self._instances))
+        await self._wait_listening(server)
+        await asyncio.gather(*(one.client.ready() for one in self._instances if one.client))
+
+    def _instance(self, planned: PlannedInstance) -> Instance:
+        case, session = self.case, self._session
+        job = LoadJob(
+            test=case.test,
+            server_address=session.data_address(case.server, case.family),
+            client_address=session.data_address(case.client, case.family),
+            port=planned.port,
+            duration_s=self.load_s,
+            interval_s=self._interval_s,
+            family=case.family,
+            streams=case.streams,
+            rate_bps=case.rate_bps,
+            reverse=case.direction == "reverse",
+            zerocopy=case.zerocopy,
+        )
+        cpus = {case.sender: planned.sender_cpu, case.receiver: planned.receiver_cpu}
+        load, versions = session.load, session.versions
+        server = load.server_command(job, versions[case.server])
+        client = load.client_command(job, versions[case.client])
+        commands = {
+            "server": pinned(server, cpus[case.server]),
+            "client": pinned(client, cpus[case.client]),
+        }
+        return Instance(planned, job, commands)
+
+    async def _start(self, instance: Instance, server: Host, client: Host) -> None:
+        instance.server = await server.start(instance.commands["server"])
+        instance.client = await client.start(instance.commands["client"], held=True)
+
+    async def _wait_listening(self, server: Host) -> None:
+        ports = [instance.planned.port for instance in self._instances]
+        clause = " or ".join(f"sport = :{port}" for port in ports)
+        done = await server.run(
+            [
+                "bash",
+                "-c",
+                _WAIT_LISTENING,
+                "linewatt",
+                str(LISTEN_LIMIT_S),
+                str(len(ports)),
+                f"( {clause} )",
+            ],
+            timeout_s=LISTEN_LIMIT_S + 2,
+        )
+        if done.status != 0:
+            said = " ".join(line for one in self._instances if (line := _complaint(one.server)))
+            raise TrialFailed(
+                f"{server.spec.name}: waited {LISTEN_LIMIT_S} s for iperf3 to listen on "
+                f"{_ports(ports)}; {said or 'is something else using these ports?'}"
+            )
+
+    def release(self) -> None:
+        """Open the barrier for every client of this trial."""
+        self._started_s = now_s()
+        for instance in self._instances:
+            if instance.client is not None:
+                instance.client.release()
+
+    async def collect(self) -> TrialRun:
+        """Wait for the load to end and return what it wrote; a failure is part of the answer, not raised."""
+        waits = [
+            asyncio.ensure_future(self._ended(process, what))
+            for instance in self._instances
+            for process, what in ((instance.client, "client"), (instance.server, "server"))
+            if process is not None
+        ]
+        failure = None
+        try:
+            done, _ = await asyncio.wait(waits, return_when=asyncio.FIRST_EXCEPTION)
+            failure = next((str(wait.exception()) for wait in done if wait.exception()), None)
+        finally:
+            for wait in waits:
+                wait.cancel()
+            ended_s = now_s()
+            await self.stop()
+        return self._run(ended_s, failure)
+
+    async def _ended(self, process: Process, what: str) -> None:
+        limit_s = self.load_s + END_LIMIT_S
+        ended = await process.wait(limit_s, f"the {what} to end, {limit_s:g} s after its start")
+        if ended.status != 0:
+            raise TrialFailed(f"{process.name} ({what}) ended with status {ended.status}: {_said(ended)}")
+
+    async def stop(self) -> None:
+        """End whatever of this trial still runs."""
+        processes = [
+            process
+            for instance in self._instances
+            for process in (instance.client, instance.server)
+            if process is not None
+        ]
+        await asyncio.gather(*(_stopped(process) for process in processes))
+
+    def failed(self, reason: str) -> TrialRun:
+        """The answer for a trial that never got to its load."""
+        return self._run(now_s(), reason)
+
+    def _run(self, ended_s: float, failure: str | None) -> TrialRun:
+        outputs = tuple(
+            InstanceOutput(
+                one.planned,
+                one.commands,
+                one.client.so_far() if one.client else None,
+                one.server.so_far() if one.server else None,
+            )
+            for one in self._instances
+        )
+        clocks = {}
+        with suppress(HostError):
+            clocks = self._session.clocks(self.case)
+        return TrialRun(self.planned, self._started_s, ended_s, self.load_s, outputs, clocks, failure)
+
+
+async def _stopped(process: Process) -> None:
+    with suppress(HostError):
+        await process.stop(STOP_LIMIT_S)
+
+
+def _complaint(process: Process | None) -> str:
+    if process is None:
+        return ""
+    ended = process.so_far()
+    return _said(ended) if ended.status is not None else ""
+
+
+def _said(ended: Ended) -> str:
+    """The tool's own words about its failure."""
+    with suppress(ValueError, TypeError, KeyError):
+        return str(json.loads(ended.stdout)["error"])
+    lines = (ended.stderr or ended.stdout).strip().splitlines()
+    return lines[-1][:200] if lines else "it said nothing"
+
+
+def _ports(ports: Sequence[int]) -> str:
+    return f"port {ports[0]}" if len(ports) == 1 else f"ports {min(ports)}-{max(ports)}"
+
+
+async def stop_all(trials: Iterable[LiveTrial]) -> None:
+    """End whatever these trials still run."""
+    await asyncio.gather(*(trial.stop() for trial in trials))

@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The leash: constant scripts that make what runs on a host end with its controller.
+
+A leashed command runs under a small bash script whose standard input comes from the controller. ``go`` on it
+opens the barrier of a held command, ``stop`` or end-of-file interrupts the command's process group (SIGINT,
+which makes iperf3 and mpstat finish their output) and kills it when it does not end. sshd closes that input
+when the connection ends, whatever the reason.
+
+A connection that just goes silent (a pulled cable) ends nothing by itself, so one *anchor* per connection
+waits for a heartbeat and ends the connection's own sshd process when none comes; it answers each beat with
+the host's clock, which is also how clock offsets are measured.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+BEAT_S = 0.3
+SILENCE_LIMIT_S = 1.5
+KILL_AFTER_S = 0.4
+MARK = "linewatt-leash:"
+
+# bash < 5 has no EPOCHREALTIME
+_NOW = 'now() { if [ -n "$EPOCHREALTIME" ]; then t=${EPOCHREALTIME/,/.}; else t=$(date +%s.%N); fi; }'
+
+_LEASH = f"""{_NOW}
+held=$1 grace=$2; shift 2
+exec 3<&0 </dev/null
+printf '{MARK} ready\\n' >&2
+while [ "$held" = 1 ]; do
+  IFS= read -r word <&3 || exit 125
+  [ "$word" = go ] && held=0
+done
+set -m
+now; printf '{MARK} start %s\\n' "$t" >&2
+"$@" 3<&- & child=$!
+{{ while IFS= read -r word <&3 && [ "$word" != stop ]; do :; done
+  kill -INT -- "-$child"; sleep "$grace"; kill -KILL -- "-$child"; }} >/dev/null 2>&1 & watcher=$!
+disown "$watcher"
+wait "$child" 2>/dev/null; status=$?
+now; printf '{MARK} end %s %s\\n' "$t" "$status" >&2
+kill -KILL -- "-$watcher" 2>/dev/null
+exit "$status"
+"""
+
+_ANCHOR = f"""{_NOW}
+while IFS= read -r -t "$1" beat; do now; printf '%s %s\\n' "$beat" "$t"; done
+IFS= read -r name <"/proc/$PPID/comm"
+case $name in sshd*) kill -TERM "$PPID";; esac
+"""
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """What a leash wrote about its command, host clock; and the command's own stderr without it."""
+
+    started_s: float | None
+    ended_s: float | None
+    stderr: str
+
+
+def leashed(argv: Sequence[str], *, held: bool, root: bool) -> list[str]:
+    """Argument list that runs ``argv`` on a leash, as root through ``sudo -n`` if asked."""
+    prefix = ["sudo", "-n", "--"] if root else []
+    return [*prefix, "bash", "-c", _LEASH, "linewatt", "1" if held else "0", str(KILL_AFTER_S), *argv]
+
+
+def anchor() -> list[str]:
+    """Argument list of the process that ends a silent connection and tells the host's time."""
+    return ["bash", "-c", _ANCHOR, "linewatt", str(SILENCE_LIMIT_S)]
+
+
+def shell_line(argv: Sequence[str]) -> str:
+    """What the login shell is given: every word quoted, the shell replaced by the command."""
+    return "exec " + shlex.join(argv)
+
+
+def read_marks(stderr: str) -> Marks:
+    """Separate the leash's marks from what the command itself wrote to stderr."""
+    stamps: dict[str, float] = {}
+    rest = []
+    for line in stderr.splitlines(keepends=True):
+        if not line.startswith(MARK):
+            rest.append(line)
+            continue
+        words = line.split()
+        if len(words) > 2:
+            stamps[words[1]] = float(words[2])
+    return Marks(stamps.get("start"), stamps.get("end"), "".join(rest))

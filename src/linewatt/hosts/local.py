@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""This machine as a host (``address: local``): the same leash, on a pipe instead of a channel."""
+
+from __future__ import annotations
+
+import asyncio
+from asyncio.subprocess import PIPE
+from collections.abc import Callable, Sequence
+
+from linewatt.errors import HostError, WaitTimeout
+from linewatt.hosts import leash
+from linewatt.hosts.base import Completed, HostSpec, Line
+from linewatt.hosts.clock import Offset
+from linewatt.hosts.process import LeashedProcess, bounded, ignore_broken_pipe
+
+
+class _LocalPipes:
+    def __init__(self, child: asyncio.subprocess.Process) -> None:
+        assert child.stdin is not None  # noqa: S101
+        assert child.stdout is not None  # noqa: S101
+        assert child.stderr is not None  # noqa: S101
+        self._child, self._stdin = child, child.stdin
+        self._stdout, self._stderr = child.stdout, child.stderr
+
+    async def read_stdout(self) -> bytes:
+        return await self._stdout.read(65536)
+
+    async def read_stderr(self) -> bytes:
+        return await self._stderr.read(65536)
+
+    def write(self, data: bytes) -> None:
+        with ignore_broken_pipe():
+            self._stdin.write(data)
+
+    def write_eof(self) -> None:
+        with ignore_broken_pipe():
+            self._stdin.close()
+
+    async def status(self) -> int | None:
+        status = await self._child.wait()
+        return status if status >= 0 else 128 - status
+
+
+class LocalHost:
+    """The controller's own machine."""
+
+    lost: str | None = None
+
+    def __init__(self, spec: HostSpec) -> None:
+        self._spec = spec
+
+    @property
+    def spec(self) -> HostSpec:
+        return self._spec
+
+    @property
+    def clock(self) -> Offset:
+        return Offset(0.0, 0.0)
+
+    def _as_root(self, root: bool) -> list[str]:
+        return ["sudo", "-n", "--"] if root and self._spec.sudo else []
+
+    async def run(
+        self, argv: Sequence[str], *, stdin: str = "", timeout_s: float = 10.0, root: bool = False
+    ) -> Completed:
+        child = await self._spawn([*self._as_root(root), "timeout", "-k", "1", f"{timeout_s:g}", *argv])
+        done = await bounded(
+            child.communicate(stdin.encode()), timeout_s + 2, f"{self.spec.name}: the end of {argv[0]}"
+        )
+        status = child.returncode if child.returncode is not None else -1
+        if status == 124:
+            raise WaitTimeout(f"{self.spec.name}: {argv[0]} did not end within {timeout_s:g} s")
+        texts = [data.decode(errors="replace") for data in done]
+        return Completed(tuple(argv), status, texts[0], texts[1])
+
+    async def start(
+        self,
+        argv: Sequence[str],
+        *,
+        held: bool = False,
+        on_line: Callable[[Line], None] | None = None,
+        root: bool = False,
+    ) -> LeashedProcess:
+        child = await self._spawn(leash.leashed(argv, held=held, root=root and self.spec.sudo))
+        return LeashedProcess(self.spec.name, argv, _LocalPipes(child), on_line)
+
+    async def _spawn(self, argv: Sequence[str]) -> asyncio.subprocess.Process:
+        try:
+            return await asyncio.create_subprocess_exec(
+                *argv, stdin=PIPE, stdout=PIPE, stderr=PIPE, start_new_session=True
+            )
+        except OSError as error:
+            raise HostError(f"{self.spec.name}: cannot start {argv[0]}: {error}") from error
+
+    async def close(self) -> None: ...

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A leashed process, whatever carries its standard streams."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Callable, Sequence
+from contextlib import suppress
+from typing import Protocol, TypeVar
+
+from linewatt.errors import HostLost, WaitTimeout
+from linewatt.hosts import leash
+from linewatt.hosts.base import Ended, Line
+from linewatt.hosts.clock import now_s
+
+T = TypeVar("T")
+
+
+class Pipes(Protocol):
+    """The streams of a process on a host. A lost connection reads as end of file and status ``None``."""
+
+    async def read_stdout(self) -> bytes: ...
+
+    async def read_stderr(self) -> bytes: ...
+
+    def write(self, data: bytes) -> None: ...
+
+    def write_eof(self) -> None: ...
+
+    async def status(self) -> int | None:
+        """Exit status once it has ended (128 + n for signal n), ``None`` if the connection went first."""
+
+
+class LeashedProcess:
+    """A process that ends when its controller stops talking to it; see :mod:`linewatt.hosts.leash`."""
+
+    def __init__(
+        self, host: str, argv: Sequence[str], pipes: Pipes, on_line: Callable[[Line], None] | None
+    ) -> None:
+        self.name = f"{host}: {argv[0]}"
+        self._host = host
+        self._pipes = pipes
+        self._on_line = on_line
+        self._stdout = bytearray()
+        self._stderr = bytearray()
+        self._status: int | None = None
+        self._ready = asyncio.Event()
+        self._life = asyncio.create_task(self._live())
+
+    async def _live(self) -> None:
+        await asyncio.gather(self._read_stdout(), self._read_stderr())
+        self._status = await self._pipes.status()
+
+    async def _read_stdout(self) -> None:
+        rest = b""
+        while chunk := await self._pipes.read_stdout():
+            self._stdout += chunk
+            if self._on_line:
+                received_s = now_s()
+                *lines, rest = (rest + chunk).split(b"\n")
+                for line in lines:
+                    self._on_line(Line(received_s, line.decode(errors="replace")))
+                self._stdout.clear()
+
+    async def _read_stderr(self) -> None:
+        while chunk := await self._pipes.read_stderr():
+            self._stderr += chunk
+            self._ready.set()
+        self._ready.set()
+
+    async def ready(self, timeout_s: float = 5.0) -> None:
+        """Wait until the leash runs on the host, so that :meth:`release` only has to wake it."""
+        await bounded(self._ready.wait(), timeout_s, f"{self.name} to be started")
+        if not self._stderr:
+            raise HostLost(f"{self.name} could not be started: the connection ended")
+
+    def release(self) -> None:
+        self._pipes.write(b"go\n")
+
+    async def wait(self, timeout_s: float, awaited: str) -> Ended:
+        """Wait for its end. Raises WaitTimeout naming ``awaited``, HostLost if the connection ended."""
+        await bounded(asyncio.shield(self._life), timeout_s, f"{self._host}: {awaited}")
+        if self._status is None:
+            raise HostLost(f"{self._host}: the connection ended while waiting for {awaited}")
+        return self.so_far()
+
+    def so_far(self) -> Ended:
+        """What it wrote until now, and how it ended if it has."""
+        marks = leash.read_marks(self._stderr.decode(errors="replace"))
+        return Ended(
+            self._status, self._stdout.decode(errors="replace"), marks.stderr, marks.started_s, marks.ended_s
+        )
+
+    async def stop(self, timeout_s: float = 3.0) -> Ended:
+        """Interrupt it (SIGINT, then SIGKILL) and wait."""
+        if not self._life.done():
+            self._pipes.write(b"stop\n")
+            self._pipes.write_eof()
+        return await self.wait(timeout_s, f"the end of {self.name} after it was interrupted")
+
+
+async def bounded(awaitable: Awaitable[T], timeout_s: float, awaited: str) -> T:
+    """Await with a limit whose message says what was awaited. Raises WaitTimeout."""
+    try:
+        return await asyncio.wait_for(awaitable, timeout_s)
+    except TimeoutError as error:
+        raise WaitTimeout(f"waited {timeout_s:g} s for {awaited}") from error
+
+
+def ignore_broken_pipe() -> suppress:
+    """Writing to a process that has just ended is no error: its end is reported by :meth:`wait`."""
+    return suppress(BrokenPipeError, ConnectionResetError)

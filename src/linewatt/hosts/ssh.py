@@ -1,0 +1,193 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hosts over SSH: one connection each, kept open; commands as channels on it."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import Callable, Sequence
+from contextlib import suppress
+from typing import Any
+
+import asyncssh
+
+from linewatt.errors import HostError, HostLost, WaitTimeout
+from linewatt.hosts import leash
+from linewatt.hosts.base import Completed, HostSpec, Line
+from linewatt.hosts.clock import Exchange, Offset, best_offset, now_s
+from linewatt.hosts.process import LeashedProcess, bounded, ignore_broken_pipe
+
+CONNECT_LIMIT_S = 10.0
+REPLY_LIMIT_S = 3.0
+CLOCK_READINGS = 5
+CLOCK_MEMORY = 64
+
+Channel = asyncssh.SSHClientProcess[bytes]
+
+
+class _SshPipes:
+    def __init__(self, channel: Channel) -> None:
+        self._channel = channel
+
+    async def read_stdout(self) -> bytes:
+        return await _read(self._channel.stdout)
+
+    async def read_stderr(self) -> bytes:
+        return await _read(self._channel.stderr)
+
+    def write(self, data: bytes) -> None:
+        with ignore_broken_pipe():
+            self._channel.stdin.write(data)
+
+    def write_eof(self) -> None:
+        with ignore_broken_pipe():
+            self._channel.stdin.write_eof()
+
+    async def status(self) -> int | None:
+        with suppress(asyncssh.Error):
+            await self._channel.wait_closed()
+        return self._channel.exit_status
+
+
+async def _read(stream: asyncssh.SSHReader[bytes]) -> bytes:
+    try:
+        return await stream.read(65536)
+    except (asyncssh.Error, OSError):
+        return b""
+
+
+class SshHost:
+    """A connected host; made by :func:`connect`."""
+
+    def __init__(self, spec: HostSpec, connection: asyncssh.SSHClientConnection) -> None:
+        self._spec = spec
+        self._connection = connection
+        self._lost: str | None = None
+        self._exchanges: deque[Exchange] = deque(maxlen=CLOCK_MEMORY)
+        self._anchor: Channel | None = None
+        self._pulse: asyncio.Task[None] | None = None
+
+    @property
+    def spec(self) -> HostSpec:
+        return self._spec
+
+    @property
+    def lost(self) -> str | None:
+        """Why the connection is no more, or ``None`` while it is."""
+        if self._lost is None and self._connection.is_closed():
+            self._lost = "the SSH connection ended"
+        return self._lost
+
+    @property
+    def clock(self) -> Offset:
+        """Offset of the host's clock, from the quickest of the last exchanges."""
+        offset = best_offset(list(self._exchanges))
+        if offset is None:
+            raise HostError(f"{self.spec.name}: its clock was never read")
+        return offset
+
+    async def begin(self) -> None:
+        """Start the anchor and take the first readings of the host's clock."""
+        self._anchor = await self._open(leash.anchor())
+        for _ in range(CLOCK_READINGS):
+            await self._beat(self._anchor)
+        self._pulse = asyncio.create_task(self._beat_for_ever(self._anchor))
+
+    async def _beat_for_ever(self, anchor: Channel) -> None:
+        try:
+            while True:
+                await asyncio.sleep(leash.BEAT_S)
+                await self._beat(anchor)
+        except (HostError, asyncssh.Error, OSError) as error:
+            self._lost = self.lost or str(error)
+            self._connection.abort()
+
+    async def _beat(self, anchor: Channel) -> None:
+        sent_s = now_s()
+        anchor.stdin.write(b"%.6f\n" % sent_s)
+        reply = await bounded(anchor.stdout.readline(), REPLY_LIMIT_S, "the answer to a heartbeat")
+        if not reply:
+            raise HostLost("the SSH connection ended")
+        self._exchanges.append(Exchange(sent_s, float(reply.split()[1]), now_s()))
+
+    async def _open(self, argv: Sequence[str]) -> Channel:
+        if self.lost:
+            raise HostLost(f"{self.spec.name}: {self.lost}")
+        try:
+            return await self._connection.create_process(leash.shell_line(argv), encoding=None)
+        except (asyncssh.Error, OSError) as error:
+            raise HostLost(f"{self.spec.name}: cannot start {argv[0]}: {error}") from error
+
+    async def run(
+        self, argv: Sequence[str], *, stdin: str = "", timeout_s: float = 10.0, root: bool = False
+    ) -> Completed:
+        """Run a short command to its end; ``timeout`` bounds it on the host as well."""
+        prefix = ["sudo", "-n", "--"] if root and self.spec.sudo else []
+        channel = await self._open([*prefix, "timeout", "-k", "1", f"{timeout_s:g}", *argv])
+        awaited = f"{self.spec.name}: the end of {argv[0]}"
+        try:
+            stdout, stderr = await bounded(channel.communicate(stdin.encode()), timeout_s + 2, awaited)
+        except (asyncssh.Error, OSError) as error:
+            raise HostLost(f"{self.spec.name}: the connection ended while {argv[0]} ran") from error
+        if channel.exit_status is None:
+            raise HostLost(f"{self.spec.name}: the connection ended while {argv[0]} ran")
+        if channel.exit_status == 124:
+            raise WaitTimeout(f"{self.spec.name}: {argv[0]} did not end within {timeout_s:g} s")
+        return Completed(tuple(argv), channel.exit_status, _text(stdout), _text(stderr))
+
+    async def start(
+        self,
+        argv: Sequence[str],
+        *,
+        held: bool = False,
+        on_line: Callable[[Line], None] | None = None,
+        root: bool = False,
+    ) -> LeashedProcess:
+        channel = await self._open(leash.leashed(argv, held=held, root=root and self.spec.sudo))
+        return LeashedProcess(self.spec.name, argv, _SshPipes(channel), on_line)
+
+    async def close(self) -> None:
+        if self._pulse:
+            self._pulse.cancel()
+        self._connection.close()
+        with suppress(asyncssh.Error, TimeoutError, OSError):
+            await asyncio.wait_for(self._connection.wait_closed(), 2.0)
+
+
+async def connect(spec: HostSpec) -> SshHost:
+    """Open the connection to a host. Raises HostError: what failed, where, what to do."""
+    where = f"{spec.name} ({spec.address}:{spec.port})"
+    try:
+        connection = await asyncio.wait_for(asyncssh.connect(spec.address, **_options(spec)), CONNECT_LIMIT_S)
+    except TimeoutError as error:
+        raise HostError(f"{where}: no SSH connection within {CONNECT_LIMIT_S:g} s; is it up?") from error
+    except asyncssh.HostKeyNotVerifiable as error:
+        raise HostError(
+            f"{where}: its host key is not known or has changed ({error}); "
+            "compare it, then connect once with ssh or name known_hosts"
+        ) from error
+    except asyncssh.PermissionDenied as error:
+        raise HostError(f"{where}: login refused ({error}); check user and key_file") from error
+    except (asyncssh.Error, OSError, ValueError) as error:
+        raise HostError(f"{where}: no SSH connection: {error}; check address, port and sshd") from error
+    host = SshHost(spec, connection)
+    await host.begin()
+    return host
+
+
+def _options(spec: HostSpec) -> dict[str, Any]:
+    """What asyncssh is told; the user's own ssh configuration and agent count, but not for a lab's hosts."""
+    options: dict[str, Any] = {"port": spec.port}
+    if spec.user:
+        options["username"] = spec.user
+    if spec.key_file:
+        options |= {"client_keys": [spec.key_file], "agent_path": None}
+    if spec.known_hosts:
+        options["known_hosts"] = spec.known_hosts
+    if spec.lab:
+        options["config"] = None
+    return options
+
+
+def _text(data: Any) -> str:
+    return bytes(data or b"").decode(errors="replace")

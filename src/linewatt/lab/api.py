@@ -1,0 +1,167 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``up``, ``down`` and ``status`` of labs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from linewatt.errors import InvalidInput, LabError
+from linewatt.lab import system, teardown
+from linewatt.lab.build import answers, build
+from linewatt.lab.layout import HostLayout, LabRequest, check_name
+from linewatt.lab.state import ROOT, LabState, Registry
+
+
+@dataclass(frozen=True, slots=True)
+class Lab:
+    """A lab that is up. ``was_up``: it was so before, and nothing was made."""
+
+    name: str
+    index: int
+    inventory: Path
+    hosts: tuple[HostLayout, ...]
+    namespaces: tuple[str, ...]
+    was_up: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class HostStatus:
+    """A lab host and whether its sshd accepts a connection."""
+
+    layout: HostLayout
+    answers: bool
+
+
+@dataclass(frozen=True, slots=True)
+class LabStatus:
+    """A lab as found. ``half-built``: an ``up`` is at work on it, or was ended; ``down`` removes it."""
+
+    name: str
+    state: Literal["up", "half-built", "not answering"]
+    index: int | None
+    inventory: Path | None
+    rate_bps: int | None
+    mtu: int | None
+    hosts: tuple[HostStatus, ...]
+
+
+def up(request: LabRequest, *, inventory: Path | None = None, root: Path = ROOT) -> Lab:
+    """Build the lab, or find it built; ``inventory`` is one more place to write the inventory to.
+
+    A lab that is half there is taken down first. Raises InvalidInput where another lab has the name,
+    LabError where this machine cannot do it; then nothing is left of it.
+    """
+    tools = system.find_tools()
+    registry = Registry(root)
+    copy = None if inventory is None else _checked_copy(inventory, request.name)
+    with registry.claim(request.name) as lock:
+        state = registry.read(request.name)
+        was_up = state is not None and _stands(state, request)
+        if state is None or not was_up:
+            if state is not None:
+                teardown.take_down(state)
+            state = _make(registry, request, tools, lock)
+        if copy is not None:
+            state = state.with_copy(copy)
+            registry.write(state)
+            copy.write_text((registry.directory(request.name) / "inventory.yaml").read_text())
+    return _lab(state, registry, was_up=was_up)
+
+
+def _make(registry: Registry, request: LabRequest, tools: system.Tools, lock: int) -> LabState:
+    registry.clear(request.name)
+    subnets, names = system.occupied_subnets(), system.names_present()
+    try:
+        state = registry.allocate(
+            request, system.usable_cores(), lambda index: system.index_is_free(index, subnets, names)
+        )
+    except LabError:
+        registry.forget(request.name)
+        raise
+    try:
+        build(state.layout, registry.directory(request.name), tools, lock)
+    except BaseException:
+        teardown.take_down(state)
+        registry.forget(request.name)
+        raise
+    state = state.as_ready()
+    registry.write(state)
+    return state
+
+
+def _stands(state: LabState, request: LabRequest) -> bool:
+    """Whether the lab is up as requested. Raises InvalidInput where it is up with another shape."""
+    if not state.ready or not all(answers(host.address) for host in state.layout.hosts):
+        return False
+    if state.request != request:
+        had = state.request
+        raise InvalidInput(
+            f"lab {had.name} is up with {had.hosts} hosts, rate {had.rate}, mtu {had.mtu};"
+            f" take it down first (linewatt lab down --name {had.name}) or give this one another --name"
+        )
+    return True
+
+
+def _checked_copy(path: Path, name: str) -> Path:
+    path = path.absolute()
+    if path.exists() and not teardown.is_inventory_of(path, name):
+        raise InvalidInput(f"{path}: exists and is no inventory of lab {name}; give --inventory another path")
+    if not path.parent.is_dir():
+        raise InvalidInput(f"{path}: {path.parent} is no directory; make it, or give --inventory another path")
+    return path
+
+
+def down(name: str, *, root: Path = ROOT) -> bool:
+    """Remove the lab; True if there was one. Waits for an ``up`` at work on it. Raises LabError."""
+    check_name(name)
+    registry = Registry(root)
+    with registry.lock(name) as lock:
+        if lock is None:
+            return False
+        system.find_tools()
+        state = registry.read(name)
+        if state is not None:
+            teardown.take_down(state)
+        registry.forget(name)
+    return True
+
+
+def names(root: Path = ROOT) -> list[str]:
+    """Names of the labs of this machine, half-built ones too."""
+    return Registry(root).names()
+
+
+def status(name: str | None = None, *, root: Path = ROOT) -> list[LabStatus]:
+    """Every lab, or the one called ``name``, and whether each of its hosts answers."""
+    registry = Registry(root)
+    wanted: Sequence[str] = registry.names() if name is None else [name]
+    if name is not None and name not in registry.names():
+        raise InvalidInput(f"there is no lab {name}; {existing(root)}")
+    return [_status(each, registry) for each in wanted]
+
+
+def existing(root: Path = ROOT) -> str:
+    """A sentence's end that says which labs there are."""
+    found = names(root)
+    return f"there are: {', '.join(found)}" if found else "there are none"
+
+
+def _status(name: str, registry: Registry) -> LabStatus:
+    state = registry.read(name)
+    if state is None:
+        return LabStatus(name, "half-built", None, None, None, None, ())
+    hosts = tuple(HostStatus(host, state.ready and answers(host.address)) for host in state.layout.hosts)
+    found: Literal["up", "half-built", "not answering"] = "half-built"
+    if state.ready:
+        found = "up" if all(host.answers for host in hosts) else "not answering"
+    inventory = registry.directory(name) / "inventory.yaml"
+    return LabStatus(name, found, state.index, inventory, state.request.rate_bps, state.request.mtu, hosts)
+
+
+def _lab(state: LabState, registry: Registry, *, was_up: bool) -> Lab:
+    layout = state.layout
+    inventory = registry.directory(layout.name) / "inventory.yaml"
+    return Lab(layout.name, layout.index, inventory, layout.hosts, layout.namespaces, was_up)

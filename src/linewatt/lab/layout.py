@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a lab consists of: every name, address and CPU of it, computed before anything is made (pure).
+
+::
+
+    controller (root namespace)                 switch namespace lw<i>-sw
+      bridge lwb<i>  198.18.<i>.254               bridge br0
+        │ lwv<i>-1      │ lwv<i>-2                  │ p1          │ p2
+        │ mgmt0  .1     │ mgmt0  .2                 │ data0       │ data0   (shaped on egress)
+      namespace       namespace                   namespace     namespace
+      lw<i>-h1        lw<i>-h2                    lw<i>-h1      lw<i>-h2
+
+Management and data networks are apart, as in real labs, so that a flood on the data links cannot cut
+the controller off. Addresses come from the ranges set aside for benchmarking (RFC 2544: 198.18.0.0/15,
+RFC 5180: 2001:2::/48) and the hosts have no default route: nothing ever leaves the lab.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from linewatt.errors import InvalidInput
+
+MAX_HOSTS = 250
+INDEXES = range(1, 255)
+SSH_PORT = 22
+
+_NAME = re.compile(r"[a-z0-9-]{1,20}")
+_RATE = re.compile(r"(\d{1,6}(?:\.\d{1,6})?)([kmg])bit")
+_FACTOR = {"k": 1_000, "m": 1_000_000, "g": 1_000_000_000}
+_RATE_BPS = (1_000_000, 400_000_000_000)
+_MTU = (1280, 9216)  # RFC 8200's least for IPv6, and what switches call jumbo
+
+Cores = tuple[tuple[int, ...], ...]
+"""Physical cores, each with its hardware threads."""
+
+
+@dataclass(frozen=True, slots=True)
+class LabRequest:
+    """What the user asked for; checked on creation. Raises InvalidInput."""
+
+    name: str = "lab"
+    hosts: int = 2
+    rate: str = "10gbit"
+    mtu: int = 1500
+
+    def __post_init__(self) -> None:
+        check_name(self.name)
+        if not 1 <= self.hosts <= MAX_HOSTS:
+            raise InvalidInput(f"lab {self.name}: hosts must be 1 to {MAX_HOSTS}, got {self.hosts}")
+        if not _MTU[0] <= self.mtu <= _MTU[1]:
+            raise InvalidInput(f"lab {self.name}: mtu must be {_MTU[0]} to {_MTU[1]}, got {self.mtu}")
+        parse_rate(self.rate)
+
+    @property
+    def rate_bps(self) -> int | None:
+        """Rate of a data link in bit/s; ``None``: not shaped."""
+        return parse_rate(self.rate)
+
+
+@dataclass(frozen=True, slots=True)
+class HostLayout:
+    """One lab host: its names, addresses and CPUs.
+
+    ``app_cpus`` and ``irq_cpus`` are the same CPU where the host has only one.
+    ``shares_cpus_with`` names the hosts with which it has a physical core in common.
+    """
+
+    name: str
+    namespace: str
+    management_link: str
+    switch_port: str
+    address: str
+    data_ipv4: str
+    data_ipv6: str
+    cpus: tuple[int, ...]
+    app_cpus: tuple[int, ...]
+    irq_cpus: tuple[int, ...]
+    shares_cpus_with: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A whole lab. ``link_group`` marks its links in the root namespace, so that one call deletes them."""
+
+    name: str
+    index: int
+    rate_bps: int | None
+    mtu: int
+    bridge: str
+    bridge_mac: str
+    link_group: int
+    controller_address: str
+    switch_namespace: str
+    hosts: tuple[HostLayout, ...]
+
+    @property
+    def namespaces(self) -> tuple[str, ...]:
+        return (self.switch_namespace, *(host.namespace for host in self.hosts))
+
+    @property
+    def links(self) -> tuple[str, ...]:
+        """Links in the root namespace; those inside the lab's namespaces go with them."""
+        return (self.bridge, *(host.management_link for host in self.hosts))
+
+
+def check_name(name: str) -> None:
+    """Raises InvalidInput unless ``name`` can name a lab."""
+    if not _NAME.fullmatch(name):
+        raise InvalidInput(f"lab name {name!r}: use 1 to 20 of a-z, 0-9 and -")
+
+
+def parse_rate(text: str) -> int | None:
+    """``10gbit``, ``2.5gbit``, ``100mbit`` as bit/s; ``none`` as ``None``. Raises InvalidInput."""
+    if text == "none":
+        return None
+    match = _RATE.fullmatch(text)
+    rate_bps = round(float(match[1]) * _FACTOR[match[2]]) if match else 0
+    if not _RATE_BPS[0] <= rate_bps <= _RATE_BPS[1]:
+        raise InvalidInput(f"lab rate {text!r}: give 1mbit to 400gbit, like 10gbit, 2.5gbit or 100mbit, or none")
+    return rate_bps
+
+
+def lay_out(request: LabRequest, index: int, cores: Cores) -> Layout:
+    """Everything about the lab ``request`` as number ``index`` of this machine (1..254)."""
+    cpus = split_cpus(cores, request.hosts)
+    names = [f"h{number}" for number in range(1, request.hosts + 1)]
+    hosts = tuple(
+        _host(index, number, cpus[number - 1], _sharing(number - 1, cpus, names, cores))
+        for number in range(1, request.hosts + 1)
+    )
+    return Layout(
+        name=request.name,
+        index=index,
+        rate_bps=request.rate_bps,
+        mtu=request.mtu,
+        bridge=f"lwb{index}",
+        # Given, because udev gives a random address a new one later, and the hosts' ARP entries go stale.
+        bridge_mac=f"02:6c:77:00:{index:02x}:fe",
+        link_group=0x6C770000 + index,
+        controller_address=f"198.18.{index}.254",
+        switch_namespace=f"lw{index}-sw",
+        hosts=hosts,
+    )
+
+
+def _host(index: int, number: int, cpus: tuple[int, ...], shares: tuple[str, ...]) -> HostLayout:
+    half = len(cpus) // 2
+    # Where CPUs are shared by everybody, keeping some for interrupts would only look like a split.
+    split = half > 0 and not shares
+    return HostLayout(
+        name=f"h{number}",
+        namespace=f"lw{index}-h{number}",
+        management_link=f"lwv{index}-{number}",
+        switch_port=f"p{number}",
+        address=f"198.18.{index}.{number}",
+        data_ipv4=f"198.19.{index}.{number}",
+        data_ipv6=f"2001:2:0:{index:x}::{number:x}",
+        cpus=cpus,
+        app_cpus=cpus[:half] if split else cpus,
+        irq_cpus=cpus[half:] if split else cpus,
+        shares_cpus_with=shares,
+    )
+
+
+def split_cpus(cores: Cores, hosts: int) -> list[tuple[int, ...]]:
+    """CPUs of each host: whole cores where there are enough, else single threads, else all for everybody."""
+    threads = [cpu for core in cores for cpu in core]
+    for pool in ([list(core) for core in cores], [[cpu] for cpu in threads]):
+        each = len(pool) // hosts
+        if each:
+            return [tuple(sum(pool[at : at + each], [])) for at in range(0, each * hosts, each)]
+    return [tuple(threads)] * hosts
+
+
+def _sharing(this: int, cpus: Sequence[tuple[int, ...]], names: Sequence[str], cores: Cores) -> tuple[str, ...]:
+    core_of = {cpu: number for number, core in enumerate(cores) for cpu in core}
+    mine = {core_of[cpu] for cpu in cpus[this]}
+    return tuple(
+        name
+        for other, name in enumerate(names)
+        if other != this and not mine.isdisjoint(core_of[cpu] for cpu in cpus[other])
+    )
+
+
+def cpu_list(cpus: Sequence[int]) -> str:
+    """``(0, 1, 2, 5)`` as ``0-2,5``, the kernel's list format."""
+    parts: list[str] = []
+    ordered = sorted(cpus)
+    start = 0
+    for at in range(1, len(ordered) + 1):
+        if at == len(ordered) or ordered[at] != ordered[at - 1] + 1:
+            first, last = ordered[start], ordered[at - 1]
+            parts.append(str(first) if first == last else f"{first}-{last}")
+            start = at
+    return ",".join(parts)
+
+
+def cpu_mask(cpus: Sequence[int]) -> str:
+    """``(0, 33)`` as ``2,00000001``, the kernel's mask format (32 bits a word, highest first)."""
+    value = sum(1 << cpu for cpu in set(cpus))
+    words = [f"{value & 0xFFFFFFFF:08x}"]
+    while value := value >> 32:
+        words.append(f"{value & 0xFFFFFFFF:08x}")
+    return ",".join(reversed(words)).lstrip("0") or "0"

@@ -1,0 +1,186 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The texts a lab is made of: ``ip`` batches, the sshd configuration, the start script, the inventory (pure)."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+
+from linewatt.lab.layout import SSH_PORT, HostLayout, Layout, cpu_list, cpu_mask
+
+INVENTORY_HEADER = "# Inventory of a linewatt lab; removed by: linewatt lab down --name "
+
+# A bridge that only switches: nothing learned late, nothing sent of its own accord.
+_QUIET_BRIDGE = "type bridge stp_state 0 forward_delay 0 mcast_snooping 0"
+
+START_HOST = r"""
+set -eu
+hostname=$1 addresses=$2 shape=$3 rps=$4 cpus=$5 log=$6 sshd=$7 config=$8
+# Addresses count from the start: no duplicate detection to wait for, no router to listen to.
+for link in mgmt0 data0; do
+  echo 0 > /proc/sys/net/ipv6/conf/$link/accept_dad
+  echo 0 > /proc/sys/net/ipv6/conf/$link/accept_ra
+done
+ip -batch - <<END
+$addresses
+END
+[ -z "$shape" ] || tc -batch - <<END
+$shape
+END
+for mask in /sys/class/net/data0/queues/rx-*/rps_cpus; do echo "$rps" > "$mask"; done
+# stdin was the lab's lock: from here on nobody who stays holds it.
+exec setsid -f unshare --uts --pid --fork --kill-child --mount-proc sh -c '
+  echo "$1" > /proc/sys/kernel/hostname
+  exec taskset -c "$2" "$3" -D -f "$4" -E "$5"
+' "$hostname" "$hostname" "$cpus" "$sshd" "$config" "$log" </dev/null >/dev/null 2>>"$log"
+"""
+"""Turns a fresh namespace into a host; its arguments are what :func:`start_arguments` returns.
+
+A host has process ids of its own: it sees only its own processes, as a real host does, and all of them
+end with the first. Processes are kept on the host's CPUs by the affinity they inherit from sshd, not by
+a cpuset: affinity works the same with cgroup v1, v2 and none, leaves nothing behind, and still lets a
+load be pinned to one CPU. It is a convention, not a wall: ``taskset`` on a host can leave its CPUs.
+"""
+
+
+def root_batch(layout: Layout) -> str:
+    """For ``ip -batch -`` in the root namespace: the namespaces and the management network."""
+    group = f"group {layout.link_group}"
+    lines = [f"netns add {namespace}" for namespace in layout.namespaces]
+    lines += [
+        f"link add {layout.bridge} {group} address {layout.bridge_mac} {_QUIET_BRIDGE}",
+        f"link set {layout.bridge} addrgenmode none up",
+        f"addr add {layout.controller_address}/24 dev {layout.bridge}",
+    ]
+    for host in layout.hosts:
+        lines += [
+            f"link add {host.management_link} {group} master {layout.bridge}"
+            f" type veth peer name mgmt0 netns {host.namespace}",
+            f"link set {host.management_link} addrgenmode none up",
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def switch_batch(layout: Layout) -> str:
+    """For ``ip -n <switch namespace> -batch -``: the data network."""
+    mtu = f"mtu {layout.mtu}"
+    lines = [f"link add br0 {mtu} {_QUIET_BRIDGE}", "link set br0 addrgenmode none up"]
+    for host in layout.hosts:
+        lines += [
+            f"link add {host.switch_port} {mtu} master br0"
+            f" type veth peer name data0 {mtu} netns {host.namespace}",
+            f"link set {host.switch_port} addrgenmode none up",
+        ]
+    return "\n".join(lines) + "\n"
+
+
+def host_batch(host: HostLayout) -> str:
+    """For ``ip -batch -`` inside a host: addresses, links up. No default route: nothing is routed out."""
+    return "\n".join(
+        [
+            "link set lo up",
+            f"addr add {host.address}/24 dev mgmt0",
+            f"addr add {host.data_ipv4}/24 dev data0",
+            f"addr add {host.data_ipv6}/64 dev data0 nodad",
+            "link set mgmt0 up",
+            "link set data0 up",
+        ]
+    )
+
+
+def shape_batch(rate_bps: int | None) -> str:
+    """For ``tc -batch -`` inside a host; empty where the link is not shaped.
+
+    The bucket holds 1 ms of the rate (and never less than two of TCP's 64 KiB segments, which tbf would
+    otherwise take apart); the queue behind it holds 5 ms, as a switch port's might.
+    """
+    if rate_bps is None:
+        return ""
+    burst = max(rate_bps // 8 // 1000, 2 * 65536)
+    limit = burst + rate_bps // 8 * 5 // 1000
+    return f"qdisc add dev data0 root tbf rate {rate_bps}bit burst {burst} limit {limit}"
+
+
+def start_arguments(layout: Layout, host: HostLayout, sshd: str, directory: Path) -> list[str]:
+    """Arguments of :data:`START_HOST`."""
+    return [
+        host.name,
+        host_batch(host),
+        shape_batch(layout.rate_bps),
+        cpu_mask(host.irq_cpus),
+        cpu_list(host.cpus),
+        str(directory / f"{host.name}.log"),
+        sshd,
+        str(directory / f"{host.name}.conf"),
+    ]
+
+
+def sshd_config(host: HostLayout, directory: Path, *, source_penalties: bool) -> str:
+    """Configuration of a host's sshd, listening on its management address only.
+
+    HOME is an empty directory, because a ``~/.bashrc`` can cost 350 ms a command. With
+    ``source_penalties`` (OpenSSH ≥ 9.8) its ban on callers who try and leave is off: here all callers
+    have one address.
+    """
+    quoted = {
+        "HostKey": directory / f"{host.name}.key",
+        "AuthorizedKeysFile": directory / "authorized_keys",
+        "SetEnv": f"HOME={directory / 'home' / host.name}",
+    }
+    lines = [f'{keyword} "{value}"' for keyword, value in quoted.items()]
+    lines += [
+        f"ListenAddress {host.address}:{SSH_PORT}",
+        "PidFile none",
+        "UsePAM no",
+        "StrictModes no",
+        "UseDNS no",
+        "PermitRootLogin prohibit-password",
+        "PasswordAuthentication no",
+        "KbdInteractiveAuthentication no",
+        "PermitUserRC no",
+        "PrintMotd no",
+        "PrintLastLog no",
+        "MaxSessions 200",
+        "MaxStartups 200:30:400",
+        "Subsystem sftp internal-sftp",
+    ]
+    if source_penalties:
+        lines.append("PerSourcePenalties no")
+    return "\n".join(lines) + "\n"
+
+
+def known_hosts(layout: Layout, public_keys: Mapping[str, str]) -> str:
+    """One line a host: ``address key-type key``."""
+    return "".join(f"{host.address} {public_keys[host.name]}\n" for host in layout.hosts)
+
+
+def inventory(layout: Layout, directory: Path) -> str:
+    """An Ansible inventory in YAML that a campaign can name and that Ansible itself can use."""
+    lines = [f"{INVENTORY_HEADER}{layout.name}", "all:", "  hosts:"]
+    for host in layout.hosts:
+        lines.append(f"    {host.name}:")
+        # A JSON scalar or list is YAML too, and quotes what needs it.
+        lines += [f"      {key}: {json.dumps(value)}" for key, value in _variables(layout, host, directory)]
+    return "\n".join(lines) + "\n"
+
+
+def _variables(layout: Layout, host: HostLayout, directory: Path) -> Sequence[tuple[str, object]]:
+    known = directory / "known_hosts"
+    return [
+        ("ansible_host", host.address),
+        ("ansible_port", SSH_PORT),
+        ("ansible_user", "root"),
+        ("ansible_ssh_private_key_file", str(directory / "id_ed25519")),
+        ("ansible_ssh_common_args", f"-o UserKnownHostsFile={shlex.quote(str(known))}"),
+        ("linewatt_known_hosts", str(known)),
+        ("linewatt_data", "data0"),
+        ("linewatt_data_ipv4", host.data_ipv4),
+        ("linewatt_data_ipv6", host.data_ipv6),
+        ("linewatt_cpus", cpu_list(host.cpus)),
+        ("linewatt_app_cpus", cpu_list(host.app_cpus)),
+        ("linewatt_irq_cpus", cpu_list(host.irq_cpus)),
+        ("linewatt_lab", layout.name),
+        ("linewatt_shares_cpus_with", list(host.shares_cpus_with)),
+    ]

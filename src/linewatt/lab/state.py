@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What labs exist on this machine, written down before they are made, so that a crash leaves nothing unknown.
+
+``<root>/<name>/state.json`` lists a lab's namespaces and links; it is on disk (fsync) before the first of
+them is made. The directory itself is the lab's lock (``flock``), the root directory that of the numbers.
+A lock is inherited by the tools that build, so a killed ``up`` holds it until the last of them has ended.
+Who holds a lab may take the numbers' lock, never the other way round.
+"""
+
+from __future__ import annotations
+
+import errno
+import fcntl
+import json
+import os
+import shutil
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, replace
+from pathlib import Path
+
+from linewatt.errors import LabError
+from linewatt.lab.layout import INDEXES, Cores, LabRequest, Layout, lay_out
+
+ROOT = Path("/run/linewatt/lab")
+"""All labs of a machine share it: the numbers that keep their addresses apart are given out here."""
+
+_STATE = "state.json"
+_LOCK_LIMIT_S = 60.0
+_POLL_S = 0.005
+
+
+@dataclass(frozen=True, slots=True)
+class LabState:
+    """One lab as written down. ``ready`` is false from before it is built until it answers.
+
+    ``copies`` are inventories written elsewhere at the user's wish.
+    """
+
+    request: LabRequest
+    index: int
+    cores: Cores
+    namespaces: tuple[str, ...]
+    links: tuple[str, ...]
+    link_group: int
+    copies: tuple[str, ...] = ()
+    ready: bool = False
+    schema_version: int = 1
+
+    @classmethod
+    def of(cls, request: LabRequest, index: int, cores: Cores) -> LabState:
+        layout = lay_out(request, index, cores)
+        return cls(request, index, cores, layout.namespaces, layout.links, layout.link_group)
+
+    def as_ready(self) -> LabState:
+        return replace(self, ready=True)
+
+    def with_copy(self, copy: Path) -> LabState:
+        """With one more inventory copy to remove at the end."""
+        text = str(copy)
+        return self if text in self.copies else replace(self, copies=(*self.copies, text))
+
+    @property
+    def layout(self) -> Layout:
+        return lay_out(self.request, self.index, self.cores)
+
+
+class Registry:
+    """The state directory: who is there, who has which number, who is at work on what."""
+
+    def __init__(self, root: Path = ROOT) -> None:
+        self.root = root
+
+    def directory(self, name: str) -> Path:
+        return self.root / name
+
+    def names(self) -> list[str]:
+        if not self.root.is_dir():
+            return []
+        return sorted(entry.name for entry in self.root.iterdir() if entry.is_dir())
+
+    def read(self, name: str) -> LabState | None:
+        """The state of a lab; ``None`` when there is none (then nothing was made). Raises LabError."""
+        path = self.directory(name) / _STATE
+        try:
+            document = json.loads(path.read_text())
+            return LabState(
+                request=LabRequest(**document["request"]),
+                index=int(document["index"]),
+                cores=tuple(tuple(core) for core in document["cores"]),
+                namespaces=tuple(document["namespaces"]),
+                links=tuple(document["links"]),
+                link_group=int(document["link_group"]),
+                copies=tuple(document["copies"]),
+                ready=bool(document["ready"]),
+            )
+        except FileNotFoundError:
+            return None
+        except (ValueError, KeyError, TypeError) as error:
+            raise LabError(
+                f"{path}: not a lab state ({error}); remove the lab's namespaces by hand (ip netns list), then it"
+            ) from error
+
+    def write(self, state: LabState) -> None:
+        """Atomic and on disk when it returns."""
+        directory = self.directory(state.request.name)
+        temporary = directory / f"{_STATE}.new"
+        with temporary.open("w") as file:
+            json.dump(asdict(state), file, indent=1)
+            file.flush()
+            os.fsync(file.fileno())
+        temporary.replace(directory / _STATE)
+        _sync_directory(directory)
+
+    @contextmanager
+    def lock(self, name: str) -> Iterator[int | None]:
+        """Hold the lab ``name``; gives the lock's descriptor, ``None`` where there is no such lab."""
+        handle = _lock_directory(self.directory(name), f"lab {name}: another process to build or remove it")
+        try:
+            yield handle
+        finally:
+            if handle is not None:
+                os.close(handle)
+
+    @contextmanager
+    def claim(self, name: str) -> Iterator[int]:
+        """Hold the lab ``name``, making its directory where there is none; gives the lock's descriptor."""
+        handle = None
+        while handle is None:  # a removal may come between the two
+            with self._numbers():
+                self.directory(name).mkdir(mode=0o700, exist_ok=True)
+            handle = _lock_directory(self.directory(name), f"lab {name}: another process to build or remove it")
+        try:
+            yield handle
+        finally:
+            os.close(handle)
+
+    def allocate(self, request: LabRequest, cores: Cores, usable: Callable[[int], bool]) -> LabState:
+        """Take the first number that no lab has and that is ``usable``; write the state. Hold the lab first."""
+        with self._numbers():
+            taken = self._taken()
+            for index in INDEXES:
+                if index not in taken and usable(index):
+                    state = LabState.of(request, index, cores)
+                    self.write(state)
+                    return state
+        raise LabError(
+            f"lab {request.name}: no free number of {INDEXES[0]} to {INDEXES[-1]}; take labs down (linewatt lab status)"
+            " or free 198.18.0.0/15, which this machine routes elsewhere"
+        )
+
+    def clear(self, name: str) -> None:
+        """Remove a lab's files but its state, which must be readable as long as anything is left."""
+        for entry in self.directory(name).iterdir():
+            if entry.name != _STATE:
+                shutil.rmtree(entry) if entry.is_dir() else entry.unlink()
+
+    def forget(self, name: str) -> None:
+        """Remove a lab whose parts are gone, and the root with the last one. Hold the lab first."""
+        self.clear(name)
+        with self._numbers():
+            (self.directory(name) / _STATE).unlink(missing_ok=True)
+            self.directory(name).rmdir()
+            with suppress(OSError):  # other labs are in it
+                self.root.rmdir()
+                if self.root == ROOT:
+                    self.root.parent.rmdir()
+
+    def _taken(self) -> set[int]:
+        states = (self.read(name) for name in self.names())
+        return {state.index for state in states if state is not None}
+
+    @contextmanager
+    def _numbers(self) -> Iterator[None]:
+        handle = None
+        while handle is None:  # the last lab's end removes the root: make it again
+            self.root.mkdir(mode=0o755, parents=True, exist_ok=True)
+            handle = _lock_directory(self.root, f"{self.root}: another process to give out a lab number")
+        try:
+            yield
+        finally:
+            os.close(handle)
+
+
+def _lock_directory(path: Path, awaited: str) -> int | None:
+    """An exclusive lock on a directory that still is at ``path``; ``None`` where it is not there."""
+    deadline = time.monotonic() + _LOCK_LIMIT_S
+    while True:
+        try:
+            handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY | os.O_CLOEXEC)
+        except FileNotFoundError:
+            return None
+        try:
+            _flock(handle, deadline, awaited)
+            with suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(handle), path.stat()):
+                    return handle
+        except BaseException:
+            os.close(handle)
+            raise
+        os.close(handle)
+
+
+def _flock(handle: int, deadline: float, awaited: str) -> None:
+    while True:
+        try:
+            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        except OSError as error:
+            if error.errno not in (errno.EWOULDBLOCK, errno.EACCES):
+                raise
+            if time.monotonic() > deadline:
+                raise LabError(f"{awaited}: waited {_LOCK_LIMIT_S:.0f} s; try again when it is done") from error
+            time.sleep(_POLL_S)
+        else:
+            return
+
+
+def _sync_directory(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)

@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the lab needs of this machine: privilege, tools, CPUs, and which names and addresses are free."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+import os
+import re
+import shutil
+import subprocess
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from linewatt.errors import LabError
+from linewatt.lab.layout import Cores
+
+_SBIN = "/usr/local/sbin:/usr/sbin:/sbin"
+_PACKAGE = {
+    "ip": "iproute2",
+    "tc": "iproute2",
+    "sshd": "openssh-server",
+    "unshare": "util-linux",
+    "setsid": "util-linux",
+    "taskset": "util-linux",
+}
+_RANGE = ipaddress.IPv4Network("198.18.0.0/15")
+_TOOL_LIMIT_S = 60.0
+
+
+@dataclass(frozen=True, slots=True)
+class Tools:
+    """Absolute paths of the tools a lab is built with, and sshd's version (major, minor)."""
+
+    ip: str
+    sshd: str
+    sshd_version: tuple[int, int]
+
+
+def find_tools() -> Tools:
+    """Raises LabError naming what is missing and the package it comes in (Debian's names)."""
+    if os.geteuid() != 0:
+        raise LabError("lab: network namespaces need root; run it as root or with sudo")
+    found = {tool: shutil.which(tool, path=search_path()) for tool in _PACKAGE}
+    missing = [tool for tool, path in found.items() if path is None]
+    if missing:
+        packages = " ".join(sorted({_PACKAGE[tool] for tool in missing}))
+        raise LabError(f"lab: not found: {', '.join(missing)}; apt-get install --no-install-recommends {packages}")
+    if not Path("/proc/sys/net/ipv6").is_dir():
+        raise LabError("lab: this kernel runs without IPv6, which the data network needs; boot without ipv6.disable=1")
+    sshd = str(found["sshd"])
+    return Tools(ip=str(found["ip"]), sshd=sshd, sshd_version=_sshd_version(sshd))
+
+
+def search_path() -> str:
+    """PATH with the places where Debian keeps root's tools and a user's PATH does not look."""
+    return f"{os.environ.get('PATH', '/usr/bin:/bin')}:{_SBIN}"
+
+
+def tool_environment() -> Mapping[str, str]:
+    """What a tool sees: a PATH and the C locale, nothing of the caller's."""
+    return {"PATH": search_path(), "LC_ALL": "C"}
+
+
+def _sshd_version(sshd: str) -> tuple[int, int]:
+    # -V is unknown to sshd before 9.2, which then prints its version before its usage: both go to stderr.
+    done = subprocess.run([sshd, "-V"], capture_output=True, text=True, timeout=_TOOL_LIMIT_S, check=False)
+    match = re.search(r"OpenSSH_(\d+)\.(\d+)", done.stderr + done.stdout)
+    return (int(match[1]), int(match[2])) if match else (0, 0)
+
+
+def run_batch(argv: Sequence[str], batch: str, *, what: str, lock: int | None = None, strict: bool = True) -> None:
+    """Give ``batch`` to ``argv`` on stdin, holding ``lock``. Raises LabError with what the tool says."""
+    done = subprocess.run(
+        argv,
+        input=batch,
+        capture_output=True,
+        text=True,
+        env=tool_environment(),
+        pass_fds=() if lock is None else (lock,),
+        timeout=_TOOL_LIMIT_S,
+        check=False,
+    )
+    if strict and done.returncode != 0:
+        said = " ".join(done.stderr.split())
+        raise LabError(f"{what}: {' '.join(argv)} failed: {said}; is this kernel without veth, bridge or tbf?")
+
+
+def usable_cores(root: Path = Path("/")) -> Cores:
+    """The CPUs this process may use, hardware threads of one core together, in the order of the cores.
+
+    Neighbours share a package, so that a host gets CPUs that are close to each other.
+    Source: Documentation/ABI/stable/sysfs-devices-system-cpu.
+    """
+    cores: dict[tuple[int, int, int], list[int]] = {}
+    for cpu in sorted(os.sched_getaffinity(0)):
+        cores.setdefault(_core_of(cpu, root), []).append(cpu)
+    return tuple(tuple(cores[key]) for key in sorted(cores))
+
+
+def _core_of(cpu: int, root: Path) -> tuple[int, int, int]:
+    topology = root / f"sys/devices/system/cpu/cpu{cpu}/topology"
+    try:
+        package = int((topology / "physical_package_id").read_text())
+        siblings = (topology / "thread_siblings_list").read_text()
+        return package, int(re.split(r"[,-]", siblings)[0]), 0
+    except (OSError, ValueError):
+        return 0, cpu, 1  # a machine that does not tell: each CPU a core of its own
+
+
+def occupied_subnets() -> list[ipaddress.IPv4Network]:
+    """Networks within 198.18.0.0/15 that this machine already has a route to: a lab must not take them."""
+    done = subprocess.run(
+        ["ip", "-json", "-4", "route", "show", "table", "all"],
+        capture_output=True,
+        text=True,
+        env=tool_environment(),
+        timeout=_TOOL_LIMIT_S,
+        check=False,
+    )
+    routes = json.loads(done.stdout) if done.returncode == 0 and done.stdout.strip() else []
+    destinations = [route.get("dst", "default") for route in routes]
+    networks = [ipaddress.IPv4Network(dst, strict=False) for dst in destinations if dst[:1].isdigit()]
+    return [network for network in networks if network.subnet_of(_RANGE)]
+
+
+def names_present() -> set[str]:
+    """Network namespaces and root-namespace links that exist now."""
+    places = (Path("/run/netns"), Path("/sys/class/net"))
+    return {entry.name for place in places if place.is_dir() for entry in place.iterdir()}
+
+
+def index_is_free(index: int, subnets: Sequence[ipaddress.IPv4Network], names: set[str]) -> bool:
+    """Whether nothing but a lab of ours would use the number's names and management addresses."""
+    subnet = ipaddress.IPv4Network(f"198.18.{index}.0/24")
+    leftover = {f"lwb{index}", f"lw{index}-sw", f"lw{index}-h1"}
+    return not names & leftover and not any(subnet.overlaps(other) for other in subnets)

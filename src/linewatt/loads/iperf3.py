@@ -1,0 +1,231 @@
+# SPDX-License-Identifier: Apache-2.0
+"""iperf3, the field's standard generator: one instance is one server and one client process.
+
+Facts that shape the flags and the parser (3.2 to 3.21, checked against 3.12, 3.16, 3.17.1, 3.18, 3.21):
+
+- ``--bitrate`` is per stream and UDP's default is 1 Mbit/s, so it is always given, 0 for unlimited.
+- Rate limits up to 3.17 run on a 1 ms timer in step with the kernel's tick, which hides the CPU used from
+  tick accounting (LAB.md): a timer that divides no tick is set. From 3.18 on iperf3 only passes the option
+  to an older peer. 3.16 and 3.17 spin at 100 % CPU while they wait.
+- One process serves all streams in one thread before 3.16, a thread a stream since.
+- A failed run can exit with status 0 and still print intervals: only ``error`` in the JSON tells.
+- ``--time`` takes whole seconds, 1 to 86,400.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from typing import Any
+
+from linewatt.errors import InvalidInput, ParseError
+from linewatt.loads.base import LoadEnd, LoadInterval, LoadJob
+from linewatt.model import Family, TestName
+
+MINIMUM_VERSION = (3, 2)
+"""first with ``--connect-timeout`` and ``--pacing-timer``"""
+
+MAX_DURATION_S = 86_400
+MAX_STREAMS = 128
+
+CONNECT_TIMEOUT_MS = 3000
+
+PACING_TIMER_US = 317
+"""Prime, and no divisor of a tick of 1, 2.5, 3.33, 4 or 10 ms: the load visits every phase of it."""
+
+_HEADER_BYTES = {"ipv4": 20 + 8, "ipv6": 40 + 8}
+_UDP_60_PAYLOAD_BYTES = 60 - 14 - 20 - 8
+_VERSION = re.compile(r"^iperf (\d+(?:\.\d+)+)", re.MULTILINE)
+
+
+class Iperf3:
+    """Commands and parser of iperf3; all pure."""
+
+    name = "iperf3"
+
+    def version_command(self) -> list[str]:
+        return ["iperf3", "--version"]
+
+    def parse_version(self, text: str) -> tuple[int, ...]:
+        """``iperf 3.17.1+ (cJSON …)`` → (3, 17, 1). Raises ParseError."""
+        match = _VERSION.search(text)
+        if match is None:
+            raise ParseError(f"iperf3: no version in {_first_line(text)!r}")
+        return tuple(int(part) for part in match[1].split("."))
+
+    def server_command(self, job: LoadJob, version: tuple[int, ...]) -> list[str]:
+        """One test, then it ends and prints its JSON. Raises InvalidInput."""
+        _check(job, version)
+        return [
+            *("iperf3", "--server", "--one-off", "--json"),
+            *("--port", str(job.port)),
+            *("--bind", job.server_address),
+            *("--interval", f"{job.interval_s:g}"),
+        ]
+
+    def client_command(self, job: LoadJob, version: tuple[int, ...]) -> list[str]:
+        """Connects, runs for the job's seconds (rounded up) and prints its JSON. Raises InvalidInput."""
+        _check(job, version)
+        command = [
+            *("iperf3", "--client", job.server_address, "--json"),
+            *("--port", str(job.port)),
+            "--version6" if job.family == "ipv6" else "--version4",
+            *("--time", str(math.ceil(job.duration_s))),
+            *("--interval", f"{job.interval_s:g}"),
+            *("--connect-timeout", str(CONNECT_TIMEOUT_MS)),
+            *_rate_flags(job),
+            *_udp_flags(job, version),
+        ]
+        if job.client_address is not None:
+            command += ["--bind", job.client_address]
+        if job.streams > 1:
+            command += ["--parallel", str(job.streams)]
+        if job.reverse:
+            command.append("--reverse")
+        if job.zerocopy:
+            command.append("--zerocopy")
+        return command
+
+    def parse(self, text: str) -> LoadEnd:
+        """One end's account from its JSON.
+
+        An interval sums all streams. ``cpu_cores`` is iperf3's ``host_total`` (getrusage of its own
+        process, all threads). Raises ParseError with iperf3's own words when the test failed, even
+        if it got as far as printing intervals: half a test is no test.
+        """
+        document = _document(text)
+        if "error" in document:
+            raise ParseError(f"iperf3: {document['error']}")
+        try:
+            return _load_end(document)
+        except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
+            raise ParseError(f"iperf3: its JSON has an unknown shape: {error!r}") from error
+
+
+def payload_bytes(test: TestName, family: Family, mtu: int = 1500) -> int | None:
+    """Datagram payload of a UDP test: the one that fills ``mtu``, or 18 in a 60-byte frame; None for TCP.
+
+    Raises InvalidInput for UDP 60 over IPv6, whose headers alone exceed the frame. Source: METHOD §2.
+    """
+    if test == "tcp":
+        return None
+    if test == "udp-1500":
+        return mtu - _HEADER_BYTES[family]
+    if family == "ipv6":
+        raise InvalidInput("udp-60 needs ipv4: the headers of an IPv6 datagram alone fill 62 bytes")
+    return _UDP_60_PAYLOAD_BYTES
+
+
+def _check(job: LoadJob, version: tuple[int, ...]) -> None:
+    """Raises InvalidInput for what iperf3, or this copy of it, cannot do."""
+    shown = ".".join(map(str, version))
+    if version < MINIMUM_VERSION:
+        raise InvalidInput(f"iperf3 {shown} is too old; 3.2 or later is needed")
+    if not 0 < job.duration_s <= MAX_DURATION_S:
+        raise InvalidInput(f"iperf3 runs 1 to {MAX_DURATION_S} s, not {job.duration_s:g} s; cut it in parts")
+    if not 1 <= job.streams <= MAX_STREAMS:
+        raise InvalidInput(f"iperf3 runs 1 to {MAX_STREAMS} streams a process, not {job.streams}")
+    if job.rate_bps is not None and job.rate_bps / job.streams < 1:
+        raise InvalidInput(f"a rate of {job.rate_bps:g} bit/s is none; leave it out to run unlimited")
+    if job.zerocopy and job.test != "tcp":
+        raise InvalidInput(f"zerocopy is for tcp; {job.test} would ignore it")
+    if job.zerocopy and job.reverse and version < (3, 11):
+        raise InvalidInput(f"iperf3 {shown} ignores zerocopy in reverse; 3.11 or later is needed")
+
+
+def _rate_flags(job: LoadJob) -> list[str]:
+    """iperf3 limits each stream, linewatt each instance."""
+    if job.rate_bps is None:
+        return ["--bitrate", "0"]
+    per_stream_bps = round(job.rate_bps / job.streams)
+    return ["--bitrate", str(per_stream_bps), "--pacing-timer", str(PACING_TIMER_US)]
+
+
+def _udp_flags(job: LoadJob, version: tuple[int, ...]) -> list[str]:
+    """64-bit counters, because 32 bits wrap within the hour at a million packets a second."""
+    length = payload_bytes(job.test, job.family)
+    if length is None:
+        return []
+    flags = ["--udp", "--length", str(length), "--udp-counters-64bit"]
+    if job.test == "udp-1500" and job.family == "ipv4" and version >= (3, 10):
+        flags.append("--dont-fragment")
+    return flags
+
+
+def _document(text: str) -> dict[str, Any]:
+    """The JSON object in ``text``, after any warnings in front of it. Raises ParseError."""
+    start = text.find("{")
+    if not text.strip():
+        raise ParseError("iperf3 wrote nothing")
+    if start < 0:
+        raise ParseError(f"iperf3 wrote no JSON but: {_first_line(text)}")
+    try:
+        document = json.loads(text[start:])
+    except ValueError as error:
+        raise ParseError(f"iperf3's JSON is cut off or damaged ({len(text)} characters): {error}") from error
+    if not isinstance(document, dict):
+        raise ParseError("iperf3's JSON is no object")
+    return document
+
+
+def _load_end(document: dict[str, Any]) -> LoadEnd:
+    start, end = document["start"], document["end"]
+    is_client = "connecting_to" in start
+    is_sender = is_client != bool(start["test_start"]["reverse"])
+    tables = (_counted(interval["streams"]) for interval in document["intervals"])
+    intervals = tuple(_interval(streams, is_sender) for streams in tables if streams)
+    if not intervals:
+        raise ParseError("iperf3 reported no interval")
+    return LoadEnd(
+        is_sender=is_sender,
+        version=start["version"].removeprefix("iperf "),
+        intervals=intervals,
+        duration_s=intervals[-1].end_s,
+        cpu_cores=_cpu_cores(end),
+        out_of_order_packets=None if is_sender else _out_of_order(end["streams"]),
+        congestion=end.get("sender_tcp_congestion" if is_sender else "receiver_tcp_congestion"),
+    )
+
+
+def _counted(streams: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Streams of an interval outside iperf3's own warm-up (``--omit``, which linewatt does not use)."""
+    return [stream for stream in streams if not stream.get("omitted", False)]
+
+
+def _interval(streams: list[dict[str, Any]], is_sender: bool) -> LoadInterval:
+    """The sum of the streams, at the times of the first: they are read microseconds apart."""
+    if any(stream.get("sender", is_sender) != is_sender for stream in streams):
+        raise ParseError("iperf3 ran in both directions at once; linewatt needs one process a direction")
+    return LoadInterval(
+        start_s=float(streams[0]["start"]),
+        end_s=float(streams[0]["end"]),
+        transferred_bytes=sum(int(stream["bytes"]) for stream in streams),
+        retransmits=_total(streams, "retransmits") if is_sender else None,
+        packets=_total(streams, "packets"),
+        lost_packets=None if is_sender else _total(streams, "lost_packets"),
+    )
+
+
+def _total(streams: list[dict[str, Any]], key: str) -> int | None:
+    """Sum over the streams; None unless every stream has it."""
+    if not all(key in stream for stream in streams):
+        return None
+    return sum(int(stream[key]) for stream in streams)
+
+
+def _out_of_order(streams: list[dict[str, Any]]) -> int | None:
+    udp = [stream["udp"] for stream in streams if "udp" in stream]
+    return _total(udp, "out_of_order") if udp else None
+
+
+def _cpu_cores(end: dict[str, Any]) -> float | None:
+    percent = end.get("cpu_utilization_percent", {}).get("host_total")
+    return None if percent is None else float(percent) / 100
+
+
+def _first_line(text: str) -> str:
+    """The first line that says what is wrong, without the tool's usage text."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    said = [line for line in lines if line.startswith("iperf3:")]
+    return (said or lines or [""])[0]

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A result as data: the document behind ``--json`` and the rows behind ``--csv``. SI, missing is ``None``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from linewatt.analysis.summary import CaseSummary, summarise
+from linewatt.model import Case, EndResult, Trial
+from linewatt.report.flags import FlagNote, flag_notes
+from linewatt.report.series import TestGroup, by_test, case_labels, describe_cases, series_of
+from linewatt.report.table import export_case
+from linewatt.store.read import Result
+
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """A result with what every view of it needs, computed once."""
+
+    result: Result
+    summaries: tuple[CaseSummary, ...]
+    groups: tuple[TestGroup, ...]
+    notes: tuple[FlagNote, ...]
+    labels: dict[Case, str]
+    """each case's name among all, by the case with one instance"""
+
+    def describe(self, *cases: Case) -> str:
+        """Cases by name and instances, in few words."""
+        return describe_cases(cases, self.labels)
+
+    @property
+    def done(self) -> int:
+        """Trials that gave a number."""
+        return sum(trial.status == "done" for trial in self.result.trials)
+
+    @property
+    def failed(self) -> tuple[Trial, ...]:
+        """Trials that did not."""
+        return tuple(trial for trial in self.result.trials if trial.status == "failed")
+
+    @property
+    def planned(self) -> int:
+        """Trials the campaign asks for."""
+        return int(self.result.manifest["trials_planned"])
+
+    @property
+    def hosts(self) -> dict[str, dict[str, Any]]:
+        """Host name → what the manifest has of it."""
+        hosts = self.result.manifest.get("hosts") or {}
+        return {name: host if isinstance(host, dict) else {} for name, host in hosts.items()}
+
+
+def digest(result: Result) -> Digest:
+    """Summaries and flag notes of a result."""
+    summaries = summarise(result.trials)
+    labels = case_labels({replace(summary.case, instances=1): None for summary in summaries})
+    return Digest(result, summaries, by_test(series_of(summaries)), flag_notes(result.trials), labels)
+
+
+def as_json(view: Digest, *, trials: bool = False) -> dict[str, Any]:
+    """The document of ``show --json``: heading, cases, flags, failed trials; every trial when asked."""
+    document = {
+        **heading(view),
+        "linewatt_version": view.result.manifest.get("linewatt_version"),
+        "hosts": list(view.hosts),
+        "cases": [export_case(summary) | {"reasons": summary.reasons} for summary in view.summaries],
+        "flags": [_note(note) for note in view.notes],
+        "failed_trials": [
+            {"number": trial.number, **_case(trial.case), "reason": trial.reason} for trial in view.failed
+        ],
+    }
+    if trials:
+        document["trials"] = [asdict(trial) for trial in view.result.trials]
+    return document
+
+
+def heading(view: Digest) -> dict[str, Any]:
+    """What identifies a result and how far it got; also one row of ``list --json``."""
+    manifest = view.result.manifest
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "id": view.result.id,
+        "name": manifest.get("name"),
+        "created_s": manifest.get("created_s"),
+        "complete": view.result.complete,
+        "trials_planned": view.planned,
+        "trials_done": view.done,
+        "trials_failed": len(view.failed),
+        "flags_count": sum(note.count for note in view.notes),
+    }
+
+
+def case_rows(view: Digest) -> list[dict[str, Any]]:
+    """Rows of ``show --csv``: one a case."""
+    return [export_case(summary) for summary in view.summaries]
+
+
+def trial_rows(trials: Sequence[Trial]) -> list[dict[str, Any]]:
+    """Rows of ``show --csv --trials``: one a trial."""
+    return [_trial(trial) for trial in trials]
+
+
+def csv_columns(*, trials: bool = False) -> list[str]:
+    """Column names of ``show --csv``, the same for every result."""
+    case = Case("tcp", "", "")
+    if trials:
+        return list(_trial(Trial(0, 0, case, "", "failed", 0.0)))
+    return list(export_case(CaseSummary(case, 0, 0)))
+
+
+def _trial(trial: Trial) -> dict[str, Any]:
+    return {
+        "number": trial.number,
+        "repetition": trial.repetition,
+        **_case(trial.case),
+        "case_key": trial.case_key,
+        "status": trial.status,
+        "reason": trial.reason,
+        "started_s": trial.started_s,
+        "window_s": trial.window.seconds if trial.window else None,
+        "throughput_bps": trial.throughput_bps,
+        "offered_bps": trial.offered_bps,
+        "lost_ratio": trial.lost_ratio,
+        "packets": trial.packets,
+        "lost_packets": trial.lost_packets,
+        "out_of_order_packets": trial.out_of_order_packets,
+        "retransmits": trial.retransmits,
+        "start_skew_s": trial.start_skew_s,
+        "receiver_cpu_cores": cores(trial.receiver),
+        "sender_cpu_cores": cores(trial.sender),
+        "overhead_s": trial.overhead_s,
+        "flags_count": len(trial.flags),
+        "flags": " ".join(dict.fromkeys(flag.code for flag in trial.flags)),
+    }
+
+
+def cores(end: EndResult | None) -> float | None:
+    """CPU an end used, cores; ``None`` when unknown."""
+    return None if end is None else end.cpu_cores
+
+
+def _case(case: Case) -> dict[str, Any]:
+    return {"test": case.test, "sender": case.sender, "receiver": case.receiver} | {
+        name: value for name, value in case.parameters.items() if name != "test"
+    }
+
+
+def _note(note: FlagNote) -> dict[str, Any]:
+    return {
+        "mark": note.mark,
+        "code": note.code,
+        "count": note.count,
+        "trials": list(note.trials),
+        "cases": [_case(case) for case in note.cases],
+        "evidence": [
+            {"where": item.where, "evidence": item.evidence, "trials": list(item.trials)}
+            for item in note.sightings
+        ],
+        "advice": list(note.advice),
+    }

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is on record of the hosts, side by side, with what differs marked."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from linewatt.units import MISSING
+
+# How linewatt reaches a host is no part of what was measured.
+_CONNECTION = {"facts", "name", "port", "user", "key_file", "known_hosts", "sudo"}
+_SECRET = ("password", "secret", "token", "passphrase", "private_key", "community")
+
+
+@dataclass(frozen=True, slots=True)
+class FactRow:
+    """One fact of every host; ``differs`` when at least two hosts have different known values."""
+
+    name: str
+    values: tuple[str, ...]
+    differs: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Facts that belong together."""
+
+    name: str
+    rows: tuple[FactRow, ...]
+
+    @property
+    def differing(self) -> int:
+        """How many of the facts differ between hosts."""
+        return sum(row.differs for row in self.rows)
+
+
+def environment(
+    hosts: Mapping[str, Mapping[str, Any]], idle: Mapping[str, Any] | None = None
+) -> tuple[Section, ...]:
+    """Sections of facts, hosts in columns: the campaign's settings, what was read, the idle window."""
+    own = {name: _without_connection(host) for name, host in hosts.items()}
+    sections = [_section("In the campaign", own)] if any(own.values()) else []
+    facts = {name: _mapping(host.get("facts")) for name, host in hosts.items()}
+    for title in dict.fromkeys(title for sections_of in facts.values() for title in sections_of):
+        sections.append(_section(title, {name: facts[name].get(title) for name in hosts}))
+    if idle:
+        sections.append(_section("Idle, before the load", {name: idle.get(name) for name in hosts}))
+    return tuple(section for section in sections if section.rows)
+
+
+def _without_connection(host: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        key: value for key, value in host.items() if key not in _CONNECTION and value not in (None, [], (), {})
+    }
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _section(title: str, values: Mapping[str, Any]) -> Section:
+    flat = {name: dict(_flatten(value)) for name, value in values.items()}
+    facts = dict.fromkeys(fact for known in flat.values() for fact in known)
+    return Section(title, tuple(_row(fact, [known.get(fact) for known in flat.values()]) for fact in facts))
+
+
+def _row(fact: str, values: list[str | None]) -> FactRow:
+    known = {value for value in values if value is not None}
+    return FactRow(fact, tuple(MISSING if value is None else value for value in values), len(known) > 1)
+
+
+def _flatten(value: Any, path: str = "") -> Iterator[tuple[str, str | None]]:
+    """Leaves of nested facts as ``outer.inner`` and text; anything that looks like a secret stays out."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            name = f"{path}.{key}" if path else str(key)
+            if any(word in str(key).lower() for word in _SECRET) and not str(key).endswith("_env"):
+                yield name, "(not shown)"
+            else:
+                yield from _flatten(inner, name)
+    elif isinstance(value, (list, tuple)) and any(isinstance(item, (Mapping, list, tuple)) for item in value):
+        for number, item in enumerate(value, start=1):
+            yield from _flatten(item, f"{path}.{number}" if path else str(number))
+    else:
+        yield path or "value", fact_text(value)
+
+
+def fact_text(value: Any) -> str | None:
+    """A fact for people; ``None`` when it is not known."""
+    if value is None or value == "":
+        return None
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:,.12g}" if value != int(value) else f"{value:,.0f}"
+    if isinstance(value, (list, tuple)):
+        return ", ".join(fact_text(item) or MISSING for item in value) or "none"
+    return str(value)

@@ -1,0 +1,74 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CPU by role as a table: what the application CPUs and the IRQ CPUs of each end did."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from linewatt.model import CpuShares
+from linewatt.report.series import TestGroup
+from linewatt.report.table import COLUMNS, MORE_COLUMNS, SHARES, Cell
+from linewatt.units import MISSING, percent_from_ratio
+
+_PER_THROUGHPUT = {
+    column.field: column for column in COLUMNS + MORE_COLUMNS if column.field.endswith("_cores_per_bps")
+}
+
+
+@dataclass(frozen=True, slots=True)
+class RoleRow:
+    """One end of one case. Shares are percent of one CPU, ``–`` when unknown."""
+
+    series: str
+    instances: int
+    end: str
+    host: str
+    app: tuple[Cell, ...]
+    irq: tuple[Cell, ...]
+    per_throughput: Cell
+
+
+@dataclass(frozen=True, slots=True)
+class RoleTable:
+    """Both ends of every case of a test; ``shares`` are the columns below app CPU and IRQ CPU."""
+
+    title: str
+    shares: tuple[str, ...]
+    unit: str
+    rows: tuple[RoleRow, ...]
+
+
+def role_table(group: TestGroup) -> RoleTable | None:
+    """The table of a test; ``None`` when no role's CPU is known."""
+    found = [getattr(s, f"{end}_{part}") for s in group.summaries for end in _ENDS for part in ("app", "irq")]
+    known: list[CpuShares] = [shares for shares in found if shares is not None]
+    if not known:
+        return None
+    shown = tuple(name for name in SHARES if name != "other" or any(item.other_ratio >= 0.0005 for item in known))
+    unit = _PER_THROUGHPUT["receiver_cpu_cores_per_bps"].unit(group.summaries)
+    rows = []
+    for series in group.series:
+        for summary in series.summaries:
+            for end in _ENDS:
+                rows.append(
+                    RoleRow(
+                        series=series.label,
+                        instances=summary.case.instances,
+                        end=end,
+                        host=getattr(summary.case, end),
+                        app=_shares(getattr(summary, f"{end}_app"), shown, summary.reasons.get(f"{end}_app")),
+                        irq=_shares(getattr(summary, f"{end}_irq"), shown, summary.reasons.get(f"{end}_irq")),
+                        per_throughput=_PER_THROUGHPUT[f"{end}_cpu_cores_per_bps"].cell(summary, unit),
+                    )
+                )
+    return RoleTable(group.title, shown, unit.name, tuple(rows))
+
+
+_ENDS = ("receiver", "sender")
+
+
+def _shares(shares: CpuShares | None, names: Sequence[str], reason: str | None) -> tuple[Cell, ...]:
+    if shares is None:
+        return tuple(Cell(MISSING, reason=reason or "not recorded") for _ in names)
+    return tuple(Cell(f"{percent_from_ratio(getattr(shares, f'{name}_ratio')):.1f}") for name in names)

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cases in the order and under the names a reader expects.
+
+A *series* is the cases that differ in their number of instances only: what one scalability table row after
+row, and one line of a chart, is about. Parameters at their default that never vary stay unsaid.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from linewatt.analysis.summary import CaseSummary
+from linewatt.model import Case
+from linewatt.units import format_rate
+
+TEST_TITLES = {"tcp": "TCP", "udp-1500": "UDP 1500", "udp-60": "UDP 60"}
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """The summaries of one series, instances ascending.
+
+    ``label`` names it among others of its test (``h1 → h2, IPv6``); ``title`` is complete (``TCP, h1 → h2,
+    IPv6``).
+    """
+
+    test: str
+    label: str
+    summaries: tuple[CaseSummary, ...]
+
+    @property
+    def title(self) -> str:
+        return f"{test_title(self.test)}, {self.label}"
+
+    @property
+    def scales(self) -> bool:
+        """Whether there is anything to plot against instances."""
+        return len(self.summaries) > 1
+
+
+@dataclass(frozen=True, slots=True)
+class TestGroup:
+    """All series of one test: what shares a table, and the units in it."""
+
+    __test__ = False  # not a pytest class
+
+    test: str
+    series: tuple[Series, ...]
+
+    @property
+    def title(self) -> str:
+        return test_title(self.test)
+
+    @property
+    def summaries(self) -> tuple[CaseSummary, ...]:
+        return tuple(summary for series in self.series for summary in series.summaries)
+
+
+def test_title(test: str) -> str:
+    """How people write a test's name: ``UDP 1500``."""
+    return TEST_TITLES.get(test, test)
+
+
+def series_of(summaries: Sequence[CaseSummary]) -> tuple[Series, ...]:
+    """Series in the order of ``summaries``, which is that of :func:`linewatt.analysis.summary.summarise`."""
+    members: dict[Case, list[CaseSummary]] = {}
+    for summary in summaries:
+        members.setdefault(replace(summary.case, instances=1), []).append(summary)
+    labels = case_labels(members)
+    return tuple(Series(case.test, labels[case], tuple(members[case])) for case in members)
+
+
+def by_test(series: Iterable[Series]) -> tuple[TestGroup, ...]:
+    """The same series, one group a test."""
+    groups: dict[str, list[Series]] = {}
+    for item in series:
+        groups.setdefault(item.test, []).append(item)
+    return tuple(TestGroup(test, tuple(items)) for test, items in groups.items())
+
+
+def case_labels(cases: Iterable[Case]) -> dict[Case, str]:
+    """Each case's host pair and whatever distinguishes it, without test and instances."""
+    cases = list(cases)
+    words = {case: _qualifiers(case) for case in cases}
+    varying = {
+        name for name in (words[cases[0]] if cases else ()) if len({words[case][name] for case in cases}) > 1
+    }
+    return {
+        case: ", ".join(
+            [f"{case.sender} → {case.receiver}"]
+            + [text for name, (text, default) in words[case].items() if name in varying or not default]
+        )
+        for case in cases
+    }
+
+
+def _qualifiers(case: Case) -> dict[str, tuple[str, bool]]:
+    """Text of each parameter that may distinguish a case, and whether it is at its default."""
+    rate = "full rate" if case.rate_bps is None else f"{format_rate(case.rate_bps)} an instance"
+    return {
+        "direction": (case.direction, case.direction == "forward"),
+        "family": ({"ipv4": "IPv4", "ipv6": "IPv6"}.get(case.family, case.family), case.family == "ipv4"),
+        "network": (case.network, case.network == "bare"),
+        "streams": (plural(case.streams, "stream"), case.streams == 1),
+        "rate_bps": (rate, case.rate_bps is None),
+        "zerocopy": ("zero-copy" if case.zerocopy else "no zero-copy", not case.zerocopy),
+    }
+
+
+def describe_cases(cases: Iterable[Case], labels: Mapping[Case, str]) -> str:
+    """Cases in few words: ``TCP, h1 → h2: 1, 2, 4 instances; UDP 60, h1 → h2: 1 instance``.
+
+    ``labels`` are those of :func:`case_labels`, by the case with one instance.
+    """
+    counts: dict[Case, set[int]] = {}
+    for case in cases:
+        counts.setdefault(replace(case, instances=1), set()).add(case.instances)
+    return "; ".join(
+        f"{test_title(case.test)}, {labels[case]}: {', '.join(map(str, sorted(numbers)))} "
+        f"{'instance' if numbers == {1} else 'instances'}"
+        for case, numbers in counts.items()
+    )
+
+
+def plural(count: int, noun: str) -> str:
+    """``1 instance``, ``4 instances``."""
+    return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

@@ -1,0 +1,240 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A result for a terminal: rich renderables, never markup, so that no name can colour or move anything.
+
+Numbers are never cut or wrapped: a table wider than ``width`` is split into several with the same rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from rich import box
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.table import Table as RichTable
+from rich.text import Text
+
+from linewatt.document import one_line
+from linewatt.model import Trial
+from linewatt.report.document import Digest, cores
+from linewatt.report.flags import FlagNote, marks, marks_by_code, number_ranges
+from linewatt.report.roles import RoleTable, role_table
+from linewatt.report.series import plural
+from linewatt.report.table import Cell, Table, scalability_table
+from linewatt.report.words import caveats, progress, when
+from linewatt.units import MISSING, format_percent, format_rate, percent_from_cores
+
+_GAP = 2
+_MOST_EVIDENCE = 3
+
+
+@dataclass(frozen=True, slots=True)
+class TextColumn:
+    """A column of text: its heading in lines, its cells, and whether it is repeated when a table is split."""
+
+    heading: str
+    cells: tuple[str, ...]
+    key: bool = False
+    left: bool = False
+    free: bool = False
+    """prose, which may wrap"""
+
+    @property
+    def width(self) -> int:
+        """Characters of its longest line."""
+        return max(len(line) for text in (self.heading, *self.cells) for line in text.split("\n"))
+
+
+def show(view: Digest, *, width: int | None = None, trials: bool = False) -> RenderableType:
+    """The whole of ``linewatt show``; ``width`` is the terminal's, ``None`` for no limit."""
+    by_code = marks_by_code(view.notes)
+    parts: list[RenderableType] = [_heading(view)]
+    for group in view.groups:
+        parts.append(_scalability(scalability_table(group, by_code), width))
+    for group in view.groups:
+        roles = role_table(group)
+        if roles is not None:
+            parts.append(_roles(roles, width))
+    if view.notes:
+        parts.append(_flags(view))
+    if view.failed:
+        parts.append(_failures(view))
+    if trials and view.result.trials:
+        parts.append(_trials(view, width))
+    return Group(*(part for each in parts for part in (each, Text())))
+
+
+def show_list(views: Sequence[Digest], *, width: int | None = None) -> RenderableType:
+    """The table of ``linewatt list``."""
+    columns = [
+        TextColumn("Id", tuple(one_line(view.result.id) for view in views), key=True, left=True),
+        TextColumn("Name", tuple(_name(view) for view in views), left=True),
+        TextColumn("When", tuple(when(view.result.manifest.get("created_s")) for view in views), left=True),
+        TextColumn("Done", tuple(f"{view.done}/{view.planned}" for view in views)),
+        TextColumn("Failed", tuple(str(len(view.failed)) for view in views)),
+        TextColumn("Flags", tuple(str(sum(note.count for note in view.notes)) for view in views)),
+    ]
+    return _tables(columns, width)
+
+
+def _name(view: Digest) -> str:
+    return one_line(str(view.result.manifest.get("name") or MISSING))
+
+
+def _heading(view: Digest) -> RenderableType:
+    lines = [Text(_name(view), style="bold"), Text(one_line(view.result.id))]
+    facts = [when(view.result.manifest.get("created_s")), ", ".join(map(one_line, view.hosts)), progress(view)]
+    lines.append(Text(" · ".join(fact for fact in facts if fact)))
+    lines += [Text(f"! {one_line(caveat)}", style="yellow") for caveat in caveats(view)]
+    if not view.result.trials:
+        lines.append(Text("No trial is stored yet."))
+    return Group(*lines)
+
+
+def _scalability(table: Table, width: int | None) -> RenderableType:
+    rows = table.rows
+    columns = []
+    if len(table.group.series) > 1:
+        columns.append(TextColumn("Case", _once([one_line(r.series.label) for r in rows]), key=True, left=True))
+    counts = tuple(str(row.summary.case.instances) for row in rows)
+    columns.append(TextColumn("Instances", counts, key=True))
+    for at, (column, unit) in enumerate(table.columns):
+        cells = tuple(_cell_text(row.cells[at], sd=column.show_sd) for row in rows)
+        columns.append(TextColumn(f"{column.heading}\n{unit.name}".rstrip(), cells))
+    columns.append(TextColumn("Trials", tuple(row.trials for row in rows)))
+    if any(row.flags for row in rows):
+        flags = tuple(f"{row.flags} ({','.join(row.marks)})" if row.flags else "0" for row in rows)
+        columns.append(TextColumn("Flags", flags))
+    return Group(
+        Text(one_line(table.title), style="bold"),
+        _tables(columns, width),
+        *(Text(f"{MISSING} {title}: {one_line(reason)}", style="dim") for title, reason in table.absent),
+    )
+
+
+def _cell_text(cell: Cell, *, sd: bool = False) -> str:
+    text = f"{cell.text} ± {cell.sd}" if sd and cell.sd is not None else cell.text
+    return f"{text} ({cell.note})" if cell.note else text
+
+
+def _once(texts: Iterable[str]) -> tuple[str, ...]:
+    """The same texts, with repetitions of the one above left empty."""
+    shown: list[str] = []
+    last = None
+    for text in texts:
+        shown.append("" if text == last else text)
+        last = text
+    return tuple(shown)
+
+
+def _roles(table: RoleTable, width: int | None) -> RenderableType:
+    rows = table.rows
+    several = len({row.series for row in rows}) > 1
+    columns = []
+    if several:
+        columns.append(TextColumn("Case", _once(one_line(row.series) for row in rows), key=True, left=True))
+    columns.append(TextColumn("Instances", tuple(str(row.instances) for row in rows), key=True))
+    columns.append(TextColumn("End", tuple(f"{row.end} {one_line(row.host)}" for row in rows), key=True, left=True))
+    for at, name in enumerate(table.shares):
+        columns.append(TextColumn(f"App\n{name}", tuple(row.app[at].text for row in rows)))
+    for at, name in enumerate(table.shares):
+        columns.append(TextColumn(f"IRQ\n{name}", tuple(row.irq[at].text for row in rows)))
+    per = tuple(_cell_text(row.per_throughput) for row in rows)
+    columns.append(TextColumn(f"App + IRQ\n{table.unit}", per))
+    title = Text(f"{table.title}: CPU by role, % of one CPU", style="bold")
+    return Group(title, _tables(columns, width))
+
+
+def _flags(view: Digest) -> RenderableType:
+    total = sum(note.count for note in view.notes)
+    parts: list[RenderableType] = [Text(f"Flags: {total} raised", style="bold")]
+    for note in view.notes:
+        parts.append(Text(f"({note.mark}) {one_line(note.title)} [{one_line(note.code)}]", style="yellow"))
+        parts += [Padding(Text(line), (0, 0, 0, 4)) for line in _note_lines(note, view)]
+    return Group(*parts)
+
+
+def _note_lines(note: FlagNote, view: Digest) -> list[str]:
+    times = f"{plural(note.count, 'time')} in {plural(len(note.trials), 'trial')} ({number_ranges(note.trials)})"
+    lines = [f"{times}; {one_line(view.describe(*note.cases))}"]
+    for seen in note.sightings[:_MOST_EVIDENCE]:
+        which = f" (trial {number_ranges(seen.trials)})" if len(note.trials) > 1 else ""
+        lines.append(f"seen: {one_line(seen.where)}: {one_line(seen.evidence)}{which}")
+    if len(note.sightings) > _MOST_EVIDENCE:
+        lines.append(f"and {len(note.sightings) - _MOST_EVIDENCE} more like it: --json or the report has all")
+    return lines + [f"do: {one_line(advice)}" for advice in note.advice]
+
+
+def _failures(view: Digest) -> RenderableType:
+    title = Text(f"Failed: {plural(len(view.failed), 'trial')}, left out of every number", style="bold")
+    lines = [
+        Text(f"trial {trial.number} ({one_line(view.describe(trial.case))}): {_reason(trial)}", style="red")
+        for trial in view.failed
+    ]
+    return Group(title, *lines)
+
+
+def _reason(trial: Trial) -> str:
+    return one_line(trial.reason or "no reason recorded")
+
+
+def _trials(view: Digest, width: int | None) -> RenderableType:
+    trials = view.result.trials
+    by_code = marks_by_code(view.notes)
+    columns = [
+        TextColumn("Trial", tuple(str(trial.number) for trial in trials), key=True),
+        TextColumn("Case", tuple(one_line(view.describe(trial.case)) for trial in trials), left=True),
+        TextColumn("Throughput", tuple(format_rate(trial.throughput_bps, 4) for trial in trials)),
+        TextColumn("Loss", tuple(format_percent(trial.lost_ratio, 2) for trial in trials)),
+        TextColumn("CPU receiver\n%", tuple(cpu_text(cores(trial.receiver)) for trial in trials)),
+        TextColumn("CPU sender\n%", tuple(cpu_text(cores(trial.sender)) for trial in trials)),
+        TextColumn("Flags", tuple(",".join(marks((f.code for f in t.flags), by_code)) for t in trials)),
+    ]
+    if view.failed:
+        failed = tuple(f"failed: {_reason(trial)}" if trial.status == "failed" else "" for trial in trials)
+        columns.append(TextColumn("", failed, left=True, free=True))
+    return Group(Text("Every trial", style="bold"), _tables(columns, width))
+
+
+def cpu_text(value: float | None) -> str:
+    """CPU used in the field's %, one full core 100; ``–`` when unknown."""
+    return MISSING if value is None else f"{percent_from_cores(value):,.1f}"
+
+
+def _tables(columns: Sequence[TextColumn], width: int | None) -> RenderableType:
+    return Group(*(_table(part) for part in split(columns, width)))
+
+
+def split(columns: Sequence[TextColumn], width: int | None) -> list[list[TextColumn]]:
+    """Columns in portions that fit ``width``, key columns in each; a portion has at least one other."""
+    keys = [column for column in columns if column.key]
+    others = [column for column in columns if not column.key]
+    room = None if width is None else width - sum(column.width + _GAP for column in keys)
+    parts: list[list[TextColumn]] = [[]]
+    used = 0
+    for column in others:
+        needed = min(column.width, 24) if column.free else column.width
+        if room is not None and parts[-1] and used + needed > room:
+            parts.append([])
+            used = 0
+        parts[-1].append(column)
+        used += needed + _GAP
+    return [keys + part for part in parts]
+
+
+def _table(columns: Sequence[TextColumn]) -> RichTable:
+    table = RichTable(
+        box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, _GAP, 0, 0), collapse_padding=True
+    )
+    for column in columns:
+        table.add_column(
+            Text(column.heading),
+            justify="left" if column.left else "right",
+            vertical="bottom",
+            no_wrap=not column.free,
+            min_width=None if column.free else column.width,
+        )
+    for cells in zip(*(column.cells for column in columns), strict=True):
+        table.add_row(*map(Text, cells))
+    return table

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a result says, in sentences: the headline of each series and what a reader must know first."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from typing import Any
+
+from linewatt import units
+from linewatt.analysis.summary import CaseSummary
+from linewatt.report.document import Digest
+from linewatt.report.series import Series, plural
+from linewatt.report.table import COLUMNS, ROLES, Column
+
+_BY_FIELD: Mapping[str, Column] = {column.field: column for column in COLUMNS}
+
+
+@dataclass(frozen=True, slots=True)
+class Headline:
+    """The best case of a series: ``value`` is its throughput, ``None`` when no trial has one."""
+
+    title: str
+    value: str | None
+    details: tuple[str, ...]
+
+    @property
+    def sentence(self) -> str:
+        """The whole as one line of text."""
+        return f"{self.title}: {' '.join(part for part in (self.value, *self.details) if part)}"
+
+
+def headline(series: Series) -> Headline:
+    """The case with the highest mean throughput, what it cost, and what it lost."""
+    measured = [summary for summary in series.summaries if summary.throughput_bps]
+    if not measured:
+        reasons = [failure for summary in series.summaries for failure in summary.failures]
+        return Headline(series.title, None, (f"no number: {'; '.join(reasons) or 'no trial is done'}.",))
+    best = max(measured, key=_throughput)
+    parts = [_how_measured(best), _cost(best), _scaling(best), _lost(best), _busiest(best)]
+    value = units.format_rate(_throughput(best), 4)
+    return Headline(series.title, value, tuple(part for part in parts if part))
+
+
+def _throughput(summary: CaseSummary) -> float:
+    return summary.throughput_bps.mean if summary.throughput_bps else 0.0
+
+
+def _how_measured(best: CaseSummary) -> str:
+    estimate = best.throughput_bps
+    if estimate is None or estimate.sd is None:
+        spread = "one trial, so its spread is unknown"
+    else:
+        spread = f"mean of {plural(estimate.n, 'trial')}, SD {units.format_rate(estimate.sd, 2)}"
+    return f"with {plural(best.case.instances, 'instance')} ({spread})."
+
+
+def _cost(best: CaseSummary) -> str:
+    """Efficiency and CPU per throughput of the receiver; says so when its CPU is unknown."""
+    if best.efficiency_receiver_bps_per_core is None:
+        why = best.reasons.get("efficiency_receiver_bps_per_core")
+        return f"What it cost the receiver is not known{f': {why}' if why else ''}."
+    said = f"{_shown('efficiency_receiver_bps_per_core', best)} of receiver CPU"
+    if best.receiver_cpu_cores_per_bps is not None:
+        per = _shown("receiver_cpu_cores_per_bps", best).replace("% per", "% of one core per")
+        said += f"; {per} on its app and IRQ CPUs"
+    return f"{said}."
+
+
+def _scaling(best: CaseSummary) -> str:
+    if best.case.instances == 1 or best.throughput_scaling is None:
+        return ""
+    times = units.format_significant(best.throughput_scaling * best.case.instances, 3)
+    said = f"{times} times the throughput of one instance"
+    if best.scaling_factor is not None:
+        said += f" at {best.scaling_factor:.2f} of its efficiency"
+    return f"{said}."
+
+
+def _lost(best: CaseSummary) -> str:
+    if best.lost_ratio is None:
+        return ""
+    if best.lost_ratio.mean == 0:
+        return "No datagram was lost."
+    return f"{_shown('lost_ratio', best)} of the datagrams were lost."
+
+
+def _busiest(best: CaseSummary) -> str:
+    """The role whose CPUs were busiest: the first place to look for the limit."""
+    busy = {
+        title: 1 - shares.idle_ratio
+        for field, title in ROLES
+        if (shares := getattr(best, field)) is not None
+    }
+    if not busy:
+        return ""
+    title = max(busy, key=lambda name: busy[name])
+    end, _, role = title.partition(": ")
+    return f"Busiest: the {end.lower()}’s {role}, {units.format_percent(busy[title], 0)}."
+
+
+def _shown(field: str, summary: CaseSummary) -> str:
+    """A value with its unit, as the table writes it."""
+    column = _BY_FIELD[field]
+    unit = column.unit([summary])
+    return f"{column.cell(summary, unit).text} {unit.name}".strip()
+
+
+def when(created_s: float | None) -> str:
+    """A Unix time for people, in UTC: ``2026-02-03 14:05 UTC``."""
+    if created_s is None:
+        return units.MISSING
+    return datetime.fromtimestamp(created_s, UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def progress(view: Digest) -> str:
+    """``12 of 15 trials done, 1 failed, 2 not run``."""
+    missing = view.planned - len(view.result.trials)
+    parts = [f"{view.done} of {plural(view.planned, 'trial')} done"]
+    if view.failed:
+        parts.append(f"{len(view.failed)} failed")
+    if missing > 0:
+        parts.append(f"{missing} not run")
+    return ", ".join(parts)
+
+
+def caveats(view: Digest) -> tuple[str, ...]:
+    """What a reader must know before any number: lab hosts, shared CPUs, an unfinished run, failures."""
+    said = []
+    lab = [name for name, host in view.hosts.items() if host.get("lab")]
+    if lab:
+        said.append(
+            f"Lab result: {_listed(lab)} {'is a' if len(lab) == 1 else 'are'} simulated "
+            f"{'host' if len(lab) == 1 else 'hosts'} on one machine, joined by virtual links. "
+            "The figures show how the method works, not how fast hardware is."
+        )
+    shared = sharing_hosts(view.hosts)
+    if shared:
+        said.append(
+            f"{_listed(shared)} share CPUs: what one uses the other lacks, and the CPU use of each may contain "
+            "work of the other. Do not read CPU and efficiency as those of separate hosts."
+        )
+    if not view.result.complete:
+        said.append(f"Unfinished: {progress(view)}. `linewatt resume {view.result.id}` goes on where it stopped.")
+    if view.failed:
+        said.append(f"{plural(len(view.failed), 'trial')} failed and {'is' if len(view.failed) == 1 else 'are'} "
+                    "left out of every number.")
+    return tuple(said)
+
+
+def is_lab(view: Digest) -> bool:
+    """Whether any host of the result is a simulated one."""
+    return any(host.get("lab") for host in view.hosts.values())
+
+
+def sharing_hosts(hosts: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
+    """Hosts of the result that run on CPUs of another host of it."""
+    return tuple(
+        name
+        for name, host in hosts.items()
+        if any(other in hosts and other != name for other in host.get("shares_cpus_with") or ())
+    )
+
+
+def _listed(names: Iterable[str]) -> str:
+    names = list(names)
+    return names[0] if len(names) == 1 else f"{', '.join(names[:-1])} and {names[-1]}"

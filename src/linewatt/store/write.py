@@ -1,0 +1,144 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Writing results: a file or a trial is there whole, or not at all; what is there is never changed."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from linewatt.errors import StoreError
+from linewatt.model import Channel, Sample, Trial
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Samples of one source on one host."""
+
+    host: str
+    source: str
+    channels: Mapping[str, Channel]
+    samples: Sequence[Sample]
+
+
+def new_result(root: Path, name: str, created_s: float, manifest: Mapping[str, Any]) -> Path:
+    """Make ``root/<id>`` with its manifest. Raises StoreError if the directory cannot be written."""
+    stamp = datetime.fromtimestamp(created_s, UTC).strftime("%Y%m%d-%H%M%S")
+    for attempt in range(100):
+        result_id = f"{stamp}-{name}" + (f"-{attempt + 1}" if attempt else "")
+        path = root / result_id
+        try:
+            path.mkdir(parents=True)
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise StoreError(f"{root}: cannot store results here: {error.strerror}") from error
+        (path / "trials").mkdir()
+        write_json(path / "manifest.json", {**manifest, "id": result_id})
+        _sync_dir(root)
+        return path
+    raise StoreError(f"{root}: too many results called {stamp}-{name}; wait a second")
+
+
+def write_json(path: Path, document: Mapping[str, Any]) -> None:
+    """Write a JSON file so that it is there whole or not at all. Raises StoreError if it is there already."""
+    if path.exists():
+        raise StoreError(f"{path}: is there already and results are never overwritten")
+    partial = path.with_name(path.name + ".tmp")
+    _write(partial, json.dumps(document, indent=1, allow_nan=False).encode() + b"\n")
+    partial.rename(path)
+    _sync_dir(path.parent)
+
+
+def trial_dir(result: Path, number: int) -> Path:
+    return result / "trials" / f"{number:05d}"
+
+
+def write_trial(result: Path, trial: Trial, series: Sequence[Series], raw: Mapping[str, str]) -> Path:
+    """Store a trial: ``trial.json``, ``samples.parquet`` and ``raw/`` (relative name → text).
+
+    Everything is on disk when this returns. Raises StoreError if the trial is stored already.
+    """
+    final = trial_dir(result, trial.number)
+    if final.exists():
+        raise StoreError(f"{final}: this trial is stored already")
+    partial = final.with_name(f".{final.name}.tmp")
+    shutil.rmtree(partial, ignore_errors=True)
+    try:
+        for name, text in raw.items():
+            path = partial / "raw" / name
+            path.parent.mkdir(parents=True, exist_ok=True)
+            _write(path, text.encode())
+        partial.mkdir(exist_ok=True)
+        _write(partial / "trial.json", json.dumps(asdict(trial), allow_nan=False, indent=1).encode())
+        write_samples(partial / "samples.parquet", series)
+        for directory, _, _ in os.walk(partial):
+            _sync_dir(Path(directory))
+        partial.rename(final)
+        _sync_dir(final.parent)
+    except OSError as error:
+        raise StoreError(f"{final}: cannot store the trial: {error.strerror}") from error
+    return final
+
+
+def write_samples(path: Path, series: Sequence[Series]) -> None:
+    """Samples as one Parquet file (zstd), a row a sample, NULL where a reading is missing."""
+    import duckdb  # a quarter of a second, and only whoever stores needs it
+
+    rows = _columns(series)
+    connection = duckdb.connect(":memory:")
+    try:
+        connection.register("rows", rows)
+        missing_is_null = "SELECT * REPLACE (if(isnan(value), NULL, value) AS value) FROM rows"
+        connection.sql(missing_is_null).write_parquet(str(path), compression="zstd")
+    finally:
+        connection.close()
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+
+
+def _columns(series: Sequence[Series]) -> dict[str, Any]:
+    import numpy as np
+
+    flat = [(one, sample) for one in series for sample in one.samples]
+
+    def text(values: list[str | None]) -> Any:
+        return np.array(values, dtype=object)
+
+    def number(values: list[float | None]) -> Any:
+        return np.array([np.nan if value is None else value for value in values], dtype=float)
+
+    channels = [one.channels[sample.channel] for one, sample in flat]
+    return {
+        "host": text([one.host for one, _ in flat]),
+        "source": text([one.source for one, _ in flat]),
+        "channel": text([channel.name for channel in channels]),
+        "unit": text([channel.unit for channel in channels]),
+        "kind": text([channel.kind for channel in channels]),
+        "scope": text([channel.scope for channel in channels]),
+        "provenance": text([channel.provenance for channel in channels]),
+        "time_s": number([sample.time_s for _, sample in flat]),
+        "span_s": number([sample.span_s for _, sample in flat]),
+        "value": number([sample.value for _, sample in flat]),
+        "reason": text([sample.reason for _, sample in flat]),
+    }
+
+
+def _write(path: Path, data: bytes) -> None:
+    with path.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync_dir(path: Path) -> None:
+    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(fd)
+    finally:
+        os.close(fd)

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Synthetic results for the tests of what reads results: numbers follow the published x64 scaling table."""
+
+from __future__ import annotations
+
+import json
+import random
+from collections.abc import Iterable, Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+from linewatt.model import Case, CpuShares, EndResult, Flag, Role, Trial, Window
+from linewatt.store.read import Result
+
+# instances → Mbps and receiver CPU %, from the published 32-core x64 study (100 GbE)
+PUBLISHED = {
+    1: (24287.36, 168.66),
+    2: (45148.76, 337.55),
+    4: (79982.62, 673.33),
+    8: (94237.26, 942.52),
+    16: (110831.41, 1344.55),
+}
+HOSTILE = "<script>alert(1)</script>"
+CREATED_S = 1_767_225_600.0
+
+DISAGREE = Flag(
+    "cpu-accounting-disagrees",
+    "h2",
+    "mpstat counts 0.21 cores where the load processes say they used 0.94",
+    "the kernel accounts CPU by tick: trust the load's own figure, or use a kernel with exact accounting",
+)
+SHARED = Flag(
+    "lab-hosts-share-cpus",
+    "h1, h2",
+    "h1 and h2 run on CPUs 0, 1",
+    "read CPU at the two ends as one figure, or give the lab a machine with more cores",
+)
+
+
+def shares(busy: float, *, cpus: tuple[int, ...] = (0,), soft: float = 0.0) -> CpuShares:
+    """CPUs busy to ``busy`` (0..1), of which ``soft`` in softirq, the rest 1:9 in usr and sys."""
+    rest = busy - soft
+    return CpuShares(cpus, 0.1 * rest, 0.9 * rest, 0.0, soft, 1 - busy, 0.0)
+
+
+def end(host: str, role: Role, cpu_cores: float | None, app: float, irq: float, **changes: Any) -> EndResult:
+    """One end with its role CPUs busy to ``app`` and ``irq`` (0..1)."""
+    base = EndResult(
+        host=host,
+        role=role,
+        cpu_cores=cpu_cores,
+        app_cpu=shares(app, cpus=(0, 1)),
+        irq_cpu=shares(irq, cpus=(2, 3), soft=irq),
+        load_cpu_cores=cpu_cores,
+        base_frequency_hz=3.2e9,
+    )
+    return replace(base, **changes)
+
+
+def trial(number: int, case: Case, bps: float, receiver_cores: float | None, **changes: Any) -> Trial:
+    """A done trial of ``case`` with ``bps`` received."""
+    udp = case.test != "tcp"
+    frame_bits = {"udp-1500": 1472 * 8, "udp-60": 18 * 8}.get(case.test, 1)
+    received = int(bps * 60 / frame_bits)
+    base = Trial(
+        number=number,
+        repetition=1,
+        case=case,
+        case_key=case.key,
+        status="done",
+        started_s=CREATED_S + 70 * number,
+        window=Window(CREATED_S + 70 * number + 5, CREATED_S + 70 * number + 65),
+        throughput_bps=bps,
+        offered_bps=bps / 0.875 if udp else bps,
+        retransmits=None if udp else 40 * number,
+        packets=received * 8 // 7 if udp else None,
+        lost_packets=received * 8 // 7 - received if udp else None,
+        lost_ratio=0.125 if udp else None,
+        out_of_order_packets=0 if udp else None,
+        start_skew_s=0.004,
+        sender=end(case.sender, "sender", None if receiver_cores is None else 0.6 * receiver_cores, 0.56, 0.53),
+        receiver=end(case.receiver, "receiver", receiver_cores, 0.55, 0.995),
+        overhead_s=0.07,
+    )
+    return replace(base, **changes)
+
+
+def failed(number: int, case: Case, reason: str, **changes: Any) -> Trial:
+    """A trial that came to nothing."""
+    return replace(
+        Trial(number, 1, case, case.key, "failed", CREATED_S + 70 * number, reason=reason), **changes
+    )
+
+
+def scaling_trials(
+    counts: Iterable[int] = (1, 2, 4, 8, 16), trials: int = 3, **case: Any
+) -> tuple[Trial, ...]:
+    """TCP after the published table, with a spread of about 0.5 %."""
+    made: list[Trial] = []
+    jitter = random.Random(1)  # noqa: S311
+    for count in counts:
+        mbps, cpu_pct = PUBLISHED[count]
+        spec = Case(**{"test": "tcp", "sender": "h1", "receiver": "h2", "instances": count} | case)
+        for repetition in range(1, trials + 1):
+            by = 1 + jitter.uniform(-0.007, 0.007)
+            made.append(
+                replace(
+                    trial(len(made) + 1, spec, mbps * 1e6 * by, cpu_pct / 100 * by), repetition=repetition
+                )
+            )
+    return tuple(made)
+
+
+def renumbered(*groups: Sequence[Trial]) -> tuple[Trial, ...]:
+    """Several groups of trials as those of one campaign."""
+    flat = [each for group in groups for each in group]
+    return tuple(replace(each, number=number) for number, each in enumerate(flat, start=1))
+
+
+def demo_trials(trials: int = 3) -> tuple[Trial, ...]:
+    """What the demo runs: TCP at 1, 2 and 4 instances, UDP 1500 and UDP 60 at one, with flags."""
+    tcp = scaling_trials((1, 2, 4), trials)
+    udp = []
+    for test, bps, cpu in (("udp-1500", 3.7e9, 1.53), ("udp-60", 90e6, 1.59)):
+        case = Case(test, "h1", "h2")  # type: ignore[arg-type]
+        udp += [trial(1, case, bps * (1 + 0.01 * at), cpu, repetition=at + 1) for at in range(trials)]
+    made = renumbered(tcp, udp)
+    first = replace(made[0], flags=(DISAGREE, SHARED))
+    return (first, replace(made[1], flags=(DISAGREE,)), *made[2:])
+
+
+FACTS: dict[str, dict[str, Any]] = {
+    "board": {"vendor": "Example", "product": "R1", "bios": "1.4.2"},
+    "cpu": {
+        "model": "x64 32-core",
+        "sockets": 1,
+        "cores": 32,
+        "base_frequency_ghz": 3.2,
+        "microcode": "0xd0003a5",
+        "mitigations": {"spectre_v2": "Retpolines", "mds": None},
+    },
+    "nic": {"model": "ConnectX-6 Dx", "driver": "mlx5_core", "firmware": "22.39.1002", "speed_gbps": 100},
+    "kernel": {"release": "5.14.0-427", "cmdline": "isolcpus=0-15 quiet", "hz": 1000},
+    "tuning": {"governor": "performance", "tuned": "throughput-performance", "gro": True, "tso": True},
+    "tools": {"iperf3": "3.18", "mpstat": "12.7.5", "ethtool": None},
+}
+
+
+def host(name: str, **changes: Any) -> dict[str, Any]:
+    """A host as the manifest has it."""
+    return {
+        "name": name,
+        "address": f"192.0.2.{sum(map(ord, name)) % 250}",
+        "data": "enp1s0f0np0",
+        "port": 22,
+        "user": "tester",
+        "key_file": "/home/tester/.ssh/id_ed25519",
+        "app_cpus": [0, 1],
+        "irq_cpus": [2, 3],
+        "lab": None,
+        "shares_cpus_with": [],
+        "facts": FACTS,
+    } | changes
+
+
+def result(trials: Sequence[Trial], *, planned: int | None = None, **manifest: Any) -> Result:
+    """A result in memory."""
+    names = dict.fromkeys(name for each in trials for name in (each.case.sender, each.case.receiver))
+    hosts = {name: host(name) for name in names or ("h1", "h2")}
+    if "h2" in hosts:
+        kernel = FACTS["kernel"] | {"release": "6.9.0-0.rc4"}
+        hosts["h2"] = hosts["h2"] | {"facts": FACTS | {"kernel": kernel}}
+    base = {
+        "schema_version": 1,
+        "id": "20260101-000000-x64-scaling",
+        "name": "x64-scaling",
+        "linewatt_version": "0.1.0",
+        "created_s": CREATED_S,
+        "campaign_text": "name: x64-scaling\ntests: [tcp]\ninstances: [1, 2, 4, 8, 16]\n",
+        "seed": 1,
+        "order": "interleaved",
+        "trials_planned": len(trials) if planned is None else planned,
+        "hosts": hosts,
+        "idle": {},
+    } | manifest
+    return Result(str(base["id"]), Path(str(base["id"])), base, tuple(trials))
+
+
+def stored(root: Path, made: Result) -> Path:
+    """The result on disk, as the store lays it out (without samples)."""
+    path = root / made.id
+    (path / "trials").mkdir(parents=True)
+    (path / "manifest.json").write_text(json.dumps(made.manifest))
+    for each in made.trials:
+        directory = path / "trials" / f"{each.number:05d}"
+        directory.mkdir()
+        (directory / "trial.json").write_text(json.dumps(asdict(each)))
+    return path

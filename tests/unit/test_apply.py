@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Changes and their undo, on a host made of a dictionary."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+
+from linewatt.engine.restore import undo_all
+from linewatt.errors import ChangeError, HostError
+from linewatt.hosts.base import Completed, HostSpec, Line, Process
+from linewatt.hosts.clock import Offset
+from linewatt.hosts.journal import Journal, journal_path
+from linewatt.tuning.apply import apply
+from linewatt.tuning.base import Change
+from linewatt.tuning.registry import KNOBS
+
+
+@dataclass
+class FakeHost:
+    """A host that knows ``sysctl -n KEY`` and ``-q -w KEY=VALUE``; ``clamp`` is what its kernel takes."""
+
+    spec: HostSpec
+    settings: dict[str, str]
+    clamp: Callable[[str], str] = str
+    lost: str | None = None
+    writes: list[str] = field(default_factory=list)
+    on_write: Callable[[], None] = lambda: None
+    clock: Offset = field(default_factory=lambda: Offset(0, 0))
+
+    async def run(
+        self, argv: Sequence[str], *, stdin: str = "", timeout_s: float = 10.0, root: bool = False
+    ) -> Completed:
+        if argv[1] == "-n":
+            if argv[2] not in self.settings:
+                return Completed(tuple(argv), 255, "", f"sysctl: cannot stat {argv[2]}")
+            return Completed(tuple(argv), 0, self.settings[argv[2]] + "\n", "")
+        key, _, value = argv[-1].partition("=")
+        self.on_write()
+        self.writes.append(argv[-1])
+        self.settings[key] = self.clamp(value)
+        return Completed(tuple(argv), 0, "", "")
+
+    async def start(
+        self,
+        argv: Sequence[str],
+        *,
+        held: bool = False,
+        on_line: Callable[[Line], None] | None = None,
+        root: bool = False,
+    ) -> Process:
+        raise HostError("not in this test")
+
+    async def close(self) -> None: ...
+
+
+SPEC = HostSpec("h1", "192.0.2.1", "eth0")
+
+
+@pytest.fixture
+def journal(tmp_path: Path) -> Journal:
+    journal = Journal(journal_path(tmp_path, "run"), create=True)
+    journal.begin([SPEC])
+    return journal
+
+
+def change(key: str, value: str) -> Change:
+    return Change("h1", "sysctl", key, value, "a test")
+
+
+def test_a_change_is_in_the_journal_before_it_is_on_the_host(journal: Journal) -> None:
+    seen: list[int] = []
+    host = FakeHost(SPEC, {"a.b": "1"}, on_write=lambda: seen.append(len(journal.read()[1])))
+    asyncio.run(apply({"h1": host}, [change("a.b", "2")], KNOBS, journal))
+    assert seen == [1]
+    assert host.settings == {"a.b": "2"}
+
+
+def test_what_a_host_shows_already_is_no_change(journal: Journal) -> None:
+    host = FakeHost(SPEC, {"a.b": "4096\t87380\t6291456"})
+    assert asyncio.run(apply({"h1": host}, [change("a.b", "4096 87380 6291456")], KNOBS, journal)) == []
+    assert host.writes == []
+
+
+def test_undo_puts_everything_back_newest_first(journal: Journal) -> None:
+    host = FakeHost(SPEC, {"a.b": "1", "c.d": "x"})
+
+    async def scene() -> tuple[int, tuple[str, ...]]:
+        await apply({"h1": host}, [change("a.b", "2"), change("c.d", "y")], KNOBS, journal)
+        return await undo_all(journal, {"h1": host})
+
+    assert asyncio.run(scene()) == (2, ())
+    assert host.settings == {"a.b": "1", "c.d": "x"}
+    assert host.writes[-2:] == ["c.d=x", "a.b=1"]
+    assert journal.read()[1] == ()
+
+
+def test_a_value_the_kernel_does_not_take_is_an_error_and_is_undone(journal: Journal) -> None:
+    host = FakeHost(SPEC, {"a.b": "1"}, clamp=lambda value: "5" if value == "9" else value)
+    with pytest.raises(ChangeError, match="set to '9' but reads '5'"):
+        asyncio.run(apply({"h1": host}, [change("a.b", "9")], KNOBS, journal))
+    assert asyncio.run(undo_all(journal, {"h1": host})) == (1, ())
+    assert host.settings == {"a.b": "1"}
+
+
+def test_a_crash_between_writing_and_reading_back_is_undone(journal: Journal) -> None:
+    host = FakeHost(SPEC, {"a.b": "1"}, clamp=lambda value: "5" if value == "9" else value)
+
+    def crash() -> None:
+        host.settings["a.b"] = "5"
+        raise KeyboardInterrupt
+
+    host.on_write = crash
+    with pytest.raises(KeyboardInterrupt):
+        asyncio.run(apply({"h1": host}, [change("a.b", "9")], KNOBS, journal))
+    host.on_write = lambda: None
+    assert asyncio.run(undo_all(journal, {"h1": host})) == (1, ())
+    assert host.settings == {"a.b": "1"}
+
+
+def test_what_somebody_else_changed_since_is_left_alone_unless_forced(journal: Journal) -> None:
+    host = FakeHost(SPEC, {"a.b": "1"})
+    asyncio.run(apply({"h1": host}, [change("a.b", "2")], KNOBS, journal))
+    host.settings["a.b"] = "77"
+    undone, problems = asyncio.run(undo_all(journal, {"h1": host}))
+    assert undone == 0
+    assert "reads '77', which linewatt did not set" in problems[0]
+    assert host.settings["a.b"] == "77"
+    assert asyncio.run(undo_all(journal, {"h1": host}, force=True)) == (1, ())
+    assert host.settings["a.b"] == "1"
+
+
+def test_a_setting_that_cannot_be_read_stops_before_anything_is_changed(journal: Journal) -> None:
+    host = FakeHost(SPEC, {"a.b": "1"})
+    with pytest.raises(ChangeError, match=r"h1: cannot read sysctl no\.such: sysctl: cannot stat"):
+        asyncio.run(apply({"h1": host}, [change("a.b", "2"), change("no.such", "1")], KNOBS, journal))
+    assert host.writes == []
+    assert journal.read()[1] == ()

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The leash, on this machine: real bash, real processes, real ends of file."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+
+from linewatt.errors import WaitTimeout
+from linewatt.hosts import leash
+from linewatt.hosts.base import HostSpec, Line
+from linewatt.hosts.clock import Exchange, best_offset, now_s
+from linewatt.hosts.local import LocalHost
+
+HOST = LocalHost(HostSpec("here", "local", "lo"))
+
+
+def alive(pid: int) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rsplit(")", 1)[1].split()[0] != "Z"
+    except OSError:
+        return False
+
+
+def until(condition: Callable[[], bool], limit_s: float, awaited: str) -> None:
+    end = time.monotonic() + limit_s
+    while not condition():
+        assert time.monotonic() < end, f"waited {limit_s} s for {awaited}"
+        time.sleep(0.01)
+
+
+def test_a_command_gives_its_output_its_status_and_its_times() -> None:
+    async def scene() -> None:
+        before_s = now_s()
+        process = await HOST.start(["sh", "-c", "echo out; echo err >&2; exit 7"])
+        ended = await process.wait(5, "the command")
+        assert (ended.status, ended.stdout, ended.stderr) == (7, "out\n", "err\n")
+        assert ended.started_s is not None
+        assert ended.ended_s is not None
+        assert before_s - 0.1 <= ended.started_s <= ended.ended_s <= now_s() + 0.1
+
+    asyncio.run(scene())
+
+
+def test_a_held_command_starts_when_it_is_released_and_not_before(tmp_path: Path) -> None:
+    async def scene() -> None:
+        mark = tmp_path / "mark"
+        process = await HOST.start(["touch", str(mark)], held=True)
+        await process.ready()
+        assert not mark.exists()
+        process.release()
+        await process.wait(5, "touch")
+        assert mark.exists()
+
+    asyncio.run(scene())
+
+
+def test_stopping_interrupts_so_that_a_tool_can_finish_its_output() -> None:
+    async def scene() -> None:
+        script = "trap 'echo closed; exit 0' INT; echo up; while :; do read -t 9 <> <(:); done"
+        lines: list[Line] = []
+        up = asyncio.Event()
+
+        def on_line(line: Line) -> None:
+            lines.append(line)
+            up.set()
+
+        process = await HOST.start(["bash", "-c", script], on_line=on_line)
+        await asyncio.wait_for(up.wait(), 5)
+        ended = await process.stop()
+        assert [line.text for line in lines] == ["up", "closed"]
+        assert ended.status == 0
+
+    asyncio.run(scene())
+
+
+def test_a_command_that_ignores_the_interrupt_is_killed_with_its_children() -> None:
+    async def scene() -> int:
+        pids: list[str] = []
+        up = asyncio.Event()
+
+        def on_line(line: Line) -> None:
+            pids.append(line.text)
+            up.set()
+
+        script = "trap '' INT; sh -c \"trap '' INT; while :; do sleep 5; done\" & echo $!; wait"
+        process = await HOST.start(["bash", "-c", script], on_line=on_line)
+        await asyncio.wait_for(up.wait(), 5)
+        ended = await process.stop()
+        assert ended.status == 128 + signal.SIGKILL
+        return int(pids[0])
+
+    child = asyncio.run(scene())
+    until(lambda: not alive(child), 1, "the grandchild to be gone")
+
+
+def test_everything_ends_within_two_seconds_of_a_killed_controller() -> None:
+    argv = leash.leashed(["sh", "-c", "trap '' INT; echo $$; exec sleep 60"], held=False, root=False)
+    controller = subprocess.Popen(
+        [
+            "python3",
+            "-c",
+            "import subprocess, sys, time\n"
+            "p = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE)\n"
+            "time.sleep(60)",
+            *argv,
+        ],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert controller.stdout is not None
+    child = int(controller.stdout.readline())
+    assert alive(child)
+    os.kill(controller.pid, signal.SIGKILL)
+    controller.wait(5)
+    until(lambda: not alive(child), 2, "the leashed command to be gone")
+    controller.stdout.close()
+
+
+def test_a_wait_that_runs_out_says_what_was_awaited() -> None:
+    async def scene() -> None:
+        process = await HOST.start(["sleep", "30"])
+        with pytest.raises(WaitTimeout, match=r"waited 0\.1 s for here: the nap"):
+            await process.wait(0.1, "the nap")
+        await process.stop()
+
+    asyncio.run(scene())
+
+
+@pytest.mark.parametrize("word", ["a b", "it's", '"', "$(id)", "`id`", "$HOME", "\\", "*", "; id", "\n", "é"])
+def test_no_word_of_a_command_reaches_a_shell_unquoted(word: str) -> None:
+    line = leash.shell_line(leash.leashed(["printf", "%s", word], held=False, root=False))
+    with subprocess.Popen(["bash", "-c", line], stdin=subprocess.PIPE, stdout=subprocess.PIPE) as shell:
+        assert shell.stdout is not None
+        assert shell.stdout.read().decode() == word
+
+
+def test_marks_are_separated_from_what_the_command_said() -> None:
+    text = f"{leash.MARK} ready\n{leash.MARK} start 12.5\noops\n{leash.MARK} end 13.5 1\n"
+    marks = leash.read_marks(text)
+    assert (marks.started_s, marks.ended_s, marks.stderr) == (12.5, 13.5, "oops\n")
+
+
+def test_the_clock_offset_comes_from_the_quickest_exchange() -> None:
+    slow, quick = Exchange(0.0, 105.0, 4.0), Exchange(10.0, 110.06, 10.1)
+    offset = best_offset([slow, quick])
+    assert offset is not None
+    assert offset.offset_s == pytest.approx(100.01)
+    assert offset.uncertainty_s == pytest.approx(0.05)
+    assert offset.to_controller(110.01) == pytest.approx(10.0)
+    assert best_offset([]) is None

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The steady window: placed on one time line, cut in proportion, refused when it is not covered."""
+
+from __future__ import annotations
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from linewatt.engine.window import common_window, count, mean_over, place, rates_over
+from linewatt.errors import ParseError
+from linewatt.loads.base import LoadEnd, LoadInterval
+from linewatt.model import Sample, Window
+
+
+def load(rates_bps: list[float], interval_s: float = 1.0) -> LoadEnd:
+    intervals = tuple(
+        LoadInterval(
+            i * interval_s,
+            (i + 1) * interval_s,
+            round(rate * interval_s / 8),
+            retransmits=i,
+            packets=100,
+            lost_packets=10,
+        )
+        for i, rate in enumerate(rates_bps)
+    )
+    return LoadEnd(True, "3.12", intervals, len(rates_bps) * interval_s, 0.5)
+
+
+def test_a_start_lies_in_the_middle_of_what_is_known_of_it() -> None:
+    run = place(load([8e6] * 10), earliest_start_s=100.0, ended_s=110.04)
+    assert run.start_s == pytest.approx(100.02)
+    assert run.start_uncertainty_s == pytest.approx(0.02)
+
+
+def test_a_load_that_ended_too_early_for_its_duration_is_placed_at_its_earliest_start() -> None:
+    run = place(load([8e6] * 10), earliest_start_s=100.0, ended_s=109.9)
+    assert (run.start_s, run.start_uncertainty_s) == (100.0, 0.0)
+
+
+def test_the_window_begins_after_the_last_start_plus_the_omitted_time() -> None:
+    early, late = place(load([1e6] * 10), 100.0, 110.0), place(load([1e6] * 10), 100.5, 110.5)
+    window = common_window([early, late], omit_s=2, seconds=5)
+    assert (window.start_s, window.end_s) == (102.5, 107.5)
+
+
+def test_a_load_that_ends_before_the_window_does_makes_no_window() -> None:
+    with pytest.raises(ParseError, match=r"ended 2\.00 s before the window of 5 s"):
+        common_window([place(load([1e6] * 5), 100.0, 105.0)], omit_s=2, seconds=5)
+
+
+def test_warm_up_before_the_window_does_not_count() -> None:
+    run = place(load([0, 0, 8e9, 8e9, 8e9, 0]), 100.0, 106.0)
+    assert count(run, Window(102.0, 105.0)).rate_bps == pytest.approx(8e9)
+
+
+def test_an_interval_across_the_edge_counts_in_proportion() -> None:
+    run = place(load([8e6, 24e6]), 100.0, 102.0)
+    counted = count(run, Window(100.5, 101.5))
+    assert counted.rate_bps == pytest.approx(16e6)
+    assert counted.packets == 100
+    assert counted.lost_packets == 10
+
+
+def test_a_gap_in_the_intervals_is_refused_and_never_counted_as_zero() -> None:
+    whole = load([8e6] * 6)
+    gappy = LoadEnd(True, "3.12", whole.intervals[:2] + whole.intervals[3:], 6.0, None)
+    with pytest.raises(ParseError, match=r"cover 3\.00 s of the window's 4\.00 s"):
+        count(place(gappy, 100.0, 106.0), Window(101.0, 105.0))
+
+
+def test_counts_that_one_interval_lacks_are_none() -> None:
+    intervals = (LoadInterval(0, 1, 100, retransmits=3), LoadInterval(1, 2, 100))
+    run = place(LoadEnd(True, "3.12", intervals, 2.0, None), 100.0, 102.0)
+    counted = count(run, Window(100.0, 102.0))
+    assert counted.retransmits is None
+    assert counted.packets is None
+
+
+@given(
+    rates=st.lists(st.floats(1e3, 1e11), min_size=4, max_size=20),
+    offset=st.floats(0, 1),
+)
+def test_the_window_rate_lies_between_the_slowest_and_the_fastest_interval(
+    rates: list[float], offset: float
+) -> None:
+    run = place(load(rates), 0.0, float(len(rates)))
+    window = Window(offset, len(rates) - 1 + offset)
+    rate = count(run, window).rate_bps
+    assert min(rates) * 0.99 - 8 <= rate <= max(rates) * 1.01 + 8
+
+
+@given(shift=st.floats(-1e6, 1e6))
+def test_moving_everything_in_time_changes_nothing(shift: float) -> None:
+    rates = [1e9, 2e9, 3e9, 4e9]
+    here = count(place(load(rates), 0.0, 4.0), Window(0.5, 3.5)).rate_bps
+    there = count(place(load(rates), shift, 4.0 + shift), Window(0.5 + shift, 3.5 + shift)).rate_bps
+    assert there == pytest.approx(here, rel=1e-6)
+
+
+def test_means_are_weighted_by_what_each_sample_shares_with_the_window() -> None:
+    samples = [Sample(1.0, "c", 0.2, 1.0), Sample(2.0, "c", 0.8, 1.0), Sample(3.0, "c", 0.5, 1.0)]
+    mean = mean_over(samples, Window(0.5, 2.5))
+    assert mean is not None
+    assert mean.value == pytest.approx((0.5 * 0.2 + 0.8 + 0.5 * 0.5) / 2)
+    assert mean.coverage == pytest.approx(1.0)
+
+
+def test_a_missing_sample_lowers_the_coverage_and_not_the_mean() -> None:
+    samples = [Sample(1.0, "c", 0.4, 1.0), Sample(2.0, "c", None, 1.0, "stalled")]
+    mean = mean_over(samples, Window(0.0, 2.0))
+    assert mean is not None
+    assert (mean.value, mean.coverage) == (0.4, 0.5)
+    assert mean_over([], Window(0.0, 1.0)) is None
+
+
+def test_only_intervals_wholly_inside_the_window_are_its_series() -> None:
+    run = place(load([1e6, 2e6, 3e6, 4e6]), 0.0, 4.0)
+    assert rates_over(run, Window(0.5, 3.5)) == pytest.approx([2e6, 3e6])
