@@ -26,10 +26,7 @@ test:  ## run every test, with real namespaces, sshd and iperf3
 
 lint:  ## format, style, types, and the layers of the house
 	@scripts/setup.sh lint $@
-	$(python) -m ruff format --check .
-	$(python) -m ruff check .
-	$(python) -m mypy
-	.venv/bin/lint-imports --no-cache
+	@scripts/lint.sh
 
 bench:  ## speed and cost of linewatt itself, side by side with the tools by hand
 	@scripts/root.sh $@

@@ -29,6 +29,6 @@ trap : INT TERM # the command ends in its own way; what follows must still be do
 status=0
 as_root env "${kept[@]}" "$@" || status=$?
 if [[ -n $owner ]]; then
-    as_root find "$top" -xdev \( -path "$top/.git" -o -path "$top/.venv" \) -prune -o -user 0 -exec chown -h "$owner" {} +
+    as_root find "$top" -xdev -path "$top/.git" -prune -o -user 0 -exec chown -h "$owner" {} +
 fi
 exit "$status"

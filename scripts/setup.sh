@@ -107,13 +107,14 @@ disable_services_of() {
     done
 }
 
-# Without a running systemd, --now fails; without systemctl (a container image), Debian's own tool removes
+# Without a running systemd, --now fails; without systemctl (a container image), Debian's own tools remove
 # the links that would start the service at the next boot.
 disable_service() {
     if have systemctl; then
         as_root systemctl disable --now "$1" || as_root systemctl disable "$1"
-    elif have update-rc.d && [[ -e /etc/init.d/${1%.service} ]]; then
-        as_root update-rc.d "${1%.service}" disable
+    elif have deb-systemd-helper; then
+        as_root env DPKG_MAINTSCRIPT_PACKAGE=linewatt deb-systemd-helper disable "$1"
+        [[ ! -e /etc/init.d/${1%.service} ]] || as_root update-rc.d "${1%.service}" disable
     fi
 }
 

@@ -105,6 +105,4 @@ def _choose(candidates: Sequence[int], rows: Sequence[Row], columns: Sequence[st
     if not candidates:
         return NoReference(f"no row{alike} has instances = 1")
     numbers = ", ".join(str(rows[index].number) for index in candidates)
-    return NoReference(
-        f"rows {numbers}{alike or ' of the table'} all have instances = 1; which one counts is unclear"
-    )
+    return NoReference(f"rows {numbers}{alike} all have instances = 1, which one counts is unclear")

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import ipaddress
 import re
+import unicodedata
 from collections.abc import Callable
 from typing import Annotated, Any, TypeVar
 
@@ -23,6 +24,9 @@ T = TypeVar("T")
 FIRST_PORT = 1024
 """ports below need root, which no load has"""
 LAST_PORT = 65535
+MAX_INSTANCES = 1024
+MAX_STREAMS = 128
+"""iperf3's MAX_STREAMS"""
 PORT_SPAN = 1024
 """how many ports a single number stands for"""
 
@@ -66,8 +70,8 @@ UserName = _text(
     "perf",
 )
 InterfaceName = _text(
-    r"(?!\.{1,2}$)[A-Za-z0-9_.@+][A-Za-z0-9_.@+-]{0,14}",
-    "must be an interface name of at most 15 letters, digits and . _ @ + -",
+    r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,14}",
+    "must be an interface name: at most 15 letters, digits, dots, underscores and dashes",
     "enp1s0f0np0",
 )
 GroupName = _text(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}", "must be the name of an inventory group", "lab")
@@ -77,7 +81,7 @@ SysctlKey = _text(
     "net.core.rmem_max",
 )
 FilePath = _text(
-    r"(?![-\s])[^\x00-\x1f\x7f\"'`$;&|<>*?\\]{1,1024}",
+    r"(?![-\s])[^\x00-\x1f\x7f-\x9f\u2028\u2029\x22'`$;&|<>*?\\]{1,1024}",
     "must be a path without quotes, $ and other shell characters, and no dash first",
     "~/.ssh/id_ed25519",
 )
@@ -125,7 +129,11 @@ def _ipv6(text: str) -> str:
     return str(address)
 
 
-Address = Annotated[str, AfterValidator(_address), Field(examples=["192.0.2.10", "local"])]
+Address = Annotated[
+    str,
+    AfterValidator(_address),
+    Field(examples=["192.0.2.10", "local"], json_schema_extra={"pattern": "^[A-Za-z0-9_:][A-Za-z0-9_.:-]*$"}),
+]
 IPv4 = Annotated[str, AfterValidator(_ipv4), Field(json_schema_extra={"format": "ipv4"})]
 IPv6 = Annotated[str, AfterValidator(_ipv6), Field(json_schema_extra={"format": "ipv6"})]
 
@@ -133,6 +141,8 @@ IPv6 = Annotated[str, AfterValidator(_ipv6), Field(json_schema_extra={"format": 
 def _description(text: str) -> str:
     if len(text) > 10_000:
         raise ValueError("must be at most 10000 characters")
+    if any(unicodedata.category(character) == "Cc" and character not in "\n\t" for character in text):
+        raise ValueError("must not hold control characters")
     return text
 
 
@@ -194,7 +204,9 @@ def _rate(value: object) -> float:
 Rate = Annotated[
     float,
     BeforeValidator(_rate),
-    WithJsonSchema({"type": "string", "pattern": r"^[0-9]+(\.[0-9]+)?\s*[kKmMgGtT]?(bps|bit/s)?$"}),
+    WithJsonSchema(
+        {"type": "string", "pattern": r"^[0-9]+(\.[0-9]+)?\s*([kKmMgGtT]|[kKmMgGtT]?(bps|bit/s))$"}
+    ),
 ]
 
 
@@ -236,7 +248,9 @@ def _pair(text: str) -> str:
     return f"{sender} -> {receiver}"
 
 
-Pair = Annotated[str, AfterValidator(_pair), Field(examples=["gen -> dut"])]
+Pair = Annotated[
+    str, AfterValidator(_pair), Field(examples=["gen -> dut"], json_schema_extra={"pattern": f"^{_PAIR}$"})
+]
 
 
 def _network(text: str) -> str:
@@ -310,6 +324,23 @@ AsTuple = BeforeValidator(_to_tuple)
 OneOrMany = BeforeValidator(_one_to_tuple)
 """the same, where a single number may stand for a list of one"""
 Unique = AfterValidator(_unique)
+
+
+def _counts(most: int) -> Any:
+    """One number, or a list of different ones, from 1 to ``most``."""
+    number = {"type": "integer", "minimum": 1, "maximum": most}
+    numbers = {"type": "array", "items": number, "minItems": 1, "uniqueItems": True}
+    return Annotated[
+        tuple[Annotated[int, Field(ge=1, le=most)], ...],
+        Field(min_length=1),
+        OneOrMany,
+        Unique,
+        WithJsonSchema({"anyOf": [numbers, number]}),
+    ]
+
+
+Instances = _counts(MAX_INSTANCES)
+Streams = _counts(MAX_STREAMS)
 
 
 def cpus_text(cpus: tuple[int, ...] | None) -> str:

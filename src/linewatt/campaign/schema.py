@@ -9,16 +9,22 @@ from __future__ import annotations
 
 from typing import Annotated, Any, Literal, Union
 
-from pydantic import BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag, create_model
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Discriminator,
+    Field,
+    Tag,
+    WithJsonSchema,
+    create_model,
+)
 
 from linewatt.campaign import fields as f
 from linewatt.model import Direction, Family, TestName
 from linewatt.sensors.base import Sensor, SensorConfig
 from linewatt.sensors.registry import SENSORS
 
-MAX_INSTANCES = 1024
-MAX_STREAMS = 128
-"""iperf3's MAX_STREAMS"""
 MAX_LOAD_S = 86_400
 """iperf3 ends a test after a day"""
 
@@ -27,20 +33,6 @@ class Part(BaseModel):
     """A mapping of the file: unknown keys are refused, and nothing is converted silently."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
-
-
-Instances = Annotated[
-    tuple[Annotated[int, Field(ge=1, le=MAX_INSTANCES)], ...],
-    Field(min_length=1),
-    f.OneOrMany,
-    f.Unique,
-]
-Streams = Annotated[
-    tuple[Annotated[int, Field(ge=1, le=MAX_STREAMS)], ...],
-    Field(min_length=1),
-    f.OneOrMany,
-    f.Unique,
-]
 
 
 class HostEntry(Part):
@@ -102,8 +94,8 @@ class TestEntry(Part):
     """A test with settings of its own; what is left out comes from the campaign."""
 
     test: TestName = Field(examples=["tcp"], description="`tcp`, `udp-1500` or `udp-60`.")
-    instances: Instances | None = Field(default=None, description="Instance counts of this test.")
-    streams: Streams | None = Field(default=None, description="Stream counts of this test.")
+    instances: f.Instances | None = Field(default=None, description="Instance counts of this test.")
+    streams: f.Streams | None = Field(default=None, description="Stream counts of this test.")
     rate: f.Rate | None = Field(
         default=None, description="Offered rate of one instance; null: as fast as it goes."
     )
@@ -152,7 +144,7 @@ def _sensor_field(sensor: Sensor) -> Any:
     strict.model_rebuild(force=True)
     defaults = BeforeValidator(lambda value: {} if value is None or value is True else value)
     on: Any = Annotated[strict, defaults, Tag("on")]
-    kinds: Any = Union[on, Annotated[Literal[False], Tag("off")]]  # noqa: UP007  made at run time
+    kinds: Any = Union[on, Annotated[Literal[False], WithJsonSchema({"type": "boolean"}), Tag("off")]]  # noqa: UP007  made at run time
     needs_settings = any(field.is_required() for field in sensor.Config.model_fields.values())
     described = (type(sensor).__doc__ or sensor.name).strip().splitlines()[0]
     default = False if needs_settings else strict()
@@ -213,10 +205,10 @@ class CampaignFile(Part):
         examples=["[tcp, udp-1500, udp-60]"],
         description="Tests by name, or as a mapping with settings of their own.",
     )
-    instances: Instances = Field(
+    instances: f.Instances = Field(
         default=(1,), description="Load processes at once, each with a port and a CPU."
     )
-    streams: Streams = Field(default=(1,), description="Connections of one load process.")
+    streams: f.Streams = Field(default=(1,), description="Connections of one load process.")
     families: Annotated[tuple[Family, ...], Field(min_length=1), f.AsTuple, f.Unique] = Field(
         default=("ipv4",), description="`ipv4`, `ipv6`."
     )
@@ -272,9 +264,23 @@ def sensors_of(entry: CampaignFile) -> dict[str, SensorConfig]:
 
 def json_schema() -> dict[str, Any]:
     """JSON Schema (draft 2020-12) of a campaign file, for editors."""
-    schema = CampaignFile.model_json_schema()
+    schema: dict[str, Any] = _tidy(CampaignFile.model_json_schema())
     return {
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "title": "linewatt campaign",
-        **{key: value for key, value in schema.items() if key != "title"},
+        **schema,
     }
+
+
+def _tidy(node: Any) -> Any:
+    """Without the titles pydantic makes of key names, and with names that match no pattern refused."""
+    if isinstance(node, list):
+        return [_tidy(item) for item in node]
+    if not isinstance(node, dict):
+        return node
+    tidied = {
+        key: _tidy(value) for key, value in node.items() if not (key == "title" and isinstance(value, str))
+    }
+    if "patternProperties" in tidied:
+        tidied["additionalProperties"] = False
+    return tidied

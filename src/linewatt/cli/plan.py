@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import secrets
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
@@ -39,6 +38,8 @@ def plan_command(
     file: Path = _FILE, hosts: Path | None = _HOSTS, as_json: bool = _JSON, trials: bool = _TRIALS
 ) -> None:
     """Print what a campaign would do: cases, CPUs, ports, host changes, time. Touches no host."""
+    import secrets
+
     from linewatt.campaign import plan as planning
     from linewatt.campaign.file import load
 
@@ -46,8 +47,8 @@ def plan_command(
     seed = secrets.randbelow(SEED_LIMIT) if campaign.seed is None else campaign.seed
     planned = planning.plan(campaign, seed)
     if as_json:
-        hosts = {name: asdict(host) for name, host in campaign.hosts.items()}
-        print_json({"campaign": campaign.name, "hosts": hosts, **planning.as_dict(planned)})
+        specs = {name: asdict(host) for name, host in campaign.hosts.items()}
+        print_json({"campaign": campaign.name, "hosts": specs, **planning.as_dict(planned)})
         return
     typer.echo("\n".join(_lines(campaign, planned, trials)))
 

@@ -12,7 +12,10 @@ import typer
 from linewatt.cli.output import print_json, say
 
 if TYPE_CHECKING:
+    from linewatt.campaign.campaign import Campaign
+    from linewatt.campaign.plan import Plan
     from linewatt.engine.events import Ended
+    from linewatt.store.read import Result
 
 T = TypeVar("T")
 
@@ -44,7 +47,7 @@ def run(
 
     campaign = load(file, hosts)
     seed = random.SystemRandom().getrandbits(32) if campaign.seed is None else campaign.seed
-    ended = _execute(campaign, plan(campaign, seed), None, results, as_json)
+    ended = execute(campaign, plan(campaign, seed), None, results, as_json)
     _finish(ended, results, as_json)
 
 
@@ -70,7 +73,7 @@ def resume(
     if result.complete:
         say(f"{result.id}: nothing to do, all {len(result.trials)} trials are stored")
         return
-    _finish(_execute(campaign, planned, result, results, as_json), results, as_json)
+    _finish(execute(campaign, planned, result, results, as_json), results, as_json)
 
 
 def restore(
@@ -105,7 +108,8 @@ def restore(
         raise typer.Exit(1)
 
 
-def _execute(campaign: Any, planned: Any, result: Any, results: Path, as_json: bool) -> Ended:
+def execute(campaign: Campaign, planned: Plan, result: Result | None, results: Path, as_json: bool) -> Ended:
+    """Run what a result still lacks (``None``: everything), with progress on the terminal."""
     from linewatt.cli.progress import chosen
     from linewatt.engine.campaign import CampaignRun, Places
     from linewatt.hosts.journal import state_dir
@@ -113,22 +117,17 @@ def _execute(campaign: Any, planned: Any, result: Any, results: Path, as_json: b
     with chosen(as_json) as progress:
         if not as_json:
             for note in planned.notes:
-                progress_note(note)
+                say(f"note: {note}")
         one = CampaignRun(campaign, planned, Places(results, state_dir()), progress)
         return _until_done(one.start() if result is None else one.resume(result))
-
-
-def progress_note(note: str) -> None:
-    """A remark of the plan, before anything runs."""
-    say(f"note: {note}")
 
 
 def _finish(ended: Ended, results: Path, as_json: bool) -> None:
     """The table, and an exit code that tells whether all is well."""
     if not as_json and ended.done:
-        from linewatt.cli.show import print_result
+        from linewatt.cli.show import show
 
-        print_result(results, ended.id)
+        show(ended.id, results)
     if ended.failed or ended.pending:
         raise typer.Exit(1)
 

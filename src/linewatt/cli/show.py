@@ -21,7 +21,9 @@ if TYPE_CHECKING:
 
 _Results = Annotated[
     Path,
-    typer.Option("--results", envvar="LINEWATT_RESULTS", help="Directory that holds the results.", metavar="DIR"),
+    typer.Option(
+        "--results", envvar="LINEWATT_RESULTS", help="Directory that holds the results.", metavar="DIR"
+    ),
 ]
 _Wanted = Annotated[str, typer.Argument(metavar="[ID]", help="Id of a result, its beginning, or 'last'.")]
 _Json = Annotated[bool, typer.Option("--json", help="One JSON document, SI units in key names.")]
@@ -54,7 +56,9 @@ def show(
     wanted: _Wanted = "last",
     results: _Results = Path("results"),
     as_json: _Json = False,
-    as_csv: Annotated[bool, typer.Option("--csv", help="One CSV row a case, SI units in column names.")] = False,
+    as_csv: Annotated[
+        bool, typer.Option("--csv", help="One CSV row a case, SI units in column names.")
+    ] = False,
     trials: Annotated[bool, typer.Option("--trials", help="Every trial too (CSV: a row a trial).")] = False,
 ) -> None:
     """Show a result: scalability table, CPU by role, flags with advice, failures."""

@@ -131,10 +131,7 @@ class CampaignRun:
         if self._campaign.idle_s <= 0 or (path / "idle.json").exists():
             return
         self._say(events.Phase(f"idle window of {self._campaign.idle_s:g} s"))
-        document = await idle.measure(self._session, self._campaign.idle_s)
-        write.write_json(path / "idle.json", document)
-        for text in idle.warnings(document):
-            self._say(events.Warned(text))
+        write.write_json(path / "idle.json", await idle.measure(self._session, self._campaign.idle_s))
 
     async def _rounds(self, path: Path, result: read.Result | None) -> events.Ended:
         done = {trial.number: trial for trial in (result.trials if result else ())}

@@ -27,6 +27,7 @@ MIN_INTERVALS = 10
 START_UNCERTAINTY_S = 0.1
 CLOCK_UNCERTAINTY_S = 0.05
 ARRIVAL_LATE_S = 1.5
+BUSY_IDLE_CORES = 0.1
 DROP_COUNTERS = (
     "nic.rx_dropped",
     "nic.rx_missed_errors",
@@ -205,6 +206,20 @@ def drops(end: EndResult) -> list[Flag]:
             end.host,
             f"dropped in the window: {causes}",
             "look at ring sizes, socket buffers (net.core.rmem_max) and net.core.netdev_max_backlog",
+        )
+    ]
+
+
+def background(end: EndResult, idle_cores: float | None) -> list[Flag]:
+    """A host that was busy before any load ran: its CPU figures contain somebody else's work."""
+    if idle_cores is None or idle_cores <= BUSY_IDLE_CORES:
+        return []
+    return [
+        Flag(
+            "host-not-idle",
+            end.host,
+            f"{idle_cores:.2f} cores were busy in the idle window",
+            "find what else runs there (top, systemd timers) and measure again",
         )
     ]
 

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
 from typing import Any
 
 from linewatt.engine.ends import end_result
@@ -13,7 +12,6 @@ from linewatt.engine.session import Session
 from linewatt.hosts.clock import now_s
 from linewatt.model import Window
 
-BUSY_CORES = 0.1
 LATE_LIMIT_S = 5.0
 SCHEMA_VERSION = 1
 
@@ -38,9 +36,6 @@ def _host(session: Session, name: str, window: Window) -> dict[str, Any]:
     return {"cpu_cores": end.cpu_cores, "reason": end.reasons.get("cpu_cores")}
 
 
-def warnings(document: dict[str, Any]) -> Iterator[str]:
-    """Hosts that were not idle when they should have been."""
-    for name, values in document["hosts"].items():
-        cores = values["cpu_cores"]
-        if cores is not None and cores > BUSY_CORES:
-            yield f"{name}: {cores:.2f} cores were busy in the idle window; something else runs there"
+def idle_cores(document: dict[str, Any]) -> dict[str, float | None]:
+    """Host → cores that were busy in the idle window."""
+    return {name: values["cpu_cores"] for name, values in document["hosts"].items()}

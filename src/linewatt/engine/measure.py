@@ -31,6 +31,7 @@ class Setup:
     hosts: Mapping[str, HostSpec]
     base_frequency_hz: Mapping[str, float | None]
     tick_accounting: Mapping[str, bool | None]
+    idle_cores: Mapping[str, float | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,9 +88,9 @@ def measure(
 
 def _instance_run(output: InstanceOutput, run: TrialRun, load: Load) -> InstanceRun:
     case = run.planned.case
-    if output.client is None or output.server is None or output.client.started_s is None:
+    if output.client is None or output.server is None:
         raise ParseError(f"instance {output.planned.instance} left no output")
-    client_started_s = run.clocks[case.client].to_controller(output.client.started_s)
+    client_started_s = _client_started_s(output, run)
     ends: dict[str, EndRun] = {}
     for host, ended in ((case.client, output.client), (case.server, output.server)):
         parsed = load.parse(ended.stdout)
@@ -98,6 +99,13 @@ def _instance_run(output: InstanceOutput, run: TrialRun, load: Load) -> Instance
     if not sender.load.is_sender or receiver.load.is_sender:
         raise ParseError(f"instance {output.planned.instance}: sender and receiver are the wrong way round")
     return InstanceRun(output, sender, receiver)
+
+
+def _client_started_s(output: InstanceOutput, run: TrialRun) -> float:
+    """When a client was let go, as its host stamped it, on the controller's time line."""
+    if output.client is None or output.client.started_s is None:
+        raise ParseError(f"instance {output.planned.instance}: its client never started")
+    return run.clocks[run.planned.case.client].to_controller(output.client.started_s)
 
 
 def _ended_s(ended: Ended, clock: Offset) -> float:
@@ -110,7 +118,7 @@ def _done(cut: Cut, overhead_s: float) -> Trial:
     run, case = cut.run, cut.run.planned.case
     instances = tuple(_instance_result(one, cut.window) for one in cut.runs)
     sender, receiver = _end(cut, "sender"), _end(cut, "receiver")
-    starts = [one.sender.start_s for one in cut.runs]
+    starts = [_client_started_s(one.output, run) for one in cut.runs]
     packets = _sum(one.packets for one in instances)
     lost = _sum(one.lost_packets for one in instances)
     return Trial(
@@ -192,6 +200,7 @@ def _flags(
     for end in (sender, receiver):
         found += checks.cpu(end, case, setup.tick_accounting.get(end.host))
         found += checks.drops(end)
+        found += checks.background(end, setup.idle_cores.get(end.host))
         found += checks.sensors(end, cut.readings.get(end.host, ()), clocks[end.host])
     return tuple(found)
 

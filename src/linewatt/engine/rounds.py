@@ -17,12 +17,14 @@ from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.plan import PlannedTrial
 from linewatt.engine import events
 from linewatt.engine.feed import Feed, Reading, Record, read
+from linewatt.engine.idle import idle_cores
 from linewatt.engine.measure import Measured, Setup, measure
 from linewatt.engine.session import Session
 from linewatt.engine.trial import LiveTrial, TrialFailed, TrialRun
 from linewatt.errors import HostError, WaitTimeout
 from linewatt.hosts.clock import now_s
 from linewatt.model import Trial
+from linewatt.store.read import read_json
 from linewatt.store.write import write_trial
 
 SENSOR_LIMIT_S = 4.0
@@ -53,7 +55,7 @@ class RoundRunner:
         self._ahead: asyncio.Task[Prepared] | None = None
         self._ahead_numbers: list[int] = []
         self._last_end_s = now_s()
-        self._setup = _setup(session, campaign)
+        self._setup = _setup(session, campaign, result)
 
     async def run(
         self, trials: Sequence[PlannedTrial], following: Sequence[PlannedTrial], rounds_left: int
@@ -178,14 +180,16 @@ def _records(feeds: Sequence[Feed], run: TrialRun) -> dict[str, list[tuple[Feed,
     return found
 
 
-def _setup(session: Session, campaign: Campaign) -> Setup:
+def _setup(session: Session, campaign: Campaign, result: Path) -> Setup:
     names = list(session.specs)
+    idle = result / "idle.json"
     return Setup(
         campaign.omit_s,
         campaign.window_s,
         session.specs,
         {name: session.base_frequency_hz(name) for name in names},
         {name: session.tick_accounting(name) for name in names},
+        idle_cores(read_json(idle)) if idle.exists() else {},
     )
 
 

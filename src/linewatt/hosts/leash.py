@@ -33,15 +33,16 @@ while [ "$held" = 1 ]; do
   IFS= read -r word <&3 || exit 125
   [ "$word" = go ] && held=0
 done
+# job control gives the command a process group of its own; what bash says about jobs is nobody's business
 set -m
-now; printf '{MARK} start %s\\n' "$t" >&2
-"$@" 3<&- & child=$!
+exec 4>&2 2>/dev/null
+now; printf '{MARK} start %s\\n' "$t" >&4
+"$@" 2>&4 3<&- 4>&- & child=$!
 {{ while IFS= read -r word <&3 && [ "$word" != stop ]; do :; done
-  kill -INT -- "-$child"; sleep "$grace"; kill -KILL -- "-$child"; }} >/dev/null 2>&1 & watcher=$!
-disown "$watcher"
-wait "$child" 2>/dev/null; status=$?
-now; printf '{MARK} end %s %s\\n' "$t" "$status" >&2
-kill -KILL -- "-$watcher" 2>/dev/null
+  kill -INT -- "-$child"; sleep "$grace"; kill -KILL -- "-$child"; }} >/dev/null 4>&- & watcher=$!
+wait "$child"; status=$?
+now; printf '{MARK} end %s %s\\n' "$t" "$status" >&4
+kill -KILL -- "-$child" "-$watcher"
 exit "$status"
 """
 

@@ -110,7 +110,9 @@ def _checked_copy(path: Path, name: str) -> Path:
     if path.exists() and not teardown.is_inventory_of(path, name):
         raise InvalidInput(f"{path}: exists and is no inventory of lab {name}; give --inventory another path")
     if not path.parent.is_dir():
-        raise InvalidInput(f"{path}: {path.parent} is no directory; make it, or give --inventory another path")
+        raise InvalidInput(
+            f"{path}: {path.parent} is no directory; make it, or give --inventory another path"
+        )
     return path
 
 
@@ -121,7 +123,7 @@ def down(name: str, *, root: Path = ROOT) -> bool:
     with registry.lock(name) as lock:
         if lock is None:
             return False
-        system.find_tools()
+        system.require_root()
         state = registry.read(name)
         if state is not None:
             teardown.take_down(state)

@@ -3,15 +3,17 @@
 
 from __future__ import annotations
 
+import os
 import socket
 import subprocess
 import tempfile
 import time
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 
 from linewatt.errors import LabError
-from linewatt.lab import recipe
+from linewatt.lab import processes, recipe
 from linewatt.lab.keys import make_key, write_private
 from linewatt.lab.layout import SSH_PORT, HostLayout, Layout
 from linewatt.lab.system import Tools, run_batch, tool_environment
@@ -21,14 +23,20 @@ PRIVILEGE_SEPARATION = Path("/run/sshd")
 
 _START_LIMIT_S = 60.0
 _ANSWER_LIMIT_S = 20.0
-_RETRY_S = 0.005
+_REACH_LIMIT_S = 5.0
+_RETRY_S = 0.002
 
 
 def build(layout: Layout, directory: Path, tools: Tools, lock: int) -> None:
     """Make everything in ``layout``; every tool started holds ``lock``. Raises LabError, leaving what it made."""
     what = f"lab {layout.name}"
     run_batch([tools.ip, "-batch", "-"], recipe.root_batch(layout), what=what, lock=lock)
-    run_batch([tools.ip, "-n", layout.switch_namespace, "-batch", "-"], recipe.switch_batch(layout), what=what, lock=lock)
+    run_batch(
+        [tools.ip, "-n", layout.switch_namespace, "-batch", "-"],
+        recipe.switch_batch(layout),
+        what=what,
+        lock=lock,
+    )
     write_files(layout, directory, tools)
     start_hosts(layout, directory, tools, lock)
     wait_for_hosts(layout, directory)
@@ -61,41 +69,74 @@ def start_hosts(layout: Layout, directory: Path, tools: Tools, lock: int) -> Non
         if any(statuses):
             said.seek(0)
             failed = [host.name for host, status in zip(layout.hosts, statuses, strict=True) if status]
-            raise LabError(f"lab {layout.name}: {_some(failed)} did not start: {' '.join(said.read().split())}")
+            raise LabError(
+                f"lab {layout.name}: {_some(failed)} did not start: {' '.join(said.read().split())}"
+            )
 
 
 def _start(
     layout: Layout, host: HostLayout, directory: Path, tools: Tools, lock: int, said: int
 ) -> subprocess.Popen[bytes]:
     arguments = recipe.start_arguments(layout, host, tools.sshd, directory)
-    return subprocess.Popen(
-        [tools.ip, "netns", "exec", host.namespace, "sh", "-c", recipe.START_HOST, "linewatt-lab", *arguments],
-        stdin=lock,
-        stdout=said,
-        stderr=said,
-        env=tool_environment(),
-    )
+    with _on_cpus(host.cpus):
+        return subprocess.Popen(
+            [
+                tools.ip,
+                "netns",
+                "exec",
+                host.namespace,
+                "sh",
+                "-c",
+                recipe.START_HOST,
+                "linewatt-lab",
+                *arguments,
+            ],
+            stdin=lock,
+            stdout=said,
+            stderr=said,
+            env=tool_environment(),
+        )
+
+
+@contextmanager
+def _on_cpus(cpus: Sequence[int]) -> Iterator[None]:
+    """What this thread starts inherits these CPUs; costs two system calls, where ``taskset`` costs a program."""
+    before = os.sched_getaffinity(0)
+    os.sched_setaffinity(0, cpus)
+    try:
+        yield
+    finally:
+        os.sched_setaffinity(0, before)
 
 
 def wait_for_hosts(layout: Layout, directory: Path) -> None:
-    """Until every host's sshd accepts a connection. Raises LabError naming those that do not, and their log."""
+    """Until every host's sshd listens, and the way there is open. Raises LabError naming who does not."""
+    inside = processes.one_in_each([host.namespace for host in layout.hosts])
     deadline = time.monotonic() + _ANSWER_LIMIT_S
     for host in layout.hosts:
-        while not answers(host.address):
-            if time.monotonic() > deadline:
-                log = directory / f"{host.name}.log"
-                said = " ".join(log.read_text(errors="replace").split()[-40:]) if log.exists() else "nothing logged"
-                raise LabError(
-                    f"lab {layout.name}: {host.name}: sshd at {host.address}:{SSH_PORT} accepted no connection within"
-                    f" {_ANSWER_LIMIT_S:.0f} s ({said}); does a firewall of this machine drop 198.18.0.0/15?"
-                )
+        process = inside.get(host.namespace, 0)
+        while not processes.listens(process, SSH_PORT):
+            if time.monotonic() > deadline or not Path(f"/proc/{process}").is_dir():
+                raise LabError(f"lab {layout.name}: {host.name}: {_silence(host, directory)}")
             time.sleep(_RETRY_S)
+    first = layout.hosts[0].address
+    if not answers(first, limit_s=_REACH_LIMIT_S):
+        raise LabError(
+            f"lab {layout.name}: {first}:{SSH_PORT} is listened on but cannot be reached within {_REACH_LIMIT_S:.0f} s;"
+            " does a firewall of this machine drop 198.18.0.0/15?"
+        )
 
 
-def answers(address: str) -> bool:
+def _silence(host: HostLayout, directory: Path) -> str:
+    log = directory / f"{host.name}.log"
+    said = " ".join(log.read_text(errors="replace").split()[-40:]) if log.exists() else ""
+    return f"sshd does not listen on {host.address}:{SSH_PORT} (limit {_ANSWER_LIMIT_S:.0f} s); its log: {said or 'empty'}"
+
+
+def answers(address: str, limit_s: float = 1.0) -> bool:
     """Whether something accepts on the SSH port there, right now."""
     try:
-        socket.create_connection((address, SSH_PORT), timeout=1.0).close()
+        socket.create_connection((address, SSH_PORT), timeout=limit_s).close()
     except OSError:
         return False
     return True

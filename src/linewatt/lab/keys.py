@@ -20,7 +20,12 @@ def make_key() -> KeyPair:
     """A fresh pair; 0.1 ms, where ``ssh-keygen`` costs a process."""
     # asyncssh stands on this library; on its own it imports in a quarter of asyncssh's time.
     from cryptography.hazmat.primitives.asymmetric.ed25519 import Ed25519PrivateKey
-    from cryptography.hazmat.primitives.serialization import Encoding, NoEncryption, PrivateFormat, PublicFormat
+    from cryptography.hazmat.primitives.serialization import (
+        Encoding,
+        NoEncryption,
+        PrivateFormat,
+        PublicFormat,
+    )
 
     key = Ed25519PrivateKey.generate()
     return KeyPair(

@@ -119,7 +119,9 @@ def parse_rate(text: str) -> int | None:
     match = _RATE.fullmatch(text)
     rate_bps = round(float(match[1]) * _FACTOR[match[2]]) if match else 0
     if not _RATE_BPS[0] <= rate_bps <= _RATE_BPS[1]:
-        raise InvalidInput(f"lab rate {text!r}: give 1mbit to 400gbit, like 10gbit, 2.5gbit or 100mbit, or none")
+        raise InvalidInput(
+            f"lab rate {text!r}: give 1mbit to 400gbit, like 10gbit, 2.5gbit or 100mbit, or none"
+        )
     return rate_bps
 
 
@@ -175,7 +177,9 @@ def split_cpus(cores: Cores, hosts: int) -> list[tuple[int, ...]]:
     return [tuple(threads)] * hosts
 
 
-def _sharing(this: int, cpus: Sequence[tuple[int, ...]], names: Sequence[str], cores: Cores) -> tuple[str, ...]:
+def _sharing(
+    this: int, cpus: Sequence[tuple[int, ...]], names: Sequence[str], cores: Cores
+) -> tuple[str, ...]:
     core_of = {cpu: number for number, core in enumerate(cores) for cpu in core}
     mine = {core_of[cpu] for cpu in cpus[this]}
     return tuple(

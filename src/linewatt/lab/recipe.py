@@ -17,7 +17,7 @@ _QUIET_BRIDGE = "type bridge stp_state 0 forward_delay 0 mcast_snooping 0"
 
 START_HOST = r"""
 set -eu
-hostname=$1 addresses=$2 shape=$3 rps=$4 cpus=$5 log=$6 sshd=$7 config=$8
+hostname=$1 addresses=$2 shape=$3 rps=$4 log=$5 sshd=$6 config=$7
 # Addresses count from the start: no duplicate detection to wait for, no router to listen to.
 for link in mgmt0 data0; do
   echo 0 > /proc/sys/net/ipv6/conf/$link/accept_dad
@@ -33,15 +33,15 @@ for mask in /sys/class/net/data0/queues/rx-*/rps_cpus; do echo "$rps" > "$mask";
 # stdin was the lab's lock: from here on nobody who stays holds it.
 exec setsid -f unshare --uts --pid --fork --kill-child --mount-proc sh -c '
   echo "$1" > /proc/sys/kernel/hostname
-  exec taskset -c "$2" "$3" -D -f "$4" -E "$5"
-' "$hostname" "$hostname" "$cpus" "$sshd" "$config" "$log" </dev/null >/dev/null 2>>"$log"
+  exec "$2" -D -f "$3" -E "$4"
+' "$hostname" "$hostname" "$sshd" "$config" "$log" </dev/null >/dev/null 2>>"$log"
 """
 """Turns a fresh namespace into a host; its arguments are what :func:`start_arguments` returns.
 
 A host has process ids of its own: it sees only its own processes, as a real host does, and all of them
 end with the first. Processes are kept on the host's CPUs by the affinity they inherit from sshd, not by
 a cpuset: affinity works the same with cgroup v1, v2 and none, leaves nothing behind, and still lets a
-load be pinned to one CPU. It is a convention, not a wall: ``taskset`` on a host can leave its CPUs.
+load be pinned to one CPU. The process that starts the script has it. It is a convention, not a wall: ``taskset`` on a host can leave its CPUs.
 """
 
 
@@ -110,7 +110,6 @@ def start_arguments(layout: Layout, host: HostLayout, sshd: str, directory: Path
         host_batch(host),
         shape_batch(layout.rate_bps),
         cpu_mask(host.irq_cpus),
-        cpu_list(host.cpus),
         str(directory / f"{host.name}.log"),
         sshd,
         str(directory / f"{host.name}.conf"),

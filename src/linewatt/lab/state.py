@@ -130,7 +130,9 @@ class Registry:
         while handle is None:  # a removal may come between the two
             with self._numbers():
                 self.directory(name).mkdir(mode=0o700, exist_ok=True)
-            handle = _lock_directory(self.directory(name), f"lab {name}: another process to build or remove it")
+            handle = _lock_directory(
+                self.directory(name), f"lab {name}: another process to build or remove it"
+            )
         try:
             yield handle
         finally:
@@ -210,7 +212,9 @@ def _flock(handle: int, deadline: float, awaited: str) -> None:
             if error.errno not in (errno.EWOULDBLOCK, errno.EACCES):
                 raise
             if time.monotonic() > deadline:
-                raise LabError(f"{awaited}: waited {_LOCK_LIMIT_S:.0f} s; try again when it is done") from error
+                raise LabError(
+                    f"{awaited}: waited {_LOCK_LIMIT_S:.0f} s; try again when it is done"
+                ) from error
             time.sleep(_POLL_S)
         else:
             return

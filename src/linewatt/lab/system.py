@@ -23,7 +23,6 @@ _PACKAGE = {
     "sshd": "openssh-server",
     "unshare": "util-linux",
     "setsid": "util-linux",
-    "taskset": "util-linux",
 }
 _RANGE = ipaddress.IPv4Network("198.18.0.0/15")
 _TOOL_LIMIT_S = 60.0
@@ -40,17 +39,26 @@ class Tools:
 
 def find_tools() -> Tools:
     """Raises LabError naming what is missing and the package it comes in (Debian's names)."""
-    if os.geteuid() != 0:
-        raise LabError("lab: network namespaces need root; run it as root or with sudo")
+    require_root()
     found = {tool: shutil.which(tool, path=search_path()) for tool in _PACKAGE}
     missing = [tool for tool, path in found.items() if path is None]
     if missing:
         packages = " ".join(sorted({_PACKAGE[tool] for tool in missing}))
-        raise LabError(f"lab: not found: {', '.join(missing)}; apt-get install --no-install-recommends {packages}")
+        raise LabError(
+            f"lab: not found: {', '.join(missing)}; apt-get install --no-install-recommends {packages}"
+        )
     if not Path("/proc/sys/net/ipv6").is_dir():
-        raise LabError("lab: this kernel runs without IPv6, which the data network needs; boot without ipv6.disable=1")
+        raise LabError(
+            "lab: this kernel runs without IPv6, which the data network needs; boot without ipv6.disable=1"
+        )
     sshd = str(found["sshd"])
     return Tools(ip=str(found["ip"]), sshd=sshd, sshd_version=_sshd_version(sshd))
+
+
+def require_root() -> None:
+    """Raises LabError unless this process is root."""
+    if os.geteuid() != 0:
+        raise LabError("lab: network namespaces need root; run it as root or with sudo")
 
 
 def search_path() -> str:
@@ -70,7 +78,9 @@ def _sshd_version(sshd: str) -> tuple[int, int]:
     return (int(match[1]), int(match[2])) if match else (0, 0)
 
 
-def run_batch(argv: Sequence[str], batch: str, *, what: str, lock: int | None = None, strict: bool = True) -> None:
+def run_batch(
+    argv: Sequence[str], batch: str, *, what: str, lock: int | None = None, strict: bool = True
+) -> None:
     """Give ``batch`` to ``argv`` on stdin, holding ``lock``. Raises LabError with what the tool says."""
     done = subprocess.run(
         argv,
@@ -84,7 +94,9 @@ def run_batch(argv: Sequence[str], batch: str, *, what: str, lock: int | None = 
     )
     if strict and done.returncode != 0:
         said = " ".join(done.stderr.split())
-        raise LabError(f"{what}: {' '.join(argv)} failed: {said}; is this kernel without veth, bridge or tbf?")
+        raise LabError(
+            f"{what}: {' '.join(argv)} failed: {said}; is this kernel without veth, bridge or tbf?"
+        )
 
 
 def usable_cores(root: Path = Path("/")) -> Cores:

@@ -69,6 +69,11 @@ class Column:
     trivial: bool = False
     remark: str = ""
 
+    @property
+    def json_key(self) -> str:
+        """Key of the value itself: of the mean where it is an estimate."""
+        return f"{self.key}_mean" if self.estimate else self.key
+
     def value(self, summary: CaseSummary) -> Value:
         """The value of a case, SI; ``None`` when no trial has it."""
         value: Value = getattr(summary, self.field)
@@ -107,8 +112,8 @@ class Column:
         if not self.estimate:
             return {self.key: value}
         if not isinstance(value, Estimate):
-            return {f"{self.key}_mean": None, f"{self.key}_sd": None, f"{self.key}_n": 0}
-        return {f"{self.key}_mean": value.mean, f"{self.key}_sd": value.sd, f"{self.key}_n": value.n}
+            return {self.json_key: None, f"{self.key}_sd": None, f"{self.key}_n": 0}
+        return {self.json_key: value.mean, f"{self.key}_sd": value.sd, f"{self.key}_n": value.n}
 
 
 def _like(text: str, value: float) -> str:
@@ -216,7 +221,7 @@ COLUMNS: tuple[Column, ...] = (
         "throughput_scaling",
         "throughput_scaling_ratio",
         "Throughput scaling",
-        "Throughp.\nscaling",
+        "Tput\nscaling",
         RATIO,
         estimate=False,
         trivial=True,
@@ -225,7 +230,7 @@ COLUMNS: tuple[Column, ...] = (
         "receiver_cpu_cores_per_bps",
         "receiver_cpu_cores_per_bps",
         "CPU per throughput, receiver (app + IRQ)",
-        "CPU per\nthroughp.",
+        "CPU /\ntput",
         (PER_GBPS, PER_MBPS),
     ),
     Column(
@@ -239,7 +244,7 @@ MORE_COLUMNS: tuple[Column, ...] = (
         "sender_cpu_cores_per_bps",
         "sender_cpu_cores_per_bps",
         "CPU per throughput, sender (app + IRQ)",
-        "CPU per\nthroughp.",
+        "CPU /\ntput",
         (PER_GBPS, PER_MBPS),
     ),
     Column(
@@ -281,12 +286,11 @@ def absent(summaries: Sequence[CaseSummary]) -> tuple[tuple[str, str], ...]:
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """One case: its cells in column order, how many trials stand behind it, and its flags."""
+    """One case: its cells in column order, how many flags it has, and their marks."""
 
     series: Series
     summary: CaseSummary
     cells: tuple[Cell, ...]
-    trials: str
     flags: int
     marks: tuple[str, ...]
 
@@ -320,12 +324,10 @@ def _row(
     columns: Sequence[tuple[Column, Unit]],
     by_code: Mapping[str, str],
 ) -> TableRow:
-    failed = f" ({summary.trials_failed} failed)" if summary.trials_failed else ""
     return TableRow(
         series=series,
         summary=summary,
         cells=tuple(column.cell(summary, unit) for column, unit in columns),
-        trials=f"{summary.trials_done}{failed}",
         flags=sum(flag.count for flag in summary.flags),
         marks=marks((flag.code for flag in summary.flags), by_code),
     )

@@ -15,6 +15,7 @@ from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 
+from linewatt.analysis.summary import CaseSummary
 from linewatt.document import one_line
 from linewatt.model import Trial
 from linewatt.report.document import Digest, cores
@@ -98,11 +99,11 @@ def _scalability(table: Table, width: int | None) -> RenderableType:
     if len(table.group.series) > 1:
         columns.append(TextColumn("Case", _once([one_line(r.series.label) for r in rows]), key=True, left=True))
     counts = tuple(str(row.summary.case.instances) for row in rows)
-    columns.append(TextColumn("Instances", counts, key=True))
+    columns.append(TextColumn("Inst.", counts, key=True))
     for at, (column, unit) in enumerate(table.columns):
         cells = tuple(_cell_text(row.cells[at], sd=column.show_sd) for row in rows)
-        columns.append(TextColumn(f"{column.heading}\n{unit.name}".rstrip(), cells))
-    columns.append(TextColumn("Trials", tuple(row.trials for row in rows)))
+        columns.append(TextColumn(f"{column.heading}\n{_unit_lines(unit.name)}".rstrip(), cells))
+    columns.append(TextColumn("n", tuple(_trials_text(row.summary) for row in rows)))
     if any(row.flags for row in rows):
         flags = tuple(f"{row.flags} ({','.join(row.marks)})" if row.flags else "0" for row in rows)
         columns.append(TextColumn("Flags", flags))
@@ -116,6 +117,17 @@ def _scalability(table: Table, width: int | None) -> RenderableType:
 def _cell_text(cell: Cell, *, sd: bool = False) -> str:
     text = f"{cell.text} ± {cell.sd}" if sd and cell.sd is not None else cell.text
     return f"{text} ({cell.note})" if cell.note else text
+
+
+def _unit_lines(name: str) -> str:
+    """A unit in as little width as reads well: ``% per Gbps`` → ``%/Gbps``, ``Mbps/core`` in two lines."""
+    return name.replace(" per ", "/").replace("/core", "/\ncore").replace("packets/s", "pkts/s")
+
+
+def _trials_text(summary: CaseSummary) -> str:
+    """Done trials; ``2/3`` where one of three failed."""
+    stored = summary.trials_done + summary.trials_failed
+    return f"{summary.trials_done}/{stored}" if summary.trials_failed else f"{stored}"
 
 
 def _once(texts: Iterable[str]) -> tuple[str, ...]:
@@ -134,14 +146,14 @@ def _roles(table: RoleTable, width: int | None) -> RenderableType:
     columns = []
     if several:
         columns.append(TextColumn("Case", _once(one_line(row.series) for row in rows), key=True, left=True))
-    columns.append(TextColumn("Instances", tuple(str(row.instances) for row in rows), key=True))
+    columns.append(TextColumn("Inst.", tuple(str(row.instances) for row in rows), key=True))
     columns.append(TextColumn("End", tuple(f"{row.end} {one_line(row.host)}" for row in rows), key=True, left=True))
     for at, name in enumerate(table.shares):
         columns.append(TextColumn(f"App\n{name}", tuple(row.app[at].text for row in rows)))
     for at, name in enumerate(table.shares):
         columns.append(TextColumn(f"IRQ\n{name}", tuple(row.irq[at].text for row in rows)))
     per = tuple(_cell_text(row.per_throughput) for row in rows)
-    columns.append(TextColumn(f"App + IRQ\n{table.unit}", per))
+    columns.append(TextColumn(f"App + IRQ\n{_unit_lines(table.unit)}", per))
     title = Text(f"{table.title}: CPU by role, % of one CPU", style="bold")
     return Group(title, _tables(columns, width))
 
@@ -159,7 +171,8 @@ def _note_lines(note: FlagNote, view: Digest) -> list[str]:
     times = f"{plural(note.count, 'time')} in {plural(len(note.trials), 'trial')} ({number_ranges(note.trials)})"
     lines = [f"{times}; {one_line(view.describe(*note.cases))}"]
     for seen in note.sightings[:_MOST_EVIDENCE]:
-        which = f" (trial {number_ranges(seen.trials)})" if len(note.trials) > 1 else ""
+        noun = "trials" if len(seen.trials) > 1 else "trial"
+        which = f" ({noun} {number_ranges(seen.trials)})" if len(note.trials) > 1 else ""
         lines.append(f"seen: {one_line(seen.where)}: {one_line(seen.evidence)}{which}")
     if len(note.sightings) > _MOST_EVIDENCE:
         lines.append(f"and {len(note.sightings) - _MOST_EVIDENCE} more like it: --json or the report has all")
@@ -225,7 +238,7 @@ def split(columns: Sequence[TextColumn], width: int | None) -> list[list[TextCol
 
 def _table(columns: Sequence[TextColumn]) -> RichTable:
     table = RichTable(
-        box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, _GAP, 0, 0), collapse_padding=True
+        box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, _GAP - 1, 0, 0), collapse_padding=True
     )
     for column in columns:
         table.add_column(

@@ -142,7 +142,7 @@ def caveats(view: Digest) -> tuple[str, ...]:
             "work of the other. Do not read CPU and efficiency as those of separate hosts."
         )
     if not view.result.complete:
-        said.append(f"Unfinished: {progress(view)}. `linewatt resume {view.result.id}` goes on where it stopped.")
+        said.append(f"Unfinished: {progress(view)}. 'linewatt resume {view.result.id}' goes on where it stopped.")
     if view.failed:
         said.append(f"{plural(len(view.failed), 'trial')} failed and {'is' if len(view.failed) == 1 else 'are'} "
                     "left out of every number.")

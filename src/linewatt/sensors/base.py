@@ -8,6 +8,7 @@ of ``kind`` "mean" span the time since the record before.
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar, Protocol
 
 from pydantic import BaseModel, ConfigDict
@@ -42,5 +43,18 @@ class Sensor(Protocol):
     def parse(self, record: str) -> dict[str, float | None]:
         """Readings of one record, channel name → value in SI. Raises ParseError."""
 
+    def reasons(self, record: str) -> dict[str, str]:
+        """Why readings are None or absent, by channel or by the group of channels (the part before a dot)."""
+
     def channel(self, name: str) -> Channel:
         """Unit, kind, scope and provenance of a channel this sensor delivered."""
+
+
+def cut_records(sensor: Sensor, lines: Iterable[str]) -> Iterator[str]:
+    """The records of a stream of lines (without their newlines); an unfinished last one is left out."""
+    record: list[str] = []
+    for line in lines:
+        record.append(line)
+        if sensor.ends_record(line):
+            yield "\n".join(record)
+            record.clear()

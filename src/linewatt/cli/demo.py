@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``linewatt demo``: the whole chain on this machine alone, and nothing left of it but the result."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import typer
+
+from linewatt.cli.output import say
+from linewatt.cli.run import RESULTS
+
+if TYPE_CHECKING:
+    from linewatt.lab import Lab
+
+_PREFIX = "demo-"
+_FILE = typer.Option(None, "--campaign", help="Campaign to run in place of the one shipped.")
+_OUTPUT = typer.Option(None, "--output", "-o", help="Report to write; left out: beside the result.")
+_RATE = typer.Option("10gbit", "--rate", help="Rate of the lab's data links.")
+
+
+def register(app: typer.Typer) -> None:
+    """Add this module's command to the program."""
+    app.command("demo")(demo)
+
+
+def demo(
+    file: Path | None = _FILE, results: Path = RESULTS, output: Path | None = _OUTPUT, rate: str = _RATE
+) -> None:
+    """Bring up a lab, run the example campaign on it, print the table, write the report, remove the lab."""
+    from linewatt.campaign.file import load
+    from linewatt.campaign.plan import plan
+    from linewatt.cli.run import execute
+    from linewatt.cli.show import report, show
+
+    with _lab(rate) as lab:
+        campaign = load(file or shipped_campaign(), lab.inventory)
+        ended = execute(campaign, plan(campaign, campaign.seed or 0), None, results, as_json=False)
+    if ended.done:
+        typer.echo("")
+        show(ended.id, results)
+        typer.echo("")
+        say("the report, one file that needs no network:")
+        report(ended.id, output or results / f"{ended.id}.html", results)
+    if ended.failed or ended.pending:
+        raise typer.Exit(1)
+
+
+def shipped_campaign() -> Path:
+    """The demo's campaign file, which is part of the package."""
+    from importlib.resources import files
+
+    return Path(str(files("linewatt.lab") / "demo.yaml"))
+
+
+@contextmanager
+def _lab(rate: str) -> Iterator[Lab]:
+    """A lab of this process; what demos that were killed left behind goes first."""
+    from linewatt import lab
+
+    for name in lab.names():
+        owner = name.removeprefix(_PREFIX)
+        if name.startswith(_PREFIX) and owner.isdigit() and not Path("/proc", owner).exists():
+            say(f"removing lab {name}, left by a demo that was killed")
+            lab.down(name)
+    name = f"{_PREFIX}{os.getpid()}"
+    say(f"bringing up lab {name}: two hosts on this machine, {rate} between them")
+    try:
+        yield lab.up(lab.LabRequest(name=name, hosts=2, rate=rate))
+    finally:
+        if lab.down(name):
+            say(f"lab {name} is down, nothing is left of it")

@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Processes inside a lab's namespaces: found by what they are in, ended by handle, never by name."""
+
+from __future__ import annotations
+
+import os
+import select
+import signal
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import ExitStack, suppress
+from pathlib import Path
+
+from linewatt.errors import LabError
+
+NETNS = Path("/run/netns")
+
+_TERM_LIMIT_S = 1.0
+_KILL_LIMIT_S = 10.0
+_ROUNDS = 20
+_LISTEN = "0A"  # include/net/tcp_states.h
+
+Identity = tuple[int, int]
+"""Device and inode of a network namespace."""
+
+
+def end_all(namespaces: Sequence[str], *, what: str) -> None:
+    """End every process in these namespaces: SIGTERM, then SIGKILL, until a look finds none. Raises LabError.
+
+    Looking again covers those that were forked in between.
+    """
+    inside = set(_identities(namespaces).values())
+    wanted = signal.SIGTERM
+    for _ in range(_ROUNDS):
+        with ExitStack() as closing:
+            handles = [_closed_by(closing, handle) for handle in _open_inside(inside)]
+            if not handles:
+                return
+            _signal_and_wait(handles, wanted)
+        wanted = signal.SIGKILL
+    left = sorted(process for process, _ in _inside(inside))
+    raise LabError(
+        f"{what}: processes {left} do not end on SIGKILL; see what holds them with ps, then try again"
+    )
+
+
+def one_in_each(namespaces: Sequence[str]) -> dict[str, int]:
+    """Namespace → the lowest id of a process in it; a namespace without processes is missing."""
+    names = {identity: name for name, identity in _identities(namespaces).items()}
+    found: dict[str, int] = {}
+    for process, identity in _inside(set(names)):
+        name = names[identity]
+        found[name] = min(process, found.get(name, process))
+    return found
+
+
+def listens(process: int, port: int) -> bool:
+    """Whether anything listens on a TCP port of the network namespace that ``process`` is in.
+
+    Asked of the kernel and not by connecting, because sshd starts a program for every caller. False
+    once the process has ended. Source: Documentation/networking/proc_net_tcp.rst.
+    """
+    try:
+        rows = Path(f"/proc/{process}/net/tcp").read_text().splitlines()[1:]
+    except OSError:
+        return False
+    fields = (row.split() for row in rows)
+    return any(local.endswith(f":{port:04X}") and state == _LISTEN for _, local, _, state, *_ in fields)
+
+
+def _signal_and_wait(handles: Sequence[int], wanted: signal.Signals) -> None:
+    for handle in handles:
+        with suppress(ProcessLookupError):
+            signal.pidfd_send_signal(handle, wanted)
+    deadline = time.monotonic() + (_TERM_LIMIT_S if wanted is signal.SIGTERM else _KILL_LIMIT_S)
+    poll = select.poll()
+    for handle in handles:
+        poll.register(handle, select.POLLIN)
+    waiting = len(handles)
+    while waiting and (left_s := deadline - time.monotonic()) > 0:
+        for handle, _ in poll.poll(left_s * 1000):  # a pidfd becomes readable when its process ends
+            poll.unregister(handle)
+            waiting -= 1
+
+
+def _open_inside(inside: set[Identity]) -> Iterator[int]:
+    """A pidfd of every process in these namespaces.
+
+    The namespace is read again once the pidfd is open: a process id used anew in between is not mistaken.
+    """
+    for process, _ in _inside(inside):
+        with suppress(ProcessLookupError):
+            handle = os.pidfd_open(process)
+            if _identity(Path(f"/proc/{process}/ns/net")) in inside:
+                yield handle
+            else:
+                os.close(handle)
+
+
+def _closed_by(stack: ExitStack, handle: int) -> int:
+    stack.callback(os.close, handle)
+    return handle
+
+
+def _identities(namespaces: Sequence[str]) -> dict[str, Identity]:
+    found = ((namespace, _identity(NETNS / namespace)) for namespace in namespaces)
+    return {namespace: identity for namespace, identity in found if identity is not None}
+
+
+def _inside(inside: set[Identity]) -> Iterator[tuple[int, Identity]]:
+    """Process ids in these namespaces, from one walk through /proc (``ip netns pids`` is one a namespace)."""
+    for entry in os.listdir("/proc"):
+        identity = _identity(Path(f"/proc/{entry}/ns/net")) if entry.isdigit() else None
+        if identity is not None and identity in inside:
+            yield int(entry), identity
+
+
+def _identity(path: Path) -> Identity | None:
+    try:
+        status = path.stat()
+    except OSError:  # the namespace is gone; the process has ended, is a zombie
+        return None
+    return status.st_dev, status.st_ino

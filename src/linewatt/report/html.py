@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A result as one HTML file: styles and charts inside, no script, nothing loaded from anywhere.
+
+All text goes through autoescape; only our own style sheet and the SVG that vl-convert escaped are put in as
+they are.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+import tempfile
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
+from dataclasses import dataclass
+from pathlib import Path
+
+from jinja2 import Environment, FileSystemLoader, StrictUndefined
+from markupsafe import Markup, escape
+
+from linewatt import __version__
+from linewatt.analysis.stats import Estimate
+from linewatt.errors import StoreError
+from linewatt.model import Case, Trial
+from linewatt.report.charts import Figure, figures, render_svg
+from linewatt.report.document import Digest, cores
+from linewatt.report.environment import environment
+from linewatt.report.flags import marks, marks_by_code, number_ranges
+from linewatt.report.glossary import GLOSSARY
+from linewatt.report.roles import RoleTable, role_table
+from linewatt.report.series import plural
+from linewatt.report.table import Column, TableRow, scalability_table
+from linewatt.report.words import caveats, headline, is_lab, progress, when
+from linewatt.units import MISSING, format_percent, format_rate, format_seconds, percent_from_cores
+
+_HERE = Path(__file__).parent
+_SVG_ROOT = re.compile(r"<svg\b([^>]*)>")
+_XMLNS = re.compile(r'\sxmlns(:\w+)?="[^"]*"')
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnFigure:
+    """A figure with its SVG."""
+
+    figure: Figure
+    svg: Markup
+
+
+@dataclass(frozen=True, slots=True)
+class TrialLine:
+    """One trial as the list of trials shows it."""
+
+    number: int
+    repetition: int
+    case: str
+    throughput: str
+    loss: str
+    receiver_cpu: str
+    sender_cpu: str
+    window: str
+    marks: tuple[str, ...]
+    failure: str | None
+
+
+def render(view: Digest) -> str:
+    """The whole page."""
+    by_code = marks_by_code(view.notes)
+    trials = view.result.trials
+    page = _environment().get_template("report.html.j2")
+    return page.render(
+        view=view,
+        manifest=view.result.manifest,
+        version=__version__,
+        style=Markup((_HERE / "style.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
+        created=when(view.result.manifest.get("created_s")),
+        progress=progress(view),
+        lab=is_lab(view),
+        caveats=caveats(view),
+        headlines=[headline(series) for group in view.groups for series in group.series],
+        tables=[scalability_table(group, by_code) for group in view.groups],
+        figures=list(_draw(figures(view.groups, trials))),
+        roles=_role_tables(view),
+        trials=[_trial_line(trial, view, by_code) for trial in trials],
+        environment=environment(view.hosts, view.result.manifest.get("idle")),
+        glossary=GLOSSARY,
+    )
+
+
+def write(target: Path, page: str) -> None:
+    """Write the page so that it is there whole or not at all. Raises StoreError."""
+    partial: Path | None = None
+    try:
+        with tempfile.NamedTemporaryFile(
+            "w", encoding="utf-8", dir=target.parent, prefix=f".{target.name}.", suffix=".tmp", delete=False
+        ) as file:
+            partial = Path(file.name)
+            file.write(page)
+            file.flush()
+            os.fchmod(file.fileno(), 0o666 & ~_umask())  # a report is for others to read
+            os.fsync(file.fileno())
+        partial.replace(target)
+    except OSError as error:
+        if partial is not None:
+            with suppress(OSError):
+                partial.unlink()
+        raise StoreError(f"{target}: cannot be written: {error.strerror}") from error
+
+
+def _umask() -> int:
+    mask = os.umask(0)
+    os.umask(mask)
+    return mask
+
+
+def _environment() -> Environment:
+    made = Environment(
+        loader=FileSystemLoader(_HERE / "templates"),
+        autoescape=True,
+        undefined=StrictUndefined,
+        trim_blocks=True,
+        lstrip_blocks=True,
+    )
+    made.filters["ranges"] = number_ranges
+    made.filters["si"] = _si
+    made.globals["plural"] = plural
+    made.globals["missing"] = MISSING
+    return made
+
+
+def _si(column: Column, row: TableRow) -> str:
+    """The value behind a cell, SI, as JSON has it; empty when missing."""
+    value = column.value(row.summary)
+    if value is None:
+        return ""
+    return repr(value.mean if isinstance(value, Estimate) else value)
+
+
+def _draw(drawn: Sequence[Figure]) -> Iterator[DrawnFigure]:
+    for number, figure in enumerate(drawn, start=1):
+        yield DrawnFigure(figure, inline_svg(render_svg(figure.spec), figure, f"figure-{number}"))
+
+
+def inline_svg(svg: str, figure: Figure, name: str) -> Markup:
+    """``svg`` for use inside HTML: named for screen readers, with ids that no other chart has."""
+    svg = svg.replace('id="', f'id="{name}-').replace("url(#", f"url(#{name}-")
+    svg = svg.replace('xlink:href="#', f'xlink:href="#{name}-')
+    root = _SVG_ROOT.match(svg)
+    if root is None:
+        raise StoreError(f"{figure.name}: the chart library gave no SVG")
+    attributes = _XMLNS.sub("", root[1])
+    opening = (
+        f'<svg{attributes} role="img" aria-labelledby="{name}-title {name}-desc">'
+        f'<title id="{name}-title">{escape(figure.title)}</title>'
+        f'<desc id="{name}-desc">{escape(figure.description)}</desc>'
+    )
+    return Markup(opening + svg[root.end() :])  # noqa: S704 - vl-convert escapes text; a test holds it to that
+
+
+def _role_tables(view: Digest) -> list[RoleTable]:
+    return [table for group in view.groups if (table := role_table(group)) is not None]
+
+
+def _trial_line(trial: Trial, view: Digest, by_code: dict[str, str]) -> TrialLine:
+    return TrialLine(
+        number=trial.number,
+        repetition=trial.repetition,
+        case=_case(trial.case, view),
+        throughput=format_rate(trial.throughput_bps, 4),
+        loss=format_percent(trial.lost_ratio, 2),
+        receiver_cpu=_cpu(cores(trial.receiver)),
+        sender_cpu=_cpu(cores(trial.sender)),
+        window=format_seconds(trial.window.seconds if trial.window else None),
+        marks=marks((flag.code for flag in trial.flags), by_code),
+        failure=(trial.reason or "no reason recorded") if trial.status == "failed" else None,
+    )
+
+
+def _case(case: Case, view: Digest) -> str:
+    return view.describe(case)
+
+
+def _cpu(value: float | None) -> str:
+    return MISSING if value is None else f"{percent_from_cores(value):,.1f} %"

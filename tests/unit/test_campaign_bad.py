@@ -1,0 +1,283 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A bad campaign file is one line on stderr, exit 2, and nothing ran, was written or was connected to.
+
+Every file in captures/campaign/bad is a case: its first line says what to expect after its own name, or
+after the name of another file of the folder.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import subprocess
+import sys
+from collections.abc import Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from linewatt.campaign.file import load
+from linewatt.campaign.schema import json_schema
+from linewatt.errors import InvalidInput
+
+BAD = Path(__file__).parents[1] / "captures" / "campaign" / "bad"
+FILES = sorted(BAD.glob("*.yaml"))
+
+AUDITED = """
+import os, sys
+from linewatt.cli import main
+
+def forbid(event, args):
+    if event.startswith(("subprocess.", "socket.", "os.exec", "os.posix_spawn", "os.fork", "os.system")):
+        print("FORBIDDEN", event, args, file=sys.stderr)
+        os._exit(99)
+    if event == "open" and isinstance(args[2], int) and args[2] & (os.O_WRONLY | os.O_RDWR | os.O_CREAT):
+        print("FORBIDDEN write", args, file=sys.stderr)
+        os._exit(98)
+
+sys.addaudithook(forbid)
+main()
+"""
+"""the command itself, which dies as soon as it starts a process, opens a socket or writes a file"""
+
+HOSTILE = (
+    "it's",
+    'a"b',
+    "$(touch linewatt-was-here)",
+    "`touch linewatt-was-here`",
+    "a;touch linewatt-was-here",
+    "a\ntouch linewatt-was-here",
+    "a|touch linewatt-was-here",
+    "-oProxyCommand=touch",
+    "\x1b[31mred",
+    "a\x00b",
+    "",
+)
+
+EVERY_TEXT: dict[str, Any] = {
+    "name": "n",
+    "description": "d",
+    "hosts": {
+        "a": {
+            "address": "192.0.2.1",
+            "data": "eth0",
+            "user": "u",
+            "key_file": "k",
+            "known_hosts": "k",
+            "data_ipv4": "192.0.2.1",
+            "data_ipv6": "2001:db8::1",
+            "cpus": "0-7",
+            "app_cpus": "0",
+            "irq_cpus": "1",
+        },
+        "b": {"address": "192.0.2.2", "data": "eth0"},
+    },
+    "pairs": ["a -> b"],
+    "directions": ["forward"],
+    "tests": ["tcp", {"test": "udp-60", "rate": "1M"}],
+    "families": ["ipv4"],
+    "networks": ["bare"],
+    "rate": "1G",
+    "order": "random",
+    "ports": "5201-5264",
+    "placement": "none",
+    "settings": {"sysctl": {"net.core.rmem_max": "1"}},
+}
+"""a campaign in which every key that may hold text does"""
+
+
+def linewatt(*arguments: str) -> subprocess.CompletedProcess[str]:
+    """The command as a real process that must not start, connect to or write anything."""
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    return subprocess.run(
+        [sys.executable, "-c", AUDITED, *arguments],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+        env=environment,
+    )
+
+
+@pytest.fixture(scope="module")
+def planned() -> Iterator[dict[Path, Future[subprocess.CompletedProcess[str]]]]:
+    """Every bad file planned, several at a time: most of a run is Python's start."""
+    with ThreadPoolExecutor(os.cpu_count()) as pool:
+        yield {path: pool.submit(linewatt, "plan", str(path)) for path in FILES}
+
+
+def expected_error(path: Path) -> str:
+    first = path.read_bytes().split(b"\n")[0].decode()
+    text = first.removeprefix("# expect: ")
+    assert text != first, f"{path.name} must begin with `# expect: `"
+    name = f"{path.name}:" if re.match(r"\d+:\d+: ", text) else ""
+    return f"linewatt: {BAD}/{name}{text}\n"
+
+
+def as_yaml(value: Any) -> str:
+    return json.dumps(value)  # JSON is YAML
+
+
+def text_fields(schema: dict[str, Any], node: Any, path: str = "") -> Iterator[str]:
+    """Dotted names of the keys of a schema that may hold text, the keys of free mappings as ``*``."""
+    if "$ref" in node:
+        yield from text_fields(schema, schema["$defs"][node["$ref"].rpartition("/")[2]], path)
+    if node.get("type") == "string" or "enum" in node:
+        yield path
+    if "items" in node:
+        yield from text_fields(schema, node["items"], path)
+    for kind in ("anyOf", "oneOf"):
+        for choice in node.get(kind, ()):
+            yield from text_fields(schema, choice, path)
+    for name, value in node.get("properties", {}).items():
+        yield from text_fields(schema, value, f"{path}.{name}".lstrip("."))
+    for value in node.get("patternProperties", {}).values():
+        yield f"{path}.*"
+        yield from text_fields(schema, value, f"{path}.*")
+
+
+def places(value: Any, path: tuple[str | int, ...] = ()) -> Iterator[tuple[str | int, ...]]:
+    """Paths of every text in a campaign, and of every key that the user chooses."""
+    if isinstance(value, str):
+        yield path
+    elif isinstance(value, dict):
+        for key, item in value.items():
+            if path in (("hosts",), ("settings", "sysctl")):
+                yield (*path, f"key {key}")
+            yield from places(item, (*path, key))
+    elif isinstance(value, list):
+        for index, item in enumerate(value):
+            yield from places(item, (*path, index))
+
+
+def replaced(value: Any, path: tuple[str | int, ...], text: str) -> Any:
+    """The campaign with the text (or key) at ``path`` replaced."""
+    head, *rest = path
+    if isinstance(head, str) and head.startswith("key "):
+        return {text if key == head[4:] else key: item for key, item in value.items()}
+    copy = value.copy()
+    copy[head] = replaced(value[head], tuple(rest), text) if rest else text
+    return copy
+
+
+PLACES = [path for path in places(EVERY_TEXT) if path != ("description",)]
+
+
+@pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
+def test_bad_campaign_gives_one_line_and_exit_2_and_nothing_runs(
+    planned: dict[Path, Future[subprocess.CompletedProcess[str]]], path: Path
+) -> None:
+    done = planned[path].result()
+    assert done.stderr == expected_error(path)
+    assert done.stdout == ""
+    assert done.returncode == 2
+
+
+def test_there_are_many_bad_files() -> None:
+    assert len(FILES) >= 100
+
+
+@pytest.mark.parametrize("path", PLACES, ids=lambda path: ".".join(map(str, path)))
+@pytest.mark.parametrize("text", HOSTILE, ids=repr)
+def test_hostile_text_is_refused_in_every_text_field(
+    tmp_path: Path, path: tuple[str | int, ...], text: str
+) -> None:
+    file = tmp_path / "bad.yaml"
+    file.write_text(as_yaml(replaced(EVERY_TEXT, path, text)))
+    with pytest.raises(InvalidInput) as caught:
+        load(file)
+    assert str(caught.value).isprintable()
+    assert str(caught.value).startswith(f"{file}:")
+
+
+def test_no_text_field_is_left_out_of_the_hostile_tests() -> None:
+    schema = json_schema()
+    known = set(text_fields(schema, schema))
+    tried = {
+        ".".join("*" if str(part).startswith("key ") else str(part) for part in path if not isinstance(part, int))
+        for path in places(EVERY_TEXT)
+    }
+    tried = {re.sub(r"^hosts\.[ab]\b", "hosts.*", name) for name in tried}
+    tried = {name.replace("sysctl.net.core.rmem_max", "sysctl.*") for name in tried}
+    in_inventories = {"hosts", "hosts.inventory", "hosts.group"}
+    assert known - in_inventories <= tried
+
+
+@pytest.mark.parametrize("key", ["inventory", "group"])
+@pytest.mark.parametrize("text", HOSTILE, ids=repr)
+def test_hostile_text_is_refused_where_an_inventory_is_named(tmp_path: Path, key: str, text: str) -> None:
+    file = tmp_path / "bad.yaml"
+    hosts = {"inventory": "inventory.ini", "group": "all", key: text}
+    file.write_text(as_yaml({"name": "n", "hosts": hosts, "tests": ["tcp"]}))
+    with pytest.raises(InvalidInput, match="bad.yaml:1:"):
+        load(file)
+
+
+def test_the_campaign_of_the_hostile_tests_is_good_itself(tmp_path: Path) -> None:
+    file = tmp_path / "good.yaml"
+    file.write_text(as_yaml(EVERY_TEXT))
+    assert load(file).hosts["a"].irq_cpus == (1,)
+
+
+def test_description_is_free_text_and_runs_nothing(tmp_path: Path) -> None:
+    file = tmp_path / "good.yaml"
+    file.write_text(as_yaml({**EVERY_TEXT, "description": "it's \"$(touch here)\" `x`\nand a second line"}))
+    done = linewatt("plan", str(file))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "touch" not in done.stdout
+
+
+def test_description_with_terminal_escapes_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "bad.yaml"
+    file.write_text(as_yaml({**EVERY_TEXT, "description": "\x1b[31mred"}))
+    with pytest.raises(InvalidInput, match="must not hold control characters"):
+        load(file)
+
+
+@pytest.mark.parametrize("arguments", [(), ("--json",), ("--trials",)])
+def test_plan_of_a_good_campaign_starts_connects_to_and_writes_nothing(
+    tmp_path: Path, arguments: tuple[str, ...]
+) -> None:
+    file = tmp_path / "good.yaml"
+    file.write_text(as_yaml(EVERY_TEXT))
+    done = linewatt("plan", str(file), *arguments)
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout
+
+
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda path: None, "no such file"),
+        (lambda path: path.mkdir(), "is a directory; name the file in it"),
+        (
+            lambda path: path.write_text("# " + "x" * (1 << 20)),
+            "is larger than 1 MiB; this is not a file written for linewatt",
+        ),
+        (lambda path: path.symlink_to(path), "cannot be read: Too many levels of symbolic links"),
+    ],
+    ids=["missing", "directory", "huge", "link to itself"],
+)
+def test_what_is_no_readable_file_gives_one_line(tmp_path: Path, make: Any, message: str) -> None:
+    path = tmp_path / "campaign.yaml"
+    make(path)
+    done = linewatt("plan", str(path))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"linewatt: {path}:1:1: {message}\n"
+
+
+def test_name_of_a_file_cannot_break_the_line(tmp_path: Path) -> None:
+    done = linewatt("plan", str(tmp_path / "two\nlines\x1b[31m.yaml"))
+    assert done.stderr.count("\n") == 1
+    assert "two\\nlines\\x1b[31m.yaml:1:1: no such file" in done.stderr
+
+
+def test_bad_inventory_on_the_command_line_gives_one_line(tmp_path: Path) -> None:
+    file = tmp_path / "good.yaml"
+    file.write_text(as_yaml(EVERY_TEXT))
+    done = linewatt("plan", str(file), "--hosts", str(tmp_path / "none.ini"))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == f"linewatt: {tmp_path}/none.ini:1:1: no such file\n"

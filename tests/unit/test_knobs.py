@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The knobs: what is read, how it is written, and that writing back what was read is the undo."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from linewatt.errors import ChangeError, InvalidInput, ParseError
+from linewatt.hosts.cpulist import format_cpulist
+from linewatt.tuning.base import Command
+from linewatt.tuning.registry import KNOBS
+from linewatt.tuning.rps_cpus import RpsCpus
+from linewatt.tuning.sysctl import Sysctl
+
+masks = st.lists(st.integers(0, 2**160), min_size=1, max_size=12)
+
+
+def setting(queues: list[int]) -> str:
+    return " ".join(f"rx-{number}={mask:x}" for number, mask in enumerate(queues))
+
+
+def in_tree(command: Command, root: Path) -> subprocess.CompletedProcess[str]:
+    """Runs a knob's constant script with ``root`` in place of /sys."""
+    shell, option, script, *rest = command.argv
+    rooted = script.replace("/sys/class/net", f"{root}/class/net")
+    return subprocess.run([shell, option, rooted, *rest], capture_output=True, text=True, check=False)
+
+
+@pytest.fixture
+def interface(tmp_path: Path) -> Path:
+    queues = tmp_path / "class" / "net" / "eth0" / "queues"
+    for number in (0, 1, 10, 2):
+        (queues / f"rx-{number}").mkdir(parents=True)
+        (queues / f"rx-{number}" / "rps_cpus").write_text("00000000,00000000\n")
+    (queues / "tx-0").mkdir()
+    return tmp_path
+
+
+def test_every_knob_is_registered_under_its_name() -> None:
+    assert set(KNOBS) == {"rps_cpus", "sysctl"}
+
+
+def test_queues_are_read_in_order_with_plain_masks(interface: Path) -> None:
+    done = in_tree(RpsCpus().read("eth0"), interface)
+    assert done.returncode == 0
+    assert RpsCpus().parse(done.stdout) == "rx-0=0 rx-1=0 rx-2=0 rx-10=0"
+
+
+def test_what_was_written_is_read_back_and_what_was_read_undoes_it(interface: Path) -> None:
+    knob = RpsCpus()
+    before = knob.parse(in_tree(knob.read("eth0"), interface).stdout)
+    wanted = knob.wanted(before, "0-1,40")
+    assert wanted == "rx-0=10000000003 rx-1=10000000003 rx-2=10000000003 rx-10=10000000003"
+    for text in (wanted, before):
+        assert in_tree(knob.write("eth0", text), interface).returncode == 0
+        assert knob.parse(in_tree(knob.read("eth0"), interface).stdout) == text
+
+
+def test_masks_are_written_in_groups_of_32_bits_as_the_kernel_wants_them() -> None:
+    assert RpsCpus().write("eth0", "rx-0=10000000003").argv[-1] == "rx-0=100,00000003"
+
+
+def test_a_missing_interface_fails_and_prints_nothing(interface: Path) -> None:
+    done = in_tree(RpsCpus().read("eth9"), interface)
+    assert done.returncode != 0
+    assert done.stdout == ""
+
+
+def test_a_write_that_fails_says_so(interface: Path) -> None:
+    assert in_tree(RpsCpus().write("eth0", "rx-0=1 rx-7=1"), interface).returncode != 0
+
+
+def test_an_empty_cpu_list_turns_steering_off() -> None:
+    assert RpsCpus().wanted("rx-0=3 rx-1=3", "") == "rx-0=0 rx-1=0"
+
+
+@given(masks)
+def test_canonical_text_is_read_as_itself(queues: list[int]) -> None:
+    assert RpsCpus().parse(setting(queues)) == setting(queues)
+
+
+@given(masks)
+def test_kernel_and_canonical_spelling_are_the_same_setting(queues: list[int]) -> None:
+    knob = RpsCpus()
+    written = knob.write("eth0", setting(queues)).argv[5:]
+    assert knob.parse("\n".join(reversed(written))) == setting(queues)
+
+
+@given(st.sets(st.integers(0, 300)))
+def test_a_list_of_cpus_becomes_their_bits(cpus: set[int]) -> None:
+    text = RpsCpus().wanted("rx-0=0", format_cpulist(cpus))
+    assert int(text.removeprefix("rx-0="), 16) == sum(1 << cpu for cpu in cpus)
+
+
+@pytest.mark.parametrize("name", ["", "..", ".", "a/b", "../../etc", "a b", "x" * 16, "eth0\n"])
+def test_a_name_that_is_no_interface_reaches_no_command(name: str) -> None:
+    with pytest.raises(ChangeError, match="no interface name"):
+        RpsCpus().read(name)
+    with pytest.raises(ChangeError, match="no interface name"):
+        RpsCpus().write(name, "rx-0=1")
+
+
+@pytest.mark.parametrize("name", ["eth0", "enp1s0f0np0", "-e", "$(id)", "eth0.100", "br-a:b"])
+def test_a_strange_interface_name_stays_one_argument(name: str) -> None:
+    assert RpsCpus().read(name).argv[-1] == name
+
+
+@pytest.mark.parametrize("text", ["", "rx-0=xyz", "tx-0=1", "rx-0=../../x", "rx-0"])
+def test_what_is_no_mask_is_refused(text: str) -> None:
+    with pytest.raises(ParseError):
+        RpsCpus().parse(text)
+
+
+def test_a_value_that_is_no_cpu_list_is_refused() -> None:
+    with pytest.raises(InvalidInput):
+        RpsCpus().wanted("rx-0=0", "3-1")
+
+
+def test_tabs_of_the_kernel_are_blanks_in_the_setting() -> None:
+    knob = Sysctl()
+    assert knob.parse("4096\t131072\t6291456\n") == "4096 131072 6291456"
+    assert knob.wanted("4096 131072 6291456", " 4096  87380\t33554432 ") == "4096 87380 33554432"
+
+
+def test_a_value_of_several_numbers_is_written_as_one_argument() -> None:
+    command = Sysctl().write("net.ipv4.tcp_rmem", "4096 87380 33554432")
+    assert command.argv == ("sysctl", "-q", "-w", "net.ipv4.tcp_rmem=4096 87380 33554432")
+
+
+@pytest.mark.parametrize("key", ["", "-a", "--system", "a=b", "a b", "a;b", ".x", "/x"])
+def test_what_is_no_key_reaches_no_command(key: str) -> None:
+    with pytest.raises(ChangeError, match="no key"):
+        Sysctl().read(key)
+    with pytest.raises(ChangeError, match="no key"):
+        Sysctl().write(key, "1")
+
+
+def test_a_key_may_name_an_interface_with_a_dot() -> None:
+    assert Sysctl().read("net/ipv4/conf/eth0.100/rp_filter").argv[-1].endswith("eth0.100/rp_filter")
+
+
+@pytest.mark.skipif(not Path("/proc/sys/net/ipv4/tcp_rmem").exists(), reason="no /proc/sys on this system")
+def test_the_real_sysctl_is_read() -> None:
+    done = subprocess.run(Sysctl().read("net.ipv4.tcp_rmem").argv, capture_output=True, text=True, check=True)
+    assert len(Sysctl().parse(done.stdout).split(" ")) == 3
