@@ -104,11 +104,8 @@ def scaling_trials(
         spec = Case(**{"test": "tcp", "sender": "h1", "receiver": "h2", "instances": count} | case)
         for repetition in range(1, trials + 1):
             by = 1 + jitter.uniform(-0.007, 0.007)
-            made.append(
-                replace(
-                    trial(len(made) + 1, spec, mbps * 1e6 * by, cpu_pct / 100 * by), repetition=repetition
-                )
-            )
+            cores = cpu_pct / 100 * (1 + jitter.uniform(-0.01, 0.01))
+            made.append(replace(trial(len(made) + 1, spec, mbps * 1e6 * by, cores), repetition=repetition))
     return tuple(made)
 
 

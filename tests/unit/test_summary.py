@@ -231,11 +231,12 @@ def test_scaling_refers_to_the_single_instance_of_the_same_case() -> None:
     ],
 )
 def test_scaling_never_refers_to_another_case(other: Case) -> None:
-    summaries = summarise([trial(0, other), trial(1, replace(TCP, instances=2))])
-    (two,) = [summary for summary in summaries if summary.case.instances == 2]
-    assert two.scaling_factor is None
-    assert two.throughput_scaling is None
-    assert "no case with 1 instance" in two.reasons["scaling_factor"]
+    for single, several in ((other, replace(TCP, instances=2)), (TCP, replace(other, instances=2))):
+        summaries = summarise([trial(0, single), trial(1, several)])
+        (two,) = [summary for summary in summaries if summary.case.instances == 2]
+        assert two.scaling_factor is None
+        assert two.throughput_scaling is None
+        assert "no case with 1 instance" in two.reasons["scaling_factor"]
 
 
 def test_scaling_without_cpu_still_gives_throughput_scaling() -> None:

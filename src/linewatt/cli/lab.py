@@ -11,7 +11,7 @@ import typer
 from linewatt.cli.output import print_json, say
 
 if TYPE_CHECKING:
-    from linewatt.lab import HostLayout, LabStatus
+    from linewatt.lab import HostLayout, Lab, LabStatus
 
 SCHEMA_VERSION = 1
 
@@ -46,7 +46,7 @@ def up(
     path = built.inventory if inventory is None else inventory
     if built.was_up:
         say(f"lab {name} was already up")
-    _say_sharing(name, built.hosts)
+    _say_sharing(built, [other for other in lab.names() if other != name])
     if as_json:
         print_json(
             {
@@ -71,7 +71,7 @@ def down(
     """Remove a lab: its processes, namespaces, links and files; also what a killed up left. Needs root."""
     from linewatt import lab
 
-    removed = [each for each in (lab.names() if every else [name]) if lab.down(each)]
+    removed = lab.down_all() if every else [name] if lab.down(name) else []
     if as_json:
         print_json({"schema_version": SCHEMA_VERSION, "removed": removed})
     elif removed:
@@ -101,13 +101,15 @@ def status(
         _print_table(labs)
 
 
-def _say_sharing(name: str, hosts: tuple[HostLayout, ...]) -> None:
-    sharing = [host for host in hosts if host.shares_cpus_with]
+def _say_sharing(built: Lab, others: list[str]) -> None:
+    sharing = [host for host in built.hosts if host.shares_cpus_with]
     if sharing:
         say(
-            f"lab {name}: {len(sharing)} of {len(hosts)} hosts share physical CPU cores with each other,"
+            f"lab {built.name}: {len(sharing)} of {len(built.hosts)} hosts share physical CPU cores,"
             " so that their CPU figures are not apart; every result will say so"
         )
+    if others:
+        say(f"also there: {', '.join(others)}; labs share this machine's CPUs, so measure in one at a time")
 
 
 def _host(host: HostLayout) -> dict[str, Any]:
@@ -140,7 +142,7 @@ def _print_table(labs: list[LabStatus]) -> None:
     from linewatt.lab.layout import cpu_list
 
     columns = ("lab", "state", "host", "sshd", "address", "data ipv4", "data ipv6", "cpus")
-    rows = [columns]
+    rows: list[tuple[str, ...]] = [columns]
     for lab in labs:
         if not lab.hosts:
             rows.append((lab.name, lab.state, *["-"] * 6))

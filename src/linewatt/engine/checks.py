@@ -80,7 +80,7 @@ def placement(case: Case, instances: Sequence[InstanceResult], hosts: Sequence[H
                     "give app_cpus and irq_cpus different CPUs",
                 )
             )
-    if hosts[0].name in hosts[-1].shares_cpus_with:
+    if any(one.name in other.shares_cpus_with for one in hosts for other in hosts):
         flags.append(
             Flag(
                 "hosts-share-cpus",

@@ -13,7 +13,7 @@ from linewatt.hosts.inventory_tree import Tree, Variable
 
 MAX_HOSTS = 4096
 
-_SECTION = re.compile(r"\[([^\[\]:#;\s]+)(?::([a-z]+))?\]\s*(?:[#;].*)?")
+_SECTION = re.compile(r"\[([^\[\]:#;\s]+)(?::([^\[\]\s]*))?\]\s*(?:[#;].*)?")
 _RANGE = re.compile(r"\[([0-9]{1,9}|[A-Za-z]):([0-9]{1,9}|[A-Za-z])(?::([0-9]{1,9}))?\]")
 _WORD = re.compile(r"""(?:[^\s"'#;]|"(?:[^"\\]|\\.)*"|'[^']*'|(?<=\S)[#;])+""")
 _NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_]*")
@@ -29,11 +29,15 @@ def read_ini(text: str, file: str) -> Tree:
         place = Place(file, number, column)
         if not content or content[0] in "#;":
             continue
-        if content[0] == "[" and (match := _SECTION.fullmatch(content)):
+        if match := _SECTION.fullmatch(content):
             group, kind = match[1], match[2] or "hosts"
             if kind not in ("hosts", "vars", "children"):
                 raise place.error(f"[{group}:{kind}] is no section; use hosts, vars or children")
             tree.group(group)
+        elif content[0] == "[" and not _RANGE.match(content):
+            raise place.error(
+                f"{show_value(content)} is no section; write [group], [group:vars] or [group:children]"
+            )
         elif kind == "vars":
             variable = _assignment(content, place)
             tree.group(group).variables[variable.name] = variable

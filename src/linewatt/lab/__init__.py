@@ -5,7 +5,18 @@
 leaves nothing of it; ``status()`` says what there is.
 """
 
-from linewatt.lab.api import HostStatus, Lab, LabStatus, down, names, status, up
+from linewatt.lab.api import HostStatus, Lab, LabStatus, down, down_all, names, status, up
 from linewatt.lab.layout import HostLayout, LabRequest
 
-__all__ = ["HostLayout", "HostStatus", "Lab", "LabRequest", "LabStatus", "down", "names", "status", "up"]
+__all__ = [
+    "HostLayout",
+    "HostStatus",
+    "Lab",
+    "LabRequest",
+    "LabStatus",
+    "down",
+    "down_all",
+    "names",
+    "status",
+    "up",
+]

@@ -10,7 +10,7 @@ from typing import Literal
 
 from linewatt.errors import InvalidInput, LabError
 from linewatt.lab import system, teardown
-from linewatt.lab.build import answers, build
+from linewatt.lab.build import answering, build
 from linewatt.lab.layout import HostLayout, LabRequest, check_name
 from linewatt.lab.state import ROOT, LabState, Registry
 
@@ -63,6 +63,7 @@ def up(request: LabRequest, *, inventory: Path | None = None, root: Path = ROOT)
         if state is None or not was_up:
             if state is not None:
                 teardown.take_down(state)
+            registry.clear(request.name)
             state = _make(registry, request, tools, lock)
         if copy is not None:
             state = state.with_copy(copy)
@@ -72,7 +73,6 @@ def up(request: LabRequest, *, inventory: Path | None = None, root: Path = ROOT)
 
 
 def _make(registry: Registry, request: LabRequest, tools: system.Tools, lock: int) -> LabState:
-    registry.clear(request.name)
     subnets, names = system.occupied_subnets(), system.names_present()
     try:
         state = registry.allocate(
@@ -82,6 +82,7 @@ def _make(registry: Registry, request: LabRequest, tools: system.Tools, lock: in
         registry.forget(request.name)
         raise
     try:
+        registry.ensure_privilege_separation()
         build(state.layout, registry.directory(request.name), tools, lock)
     except BaseException:
         teardown.take_down(state)
@@ -93,16 +94,16 @@ def _make(registry: Registry, request: LabRequest, tools: system.Tools, lock: in
 
 
 def _stands(state: LabState, request: LabRequest) -> bool:
-    """Whether the lab is up as requested. Raises InvalidInput where it is up with another shape."""
-    if not state.ready or not all(answers(host.address) for host in state.layout.hosts):
+    """Whether the lab is up as requested. Raises InvalidInput where it was built with another shape."""
+    if not state.ready:
         return False
-    if state.request != request:
-        had = state.request
+    had = state.request
+    if (had.hosts, had.rate_bps, had.mtu) != (request.hosts, request.rate_bps, request.mtu):
         raise InvalidInput(
             f"lab {had.name} is up with {had.hosts} hosts, rate {had.rate}, mtu {had.mtu};"
             f" take it down first (linewatt lab down --name {had.name}) or give this one another --name"
         )
-    return True
+    return all(answering([host.address for host in state.layout.hosts]))
 
 
 def _checked_copy(path: Path, name: str) -> Path:
@@ -120,15 +121,31 @@ def down(name: str, *, root: Path = ROOT) -> bool:
     """Remove the lab; True if there was one. Waits for an ``up`` at work on it. Raises LabError."""
     check_name(name)
     registry = Registry(root)
+    if name not in registry.names():
+        return False
+    system.require_root()
     with registry.lock(name) as lock:
         if lock is None:
             return False
-        system.require_root()
         state = registry.read(name)
         if state is not None:
             teardown.take_down(state)
         registry.forget(name)
     return True
+
+
+def down_all(*, root: Path = ROOT) -> list[str]:
+    """Remove every lab; their names. Goes on past a lab that cannot be removed, then raises LabError."""
+    removed, problems = [], []
+    for name in names(root):
+        try:
+            if down(name, root=root):
+                removed.append(name)
+        except LabError as error:
+            problems.append(str(error))
+    if problems:
+        raise LabError("; ".join(problems))
+    return removed
 
 
 def names(root: Path = ROOT) -> list[str]:
@@ -155,10 +172,12 @@ def _status(name: str, registry: Registry) -> LabStatus:
     state = registry.read(name)
     if state is None:
         return LabStatus(name, "half-built", None, None, None, None, ())
-    hosts = tuple(HostStatus(host, state.ready and answers(host.address)) for host in state.layout.hosts)
+    layouts = state.layout.hosts
+    answers = answering([host.address for host in layouts]) if state.ready else [False] * len(layouts)
+    hosts = tuple(HostStatus(host, answer) for host, answer in zip(layouts, answers, strict=True))
     found: Literal["up", "half-built", "not answering"] = "half-built"
     if state.ready:
-        found = "up" if all(host.answers for host in hosts) else "not answering"
+        found = "up" if all(answers) else "not answering"
     inventory = registry.directory(name) / "inventory.yaml"
     return LabStatus(name, found, state.index, inventory, state.request.rate_bps, state.request.mtu, hosts)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Making a lab: files, namespaces and networks, hosts with their sshd; then waiting until every one answers."""
+"""Making a lab: files, namespaces and networks, hosts with their sshd; then waiting until each listens."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ import subprocess
 import tempfile
 import time
 from collections.abc import Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -18,9 +19,6 @@ from linewatt.lab.keys import make_key, write_private
 from linewatt.lab.layout import SSH_PORT, HostLayout, Layout
 from linewatt.lab.system import Tools, run_batch, tool_environment
 
-PRIVILEGE_SEPARATION = Path("/run/sshd")
-"""sshd refuses to start without it; a package's service makes it, a machine without that service has none."""
-
 _START_LIMIT_S = 60.0
 _ANSWER_LIMIT_S = 20.0
 _REACH_LIMIT_S = 5.0
@@ -28,7 +26,7 @@ _RETRY_S = 0.002
 
 
 def build(layout: Layout, directory: Path, tools: Tools, lock: int) -> None:
-    """Make everything in ``layout``; every tool started holds ``lock``. Raises LabError, leaving what it made."""
+    """Make everything in ``layout``; the tools hold ``lock`` while they run. Raises LabError."""
     what = f"lab {layout.name}"
     run_batch([tools.ip, "-batch", "-"], recipe.root_batch(layout), what=what, lock=lock)
     run_batch(
@@ -61,7 +59,6 @@ def write_files(layout: Layout, directory: Path, tools: Tools) -> None:
 
 def start_hosts(layout: Layout, directory: Path, tools: Tools, lock: int) -> None:
     """Run the start script in every host's namespace, all at once."""
-    PRIVILEGE_SEPARATION.mkdir(mode=0o755, exist_ok=True)
     with tempfile.TemporaryFile("w+") as said:
         started = [_start(layout, host, directory, tools, lock, said.fileno()) for host in layout.hosts]
         deadline = time.monotonic() + _START_LIMIT_S
@@ -100,7 +97,7 @@ def _start(
 
 @contextmanager
 def _on_cpus(cpus: Sequence[int]) -> Iterator[None]:
-    """What this thread starts inherits these CPUs; costs two system calls, where ``taskset`` costs a program."""
+    """What this thread starts inherits these CPUs: two system calls, where ``taskset`` is a program."""
     before = os.sched_getaffinity(0)
     os.sched_setaffinity(0, cpus)
     try:
@@ -122,15 +119,22 @@ def wait_for_hosts(layout: Layout, directory: Path) -> None:
     first = layout.hosts[0].address
     if not answers(first, limit_s=_REACH_LIMIT_S):
         raise LabError(
-            f"lab {layout.name}: {first}:{SSH_PORT} is listened on but cannot be reached within {_REACH_LIMIT_S:.0f} s;"
-            " does a firewall of this machine drop 198.18.0.0/15?"
+            f"lab {layout.name}: sshd listens on {first}:{SSH_PORT} but cannot be reached within"
+            f" {_REACH_LIMIT_S:.0f} s; does a firewall of this machine drop 198.18.0.0/15?"
         )
 
 
 def _silence(host: HostLayout, directory: Path) -> str:
     log = directory / f"{host.name}.log"
     said = " ".join(log.read_text(errors="replace").split()[-40:]) if log.exists() else ""
-    return f"sshd does not listen on {host.address}:{SSH_PORT} (limit {_ANSWER_LIMIT_S:.0f} s); its log: {said or 'empty'}"
+    where = f"{host.address}:{SSH_PORT} (limit {_ANSWER_LIMIT_S:.0f} s)"
+    return f"sshd does not listen on {where}; its log: {said or 'empty'}"
+
+
+def answering(addresses: Sequence[str]) -> list[bool]:
+    """For each address, whether something accepts on the SSH port there; all asked at once."""
+    with ThreadPoolExecutor(max_workers=32) as pool:
+        return list(pool.map(answers, addresses))
 
 
 def answers(address: str, limit_s: float = 1.0) -> bool:

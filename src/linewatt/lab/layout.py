@@ -20,6 +20,7 @@ from __future__ import annotations
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from linewatt.errors import InvalidInput
 
@@ -106,9 +107,14 @@ class Layout:
         return (self.bridge, *(host.management_link for host in self.hosts))
 
 
+def is_name(name: str) -> bool:
+    """Whether ``name`` can name a lab; then it is safe as a file name."""
+    return _NAME.fullmatch(name) is not None
+
+
 def check_name(name: str) -> None:
     """Raises InvalidInput unless ``name`` can name a lab."""
-    if not _NAME.fullmatch(name):
+    if not is_name(name):
         raise InvalidInput(f"lab name {name!r}: use 1 to 20 of a-z, 0-9 and -")
 
 
@@ -170,10 +176,11 @@ def _host(index: int, number: int, cpus: tuple[int, ...], shares: tuple[str, ...
 def split_cpus(cores: Cores, hosts: int) -> list[tuple[int, ...]]:
     """CPUs of each host: whole cores where there are enough, else single threads, else all for everybody."""
     threads = [cpu for core in cores for cpu in core]
-    for pool in ([list(core) for core in cores], [[cpu] for cpu in threads]):
+    for pool in (cores, tuple((cpu,) for cpu in threads)):
         each = len(pool) // hosts
         if each:
-            return [tuple(sum(pool[at : at + each], [])) for at in range(0, each * hosts, each)]
+            slices = (pool[at : at + each] for at in range(0, each * hosts, each))
+            return [tuple(chain.from_iterable(part)) for part in slices]
     return [tuple(threads)] * hosts
 
 

@@ -54,6 +54,16 @@ def one_in_each(namespaces: Sequence[str]) -> dict[str, int]:
     return found
 
 
+def any_called(name: str) -> bool:
+    """Whether a process of this name runs anywhere on the machine."""
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with suppress(OSError):
+                if (entry / "comm").read_text().rstrip("\n") == name:
+                    return True
+    return False
+
+
 def listens(process: int, port: int) -> bool:
     """Whether anything listens on a TCP port of the network namespace that ``process`` is in.
 
@@ -109,10 +119,10 @@ def _identities(namespaces: Sequence[str]) -> dict[str, Identity]:
 
 def _inside(inside: set[Identity]) -> Iterator[tuple[int, Identity]]:
     """Process ids in these namespaces, from one walk through /proc (``ip netns pids`` is one a namespace)."""
-    for entry in os.listdir("/proc"):
-        identity = _identity(Path(f"/proc/{entry}/ns/net")) if entry.isdigit() else None
+    for entry in Path("/proc").iterdir():
+        identity = _identity(entry / "ns/net") if entry.name.isdigit() else None
         if identity is not None and identity in inside:
-            yield int(entry), identity
+            yield int(entry.name), identity
 
 
 def _identity(path: Path) -> Identity | None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The texts a lab is made of: ``ip`` batches, the sshd configuration, the start script, the inventory (pure)."""
+"""The texts a lab is made of: ``ip`` batches, sshd's configuration, start script, inventory (pure)."""
 
 from __future__ import annotations
 
@@ -39,9 +39,9 @@ exec setsid -f unshare --uts --pid --fork --kill-child --mount-proc sh -c '
 """Turns a fresh namespace into a host; its arguments are what :func:`start_arguments` returns.
 
 A host has process ids of its own: it sees only its own processes, as a real host does, and all of them
-end with the first. Processes are kept on the host's CPUs by the affinity they inherit from sshd, not by
-a cpuset: affinity works the same with cgroup v1, v2 and none, leaves nothing behind, and still lets a
-load be pinned to one CPU. The process that starts the script has it. It is a convention, not a wall: ``taskset`` on a host can leave its CPUs.
+end with the first. Processes are kept on the host's CPUs by the affinity they inherit from whoever runs
+the script, not by a cpuset: affinity works the same with cgroup v1, v2 and none, leaves nothing behind,
+and needs no writable cgroup tree. It is a convention, not a wall: ``taskset`` on a host can leave it.
 """
 
 

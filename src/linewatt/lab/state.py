@@ -21,12 +21,17 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from linewatt.errors import LabError
-from linewatt.lab.layout import INDEXES, Cores, LabRequest, Layout, lay_out
+from linewatt.lab.layout import INDEXES, Cores, LabRequest, Layout, is_name, lay_out
+from linewatt.lab.processes import any_called
 
 ROOT = Path("/run/linewatt/lab")
 """All labs of a machine share it: the numbers that keep their addresses apart are given out here."""
 
+PRIVILEGE_SEPARATION = Path("/run/sshd")
+"""sshd does not start without it; a machine that runs no sshd of its own may have none."""
+
 _STATE = "state.json"
+_MADE_MARK = "made-privilege-separation"
 _LOCK_LIMIT_S = 60.0
 _POLL_S = 0.005
 
@@ -69,8 +74,9 @@ class LabState:
 class Registry:
     """The state directory: who is there, who has which number, who is at work on what."""
 
-    def __init__(self, root: Path = ROOT) -> None:
+    def __init__(self, root: Path = ROOT, privilege_separation: Path = PRIVILEGE_SEPARATION) -> None:
         self.root = root
+        self.privilege_separation = privilege_separation
 
     def directory(self, name: str) -> Path:
         return self.root / name
@@ -78,7 +84,7 @@ class Registry:
     def names(self) -> list[str]:
         if not self.root.is_dir():
             return []
-        return sorted(entry.name for entry in self.root.iterdir() if entry.is_dir())
+        return sorted(entry.name for entry in self.root.iterdir() if entry.is_dir() and is_name(entry.name))
 
     def read(self, name: str) -> LabState | None:
         """The state of a lab; ``None`` when there is none (then nothing was made). Raises LabError."""
@@ -99,7 +105,7 @@ class Registry:
             return None
         except (ValueError, KeyError, TypeError) as error:
             raise LabError(
-                f"{path}: not a lab state ({error}); remove the lab's namespaces by hand (ip netns list), then it"
+                f"{path}: not a lab state ({error}); delete its namespaces by hand (ip netns), then it"
             ) from error
 
     def write(self, state: LabState) -> None:
@@ -129,7 +135,7 @@ class Registry:
         handle = None
         while handle is None:  # a removal may come between the two
             with self._numbers():
-                self.directory(name).mkdir(mode=0o700, exist_ok=True)
+                self.directory(name).mkdir(mode=0o755, exist_ok=True)
             handle = _lock_directory(
                 self.directory(name), f"lab {name}: another process to build or remove it"
             )
@@ -139,7 +145,7 @@ class Registry:
             os.close(handle)
 
     def allocate(self, request: LabRequest, cores: Cores, usable: Callable[[int], bool]) -> LabState:
-        """Take the first number that no lab has and that is ``usable``; write the state. Hold the lab first."""
+        """Take the first number that is ``usable`` and no lab's; write the state. Hold the lab first."""
         with self._numbers():
             taken = self._taken()
             for index in INDEXES:
@@ -148,8 +154,8 @@ class Registry:
                     self.write(state)
                     return state
         raise LabError(
-            f"lab {request.name}: no free number of {INDEXES[0]} to {INDEXES[-1]}; take labs down (linewatt lab status)"
-            " or free 198.18.0.0/15, which this machine routes elsewhere"
+            f"lab {request.name}: no free number of {INDEXES[0]} to {INDEXES[-1]}; take labs down (see"
+            " linewatt lab status), or free 198.18.0.0/15 where this machine routes it elsewhere (ip route)"
         )
 
     def clear(self, name: str) -> None:
@@ -164,10 +170,28 @@ class Registry:
         with self._numbers():
             (self.directory(name) / _STATE).unlink(missing_ok=True)
             self.directory(name).rmdir()
-            with suppress(OSError):  # other labs are in it
-                self.root.rmdir()
-                if self.root == ROOT:
-                    self.root.parent.rmdir()
+            if not self.names():
+                self._close()
+
+    def ensure_privilege_separation(self) -> None:
+        """Make sshd's directory where there is none; noted first, removed with the last lab."""
+        with self._numbers():
+            if not self.privilege_separation.is_dir():
+                (self.root / _MADE_MARK).touch()
+                self.privilege_separation.mkdir(mode=0o755, exist_ok=True)
+
+    def _close(self) -> None:
+        mark = self.root / _MADE_MARK
+        if mark.exists():
+            # An sshd started since then needs it for every caller.
+            if not any_called("sshd"):
+                with suppress(OSError):
+                    self.privilege_separation.rmdir()
+            mark.unlink()
+        with suppress(OSError):  # somebody put something there
+            self.root.rmdir()
+            if self.root == ROOT:
+                self.root.parent.rmdir()
 
     def _taken(self) -> set[int]:
         states = (self.read(name) for name in self.names())

@@ -111,7 +111,7 @@ def _run_rows(
 
 
 def share_rows(label: str, summary: CaseSummary) -> list[Row]:
-    """Shares of each role's CPUs in percent, a row a share; one row that says so where they are unknown."""
+    """Shares of each role's CPUs in percent, a row a share above 0; one row that says so where they are unknown."""
     rows: list[Row] = []
     for field, role in ROLES:
         shares: CpuShares | None = getattr(summary, field)
@@ -121,7 +121,8 @@ def share_rows(label: str, summary: CaseSummary) -> list[Row]:
             continue
         for order, name in enumerate(BUSY_SHARES):
             value = percent(getattr(shares, f"{name}_ratio"))
-            rows.append(base | {"kind": "share", "share": name, "percent": value, "order": order})
+            if value > 0:
+                rows.append(base | {"kind": "share", "share": name, "percent": value, "order": order})
     return rows
 
 

@@ -38,6 +38,7 @@ _MUTED = "var(--chart-muted, #77767b)"
 _GRID = "var(--chart-grid, #deddda)"
 _HEADROOM = 1.12
 _MOST_ROWS = 24
+_SHORT_LABEL = 26
 _RUNS_AND_MEANS = "Line: mean of the trials; bars: standard deviation; dots: every trial."
 
 
@@ -50,6 +51,8 @@ class Figure:
     caption: str
     description: str
     spec: Spec
+    wide: bool = False
+    """several panels side by side"""
 
 
 def render_svg(spec: Spec) -> str:
@@ -96,6 +99,7 @@ def throughput_lines(group: TestGroup, lines: Sequence[Series], runs: Runs) -> F
         caption=f"{_RUNS_AND_MEANS} Dashed: as many times the throughput of one instance.",
         description="; ".join(data.throughput_words(line) for line in lines),
         spec=_lines(rows, layers, encoding, [] if overlaid else labels),
+        wide=not overlaid,
     )
 
 
@@ -113,6 +117,7 @@ def efficiency_lines(group: TestGroup, lines: Sequence[Series], runs: Runs) -> F
         caption=f"Throughput for each core of CPU used at either end; higher is better. {_RUNS_AND_MEANS}",
         description="; ".join(data.efficiency_words(line) for line in lines),
         spec=_lines(rows, _line_layers(), encoding, labels if len(labels) > 1 else []),
+        wide=len(labels) > 1,
     )
 
 
@@ -165,15 +170,15 @@ def _role_figure(groups: Sequence[TestGroup]) -> Figure | None:
     """How the CPUs of each role spent the window, stacked, a row a case."""
     cases = [(data.case_label(g, line, s), s) for g in groups for line in g.series for s in line.summaries]
     rows = [row for label, summary in cases for row in data.share_rows(label, summary)]
-    names = {row["share"] for row in rows if row["kind"] == "share" and row["percent"] > 0}
+    names = {row["share"] for row in rows if row["kind"] == "share"}
     if not names:
         return None
     labels = [label for label, _ in cases]
     panel: Spec = {
-        "width": 128,
+        "width": 190,
         "height": {"step": 22},
         "layer": [_share_layer([name for name in SHARE_COLOURS if name in names]), _unknown_layer()],
-        "encoding": {"y": {"field": "case", "type": "nominal", "sort": labels, "title": None}},
+        "encoding": {"y": {"field": "case", "type": "nominal", "title": None, "scale": {"domain": labels}}},
     }
     facet = {"field": "role", "type": "nominal", "sort": [title for _, title in ROLES], "title": None}
     spec: Spec = {"data": {"values": rows}, "facet": {"column": facet}, "spec": panel, "spacing": 14}
@@ -185,6 +190,7 @@ def _role_figure(groups: Sequence[TestGroup]) -> Figure | None:
         "interrupts (IRQ), each per CPU; the rest to 100 % is idle.",
         description=f"Busy. {'; '.join(data.share_words(*case) for case in cases)}",
         spec=_themed(spec | _room(labels)),
+        wide=True,
     )
 
 
@@ -213,7 +219,7 @@ def _line_encoding(rows: Sequence[Row], title: str, top: float) -> Spec:
             "field": "value",
             "type": "quantitative",
             "title": title,
-            "axis": {"tickCount": 6},
+            "axis": {"tickCount": 5},
             "scale": {"domain": [0, top], "nice": False},
         },
     }
@@ -261,7 +267,7 @@ def _ideal_line() -> Spec:
 def _ideal_label() -> Spec:
     return {
         "transform": [*_of_kind("ideal"), {"filter": "datum.end"}],
-        "mark": {"type": "text", "align": "right", "dx": -10, "dy": 4, "text": "linear", "fontStyle": "italic"},
+        "mark": {"type": "text", "align": "right", "baseline": "bottom", "text": "linear", "fontStyle": "italic"},
         "encoding": {"color": {"value": _MUTED}},
     }
 
@@ -269,11 +275,12 @@ def _ideal_label() -> Spec:
 def _series_colours(labels: Sequence[str]) -> Spec:
     if len(labels) == 1:
         return {"value": RECEIVER}
+    columns = 2 if max(map(len, labels)) <= _SHORT_LABEL else 1
     return {
         "field": "series",
         "type": "nominal",
         "scale": {"domain": list(labels), "range": list(LINES[: len(labels)])},
-        "legend": {"title": None, "symbolType": "circle"},
+        "legend": {"title": None, "symbolType": "circle", "columns": columns},
     }
 
 
@@ -292,9 +299,9 @@ def _lines(rows: list[Row], layers: list[Spec], encoding: Spec, panels: Sequence
     """One chart, or one panel for each of ``panels`` on common scales."""
     spec: Spec = {"encoding": encoding, "layer": layers}
     if not panels:
-        return _themed({"data": {"values": rows}, "width": 620, "height": 300, **spec})
+        return _themed({"data": {"values": rows}, "width": 460, "height": 260, **spec})
     facet = {"field": "series", "type": "nominal", "sort": list(panels), "title": None}
-    inner = {"width": 285, "height": 180, **spec}
+    inner = {"width": 400, "height": 200, **spec}
     return _themed({"data": {"values": rows}, "facet": facet, "columns": 2, "spec": inner})
 
 
@@ -305,7 +312,7 @@ def _bars(rows: list[Row], title: str, encoding: Spec) -> Spec:
         "field": "value",
         "type": "quantitative",
         "title": title,
-        "axis": {"tickCount": 6},
+        "axis": {"tickCount": 5},
         "scale": {"domain": [0, 1.3 * data.top_of(rows)], "nice": False},
     }
     y = {"field": "series", "type": "nominal", "sort": labels, "title": None, "axis": {"ticks": False}}
@@ -328,7 +335,7 @@ def _bars(rows: list[Row], title: str, encoding: Spec) -> Spec:
     ]
     step = 22 if "yOffset" in encoding else 34
     height = {"step": step, "for": "offset" if "yOffset" in encoding else "position"}
-    spec: Spec = {"data": {"values": rows}, "width": 520, "height": height, "layer": layers}
+    spec: Spec = {"data": {"values": rows}, "width": 360, "height": height, "layer": layers}
     return _themed(spec | {"encoding": {"x": x, "y": y} | encoding} | _room(labels))
 
 

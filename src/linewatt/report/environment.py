@@ -11,6 +11,20 @@ from linewatt.units import MISSING
 
 # How linewatt reaches a host is no part of what was measured.
 _CONNECTION = {"facts", "name", "port", "user", "key_file", "known_hosts", "sudo"}
+# These name a host; that they differ says nothing.
+_IDENTITY = {
+    "address",
+    "data_ipv4",
+    "data_ipv6",
+    "shares_cpus_with",
+    "hostname",
+    "mac",
+    "serial",
+    "uuid",
+    "machine_id",
+    "boot_id",
+}
+_WRITTEN = {name.lower(): name for name in ("CPU", "CPUs", "NIC", "NICs", "BIOS", "OS", "DIMMs", "PSUs", "NUMA", "IRQs")}
 _SECRET = ("password", "secret", "token", "passphrase", "private_key", "community")
 
 
@@ -44,7 +58,7 @@ def environment(
     sections = [_section("In the campaign", own)] if any(own.values()) else []
     facts = {name: _mapping(host.get("facts")) for name, host in hosts.items()}
     for title in dict.fromkeys(title for sections_of in facts.values() for title in sections_of):
-        sections.append(_section(title, {name: facts[name].get(title) for name in hosts}))
+        sections.append(_section(_title(title), {name: facts[name].get(title) for name in hosts}))
     if idle:
         sections.append(_section("Idle, before the load", {name: idle.get(name) for name in hosts}))
     return tuple(section for section in sections if section.rows)
@@ -68,7 +82,14 @@ def _section(title: str, values: Mapping[str, Any]) -> Section:
 
 def _row(fact: str, values: list[str | None]) -> FactRow:
     known = {value for value in values if value is not None}
-    return FactRow(fact, tuple(MISSING if value is None else value for value in values), len(known) > 1)
+    differs = len(known) > 1 and fact.rpartition(".")[2] not in _IDENTITY
+    return FactRow(fact, tuple(MISSING if value is None else value for value in values), differs)
+
+
+def _title(section: str) -> str:
+    """A section's name for people: ``cpu`` → ``CPU``, ``power_supplies`` → ``Power supplies``."""
+    words = [_WRITTEN.get(word, word) for word in section.replace("_", " ").split(" ")]
+    return " ".join([words[0][:1].upper() + words[0][1:], *words[1:]])
 
 
 def _flatten(value: Any, path: str = "") -> Iterator[tuple[str, str | None]]:

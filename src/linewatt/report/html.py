@@ -77,6 +77,7 @@ def render(view: Digest) -> str:
         lab=is_lab(view),
         caveats=caveats(view),
         headlines=[headline(series) for group in view.groups for series in group.series],
+        by_code=by_code,
         tables=[scalability_table(group, by_code) for group in view.groups],
         figures=list(_draw(figures(view.groups, trials))),
         roles=_role_tables(view),
@@ -122,6 +123,7 @@ def _environment() -> Environment:
     )
     made.filters["ranges"] = number_ranges
     made.filters["si"] = _si
+    made.filters["marks"] = marks
     made.globals["plural"] = plural
     made.globals["missing"] = MISSING
     return made

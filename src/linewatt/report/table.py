@@ -14,7 +14,7 @@ from typing import Any, Literal
 from linewatt import units
 from linewatt.analysis.stats import Estimate
 from linewatt.analysis.summary import CaseSummary
-from linewatt.model import CpuShares
+from linewatt.model import Case, CpuShares
 from linewatt.report.flags import marks
 from linewatt.report.series import Series, TestGroup
 
@@ -229,7 +229,7 @@ COLUMNS: tuple[Column, ...] = (
     Column(
         "receiver_cpu_cores_per_bps",
         "receiver_cpu_cores_per_bps",
-        "CPU per throughput, receiver (app + IRQ)",
+        "CPU per throughput, receiver",
         "CPU /\ntput",
         (PER_GBPS, PER_MBPS),
     ),
@@ -243,7 +243,7 @@ MORE_COLUMNS: tuple[Column, ...] = (
     Column(
         "sender_cpu_cores_per_bps",
         "sender_cpu_cores_per_bps",
-        "CPU per throughput, sender (app + IRQ)",
+        "CPU per throughput, sender",
         "CPU /\ntput",
         (PER_GBPS, PER_MBPS),
     ),
@@ -272,16 +272,52 @@ def shown_columns(summaries: Sequence[CaseSummary]) -> tuple[Column, ...]:
     return tuple(column for column in COLUMNS if column.applies(summaries) and column.has_values(summaries))
 
 
-def absent(summaries: Sequence[CaseSummary]) -> tuple[tuple[str, str], ...]:
-    """Title of each applicable column that lacks values, and why: nothing goes missing unsaid."""
-    notes: dict[tuple[str, str], None] = {}
+@dataclass(frozen=True, slots=True)
+class Absence:
+    """Columns that lack values for one reason, and the cases that do; ``None`` when all cases do."""
+
+    titles: tuple[str, ...]
+    cases: str | None
+    reason: str
+
+    @property
+    def sentence(self) -> str:
+        """The whole as one line of text."""
+        return f"{', '.join(self.titles)}: {f'{self.cases}: ' if self.cases else ''}{self.reason}"
+
+
+def absences(group: TestGroup) -> tuple[Absence, ...]:
+    """Why values of columns that apply are missing: nothing goes missing unsaid."""
+    found: dict[tuple[str, tuple[Case, ...]], list[str]] = {}
     for column in COLUMNS:
-        if column.applies(summaries):
-            for summary in summaries:
-                reason = summary.reasons.get(column.field)
-                if reason is not None and not (column.trivial and summary.case.instances == 1):
-                    notes[(column.title, reason)] = None
-    return tuple(notes)
+        if column.applies(group.summaries):
+            for reason, lacking in _lacking(column, group.summaries).items():
+                found.setdefault((reason, tuple(lacking)), []).append(column.title)
+    return tuple(
+        Absence(tuple(titles), None if len(lacking) == len(group.summaries) else _names(group, lacking), reason)
+        for (reason, lacking), titles in found.items()
+    )
+
+
+def _lacking(column: Column, summaries: Sequence[CaseSummary]) -> dict[str, list[Case]]:
+    """Cases that lack the column's value, by reason."""
+    lacking: dict[str, list[Case]] = {}
+    for summary in summaries:
+        reason = summary.reasons.get(column.field)
+        if reason is not None and not (column.trivial and summary.case.instances == 1):
+            lacking.setdefault(reason, []).append(summary.case)
+    return lacking
+
+
+def _names(group: TestGroup, lacking: Sequence[Case]) -> str:
+    """``h1 → h2, IPv6: 1, 2 instances``; only instances where the test has one series."""
+    names = []
+    for series in group.series:
+        counts = [summary.case.instances for summary in series.summaries if summary.case in lacking]
+        if counts:
+            count = f"{', '.join(map(str, counts))} {'instance' if counts == [1] else 'instances'}"
+            names.append(count if len(group.series) == 1 else f"{series.label}, {count}")
+    return "; ".join(names)
 
 
 @dataclass(frozen=True, slots=True)
@@ -302,7 +338,7 @@ class Table:
     group: TestGroup
     columns: tuple[tuple[Column, Unit], ...]
     rows: tuple[TableRow, ...]
-    absent: tuple[tuple[str, str], ...]
+    absent: tuple[Absence, ...]
 
     @property
     def title(self) -> str:
@@ -315,7 +351,7 @@ def scalability_table(group: TestGroup, by_code: Mapping[str, str]) -> Table:
     summaries = group.summaries
     columns = tuple((column, column.unit(summaries)) for column in shown_columns(summaries))
     rows = [_row(series, summary, columns, by_code) for series in group.series for summary in series.summaries]
-    return Table(group, columns, tuple(rows), absent(summaries))
+    return Table(group, columns, tuple(rows), absences(group))
 
 
 def _row(

@@ -110,7 +110,7 @@ def _scalability(table: Table, width: int | None) -> RenderableType:
     return Group(
         Text(one_line(table.title), style="bold"),
         _tables(columns, width),
-        *(Text(f"{MISSING} {title}: {one_line(reason)}", style="dim") for title, reason in table.absent),
+        *(Text(f"{MISSING} {one_line(absence.sentence)}", style="dim") for absence in table.absent),
     )
 
 

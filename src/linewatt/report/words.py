@@ -19,28 +19,36 @@ _BY_FIELD: Mapping[str, Column] = {column.field: column for column in COLUMNS}
 
 @dataclass(frozen=True, slots=True)
 class Headline:
-    """The best case of a series: ``value`` is its throughput, ``None`` when no trial has one."""
+    """The best case of a series: ``value`` is its throughput, ``None`` when no trial has one.
+
+    ``lead`` ends the sentence that ``value`` begins; ``details`` are sentences of their own.
+    """
 
     title: str
     value: str | None
-    details: tuple[str, ...]
+    lead: str
+    details: tuple[str, ...] = ()
+    flags: tuple[str, ...] = ()
+    """codes of the flags that any case of the series has"""
 
     @property
     def sentence(self) -> str:
         """The whole as one line of text."""
-        return f"{self.title}: {' '.join(part for part in (self.value, *self.details) if part)}"
+        return f"{self.title}: {' '.join(part for part in (self.value, self.lead, *self.details) if part)}"
 
 
 def headline(series: Series) -> Headline:
     """The case with the highest mean throughput, what it cost, and what it lost."""
+    flags = tuple(dict.fromkeys(flag.code for summary in series.summaries for flag in summary.flags))
     measured = [summary for summary in series.summaries if summary.throughput_bps]
     if not measured:
         reasons = [failure for summary in series.summaries for failure in summary.failures]
-        return Headline(series.title, None, (f"no number: {'; '.join(reasons) or 'no trial is done'}.",))
+        why = f"No number: {'; '.join(reasons) or 'no trial is done'}."
+        return Headline(series.title, None, why, flags=flags)
     best = max(measured, key=_throughput)
-    parts = [_how_measured(best), _cost(best), _scaling(best), _lost(best), _busiest(best)]
-    value = units.format_rate(_throughput(best), 4)
-    return Headline(series.title, value, tuple(part for part in parts if part))
+    details = [_cost(best), _scaling(best), _lost(best), _busiest(best)]
+    value = _shown("throughput_bps", best)
+    return Headline(series.title, value, _how_measured(best), tuple(part for part in details if part), flags)
 
 
 def _throughput(summary: CaseSummary) -> float:
@@ -48,11 +56,11 @@ def _throughput(summary: CaseSummary) -> float:
 
 
 def _how_measured(best: CaseSummary) -> str:
-    estimate = best.throughput_bps
-    if estimate is None or estimate.sd is None:
-        spread = "one trial, so its spread is unknown"
-    else:
-        spread = f"mean of {plural(estimate.n, 'trial')}, SD {units.format_rate(estimate.sd, 2)}"
+    column = _BY_FIELD["throughput_bps"]
+    unit = column.unit([best])
+    cell = column.cell(best, unit)
+    trials = best.throughput_bps.n if best.throughput_bps else 0
+    spread = "one trial: its spread is unknown" if cell.sd is None else f"± {cell.sd} {unit.name}, {trials} trials"
     return f"with {plural(best.case.instances, 'instance')} ({spread})."
 
 

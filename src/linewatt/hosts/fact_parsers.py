@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Parsers of the field's tools, one text in, plain values out. Pure.
+
+Each raises ValueError, KeyError, IndexError or TypeError on a text it does not know; what a text does not
+tell is left out.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from typing import Any
+
+from linewatt.hosts.cpulist import parse_cpulist
+
+_TABLE_LINE = re.compile(r"^([^:]+?):\s+(.*?)\s*$")
+_CLOCK_IN_NAME = re.compile(r"@\s*([\d.]+)\s*GHz")
+
+OFFLOADS = (
+    "rx-checksumming",
+    "tx-checksumming",
+    "scatter-gather",
+    "tcp-segmentation-offload",
+    "generic-segmentation-offload",
+    "generic-receive-offload",
+    "large-receive-offload",
+    "ntuple-filters",
+    "receive-hashing",
+    "tx-udp-segmentation",
+    "tx-udp_tnl-segmentation",
+    "rx-gro-hw",
+    "rx-gro-list",
+    "rx-udp-gro-forwarding",
+    "tx-nocache-copy",
+)
+"""Those that change what a packet costs; the others of ``ethtool -k`` are left out."""
+
+
+def text(output: str) -> str:
+    """The whole output as one line. Raises ValueError if it is empty."""
+    line = " ".join(output.split())
+    if not line:
+        raise ValueError("empty")
+    return line
+
+
+def first_line(output: str) -> str:
+    return text(output.strip().splitlines()[0])
+
+
+def pairs(output: str) -> dict[str, str]:
+    """``path<tab>line`` of the runner's ``files``; of several lines of a file the first."""
+    found: dict[str, str] = {}
+    for line in output.splitlines():
+        path, tab, value = line.partition("\t")
+        if tab:
+            found.setdefault(path, value.strip())
+    return found
+
+
+def file_text(output: str) -> str:
+    """The first line of the one file that was asked for."""
+    return text(next(iter(pairs(output).values())))
+
+
+def khz(output: str) -> float:
+    return 1e3 * int(file_text(output))
+
+
+def mhz(output: str) -> float:
+    frequency_hz = 1e6 * int(file_text(output))
+    if frequency_hz <= 0:
+        raise ValueError("the firmware reports 0 MHz")
+    return frequency_hz
+
+
+def clock_in_name(model: str) -> float | None:
+    """Base clock in Hz that Intel writes into the model name (``… @ 2.60GHz``)."""
+    match = _CLOCK_IN_NAME.search(model)
+    return float(match[1]) * 1e9 if match else None
+
+
+def by_name(output: str) -> dict[str, str]:
+    """Last part of the path → content, for a directory of settings."""
+    found = {path.rpartition("/")[2]: value for path, value in pairs(output).items()}
+    if not found:
+        raise ValueError("no such files")
+    return found
+
+
+def distinct(output: str) -> str:
+    """The different contents of several files: one word where all agree, such as governors."""
+    return text(", ".join(sorted(set(pairs(output).values()))))
+
+
+def cpus(output: str) -> list[int]:
+    """A CPU list; an empty file is no CPU."""
+    return list(parse_cpulist(next(iter(pairs(output).values()))))
+
+
+def sleep_states(output: str) -> dict[str, str]:
+    """C-state name → ``on`` or ``off``, from cpuidle's ``name`` and ``disable`` files."""
+    values = pairs(output)
+    return {
+        name: "off" if values.get(path.replace("/name", "/disable"), "0") != "0" else "on"
+        for path, name in values.items()
+        if path.endswith("/name")
+    }
+
+
+def os_release(output: str) -> str:
+    return re.findall(r'\tPRETTY_NAME="?([^"\n]*)', output)[0]
+
+
+def meminfo(output: str) -> dict[str, Any]:
+    """Bytes of memory and huge pages."""
+    lines = dict(re.findall(r"\t(\w+):\s+(\d+)", output))
+    return {
+        "total_bytes": 1024 * int(lines["MemTotal"]),
+        "hugepages_total": int(lines.get("HugePages_Total", "0")),
+    }
+
+
+def lscpu(output: str) -> dict[str, Any]:
+    """``lscpu --json``, with its fields nested (2.37 and later) or not."""
+    table: dict[str, str] = {}
+    fields = list(json.loads(output)["lscpu"])
+    while fields:
+        field = fields.pop(0)
+        table[field["field"].rstrip(":")] = field.get("data") or ""
+        fields += field.get("children", [])
+    return {
+        "model": table.get("Model name") or table.get("BIOS Model name"),
+        "architecture": table.get("Architecture"),
+        "sockets": _integer(table.get("Socket(s)")),
+        "cores_per_socket": _integer(table.get("Core(s) per socket") or table.get("Core(s) per cluster")),
+        "threads_per_core": _integer(table.get("Thread(s) per core")),
+        "numa_nodes": _integer(table.get("NUMA node(s)")),
+        "l3_cache": table.get("L3 cache") or table.get("L3"),
+        "hypervisor": table.get("Hypervisor vendor", "none"),
+    }
+
+
+def dmi_memory(output: str) -> list[dict[str, str]]:
+    """Fitted DIMMs of ``dmidecode -t 17``: where, how large, how fast. Serial numbers stay out."""
+    wanted = {
+        "Locator": "locator",
+        "Bank Locator": "bank",
+        "Size": "size",
+        "Type": "type",
+        "Speed": "speed",
+        "Configured Memory Speed": "configured_speed",
+        "Configured Clock Speed": "configured_speed",
+        "Rank": "ranks",
+        "Manufacturer": "manufacturer",
+        "Part Number": "part",
+    }
+    modules = []
+    for block in output.split("Memory Device\n")[1:]:
+        lines = block.split("\n\n")[0].splitlines()
+        table = dict(match.groups() for line in lines if (match := _TABLE_LINE.match(line.strip())))
+        if "No Module" not in table.get("Size", "No Module"):
+            modules.append({name: table[key] for key, name in wanted.items() if key in table})
+    if not modules:
+        raise ValueError("no memory device is listed")
+    return modules
+
+
+def kernel_config(output: str) -> dict[str, Any]:
+    """HZ and the options that say how CPU time is accounted for."""
+    options = dict(re.findall(r"^CONFIG_(\w+)=(\S+)$", output, re.MULTILINE))
+    hz = int(options.pop("HZ"))
+    return {"hz": hz, "config": {name: value for name, value in sorted(options.items()) if name != f"HZ_{hz}"}}
+
+
+def running(output: str) -> bool:
+    """Exit status of ``pgrep``, printed: 0 found, 1 not."""
+    return {"0": True, "1": False}[output.strip()]
+
+
+def ip_address(output: str) -> dict[str, Any]:
+    """``ip -j -d addr show dev X``: link and addresses that are more than link-local."""
+    link = json.loads(output)[0]
+
+    def addresses(family: str) -> list[str]:
+        return [
+            one["local"]
+            for one in link.get("addr_info", [])
+            if one.get("family") == family and one.get("scope") not in ("link", "host")
+        ]
+
+    return {
+        "mtu": link["mtu"],
+        "state": link.get("operstate"),
+        "kind": link.get("linkinfo", {}).get("info_kind", "physical"),
+        "ipv4_addresses": addresses("inet"),
+        "ipv6_addresses": addresses("inet6"),
+        "tx_queues": link.get("num_tx_queues"),
+        "rx_queues": link.get("num_rx_queues"),
+        "txqlen": link.get("txqlen"),
+        "gso_max_bytes": link.get("gso_max_size"),
+        "gro_max_bytes": link.get("gro_max_size"),
+    }
+
+
+def ethtool_link(output: str) -> dict[str, Any]:
+    """Speed in bit/s, duplex and port type."""
+    table = _table(output)
+    speed = re.fullmatch(r"(\d+)Mb/s", table.get("Speed", ""))
+    return {
+        "speed_bps": 1e6 * int(speed[1]) if speed else None,
+        "duplex": table.get("Duplex"),
+        "port_type": table.get("Port"),
+    }
+
+
+def ethtool_driver(output: str) -> dict[str, Any]:
+    table = _table(output)
+    return {
+        "driver": table["driver"],
+        "driver_version": table.get("version") or None,
+        "firmware": table.get("firmware-version") or None,
+        "bus": table.get("bus-info") or None,
+    }
+
+
+def ethtool_features(output: str) -> dict[str, str]:
+    """``on`` or ``off`` of :data:`OFFLOADS`."""
+    table = _table(output)
+    return _some({name: table[name].split()[0] for name in OFFLOADS if name in table})
+
+
+def ethtool_settings(output: str) -> dict[str, int | str]:
+    """Current values of ``ethtool -g``, ``-l`` or ``-c``; maxima as ``max …``, n/a left out."""
+    found: dict[str, int | str] = {}
+    prefix = ""
+    for line in output.splitlines():
+        if "maximums" in line or "Current hardware" in line:
+            prefix = "max " if "maximums" in line else ""
+        for name, value in re.findall(r"([A-Za-z][\w -]*?):\s+(\d+|on|off)(?=\s|$)", line):
+            found[prefix + name.lower()] = int(value) if value.isdigit() else value
+    return _some(found)
+
+
+def queueing(output: str) -> str:
+    """The root queueing discipline, with a shaper's rate: ``tbf … rate 10Gbit``."""
+    return re.sub(r"^qdisc (\S+) \S+ root (refcnt \d+ ?)?", r"\1 ", first_line(output)).strip()
+
+
+def sysctls(output: str) -> dict[str, str]:
+    """Key with dots → value, from files under /proc/sys."""
+    return _some(
+        {
+            path.removeprefix("/proc/sys/").replace("/", "."): " ".join(value.split())
+            for path, value in pairs(output).items()
+        }
+    )
+
+
+def _table(output: str) -> dict[str, str]:
+    return dict(
+        match.groups() for line in output.splitlines() if (match := _TABLE_LINE.match(f"{line.strip()} "))
+    )
+
+
+def _some[Value](found: dict[str, Value]) -> dict[str, Value]:
+    if not found:
+        raise ValueError(f"none of the expected lines")
+    return found
+
+
+def _integer(value: str | None) -> int | None:
+    return int(value) if value and value.isdigit() else None

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Does the CPU accounting of the host agree with what the load says of itself? Pure.
+
+mpstat sees everything on the CPUs, so it may show more than the load used, never less. It does show less
+where the kernel charges time by the tick and the load sleeps in step with it: 1 % for a process that used
+28 % (LAB.md). The load's own figure is getrusage, which the scheduler keeps exactly.
+"""
+
+from __future__ import annotations
+
+from linewatt.model import EndResult, Flag
+
+TOLERANCE_CORES = 0.05
+TOLERANCE_RATIO = 0.10
+EXCESS_CORES = 0.15
+EXCESS_RATIO = 0.25
+"""More is allowed the other way: interrupts that hit the process are charged to it by mpstat alone."""
+
+_ADVICE = (
+    "do not use this CPU figure; where the kernel charges by the tick, pace the load off the tick "
+    "(iperf3 --pacing-timer), or boot with CONFIG_VIRT_CPU_ACCOUNTING_GEN and nohz_full, "
+    "CONFIG_IRQ_TIME_ACCOUNTING for interrupts"
+)
+
+
+def check(
+    end: EndResult, *, paced: bool, tick_accounting: bool | None, dedicated: bool = False
+) -> list[Flag]:
+    """Flags for one end of a trial.
+
+    ``paced``: the load is rate-limited. ``tick_accounting``: the host's kernel charges CPU time by the
+    tick (None: unknown). ``dedicated``: nothing but the load runs on the app CPUs, so that their usr and
+    sys should be the load's. Without both figures there is nothing to compare and no flag.
+    """
+    flags = []
+    if paced and tick_accounting:
+        flags.append(_tick_accounting(end))
+    if end.load_cpu_cores is None:
+        return flags
+    if end.cpu_cores is not None and _hidden(end.cpu_cores, end.load_cpu_cores):
+        evidence = (
+            f"the load used {_cores(end.load_cpu_cores)}, "
+            f"mpstat shows {_cores(end.cpu_cores)} for the whole host"
+        )
+        flags.append(_disagrees(end, evidence))
+    app_cores = _app_cores(end)
+    if dedicated and app_cores is not None and _excess(app_cores, end.load_cpu_cores):
+        evidence = (
+            f"mpstat shows {_cores(app_cores)} of usr and sys on the app CPUs, "
+            f"the load used {_cores(end.load_cpu_cores)}"
+        )
+        flags.append(_disagrees(end, evidence))
+    return flags
+
+
+def _hidden(host_cores: float, load_cores: float) -> bool:
+    return load_cores - host_cores > max(TOLERANCE_CORES, TOLERANCE_RATIO * load_cores)
+
+
+def _excess(app_cores: float, load_cores: float) -> bool:
+    return app_cores - load_cores > max(EXCESS_CORES, EXCESS_RATIO * load_cores)
+
+
+def _app_cores(end: EndResult) -> float | None:
+    if end.app_cpu is None:
+        return None
+    return len(end.app_cpu.cpus) * (end.app_cpu.usr_ratio + end.app_cpu.sys_ratio)
+
+
+def _disagrees(end: EndResult, evidence: str) -> Flag:
+    return Flag("cpu-accounting-disagrees", end.host, evidence, _ADVICE)
+
+
+def _tick_accounting(end: EndResult) -> Flag:
+    return Flag(
+        "tick-accounting",
+        end.host,
+        "its kernel charges CPU time by the tick, and a paced load can run in step with the tick",
+        "trust its CPU figure only as far as the load's own agrees with it",
+    )
+
+
+def _cores(cores: float) -> str:
+    return f"{cores:.3f} cores"

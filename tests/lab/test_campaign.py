@@ -1,0 +1,420 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whole campaigns on real hosts: real sshd, real iperf3, real mpstat, real Parquet."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+import sys
+import time
+from collections.abc import Callable, Iterator, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+pytestmark = pytest.mark.lab
+
+LINEWATT = [sys.executable, "-c", "from linewatt.cli import main; main()"]
+TOOLS = ("iperf3", "mpstat", "taskset", "linewatt")
+
+
+class Bench:
+    """A lab, a place for results and a place for state: what one test works with."""
+
+    def __init__(self, lab: Any, tmp: Path) -> None:
+        self.lab = lab
+        self.tmp = tmp
+        self.results = tmp / "results"
+        self.environment = {**os.environ, "LINEWATT_STATE": str(tmp / "state"), "NO_COLOR": "1"}
+
+    def campaign(self, **keys: object) -> Path:
+        """A short campaign file on the lab's inventory; ``keys`` replace its values."""
+        document = {
+            "name": "t",
+            "hosts": str(self.lab.inventory),
+            "pairs": ["h1 -> h2"],
+            "tests": ["tcp"],
+            "trials": 2,
+            "window": {"seconds": 1, "omit": 0.5, "tail": 1.5},
+            "idle": {"seconds": 0},
+            **keys,
+        }
+        path = self.tmp / "campaign.yaml"
+        path.write_text(json.dumps(document))
+        return path
+
+    def command(self, *words: str | Path) -> list[str]:
+        return [*LINEWATT, *map(str, words), "--results", str(self.results)]
+
+    def run(self, *words: str | Path, status: int = 0) -> subprocess.CompletedProcess[str]:
+        done = subprocess.run(
+            self.command(*words),
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=120,
+            check=False,
+        )
+        assert done.returncode == status, done.stderr + done.stdout
+        return done
+
+    def start(self, *words: str | Path) -> subprocess.Popen[str]:
+        return subprocess.Popen(
+            self.command(*words, "--json"),
+            env=self.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
+
+    def restore(self, status: int = 0) -> str:
+        done = subprocess.run(
+            [*LINEWATT, "restore"],
+            env=self.environment,
+            capture_output=True,
+            text=True,
+            timeout=60,
+            check=False,
+        )
+        assert done.returncode == status, done.stderr
+        return done.stderr
+
+    def own_cpus(self, name: str) -> set[str]:
+        """CPUs of a host, as mpstat names them."""
+        (host,) = (host for host in self.lab.hosts if host.name == name)
+        return {str(cpu) for cpu in host.cpus}
+
+    def bad_inventory(self, **values: str) -> Path:
+        """The lab's inventory with some variables of every host replaced."""
+        lines = []
+        for line in self.lab.inventory.read_text().splitlines():
+            key = line.strip().partition(":")[0].removeprefix("linewatt_")
+            indent = line[: len(line) - len(line.lstrip())]
+            lines.append(f'{indent}linewatt_{key}: "{values[key]}"' if key in values else line)
+        path = self.tmp / "inventory.yaml"
+        path.write_text("\n".join(lines))
+        return path
+
+    @property
+    def result(self) -> Path:
+        (only,) = self.results.iterdir()
+        return only
+
+    def trials(self) -> list[dict[str, Any]]:
+        return [json.loads(path.read_text()) for path in sorted(self.result.glob("trials/*/trial.json"))]
+
+    def on_host(self, number: int, *argv: str) -> str:
+        namespace = self.lab.hosts[number - 1].namespace
+        done = subprocess.run(
+            ["ip", "netns", "exec", namespace, *argv], capture_output=True, text=True, check=True
+        )
+        return done.stdout.strip()
+
+    def settings(self, sysctl: str) -> list[str]:
+        """What campaigns change on these hosts, as it is now."""
+        rps = "/sys/class/net/data0/queues/rx-0/rps_cpus"
+        return [
+            self.on_host(number, *argv)
+            for number in range(1, len(self.lab.hosts) + 1)
+            for argv in (["sysctl", "-n", sysctl], ["cat", rps])
+        ]
+
+    def processes(self) -> list[str]:
+        """What linewatt or its tools run on any lab host."""
+        found = []
+        for host in self.lab.hosts:
+            done = subprocess.run(
+                ["ip", "netns", "pids", host.namespace], capture_output=True, text=True, check=True
+            )
+            found += [name for pid in done.stdout.split() if (name := _ours(pid))]
+        return found
+
+
+def _ours(pid: str) -> str | None:
+    """The command line of a process, unless it is sshd, the host's init, or gone."""
+    try:
+        words = Path("/proc", pid, "cmdline").read_bytes().decode(errors="replace").split("\0")
+    except OSError:
+        return None
+    return " ".join(words) if any(tool in word for tool in TOOLS for word in words[:6]) else None
+
+
+def until(condition: Callable[[], bool], limit_s: float, awaited: str) -> float:
+    """Wait for a condition; the seconds it took."""
+    start = time.monotonic()
+    while not condition():
+        assert time.monotonic() < start + limit_s, f"waited {limit_s} s for {awaited}"
+        time.sleep(0.02)
+    return time.monotonic() - start
+
+
+def await_event(process: subprocess.Popen[str], kind: str, number: int | None = None) -> dict[str, Any]:
+    """Read a running command's events up to one; the process's own end bounds the wait."""
+    assert process.stdout is not None
+    for line in process.stdout:
+        event: dict[str, Any] = json.loads(line)
+        if event["event"] == kind and number in (None, event.get("number")):
+            return event
+    raise AssertionError(f"the campaign ended without {kind}: {process.communicate()[1]}")
+
+
+def end(process: subprocess.Popen[str], status: int) -> str:
+    out, err = process.communicate(timeout=60)
+    assert process.returncode == status, out + err
+    return err
+
+
+@pytest.fixture
+def bench(lab2: Any, tmp_path: Path) -> Iterator[Bench]:
+    one = Bench(lab2, tmp_path)
+    before = one.settings("net.ipv4.tcp_rmem")
+    yield one
+    assert one.processes() == []
+    assert one.settings("net.ipv4.tcp_rmem") == before
+
+
+CHANGES: Mapping[str, object] = {"settings": {"sysctl": {"net.ipv4.tcp_rmem": "4096 131072 7340032"}}}
+
+
+def test_a_trial_says_what_its_raw_files_say(bench: Bench) -> None:
+    """Throughput, loss and CPU computed here from the raw iperf3 and mpstat output alone."""
+    bench.run("run", bench.campaign(tests=["tcp", "udp-1500"], instances=[2], rate="400M", trials=1))
+    for directory in sorted(bench.result.glob("trials/*")):
+        trial = json.loads((directory / "trial.json").read_text())
+        start, stop = trial["window"]["start_s"], trial["window"]["end_s"]
+        total = lost = packets = 0.0
+        for one in trial["instances"]:
+            server = json.loads((directory / f"raw/h2/iperf3-server-{one['instance']}.json").read_text())
+            for interval in server["intervals"]:
+                length = interval["sum"]["end"] - interval["sum"]["start"]
+                begins = one["receiver_start_s"] + interval["sum"]["start"]
+                inside = max(0.0, min(begins + length, stop) - max(begins, start))
+                total += 8 * interval["sum"]["bytes"] * inside / length
+                lost += interval["sum"].get("lost_packets", 0) * inside / length
+                packets += interval["sum"].get("packets", 0) * inside / length
+        assert trial["throughput_bps"] == pytest.approx(total / (stop - start), rel=1e-3)
+        assert 100e6 < trial["throughput_bps"] < 810e6
+        if trial["case"]["test"] == "udp-1500":
+            assert trial["packets"] == pytest.approx(packets, abs=3)
+            assert trial["lost_packets"] == pytest.approx(lost, abs=3)
+        for role, host in (("sender", "h1"), ("receiver", "h2")):
+            busy = _busy_cores(directory / f"raw/{host}/mpstat.jsonl", bench.own_cpus(host), start, stop)
+            assert trial[role]["cpu_cores"] == pytest.approx(busy, abs=1e-6)
+
+
+def _busy_cores(path: Path, cpus: set[str], start: float, stop: float) -> float:
+    """Σ (1 − idle) over ``cpus``, each record weighted by what it shares with the window."""
+    busy = weight = 0.0
+    for line in path.read_text().splitlines():
+        record = json.loads(line)
+        begins = record["received_s"] - record["span_s"]
+        inside = max(0.0, min(record["received_s"], stop) - max(begins, start))
+        table = record["text"][record["text"].index('"cpu-load": ') + len('"cpu-load": ') :]
+        rows = json.loads(table)
+        busy += inside * sum(1 - row["idle"] / 100 for row in rows if row["cpu"] in cpus)
+        weight += inside
+    assert weight == pytest.approx(stop - start, rel=0.05)
+    return busy / weight
+
+
+def test_samples_are_real_parquet_that_any_reader_opens(bench: Bench) -> None:
+    import duckdb
+
+    bench.run("run", bench.campaign(trials=1))
+    files = str(bench.result / "trials/*/samples.parquet")
+    table = duckdb.read_parquet(files).select("host", "source").distinct().fetchall()
+    sources = {(host, source) for host, source in table}
+    assert sources >= {
+        (host, source) for host in ("h1", "h2") for source in ("mpstat", "iperf3", "netcounters")
+    }
+
+
+def test_counters_show_the_bytes_that_the_load_moved(bench: Bench) -> None:
+    bench.run("run", bench.campaign(trials=1, rate="500M"))
+    (trial,) = bench.trials()
+    payload = trial["throughput_bps"] * (trial["window"]["end_s"] - trial["window"]["start_s"]) / 8
+    assert trial["receiver"]["counters"]["nic.rx_bytes"] == pytest.approx(payload * 1538 / 1448, rel=0.25)
+    assert trial["sender"]["counters"]["nic.tx_bytes"] == pytest.approx(payload * 1538 / 1448, rel=0.25)
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"directions": ["reverse"]},
+        {"families": ["ipv6"]},
+        {"streams": [3]},
+        {"zerocopy": True},
+        {"tests": ["udp-1500"], "rate": "100M", "directions": ["reverse"]},
+        {"tests": ["udp-1500"], "rate": "100M", "families": ["ipv6"]},
+        {"tests": ["udp-60"], "rate": "2M"},
+        {"placement": "none"},
+    ],
+    ids=lambda keys: "-".join(f"{key}" for key in keys),
+)
+def test_every_kind_of_load_gives_a_number(bench: Bench, keys: dict[str, object]) -> None:
+    bench.run("run", bench.campaign(trials=1, **{"rate": "200M", **keys}))
+    (trial,) = bench.trials()
+    assert trial["status"] == "done", trial["reason"]
+    assert 0.5e6 < trial["throughput_bps"] < 210e6
+    assert trial["case"]["sender"] == ("h2" if "directions" in keys else "h1")
+    udp = "tests" in keys
+    assert (trial["lost_ratio"] is not None) == udp
+    assert (trial["retransmits"] is not None) == (not udp)
+
+
+def test_kill_dash_nine_leaves_no_process_and_restore_and_resume_finish_the_campaign(bench: Bench) -> None:
+    before = bench.settings("net.ipv4.tcp_rmem")
+    file = bench.campaign(trials=3, **CHANGES)
+    process = bench.start("run", file)
+    await_event(process, "trial_started", 2)
+    until(lambda: any("iperf3" in line for line in bench.processes()), 5, "iperf3 to run on a host")
+    assert bench.settings("net.ipv4.tcp_rmem") != before
+    process.kill()
+    gone_s = until(lambda: bench.processes() == [], 2, "every process on the hosts to end")
+    process.communicate()
+    assert gone_s < 2
+
+    assert bench.settings("net.ipv4.tcp_rmem") != before
+    bench.run("run", file, status=1)
+    assert "put back" in bench.restore()
+    assert bench.settings("net.ipv4.tcp_rmem") == before
+    assert "nothing to restore" in bench.restore()
+
+    results = [path for path in bench.results.iterdir() if (path / "trials").is_dir()]
+    assert len(results) == 1
+    stored = {path.name: path.stat().st_mtime_ns for path in results[0].glob("trials/*/trial.json")}
+    bench.run("resume", "last")
+    assert [trial["number"] for trial in bench.trials()] == [1, 2, 3]
+    assert all(trial["status"] == "done" for trial in bench.trials())
+    again = {path.name: path.stat().st_mtime_ns for path in results[0].glob("trials/*/trial.json")}
+    assert stored.items() <= again.items()
+    assert bench.settings("net.ipv4.tcp_rmem") == before
+    assert "nothing to do" in bench.run("resume", "last").stderr
+
+
+def test_resume_without_restore_still_puts_back_what_the_killed_run_found(bench: Bench) -> None:
+    before = bench.settings("net.ipv4.tcp_rmem")
+    process = bench.start("run", bench.campaign(**CHANGES))
+    await_event(process, "trial_started", 1)
+    process.kill()
+    process.communicate()
+    until(lambda: bench.processes() == [], 2, "every process on the hosts to end")
+    bench.run("resume", "last")
+    assert bench.settings("net.ipv4.tcp_rmem") == before
+    assert "nothing to restore" in bench.restore()
+
+
+def test_ctrl_c_undoes_everything_and_keeps_what_was_measured(bench: Bench) -> None:
+    before = bench.settings("net.ipv4.tcp_rmem")
+    process = bench.start("run", bench.campaign(trials=3, **CHANGES))
+    await_event(process, "trial_started", 2)
+    process.send_signal(signal.SIGINT)
+    err = end(process, 130)
+    assert "Traceback" not in err
+    assert bench.settings("net.ipv4.tcp_rmem") == before
+    assert bench.processes() == []
+    assert [trial["number"] for trial in bench.trials()] == [1]
+    assert "nothing to restore" in bench.restore()
+
+
+def connection_pids(bench: Bench, number: int) -> list[int]:
+    """The sshd processes that serve connections on a host; its listener is not among them."""
+    done = bench.on_host(number, "ss", "-Htnp", "state", "established", "( sport = :22 )")
+    words = done.replace(",", " ").replace(")", " ").split()
+    return sorted({int(word.removeprefix("pid=")) for word in words if word.startswith("pid=")})
+
+
+def test_a_host_whose_sshd_dies_in_mid_trial_fails_that_trial_and_the_others_go_on(bench: Bench) -> None:
+    process = bench.start("run", bench.campaign(trials=3, **CHANGES))
+    await_event(process, "trial_started", 2)
+    until(lambda: any("iperf3" in line for line in bench.processes()), 5, "iperf3 to run on a host")
+    for pid in connection_pids(bench, 2):
+        os.kill(pid, signal.SIGKILL)
+    end(process, 1)
+    trials = bench.trials()
+    assert [trial["status"] for trial in trials] == ["done", "failed", "done"]
+    assert "h2" in trials[1]["reason"]
+    assert trials[1]["throughput_bps"] is None
+    raw = sorted(path.name for path in (bench.result / "trials/00002/raw").rglob("*.json*"))
+    assert "iperf3-client-0.json" in raw
+    assert "mpstat.jsonl" in raw
+
+
+def test_a_host_that_goes_silent_ends_its_processes_and_comes_back(bench: Bench) -> None:
+    """The cable of the management network is pulled, and plugged in again."""
+    process = bench.start("run", bench.campaign(trials=3))
+    await_event(process, "trial_started", 1)
+    bench.on_host(2, "ip", "link", "set", "mgmt0", "down")
+    try:
+        receiver = bench.lab.hosts[1].namespace
+
+        def quiet() -> bool:
+            done = subprocess.run(
+                ["ip", "netns", "pids", receiver], capture_output=True, text=True, check=True
+            )
+            return not any(_ours(pid) for pid in done.stdout.split())
+
+        until(quiet, 2.5, "every process on the silent host to end")
+    finally:
+        bench.on_host(2, "ip", "link", "set", "mgmt0", "up")
+    end(process, 1)
+    assert [trial["status"] for trial in bench.trials()] == ["failed", "done", "done"]
+
+
+def test_pairs_without_the_dead_host_go_on_and_the_rest_waits_for_resume(
+    make_lab: Callable[..., Any], tmp_path: Path
+) -> None:
+    bench = Bench(make_lab(hosts=3, rate="1gbit"), tmp_path)
+    file = bench.campaign(pairs=["h1 -> h2", "h1 -> h3"], trials=2)
+    process = bench.start("run", file)
+    await_event(process, "trial_started", 2)
+    namespace = bench.lab.hosts[2].namespace
+    pids = subprocess.run(["ip", "netns", "pids", namespace], capture_output=True, text=True, check=True)
+    for pid in pids.stdout.split():
+        os.kill(int(pid), signal.SIGKILL)
+    err = end(process, 1)
+    assert "resume" in err
+    assert [(trial["number"], trial["status"]) for trial in bench.trials()] == [
+        (1, "done"),
+        (2, "failed"),
+        (3, "done"),
+    ]
+
+
+def test_concurrent_pairs_start_at_one_barrier(make_lab: Callable[..., Any], tmp_path: Path) -> None:
+    bench = Bench(make_lab(hosts=4, rate="1gbit"), tmp_path)
+    file = bench.campaign(pairs=["h1 -> h2", "h3 -> h4"], concurrent_pairs=True, trials=1, rate="100M")
+    bench.run("run", file)
+    trials = bench.trials()
+    assert {(trial["case"]["sender"], trial["case"]["receiver"]) for trial in trials} == {
+        ("h1", "h2"),
+        ("h3", "h4"),
+    }
+    starts = [one["sender_start_s"] for trial in trials for one in trial["instances"]]
+    assert max(starts) - min(starts) < 0.25
+    assert any(flag["code"] == "hosts-share-cpus" for flag in trials[0]["flags"])
+
+
+def test_a_tool_that_is_missing_on_a_host_is_one_line_before_anything_is_changed(bench: Bench) -> None:
+    done = bench.run("run", bench.campaign(hosts=str(bench.bad_inventory(data="nosuch0"))), status=2)
+    assert done.stderr.splitlines()[-1].startswith("linewatt: h")
+    assert "no interface nosuch0" in done.stderr
+    assert not bench.results.exists()
+
+
+def test_a_cpu_that_a_host_lacks_is_refused_before_anything_runs(bench: Bench) -> None:
+    inventory = bench.bad_inventory(cpus="0-4095", app_cpus="4095")
+    done = bench.run("run", bench.campaign(hosts=str(inventory)), status=2)
+    assert "CPU" in done.stderr
+    assert not bench.results.exists()
+
+
+def test_an_unknown_host_key_is_refused(bench: Bench, tmp_path: Path) -> None:
+    empty = tmp_path / "known_hosts"
+    empty.write_text("")
+    done = bench.run("run", bench.campaign(hosts=str(bench.bad_inventory(known_hosts=str(empty)))), status=1)
+    assert "host key" in done.stderr
+    assert not bench.results.exists()

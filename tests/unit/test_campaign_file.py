@@ -1,0 +1,203 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From a good campaign file to a Campaign: defaults, overrides, hosts."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+
+import pytest
+
+from linewatt.campaign.campaign import Campaign
+from linewatt.campaign.file import load
+from linewatt.errors import InvalidInput
+from linewatt.sensors.registry import SENSORS
+
+HOSTS = """
+hosts:
+  gen: {address: 192.0.2.11, data: eth0}
+  dut: {address: 192.0.2.10, data: eth1}
+"""
+SMALLEST = f"name: small\n{HOSTS}\ntests: [tcp]\n"
+
+
+def written(folder: Path, text: str) -> Campaign:
+    path = folder / "campaign.yaml"
+    path.write_text(text)
+    return load(path)
+
+
+def test_smallest_campaign_has_the_documented_defaults(tmp_path: Path) -> None:
+    campaign = written(tmp_path, SMALLEST)
+    assert campaign.pairs == (("gen", "dut"),)
+    assert (campaign.trials, campaign.order, campaign.seed) == (10, "interleaved", None)
+    assert (campaign.window_s, campaign.omit_s, campaign.tail_s, campaign.idle_s) == (60, 5, 1, 5)
+    assert (campaign.first_port, campaign.last_port) == (5201, 5264)
+    assert campaign.placement == "none"
+    assert set(campaign.sensors) == set(SENSORS)
+    assert campaign.text == SMALLEST
+    assert campaign.load_s == 66
+
+
+def test_campaign_is_frozen(tmp_path: Path) -> None:
+    campaign = written(tmp_path, SMALLEST)
+    with pytest.raises(dataclasses.FrozenInstanceError):
+        campaign.trials = 3  # type: ignore[misc]
+
+
+def test_all_pairs_are_every_ordered_pair(tmp_path: Path) -> None:
+    campaign = written(tmp_path, f"{SMALLEST}pairs: all\n")
+    assert campaign.pairs == (("gen", "dut"), ("dut", "gen"))
+
+
+def test_host_that_no_pair_names_is_left_out_and_remembered(tmp_path: Path) -> None:
+    text = SMALLEST.replace("hosts:\n", "hosts:\n  aux: {address: 192.0.2.12, data: eth0}\n")
+    campaign = written(tmp_path, f'{text}pairs: ["gen -> dut"]\n')
+    assert list(campaign.hosts) == ["gen", "dut"]
+    assert campaign.unused_hosts == ("aux",)
+
+
+@pytest.mark.parametrize("cpus", ["0-3", "'0,1,2,3'", "[0, 1, 2, 3]", "[3, 1, 2, 0]"])
+def test_cpu_sets_are_read_in_every_form(tmp_path: Path, cpus: str) -> None:
+    campaign = written(tmp_path, SMALLEST.replace("data: eth1", f"data: eth1, app_cpus: {cpus}"))
+    assert campaign.hosts["dut"].app_cpus == (0, 1, 2, 3)
+
+
+def test_one_cpu_may_be_a_number(tmp_path: Path) -> None:
+    campaign = written(tmp_path, SMALLEST.replace("data: eth1", "data: eth1, irq_cpus: 5"))
+    assert campaign.hosts["dut"].irq_cpus == (5,)
+
+
+def test_naming_cpus_turns_pinning_on(tmp_path: Path) -> None:
+    assert written(tmp_path, SMALLEST.replace("eth1", "eth1, irq_cpus: 5")).placement == "pinned"
+
+
+def test_placement_none_wins_over_named_cpus(tmp_path: Path) -> None:
+    text = SMALLEST.replace("eth1", "eth1, irq_cpus: 5")
+    assert written(tmp_path, f"{text}placement: none\n").placement == "none"
+
+
+def test_tests_override_what_the_campaign_says(tmp_path: Path) -> None:
+    text = SMALLEST.replace(
+        "[tcp]", "[tcp, {test: udp-60, instances: 2, rate: 100M}, {test: udp-1500, rate: null}]"
+    )
+    tcp, udp_60, udp_1500 = written(tmp_path, f"{text}rate: 3.5G\ninstances: [1, 4]\n").tests
+    assert (tcp.instances, tcp.rate_bps) == ((1, 4), 3.5e9)
+    assert (udp_60.instances, udp_60.rate_bps) == ((2,), 100e6)
+    assert (udp_1500.instances, udp_1500.rate_bps) == ((1, 4), None)
+
+
+def test_zerocopy_of_the_campaign_applies_to_tcp_only(tmp_path: Path) -> None:
+    campaign = written(tmp_path, SMALLEST.replace("[tcp]", "[tcp, udp-60]") + "zerocopy: true\n")
+    assert [test.zerocopy for test in campaign.tests] == [True, False]
+
+
+@pytest.mark.parametrize(("ports", "last"), [("5201", 6224), ("65000", 65535), ("5201-5202", 5202)])
+def test_a_single_port_is_the_first_of_1024(tmp_path: Path, ports: str, last: int) -> None:
+    campaign = written(tmp_path, f"{SMALLEST}ports: {ports}\n")
+    assert campaign.last_port == last
+    assert campaign.ports == last - campaign.first_port + 1
+
+
+def test_key_files_are_relative_to_the_campaign_file(tmp_path: Path) -> None:
+    campaign = written(tmp_path, SMALLEST.replace("data: eth1", "data: eth1, key_file: keys/id"))
+    assert campaign.hosts["dut"].key_file == str(tmp_path / "keys" / "id")
+
+
+def test_home_is_known_in_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", "/home/perf")
+    campaign = written(tmp_path, SMALLEST.replace("data: eth1", "data: eth1, known_hosts: ~/known"))
+    assert campaign.hosts["dut"].known_hosts == "/home/perf/known"
+
+
+def test_base_frequency_is_kept_in_hertz(tmp_path: Path) -> None:
+    campaign = written(tmp_path, SMALLEST.replace("data: eth1", "data: eth1, base_frequency_ghz: 2.6"))
+    assert campaign.hosts["dut"].base_frequency_hz == 2.6e9
+
+
+def test_addresses_are_written_the_usual_way(tmp_path: Path) -> None:
+    campaign = written(tmp_path, SMALLEST.replace("data: eth1", "data: eth1, data_ipv6: '2001:DB8:0::1'"))
+    assert campaign.hosts["dut"].data_ipv6 == "2001:db8::1"
+
+
+@pytest.mark.parametrize(
+    ("sensors", "on"),
+    [("{mpstat: false}", False), ("{mpstat: true}", True), ("{mpstat: }", True), ("{}", True)],
+)
+def test_a_sensor_is_on_unless_it_is_switched_off(tmp_path: Path, sensors: str, on: bool) -> None:
+    assert ("mpstat" in written(tmp_path, f"{SMALLEST}sensors: {sensors}\n").sensors) is on
+
+
+def test_settings_of_a_sensor_reach_it(tmp_path: Path) -> None:
+    campaign = written(tmp_path, f"{SMALLEST}sensors: {{mpstat: {{interval_s: 2}}}}\n")
+    assert campaign.sensors["mpstat"].interval_s == 2
+    assert isinstance(campaign.sensors["mpstat"], SENSORS["mpstat"].Config)
+
+
+def test_sysctl_values_become_the_text_that_is_written(tmp_path: Path) -> None:
+    settings = "settings: {sysctl: {net.core.rmem_max: 1000, net.ipv4.tcp_rmem: '1  2   3'}}\n"
+    campaign = written(tmp_path, SMALLEST + settings)
+    assert campaign.sysctl == {"net.core.rmem_max": "1000", "net.ipv4.tcp_rmem": "1 2 3"}
+
+
+def test_first_problem_of_the_file_is_reported_with_the_number_of_others(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match=r":7:9: trials: must be at least 1, got 0 \(and 1 more\)$"):
+        written(tmp_path, f"{SMALLEST}trials: 0\nstreams: 0\n")
+
+
+# --- hosts from an inventory
+
+INVENTORY = """
+[lab]
+gen ansible_host=192.0.2.11
+dut ansible_host=192.0.2.10
+[lab:vars]
+linewatt_data=eth0
+[other]
+printer
+"""
+
+
+def test_inventory_may_hold_machines_that_no_pair_names(tmp_path: Path) -> None:
+    (tmp_path / "inventory").write_text(INVENTORY)
+    campaign = written(tmp_path, 'name: n\nhosts: inventory\npairs: ["dut -> gen"]\ntests: [tcp]\n')
+    assert sorted(campaign.hosts) == ["dut", "gen"]
+    assert campaign.inventory == tmp_path / "inventory"
+
+
+def test_group_of_an_inventory_can_be_named(tmp_path: Path) -> None:
+    (tmp_path / "inventory").write_text(INVENTORY)
+    text = "name: n\nhosts: {inventory: inventory, group: lab}\npairs: all\ntests: [tcp]\n"
+    assert list(written(tmp_path, text).hosts) == ["gen", "dut"]
+
+
+def test_hosts_of_the_command_line_replace_those_of_the_file(tmp_path: Path) -> None:
+    inventory = tmp_path / "inventory"
+    inventory.write_text(INVENTORY.partition("[other]")[0])
+    path = tmp_path / "campaign.yaml"
+    path.write_text("name: n\nhosts: no-such-file.yaml\ntests: [tcp]\n")
+    campaign = load(path, inventory)
+    assert campaign.pairs == (("gen", "dut"),)
+    assert campaign.hosts["gen"].address == "192.0.2.11"
+    assert campaign.inventory == inventory
+
+
+def test_hosts_of_the_command_line_make_up_for_missing_ones(tmp_path: Path) -> None:
+    inventory = tmp_path / "inventory"
+    inventory.write_text(INVENTORY.partition("[other]")[0])
+    path = tmp_path / "campaign.yaml"
+    path.write_text("name: n\ntests: [tcp]\n")
+    assert list(load(path, inventory).hosts) == ["gen", "dut"]
+
+
+def test_lab_hosts_say_that_they_share_cpus(tmp_path: Path) -> None:
+    (tmp_path / "lab.yaml").write_text(
+        "all:\n  hosts:\n"
+        "    h1: {ansible_host: 198.18.0.2, linewatt_data: data0, linewatt_lab: lab,"
+        " linewatt_shares_cpus_with: [h2]}\n"
+        "    h2: {ansible_host: 198.18.0.3, linewatt_data: data0, linewatt_lab: lab,"
+        " linewatt_shares_cpus_with: [h1]}\n"
+    )
+    campaign = written(tmp_path, "name: n\nhosts: lab.yaml\ntests: [tcp]\n")
+    assert campaign.hosts["h1"].lab == "lab"
+    assert campaign.hosts["h1"].shares_cpus_with == ("h2",)

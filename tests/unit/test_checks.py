@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The lies a trial can tell, each caught and named; each test fails when its check is taken out."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+
+from linewatt.engine import checks
+from linewatt.engine.feed import Reading, Record
+from linewatt.engine.window import EndRun
+from linewatt.hosts.base import HostSpec
+from linewatt.hosts.clock import Offset
+from linewatt.loads.base import LoadEnd, LoadInterval
+from linewatt.model import Case, CpuShares, EndResult, Flag, InstanceResult, Role, Window
+
+CASE = Case("tcp", "h1", "h2", instances=2)
+H1 = HostSpec("h1", "192.0.2.1", "eth0", irq_cpus=(4, 5))
+H2 = HostSpec("h2", "192.0.2.2", "eth0", irq_cpus=(4, 5))
+
+
+def instance(number: int, sender_cpu: str | None, receiver_cpu: str | None) -> InstanceResult:
+    return InstanceResult(number, 5201 + number, sender_cpu, receiver_cpu, 0.0, 0.0, 1e9, 1e9)
+
+
+def shares(busy: float) -> CpuShares:
+    return CpuShares((0,), 0.1 * busy, 0.9 * busy, 0.0, 0.0, 1 - busy, 0.0)
+
+
+def end_of(role: Role, app: float | None, irq: float | None = None) -> EndResult:
+    return EndResult(
+        "h1" if role == "sender" else "h2",
+        role,
+        cpu_cores=app,
+        app_cpu=None if app is None else shares(app),
+        irq_cpu=None if irq is None else shares(irq),
+        load_cpu_cores=app,
+        base_frequency_hz=None,
+        reasons={} if app is not None else {"cpu_cores": "no mpstat readings"},
+    )
+
+
+def codes(flags: list[Flag]) -> list[str]:
+    return [flag.code for flag in flags]
+
+
+def run_of(rates_bps: list[float], uncertainty_s: float = 0.001) -> EndRun:
+    intervals = tuple(LoadInterval(i, i + 1, round(rate / 8)) for i, rate in enumerate(rates_bps))
+    return EndRun(LoadEnd(False, "3.12", intervals, len(rates_bps), None), 0.0, uncertainty_s)
+
+
+def test_two_instances_on_one_core_are_told() -> None:
+    flags = checks.placement(CASE, [instance(0, "0", "0"), instance(1, "0", "1")], [H1, H2])
+    assert codes(flags) == ["instances-share-cpu"]
+    assert (flags[0].where, flags[0].evidence) == ("h1", "2 instances run on CPU 0")
+
+
+def test_streams_of_one_process_on_one_cpu_are_told() -> None:
+    case = replace(CASE, streams=8, instances=1)
+    flags = checks.placement(case, [instance(0, "0", "0")], [H1, H2])
+    assert codes(flags) == ["streams-share-cpu", "streams-share-cpu"]
+
+
+def test_a_load_on_the_interrupt_cpu_is_told() -> None:
+    assert codes(checks.placement(CASE, [instance(0, "0", "4")], [H1, H2])) == ["app-irq-share-cpu"]
+
+
+def test_hosts_on_the_same_cpus_are_told() -> None:
+    lab = replace(H1, shares_cpus_with=("h2",))
+    assert codes(checks.placement(CASE, [instance(0, "0", "1")], [lab, H2])) == ["hosts-share-cpus"]
+
+
+def test_a_clean_placement_raises_nothing() -> None:
+    assert checks.placement(CASE, [instance(0, "0", "0"), instance(1, "1", "1")], [H1, H2]) == []
+    assert checks.placement(CASE, [instance(0, None, None), instance(1, None, None)], [H1, H2]) == []
+
+
+@pytest.mark.parametrize(("lost", "told"), [(0, False), (9, False), (10, True), (5000, True)])
+def test_udp_loss_is_told_from_one_in_a_thousand(lost: int, told: bool) -> None:
+    one = replace(instance(0, None, None), packets=10_000, lost_packets=lost)
+    flags = checks.datagrams(CASE, [one])
+    assert codes(flags) == (["udp-loss"] if told else [])
+    assert all(f"{lost} of 10000 datagrams lost" in flag.evidence for flag in flags)
+
+
+def test_datagrams_out_of_order_are_told() -> None:
+    one = replace(instance(0, None, None), packets=1000, lost_packets=0, out_of_order_packets=5)
+    assert codes(checks.datagrams(CASE, [one])) == ["udp-out-of-order"]
+
+
+def test_warm_up_inside_the_window_is_told() -> None:
+    slow_start = run_of([3e9, 6e9, 9e9, 9.1e9, 9e9, 9e9, 8.9e9, 9e9, 9e9, 9.1e9])
+    (flag,) = checks.warm_up([slow_start], Window(0, 10))
+    assert flag.code == "warm-up-in-window"
+    assert "the first 2 of 10 intervals" in flag.evidence
+
+
+@pytest.mark.parametrize(
+    "rates",
+    [
+        [9e9] * 10,
+        [9e9, 9.3e9, 8.8e9, 9.1e9, 9e9, 9.2e9, 8.9e9, 9e9, 9.1e9, 9e9],
+        [5e9, 9e9, 2e9, 8e9, 3e9, 9e9, 4e9, 7e9, 2e9, 6e9],
+        [1e9, 9e9],
+    ],
+    ids=["steady", "ordinary noise", "wild but without a trend", "too short to tell"],
+)
+def test_a_window_without_warm_up_raises_nothing(rates: list[float]) -> None:
+    assert checks.warm_up([run_of(rates)], Window(0, len(rates))) == []
+
+
+def test_a_start_or_a_clock_that_is_not_known_well_is_told() -> None:
+    clocks = {"h1": Offset(3.0, 0.2), "h2": Offset(-2.0, 0.001)}
+    flags = checks.alignment([run_of([1e9] * 3, uncertainty_s=0.4)], clocks)
+    assert codes(flags) == ["start-uncertain", "clock-uncertain"]
+    assert "±200 ms" in flags[1].evidence
+    assert checks.alignment([run_of([1e9] * 3)], {"h2": Offset(-2.0, 0.001)}) == []
+
+
+def test_a_full_sender_before_an_idle_receiver_is_the_bottleneck() -> None:
+    flags = checks.bottleneck(CASE, end_of("sender", 0.999), end_of("receiver", 0.5, 0.4))
+    assert codes(flags) == ["sender-is-the-bottleneck"]
+
+
+@pytest.mark.parametrize(
+    ("sender", "receiver", "irq"),
+    [(0.7, 0.5, 0.5), (0.999, 0.99, 0.3), (0.999, 0.3, 0.999), (None, 0.5, 0.5)],
+)
+def test_a_receiver_that_is_full_too_or_a_sender_with_room_is_none(
+    sender: float | None, receiver: float, irq: float
+) -> None:
+    assert checks.bottleneck(CASE, end_of("sender", sender), end_of("receiver", receiver, irq)) == []
+
+
+def test_hidden_cpu_use_is_told() -> None:
+    end = replace(end_of("sender", 0.01), load_cpu_cores=0.283)
+    assert "cpu-accounting-disagrees" in codes(checks.cpu(end, CASE, tick_accounting=True))
+    assert checks.cpu(end_of("sender", 0.5), CASE, tick_accounting=False) == []
+
+
+def test_drops_are_told_by_their_cause() -> None:
+    end = replace(end_of("receiver", 0.5), counters={"softnet.dropped": 12.0, "nic.rx_dropped": 0.0})
+    (flag,) = checks.drops(end)
+    assert flag.code == "packets-dropped"
+    assert "softnet.dropped 12" in flag.evidence
+    assert "nic.rx_dropped" not in flag.evidence
+
+
+def test_a_counter_that_could_not_be_read_is_not_taken_for_no_drops_nor_for_drops() -> None:
+    assert checks.drops(replace(end_of("receiver", 0.5), counters={"softnet.dropped": None})) == []
+
+
+def test_a_host_that_was_busy_before_the_load_is_told() -> None:
+    assert codes(checks.background(end_of("sender", 0.5), 0.8)) == ["host-not-idle"]
+    assert checks.background(end_of("sender", 0.5), 0.02) == []
+    assert checks.background(end_of("sender", 0.5), None) == []
+
+
+def mpstat(received_s: float, stamp: str) -> Record:
+    return Record(received_s, 1.0, f'"timestamp": "{stamp}",\n"cpu-load": [\n]')
+
+
+def test_a_record_that_arrives_long_after_its_own_stamp_is_told() -> None:
+    noon_s = 12 * 3600.0
+    on_time = Reading("h1", "mpstat", (mpstat(noon_s + 0.4, "12:00:00"),))
+    late = Reading("h1", "mpstat", (mpstat(noon_s + 4.4, "12:00:00"),))
+    end = end_of("sender", 0.5)
+    assert checks.sensors(end, [on_time], Offset(0.0, 0.0)) == []
+    assert codes(checks.sensors(end, [late], Offset(0.0, 0.0))) == ["sensor-late"]
+
+
+def test_a_host_clock_that_is_apart_does_not_look_late() -> None:
+    reading = Reading("h1", "mpstat", (mpstat(12 * 3600.0, "12:05:00"),))
+    assert checks.sensors(end_of("sender", 0.5), [reading], Offset(300.4, 0.001)) == []
+
+
+def test_records_that_cannot_be_read_and_a_silent_mpstat_are_told() -> None:
+    reading = Reading("h1", "mpstat", problems=("mpstat: the CPU table cannot be read",))
+    flags = checks.sensors(end_of("sender", None), [reading], Offset(0.0, 0.0))
+    assert codes(flags) == ["sensor-unreadable", "cpu-missing"]

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Results on disk: whole or not at all, never changed, and readable again to the last digit."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from linewatt.errors import StoreError
+from linewatt.model import Case, Channel, CpuShares, EndResult, Flag, InstanceResult, Sample, Trial, Window
+from linewatt.store import read, write
+
+CASE = Case("udp-60", "h1", "h2", instances=2, rate_bps=2e6)
+END = EndResult(
+    "h2",
+    "receiver",
+    0.5,
+    CpuShares((0, 1), 0.1, 0.2, 0.0, 0.2, 0.5, 0.0),
+    None,
+    0.4,
+    None,
+    counters={"nic.rx_bytes": 12.5, "softnet.dropped": None},
+    reasons={"softnet.dropped": "counter reset: from 9 to 1"},
+)
+TRIAL = Trial(
+    7,
+    2,
+    CASE,
+    CASE.key,
+    "done",
+    1000.25,
+    window=Window(1001.0, 1004.0),
+    throughput_bps=1.25e6,
+    lost_ratio=1 / 3,
+    receiver=END,
+    instances=(InstanceResult(0, 5201, "0", None, 1000.5, 1000.6, 1.25e6, 2e6, packets=3, lost_packets=1),),
+    flags=(Flag("udp-loss", "h2", "1 of 3 lost", "offer less"),),
+    clock={"h1": (0.001, 0.0002)},
+)
+CHANNEL = Channel("cpu0.idle_ratio", "ratio", "mean", "cpu:0")
+SERIES = write.Series(
+    "h2",
+    "mpstat",
+    {CHANNEL.name: CHANNEL},
+    [
+        Sample(1001.0, CHANNEL.name, 0.25, 1.0),
+        Sample(1002.0, CHANNEL.name, None, 1.0, "stalled"),
+        Sample(1003.0, CHANNEL.name, 0.0, 1.0),
+    ],
+)
+MANIFEST = {"schema_version": 1, "name": "t", "trials_planned": 2}
+
+
+@pytest.fixture
+def result(tmp_path: Path) -> Path:
+    return write.new_result(tmp_path, "t", 0.0, MANIFEST)
+
+
+def test_a_trial_is_read_back_as_it_was(result: Path) -> None:
+    directory = write.write_trial(result, TRIAL, [SERIES], {"h2/out.json": "{}"})
+    assert read.read_trial(directory) == TRIAL
+    assert (directory / "raw/h2/out.json").read_text() == "{}"
+
+
+def test_a_failed_trial_holds_its_reason_and_no_number(result: Path) -> None:
+    failed = Trial(1, 1, CASE, CASE.key, "failed", 5.0, reason="h2: connection refused")
+    stored = read.read_trial(write.write_trial(result, failed, [], {}))
+    assert stored.throughput_bps is None
+    assert stored.reason == "h2: connection refused"
+
+
+def test_a_missing_sample_is_null_and_a_zero_stays_zero(result: Path) -> None:
+    directory = write.write_trial(result, TRIAL, [SERIES], {})
+    rows = (
+        duckdb.read_parquet(str(directory / "samples.parquet")).select("value", "reason", "unit").fetchall()
+    )
+    assert rows == [(0.25, None, "ratio"), (None, "stalled", "ratio"), (0.0, None, "ratio")]
+
+
+def test_a_stored_trial_is_never_overwritten(result: Path) -> None:
+    write.write_trial(result, TRIAL, [SERIES], {})
+    with pytest.raises(StoreError, match="stored already"):
+        write.write_trial(result, replace(TRIAL, throughput_bps=9e9), [], {})
+    assert read.read_trial(write.trial_dir(result, 7)).throughput_bps == 1.25e6
+    with pytest.raises(StoreError, match="never overwritten"):
+        write.write_json(result / "manifest.json", {})
+
+
+def test_a_trial_that_a_crash_left_half_written_does_not_count_and_can_be_written_again(
+    result: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patch:
+
+        def power_cut(*_: object) -> None:
+            raise KeyboardInterrupt
+
+        patch.setattr(write, "write_samples", power_cut)
+        with pytest.raises(KeyboardInterrupt):
+            write.write_trial(result, TRIAL, [SERIES], {"h2/out.json": "{}"})
+    assert read.trial_dirs(result) == []
+    assert read.load(result).trials == ()
+    write.write_trial(result, TRIAL, [SERIES], {})
+    assert read.load(result).trials == (TRIAL,)
+
+
+def test_nan_never_gets_into_a_result(result: Path) -> None:
+    with pytest.raises(ValueError, match="not JSON compliant"):
+        write.write_trial(result, replace(TRIAL, throughput_bps=float("nan")), [], {})
+    assert read.trial_dirs(result) == []
+
+
+def test_two_results_of_one_second_get_different_ids(tmp_path: Path) -> None:
+    paths = [write.new_result(tmp_path, "t", 0.0, MANIFEST) for _ in range(3)]
+    assert [path.name for path in paths] == [
+        "19700101-000000-t",
+        "19700101-000000-t-2",
+        "19700101-000000-t-3",
+    ]
+    assert json.loads((paths[1] / "manifest.json").read_text())["id"] == paths[1].name
+
+
+def test_results_are_found_by_id_prefix_and_last(tmp_path: Path) -> None:
+    first = write.new_result(tmp_path, "a", 0.0, MANIFEST)
+    second = write.new_result(tmp_path, "b", 86_400.0, MANIFEST)
+    assert read.find(tmp_path, first.name) == first
+    assert read.find(tmp_path, "19700102") == second
+    assert read.find(tmp_path, "last") == second
+    assert [one.id for one in read.list_results(tmp_path)] == [first.name, second.name]
+    with pytest.raises(StoreError, match="several results match"):
+        read.find(tmp_path, "1970")
+    with pytest.raises(StoreError, match="no such result"):
+        read.find(tmp_path, "nothing")
+    with pytest.raises(StoreError, match="none yet"):
+        read.find(tmp_path / "empty", "last")
+
+
+def test_a_damaged_file_is_named(result: Path) -> None:
+    directory = write.write_trial(result, TRIAL, [], {})
+    (directory / "trial.json").write_text('{"number": 7}')
+    with pytest.raises(StoreError, match=r"00007/trial\.json: damaged"):
+        read.load(result)
+    (result / "manifest.json").write_text("{")
+    with pytest.raises(StoreError, match=r"manifest\.json: damaged"):
+        read.load(result)
+
+
+def test_a_directory_that_cannot_be_written_is_one_clear_error(tmp_path: Path) -> None:
+    blocked = tmp_path / "file"
+    blocked.write_text("")
+    with pytest.raises(StoreError, match="cannot store results here"):
+        write.new_result(blocked / "results", "t", 0.0, MANIFEST)
+
+
+def test_a_case_key_names_what_is_measured_and_not_where() -> None:
+    elsewhere = replace(CASE, sender="other", receiver="host")
+    assert elsewhere.key == CASE.key
+    assert replace(CASE, instances=4).key != CASE.key
+    assert CASE.key == "884b4f36b48a"  # stable over the years
