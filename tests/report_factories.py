@@ -79,7 +79,9 @@ def trial(number: int, case: Case, bps: float, receiver_cores: float | None, **c
         lost_ratio=0.125 if udp else None,
         out_of_order_packets=0 if udp else None,
         start_skew_s=0.004,
-        sender=end(case.sender, "sender", None if receiver_cores is None else 0.6 * receiver_cores, 0.56, 0.53),
+        sender=end(
+            case.sender, "sender", None if receiver_cores is None else 0.6 * receiver_cores, 0.56, 0.53
+        ),
         receiver=end(case.receiver, "receiver", receiver_cores, 0.55, 0.995),
         overhead_s=0.07,
     )
@@ -101,7 +103,7 @@ def scaling_trials(
     jitter = random.Random(1)  # noqa: S311
     for count in counts:
         mbps, cpu_pct = PUBLISHED[count]
-        spec = Case(**{"test": "tcp", "sender": "h1", "receiver": "h2", "instances": count} | case)
+        spec = replace(Case("tcp", "h1", "h2", instances=count), **case)
         for repetition in range(1, trials + 1):
             by = 1 + jitter.uniform(-0.007, 0.007)
             cores = cpu_pct / 100 * (1 + jitter.uniform(-0.01, 0.01))

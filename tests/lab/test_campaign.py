@@ -139,7 +139,7 @@ def _ours(pid: str) -> str | None:
         words = Path("/proc", pid, "cmdline").read_bytes().decode(errors="replace").split("\0")
     except OSError:
         return None
-    return " ".join(words) if any(tool in word for tool in TOOLS for word in words[:6]) else None
+    return " ".join(words) if any(Path(word).name in TOOLS for word in words) else None
 
 
 def until(condition: Callable[[], bool], limit_s: float, awaited: str) -> float:

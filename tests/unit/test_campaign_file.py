@@ -141,7 +141,7 @@ def test_sysctl_values_become_the_text_that_is_written(tmp_path: Path) -> None:
 
 
 def test_first_problem_of_the_file_is_reported_with_the_number_of_others(tmp_path: Path) -> None:
-    with pytest.raises(InvalidInput, match=r":7:9: trials: must be at least 1, got 0 \(and 1 more\)$"):
+    with pytest.raises(InvalidInput, match=r":8:9: trials: must be at least 1, got 0 \(and 1 more\)$"):
         written(tmp_path, f"{SMALLEST}trials: 0\nstreams: 0\n")
 
 

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import itertools
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from linewatt.campaign.campaign import TestSpec
 from linewatt.campaign.fields import cpus_text
@@ -31,6 +31,13 @@ def check_pairs(entry: CampaignFile, names: Iterable[str], listed: Pairs | None)
         for name in pair:
             if name not in known:
                 yield ("pairs", index), f"there is no host {name}; {suggest(name, known)}"
+
+
+def check_all(everyone: bool, names: Collection[str]) -> Iterator[Finding]:
+    """Whether ``pairs: all`` stays within reason, before the pairs are made."""
+    pairs = len(names) * (len(names) - 1)
+    if everyone and pairs > MAX_CASES:
+        yield ("pairs",), f"all pairs of {len(names)} hosts are {pairs}; at most {MAX_CASES} are possible"
 
 
 def check_hosts(hosts: Mapping[str, HostEntry], explicit_pinning: bool) -> Iterator[Finding]:

@@ -164,10 +164,7 @@ def _cpus(value: object) -> tuple[int, ...]:
     for cpu in value:
         if not isinstance(cpu, int) or isinstance(cpu, bool) or not 0 <= cpu < MAX_CPUS:
             raise ValueError(f"CPU {cpu!r} is impossible; a CPU is a whole number from 0 to {MAX_CPUS - 1}")
-    if len(set(value)) < len(value):
-        repeated = next(cpu for cpu in value if value.count(cpu) > 1)
-        raise ValueError(f"names CPU {repeated} twice; name it once")
-    return tuple(sorted(value))
+    return _unique(tuple(sorted(value)))
 
 
 _CPU_SCHEMA = {"type": "integer", "minimum": 0, "maximum": MAX_CPUS - 1}
@@ -310,9 +307,11 @@ def _all(text: str) -> str:
 
 
 def _unique(values: tuple[T, ...]) -> tuple[T, ...]:
-    for index, value in enumerate(values):
-        if value in values[:index]:
+    seen: set[T] = set()
+    for value in values:
+        if value in seen:
             raise ValueError(f"names {value} twice; name it once")
+        seen.add(value)
     return values
 
 

@@ -59,9 +59,12 @@ def load(path: Path, hosts_override: Path | None = None) -> Campaign:
     listed = None if entry.pairs in (None, "all") else tuple(parse_pair(pair) for pair in entry.pairs or ())
     hosts = _hosts(entry, path, hosts_override, listed)
     locate = _Locator(document, hosts.listed or {}, hosts.inventory)
-    pairs = _pairs(listed, tuple(hosts.entries), everyone=entry.pairs == "all")
+    everyone = entry.pairs == "all"
+    raise_first(_problems(checks.check_all(everyone, hosts.entries), locate), document.file)
+    pairs = _pairs(listed, tuple(hosts.entries), everyone=everyone)
     tests = tuple(_test(entry, test) for test in entry.tests)
-    used = {name: host for name, host in hosts.entries.items() if any(name in pair for pair in pairs)}
+    paired = set(itertools.chain.from_iterable(pairs))
+    used = {name: host for name, host in hosts.entries.items() if name in paired}
     findings = itertools.chain(
         checks.check_pairs(entry, hosts.names, listed),
         checks.check_hosts(used, explicit_pinning=entry.placement == "pinned"),
@@ -170,7 +173,8 @@ def _campaign(
     entry: CampaignFile, document: Document, hosts: _Hosts, pairs: Pairs, tests: tuple[TestSpec, ...]
 ) -> Campaign:
     specs = {name: _spec(name, host, hosts.base) for name, host in hosts.entries.items()}
-    used = {name: spec for name, spec in specs.items() if any(name in pair for pair in pairs)}
+    paired = set(itertools.chain.from_iterable(pairs))
+    used = {name: spec for name, spec in specs.items() if name in paired}
     names_cpus = any(spec.app_cpus or spec.irq_cpus for spec in used.values())
     placement: Placement = entry.placement or ("pinned" if names_cpus else "none")
     first_port, last_port = entry.ports

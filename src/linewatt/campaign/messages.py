@@ -120,6 +120,8 @@ def _message(error: ErrorDetails) -> str:
         return text if "got " in text or not text.startswith("must") else _with_value(text, error)
     if kind in ("too_short", "string_too_short"):
         return f"must not be empty; give at least {context['min_length']}"
+    if kind == "too_long":
+        return f"must hold at most {context['max_length']} entries, got {len(error['input'])}"
     if kind in _BOUNDS:
         return _with_value(_BOUNDS[kind].format(**context), error)
     if kind in _TYPES:

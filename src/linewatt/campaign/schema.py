@@ -25,6 +25,7 @@ from linewatt.model import Direction, Family, TestName
 from linewatt.sensors.base import Sensor, SensorConfig
 from linewatt.sensors.registry import SENSORS
 
+MAX_TESTS = 100
 MAX_LOAD_S = 86_400
 """iperf3 ends a test after a day"""
 
@@ -201,7 +202,7 @@ class CampaignFile(Part):
         description="`forward`: the first host of a pair sends, and opens the connection. "
         "`reverse`: the same client and server, the traffic the other way round.",
     )
-    tests: Annotated[tuple[Test, ...], Field(min_length=1), f.AsTuple] = Field(
+    tests: Annotated[tuple[Test, ...], Field(min_length=1, max_length=MAX_TESTS), f.AsTuple] = Field(
         examples=["[tcp, udp-1500, udp-60]"],
         description="Tests by name, or as a mapping with settings of their own.",
     )
@@ -233,7 +234,7 @@ class CampaignFile(Part):
         description="Seed of `order: random`; left out: one is drawn and recorded.",
     )
     window: WindowEntry = Field(default=WindowEntry(), description="The parts of a trial.")
-    idle: IdleEntry = Field(default=IdleEntry(), description="The idle window before the first load.")
+    idle: IdleEntry = Field(default=IdleEntry(), description="The idle window, before any load.")
     ports: f.Ports = Field(
         default=(5201, 5264),
         description='Ports of the load: a range such as "5201-5264", or the first of 1024.',

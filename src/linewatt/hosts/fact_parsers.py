@@ -9,12 +9,18 @@ from __future__ import annotations
 
 import json
 import re
-from typing import Any
+from typing import Any, TypeVar
 
 from linewatt.hosts.cpulist import parse_cpulist
 
+Value = TypeVar("Value")
+
+Value = TypeVar("Value")
+
 _TABLE_LINE = re.compile(r"^([^:]+?):\s+(.*?)\s*$")
 _CLOCK_IN_NAME = re.compile(r"@\s*([\d.]+)\s*GHz")
+
+_SECRET_OPTION = re.compile(r"([^\s=]*(?:passw|secret|token)[^\s=]*)=\S+", re.IGNORECASE)
 
 OFFLOADS = (
     "rx-checksumming",
@@ -63,6 +69,10 @@ def file_text(output: str) -> str:
     return text(next(iter(pairs(output).values())))
 
 
+def integer(output: str) -> int:
+    return int(file_text(output))
+
+
 def khz(output: str) -> float:
     return 1e3 * int(file_text(output))
 
@@ -109,7 +119,7 @@ def sleep_states(output: str) -> dict[str, str]:
 
 
 def os_release(output: str) -> str:
-    return re.findall(r'\tPRETTY_NAME="?([^"\n]*)', output)[0]
+    return str(re.findall(r'\tPRETTY_NAME="?([^"\n]*)', output)[0])
 
 
 def meminfo(output: str) -> dict[str, Any]:
@@ -157,8 +167,7 @@ def dmi_memory(output: str) -> list[dict[str, str]]:
     }
     modules = []
     for block in output.split("Memory Device\n")[1:]:
-        lines = block.split("\n\n")[0].splitlines()
-        table = dict(match.groups() for line in lines if (match := _TABLE_LINE.match(line.strip())))
+        table = _table(block.split("\n\n")[0])
         if "No Module" not in table.get("Size", "No Module"):
             modules.append({name: table[key] for key, name in wanted.items() if key in table})
     if not modules:
@@ -170,7 +179,10 @@ def kernel_config(output: str) -> dict[str, Any]:
     """HZ and the options that say how CPU time is accounted for."""
     options = dict(re.findall(r"^CONFIG_(\w+)=(\S+)$", output, re.MULTILINE))
     hz = int(options.pop("HZ"))
-    return {"hz": hz, "config": {name: value for name, value in sorted(options.items()) if name != f"HZ_{hz}"}}
+    return {
+        "hz": hz,
+        "config": {name: value for name, value in sorted(options.items()) if name != f"HZ_{hz}"},
+    }
 
 
 def running(output: str) -> bool:
@@ -209,7 +221,7 @@ def ethtool_link(output: str) -> dict[str, Any]:
     speed = re.fullmatch(r"(\d+)Mb/s", table.get("Speed", ""))
     return {
         "speed_bps": 1e6 * int(speed[1]) if speed else None,
-        "duplex": table.get("Duplex"),
+        "duplex": table.get("Duplex") if speed else None,
         "port_type": table.get("Port"),
     }
 
@@ -258,16 +270,35 @@ def sysctls(output: str) -> dict[str, str]:
 
 
 def _table(output: str) -> dict[str, str]:
-    return dict(
-        match.groups() for line in output.splitlines() if (match := _TABLE_LINE.match(f"{line.strip()} "))
-    )
+    matches = (_TABLE_LINE.match(f"{line.strip()} ") for line in output.splitlines())
+    return {match[1]: match[2] for match in matches if match}
 
 
-def _some[Value](found: dict[str, Value]) -> dict[str, Value]:
+def _some(found: dict[str, Value]) -> dict[str, Value]:
     if not found:
-        raise ValueError(f"none of the expected lines")
+        raise ValueError("none of the expected lines")
     return found
 
 
 def _integer(value: str | None) -> int | None:
     return int(value) if value and value.isdigit() else None
+
+
+def allowed(output: str) -> list[int]:
+    """CPUs the process may use, from ``Cpus_allowed_list:`` of its status."""
+    return list(parse_cpulist(output.split(":")[1]))
+
+
+def by_node(output: str) -> dict[str, str]:
+    """NUMA node → its CPU list."""
+    return _some({path.split("/")[-2]: cpulist for path, cpulist in pairs(output).items()})
+
+
+def chosen(output: str) -> str:
+    """The one in brackets of ``always [madvise] never``."""
+    return str(re.findall(r"\[(.+?)\]", file_text(output))[0])
+
+
+def boot_options(output: str) -> str:
+    """The kernel command line; what looks like a secret is masked."""
+    return _SECRET_OPTION.sub(r"\1=…", file_text(output))

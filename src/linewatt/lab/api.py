@@ -68,28 +68,26 @@ def up(request: LabRequest, *, inventory: Path | None = None, root: Path = ROOT)
         if copy is not None:
             state = state.with_copy(copy)
             registry.write(state)
-            copy.write_text((registry.directory(request.name) / "inventory.yaml").read_text())
+            _write_copy(registry.directory(request.name) / "inventory.yaml", copy)
     return _lab(state, registry, was_up=was_up)
 
 
 def _make(registry: Registry, request: LabRequest, tools: system.Tools, lock: int) -> LabState:
-    subnets, names = system.occupied_subnets(), system.names_present()
+    state = None
     try:
+        subnets, names = system.occupied_subnets(), system.names_present()
         state = registry.allocate(
             request, system.usable_cores(), lambda index: system.index_is_free(index, subnets, names)
         )
-    except LabError:
-        registry.forget(request.name)
-        raise
-    try:
         registry.ensure_privilege_separation()
         build(state.layout, registry.directory(request.name), tools, lock)
-    except BaseException:
-        teardown.take_down(state)
+        state = state.as_ready()
+        registry.write(state)
+    except BaseException:  # Ctrl-C too
+        if state is not None:
+            teardown.take_down(state)
         registry.forget(request.name)
         raise
-    state = state.as_ready()
-    registry.write(state)
     return state
 
 
@@ -108,13 +106,20 @@ def _stands(state: LabState, request: LabRequest) -> bool:
 
 def _checked_copy(path: Path, name: str) -> Path:
     path = path.absolute()
-    if path.exists() and not teardown.is_inventory_of(path, name):
+    if path.exists() and not (path.is_file() and teardown.is_inventory_of(path, name)):
         raise InvalidInput(f"{path}: exists and is no inventory of lab {name}; give --inventory another path")
     if not path.parent.is_dir():
         raise InvalidInput(
             f"{path}: {path.parent} is no directory; make it, or give --inventory another path"
         )
     return path
+
+
+def _write_copy(inventory: Path, copy: Path) -> None:
+    try:
+        copy.write_text(inventory.read_text())
+    except OSError as error:
+        raise LabError(f"{copy}: {error.strerror}; the lab is up, its inventory is {inventory}") from error
 
 
 def down(name: str, *, root: Path = ROOT) -> bool:

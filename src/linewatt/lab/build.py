@@ -30,7 +30,7 @@ def build(layout: Layout, directory: Path, tools: Tools, lock: int) -> None:
     what = f"lab {layout.name}"
     run_batch([tools.ip, "-batch", "-"], recipe.root_batch(layout), what=what, lock=lock)
     run_batch(
-        [tools.ip, "-n", layout.switch_namespace, "-batch", "-"],
+        [tools.ip, "netns", "exec", layout.switch_namespace, "sh", "-c", recipe.START_SWITCH],
         recipe.switch_batch(layout),
         what=what,
         lock=lock,

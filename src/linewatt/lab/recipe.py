@@ -15,6 +15,15 @@ INVENTORY_HEADER = "# Inventory of a linewatt lab; removed by: linewatt lab down
 # A bridge that only switches: nothing learned late, nothing sent of its own accord.
 _QUIET_BRIDGE = "type bridge stp_state 0 forward_delay 0 mcast_snooping 0"
 
+START_SWITCH = r"""
+# Frames of the data network pass no firewall: a switch has none, and looking costs the sender CPU.
+for setting in /proc/sys/net/bridge/bridge-nf-call-*; do
+  [ ! -e "$setting" ] || echo 0 > "$setting"
+done
+exec ip -batch -
+"""
+"""Makes the switch inside its namespace, from :func:`switch_batch` on stdin."""
+
 START_HOST = r"""
 set -eu
 hostname=$1 addresses=$2 shape=$3 rps=$4 log=$5 sshd=$6 config=$7
@@ -64,7 +73,7 @@ def root_batch(layout: Layout) -> str:
 
 
 def switch_batch(layout: Layout) -> str:
-    """For ``ip -n <switch namespace> -batch -``: the data network."""
+    """For :data:`START_SWITCH`: the data network."""
     mtu = f"mtu {layout.mtu}"
     lines = [f"link add br0 {mtu} {_QUIET_BRIDGE}", "link set br0 addrgenmode none up"]
     for host in layout.hosts:

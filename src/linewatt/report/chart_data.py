@@ -14,8 +14,8 @@ from linewatt.analysis import metrics
 from linewatt.analysis.stats import Estimate
 from linewatt.analysis.summary import CaseSummary
 from linewatt.model import Case, CpuShares, Role, Trial
+from linewatt.report.columns import GBPS, MBPS, ROLES, Unit
 from linewatt.report.series import Series, TestGroup, plural
-from linewatt.report.table import GBPS, MBPS, ROLES, Unit
 from linewatt.units import BPS_PER_GBPS, format_percent, format_rate, format_significant, mbps_from_bps
 from linewatt.units import percent_from_ratio as percent
 
@@ -62,7 +62,13 @@ def ideal_rows(series: Series, unit: Unit, top: float) -> list[Row]:
     if most <= 1:
         return []
     return [
-        {"kind": "ideal", "series": series.label, "instances": count, "value": count * one, "end": count == most}
+        {
+            "kind": "ideal",
+            "series": series.label,
+            "instances": count,
+            "value": count * one,
+            "end": count == most,
+        }
         for count in (1.0, most)
     ]
 
@@ -111,7 +117,7 @@ def _run_rows(
 
 
 def share_rows(label: str, summary: CaseSummary) -> list[Row]:
-    """Shares of each role's CPUs in percent, a row a share above 0; one row that says so where they are unknown."""
+    """Shares of each role's CPUs in percent, a row a share above 0; an ``unknown`` row for none."""
     rows: list[Row] = []
     for field, role in ROLES:
         shares: CpuShares | None = getattr(summary, field)

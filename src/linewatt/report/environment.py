@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from linewatt.units import MISSING
+from linewatt.units import MISSING, percent_from_cores
 
 # How linewatt reaches a host is no part of what was measured.
 _CONNECTION = {"facts", "name", "port", "user", "key_file", "known_hosts", "sudo"}
@@ -16,6 +16,8 @@ _IDENTITY = {
     "address",
     "data_ipv4",
     "data_ipv6",
+    "ipv4_addresses",
+    "ipv6_addresses",
     "shares_cpus_with",
     "hostname",
     "mac",
@@ -24,7 +26,10 @@ _IDENTITY = {
     "machine_id",
     "boot_id",
 }
-_WRITTEN = {name.lower(): name for name in ("CPU", "CPUs", "NIC", "NICs", "BIOS", "OS", "DIMMs", "PSUs", "NUMA", "IRQs")}
+_WRITTEN = {
+    name.lower(): name
+    for name in ("CPU", "CPUs", "NIC", "NICs", "BIOS", "OS", "DIMMs", "PSUs", "NUMA", "IRQs")
+}
 _SECRET = ("password", "secret", "token", "passphrase", "private_key", "community")
 
 
@@ -60,18 +65,29 @@ def environment(
     for title in dict.fromkeys(title for sections_of in facts.values() for title in sections_of):
         sections.append(_section(_title(title), {name: facts[name].get(title) for name in hosts}))
     if idle:
-        sections.append(_section("Idle, before the load", {name: idle.get(name) for name in hosts}))
+        values = tuple(_idle_text(_mapping(idle.get(name))) for name in hosts)
+        sections.append(Section("Idle, before any load", (FactRow("CPU used", values, differs=False),)))
     return tuple(section for section in sections if section.rows)
 
 
 def _without_connection(host: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        key: value for key, value in host.items() if key not in _CONNECTION and value not in (None, [], (), {})
+        key: value
+        for key, value in host.items()
+        if key not in _CONNECTION and value not in (None, [], (), {})
     }
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:
     return value if isinstance(value, Mapping) else {}
+
+
+def _idle_text(reading: Mapping[str, Any]) -> str:
+    """CPU used in the idle window in the field's %, or why it is unknown."""
+    cores = reading.get("cpu_cores")
+    if cores is None:
+        return f"{MISSING} ({reading.get('reason') or 'not recorded'})"
+    return f"{percent_from_cores(cores):,.1f} %"
 
 
 def _section(title: str, values: Mapping[str, Any]) -> Section:

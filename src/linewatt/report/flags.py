@@ -39,7 +39,22 @@ class FlagNote:
         return " ".join([words[0][:1].upper() + words[0][1:], *words[1:]])
 
 
-_WRITTEN = ("CPU", "CPUs", "UDP", "TCP", "IRQ", "IRQs", "RSS", "GSO", "GRO", "RPS", "NIC", "PSU", "NUMA", "RAPL")
+_WRITTEN = (
+    "CPU",
+    "CPUs",
+    "UDP",
+    "TCP",
+    "IRQ",
+    "IRQs",
+    "RSS",
+    "GSO",
+    "GRO",
+    "RPS",
+    "NIC",
+    "PSU",
+    "NUMA",
+    "RAPL",
+)
 _ACRONYMS = {name.lower(): name for name in _WRITTEN}
 
 

@@ -4,37 +4,51 @@
 from __future__ import annotations
 
 GLOSSARY: tuple[tuple[str, str], ...] = (
-    ("Trial", "One repetition of a case. The trial, never the second, is the unit of statistics."),
+    (
+        "Trial",
+        "One repetition of a case. The trial, never the second, is the unit of statistics.",
+    ),
     (
         "Mean ± SD",
-        "Mean over the trials of a case and their standard deviation (divisor n − 1). A derived value is computed "
-        "in each trial and then averaged. One trial has no standard deviation.",
+        "Mean over the trials of a case and their standard deviation (divisor n − 1). A derived value"
+        " is computed in each trial and then averaged. One trial has no standard deviation.",
     ),
-    ("Instance", "One load process with one port. N instances are N processes."),
+    (
+        "Instance",
+        "One load process with one port. N instances are N processes.",
+    ),
     (
         "Throughput",
-        "Payload bits a second that the receiver got in the steady window (goodput), summed over the instances. "
-        "1 Gbps is 10⁹ bit/s.",
+        "Payload bits a second that the receiver got in the steady window (goodput), summed over the "
+        "instances. 1 Gbps is 10⁹ bit/s.",
     ),
-    ("Offered", "Payload bits a second that the sender sent in the same window (UDP)."),
-    ("Loss", "Lost datagrams ÷ (lost + received) in the window (UDP)."),
+    (
+        "Offered",
+        "Payload bits a second that the sender sent in the same window (UDP).",
+    ),
+    (
+        "Loss",
+        "Lost datagrams ÷ (lost + received) in the window (UDP).",
+    ),
     (
         "CPU receiver (remote), CPU sender (local)",
-        "Σ over all CPUs of the host of (100 − idle %). 100 % is one full core; two half-loaded cores count as one.",
+        "Σ over all CPUs of the host of (100 − idle %). 100 % is one full core; two half-loaded cores"
+        " count as one.",
     ),
     (
         "Efficiency",
-        "Throughput ÷ cores of CPU used, in Mbps/core. The receiver’s is the headline: the receiver usually decides.",
+        "Throughput ÷ cores of CPU used, in Mbps/core. The receiver’s is the headline: the receiver "
+        "usually decides.",
     ),
     (
         "Efficiency at 3 GHz (rough)",
-        "Efficiency × 3 GHz ÷ base frequency. Only for rough comparison across CPUs: cores differ in more than "
-        "their clock.",
+        "Efficiency × 3 GHz ÷ base frequency. Only for rough comparison across CPUs: cores differ in "
+        "more than their clock.",
     ),
     (
         "Scaling factor",
-        "The receiver’s efficiency with N instances ÷ its efficiency with 1. It is a ratio of efficiencies, not of "
-        "throughputs.",
+        "The receiver’s efficiency with N instances ÷ its efficiency with 1. It is a ratio of "
+        "efficiencies, not of throughputs.",
     ),
     (
         "Throughput scaling",
@@ -46,15 +60,21 @@ GLOSSARY: tuple[tuple[str, str], ...] = (
     ),
     (
         "App CPU, IRQ CPU",
-        "The CPUs that run the load processes, and those that serve the interrupts (or the receive steering) of "
-        "the interface. Shares are per CPU: usr (user), sys (kernel), irq (hard interrupts), soft (soft interrupts), "
-        "other (nice, I/O wait, steal, guest), idle.",
+        "The CPUs that run the load processes, and those that serve the interrupts (or the receive "
+        "steering) of the interface. Shares are per CPU: usr (user), sys (kernel), irq (hard "
+        "interrupts), soft (soft interrupts), other (nice, I/O wait, steal, guest), idle.",
     ),
-    ("Retransmits", "TCP segments sent again, over all instances, a trial."),
+    (
+        "Retransmits",
+        "TCP segments sent again, over all instances, a trial.",
+    ),
     (
         "Flag",
-        "Something seen that makes a number doubtful, with the evidence and what to do about it. A flagged number "
-        "is kept, never corrected.",
+        "Something seen that makes a number doubtful, with the evidence and what to do about it. A "
+        "flagged number is kept, never corrected.",
     ),
-    ("–", "Not measured, or not derivable. A missing number is never counted as 0."),
+    (
+        "–",
+        "Not measured, or not derivable. A missing number is never counted as 0.",
+    ),
 )

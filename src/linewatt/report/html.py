@@ -23,13 +23,14 @@ from linewatt.analysis.stats import Estimate
 from linewatt.errors import StoreError
 from linewatt.model import Case, Trial
 from linewatt.report.charts import Figure, figures, render_svg
+from linewatt.report.columns import Column
 from linewatt.report.document import Digest, cores
 from linewatt.report.environment import environment
 from linewatt.report.flags import marks, marks_by_code, number_ranges
 from linewatt.report.glossary import GLOSSARY
 from linewatt.report.roles import RoleTable, role_table
 from linewatt.report.series import plural
-from linewatt.report.table import Column, TableRow, scalability_table
+from linewatt.report.table import TableRow, scalability_table
 from linewatt.report.words import caveats, headline, is_lab, progress, when
 from linewatt.units import MISSING, format_percent, format_rate, format_seconds, percent_from_cores
 
@@ -66,13 +67,18 @@ def render(view: Digest) -> str:
     """The whole page."""
     by_code = marks_by_code(view.notes)
     trials = view.result.trials
+    manifest = view.result.manifest
     page = _environment().get_template("report.html.j2")
     return page.render(
         view=view,
-        manifest=view.result.manifest,
+        name=manifest.get("name") or view.result.id,
+        measured_with=manifest.get("linewatt_version"),
+        campaign_text=manifest.get("campaign_text"),
+        order=manifest.get("order"),
+        seed=manifest.get("seed"),
         version=__version__,
         style=Markup((_HERE / "style.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
-        created=when(view.result.manifest.get("created_s")),
+        created=when(manifest.get("created_s")),
         progress=progress(view),
         lab=is_lab(view),
         caveats=caveats(view),
@@ -82,7 +88,7 @@ def render(view: Digest) -> str:
         figures=list(_draw(figures(view.groups, trials))),
         roles=_role_tables(view),
         trials=[_trial_line(trial, view, by_code) for trial in trials],
-        environment=environment(view.hosts, view.result.manifest.get("idle")),
+        environment=environment(view.hosts, manifest.get("idle")),
         glossary=GLOSSARY,
     )
 

@@ -7,8 +7,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from linewatt.model import CpuShares
+from linewatt.report.columns import COLUMNS, MORE_COLUMNS, SHARES, Cell
 from linewatt.report.series import TestGroup
-from linewatt.report.table import COLUMNS, MORE_COLUMNS, SHARES, Cell
 from linewatt.units import MISSING, percent_from_ratio
 
 _PER_THROUGHPUT = {
@@ -45,7 +45,9 @@ def role_table(group: TestGroup) -> RoleTable | None:
     known: list[CpuShares] = [shares for shares in found if shares is not None]
     if not known:
         return None
-    shown = tuple(name for name in SHARES if name != "other" or any(item.other_ratio >= 0.0005 for item in known))
+    shown = tuple(
+        name for name in SHARES if name != "other" or any(item.other_ratio >= 0.0005 for item in known)
+    )
     unit = _PER_THROUGHPUT["receiver_cpu_cores_per_bps"].unit(group.summaries)
     rows = []
     for series in group.series:

@@ -1,270 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The scalability table: its columns declared once, for terminal, HTML, CSV and JSON alike.
-
-Values are SI under keys that name their unit; a :class:`Unit` turns them into what people read. A column
-picks one unit for a whole table, so that rows compare.
-"""
+"""The scalability table of a test: rows, what is missing from them and why, and a case as a flat export."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal
+from typing import Any
 
-from linewatt import units
-from linewatt.analysis.stats import Estimate
 from linewatt.analysis.summary import CaseSummary
 from linewatt.model import Case, CpuShares
+from linewatt.report.columns import COLUMNS, MORE_COLUMNS, ROLES, SHARES, Cell, Column, Unit
 from linewatt.report.flags import marks
 from linewatt.report.series import Series, TestGroup
-
-Value = Estimate | float | int | None
-Loads = Literal["all", "tcp", "udp"]
-
-
-@dataclass(frozen=True, slots=True)
-class Unit:
-    """A unit people read: its name, the way there from SI, and how its numbers are written."""
-
-    name: str
-    from_si: Callable[[float], float]
-    text: Callable[[float], str]
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """What one cell says: text and SD without unit, ``note`` when fewer trials have it than the case has.
-
-    A missing value has ``text`` ``–`` and says why in ``reason``.
-    """
-
-    text: str
-    sd: str | None = None
-    note: str | None = None
-    reason: str | None = None
-
-    @property
-    def missing(self) -> bool:
-        return self.text == units.MISSING
-
-
-@dataclass(frozen=True, slots=True)
-class Column:
-    """One column.
-
-    ``field`` is the field of :class:`CaseSummary`, ``key`` its name in JSON and CSV (SI unit included; an
-    estimate gets ``_mean``, ``_sd`` and ``_n``), ``heading`` the title broken into lines for a terminal.
-    ``loads`` are the loads it means something for. A column that is ``trivial`` at one instance is shown
-    only for a series. Of two ``units``, the first is for tables in Gbps, the second for those in Mbps.
-    """
-
-    field: str
-    key: str
-    title: str
-    heading: str
-    units: tuple[Unit, ...]
-    loads: Loads = "all"
-    estimate: bool = True
-    show_sd: bool = False
-    trivial: bool = False
-    remark: str = ""
-
-    @property
-    def json_key(self) -> str:
-        """Key of the value itself: of the mean where it is an estimate."""
-        return f"{self.key}_mean" if self.estimate else self.key
-
-    def value(self, summary: CaseSummary) -> Value:
-        """The value of a case, SI; ``None`` when no trial has it."""
-        value: Value = getattr(summary, self.field)
-        return value
-
-    def applies(self, summaries: Sequence[CaseSummary]) -> bool:
-        """Whether the column means anything for these cases."""
-        tests = {summary.case.test for summary in summaries}
-        if self.trivial and all(summary.case.instances == 1 for summary in summaries):
-            return False
-        return self.loads == "all" or any((test == "tcp") == (self.loads == "tcp") for test in tests)
-
-    def has_values(self, summaries: Sequence[CaseSummary]) -> bool:
-        """Whether any of these cases has a value."""
-        return any(self.value(summary) is not None for summary in summaries)
-
-    def unit(self, summaries: Sequence[CaseSummary]) -> Unit:
-        """The unit these cases are shown in."""
-        rates = [summary.throughput_bps.mean for summary in summaries if summary.throughput_bps]
-        return self.units[0] if max(rates, default=0.0) >= units.BPS_PER_GBPS else self.units[-1]
-
-    def cell(self, summary: CaseSummary, unit: Unit) -> Cell:
-        """Text of one case in ``unit``."""
-        value = self.value(summary)
-        if value is None:
-            return Cell(units.MISSING, reason=summary.reasons.get(self.field, "not recorded"))
-        if not isinstance(value, Estimate):
-            return Cell(unit.text(unit.from_si(value)))
-        text = unit.text(unit.from_si(value.mean))
-        sd = None if value.sd is None else _like(text, unit.from_si(value.sd))
-        return Cell(text, sd, f"n={value.n}" if value.n < summary.trials_done else None)
-
-    def export(self, summary: CaseSummary) -> dict[str, Any]:
-        """Keys and values for JSON and CSV, SI; missing is ``None``."""
-        value = self.value(summary)
-        if not self.estimate:
-            return {self.key: value}
-        if not isinstance(value, Estimate):
-            return {self.json_key: None, f"{self.key}_sd": None, f"{self.key}_n": 0}
-        return {self.json_key: value.mean, f"{self.key}_sd": value.sd, f"{self.key}_n": value.n}
-
-
-def _like(text: str, value: float) -> str:
-    """``value`` with as many decimals as ``text`` has."""
-    decimals = len(text.partition(".")[2])
-    return f"{value:,.{decimals}f}"
-
-
-def _significant(digits: int, most: int = 3) -> Callable[[float], str]:
-    """Numbers with ``digits`` significant digits, but at most ``most`` decimals."""
-
-    def text(value: float) -> str:
-        plain = units.format_significant(value, digits)
-        decimals = min(most, len(plain.partition(".")[2]))
-        return f"{value:,.{decimals}f}"
-
-    return text
-
-
-def _loss(percent: float) -> str:
-    """Loss in percent: a small loss never looks like none."""
-    if percent == 0:
-        return "0"
-    return "<0.0001" if percent < 0.0001 else _significant(3, 4)(percent)
-
-
-def _fixed(decimals: int) -> Callable[[float], str]:
-    return lambda value: f"{value:,.{decimals}f}"
-
-
-def _count(value: float) -> str:
-    return f"{value:,.0f}" if value >= 10 or value == int(value) else f"{value:,.1f}"
-
-
-def _same(value: float) -> float:
-    return value
-
-
-GBPS = Unit("Gbps", units.gbps_from_bps, _significant(4))
-MBPS = Unit("Mbps", units.mbps_from_bps, _significant(4))
-RATE = (GBPS, MBPS)
-PERCENT = Unit("%", units.percent_from_ratio, _loss)
-CPU_PERCENT = Unit("%", units.percent_from_cores, _fixed(1))
-MBPS_PER_CORE = Unit("Mbps/core", units.mbps_from_bps, _significant(4, 2))
-PER_CORE = (MBPS_PER_CORE,)
-PER_GBPS = Unit("% per Gbps", units.percent_per_gbps, _significant(3, 2))
-PER_MBPS = Unit("% per Mbps", units.percent_per_mbps, _significant(3, 2))
-RATIO = (Unit("", _same, _fixed(2)),)
-COUNT = (Unit("", _same, _count),)
-
-COLUMNS: tuple[Column, ...] = (
-    Column("throughput_bps", "throughput_bps", "Throughput", "Throughput", RATE, show_sd=True),
-    Column("offered_bps", "offered_bps", "Offered", "Offered", RATE, loads="udp"),
-    Column("lost_ratio", "lost_ratio", "Loss", "Loss", (PERCENT,), loads="udp"),
-    Column(
-        "packets_per_s",
-        "packets_per_s",
-        "Received packets",
-        "Received",
-        (Unit("packets/s", _same, _count),),
-        loads="udp",
-    ),
-    Column(
-        "receiver_cpu_cores",
-        "receiver_cpu_cores",
-        "CPU receiver (remote)",
-        "CPU\nreceiver\n(remote)",
-        (CPU_PERCENT,),
-    ),
-    Column(
-        "sender_cpu_cores", "sender_cpu_cores", "CPU sender (local)", "CPU\nsender\n(local)", (CPU_PERCENT,)
-    ),
-    Column(
-        "efficiency_receiver_bps_per_core",
-        "efficiency_receiver_bps_per_core",
-        "Efficiency receiver (remote)",
-        "Effic.\nreceiver",
-        PER_CORE,
-    ),
-    Column(
-        "efficiency_sender_bps_per_core",
-        "efficiency_sender_bps_per_core",
-        "Efficiency sender (local)",
-        "Effic.\nsender",
-        PER_CORE,
-    ),
-    Column(
-        "efficiency_at_3ghz_bps_per_core",
-        "efficiency_at_3ghz_bps_per_core",
-        "Efficiency receiver at 3 GHz (rough)",
-        "At 3 GHz\n(rough)",
-        PER_CORE,
-        remark="efficiency × 3 GHz ÷ base frequency: only for rough comparison across CPUs",
-    ),
-    Column(
-        "scaling_factor",
-        "scaling_factor_ratio",
-        "Scaling factor",
-        "Scaling\nfactor",
-        RATIO,
-        estimate=False,
-        trivial=True,
-    ),
-    Column(
-        "throughput_scaling",
-        "throughput_scaling_ratio",
-        "Throughput scaling",
-        "Tput\nscaling",
-        RATIO,
-        estimate=False,
-        trivial=True,
-    ),
-    Column(
-        "receiver_cpu_cores_per_bps",
-        "receiver_cpu_cores_per_bps",
-        "CPU per throughput, receiver",
-        "CPU /\ntput",
-        (PER_GBPS, PER_MBPS),
-    ),
-    Column(
-        "retransmits", "retransmits_per_trial", "Retransmits a trial", "Retrans-\nmits", COUNT, loads="tcp"
-    ),
-)
-"""Columns of the scalability table, left to right, between instances and trials."""
-
-MORE_COLUMNS: tuple[Column, ...] = (
-    Column(
-        "sender_cpu_cores_per_bps",
-        "sender_cpu_cores_per_bps",
-        "CPU per throughput, sender",
-        "CPU /\ntput",
-        (PER_GBPS, PER_MBPS),
-    ),
-    Column(
-        "out_of_order_packets",
-        "out_of_order_packets_per_trial",
-        "Out of order a trial",
-        "Out of\norder",
-        COUNT,
-        loads="udp",
-    ),
-)
-"""Columns that JSON and CSV have beyond those of the table."""
-
-SHARES = ("usr", "sys", "irq", "soft", "idle", "other")
-ROLES = (
-    ("receiver_app", "Receiver: app CPU"),
-    ("receiver_irq", "Receiver: IRQ CPU"),
-    ("sender_app", "Sender: app CPU"),
-    ("sender_irq", "Sender: IRQ CPU"),
-)
 
 
 def shown_columns(summaries: Sequence[CaseSummary]) -> tuple[Column, ...]:
@@ -294,7 +41,9 @@ def absences(group: TestGroup) -> tuple[Absence, ...]:
             for reason, lacking in _lacking(column, group.summaries).items():
                 found.setdefault((reason, tuple(lacking)), []).append(column.title)
     return tuple(
-        Absence(tuple(titles), None if len(lacking) == len(group.summaries) else _names(group, lacking), reason)
+        Absence(
+            tuple(titles), None if len(lacking) == len(group.summaries) else _names(group, lacking), reason
+        )
         for (reason, lacking), titles in found.items()
     )
 
@@ -350,7 +99,9 @@ def scalability_table(group: TestGroup, by_code: Mapping[str, str]) -> Table:
     """The table of a test: columns with values only, a row a case; ``by_code`` has the flags' marks."""
     summaries = group.summaries
     columns = tuple((column, column.unit(summaries)) for column in shown_columns(summaries))
-    rows = [_row(series, summary, columns, by_code) for series in group.series for summary in series.summaries]
+    rows = [
+        _row(series, summary, columns, by_code) for series in group.series for summary in series.summaries
+    ]
     return Table(group, columns, tuple(rows), absences(group))
 
 

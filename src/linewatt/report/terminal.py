@@ -18,11 +18,12 @@ from rich.text import Text
 from linewatt.analysis.summary import CaseSummary
 from linewatt.document import one_line
 from linewatt.model import Trial
+from linewatt.report.columns import Cell
 from linewatt.report.document import Digest, cores
 from linewatt.report.flags import FlagNote, marks, marks_by_code, number_ranges
 from linewatt.report.roles import RoleTable, role_table
 from linewatt.report.series import plural
-from linewatt.report.table import Cell, Table, scalability_table
+from linewatt.report.table import Table, scalability_table
 from linewatt.report.words import caveats, progress, when
 from linewatt.units import MISSING, format_percent, format_rate, percent_from_cores
 
@@ -85,7 +86,11 @@ def _name(view: Digest) -> str:
 
 def _heading(view: Digest) -> RenderableType:
     lines = [Text(_name(view), style="bold"), Text(one_line(view.result.id))]
-    facts = [when(view.result.manifest.get("created_s")), ", ".join(map(one_line, view.hosts)), progress(view)]
+    facts = [
+        when(view.result.manifest.get("created_s")),
+        ", ".join(map(one_line, view.hosts)),
+        progress(view),
+    ]
     lines.append(Text(" · ".join(fact for fact in facts if fact)))
     lines += [Text(f"! {one_line(caveat)}", style="yellow") for caveat in caveats(view)]
     if not view.result.trials:
@@ -97,7 +102,9 @@ def _scalability(table: Table, width: int | None) -> RenderableType:
     rows = table.rows
     columns = []
     if len(table.group.series) > 1:
-        columns.append(TextColumn("Case", _once([one_line(r.series.label) for r in rows]), key=True, left=True))
+        columns.append(
+            TextColumn("Case", _once([one_line(r.series.label) for r in rows]), key=True, left=True)
+        )
     counts = tuple(str(row.summary.case.instances) for row in rows)
     columns.append(TextColumn("Inst.", counts, key=True))
     for at, (column, unit) in enumerate(table.columns):
@@ -147,7 +154,9 @@ def _roles(table: RoleTable, width: int | None) -> RenderableType:
     if several:
         columns.append(TextColumn("Case", _once(one_line(row.series) for row in rows), key=True, left=True))
     columns.append(TextColumn("Inst.", tuple(str(row.instances) for row in rows), key=True))
-    columns.append(TextColumn("End", tuple(f"{row.end} {one_line(row.host)}" for row in rows), key=True, left=True))
+    columns.append(
+        TextColumn("End", tuple(f"{row.end} {one_line(row.host)}" for row in rows), key=True, left=True)
+    )
     for at, name in enumerate(table.shares):
         columns.append(TextColumn(f"App\n{name}", tuple(row.app[at].text for row in rows)))
     for at, name in enumerate(table.shares):
@@ -168,7 +177,9 @@ def _flags(view: Digest) -> RenderableType:
 
 
 def _note_lines(note: FlagNote, view: Digest) -> list[str]:
-    times = f"{plural(note.count, 'time')} in {plural(len(note.trials), 'trial')} ({number_ranges(note.trials)})"
+    times = (
+        f"{plural(note.count, 'time')} in {plural(len(note.trials), 'trial')} ({number_ranges(note.trials)})"
+    )
     lines = [f"{times}; {one_line(view.describe(*note.cases))}"]
     for seen in note.sightings[:_MOST_EVIDENCE]:
         noun = "trials" if len(seen.trials) > 1 else "trial"
@@ -238,7 +249,11 @@ def split(columns: Sequence[TextColumn], width: int | None) -> list[list[TextCol
 
 def _table(columns: Sequence[TextColumn]) -> RichTable:
     table = RichTable(
-        box=box.SIMPLE_HEAD, show_edge=False, pad_edge=False, padding=(0, _GAP - 1, 0, 0), collapse_padding=True
+        box=box.SIMPLE_HEAD,
+        show_edge=False,
+        pad_edge=False,
+        padding=(0, _GAP - 1, 0, 0),
+        collapse_padding=True,
     )
     for column in columns:
         table.add_column(

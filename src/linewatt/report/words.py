@@ -10,9 +10,9 @@ from typing import Any
 
 from linewatt import units
 from linewatt.analysis.summary import CaseSummary
+from linewatt.report.columns import COLUMNS, ROLES, Column
 from linewatt.report.document import Digest
 from linewatt.report.series import Series, plural
-from linewatt.report.table import COLUMNS, ROLES, Column
 
 _BY_FIELD: Mapping[str, Column] = {column.field: column for column in COLUMNS}
 
@@ -60,7 +60,9 @@ def _how_measured(best: CaseSummary) -> str:
     unit = column.unit([best])
     cell = column.cell(best, unit)
     trials = best.throughput_bps.n if best.throughput_bps else 0
-    spread = "one trial: its spread is unknown" if cell.sd is None else f"± {cell.sd} {unit.name}, {trials} trials"
+    spread = (
+        "one trial: its spread is unknown" if cell.sd is None else f"± {cell.sd} {unit.name}, {trials} trials"
+    )
     return f"with {plural(best.case.instances, 'instance')} ({spread})."
 
 
@@ -97,15 +99,13 @@ def _lost(best: CaseSummary) -> str:
 def _busiest(best: CaseSummary) -> str:
     """The role whose CPUs were busiest: the first place to look for the limit."""
     busy = {
-        title: 1 - shares.idle_ratio
-        for field, title in ROLES
-        if (shares := getattr(best, field)) is not None
+        title: 1 - shares.idle_ratio for field, title in ROLES if (shares := getattr(best, field)) is not None
     }
     if not busy:
         return ""
     title = max(busy, key=lambda name: busy[name])
     end, _, role = title.partition(": ")
-    return f"Busiest: the {end.lower()}’s {role}, {units.format_percent(busy[title], 0)}."
+    return f"Busiest: the {end.lower()}’s {role}, {units.format_percent(busy[title])}."
 
 
 def _shown(field: str, summary: CaseSummary) -> str:
@@ -146,14 +146,18 @@ def caveats(view: Digest) -> tuple[str, ...]:
     shared = sharing_hosts(view.hosts)
     if shared:
         said.append(
-            f"{_listed(shared)} share CPUs: what one uses the other lacks, and the CPU use of each may contain "
-            "work of the other. Do not read CPU and efficiency as those of separate hosts."
+            f"{_listed(shared)} share CPUs: what one uses the other lacks, and the CPU use of each may "
+            "contain work of the other. Do not read CPU and efficiency as those of separate hosts."
         )
     if not view.result.complete:
-        said.append(f"Unfinished: {progress(view)}. 'linewatt resume {view.result.id}' goes on where it stopped.")
+        said.append(
+            f"Unfinished: {progress(view)}. 'linewatt resume {view.result.id}' goes on where it stopped."
+        )
     if view.failed:
-        said.append(f"{plural(len(view.failed), 'trial')} failed and {'is' if len(view.failed) == 1 else 'are'} "
-                    "left out of every number.")
+        said.append(
+            f"{plural(len(view.failed), 'trial')} failed and {'is' if len(view.failed) == 1 else 'are'} "
+            "left out of every number."
+        )
     return tuple(said)
 
 

@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""iperf3 as one runs it by hand: the same argument lists in the same namespaces, and no linewatt anywhere."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import time
+from collections.abc import Sequence
+from contextlib import ExitStack
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from bench.rows import MeasurementFailed
+from linewatt.lab import Lab
+from linewatt.lab.processes import listens
+
+_LISTEN_LIMIT_S = 5.0
+_LOOK_S = 0.002
+_EDGE_S = 0.05
+"""iperf3's intervals end some milliseconds late, and later with each; they are at least 200 ms long"""
+
+
+@dataclass(frozen=True, slots=True)
+class Commands:
+    """The two argument lists of one instance, and the namespaces they run in."""
+
+    server: tuple[str, ...]
+    client: tuple[str, ...]
+    server_namespace: str
+    client_namespace: str
+
+    @property
+    def port(self) -> int:
+        return int(self.client[self.client.index("--port") + 1])
+
+    @property
+    def seconds(self) -> float:
+        return float(self.client[self.client.index("--time") + 1])
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What a run by hand gave: its receiver's document, and the client's wall time."""
+
+    received: dict[str, Any]
+    wall_s: float
+
+
+def commands_of(result: Path, lab: Lab) -> Commands:
+    """What linewatt ran in the first trial of a result, word by word (forward, one instance)."""
+    trial = read_first(result)
+    listed = json.loads((trial / "raw" / "commands.json").read_text())
+    namespaces = {host.name: host.namespace for host in lab.hosts}
+    (server,) = [one for one in listed if "--server" in one["argv"]]
+    (client,) = [one for one in listed if "--client" in one["argv"]]
+    return Commands(
+        tuple(server["argv"]),
+        tuple(client["argv"]),
+        namespaces[server["host"]],
+        namespaces[client["host"]],
+    )
+
+
+def read_first(result: Path) -> Path:
+    """Directory of the first trial of a result."""
+    return min((result / "trials").glob("[0-9]*"))
+
+
+def run(commands: Commands) -> Run:
+    """One test, its server listening before the client starts. Raises MeasurementFailed."""
+    limit_s = commands.seconds + 15
+    with ExitStack() as stack:
+        server = stack.enter_context(_started(commands.server_namespace, commands.server))
+        stack.callback(server.kill)
+        _wait_listening(server, commands.port)
+        began_s = time.monotonic()
+        client = stack.enter_context(_started(commands.client_namespace, commands.client))
+        stack.callback(client.kill)
+        sent, _ = client.communicate(timeout=limit_s)
+        wall_s = time.monotonic() - began_s
+        received, _ = server.communicate(timeout=limit_s)
+    for text in (sent, received):
+        if "error" in json.loads(text):
+            raise MeasurementFailed(f"iperf3 by hand: {json.loads(text)['error']}")
+    return Run(json.loads(received), wall_s)
+
+
+def _started(namespace: str, argv: Sequence[str]) -> subprocess.Popen[str]:
+    return subprocess.Popen(
+        ["ip", "netns", "exec", namespace, *argv],
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    )
+
+
+def _wait_listening(server: subprocess.Popen[str], port: int) -> None:
+    """``ip netns exec`` replaces itself by the command, so the server has the id of the child."""
+    deadline = time.monotonic() + _LISTEN_LIMIT_S
+    while not listens(server.pid, port):
+        if server.poll() is not None or time.monotonic() > deadline:
+            raise MeasurementFailed(f"iperf3 by hand does not listen on port {port}")
+        time.sleep(_LOOK_S)
+
+
+def throughput_bps(document: dict[str, Any], omit_s: float, seconds: float) -> float:
+    """What the receiver got from ``omit_s`` on for ``seconds``: the sum of its own intervals there."""
+    inside = [
+        interval["sum"]
+        for interval in document["intervals"]
+        if interval["sum"]["start"] >= omit_s - _EDGE_S
+        and interval["sum"]["end"] <= omit_s + seconds + _EDGE_S
+    ]
+    covered_s = sum(part["end"] - part["start"] for part in inside)
+    if covered_s < 0.9 * seconds:
+        raise MeasurementFailed(f"iperf3 by hand: its intervals cover {covered_s:.2f} s of {seconds:g} s")
+    return float(8 * sum(part["bytes"] for part in inside) / covered_s)

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a measurement says: values against a target, beside a peer; the table and JSON made of it. Pure."""
+
+from __future__ import annotations
+
+import math
+import statistics
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any, Literal
+
+Unit = Literal["ratio", "s", "percent", "count"]
+
+_SUFFIX: dict[Unit, str] = {"ratio": "", "s": " s", "percent": " %", "count": ""}
+_COLUMNS = ("measurement", "what", "target", "measured: median [min to max]", "beside it", "ratio", "verdict")
+
+
+class MeasurementFailed(Exception):
+    """A measurement came to no result; its text says why."""
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """The range that a statistic should be in; ``None`` is open."""
+
+    at_most: float | None = None
+    at_least: float | None = None
+
+    def met(self, value: float) -> bool:
+        return (self.at_most is None or value <= self.at_most) and (
+            self.at_least is None or value >= self.at_least
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class Peer:
+    """The same thing measured without linewatt, in the same run."""
+
+    name: str
+    values: tuple[float, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One line of the table. Without a ``target`` it only informs; ``note`` says what a reader must know."""
+
+    what: str
+    unit: Unit
+    values: tuple[float, ...]
+    target: Target | None = None
+    peer: Peer | None = None
+    note: str = ""
+
+    def __post_init__(self) -> None:
+        if not self.values or (self.peer is not None and not self.peer.values):
+            raise MeasurementFailed(f"{self.what}: there are no values")
+
+    @property
+    def median(self) -> float:
+        return statistics.median(self.values)
+
+    @property
+    def met(self) -> bool | None:
+        """Whether the median is within the target; ``None`` without one."""
+        return None if self.target is None else self.target.met(self.median)
+
+    @property
+    def ratio(self) -> float | None:
+        """Median over the peer's; ``None`` where there is no peer, or it is 0."""
+        if self.peer is None or statistics.median(self.peer.values) == 0:
+            return None
+        return self.median / statistics.median(self.peer.values)
+
+
+@dataclass(frozen=True, slots=True)
+class Measurement:
+    """The rows of one measurement, and how busy the machine was just before it (cores)."""
+
+    name: str
+    rows: tuple[Row, ...]
+    busy_before_cores: float
+    took_s: float
+    failure: str | None = None
+
+
+def quantile(values: Iterable[float], share: float) -> float:
+    """The smallest value that ``share`` of all values do not exceed (nearest rank)."""
+    ordered = sorted(values)
+    return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
+
+
+def table(measurements: Sequence[Measurement]) -> Iterator[str]:
+    """Aligned lines, a row each, and below them the notes."""
+    cells: list[tuple[str, ...]] = [_COLUMNS]
+    for one in measurements:
+        cells += [_cells(one.name, row) for row in one.rows]
+        if one.failure is not None:
+            cells.append((one.name, f"FAILED: {one.failure}", "", "", "", "", "failed"))
+    widths = [max(len(row[at]) for row in cells) for at in range(len(_COLUMNS))]
+    cells.insert(1, tuple("─" * width for width in widths))
+    for line in cells:
+        yield "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+    for one in measurements:
+        for row in one.rows:
+            if row.note:
+                yield f"{one.name}, {row.what}: {row.note}"
+
+
+def _cells(name: str, row: Row) -> tuple[str, ...]:
+    verdict = {True: "met", False: "not met here", None: ""}[row.met]
+    peer = "" if row.peer is None else f"{row.peer.name} {_spread(row.peer.values, row.unit)}"
+    ratio = "" if row.ratio is None else f"{row.ratio:.3g}"
+    return (name, row.what, _target(row), _spread(row.values, row.unit), peer, ratio, verdict)
+
+
+def _spread(values: Sequence[float], unit: Unit) -> str:
+    middle = _number(statistics.median(values), unit)
+    if len(values) == 1:
+        return middle + _SUFFIX[unit]
+    return f"{middle} [{_number(min(values), unit)} to {_number(max(values), unit)}]{_SUFFIX[unit]}"
+
+
+def _number(value: float, unit: Unit) -> str:
+    if unit == "count":
+        return f"{value:.0f}"
+    if unit == "percent":
+        return f"{value:.2f}"
+    return f"{value:.4f}" if unit == "ratio" or abs(value) < 0.1 else f"{value:.3f}"
+
+
+def _target(row: Row) -> str:
+    if row.target is None:
+        return ""
+    low, high = row.target.at_least, row.target.at_most
+    suffix = _SUFFIX[row.unit]
+    if low is not None and high is not None:
+        return f"{low:g}" + (f" to {high:g}" if low != high else "") + suffix
+    return f"≤ {high:g}{suffix}" if high is not None else f"≥ {low:g}{suffix}"
+
+
+def as_dict(measurement: Measurement) -> dict[str, Any]:
+    """A measurement as plain values; the unit is in the keys."""
+    return {
+        "measurement": measurement.name,
+        "failure": measurement.failure,
+        "busy_before_cores": measurement.busy_before_cores,
+        "took_s": measurement.took_s,
+        "rows": [_row_dict(row) for row in measurement.rows],
+    }
+
+
+def _row_dict(row: Row) -> dict[str, Any]:
+    unit, target, peer = row.unit, row.target, row.peer
+    return {
+        "what": row.what,
+        f"target_min_{unit}": None if target is None else target.at_least,
+        f"target_max_{unit}": None if target is None else target.at_most,
+        f"median_{unit}": row.median,
+        f"min_{unit}": min(row.values),
+        f"max_{unit}": max(row.values),
+        f"values_{unit}": list(row.values),
+        "peer": None if peer is None else peer.name,
+        f"peer_median_{unit}": None if peer is None else statistics.median(peer.values),
+        f"peer_values_{unit}": None if peer is None else list(peer.values),
+        "ratio": row.ratio,
+        "met": row.met,
+        "note": row.note,
+    }

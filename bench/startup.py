@@ -1,0 +1,69 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How long ``linewatt --help`` and ``linewatt plan`` of 1,000 cases take, beside Python doing nothing."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from bench.rig import COMMAND, rig
+from bench.rows import MeasurementFailed, Peer, Row, Target
+
+ABOUT_S = 15
+_CASES = 1000
+
+
+def measure(*, quick: bool) -> list[Row]:
+    """Each in turn, so that all see the same machine."""
+    commands = {"python": [sys.executable, "-c", "pass"], "help": [*COMMAND, "--help"]}
+    walls: dict[str, list[float]] = {"python": [], "help": [], "plan": []}
+    with rig() as own:
+        plan = [*COMMAND, "plan", str(_big_campaign(own.directory))]
+        _check_cases([*plan, "--json"])
+        commands["plan"] = plan
+        for _ in range(3 if quick else 7):
+            for name, argv in commands.items():
+                walls[name].append(_wall_s(argv))
+    peer = Peer("python -c pass", tuple(walls["python"]))
+    return [
+        Row("linewatt --help", "s", tuple(walls["help"]), Target(at_most=0.25), peer),
+        Row(f"linewatt plan of {_CASES} cases", "s", tuple(walls["plan"]), Target(at_most=1.0), peer),
+    ]
+
+
+def _big_campaign(directory: Path) -> Path:
+    """2 tests × 25 instance counts × 10 stream counts × 2 directions, ten trials each."""
+    host = {"data": "eth1", "app_cpus": "0-7", "irq_cpus": "8-15"}
+    document = {
+        "name": "thousand",
+        "hosts": {name: {"address": address, **host} for name, address in _ADDRESSES.items()},
+        "tests": ["tcp", "udp-1500"],
+        "instances": list(range(1, 26)),
+        "streams": list(range(1, 11)),
+        "directions": ["forward", "reverse"],
+    }
+    path = directory / "thousand.yaml"
+    path.write_text(json.dumps(document, indent=1))
+    return path
+
+
+_ADDRESSES = {"gen": "192.0.2.11", "dut": "192.0.2.10"}
+
+
+def _check_cases(argv: Sequence[str]) -> None:
+    done = subprocess.run(argv, capture_output=True, text=True, check=False)
+    if done.returncode != 0:
+        raise MeasurementFailed(f"linewatt plan: {done.stderr.strip()}")
+    found = len(json.loads(done.stdout)["cases"])
+    if found != _CASES:
+        raise MeasurementFailed(f"the campaign has {found} cases, not {_CASES}")
+
+
+def _wall_s(argv: Sequence[str]) -> float:
+    began_s = time.monotonic()
+    subprocess.run(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=True)
+    return time.monotonic() - began_s

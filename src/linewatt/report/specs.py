@@ -1,0 +1,253 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Charts as Vega-Lite specifications: pure functions from rows to plain data.
+
+The specifications are plain dictionaries: altair would add a dependency and its import time for what is a
+page of data here, and a dictionary compares in a test. Colours are CSS custom properties with a fallback,
+text is ``currentColor``: the page that holds an SVG decides on light or dark.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from linewatt.report import chart_data as data
+from linewatt.report.chart_data import Row
+
+Spec = dict[str, Any]
+
+VEGA_LITE = "5.20"
+"""The version the specifications are written for; vl-convert carries several."""
+
+RECEIVER = "var(--chart-receiver, #1a5fb4)"
+SENDER = "var(--chart-sender, #c64600)"
+LINES = (RECEIVER, SENDER, "var(--chart-third, #26794e)", "var(--chart-fourth, #813d9c)")
+SHARE_COLOURS = {
+    "usr": "var(--chart-usr, #3584e4)",
+    "sys": "var(--chart-sys, #e66100)",
+    "irq": "var(--chart-irq, #813d9c)",
+    "soft": "var(--chart-soft, #d4a017)",
+    "other": "var(--chart-other, #77767b)",
+}
+_MUTED = "var(--chart-muted, #77767b)"
+_GRID = "var(--chart-grid, #deddda)"
+_SHORT_LABEL = 26
+
+
+def room(labels: Sequence[str]) -> Spec:
+    """Room left of axis labels: a reader's sans-serif may be wider than the one the layout was made with."""
+    longest = max(map(len, labels), default=0)
+    return {"padding": {"left": 8 + min(longest, 45), "top": 5, "right": 24, "bottom": 5}}
+
+
+def _of_kind(*kinds: str) -> list[Spec]:
+    return [{"filter": {"field": "kind", "oneOf": list(kinds)}}]
+
+
+def line_encoding(rows: Sequence[Row], title: str, top: float) -> Spec:
+    counts = sorted({row["instances"] for row in rows})
+    axis = {"values": counts, "format": "d", "grid": False, "labelOverlap": "greedy"}
+    return {
+        "x": {
+            "field": "instances",
+            "type": "quantitative",
+            "title": "Instances",
+            "axis": axis,
+            "scale": {"domain": [0, counts[-1] * 1.04], "nice": False},
+        },
+        "y": {
+            "field": "value",
+            "type": "quantitative",
+            "title": title,
+            "axis": {"tickCount": 5},
+            "scale": {"domain": [0, top], "nice": False},
+        },
+    }
+
+
+def line_layers() -> list[Spec]:
+    """Runs behind, then error bars, then the line of means."""
+    return [
+        {
+            "transform": _of_kind("run"),
+            "mark": {"type": "point", "filled": True, "size": 26, "opacity": 0.45},
+        },
+        *_error_bars("y"),
+        {
+            "transform": _of_kind("mean"),
+            "mark": {"type": "line", "strokeWidth": 2, "point": {"filled": True, "size": 52, "opacity": 1}},
+        },
+    ]
+
+
+def _error_bars(along: str) -> list[Spec]:
+    """One SD to either side, with caps; nothing where there is one trial."""
+    transform = [*_of_kind("mean"), {"filter": "isValid(datum.high)"}]
+    tick_orient = "horizontal" if along == "y" else "vertical"
+    caps = [
+        {
+            "transform": transform,
+            "mark": {"type": "tick", "orient": tick_orient, "size": 8, "thickness": 1.5},
+            "encoding": {along: {"field": side, "type": "quantitative"}},
+        }
+        for side in ("low", "high")
+    ]
+    rule = {
+        "transform": transform,
+        "mark": {"type": "rule", "strokeWidth": 1.5},
+        "encoding": {along: {"field": "low", "type": "quantitative"}, f"{along}2": {"field": "high"}},
+    }
+    return [rule, *caps]
+
+
+def ideal_line() -> Spec:
+    return {
+        "transform": _of_kind("ideal"),
+        "mark": {"type": "line", "strokeDash": [5, 4], "strokeWidth": 1.5, "opacity": 0.7},
+    }
+
+
+def ideal_label() -> Spec:
+    return {
+        "transform": [*_of_kind("ideal"), {"filter": "datum.end"}],
+        "mark": {
+            "type": "text",
+            "align": "right",
+            "baseline": "bottom",
+            "text": "linear",
+            "fontStyle": "italic",
+        },
+        "encoding": {"color": {"value": _MUTED}},
+    }
+
+
+def series_colours(labels: Sequence[str]) -> Spec:
+    if len(labels) == 1:
+        return {"value": RECEIVER}
+    columns = 2 if max(map(len, labels)) <= _SHORT_LABEL else 1
+    return {
+        "field": "series",
+        "type": "nominal",
+        "scale": {"domain": list(labels), "range": list(LINES[: len(labels)])},
+        "legend": {"title": None, "symbolType": "circle", "columns": columns},
+    }
+
+
+def end_colours() -> Spec:
+    names = [name for _, name in data.ENDS]
+    scale = {"domain": names, "range": [RECEIVER, SENDER]}
+    return {"field": "end", "type": "nominal", "scale": scale, "legend": {"title": None}}
+
+
+def end_shapes() -> Spec:
+    names = [name for _, name in data.ENDS]
+    return {"field": "end", "type": "nominal", "scale": {"domain": names, "range": ["circle", "square"]}}
+
+
+def lines(rows: list[Row], layers: list[Spec], encoding: Spec, panels: Sequence[str]) -> Spec:
+    """One chart, or one panel for each of ``panels`` on common scales."""
+    spec: Spec = {"encoding": encoding, "layer": layers}
+    if not panels:
+        return themed({"data": {"values": rows}, "width": 460, "height": 260, **spec})
+    facet = {"field": "series", "type": "nominal", "sort": list(panels), "title": None}
+    inner = {"width": 400, "height": 200, **spec}
+    return themed({"data": {"values": rows}, "facet": facet, "columns": 2, "spec": inner})
+
+
+def bars(rows: list[Row], title: str, encoding: Spec) -> Spec:
+    """Horizontal bars from zero, with room at the end for the value in words."""
+    labels = list(dict.fromkeys(row["series"] for row in rows))
+    x = {
+        "field": "value",
+        "type": "quantitative",
+        "title": title,
+        "axis": {"tickCount": 5},
+        "scale": {"domain": [0, 1.3 * data.top_of(rows)], "nice": False},
+    }
+    y = {
+        "field": "series",
+        "type": "nominal",
+        "sort": labels,
+        "title": None,
+        "axis": {"ticks": False, "labelPadding": 8},
+    }
+    after = {
+        "transform": [*_of_kind("mean"), {"calculate": "max(datum.value, datum.high || 0)", "as": "edge"}]
+    }
+    value: Spec = {
+        **after,
+        "mark": {"type": "text", "align": "left", "dx": 8},
+        "encoding": {
+            "x": {"field": "edge", "type": "quantitative"},
+            "text": {"field": "text"},
+            "color": {"value": "currentColor"},
+        },
+    }
+    dot = {"type": "point", "filled": True, "size": 20, "opacity": 0.8}
+    layers: list[Spec] = [
+        {"transform": _of_kind("mean"), "mark": {"type": "bar", "opacity": 0.45}},
+        {"transform": _of_kind("run"), "mark": dot},
+        *_error_bars("x"),
+        value,
+    ]
+    step = 22 if "yOffset" in encoding else 34
+    height = {"step": step, "for": "offset" if "yOffset" in encoding else "position"}
+    spec: Spec = {"data": {"values": rows}, "width": 360, "height": height, "layer": layers}
+    return themed(spec | {"encoding": {"x": x, "y": y} | encoding} | room(labels))
+
+
+def share_layer(names: Sequence[str]) -> Spec:
+    scale = {"domain": list(names), "range": [SHARE_COLOURS[name] for name in names]}
+    axis = {"values": [0, 50, 100], "labelExpr": "datum.value + ' %'", "labelFlush": True}
+    return {
+        "transform": _of_kind("share"),
+        "mark": {"type": "bar"},
+        "encoding": {
+            "x": {
+                "field": "percent",
+                "type": "quantitative",
+                "stack": "zero",
+                "title": None,
+                "axis": axis,
+                "scale": {"domain": [0, 100], "nice": False},
+            },
+            "color": {"field": "share", "type": "nominal", "scale": scale, "legend": {"title": None}},
+            "order": {"field": "order", "type": "quantitative"},
+        },
+    }
+
+
+def unknown_layer() -> Spec:
+    return {
+        "transform": _of_kind("unknown"),
+        "mark": {"type": "text", "align": "left", "fontStyle": "italic", "text": "not measured"},
+        "encoding": {"x": {"value": 4}, "color": {"value": _MUTED}},
+    }
+
+
+def themed(spec: Spec) -> Spec:
+    """The spec with the house's fonts and colours: generic font, transparent ground, no marks' ARIA noise."""
+    text = {"labelColor": "currentColor", "labelFontSize": 12, "labelLimit": 260}
+    return {
+        "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
+        "background": None,
+        **spec,
+        "config": {
+            "aria": False,
+            "font": "sans-serif",
+            "view": {"stroke": None},
+            "text": {"fontSize": 12},
+            "axis": text
+            | {
+                "titleColor": "currentColor",
+                "titleFontSize": 12,
+                "titleFontWeight": "normal",
+                "titlePadding": 14,
+                "gridColor": _GRID,
+                "domainColor": _MUTED,
+                "tickColor": _MUTED,
+            },
+            "legend": text | {"orient": "top", "symbolOpacity": 1, "offset": 8, "columnPadding": 40},
+            "header": text,
+        },
+    }

@@ -1,0 +1,190 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From what a trial left behind to its numbers, with iperf3's real output."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from linewatt.campaign.plan import PlannedInstance, PlannedTrial
+from linewatt.engine.feed import Reading, Record, read
+from linewatt.engine.measure import Measured, Setup, measure
+from linewatt.engine.trial import InstanceOutput, TrialRun
+from linewatt.hosts.base import Ended, HostSpec
+from linewatt.hosts.clock import Offset
+from linewatt.loads.iperf3 import Iperf3
+from linewatt.model import Case
+from linewatt.sensors.registry import SENSORS
+
+CAPTURES = Path(__file__).parents[1] / "captures" / "iperf3"
+START_S = 1_700_000_000.0
+HOST_CLOCKS = {"h1": Offset(100.0, 0.001), "h2": Offset(-7.0, 0.001)}
+H1 = HostSpec("h1", "192.0.2.1", "eth0", cpus=(0,), irq_cpus=(0,))
+H2 = HostSpec("h2", "192.0.2.2", "eth0", cpus=(1,), irq_cpus=(1,))
+SETUP = Setup(
+    omit_s=0.2,
+    window_s=0.5,
+    hosts={"h1": H1, "h2": H2},
+    base_frequency_hz={"h1": 3e9, "h2": None},
+    tick_accounting={"h1": False, "h2": False},
+    idle_cores={},
+)
+
+
+def ended(host: str, text: str, duration_s: float, status: int = 0) -> Ended:
+    """How the host's leash would tell it: stamps on the host's own clock."""
+    began_s = START_S + HOST_CLOCKS[host].offset_s
+    return Ended(status, text, "", began_s, began_s + duration_s + 0.004)
+
+
+def run_of(case_name: str, case: Case, *, client: str | None = None, server: str | None = None) -> TrialRun:
+    texts = {
+        end: text if text is not None else (CAPTURES / case_name / f"{end}.json").read_text()
+        for end, text in (("client", client), ("server", server))
+    }
+    planned = PlannedInstance(0, 5201, "0", "1")
+    duration_s = max(
+        (one["streams"][0]["end"] for one in json.loads(texts["client"]).get("intervals", [])), default=1.0
+    )
+    output = InstanceOutput(
+        planned,
+        {"client": ["iperf3", "--client"], "server": ["iperf3", "--server"]},
+        ended(case.client, texts["client"], duration_s),
+        ended(case.server, texts["server"], duration_s),
+    )
+    return TrialRun(
+        PlannedTrial(3, 1, case, (planned,)), START_S, START_S + 1.0, 1.0, (output,), dict(HOST_CLOCKS)
+    )
+
+
+def mpstat(host: str, idle_percent: Sequence[float]) -> Reading:
+    """Readings a quarter of a second apart, as mpstat would write them for the host's one CPU."""
+    cpu = 0 if host == "h1" else 1
+    rest = "".join(
+        f', "{column}": 0.00'
+        for column in ("nice", "iowait", "irq", "soft", "steal", "guest", "gnice", "usr")
+    )
+    records = tuple(
+        Record(
+            START_S + 0.25 * (number + 1),
+            0.25,
+            '\t\t"timestamp": "22:13:20",\n\t\t\t"cpu-load": [\n'
+            f'{{"cpu": "{cpu}", "sys": {100 - idle:.2f}{rest}, "idle": {idle:.2f}}}\n\t\t\t\t\t]',
+        )
+        for number, idle in enumerate(idle_percent)
+    )
+    return read(host, SENSORS["mpstat"], records)
+
+
+def measured(run: TrialRun, readings: Mapping[str, Sequence[Reading]] | None = None) -> Measured:
+    both = {"h1": [mpstat("h1", [50.0] * 4)], "h2": [mpstat("h2", [20.0] * 4)]}
+    return measure(run, both if readings is None else readings, SETUP, Iperf3(), overhead_s=0.05)
+
+
+TCP = Case("tcp", "h1", "h2", streams=8)
+
+
+def test_throughput_is_the_receivers_and_offered_the_senders() -> None:
+    trial = measured(run_of("3.12-tcp-forward-streams-8", TCP)).trial
+    server = json.loads((CAPTURES / "3.12-tcp-forward-streams-8" / "server.json").read_text())
+    received = server["end"]["sum_received"]["bits_per_second"]
+    assert trial.status == "done"
+    assert trial.throughput_bps == pytest.approx(received, rel=0.25)
+    assert trial.throughput_bps != trial.offered_bps
+    assert trial.receiver is not None
+    assert trial.receiver.host == "h2"
+
+
+def test_host_clocks_that_are_minutes_apart_do_not_move_the_window() -> None:
+    trial = measured(run_of("3.12-tcp-forward-streams-8", TCP)).trial
+    assert trial.window is not None
+    assert trial.window.start_s == pytest.approx(START_S + 0.2, abs=0.01)
+    assert trial.window.seconds == pytest.approx(0.5)
+
+
+def test_in_reverse_the_client_is_the_receiver() -> None:
+    case = Case("udp-1500", "h2", "h1", direction="reverse")
+    assert (case.client, case.server) == ("h1", "h2")
+    trial = measured(run_of("3.12-udp1500-reverse-streams-1", case)).trial
+    assert trial.status == "done", trial.reason
+    assert trial.sender is not None
+    assert trial.sender.host == "h2"
+    assert trial.packets is not None
+    assert trial.lost_ratio is not None
+
+
+def test_ends_the_wrong_way_round_are_refused() -> None:
+    trial = measured(run_of("3.12-udp1500-reverse-streams-1", Case("udp-1500", "h1", "h2"))).trial
+    assert trial.status == "failed"
+    assert "wrong way round" in str(trial.reason)
+
+
+def test_cpu_is_the_hosts_own_over_the_window() -> None:
+    trial = measured(run_of("3.12-tcp-forward-streams-8", TCP)).trial
+    assert trial.sender is not None
+    assert trial.receiver is not None
+    assert trial.sender.cpu_cores == pytest.approx(0.5)
+    assert trial.receiver.cpu_cores == pytest.approx(0.8)
+    assert trial.receiver.app_cpu is not None
+    assert trial.receiver.app_cpu.sys_ratio == pytest.approx(0.8)
+
+
+def test_cpu_that_mpstat_does_not_cover_is_none_with_a_reason_and_a_flag() -> None:
+    readings = {"h1": [mpstat("h1", [50.0, 50.0])], "h2": []}
+    trial = measured(run_of("3.12-tcp-forward-streams-8", TCP), readings).trial
+    assert trial.throughput_bps is not None
+    for end in (trial.sender, trial.receiver):
+        assert end is not None
+        assert end.cpu_cores is None
+        assert end.reasons["cpu_cores"]
+    assert [flag.where for flag in trial.flags if flag.code == "cpu-missing"] == ["h1", "h2"]
+
+
+@pytest.mark.parametrize(
+    "capture", ["3.12-client-interrupted", "3.12-connection-refused", "3.12-server-terminated"]
+)
+def test_a_load_that_failed_makes_a_failed_trial_and_never_a_rate(capture: str) -> None:
+    texts = {
+        end: path.read_text() if (path := CAPTURES / capture / f"{end}.json").exists() else ""
+        for end in ("client", "server")
+    }
+    case = Case("tcp", "h1", "h2")
+    trial = measured(run_of(capture, case, client=texts["client"] or "{}", server=texts["server"])).trial
+    assert trial.status == "failed"
+    assert trial.throughput_bps is None
+    assert trial.reason
+
+
+def test_a_trial_that_failed_keeps_all_raw_output() -> None:
+    run = replace(run_of("3.12-tcp-forward-streams-8", TCP), failure="h2: the SSH connection ended")
+    result = measured(run)
+    assert result.trial.reason == "h2: the SSH connection ended"
+    assert set(result.raw) == {
+        "h1/iperf3-client-0.json",
+        "h2/iperf3-server-0.json",
+        "h1/mpstat.jsonl",
+        "h2/mpstat.jsonl",
+        "commands.json",
+    }
+    assert result.raw["h2/iperf3-server-0.json"].startswith("{")
+
+
+def test_a_load_shorter_than_the_window_is_a_failed_trial() -> None:
+    setup = replace(SETUP, window_s=30.0)
+    run = run_of("3.12-tcp-forward-streams-8", TCP)
+    trial = measure(run, {}, setup, Iperf3(), overhead_s=0.0).trial
+    assert trial.status == "failed"
+    assert "before the window" in str(trial.reason)
+
+
+def test_datagrams_lost_and_out_of_order_are_kept() -> None:
+    trial = measured(run_of("3.12-udp1500-loss-and-reorder", Case("udp-1500", "h1", "h2"))).trial
+    assert trial.status == "done", trial.reason
+    assert trial.packets is not None
+    assert trial.lost_packets is not None
+    assert trial.out_of_order_packets is not None
+    assert trial.lost_ratio == pytest.approx(trial.lost_packets / trial.packets)

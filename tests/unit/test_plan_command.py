@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``linewatt plan`` and ``linewatt schema`` as commands."""
+
+from __future__ import annotations
+
+import json
+import resource
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+EXAMPLES = Path(__file__).parents[2] / "examples"
+CAMPAIGNS = sorted(path for path in EXAMPLES.glob("*.yaml") if not path.name.startswith("inventory"))
+
+THOUSAND_CASES = {
+    "name": "thousand",
+    "hosts": {
+        name: {"address": f"192.0.2.{i}", "data": "eth0", "app_cpus": "0-63", "irq_cpus": "64-127"}
+        for i, name in enumerate("abcdef", start=1)
+    },
+    "pairs": "all",
+    "directions": ["forward", "reverse"],
+    "tests": ["tcp", "udp-1500"],
+    "families": ["ipv4", "ipv6"],
+    "instances": [1, 2, 4, 8, 16],
+    "trials": 10,
+}
+
+
+def linewatt(*arguments: str) -> subprocess.CompletedProcess[str]:
+    return subprocess.run(
+        [sys.executable, "-c", "from linewatt.cli import main; main()", *arguments],
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+
+
+def written(folder: Path, campaign: dict[str, Any]) -> str:
+    path = folder / "campaign.yaml"
+    path.write_text(json.dumps(campaign))
+    return str(path)
+
+
+@pytest.mark.parametrize("path", CAMPAIGNS, ids=lambda path: path.stem)
+def test_every_example_plans(path: Path) -> None:
+    done = linewatt("plan", str(path))
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.startswith(f"{path.stem}: ")
+
+
+def test_there_are_examples() -> None:
+    assert {path.stem for path in CAMPAIGNS} >= {"two-hosts", "matrix", "demo"}
+
+
+def test_plan_shows_cases_hosts_changes_notes_and_time() -> None:
+    text = linewatt("plan", str(EXAMPLES / "two-hosts.yaml")).stdout
+    assert "26 cases × 10 trials = 260, interleaved" in text
+    assert "about 4 h 47 min" in text
+    assert "host dut: perf@192.0.2.10 port 22, data enp1s0f0np0, app CPUs 0-7, IRQ CPUs 8-15" in text
+    assert "change dut: rps_cpus enp1s0f0np0 = 8-15" in text
+    assert "change dut: sysctl net.core.rmem_max = 16777216" in text
+    assert "note: gen: 16 instances on 8 CPUs (0-7), so that they share" in text
+
+
+def test_trials_are_listed_with_their_cpus_and_ports() -> None:
+    lines = linewatt("plan", str(EXAMPLES / "demo.yaml"), "--trials").stdout.splitlines()
+    assert lines[2].split()[:4] == ["trial", "round", "repetition", "case"]
+    rows = [line for line in lines if line.split()[:1] and line.split()[0].isdigit()]
+    assert len(rows) == 15
+    assert rows[2].split()[-3:] == ["0-3", "0-3", "5201-5204"]
+
+
+def test_columns_that_say_nothing_are_left_out(tmp_path: Path) -> None:
+    text = linewatt("plan", str(EXAMPLES / "two-hosts.yaml")).stdout
+    assert "network" not in text
+    file = written(tmp_path, {**THOUSAND_CASES, "streams": [1, 8], "instances": 1, "trials": 1})
+    assert {"direction", "family", "streams"} <= set(linewatt("plan", file).stdout.splitlines()[2].split())
+
+
+def test_json_plan_has_a_version_the_hosts_and_every_trial() -> None:
+    plan = json.loads(linewatt("plan", str(EXAMPLES / "demo.yaml"), "--json").stdout)
+    assert plan["schema_version"] == 1
+    assert plan["campaign"] == "demo"
+    assert plan["hosts"]["gen"]["app_cpus"] == list(range(8))
+    assert len(plan["trials"]) == 15
+    assert plan["duration_s"] == pytest.approx(2 + 15 * 5.1)
+    assert plan["cases"][0]["rate_bps"] == 3.5e9
+
+
+def test_random_order_without_a_seed_draws_one_and_says_which(tmp_path: Path) -> None:
+    file = written(tmp_path, {**THOUSAND_CASES, "order": "random", "trials": 1})
+    seeds = {json.loads(linewatt("plan", file, "--json").stdout)["seed"] for _ in range(2)}
+    assert len(seeds) == 2
+    assert "random order with seed " in linewatt("plan", file).stdout
+
+
+def test_hosts_of_the_command_line_are_those_of_the_plan(tmp_path: Path) -> None:
+    inventory = tmp_path / "mine.ini"
+    inventory.write_text(
+        "one ansible_host=198.51.100.1\ntwo ansible_host=198.51.100.2\n[all:vars]\nlinewatt_data=eth7\n"
+    )
+    text = linewatt("plan", str(EXAMPLES / "demo.yaml"), "--hosts", str(inventory)).stdout
+    assert "one → two" in text
+    assert "host two: 198.51.100.2 port 22, data eth7" in text
+
+
+def test_output_that_is_no_terminal_has_no_escapes_and_no_cut_lines() -> None:
+    text = linewatt("plan", str(EXAMPLES / "two-hosts.yaml")).stdout
+    assert "\x1b" not in text
+    assert "…" not in text
+
+
+def test_schema_is_one_json_document() -> None:
+    done = linewatt("schema")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert json.loads(done.stdout)["$schema"] == "https://json-schema.org/draft/2020-12/schema"
+
+
+def test_plan_of_a_thousand_cases_takes_less_than_a_second_of_cpu(tmp_path: Path) -> None:
+    """CPU time of the whole process, Python's start included: a busy machine does not change it much."""
+    file = written(tmp_path, THOUSAND_CASES)
+    before = resource.getrusage(resource.RUSAGE_CHILDREN)
+    done = linewatt("plan", file)
+    after = resource.getrusage(resource.RUSAGE_CHILDREN)
+    assert "1200 cases × 10 trials = 12000" in done.stdout
+    assert (after.ru_utime + after.ru_stime) - (before.ru_utime + before.ru_stime) < 1.0

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Charts: their data is the summary's, and every specification draws."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+from xml.etree import ElementTree as ET
+
+import pytest
+
+from linewatt.model import Case, Trial
+from linewatt.report.charts import Figure, figures, render_svg
+from linewatt.report.document import digest
+from tests.report_factories import HOSTILE, demo_trials, end, renumbered, result, scaling_trials, trial
+
+SVG = "{http://www.w3.org/2000/svg}"
+
+
+def drawn(trials: tuple[Trial, ...]) -> dict[str, Figure]:
+    view = digest(result(trials))
+    return {figure.name: figure for figure in figures(view.groups, view.result.trials)}
+
+
+def rows(figure: Figure, kind: str) -> list[dict[str, Any]]:
+    return [row for row in figure.spec["data"]["values"] if row["kind"] == kind]
+
+
+def texts(svg: str) -> list[str]:
+    return [element.text or "" for element in ET.fromstring(svg).iter(f"{SVG}text")]  # noqa: S314 - our own
+
+
+def test_demo_has_lines_for_tcp_bars_for_udp_and_roles_for_all() -> None:
+    assert list(drawn(demo_trials())) == [
+        "throughput-tcp",
+        "efficiency-tcp",
+        "throughput-tests",
+        "efficiency-tests",
+        "roles",
+    ]
+
+
+def test_throughput_line_has_the_means_sd_and_every_run() -> None:
+    trials = scaling_trials((1, 2, 4), 3)
+    figure = drawn(trials)["throughput-tcp"]
+    for summary, mean in zip(digest(result(trials)).summaries, rows(figure, "mean"), strict=True):
+        measured = summary.throughput_bps
+        assert measured is not None
+        assert measured.sd is not None
+        assert mean["instances"] == summary.case.instances
+        assert math.isclose(mean["value"], measured.mean / 1e9)
+        assert math.isclose(mean["high"] - mean["value"], measured.sd / 1e9)
+        assert math.isclose(mean["value"] - mean["low"], measured.sd / 1e9)
+    assert [row["value"] for row in rows(figure, "run")] == [(t.throughput_bps or 0) / 1e9 for t in trials]
+    assert "Gbps" in figure.spec["encoding"]["y"]["title"]
+
+
+def test_ideal_line_is_linear_from_one_instance_and_stays_in_the_chart() -> None:
+    figure = drawn(scaling_trials((1, 2, 4, 8, 16)))["throughput-tcp"]
+    one = rows(figure, "mean")[0]["value"]
+    start, stop = rows(figure, "ideal")
+    assert (start["instances"], start["value"]) == (1, one)
+    assert math.isclose(stop["value"], stop["instances"] * one)
+    assert math.isclose(stop["value"], figure.spec["encoding"]["y"]["scale"]["domain"][1])
+
+
+def test_no_ideal_line_without_a_one_instance_case() -> None:
+    assert rows(drawn(scaling_trials((2, 4)))["throughput-tcp"], "ideal") == []
+
+
+def test_efficiency_has_both_ends_of_the_summary() -> None:
+    trials = scaling_trials((1, 2))
+    figure = drawn(trials)["efficiency-tcp"]
+    for summary in digest(result(trials)).summaries:
+        for name, value in (
+            ("Receiver (remote)", summary.efficiency_receiver_bps_per_core),
+            ("Sender (local)", summary.efficiency_sender_bps_per_core),
+        ):
+            [row] = [
+                row
+                for row in rows(figure, "mean")
+                if (row["end"], row["instances"]) == (name, summary.case.instances)
+            ]
+            assert value is not None
+            assert math.isclose(row["value"], value.mean / 1e6)
+
+
+def test_unknown_cpu_draws_no_point_at_zero() -> None:
+    lost = end("h2", "receiver", None, 0.5, 0.5)
+    trials = tuple(replace(each, receiver=lost) for each in scaling_trials((1, 2)))
+    figure = drawn(trials)["efficiency-tcp"]
+    assert {row["end"] for row in figure.spec["data"]["values"]} == {"Sender (local)"}
+
+
+def test_no_efficiency_chart_without_any_cpu() -> None:
+    trials = tuple(replace(each, sender=None, receiver=None) for each in scaling_trials((1, 2)))
+    assert list(drawn(trials)) == ["throughput-tcp"]
+
+
+def test_one_trial_has_no_error_bar() -> None:
+    figure = drawn(scaling_trials((1, 2), 1))["throughput-tcp"]
+    assert all("high" not in row for row in rows(figure, "mean"))
+    assert render_svg(figure.spec)
+
+
+def test_bars_say_each_value_in_its_own_unit() -> None:
+    figure = drawn(demo_trials())["throughput-tests"]
+    assert [row["text"] for row in rows(figure, "mean")] == ["3.737 Gbps", "90.90 Mbps"]
+    assert {"3.737 Gbps", "90.90 Mbps"} <= set(texts(render_svg(figure.spec)))
+
+
+def test_unknown_role_says_not_measured_and_is_no_empty_bar() -> None:
+    unknown = end("h2", "receiver", 1.0, 0.5, 0.5, app_cpu=None)
+    trials = (replace(trial(1, Case("tcp", "h1", "h2"), 5e9, 1.0), receiver=unknown),)
+    figure = drawn(trials)["roles-tcp"]
+    assert [row["role"] for row in rows(figure, "unknown")] == ["Receiver: app CPU"]
+    assert "not measured" in texts(render_svg(figure.spec))
+
+
+def test_shares_are_the_summary_s() -> None:
+    figure = drawn(scaling_trials((1,)))["roles-tcp"]
+    shares = {(row["role"], row["share"]): row["percent"] for row in rows(figure, "share")}
+    assert math.isclose(shares["Receiver: IRQ CPU", "soft"], 99.5)
+    assert math.isclose(shares["Sender: app CPU", "sys"], 50.4)
+
+
+def test_many_series_become_panels_and_few_become_colours() -> None:
+    def series(number: int) -> tuple[Trial, ...]:
+        return renumbered(*(scaling_trials((1, 2), 1, sender=f"g{n}") for n in range(number)))
+
+    few, many = drawn(series(3))["throughput-tcp"], drawn(series(6))["throughput-tcp"]
+    assert "facet" not in few.spec
+    assert len(few.spec["encoding"]["color"]["scale"]["domain"]) == 3
+    assert len(many.spec["facet"]["sort"]) == 6
+    assert many.wide
+    assert {f"g{n} → h2" for n in range(6)} <= set(texts(render_svg(many.spec)))
+
+
+def test_roles_of_many_cases_are_a_figure_a_test() -> None:
+    pairs = [scaling_trials((1, 2, 4, 8, 16), 1, sender=f"g{n}") for n in range(5)]
+    udp = [trial(1, Case("udp-60", "h1", "h2"), 9e7, 1.0)]
+    assert {"roles-tcp", "roles-udp-60"} <= set(drawn(renumbered(*pairs, udp)))
+
+
+def test_one_instance_count_is_a_bar_and_never_a_lone_point() -> None:
+    names = set(drawn(scaling_trials((4,))))
+    assert names == {"throughput-tests", "efficiency-tests", "roles-tcp"}
+
+
+def test_nothing_to_draw_draws_nothing() -> None:
+    assert drawn(()) == {}
+
+
+@pytest.mark.parametrize(
+    "name", ["throughput-tcp", "efficiency-tcp", "throughput-tests", "efficiency-tests", "roles"]
+)
+def test_every_chart_draws_without_a_ground_or_a_font_of_its_own(name: str) -> None:
+    figure = drawn(demo_trials())[name]
+    svg = render_svg(figure.spec)
+    root = ET.fromstring(svg)  # noqa: S314 - our own
+    assert float(root.get("width", "0")) > 100
+    fonts = {element.get("font-family") for element in root.iter(f"{SVG}text")}
+    assert fonts == {"sans-serif"}
+    assert "currentColor" in svg
+    assert 'fill="white"' not in svg
+    assert figure.description
+
+
+def test_hostile_names_are_text_in_a_chart() -> None:
+    trials = scaling_trials((1, 2), 1, sender=HOSTILE)
+    both = renumbered(trials, scaling_trials((1, 2), 1))
+    svg = render_svg(drawn(both)["throughput-tcp"].spec)
+    assert "<script" not in svg
+    assert any(HOSTILE in text for text in texts(svg))
+
+
+def test_a_chart_never_loads_data_from_elsewhere() -> None:
+    with pytest.raises(ValueError, match="not allowed"):
+        render_svg({"data": {"url": "https://192.0.2.1/data.json"}, "mark": "point"})

@@ -1,0 +1,266 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Columns, rows and notes of the scalability table, and what JSON and CSV have of it."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+
+import pytest
+
+from linewatt.model import Case, Trial
+from linewatt.report.columns import COLUMNS, MORE_COLUMNS, Column
+from linewatt.report.document import Digest, as_json, case_rows, csv_columns, digest, trial_rows
+from linewatt.report.flags import flag_notes, marks, marks_by_code, number_ranges
+from linewatt.report.roles import role_table
+from linewatt.report.series import by_test, describe_cases, series_of
+from linewatt.report.table import Table, scalability_table
+from tests.report_factories import (
+    DISAGREE,
+    PUBLISHED,
+    SHARED,
+    demo_trials,
+    end,
+    failed,
+    renumbered,
+    result,
+    scaling_trials,
+    trial,
+)
+
+TCP = Case("tcp", "h1", "h2")
+COLUMN = {column.field: column for column in COLUMNS}
+
+
+def table(*trials: Trial) -> Table:
+    view = digest(result(trials))
+    return scalability_table(view.groups[0], marks_by_code(view.notes))
+
+
+def shown(made: Table) -> dict[str, list[str]]:
+    """Column field → texts of its cells."""
+    return {
+        column.field: [row.cells[at].text for row in made.rows] for at, (column, _) in enumerate(made.columns)
+    }
+
+
+def test_the_published_scaling_table_comes_out_as_printed() -> None:
+    trials = [
+        trial(1, replace(TCP, instances=n), mbps * 1e6, cpu / 100) for n, (mbps, cpu) in PUBLISHED.items()
+    ]
+    texts = shown(table(*renumbered(trials)))
+    assert texts["throughput_bps"] == ["24.29", "45.15", "79.98", "94.24", "110.8"]
+    assert texts["receiver_cpu_cores"] == ["168.7", "337.6", "673.3", "942.5", "1,344.5"]
+    assert texts["efficiency_receiver_bps_per_core"] == ["14,400", "13,375", "11,879", "9,998", "8,243"]
+    assert texts["efficiency_at_3ghz_bps_per_core"] == ["13,500", "12,539", "11,136", "9,374", "7,728"]
+    assert texts["scaling_factor"] == ["1.00", "0.93", "0.82", "0.69", "0.57"]
+    assert texts["throughput_scaling"][3] == "0.49"
+
+
+def test_keys_name_their_unit_and_are_unique() -> None:
+    row = case_rows(digest(result(scaling_trials((1,), 1))))[0]
+    names = list(row)
+    assert len(names) == len(set(names))
+    for column in COLUMNS + MORE_COLUMNS:
+        assert column.key.split("_")[-1] in {"bps", "ratio", "s", "cores", "core", "trial"}, column.key
+    assert csv_columns() == names
+
+
+def test_every_column_reads_a_field_of_the_summary() -> None:
+    view = digest(result(demo_trials()))
+    for column in COLUMNS + MORE_COLUMNS:
+        for summary in view.summaries:
+            column.value(summary)
+
+
+def test_rates_below_one_gbps_are_in_mbps_and_so_is_what_depends_on_them() -> None:
+    group = by_test(series_of(digest(result([trial(1, Case("udp-60", "h1", "h2"), 90e6, 1.59)])).summaries))
+    units = {column.field: unit.name for column, unit in scalability_table(group[0], {}).columns}
+    assert units["throughput_bps"] == "Mbps"
+    assert units["offered_bps"] == "Mbps"
+    assert units["receiver_cpu_cores_per_bps"] == "% per Mbps"
+
+
+def test_udp_columns_are_not_in_a_tcp_table_nor_the_other_way_round() -> None:
+    tcp, udp = (shown(table(trial(1, case, 5e9, 1.0))) for case in (TCP, Case("udp-1500", "h1", "h2")))
+    assert {"lost_ratio", "offered_bps", "packets_per_s"} <= set(udp) - set(tcp)
+    assert "retransmits" in set(tcp) - set(udp)
+
+
+def test_scaling_columns_are_left_out_where_nothing_scales() -> None:
+    assert "scaling_factor" not in shown(table(*scaling_trials((1,))))
+    assert "scaling_factor" in shown(table(*scaling_trials((1, 2))))
+
+
+def test_one_trial_has_no_standard_deviation() -> None:
+    made = table(*scaling_trials((1,), 1))
+    assert made.rows[0].cells[0].sd is None
+
+
+def test_standard_deviation_has_the_decimals_of_the_mean() -> None:
+    cell = table(*scaling_trials((1,), 3)).rows[0].cells[0]
+    assert cell.sd is not None
+    assert len(cell.text.split(".")[1]) == len(cell.sd.split(".")[1])
+
+
+def test_unknown_cpu_is_a_dash_with_its_reason_and_null_in_json() -> None:
+    lost = end("h2", "receiver", None, 0.5, 0.5, reasons={"cpu_cores": "mpstat ended early"})
+    trials = [replace(each, receiver=lost) for each in scaling_trials((1, 2))]
+    made = table(*trials)
+    assert "receiver_cpu_cores" not in shown(made), "a column without any value is left out of the view"
+    assert any("mpstat ended early" in absence.reason for absence in made.absent)
+    row = case_rows(digest(result(trials)))[0]
+    assert row["receiver_cpu_cores_mean"] is None
+    assert row["efficiency_receiver_bps_per_core_mean"] is None
+
+
+def test_a_value_that_some_trials_lack_says_how_many_have_it() -> None:
+    first, *rest = scaling_trials((1, 2), 3)
+    lost = end("h2", "receiver", None, 0.5, 0.5, reasons={"cpu_cores": "mpstat ended early"})
+    made = table(replace(first, receiver=lost), *rest)
+    at = [column.field for column, _ in made.columns].index("receiver_cpu_cores")
+    assert made.rows[0].cells[at].note == "n=2"
+    assert made.rows[1].cells[at].note is None
+    [absence] = [a for a in made.absent if "CPU receiver (remote)" in a.titles]
+    assert absence.cases == "1 instance"
+    assert "in 1 of 3 trials" in absence.sentence
+
+
+def test_unknown_base_frequency_leaves_only_the_3_ghz_column_empty() -> None:
+    unknown = end("h2", "receiver", 1.5, 0.5, 0.5, base_frequency_hz=None)
+    texts = shown(table(replace(trial(1, TCP, 5e9, 1.5), receiver=unknown)))
+    assert "efficiency_at_3ghz_bps_per_core" not in texts
+    assert texts["efficiency_receiver_bps_per_core"] == ["3,333"]
+
+
+@pytest.mark.parametrize(
+    ("ratio", "text"), [(0.0, "0"), (0.125, "12.5"), (1e-5, "0.0010"), (1e-9, "<0.0001"), (1.0, "100")]
+)
+def test_a_small_loss_never_looks_like_none(ratio: float, text: str) -> None:
+    each = replace(trial(1, Case("udp-1500", "h1", "h2"), 5e9, 1.0), lost_ratio=ratio)
+    assert shown(table(each))["lost_ratio"] == [text]
+
+
+def test_a_case_without_a_done_trial_has_dashes_and_no_numbers() -> None:
+    trials = renumbered(scaling_trials((1,)), [failed(1, replace(TCP, instances=2), "h2: no route")])
+    made = table(*trials)
+    assert {cell.text for cell in made.rows[1].cells} == {"–"}
+    row = case_rows(digest(result(trials)))[1]
+    measured = {key: value for key, value in row.items() if key.endswith(("_mean", "_sd", "_ratio"))}
+    assert set(measured.values()) == {None}
+    assert row["trials_done"] == 0
+
+
+def test_json_has_schema_version_and_survives_strict_json() -> None:
+    document = as_json(digest(result(demo_trials())), trials=True)
+    again = json.loads(json.dumps(document, allow_nan=False))
+    assert again["schema_version"] == 1
+    assert len(again["trials"]) == 15
+    case = again["cases"][2]
+    assert case["instances"] == 4
+    values = [each["throughput_bps"] for each in again["trials"] if each["case"]["instances"] == 4]
+    assert math.isclose(case["throughput_bps_mean"], sum(values) / 3)
+
+
+def test_trial_rows_have_the_columns_csv_promises() -> None:
+    rows = trial_rows(result(renumbered(demo_trials(), [failed(1, TCP, "gone")])).trials)
+    assert {tuple(row) for row in rows} == {tuple(csv_columns(trials=True))}
+    assert rows[-1]["throughput_bps"] is None
+
+
+def test_rows_carry_the_marks_of_their_flags() -> None:
+    made = table(*demo_trials())
+    assert [(row.flags, row.marks) for row in made.rows] == [(3, ("a", "b")), (0, ()), (0, ())]
+
+
+def test_flags_are_gathered_by_code_with_all_evidence() -> None:
+    first, second, third = scaling_trials((1,), 3)
+    other = replace(DISAGREE, evidence="mpstat counts 0.30 cores, the load 0.99")
+    notes = flag_notes(
+        [
+            replace(first, flags=(DISAGREE, SHARED)),
+            replace(second, flags=(DISAGREE,)),
+            replace(third, flags=(other,)),
+        ]
+    )
+    assert [(note.mark, note.code, note.count, note.trials) for note in notes] == [
+        ("a", "cpu-accounting-disagrees", 3, (1, 2, 3)),
+        ("b", "lab-hosts-share-cpus", 1, (1,)),
+    ]
+    assert [(seen.evidence, seen.trials) for seen in notes[0].sightings] == [
+        (DISAGREE.evidence, (1, 2)),
+        (other.evidence, (3,)),
+    ]
+    assert notes[0].title == "CPU accounting disagrees"
+    assert notes[1].title == "Lab hosts share CPUs"
+
+
+def test_marks_go_on_after_z() -> None:
+    [each] = scaling_trials((1,), 1)
+    flags = tuple(replace(DISAGREE, code=f"code-{n}") for n in range(28))
+    notes = flag_notes([replace(each, flags=flags)])
+    assert [note.mark for note in notes][24:] == ["y", "z", "aa", "ab"]
+    by_code = marks_by_code(notes)
+    assert marks(["code-27", "code-3", "code-3"], by_code) == ("d", "ab")
+
+
+def test_number_ranges_are_short() -> None:
+    assert number_ranges([7, 1, 2, 3, 9, 10]) == "1–3, 7, 9–10"
+
+
+def test_series_say_only_what_distinguishes_them() -> None:
+    def labels(*cases: Case) -> list[str]:
+        trials = renumbered([trial(1, case, 1e9, 1.0) for case in cases])
+        return [series.label for series in series_of(digest(result(trials)).summaries)]
+
+    assert labels(TCP) == ["h1 → h2"]
+    assert labels(replace(TCP, family="ipv6")) == ["h1 → h2, IPv6"]
+    assert labels(TCP, replace(TCP, network="vxlan")) == ["h1 → h2, bare", "h1 → h2, vxlan"]
+    assert labels(TCP, replace(TCP, rate_bps=1e9, streams=8, zerocopy=True, direction="reverse")) == [
+        "h1 → h2, forward, 1 stream, full rate, no zero-copy",
+        "h1 → h2, reverse, 8 streams, 1.00 Gbps an instance, zero-copy",
+    ]
+
+
+def test_cases_are_described_in_few_words() -> None:
+    view = digest(result(demo_trials()))
+    cases = [summary.case for summary in view.summaries]
+    assert view.describe(*cases[:3]) == "TCP, h1 → h2: 1, 2, 4 instances"
+    assert (
+        describe_cases(cases[3:], view.labels) == "UDP 1500, h1 → h2: 1 instance; UDP 60, h1 → h2: 1 instance"
+    )
+
+
+def test_role_table_has_both_ends_and_a_dash_where_a_role_is_unknown() -> None:
+    [each] = scaling_trials((1,), 1)
+    unknown = end("h2", "receiver", 1.5, 0.5, 0.9, irq_cpu=None, reasons={"irq_cpu": "no irq_cpus named"})
+    roles = role_table(digest(result([replace(each, receiver=unknown)])).groups[0])
+    assert roles is not None
+    receiver, sender = roles.rows
+    assert [cell.text for cell in receiver.app] == ["5.0", "45.0", "0.0", "0.0", "50.0"]
+    assert {cell.text for cell in receiver.irq} == {"–"}
+    assert "no irq_cpus named" in (receiver.irq[0].reason or "")
+    assert receiver.per_throughput.missing
+    assert (sender.end, sender.host, sender.irq[3].text) == ("sender", "h1", "53.0")
+
+
+def test_no_role_table_without_roles() -> None:
+    trials = [replace(each, sender=None, receiver=None) for each in scaling_trials((1, 2))]
+    assert role_table(digest(result(trials)).groups[0]) is None
+
+
+def test_columns_name_both_ends_as_the_field_does() -> None:
+    def title(column: Column) -> str:
+        return column.title
+
+    assert title(COLUMN["receiver_cpu_cores"]) == "CPU receiver (remote)"
+    assert title(COLUMN["sender_cpu_cores"]) == "CPU sender (local)"
+    assert "rough" in title(COLUMN["efficiency_at_3ghz_bps_per_core"])
+
+
+def test_an_unfinished_result_counts_what_is_missing() -> None:
+    view: Digest = digest(result(demo_trials(), planned=30))
+    document = as_json(view)
+    assert document["complete"] is False
+    assert (document["trials_done"], document["trials_planned"]) == (15, 30)

@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``linewatt list``, ``show`` and ``report`` as a user meets them, on stored results."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import os
+import pty
+import re
+import subprocess
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+
+from linewatt.cli import main
+from linewatt.model import Case
+from linewatt.report.terminal import TextColumn, split
+from linewatt.store.read import Result
+from tests.report_factories import (
+    DISAGREE,
+    SHARED,
+    demo_trials,
+    failed,
+    renumbered,
+    result,
+    scaling_trials,
+    stored,
+)
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run a command in an empty directory: exit code, stdout, stderr."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["linewatt", *arguments])
+        capsys.readouterr()
+        try:
+            main()
+            code = 0
+        except SystemExit as error:
+            code = int(error.code or 0)
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return call
+
+
+def keep(made: Result, root: str = "results") -> None:
+    stored(Path(root), made)
+
+
+def test_an_empty_store_says_so_and_how_to_fill_it(run: Run) -> None:
+    code, out, err = run("list")
+    assert (code, out) == (0, "")
+    assert "linewatt run" in err
+    assert run("list", "--json")[1].split() == '{ "schema_version": 1, "results": [] }'.split()
+
+
+def test_list_has_a_line_a_result(run: Run) -> None:
+    keep(result(demo_trials()))
+    keep(result([failed(1, Case("tcp", "h1", "h2"), "gone")], planned=4, id="20260102-000000-b", name="b"))
+    _, out, _ = run("list")
+    first, second = out.splitlines()[2:]
+    assert first.split()[-3:] == ["15/15", "0", "3"]
+    assert second.split()[:2] == ["20260102-000000-b", "b"]
+    assert second.split()[-3:] == ["0/4", "1", "0"]
+    listed = json.loads(run("list", "--json")[1])
+    assert [each["trials_done"] for each in listed["results"]] == [15, 0]
+    assert listed["results"][1]["complete"] is False
+
+
+def test_show_has_tables_roles_flags_and_advice(run: Run) -> None:
+    keep(result(demo_trials()))
+    code, out, _ = run("show", "last")
+    assert code == 0
+    for text in ("TCP, h1 → h2", "UDP 60, h1 → h2", "79.96 ± 0.30", "90.90 ± 0.90", "receiver h2"):
+        assert text in out
+    for text in (DISAGREE.evidence, DISAGREE.advice, SHARED.evidence, "3 (a,b)", "(trials 1–2)"):
+        assert text in out
+
+
+def test_show_without_an_id_is_the_last_result(run: Run) -> None:
+    keep(result(scaling_trials((1,))))
+    keep(result(scaling_trials((1,)), id="20270101-000000-later", name="later"))
+    assert run("show")[1].startswith("later\n20270101-000000-later\n")
+    assert run("show", "2026")[1].startswith("x64-scaling\n")
+
+
+def test_off_a_terminal_nothing_is_coloured_cut_or_wrapped(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("COLUMNS", "40")
+    long = "x" * 300
+    keep(result([replace(each, flags=(replace(SHARED, advice=long),)) for each in scaling_trials()]))
+    _, out, _ = run("show", "last")
+    assert "\x1b" not in out
+    assert "…" not in out
+    assert long in out
+    [row] = [line for line in out.splitlines() if line.startswith("   16 ")]
+    assert len(row.split()) >= 14
+    assert all(line == line.rstrip() for line in out.splitlines())
+
+
+def test_a_common_table_fits_120_columns(run: Run) -> None:
+    keep(result(demo_trials()))
+    _, out, _ = run("show", "last")
+    tables = [line for line in out.splitlines() if set(line) == {"─"}]
+    assert len(tables) == 6
+    assert max(map(len, tables)) <= 120
+
+
+def on_a_terminal(columns: int, **environment: str) -> str:
+    """What ``linewatt show`` writes to a real (pseudo) terminal."""
+    controller, terminal = pty.openpty()
+    command = [sys.executable, "-c", "from linewatt.cli import main; main()", "show", "last"]
+    given = {**os.environ, "COLUMNS": str(columns), "LINES": "50", "TERM": "xterm-256color", **environment}
+    process = subprocess.Popen(command, stdout=terminal, stderr=subprocess.DEVNULL, env=given)
+    os.close(terminal)
+    written = b""
+    try:
+        while chunk := os.read(controller, 65536):
+            written += chunk
+    except OSError:  # Linux ends a pseudo-terminal's reading with EIO
+        pass
+    assert process.wait() == 0
+    os.close(controller)
+    return written.decode()
+
+
+@pytest.fixture
+def in_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.delenv("NO_COLOR", raising=False)
+    keep(result(demo_trials()))
+
+
+@pytest.mark.usefixtures("in_results")
+def test_on_a_narrow_terminal_tables_are_split_and_numbers_stay_whole() -> None:
+    out = on_a_terminal(80)
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", out)
+    assert max(len(line.rstrip()) for line in plain.splitlines()) <= 80
+    assert "79.96 ± 0.30" in plain
+    assert "11,863" in plain
+    assert "…" not in plain
+
+
+@pytest.mark.usefixtures("in_results")
+def test_colour_on_a_terminal_unless_no_color_is_set() -> None:
+    colour = re.compile(r"\x1b\[[0-9;]*3[0-9]")
+    assert colour.search(on_a_terminal(120))
+    assert not colour.search(on_a_terminal(120, NO_COLOR="1"))
+
+
+def test_control_characters_of_a_name_never_reach_the_terminal(run: Run) -> None:
+    reason = "\x1b]0;title\x07 gone"
+    trials = renumbered(
+        scaling_trials((1,), 1, sender="h\x1b[31m1"), [failed(1, Case("tcp", "h1", "h2"), reason)]
+    )
+    keep(result(trials, name="bad\x1b[2Jname [red]not markup[/red]"))
+    _, out, _ = run("show", "last", "--trials")
+    assert "\x1b" not in out
+    assert "\x07" not in out
+    assert "bad\\x1b[2Jname [red]not markup[/red]" in out
+
+
+def test_show_json_is_the_documented_document(run: Run) -> None:
+    keep(result(demo_trials()))
+    document = json.loads(run("show", "last", "--json")[1])
+    assert document["schema_version"] == 1
+    assert [case["test"] for case in document["cases"]] == ["tcp", "tcp", "tcp", "udp-1500", "udp-60"]
+    assert 79.9e9 < document["cases"][2]["throughput_bps_mean"] < 80e9
+    assert document["cases"][0]["lost_ratio_mean"] is None
+    assert document["flags"][0]["advice"] == [DISAGREE.advice]
+    assert "trials" not in document
+    assert len(json.loads(run("show", "last", "--json", "--trials")[1])["trials"]) == 15
+
+
+def test_show_csv_leaves_missing_cells_empty(run: Run) -> None:
+    keep(result(demo_trials()))
+    rows = list(csv.DictReader(io.StringIO(run("show", "last", "--csv")[1])))
+    assert len(rows) == 5
+    assert rows[0]["lost_ratio_mean"] == ""
+    assert rows[3]["lost_ratio_mean"] == "0.125"
+    assert float(rows[2]["scaling_factor_ratio"]) == pytest.approx(0.82, abs=0.01)
+
+
+def test_show_csv_of_trials_has_a_row_a_trial(run: Run) -> None:
+    keep(result(renumbered(demo_trials(), [failed(1, Case("tcp", "h1", "h2"), "gone")])))
+    rows = list(csv.DictReader(io.StringIO(run("show", "last", "--csv", "--trials")[1])))
+    assert len(rows) == 16
+    assert (rows[15]["status"], rows[15]["reason"], rows[15]["throughput_bps"]) == ("failed", "gone", "")
+
+
+def test_csv_of_a_result_without_trials_is_a_header(run: Run) -> None:
+    keep(result([], planned=3))
+    assert run("show", "last", "--csv")[1].startswith("test,sender,receiver,")
+    assert "No trial is stored yet." in run("show", "last")[1]
+
+
+def test_json_and_csv_at_once_is_wrong_use(run: Run) -> None:
+    code, out, err = run("show", "last", "--json", "--csv")
+    assert (code, out) == (2, "")
+    assert err == "linewatt: --json and --csv: choose one\n"
+
+
+def test_show_names_failed_trials_and_their_reason(run: Run) -> None:
+    keep(result(renumbered(scaling_trials((1, 2)), [failed(1, Case("tcp", "h1", "h2"), "h2: no route")])))
+    _, out, _ = run("show", "last")
+    assert "trial 7 (TCP, h1 → h2: 1 instance): h2: no route" in out
+    assert " 3/4" in out
+
+
+def test_show_trials_lists_each(run: Run) -> None:
+    keep(result(demo_trials()))
+    _, out, _ = run("show", "last", "--trials")
+    assert "UDP 60, h1 → h2: 1 instance" in out.split("Every trial")[1]
+
+
+def test_several_series_are_told_apart(run: Run) -> None:
+    keep(result(renumbered(scaling_trials((1, 2)), scaling_trials((1, 2), family="ipv6"))))
+    _, out, _ = run("show", "last")
+    assert "h1 → h2, IPv4" in out
+    assert "h1 → h2, IPv6" in out
+
+
+def test_an_unknown_id_says_what_there_is(run: Run) -> None:
+    keep(result(demo_trials()))
+    code, _, err = run("show", "nothing")
+    assert code == 1
+    assert "20260101-000000-x64-scaling" in err
+
+
+@pytest.mark.parametrize("how", ["option", "environment"])
+def test_results_may_be_elsewhere(run: Run, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    keep(result(demo_trials()), "elsewhere")
+    if how == "environment":
+        monkeypatch.setenv("LINEWATT_RESULTS", "elsewhere")
+    arguments = ["--results", "elsewhere"] if how == "option" else []
+    assert "15/15" in run("list", *arguments)[1]
+
+
+def test_report_writes_one_file_named_after_the_result(run: Run) -> None:
+    keep(result(demo_trials()))
+    code, out, _ = run("report", "last")
+    assert (code, out) == (0, "20260101-000000-x64-scaling.html\n")
+    assert Path("20260101-000000-x64-scaling.html").read_text().startswith("<!DOCTYPE html>")
+
+
+def test_report_writes_where_it_is_told_and_says_so_in_json(run: Run) -> None:
+    keep(result(demo_trials()))
+    code, out, _ = run("report", "last", "-o", "mine.html", "--json")
+    assert (code, json.loads(out)["path"]) == (0, "mine.html")
+    assert Path("mine.html").exists()
+
+
+@pytest.mark.parametrize(
+    ("target", "says"),
+    [
+        ("results", "is a directory"),
+        ("/dev/null", "is not a regular file"),
+        ("no/where.html", "there is no directory no"),
+    ],
+)
+def test_report_refuses_what_cannot_be_its_file(run: Run, target: str, says: str) -> None:
+    keep(result(demo_trials()))
+    code, _, err = run("report", "last", "-o", target)
+    assert code == 2
+    assert says in err
+
+
+def test_help_does_not_import_what_draws() -> None:
+    script = (
+        "import sys; import linewatt.cli; "
+        "print([m for m in ('vl_convert', 'jinja2', 'rich.table', 'pydantic', 'duckdb') if m in sys.modules])"
+    )
+    ended = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
+    assert ended.stdout == "[]\n"
+
+
+def test_split_repeats_the_key_columns() -> None:
+    key = TextColumn("Key", ("k",), key=True)
+    others = [TextColumn(f"column {n}", ("1",)) for n in range(4)]
+    parts = split([key, *others], 25)
+    assert [[column.heading for column in part] for part in parts] == [
+        ["Key", "column 0", "column 1"],
+        ["Key", "column 2", "column 3"],
+    ]
+    assert split([key, *others], None) == [[key, *others]]
+    assert len(split([key, *others], 3)) == 4
