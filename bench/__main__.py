@@ -32,7 +32,7 @@ def main(arguments: Sequence[str] | None = None) -> int:
     if os.geteuid() != 0:
         _say("network namespaces need root; run it as root: make bench")
         return 1
-    _interrupt_once()
+    interrupt_once()
     found = machine.look()
     print(found.heading() + "\n")
     done: list[Measurement] = []
@@ -88,7 +88,7 @@ def _document(found: machine.Machine, done: Sequence[Measurement], *, quick: boo
     }
 
 
-def _interrupt_once() -> None:
+def interrupt_once() -> None:
     """The first Ctrl-C, TERM or HUP ends the measuring; further ones wait until labs and groups are gone."""
 
     def interrupt(number: int, frame: object) -> None:

@@ -6,14 +6,13 @@ from __future__ import annotations
 import json
 import subprocess
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from bench.rows import MeasurementFailed
-from linewatt.lab import Lab
 from linewatt.lab.processes import listens
 
 _LISTEN_LIMIT_S = 5.0
@@ -48,11 +47,10 @@ class Run:
     wall_s: float
 
 
-def commands_of(result: Path, lab: Lab) -> Commands:
-    """What linewatt ran in the first trial of a result, word by word (forward, one instance)."""
-    trial = read_first(result)
+def commands_of(result: Path, namespaces: Mapping[str, str]) -> Commands:
+    """What linewatt ran in the first trial of a result, word by word; ``namespaces`` by host."""
+    trial = min((result / "trials").glob("[0-9]*"))
     listed = json.loads((trial / "raw" / "commands.json").read_text())
-    namespaces = {host.name: host.namespace for host in lab.hosts}
     (server,) = [one for one in listed if "--server" in one["argv"]]
     (client,) = [one for one in listed if "--client" in one["argv"]]
     return Commands(
@@ -61,11 +59,6 @@ def commands_of(result: Path, lab: Lab) -> Commands:
         namespaces[server["host"]],
         namespaces[client["host"]],
     )
-
-
-def read_first(result: Path) -> Path:
-    """Directory of the first trial of a result."""
-    return min((result / "trials").glob("[0-9]*"))
 
 
 def run(commands: Commands) -> Run:

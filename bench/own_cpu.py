@@ -56,7 +56,7 @@ def _rows(watch: Watch, by_hand: tuple[float, ...]) -> list[Row]:
     if not total:
         raise MeasurementFailed("the campaign never said that its idle window began")
     rows = [Row("CPU of all that linewatt runs on a host", "percent", total, Target(at_most=1.0), floor)]
-    parts = {host: watch.split(host) for host in watch.looks}
+    parts = {host: split(*looks, watch.names) for host, looks in watch.looks.items()}
     names = sorted({name for part in parts.values() for name in part})
     for name in names:
         values = tuple(part.get(name, 0.0) for part in parts.values())
@@ -72,7 +72,7 @@ class Watch:
         self._groups = groups
         self._seconds = seconds
         self._labels = labels
-        self._names: dict[int, str] = {}
+        self.names: dict[int, str] = {}
 
     def on_event(self, event: dict[str, Any]) -> None:
         """An event of linewatt. Nothing else is read from it meanwhile: it has nothing to say."""
@@ -83,18 +83,17 @@ class Watch:
             after = {host: own.look() for host, own in self._groups.items()}
             self.looks = {host: (before[host], after[host]) for host in before}
             processes = {process for look in after.values() for process in look.processes}
-            self._names = {process: self._labels.of(command_line(process)) for process in processes}
+            self.names = {process: self._labels.of(command_line(process)) for process in processes}
 
-    def split(self, host: str) -> dict[str, float]:
-        """Percent of a core by what it was used for; it sums to the total."""
-        before, after = self.looks[host]
-        elapsed_s = after.time_s - before.time_s
-        parts: dict[str, float] = {}
-        for process, used_s in after.processes.items():
-            name = self._names[process]
-            spent_s = used_s - before.processes.get(process, 0.0)
-            parts[name] = parts.get(name, 0.0) + 100 * spent_s / elapsed_s
-        return {**parts, _REST: max(0.0, percent(before, after) - sum(parts.values()))}
+
+def split(before: CpuTime, after: CpuTime, names: Mapping[int, str]) -> dict[str, float]:
+    """Percent of a core by what it was used for; it sums to the total."""
+    elapsed_s = after.time_s - before.time_s
+    parts: dict[str, float] = {}
+    for process, used_s in after.processes.items():
+        spent_s = used_s - before.processes.get(process, 0.0)
+        parts[names[process]] = parts.get(names[process], 0.0) + 100 * spent_s / elapsed_s
+    return {**parts, _REST: max(0.0, percent(before, after) - sum(parts.values()))}
 
 
 def percent(before: CpuTime, after: CpuTime) -> float:

@@ -61,6 +61,11 @@ def remove_left_behind() -> None:
             lab.down(name)
 
 
+def namespaces(up: Lab) -> dict[str, str]:
+    """Namespace of each host."""
+    return {host.name: host.namespace for host in up.hosts}
+
+
 class Rig:
     """A directory for campaign files, results and linewatt's state, and runs of linewatt in it."""
 

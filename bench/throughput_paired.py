@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from itertools import pairwise
 
 from bench import byhand
-from bench.rig import Rig, lab_of, rig
+from bench.rig import Rig, lab_of, namespaces, rig
 from bench.rows import MeasurementFailed, Peer, Row, Target
 from linewatt.lab import Lab
 
@@ -58,7 +58,7 @@ def _pairs(own: Rig, lab: Lab, count: int, window: dict[str, int]) -> list[tuple
     """(with linewatt, by hand) in bit/s; a first run of each warms up and tells the argument lists."""
     campaign = own.campaign
     first = own.run(campaign(lab.inventory, trials=1, window=window))
-    commands = byhand.commands_of(first.path, lab)
+    commands = byhand.commands_of(first.path, namespaces(lab))
     byhand.run(commands)
 
     def with_linewatt() -> float:

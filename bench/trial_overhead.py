@@ -12,7 +12,7 @@ from __future__ import annotations
 from itertools import pairwise
 
 from bench import byhand
-from bench.rig import lab_of, rig
+from bench.rig import lab_of, namespaces, rig
 from bench.rows import MeasurementFailed, Peer, Row, Target
 from linewatt.model import Trial
 
@@ -26,7 +26,7 @@ def measure(*, quick: bool) -> list[Row]:
     trials = 4 if quick else 15
     with rig() as own, lab_of(2, "2gbit") as lab:
         first = own.run(own.campaign(lab.inventory, trials=1, window=_WINDOW))
-        commands = byhand.commands_of(first.path, lab)
+        commands = byhand.commands_of(first.path, namespaces(lab))
         half = 1 if quick else 4
         by_hand = [byhand.run(commands).wall_s - commands.seconds for _ in range(half)]
         finished = own.run(own.campaign(lab.inventory, trials=trials, window=_WINDOW))

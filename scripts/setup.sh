@@ -30,9 +30,9 @@ tools_of_the_lab='
     iperf3              iperf3          iperf3
     mpstat              sysstat         sysstat
     ethtool             ethtool         ethtool
-    lstopo-no-graphics  hwloc-nox       hwloc
     sshd                openssh-server  openssh-server
     ip                  iproute2        iproute
+    ss                  iproute2        iproute
     tc                  iproute2        iproute-tc
     ping                iputils-ping    iputils
     unshare             util-linux      util-linux

@@ -9,11 +9,11 @@ from typing import Any
 from xml.etree import ElementTree as ET
 
 import pytest
+from tests.report_factories import HOSTILE, demo_trials, end, renumbered, result, scaling_trials, trial
 
 from linewatt.model import Case, Trial
 from linewatt.report.charts import Figure, figures, render_svg
 from linewatt.report.document import digest
-from tests.report_factories import HOSTILE, demo_trials, end, renumbered, result, scaling_trials, trial
 
 SVG = "{http://www.w3.org/2000/svg}"
 

@@ -12,12 +12,6 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-
-from linewatt.errors import StoreError
-from linewatt.model import Case
-from linewatt.report import html
-from linewatt.report.document import as_json, digest
-from linewatt.store.read import Result
 from tests.report_factories import (
     DISAGREE,
     HOSTILE,
@@ -30,6 +24,12 @@ from tests.report_factories import (
     result,
     scaling_trials,
 )
+
+from linewatt.errors import StoreError
+from linewatt.model import Case
+from linewatt.report import html
+from linewatt.report.document import as_json, digest
+from linewatt.store.read import Result
 
 INLINE = {"a", "b", "code", "span", "strong"}
 LOADING = {"src", "srcset", "data", "poster", "background", "action", "formaction", "xlink:href", "manifest"}
@@ -204,7 +204,7 @@ def test_missing_is_a_dash_with_its_reason_and_never_zero() -> None:
     trials = scaling_trials((1, 2), 1)
     made = page(result([replace(trials[0], receiver=lost), trials[1]]))
     cells = [(cell, text) for cell, text in made.cells if cell.get("data-key") == "receiver_cpu_cores_mean"]
-    assert [(cell["data-si"] == "", text.strip()) for cell, text in cells][0] == (True, "–")
+    assert (cells[0][0]["data-si"], cells[0][1].strip()) == ("", "–")
     assert "mpstat ended early" in made.words
     assert 'title="h2: mpstat ended early"' in made.source
 
@@ -332,6 +332,6 @@ def test_contrast_suffices_in_both_colour_schemes(scheme: str) -> None:
 
 def test_fifty_trials_take_little_time() -> None:
     made = result(scaling_trials(trials=10))
-    began = time.monotonic()
+    began = time.process_time()  # wall time is the neighbours’ business too
     html.render(digest(made))
-    assert time.monotonic() - began < 3
+    assert time.process_time() - began < 3

@@ -8,14 +8,6 @@ import math
 from dataclasses import replace
 
 import pytest
-
-from linewatt.model import Case, Trial
-from linewatt.report.columns import COLUMNS, MORE_COLUMNS, Column
-from linewatt.report.document import Digest, as_json, case_rows, csv_columns, digest, trial_rows
-from linewatt.report.flags import flag_notes, marks, marks_by_code, number_ranges
-from linewatt.report.roles import role_table
-from linewatt.report.series import by_test, describe_cases, series_of
-from linewatt.report.table import Table, scalability_table
 from tests.report_factories import (
     DISAGREE,
     PUBLISHED,
@@ -28,6 +20,14 @@ from tests.report_factories import (
     scaling_trials,
     trial,
 )
+
+from linewatt.model import Case, Trial
+from linewatt.report.columns import COLUMNS, MORE_COLUMNS, Column
+from linewatt.report.document import Digest, as_json, case_rows, csv_columns, digest, trial_rows
+from linewatt.report.flags import flag_notes, marks, marks_by_code, number_ranges
+from linewatt.report.roles import role_table
+from linewatt.report.series import by_test, describe_cases, series_of
+from linewatt.report.table import Table, scalability_table
 
 TCP = Case("tcp", "h1", "h2")
 COLUMN = {column.field: column for column in COLUMNS}

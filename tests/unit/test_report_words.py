@@ -5,11 +5,12 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from tests.report_factories import FACTS, demo_trials, end, failed, host, renumbered, result, scaling_trials
+
 from linewatt.model import Case, Trial
 from linewatt.report.document import digest
 from linewatt.report.environment import Section, environment
 from linewatt.report.words import Headline, caveats, headline, progress, when
-from tests.report_factories import FACTS, demo_trials, end, failed, host, renumbered, result, scaling_trials
 
 TCP = Case("tcp", "h1", "h2")
 LAB = {

@@ -16,11 +16,6 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-
-from linewatt.cli import main
-from linewatt.model import Case
-from linewatt.report.terminal import TextColumn, split
-from linewatt.store.read import Result
 from tests.report_factories import (
     DISAGREE,
     SHARED,
@@ -31,6 +26,11 @@ from tests.report_factories import (
     scaling_trials,
     stored,
 )
+
+from linewatt.cli import main
+from linewatt.model import Case
+from linewatt.report.terminal import TextColumn, split
+from linewatt.store.read import Result
 
 Run = Callable[..., tuple[int, str, str]]
 
@@ -62,7 +62,7 @@ def test_an_empty_store_says_so_and_how_to_fill_it(run: Run) -> None:
     code, out, err = run("list")
     assert (code, out) == (0, "")
     assert "linewatt run" in err
-    assert run("list", "--json")[1].split() == '{ "schema_version": 1, "results": [] }'.split()
+    assert json.loads(run("list", "--json")[1]) == {"schema_version": 1, "results": []}
 
 
 def test_list_has_a_line_a_result(run: Run) -> None:
@@ -103,7 +103,7 @@ def test_off_a_terminal_nothing_is_coloured_cut_or_wrapped(run: Run, monkeypatch
     assert "\x1b" not in out
     assert "…" not in out
     assert long in out
-    [row] = [line for line in out.splitlines() if line.startswith("   16 ")]
+    row = next(line for line in out.splitlines() if line.startswith("   16 "))
     assert len(row.split()) >= 14
     assert all(line == line.rstrip() for line in out.splitlines())
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from collections.abc import Callable
 from pathlib import Path
@@ -25,7 +24,7 @@ _Results = Annotated[
         "--results", envvar="LINEWATT_RESULTS", help="Directory that holds the results.", metavar="DIR"
     ),
 ]
-_Wanted = Annotated[str, typer.Argument(metavar="[ID]", help="Id of a result, its beginning, or 'last'.")]
+_Wanted = Annotated[str, typer.Argument(metavar="ID", help="Id of a result, its beginning, or 'last'.")]
 _Json = Annotated[bool, typer.Option("--json", help="One JSON document, SI units in key names.")]
 
 
@@ -130,4 +129,4 @@ def _print(render: Callable[[int | None], RenderableType]) -> None:
     with wide.capture() as captured:
         wide.print(render(None))
     lines = [line.rstrip() for line in captured.get().rstrip().split("\n")]
-    sys.stdout.write(os.linesep.join(lines) + os.linesep)
+    sys.stdout.write("\n".join(lines) + "\n")

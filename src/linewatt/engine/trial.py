@@ -26,10 +26,9 @@ END_LIMIT_S = 10.0
 STOP_LIMIT_S = 3.0
 
 # Looks, and looks again 5 ms later. $1: limit in seconds, $2: how many, $3: filter
-_WAIT_LISTENING = """exec {never}<> <(:)
-until [ "$(ss -Hltn "$3" | wc -l)" -ge "$2" ]; do
+_WAIT_LISTENING = """until [ "$(ss -Hltn "$3" | wc -l)" -ge "$2" ]; do
   [ "$SECONDS" -ge "$1" ] && exit 1
-  read -r -t 0.005 -u "$never"
+  sleep 0.005
 done"""
 
 

@@ -15,8 +15,6 @@ from linewatt.hosts.cpulist import parse_cpulist
 
 Value = TypeVar("Value")
 
-Value = TypeVar("Value")
-
 _TABLE_LINE = re.compile(r"^([^:]+?):\s+(.*?)\s*$")
 _CLOCK_IN_NAME = re.compile(r"@\s*([\d.]+)\s*GHz")
 
@@ -129,6 +127,32 @@ def meminfo(output: str) -> dict[str, Any]:
         "total_bytes": 1024 * int(lines["MemTotal"]),
         "hugepages_total": int(lines.get("HugePages_Total", "0")),
     }
+
+
+LSCPU = (
+    "model",
+    "architecture",
+    "sockets",
+    "cores_per_socket",
+    "threads_per_core",
+    "numa_nodes",
+    "l3_cache",
+    "hypervisor",
+)
+IP_ADDRESS = (
+    "mtu",
+    "state",
+    "kind",
+    "ipv4_addresses",
+    "ipv6_addresses",
+    "tx_queues",
+    "rx_queues",
+    "txqlen",
+    "gso_max_bytes",
+    "gro_max_bytes",
+)
+ETHTOOL_LINK = ("speed_bps", "duplex", "port_type")
+ETHTOOL_DRIVER = ("driver", "driver_version", "firmware", "bus")
 
 
 def lscpu(output: str) -> dict[str, Any]:
@@ -302,3 +326,17 @@ def chosen(output: str) -> str:
 def boot_options(output: str) -> str:
     """The kernel command line; what looks like a secret is masked."""
     return _SECRET_OPTION.sub(r"\1=…", file_text(output))
+
+
+def after_colon(output: str) -> str:
+    """Value of a ``name : value`` line."""
+    return text(output.partition(":")[2])
+
+
+def pci_name(output: str) -> str:
+    """Device of an ``lspci`` line, without its address and class."""
+    line = first_line(output)
+    _, colon, name = line.partition(": ")
+    if not colon:
+        raise ValueError(line)
+    return name

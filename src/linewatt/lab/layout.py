@@ -135,9 +135,9 @@ def lay_out(request: LabRequest, index: int, cores: Cores) -> Layout:
     """Everything about the lab ``request`` as number ``index`` of this machine (1..254)."""
     cpus = split_cpus(cores, request.hosts)
     names = [f"h{number}" for number in range(1, request.hosts + 1)]
+    shares = _sharing(cpus, names, cores)
     hosts = tuple(
-        _host(index, number, cpus[number - 1], _sharing(number - 1, cpus, names, cores))
-        for number in range(1, request.hosts + 1)
+        _host(index, number, cpus[number - 1], shares[number - 1]) for number in range(1, request.hosts + 1)
     )
     return Layout(
         name=request.name,
@@ -184,16 +184,17 @@ def split_cpus(cores: Cores, hosts: int) -> list[tuple[int, ...]]:
     return [tuple(threads)] * hosts
 
 
-def _sharing(
-    this: int, cpus: Sequence[tuple[int, ...]], names: Sequence[str], cores: Cores
-) -> tuple[str, ...]:
+def _sharing(cpus: Sequence[tuple[int, ...]], names: Sequence[str], cores: Cores) -> list[tuple[str, ...]]:
+    """For each host, the other hosts that have a core in common with it, in their order."""
     core_of = {cpu: number for number, core in enumerate(cores) for cpu in core}
-    mine = {core_of[cpu] for cpu in cpus[this]}
-    return tuple(
-        name
-        for other, name in enumerate(names)
-        if other != this and not mine.isdisjoint(core_of[cpu] for cpu in cpus[other])
-    )
+    mine = [frozenset(core_of[cpu] for cpu in each) for each in cpus]
+    on_core: dict[int, list[int]] = {}
+    for host, its_cores in enumerate(mine):
+        for core in its_cores:
+            on_core.setdefault(core, []).append(host)
+    # Hosts on the same cores share with the same others: 250 hosts on 2 CPUs are worked out once.
+    others = {its: sorted({host for core in its for host in on_core[core]}) for its in set(mine)}
+    return [tuple(names[other] for other in others[its] if other != host) for host, its in enumerate(mine)]
 
 
 def cpu_list(cpus: Sequence[int]) -> str:

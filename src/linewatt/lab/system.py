@@ -95,7 +95,7 @@ def run_batch(
     if strict and done.returncode != 0:
         said = " ".join(done.stderr.split())
         raise LabError(
-            f"{what}: {' '.join(argv)} failed: {said}; is this kernel without veth, bridge or tbf?"
+            f"{what}: {' '.join(argv[:4])} failed: {said}; is this kernel without veth, bridge or tbf?"
         )
 
 

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A real Chromium for the tests of pages; they are skipped, with the reason, where there is none."""
+
+from __future__ import annotations
+
+import os
+import shutil
+from collections.abc import Iterator
+
+import pytest
+from playwright.sync_api import Browser, sync_playwright
+
+ARGUMENTS = [
+    "--no-sandbox",
+    "--disable-gpu",
+    "--disable-quic",
+    "--no-first-run",
+    "--disable-background-networking",
+    "--disable-component-update",
+    "--disable-sync",
+]
+
+
+@pytest.fixture(scope="session")
+def browser() -> Iterator[Browser]:
+    """The system's Chromium; ``LINEWATT_CHROMIUM`` names another."""
+    wanted = os.environ.get("LINEWATT_CHROMIUM", "chromium")
+    found = shutil.which(wanted)
+    if found is None:
+        pytest.skip(f"no {wanted} on this machine (Debian: apt-get install chromium)")
+    with sync_playwright() as playwright:
+        started = playwright.chromium.launch(executable_path=found, args=ARGUMENTS)
+        yield started
+        started.close()

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The report in a real browser, from a file, in both colour schemes, wide, on a phone, and printed."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field, replace
+from functools import cache
+from pathlib import Path
+from typing import Literal
+
+import pytest
+from playwright.sync_api import Browser, Page
+from tests.report_factories import (
+    DISAGREE,
+    HOSTILE,
+    demo_trials,
+    failed,
+    host,
+    renumbered,
+    result,
+    scaling_trials,
+)
+
+from linewatt.model import Case
+from linewatt.report import html
+from linewatt.report.document import digest
+from linewatt.store.read import Result
+
+pytestmark = pytest.mark.browser
+
+Scheme = Literal["light", "dark"]
+
+
+@dataclass
+class Opened:
+    """A page and everything that happened while it was open."""
+
+    page: Page
+    requests: list[str] = field(default_factory=list)
+    console: list[str] = field(default_factory=list)
+
+
+Open = Callable[..., Opened]
+
+
+@pytest.fixture
+def open_report(browser: Browser, tmp_path: Path) -> Iterator[Open]:
+    """Write a result's report and open it as a file."""
+    contexts = []
+
+    def opened(made: Result, scheme: Scheme = "light", width: int = 1280) -> Opened:
+        path = tmp_path / "report.html"
+        html.write(path, demo_page() if made is demo() else html.render(digest(made)))
+        context = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": 900})
+        contexts.append(context)
+        seen = Opened(context.new_page())
+        seen.page.on("request", lambda request: seen.requests.append(request.url))
+        seen.page.on("console", lambda message: seen.console.append(message.text))
+        seen.page.on("pageerror", lambda error: seen.console.append(str(error)))
+        seen.page.goto(path.as_uri(), wait_until="load")
+        return seen
+
+    yield opened
+    for context in contexts:
+        context.close()
+
+
+@cache
+def demo() -> Result:
+    hosts = {name: host(name, lab="demo", shares_cpus_with=["h1", "h2"]) for name in ("h1", "h2")}
+    return result(demo_trials(), name="demo", hosts=hosts)
+
+
+@cache
+def demo_page() -> str:
+    return html.render(digest(demo()))
+
+
+def brightness(page: Page, selector: str, what: str) -> float:
+    """0 (black) … 255 of a computed colour."""
+    colour: str = page.locator(selector).first.evaluate(
+        "(element, what) => getComputedStyle(element)[what]", what
+    )
+    parts = [float(part) for part in colour[colour.index("(") + 1 : -1].split(",")[:3]]
+    return sum(parts) / 3
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_report_opens_offline_without_an_error(open_report: Open, scheme: Scheme) -> None:
+    seen = open_report(demo(), scheme)
+    assert [url.partition(":")[0] for url in seen.requests] == ["file"]
+    assert seen.console == []
+    assert seen.page.title() == "demo – linewatt report"
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_text_and_charts_stand_out_in_both_colour_schemes(open_report: Open, scheme: Scheme) -> None:
+    page = open_report(demo(), scheme).page
+    ground = brightness(page, "body", "backgroundColor")
+    assert (ground > 200) == (scheme == "light")
+    for selector, what in (("body", "color"), ("svg text", "fill"), ("td", "color"), (".flag", "color")):
+        apart = abs(brightness(page, selector, what) - ground)
+        assert apart > 100, (selector, apart)
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_charts_have_a_size_and_tables_are_visible(open_report: Open, width: int) -> None:
+    page = open_report(demo(), width=width).page
+    charts = page.locator("svg")
+    assert charts.count() == 5
+    for index in range(charts.count()):
+        box = charts.nth(index).bounding_box()
+        assert box is not None
+        assert box["width"] > 300
+        assert box["height"] > 60
+    cells = page.locator("table.numbers td[data-key=throughput_bps_mean]")
+    assert cells.count() == 5
+    assert all(cells.nth(index).is_visible() for index in range(5))
+    assert "79.96" in cells.nth(2).inner_text()
+
+
+@pytest.mark.parametrize("width", [320, 390, 768, 1280, 1920])
+def test_the_page_never_scrolls_sideways(open_report: Open, width: int) -> None:
+    page = open_report(demo(), width=width).page
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+
+
+def test_tables_and_normal_charts_fit_a_desktop(open_report: Open) -> None:
+    page = open_report(demo()).page
+    hidden = page.evaluate(
+        "[...document.querySelectorAll('.scroll')]"
+        ".filter(e => e.offsetParent && e.scrollWidth > e.clientWidth + 1)"
+        ".map(e => e.getAttribute('aria-label'))"
+    )
+    assert hidden == []
+
+
+def test_chart_labels_stay_inside_the_page(open_report: Open) -> None:
+    page = open_report(demo()).page
+    outside = page.evaluate(
+        "[...document.querySelectorAll('svg text')].filter(e => {const b = e.getBoundingClientRect();"
+        " return b.left < 0 || b.right > innerWidth}).map(e => e.textContent)"
+    )
+    assert outside == []
+
+
+def test_flag_marks_lead_to_their_flag(open_report: Open) -> None:
+    page = open_report(demo()).page
+    page.locator("td a.mark").first.click()
+    assert page.url.endswith("#flag-a")
+    flag = page.locator("#flag-a")
+    assert DISAGREE.evidence in flag.inner_text()
+    assert DISAGREE.advice in flag.inner_text()
+
+
+def test_every_trial_opens_on_request(open_report: Open) -> None:
+    page = open_report(demo()).page
+    first = page.locator("table.trials tbody tr").first
+    assert not first.is_visible()
+    page.get_by_text("15 trials", exact=True).click()
+    assert first.is_visible()
+
+
+def test_the_first_tab_stop_skips_to_the_results(open_report: Open) -> None:
+    page = open_report(demo()).page
+    page.keyboard.press("Tab")
+    link = page.locator(".skip")
+    box = link.bounding_box()
+    assert link.evaluate("element => element === document.activeElement")
+    assert box is not None
+    assert box["x"] >= 0
+    page.keyboard.press("Enter")
+    assert page.evaluate("document.activeElement.id") == "results"
+
+
+def test_print_is_light_and_shows_every_trial(open_report: Open) -> None:
+    page = open_report(demo(), "dark").page
+    page.emulate_media(media="print", color_scheme="dark")
+    assert brightness(page, "body", "color") < 100
+    assert not page.locator("nav").is_visible()
+    assert page.locator("table.trials tbody tr").first.is_visible()
+    assert page.pdf().startswith(b"%PDF")
+
+
+def test_hostile_names_run_nothing(open_report: Open) -> None:
+    bad = replace(DISAGREE, code=HOSTILE, evidence=f'"><img src=x onerror=alert(1)>{HOSTILE}')
+    trials = scaling_trials((1, 2), 1, sender=HOSTILE)
+    made = result([replace(each, flags=(bad,)) for each in trials], name=HOSTILE, campaign_text=HOSTILE)
+    seen = open_report(made)
+    assert seen.console == []
+    assert len(seen.requests) == 1
+    assert seen.page.locator("script, img").count() == 0
+    assert seen.page.locator("h1").inner_text() == HOSTILE
+
+
+def test_a_matrix_of_many_hosts_stays_in_the_page(open_report: Open) -> None:
+    pairs = [scaling_trials((1, 2, 4), 1, sender=f"a-rather-long-host-name-{n:02d}") for n in range(8)]
+    page = open_report(result(renumbered(*pairs))).page
+    assert page.evaluate("document.documentElement.scrollWidth") <= 1280
+    assert page.locator("figure.wide svg").count() >= 2
+
+
+def test_a_result_of_failures_only_is_a_page_of_reasons(open_report: Open) -> None:
+    seen = open_report(result([failed(1, Case("tcp", "h1", "h2"), "h2: no route to host")], planned=3))
+    assert seen.console == []
+    assert seen.page.locator("svg").count() == 0
+    assert "h2: no route to host" in seen.page.locator("#failed").inner_text()

@@ -1,0 +1,208 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The bench's own arithmetic: verdicts, table, cutting by hand, exact CPU time. No wall time is asserted."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import Any
+
+import pytest
+from bench import __main__ as program
+from bench import byhand, cgroup, hosts96, own_cpu
+from bench.rows import Measurement, MeasurementFailed, Peer, Row, Target, as_dict, quantile, table
+
+from linewatt.hosts import leash
+from linewatt.hosts.base import HostSpec
+from linewatt.sensors.registry import SENSORS
+
+
+def test_a_median_on_the_edge_of_its_target_meets_it() -> None:
+    target = Target(at_least=0.99, at_most=1.01)
+    assert Row("throughput", "ratio", (1.01,), target).met
+    assert Row("throughput", "ratio", (0.99,), target).met
+    assert Row("throughput", "ratio", (1.02, 0.5, 1.03), target).met is False
+    assert Row("throughput", "ratio", (0.98,), target).met is False
+
+
+def test_a_row_without_a_target_has_no_verdict() -> None:
+    assert Row("sshd", "percent", (0.1,)).met is None
+
+
+def test_ratio_is_of_medians() -> None:
+    row = Row("plan", "s", (0.4, 0.5, 9.0), peer=Peer("python", (0.1, 0.1, 0.2)))
+    assert row.ratio == pytest.approx(5.0)
+
+
+def test_a_peer_of_zero_gives_no_ratio() -> None:
+    assert Row("plan", "s", (0.4,), peer=Peer("python", (0.0,))).ratio is None
+
+
+def test_a_row_without_values_is_a_failed_measurement() -> None:
+    with pytest.raises(MeasurementFailed, match="there are no values"):
+        Row("plan", "s", ())
+    with pytest.raises(MeasurementFailed, match="there are no values"):
+        Row("plan", "s", (1.0,), peer=Peer("python", ()))
+
+
+def test_quantile_is_a_value_that_was_measured() -> None:
+    values = [float(value) for value in range(1, 49)]
+    assert quantile(values, 0.95) == 46
+    assert quantile(values, 0.5) == 24
+    assert quantile(values, 1.0) == 48
+    assert quantile([7.0], 0.5) == 7
+
+
+def test_table_says_what_failed_and_what_was_missed() -> None:
+    rows = (Row("start", "s", (0.5, 2.0, 3.0), Target(at_most=1.0), note="first reading included"),)
+    lines = list(
+        table(
+            [
+                Measurement("edges", rows, 0.1, 3.0),
+                Measurement("hosts96", (), 0.1, 3.0, failure="no trial is done"),
+            ]
+        )
+    )
+    assert "≤ 1 s" in lines[2]
+    assert "2.000 [0.500 to 3.000] s" in lines[2]
+    assert lines[2].endswith("not met here")
+    assert "FAILED: no trial is done" in lines[3]
+    assert lines[4] == "edges, start: first reading included"
+
+
+def test_json_keys_carry_the_unit() -> None:
+    row = Row("start", "s", (0.5, 2.0), Target(at_most=1.0), Peer("by hand", (0.25,)))
+    (found,) = as_dict(Measurement("edges", (row,), 0.1, 3.0))["rows"]
+    assert found["median_s"] == 1.25
+    assert found["target_max_s"] == 1.0
+    assert found["target_min_s"] is None
+    assert found["values_s"] == [0.5, 2.0]
+    assert found["peer_median_s"] == 0.25
+    assert found["ratio"] == 5.0
+    assert found["met"] is False
+
+
+def _document(step_s: float, count: int, late_s: float = 0.0) -> dict[str, Any]:
+    """Intervals that carry 1, 2, 3 … bytes, each of them ``late_s`` later than the one before."""
+    return {
+        "intervals": [
+            {
+                "sum": {
+                    "start": at * (step_s + late_s),
+                    "end": (at + 1) * (step_s + late_s),
+                    "bytes": at + 1,
+                }
+            }
+            for at in range(count)
+        ]
+    }
+
+
+def test_by_hand_the_same_part_of_the_run_is_taken() -> None:
+    assert byhand.throughput_bps(_document(1.0, 8), 1, 5) == pytest.approx(8 * (2 + 3 + 4 + 5 + 6) / 5)
+
+
+def test_intervals_that_end_a_little_late_still_count_whole() -> None:
+    taken = byhand.throughput_bps(_document(0.2, 20, late_s=0.0005), 1, 2)
+    assert taken == pytest.approx(8 * sum(range(6, 16)) / (10 * 0.2005))
+
+
+def test_intervals_that_leave_part_of_the_window_out_are_no_throughput() -> None:
+    with pytest.raises(MeasurementFailed, match=r"cover 2\.00 s of 5 s"):
+        byhand.throughput_bps(_document(1.0, 3), 1, 5)
+
+
+def test_commands_by_hand_are_those_of_the_first_trial(tmp_path: Path) -> None:
+    client = ["taskset", "-c", "0", "iperf3", "--client", "198.19.1.2", "--port", "6201", "--time", "7"]
+    server = ["taskset", "-c", "1", "iperf3", "--server", "--port", "6201"]
+    raw = tmp_path / "trials" / "00001" / "raw"
+    raw.mkdir(parents=True)
+    listed = [{"host": "h2", "argv": server}, {"host": "h1", "argv": client}]
+    (raw / "commands.json").write_text(json.dumps(listed))
+    found = byhand.commands_of(tmp_path, {"h1": "lw1-h1", "h2": "lw1-h2"})
+    assert found == byhand.Commands(tuple(server), tuple(client), "lw1-h2", "lw1-h1")
+    assert (found.port, found.seconds) == (6201, 7.0)
+
+
+def test_exact_cpu_time_comes_from_cgroup_1_where_both_are_mounted() -> None:
+    both = (
+        "cgroup /sys/fs/cgroup/cpu,cpuacct cgroup rw,relatime,cpu,cpuacct 0 0\n"
+        "cgroup2 /sys/fs/cgroup/unified cgroup2 rw,relatime 0 0\n"
+    )
+    assert cgroup.hierarchy(both) == (Path("/sys/fs/cgroup/cpu,cpuacct"), True)
+    assert cgroup.hierarchy("cgroup2 /sys/fs/cgroup cgroup2 rw 0 0\n") == (Path("/sys/fs/cgroup"), False)
+    with pytest.raises(MeasurementFailed, match="no cgroup"):
+        cgroup.hierarchy("tmpfs /tmp tmpfs rw 0 0\n")
+
+
+@pytest.mark.parametrize(
+    ("text", "nanoseconds", "used_s"),
+    [("1500000000\n", True, 1.5), ("usage_usec 1500000\nuser_usec 1\n", False, 1.5)],
+)
+def test_a_group_reads_both_versions(tmp_path: Path, text: str, nanoseconds: bool, used_s: float) -> None:
+    (tmp_path / "usage").write_text(text)
+    (tmp_path / "cgroup.procs").write_text("")
+    group = cgroup.Group(tmp_path, tmp_path / "usage", nanoseconds=nanoseconds)
+    assert group.look().used_s == used_s
+
+
+def test_parts_of_the_cpu_time_sum_to_the_whole() -> None:
+    before = cgroup.CpuTime(100.0, 1.0, {10: 0.5, 11: 0.2, 12: 0.1})
+    after = cgroup.CpuTime(110.0, 1.1, {10: 0.53, 11: 0.22, 13: 0.01})
+    names = {10: "sshd", 11: "mpstat", 13: "mpstat"}
+    parts = own_cpu.split(before, after, names)
+    assert parts == pytest.approx({"sshd": 0.3, "mpstat": 0.3, "short-lived children": 0.4})
+    assert sum(parts.values()) == pytest.approx(own_cpu.percent(before, after))
+
+
+def test_every_process_linewatt_starts_on_a_host_has_a_name() -> None:
+    spec = HostSpec("h1", "198.18.1.1", "data0")
+    labels = own_cpu.Labels({"h1": spec})
+    assert labels.of(leash.anchor()) == "heartbeat"
+    assert labels.of(leash.leashed(["sleep", "9"], held=False, root=False)) == "leashes"
+    assert labels.of(["sshd: root@notty"]) == "sshd"
+    assert labels.of(["sleep", "9"]) == "sleep"
+    for name, sensor in SENSORS.items():
+        assert labels.of(sensor.command(sensor.Config(), spec)) == name
+
+
+def test_skew_is_the_distance_to_the_first_start() -> None:
+    starts = [5.0 + at / 1000 for at in range(100)]
+    assert hosts96.distance(starts, 0.95) == pytest.approx(0.094)
+    assert hosts96.distance([3.0], 1.0) == 0
+
+
+def test_a_process_start_time_is_before_now() -> None:
+    import os
+
+    started_s = hosts96.process_start_s(os.getpid())
+    up_s = float(Path("/proc/uptime").read_text().split()[0])
+    assert started_s is not None
+    assert 0 < started_s <= up_s + 0.02
+
+
+def test_an_unknown_measurement_is_wrong_use(capsys: pytest.CaptureFixture[str]) -> None:
+    with pytest.raises(SystemExit) as ended:
+        program.main(["thruput"])
+    assert ended.value.code == 2
+    assert "no measurement called thruput; there are: startup" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(("fails", "status"), [(False, 0), (True, 1)])
+def test_only_a_failed_measurement_fails_the_bench(
+    fails: bool, status: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def measure(*, quick: bool) -> list[Row]:
+        if fails:
+            raise MeasurementFailed("no trial is done")
+        return [Row("far too slow", "s", (9.0,), Target(at_most=1.0))]
+
+    monkeypatch.setattr(program, "MEASUREMENTS", {"edges": (measure, 1)})
+    monkeypatch.setattr(program, "interrupt_once", lambda: None)
+    monkeypatch.setattr("os.geteuid", lambda: 0)
+    assert program.main(["--json", str(tmp_path / "bench.json")]) == status
+    document = json.loads((tmp_path / "bench.json").read_text())
+    assert document["schema_version"] == 1
+    assert document["measurements"][0]["failure"] == (
+        "MeasurementFailed: no trial is done" if fails else None
+    )
