@@ -20,6 +20,7 @@ from tests.report_factories import (
     renumbered,
     result,
     scaling_trials,
+    trial,
 )
 
 from linewatt.model import Case
@@ -126,8 +127,13 @@ def test_the_page_never_scrolls_sideways(open_report: Open, width: int) -> None:
     assert page.evaluate("document.documentElement.scrollWidth") <= width
 
 
-def test_tables_and_normal_charts_fit_a_desktop(open_report: Open) -> None:
-    page = open_report(demo()).page
+def test_tables_and_charts_fit_a_desktop(open_report: Open) -> None:
+    flags = tuple(replace(DISAGREE, code=code) for code in ("one", "two", "three", "four"))
+    case = Case("udp-1500", "h1", "h2")
+    udp = [
+        trial(1, replace(case, instances=n), n * 4e8, 1.0, flags=flags * 4) for n in (1, 2) for _ in range(3)
+    ]
+    page = open_report(result(renumbered(demo_trials()[:9], udp))).page
     hidden = page.evaluate(
         "[...document.querySelectorAll('.scroll')]"
         ".filter(e => e.offsetParent && e.scrollWidth > e.clientWidth + 1)"

@@ -6,18 +6,20 @@ from __future__ import annotations
 import os
 import shutil
 from collections.abc import Callable, Iterator
+from contextlib import ExitStack
 
 import pytest
 
 from linewatt import lab
+from linewatt.lab.system import search_path
 
-NEEDED = ("ip", "tc", "iperf3", "mpstat", "taskset", "unshare", "ss")
+NEEDED = ("ip", "tc", "sshd", "ssh", "ping", "iperf3", "mpstat", "taskset", "unshare", "ss")
 
 
 def _reason() -> str | None:
     if os.geteuid() != 0:
         return "a lab needs root"
-    missing = [tool for tool in NEEDED if shutil.which(tool) is None]
+    missing = [tool for tool in NEEDED if shutil.which(tool, path=search_path()) is None]
     return f"a lab needs {', '.join(missing)}" if missing else None
 
 
@@ -34,8 +36,16 @@ class Labs:
         return lab.up(lab.LabRequest(name=name, hosts=hosts, rate=rate))
 
     def close(self) -> None:
-        for name in self._names:
-            lab.down(name)
+        with ExitStack() as stack:  # one that fails does not keep the others up
+            for name in self._names:
+                stack.callback(lab.down, name)
+
+
+@pytest.fixture(autouse=True)
+def _possible(request: pytest.FixtureRequest) -> None:
+    """Tests that build labs of their own are skipped where there can be none."""
+    if request.node.get_closest_marker("lab") and (reason := _reason()):
+        pytest.skip(reason)
 
 
 @pytest.fixture(scope="session")

@@ -162,10 +162,11 @@ def await_event(process: subprocess.Popen[str], kind: str, number: int | None = 
     raise AssertionError(f"the campaign ended without {kind}: {process.communicate()[1]}")
 
 
-def end(process: subprocess.Popen[str], status: int) -> str:
+def end(process: subprocess.Popen[str], status: int) -> tuple[dict[str, Any], str]:
+    """Wait for a running command's end: its last event, and what it said on stderr."""
     out, err = process.communicate(timeout=60)
     assert process.returncode == status, out + err
-    return err
+    return json.loads(out.splitlines()[-1]), err
 
 
 @pytest.fixture
@@ -313,7 +314,7 @@ def test_ctrl_c_undoes_everything_and_keeps_what_was_measured(bench: Bench) -> N
     process = bench.start("run", bench.campaign(trials=3, **CHANGES))
     await_event(process, "trial_started", 2)
     process.send_signal(signal.SIGINT)
-    err = end(process, 130)
+    _, err = end(process, 130)
     assert "Traceback" not in err
     assert bench.settings("net.ipv4.tcp_rmem") == before
     assert bench.processes() == []
@@ -377,8 +378,8 @@ def test_pairs_without_the_dead_host_go_on_and_the_rest_waits_for_resume(
     for pid in pids.stdout.split():
         with suppress(ProcessLookupError):  # they end with the first of them
             os.kill(int(pid), signal.SIGKILL)
-    err = end(process, 1)
-    assert "resume" in err
+    last, _ = end(process, 1)
+    assert (last["event"], last["pending"]) == ("ended", 1)
     assert [(trial["number"], trial["status"]) for trial in bench.trials()] == [
         (1, "done"),
         (2, "failed"),

@@ -134,9 +134,11 @@ def test_keys_are_for_root_alone(lab2: lab.Lab) -> None:
 
 def test_a_password_is_not_asked_for(lab2: lab.Lab) -> None:
     done = subprocess.run(
-        ["ssh", "-F", "none", "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=no"]
-        + ["-o", "UserKnownHostsFile=/dev/null", "-o", "IdentityFile=none", "-o", "IdentitiesOnly=yes"]
-        + [f"root@{lab2.hosts[0].address}", "true"],
+        [
+            *("ssh", "-F", "none", "-o", "BatchMode=yes", "-o", "StrictHostKeyChecking=no"),
+            *("-o", "UserKnownHostsFile=/dev/null", "-o", "IdentityFile=none", "-o", "IdentitiesOnly=yes"),
+            *(f"root@{lab2.hosts[0].address}", "true"),
+        ],
         capture_output=True,
         text=True,
         timeout=20,
@@ -190,7 +192,7 @@ def test_building_a_lab_leaves_the_builder_on_its_own_cpus(make_lab: Callable[..
 def test_a_host_sees_its_own_processes_only(lab2: lab.Lab) -> None:
     lines = ssh(lab2, "h1", "ps", "-eo", "pid,comm").splitlines()[1:]
     assert lines[0].split() == ["1", "sshd"]
-    assert {line.split()[1] for line in lines} == {"sshd", "ps"} or len(lines) <= 4
+    assert {line.split()[1] for line in lines} <= {"sshd", "sshd-session", "ps"}
 
 
 def test_home_is_empty_and_the_usual_tools_are_on_the_path(lab2: lab.Lab) -> None:
@@ -254,8 +256,10 @@ def test_the_mtu_holds_from_end_to_end(name: str) -> None:
         first, "ping", "-M", "do", "-s", fitting, "-c", "1", "-W", "5", second.data_ipv4
     )
     done = subprocess.run(
-        ["ip", "netns", "exec", first.namespace, "ping", "-M", "do", "-s", too_long, "-c", "1", "-W", "1"]
-        + [second.data_ipv4],
+        [
+            *("ip", "netns", "exec", first.namespace),
+            *("ping", "-M", "do", "-s", too_long, "-c", "1", "-W", "1", second.data_ipv4),
+        ],
         capture_output=True,
         check=False,
     )
@@ -333,8 +337,8 @@ def test_down_leaves_nothing_even_with_sessions_and_loads_running(name: str) -> 
     parts = Parts.of(name)
     key, known = one.inventory.parent / "id_ed25519", one.inventory.parent / "known_hosts"
     session = subprocess.Popen(
-        ["ssh", "-F", "none", "-i", str(key), "-o", f"UserKnownHostsFile={known}"]
-        + [
+        [
+            *("ssh", "-F", "none", "-i", str(key), "-o", f"UserKnownHostsFile={known}"),
             f"root@{one.hosts[0].address}",
             "trap '' TERM INT HUP; echo ready; setsid sleep 1000 & sleep 1000",
         ],
@@ -370,7 +374,8 @@ def test_down_leaves_nothing_even_with_sessions_and_loads_running(name: str) -> 
 
 def test_down_twice_is_no_error_and_names_the_labs_there_are(lab2: lab.Lab) -> None:
     done = linewatt("down", "--name", "nosuch")
-    assert f"there is no lab nosuch; there are: {lab2.name}" in done.stderr or lab2.name in done.stderr
+    assert done.stderr.startswith("there is no lab nosuch; there are: ")
+    assert lab2.name in done.stderr
     assert done.stdout == ""
 
 
@@ -413,6 +418,23 @@ def test_down_leaves_nothing_of_an_up_that_was_killed(name: str, stage: Callable
     parts = Parts.of(name)
     assert [each.state for each in lab.status(name)] == ["half-built"]
     assert lab.down(name)
+    assert parts.left() == []
+
+
+@pytest.mark.parametrize("stage", ["processes", "namespaces", "files"])
+def test_down_again_finishes_a_down_that_was_killed(name: str, stage: str) -> None:
+    lab.up(lab.LabRequest(name=name, hosts=MANY // 2))
+    parts, directory = Parts.of(name), ROOT / name
+    process = subprocess.Popen([*LINEWATT, "lab", "down", "--name", name], stderr=subprocess.DEVNULL)
+    begun = {
+        "processes": lambda: not processes.one_in_each([f"lw{parts.index}-h1"]),
+        "namespaces": lambda: not Path(f"/run/netns/lw{parts.index}-h1").exists(),
+        "files": lambda: not (directory / "inventory.yaml").exists(),
+    }[stage]
+    until(begun, 20, stage)
+    process.kill()
+    process.wait()
+    lab.down(name)
     assert parts.left() == []
 
 

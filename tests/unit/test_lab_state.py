@@ -226,6 +226,22 @@ def test_only_root_is_let_in_and_told_how(tmp_path: Path, monkeypatch: pytest.Mo
         api.down("one", root=tmp_path)
 
 
+def test_a_tool_that_hangs_is_one_line_and_leaves_no_lab(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def hangs(*_: object) -> None:
+        raise subprocess.TimeoutExpired(["ip", "-batch", "-"], 60)
+
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr(system, "find_tools", lambda: system.Tools("ip", "sshd", (9, 2)))
+    monkeypatch.setattr(Registry, "ensure_privilege_separation", lambda _: None)
+    monkeypatch.setattr(teardown, "take_down", lambda _: None)
+    monkeypatch.setattr(api, "build", hangs)
+    with pytest.raises(LabError, match=r"lab one: .*timed out after 60 seconds"):
+        api.up(LabRequest(name="one"), root=tmp_path / "lab")
+    assert list(tmp_path.iterdir()) == []
+
+
 def test_missing_tools_are_named_with_their_packages(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setattr("shutil.which", lambda tool, path: None if tool in ("sshd", "tc") else f"/bin/{tool}")

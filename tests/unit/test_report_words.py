@@ -116,10 +116,18 @@ def test_what_names_a_host_is_no_difference_and_how_to_reach_it_is_left_out() ->
     assert not {"user", "key_file", "port"} & set(rows)
 
 
-def test_nested_facts_are_flattened_and_unread_ones_kept() -> None:
-    rows = {row.name: row.values for row in sections(host("h1"))["CPU"].rows}
-    assert rows["mitigations.spectre_v2"] == ("Retpolines",)
-    assert rows["mitigations.mds"] == ("–",)
+def test_nested_facts_are_flattened_and_unread_ones_named() -> None:
+    cpu = sections(host("h1"))["CPU"]
+    assert {row.name: row.values for row in cpu.rows}["mitigations.spectre_v2"] == ("Retpolines",)
+    assert cpu.unread == ("mitigations.mds",)
+
+
+def test_rates_and_frequencies_are_in_units_people_read() -> None:
+    facts = {"nic": {"speed_bps": 1e11}, "cpu": {"base_frequency_hz": 3.2e9, "cores": 32}}
+    found = sections(host("h1", facts=facts))
+    assert [(row.name, row.values) for row in found["NIC"].rows] == [("speed", ("100 Gbps",))]
+    assert found["CPU"].rows[0].name == "base_frequency"
+    assert found["CPU"].rows[0].values == ("3.20 GHz",)
 
 
 def test_lists_of_mappings_are_numbered() -> None:
@@ -142,5 +150,6 @@ def test_idle_is_in_percent_and_unknown_idle_says_why() -> None:
 
 
 def test_a_host_without_facts_has_dashes() -> None:
-    rows = sections(host("h1"), host("h2", facts={}))["Tools"].rows
-    assert {row.values[1] for row in rows} == {"–"}
+    tools = sections(host("h1"), host("h2", facts={}))["Tools"]
+    assert {row.values[1] for row in tools.rows} == {"–"}
+    assert tools.unread == ("ethtool",)

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+import subprocess
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -57,7 +59,7 @@ def up(request: LabRequest, *, inventory: Path | None = None, root: Path = ROOT)
     tools = system.find_tools()
     registry = Registry(root)
     copy = None if inventory is None else _checked_copy(inventory, request.name)
-    with registry.claim(request.name) as lock:
+    with _as_lab_errors(request.name), registry.claim(request.name) as lock:
         state = registry.read(request.name)
         was_up = state is not None and _stands(state, request)
         if state is None or not was_up:
@@ -70,6 +72,17 @@ def up(request: LabRequest, *, inventory: Path | None = None, root: Path = ROOT)
             registry.write(state)
             _write_copy(registry.directory(request.name) / "inventory.yaml", copy)
     return _lab(state, registry, was_up=was_up)
+
+
+@contextmanager
+def _as_lab_errors(name: str) -> Iterator[None]:
+    """A full disk or a tool that hangs is one line for the user, not a stack of Python's."""
+    try:
+        yield
+    except (OSError, subprocess.SubprocessError) as error:
+        raise LabError(
+            f"lab {name}: {error}; what is left of it goes with linewatt lab down --name {name}"
+        ) from error
 
 
 def _make(registry: Registry, request: LabRequest, tools: system.Tools, lock: int) -> LabState:
@@ -129,7 +142,7 @@ def down(name: str, *, root: Path = ROOT) -> bool:
     if name not in registry.names():
         return False
     system.require_root()
-    with registry.lock(name) as lock:
+    with _as_lab_errors(name), registry.lock(name) as lock:
         if lock is None:
             return False
         state = registry.read(name)

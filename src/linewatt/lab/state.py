@@ -103,6 +103,8 @@ class Registry:
             )
         except FileNotFoundError:
             return None
+        except PermissionError as error:
+            raise LabError(f"{path}: not readable for you; run it as root or with sudo") from error
         except (ValueError, KeyError, TypeError) as error:
             raise LabError(
                 f"{path}: not a lab state ({error}); delete its namespaces by hand (ip netns), then it"

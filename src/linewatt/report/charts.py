@@ -90,14 +90,14 @@ def efficiency_lines(group: TestGroup, lines: Sequence[Series], runs: Runs) -> F
     if not rows:
         return None
     encoding = specs.line_encoding(rows, "Efficiency (Mbps/core)", _HEADROOM * data.top_of(rows))
-    encoding |= {"color": specs.end_colours(), "shape": specs.end_shapes()}
+    encoding["color"] = specs.end_colours()
     labels = list(dict.fromkeys(row["series"] for row in rows))
     return Figure(
         name=f"efficiency-{group.test}",
         title=f"{group.title}: efficiency against instances",
         caption=f"Throughput for each core of CPU used at either end; higher is better. {_RUNS_AND_MEANS}",
         description="; ".join(data.efficiency_words(line) for line in lines),
-        spec=specs.lines(rows, specs.line_layers(), encoding, labels if len(labels) > 1 else []),
+        spec=specs.lines(rows, specs.end_layers(), encoding, labels if len(labels) > 1 else []),
         wide=len(labels) > 1,
     )
 

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from linewatt.units import MISSING, percent_from_cores
+from linewatt.units import MISSING, format_rate, format_significant, ghz_from_hz, percent_from_cores
 
 # How linewatt reaches a host is no part of what was measured.
 _CONNECTION = {"facts", "name", "port", "user", "key_file", "known_hosts", "sudo"}
@@ -44,10 +44,11 @@ class FactRow:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Facts that belong together."""
+    """Facts that belong together; ``unread`` are those that are known of no host."""
 
     name: str
     rows: tuple[FactRow, ...]
+    unread: tuple[str, ...] = ()
 
     @property
     def differing(self) -> int:
@@ -67,7 +68,7 @@ def environment(
     if idle:
         values = tuple(_idle_text(_mapping(idle.get(name))) for name in hosts)
         sections.append(Section("Idle, before any load", (FactRow("CPU used", values, differs=False),)))
-    return tuple(section for section in sections if section.rows)
+    return tuple(section for section in sections if section.rows or section.unread)
 
 
 def _without_connection(host: Mapping[str, Any]) -> dict[str, Any]:
@@ -91,9 +92,15 @@ def _idle_text(reading: Mapping[str, Any]) -> str:
 
 
 def _section(title: str, values: Mapping[str, Any]) -> Section:
-    flat = {name: dict(_flatten(value)) for name, value in values.items()}
+    flat = {name: dict(_flatten({} if value is None else value)) for name, value in values.items()}
     facts = dict.fromkeys(fact for known in flat.values() for fact in known)
-    return Section(title, tuple(_row(fact, [known.get(fact) for known in flat.values()]) for fact in facts))
+    rows = {fact: [known.get(fact) for known in flat.values()] for fact in facts}
+    read = [fact for fact, found in rows.items() if any(value is not None for value in found)]
+    return Section(
+        title,
+        tuple(_row(fact, rows[fact]) for fact in read),
+        tuple(fact for fact in facts if fact not in read),
+    )
 
 
 def _row(fact: str, values: list[str | None]) -> FactRow:
@@ -121,7 +128,17 @@ def _flatten(value: Any, path: str = "") -> Iterator[tuple[str, str | None]]:
         for number, item in enumerate(value, start=1):
             yield from _flatten(item, f"{path}.{number}" if path else str(number))
     else:
-        yield path or "value", fact_text(value)
+        yield _in_habit(path or "value", value)
+
+
+def _in_habit(fact: str, value: Any) -> tuple[str, str | None]:
+    """A fact's name and text; what is recorded in bit/s and Hz in the units people read."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        if fact.endswith("_bps"):
+            return fact.removesuffix("_bps"), format_rate(value)
+        if fact.endswith("_frequency_hz"):
+            return fact.removesuffix("_hz"), f"{format_significant(ghz_from_hz(value))} GHz"
+    return fact, fact_text(value)
 
 
 def fact_text(value: Any) -> str | None:

@@ -65,19 +65,33 @@ def line_encoding(rows: Sequence[Row], title: str, top: float) -> Spec:
     }
 
 
-def line_layers() -> list[Spec]:
-    """Runs behind, then error bars, then the line of means."""
+def line_layers(offset_px: int = 0, aside_px: int = 7) -> list[Spec]:
+    """Runs, ``aside_px`` beside their case so that error bars do not hide them, error bars, line of means."""
+    mean = _of_kind("mean")
+    run = {"type": "point", "filled": True, "size": 26, "opacity": 0.5, "xOffset": offset_px + aside_px}
     return [
-        {
-            "transform": _of_kind("run"),
-            "mark": {"type": "point", "filled": True, "size": 26, "opacity": 0.45},
-        },
-        *_error_bars("y"),
-        {
-            "transform": _of_kind("mean"),
-            "mark": {"type": "line", "strokeWidth": 2, "point": {"filled": True, "size": 52, "opacity": 1}},
-        },
+        {"transform": _of_kind("run"), "mark": run},
+        *(layer | {"mark": layer["mark"] | {"xOffset": offset_px}} for layer in _error_bars("y")),
+        {"transform": mean, "mark": {"type": "line", "strokeWidth": 2, "xOffset": offset_px}},
+        {"transform": mean, "mark": {"type": "point", "filled": True, "size": 52, "xOffset": offset_px}},
     ]
+
+
+def end_layers() -> list[Spec]:
+    """The line of each end, a few pixels apart so that neither hides the other."""
+    beside = ((-4, -7), (4, 7))
+    return [
+        _of_end(name, layer)
+        for (_, name), where in zip(data.ENDS, beside, strict=True)
+        for layer in line_layers(*where)
+    ]
+
+
+def _of_end(name: str, layer: Spec) -> Spec:
+    only = [{"filter": {"field": "end", "equal": name}}, *layer["transform"]]
+    # only where points are drawn: given a shape, Vega-Lite draws error bars' lower ends as points too
+    shape = {"encoding": {"shape": end_shapes()}} if layer["mark"]["type"] == "point" else {}
+    return layer | {"transform": only} | shape
 
 
 def _error_bars(along: str) -> list[Spec]:

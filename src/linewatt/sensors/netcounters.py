@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Drops, overruns and retransmits of a host, from the kernel files that ``ip -s -s link`` and ``nstat`` read.
+
+One bash process reads them with builtins only and prints one line a record. Measured on a 2-CPU VM, exact
+accounting: 1.5 ms of CPU a record, 0.15 % of a core at 1 Hz; ``ip -j -s -s link``, ``nstat --json`` and
+``cat`` run every second take 6.5 ms, most of it to start them. One line, because 200 lines a host and
+second would cost sshd and the controller more than the reading does.
+
+Read are /sys/class/net/DEVICE/statistics, and /proc/net/softnet_stat, snmp, snmp6 and netstat. All values
+are running totals; differences over a window come from :mod:`linewatt.sensors.counters`. /proc/schedstat is
+not read: its scheduling domains make it a megabyte on a large host.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from linewatt.errors import ParseError
+from linewatt.hosts.base import HostSpec
+from linewatt.model import Channel
+from linewatt.sensors.base import SensorConfig
+
+MARK = "linewatt-netcounters"
+
+_IP = "InReceives InDelivers InDiscards InHdrErrors InAddrErrors OutRequests OutDiscards OutNoRoutes ReasmFails FragFails"
+_TCP = (
+    "ActiveOpens PassiveOpens AttemptFails EstabResets InSegs OutSegs RetransSegs InErrs OutRsts InCsumErrors"
+)
+_UDP = (
+    "InDatagrams NoPorts InErrors OutDatagrams RcvbufErrors SndbufErrors InCsumErrors IgnoredMulti MemErrors"
+)
+_TCP_EXT = """
+PruneCalled RcvPruned OfoPruned ListenOverflows ListenDrops DelayedACKs PFMemallocDrop TCPHPHits TCPPureAcks
+TCPHPAcks TCPSackRecovery TCPSACKReorder TCPRenoReorder TCPTSReorder TCPLostRetransmit TCPFastRetrans
+TCPSlowStartRetrans TCPTimeouts TCPLossProbes TCPLossProbeRecovery TCPRetransFail TCPSynRetrans
+TCPSpuriousRTOs TCPRcvCollapsed TCPBacklogCoalesce TCPBacklogDrop TCPRcvCoalesce TCPRcvQDrop TCPOFOQueue
+TCPOFODrop TCPOFOMerge TCPZeroWindowDrop TCPFromZeroWindowAdv TCPToZeroWindowAdv TCPWantZeroWindowAdv
+TCPMemoryPressures TCPMemoryPressuresChrono TCPDSACKRecv TCPDSACKOldSent TCPAutoCorking TCPDelivered
+TCPDeliveredCE TCPAckCompressed TCPAbortOnTimeout TCPAbortOnMemory
+"""
+_IP_EXT = "InNoRoutes InTruncatedPkts InOctets OutOctets InCsumErrors InCEPkts"
+
+NSTAT_NAMES: tuple[str, ...] = tuple(
+    f"{prefix}{name}"
+    for prefix, names in (
+        ("Ip", _IP),
+        ("Tcp", _TCP),
+        ("Udp", _UDP),
+        ("TcpExt", _TCP_EXT),
+        ("IpExt", _IP_EXT),
+        ("Ip6", f"{_IP} InNoRoutes InTooBigErrors InOctets OutOctets"),
+        ("Udp6", _UDP),
+    )
+    for name in names.split()
+)
+"""Counters by nstat's names; gauges, constants and ICMP are left out. A kernel may lack some."""
+
+SOFTNET_COLUMNS = {
+    0: "processed",
+    1: "dropped",
+    2: "time_squeeze",
+    9: "received_rps",
+    10: "flow_limit",
+    12: "cpu",
+}
+"""Columns of softnet_stat that are kept: 9 and 10 came with 2.6.35 and 3.11, the CPU's number with 5.10."""
+
+SOFTNET_BITS = 32
+
+# $1 root of the file system, $2 interface, $3 interval in µs, then the nstat names.
+_SCRIPT = r"""
+trap '' ALRM  # bash 5.2 can be killed by its own alarm just after a read with a limit
+root=$1 device=$2 interval_us=$3; shift 3
+declare -A wanted=() formats=()
+for name; do wanted[$name]=1; done
+exec {never}<> <(:)  # a pipe nobody writes to: a read of it with a limit is a sleep without a process
+statistics=("$root/sys/class/net/$device/statistics/"*)
+set -f
+if [[ ${EPOCHREALTIME-} ]]; then now() { now_us=${EPOCHREALTIME/[.,]/}; }
+else now() { now_us=$(date +%s%6N); }; fi  # bash before 5.0
+
+nic() {
+  [[ -e ${statistics[0]} ]] || return
+  local file value
+  record+='|nic'
+  for file in "${statistics[@]}"; do
+    value=; read -r value <"$file"; record+=" ${file##*/}=$value"
+  done
+} 2>/dev/null
+
+softnet() {
+  mapfile -t rows <"$root/proc/net/softnet_stat" || return
+  local first=(${rows[0]}) column
+  if [[ ${#first[@]} != "$columns" ]]; then
+    columns=${#first[@]} format=
+    for (( column = 0; column < columns; column++ )); do
+      case $column in 0|1|2|9|10|12) format+='%s ';; *) format+='%.0s';; esac
+    done
+  fi
+  printf -v text "$format;" ${rows[*]}
+  record+="|softnet $text"
+} 2>/dev/null
+
+# A row of names, then a row of values. The format prints the wanted ones of a row of values.
+table() {
+  mapfile -t rows <"$1" || return
+  local row names name
+  for (( row = 0; row + 1 < ${#rows[@]}; row += 2 )); do
+    names=${rows[row]}
+    if [[ ! ${formats[$names]+known} ]]; then
+      formats[$names]=%.0s
+      for name in ${names#*:}; do
+        name=${names%%:*}$name
+        if [[ ${wanted[$name]} ]]; then formats[$names]+=" $name=%s"; else formats[$names]+=%.0s; fi
+      done
+    fi
+    printf -v text "${formats[$names]}" ${rows[row + 1]}
+    record+=$text
+  done
+} 2>/dev/null
+
+# A name and its value a row.
+list() {
+  mapfile -t rows <"$1" || return
+  local name value
+  if [[ ! ${formats[list ${#rows[@]}]+known} ]]; then
+    format=
+    while read -r name value; do
+      if [[ ${wanted[$name]} ]]; then format+=' %s=%s'; else format+='%.0s%.0s'; fi
+    done < <(printf '%s\n' "${rows[@]}")
+    formats[list ${#rows[@]}]=$format
+  fi
+  printf -v text "${formats[list ${#rows[@]}]}" ${rows[*]}
+  record+=$text
+} 2>/dev/null
+
+columns=0
+now; next_us=$now_us
+while :; do
+  now; record="linewatt-netcounters 1 $now_us"
+  nic
+  softnet
+  record+='|nstat'
+  table "$root/proc/net/snmp"
+  table "$root/proc/net/netstat"
+  list "$root/proc/net/snmp6"
+  now; printf '%s|end %s\n' "$record" "$now_us" || exit
+  next_us=$(( next_us + interval_us )) wait_us=$(( next_us - now_us ))
+  # behind by a whole interval, or somebody set the clock: start over from here
+  (( wait_us > 0 && wait_us <= interval_us )) || next_us=$(( now_us + interval_us )) wait_us=$interval_us
+  printf -v wait_s '%d.%06d' $(( wait_us / 1000000 )) $(( wait_us % 1000000 ))
+  read -r -t "$wait_s" -u "$never"
+done
+"""
+
+_CHANNEL = re.compile(
+    r"nic\.[a-z0-9_]+|softnet\.(?:cpu\d+\.)?(?:processed|dropped|time_squeeze|received_rps|flow_limit)"
+    r"|nstat\.[A-Za-z0-9]+"
+)
+
+
+class NetCountersConfig(SensorConfig):
+    """How often the counters are read."""
+
+    interval_s: float = Field(default=1.0, ge=0.1, le=3600)
+
+
+class NetCounters:
+    """Running totals of the data interface, of the receive work of each CPU, and of the protocols."""
+
+    name: ClassVar[str] = "netcounters"
+    Config: ClassVar[type[SensorConfig]] = NetCountersConfig
+
+    def command(self, cfg: Any, host: HostSpec) -> list[str]:
+        """Argument list; runs until it is signalled or nobody reads it."""
+        return command(host.data, cfg.interval_s)
+
+    def environment(self) -> dict[str, str]:
+        return {"LC_ALL": "C"}
+
+    def ends_record(self, line: str) -> bool:
+        """A record is one line."""
+        return line.startswith(MARK)
+
+    def parse(self, record: str) -> dict[str, float | None]:
+        """Totals since boot: ``nic.rx_bytes``, ``softnet.dropped``, ``softnet.cpu0.dropped``,
+        ``nstat.TcpRetransSegs``. What the kernel does not have is absent; what could not be read is None.
+
+        A sum over CPUs is again a counter of 32 bits. Raises ParseError.
+        """
+        sections = _sections(record)
+        values: dict[str, float | None] = {}
+        for section in ("nic", "nstat"):
+            for word in sections.get(section, "").split():
+                name, _, value = word.partition("=")
+                values[f"{section}.{name}"] = _number(value, 10) if value else None
+        values.update(_softnet(sections.get("softnet", "")))
+        return values
+
+    def reasons(self, record: str) -> dict[str, str]:
+        """Why ``nic``, ``softnet`` or ``nstat`` are absent. Raises ParseError."""
+        sections = _sections(record)
+        missing = {
+            "nic": "the data interface has no statistics; is it still there?",
+            "softnet": "no /proc/net/softnet_stat",
+            "nstat": "no /proc/net/snmp",
+        }
+        return {name: reason for name, reason in missing.items() if not sections.get(name, "").strip()}
+
+    def channel(self, name: str) -> Channel:
+        """Unit, kind, scope and width of a channel. Raises ParseError for a name that cannot be."""
+        if not _CHANNEL.fullmatch(name):
+            raise ParseError(f"netcounters delivers no channel {name!r}")
+        group, _, rest = name.partition(".")
+        cpu = rest.partition(".")[0] if rest.startswith("cpu") else ""
+        return Channel(
+            name=name,
+            unit="B" if rest.endswith(("_bytes", "Octets")) else "count",
+            kind="counter",
+            scope={"nic": "nic:data", "nstat": "host", "softnet": f"cpu:{cpu[3:]}" if cpu else "host"}[group],
+            bits=SOFTNET_BITS if group == "softnet" else 64,
+        )
+
+
+def command(device: str, interval_s: float, root: str = "") -> list[str]:
+    """The streaming process; ``root`` is put in front of /proc and /sys (for tests)."""
+    interval_us = str(round(interval_s * 1e6))
+    return ["bash", "-c", _SCRIPT, "linewatt-netcounters", root, device, interval_us, *NSTAT_NAMES]
+
+
+def record_time_s(record: str) -> float:
+    """When the reading began, by the host's clock, Unix seconds. Raises ParseError."""
+    return _number(_sections(record)["begin"], 10) / 1e6
+
+
+def _sections(record: str) -> dict[str, str]:
+    """Section → its words; ``begin`` and ``end`` are stamps in µs. Raises ParseError."""
+    head, *parts = record.strip().split("|")
+    words = head.split()
+    if (
+        len(words) != 3
+        or words[0] != MARK
+        or words[1] != "1"
+        or not parts
+        or not parts[-1].startswith("end ")
+    ):
+        raise ParseError(f"netcounters: {record[:60]!r} is no whole record")
+    sections = {"begin": words[2]}
+    for part in parts:
+        name, _, text = part.partition(" ")
+        sections[name] = text
+    return sections
+
+
+def _softnet(text: str) -> dict[str, float | None]:
+    """Columns of softnet_stat, hexadecimal, of each CPU and summed over all."""
+    values: dict[str, float | None] = {}
+    names = list(SOFTNET_COLUMNS.values())
+    rows = [row.split() for row in text.split(";") if row.strip()]
+    for number, row in enumerate(rows):
+        readings = {name: int(_number(word, 16)) for name, word in zip(names, row, strict=False)}
+        cpu = readings.pop("cpu", number)
+        for name, value in readings.items():
+            values[f"softnet.cpu{cpu}.{name}"] = value
+            total = values.get(f"softnet.{name}") or 0
+            values[f"softnet.{name}"] = (total + value) % 2**SOFTNET_BITS
+    return values
+
+
+def _number(text: str, base: int) -> float:
+    try:
+        return int(text, base)
+    except ValueError as error:
+        raise ParseError(f"netcounters: {text[:40]!r} is no number") from error
