@@ -139,6 +139,24 @@ def test_hidden_cpu_use_is_told() -> None:
     assert checks.cpu(end_of("sender", 0.5), CASE, tick_accounting=False) == []
 
 
+@pytest.mark.parametrize(
+    ("version", "rate_bps", "told"),
+    [
+        ("3.12", 1e9, False),
+        ("3.16", 1e9, True),
+        ("3.17.1+", 1e9, True),
+        ("3.18", 1e9, False),
+        ("3.17", None, False),
+    ],
+)
+def test_an_iperf3_that_spins_between_packets_is_told(
+    version: str, rate_bps: float | None, told: bool
+) -> None:
+    run = EndRun(LoadEnd(True, version, (), 1.0, None), 0.0, 0.0)
+    flags = checks.spinning(replace(CASE, rate_bps=rate_bps), [run])
+    assert codes(flags) == (["load-spins"] if told else [])
+
+
 def test_drops_are_told_by_their_cause() -> None:
     end = replace(end_of("receiver", 0.5), counters={"softnet.dropped": 12.0, "nic.rx_dropped": 0.0})
     (flag,) = checks.drops(end)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import sys
+from collections.abc import Sequence
 from dataclasses import asdict
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -124,14 +125,19 @@ class LiveProgress(PlainProgress):
 
         if self._live is None or not self._running:
             return
-        first = next(iter(self._running.values()))
-        others = f" and {len(self._running) - 1} more" if len(self._running) > 1 else ""
-        now = "…" if throughput_bps is None else format_rate(throughput_bps)
-        line = (
-            f"[{first.number}/{first.trials}] {describe(first.case)}{others}, trial {first.repetition}: "
-            f"{now} now, {format_seconds(remaining_s)} left"
-        )
+        line = running(list(self._running.values()), throughput_bps, remaining_s)
         self._live.update(Text(line, overflow="ellipsis", no_wrap=True))
+
+
+def running(trials: Sequence[events.TrialStarted], throughput_bps: float | None, remaining_s: float) -> str:
+    """The line that moves: what runs, how fast now, how long still."""
+    first = trials[0]
+    others = f" and {len(trials) - 1} more" if len(trials) > 1 else ""
+    now = "…" if throughput_bps is None else format_rate(throughput_bps)
+    return (
+        f"[{first.number}/{first.trials}] {describe(first.case)}{others}, trial {first.repetition}: "
+        f"{now} now, {format_seconds(remaining_s)} left"
+    )
 
 
 class JsonProgress(PlainProgress):

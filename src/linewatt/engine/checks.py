@@ -6,6 +6,7 @@ Pure; thresholds are named here and each is about what the field calls a visible
 
 from __future__ import annotations
 
+import re
 from collections import Counter
 from collections.abc import Mapping, Sequence
 
@@ -28,6 +29,7 @@ START_UNCERTAINTY_S = 0.1
 CLOCK_UNCERTAINTY_S = 0.05
 ARRIVAL_LATE_S = 1.5
 BUSY_IDLE_CORES = 0.1
+SPINS_FROM, SPINS_BEFORE = (3, 16), (3, 18)
 DROP_COUNTERS = (
     "nic.rx_dropped",
     "nic.rx_missed_errors",
@@ -192,6 +194,22 @@ def bottleneck(case: Case, sender: EndResult, receiver: EndResult) -> list[Flag]
 def cpu(end: EndResult, case: Case, tick_accounting: bool | None) -> list[Flag]:
     """CPU accounting that disagrees with what the load says of itself."""
     return cpu_check.check(end, paced=case.rate_bps is not None, tick_accounting=tick_accounting)
+
+
+def spinning(case: Case, runs: Sequence[EndRun]) -> list[Flag]:
+    """A rate-limited iperf3 that burns its CPU while it waits: its CPU use is not the cost of the traffic."""
+    for run in runs:
+        version = tuple(int(part) for part in re.findall(r"\d+", run.load.version)[:2])
+        if case.rate_bps is not None and run.load.is_sender and SPINS_FROM <= version < SPINS_BEFORE:
+            return [
+                Flag(
+                    "load-spins",
+                    case.sender,
+                    f"iperf3 {run.load.version} busy-waits between the packets of a rate-limited test",
+                    "use iperf3 before 3.16 or from 3.18 on, or leave the rate out",
+                )
+            ]
+    return []
 
 
 def drops(end: EndResult) -> list[Flag]:

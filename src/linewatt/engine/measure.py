@@ -195,6 +195,7 @@ def _flags(
         *checks.datagrams(case, instances),
         *checks.warm_up([one.receiver for one in cut.runs], cut.window),
         *checks.alignment(ends, clocks),
+        *checks.spinning(case, ends),
         *checks.bottleneck(case, sender, receiver),
     ]
     for end in (sender, receiver):

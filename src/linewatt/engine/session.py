@@ -43,6 +43,11 @@ class Session:
     async def _open_one(self, name: str) -> None:
         self.hosts[name] = host = await connect(self.specs[name])
         done = await host.run(facts.command(host.spec.data), timeout_s=FACTS_LIMIT_S, root=True)
+        if not done.stdout.strip():
+            why = (done.stderr.strip().splitlines() or [f"status {done.status}"])[-1]
+            raise HostError(
+                f"{name}: cannot read its facts: {why}; are bash and (with sudo: true) sudo -n there?"
+            )
         self.facts[name] = facts.parse_all(done.stdout)
         self._check(name)
 

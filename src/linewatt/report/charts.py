@@ -20,7 +20,7 @@ from linewatt.units import format_rate
 
 _HEADROOM = 1.12
 _MOST_ROWS = 24
-_RUNS_AND_MEANS = "Line: mean of the trials; bars: standard deviation; dots: every trial."
+_RUNS_AND_MEANS = "Line: mean of the trials; bars: standard deviation; small dots: every trial."
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +115,7 @@ def throughput_bars(single: Sequence[Series], runs: Runs) -> Figure | None:
     return Figure(
         name="throughput-tests",
         title="Throughput of tests with one instance count",
-        caption="Bar: mean of the trials; line: standard deviation; dots: every trial.",
+        caption="Bar: mean of the trials; line: standard deviation; small dots: every trial.",
         description="; ".join(f"{row['series']}: {row['text']}" for row in rows if row["kind"] == "mean"),
         spec=specs.bars(rows, f"Throughput ({unit.name})", {"color": {"value": specs.RECEIVER}}),
     )
@@ -134,7 +134,7 @@ def efficiency_bars(single: Sequence[Series], runs: Runs) -> Figure | None:
         name="efficiency-tests",
         title="Efficiency of tests with one instance count",
         caption="Throughput for each core of CPU used at either end; higher is better. "
-        "Bar: mean of the trials; line: standard deviation; dots: every trial.",
+        "Bar: mean of the trials; line: standard deviation; small dots: every trial.",
         description="; ".join(data.efficiency_words(s, complete=True) for s in single),
         spec=specs.bars(rows, "Efficiency (Mbps/core)", encoding),
     )

@@ -68,12 +68,13 @@ def line_encoding(rows: Sequence[Row], title: str, top: float) -> Spec:
 def line_layers(offset_px: int = 0, aside_px: int = 7) -> list[Spec]:
     """Runs, ``aside_px`` beside their case so that error bars do not hide them, error bars, line of means."""
     mean = _of_kind("mean")
+    mark = {"type": "point", "filled": True, "size": 52, "opacity": 1, "xOffset": offset_px}
     run = {"type": "point", "filled": True, "size": 26, "opacity": 0.5, "xOffset": offset_px + aside_px}
     return [
         {"transform": _of_kind("run"), "mark": run},
         *(layer | {"mark": layer["mark"] | {"xOffset": offset_px}} for layer in _error_bars("y")),
         {"transform": mean, "mark": {"type": "line", "strokeWidth": 2, "xOffset": offset_px}},
-        {"transform": mean, "mark": {"type": "point", "filled": True, "size": 52, "xOffset": offset_px}},
+        {"transform": mean, "mark": mark},
     ]
 
 

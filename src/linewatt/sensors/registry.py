@@ -5,6 +5,6 @@ from __future__ import annotations
 
 from linewatt.sensors.base import Sensor
 from linewatt.sensors.mpstat import Mpstat
-from linewatt.sensors.netcounters import NetCounters
+from linewatt.sensors.netcounters import Netcounters
 
-SENSORS: dict[str, Sensor] = {sensor.name: sensor for sensor in (Mpstat(), NetCounters())}
+SENSORS: dict[str, Sensor] = {sensor.name: sensor for sensor in (Mpstat(), Netcounters())}

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A sensor's stream: stamped, cut into records, waited for, and never taken for more than it is."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from typing import Any, ClassVar
+
+import pytest
+
+from linewatt.engine.feed import Feed, Record, read
+from linewatt.errors import ParseError, WaitTimeout
+from linewatt.hosts.base import HostSpec, Line
+from linewatt.model import Channel
+from linewatt.sensors.base import SensorConfig
+
+
+class Numbers:
+    """Two lines a record, the second one ``. N``; ``x`` is a missing reading, ``!`` is damage."""
+
+    name: ClassVar[str] = "numbers"
+    Config: ClassVar[type[SensorConfig]] = SensorConfig
+
+    def command(self, cfg: Any, host: HostSpec) -> list[str]:
+        return ["true"]
+
+    def environment(self) -> dict[str, str]:
+        return {}
+
+    def ends_record(self, line: str) -> bool:
+        return line.startswith(".")
+
+    def parse(self, record: str) -> dict[str, float | None]:
+        word = record.split(". ")[1]
+        if word == "!":
+            raise ParseError("numbers: damaged")
+        return {"n": None if word == "x" else float(word)}
+
+    def channel(self, name: str) -> Channel:
+        return Channel(name, "count", "mean", "host")
+
+
+def fed(*words: str, first_s: float = 10.0) -> Feed:
+    """A feed that got a record a second."""
+    feed = Feed("h1", Numbers(), SensorConfig())
+    for number, word in enumerate(words):
+        feed.take(Line(first_s + number, "a line"))
+        feed.take(Line(first_s + number, f". {word}"))
+    return feed
+
+
+def test_a_record_carries_its_arrival_and_the_time_since_the_one_before() -> None:
+    records = fed("1", "2", "3").latest(2)
+    assert [(one.received_s, one.span_s, one.text) for one in records] == [
+        (11.0, 1.0, "a line\n. 2"),
+        (12.0, 1.0, "a line\n. 3"),
+    ]
+
+
+def test_a_window_gets_one_record_before_it_all_within_and_one_after() -> None:
+    feed = fed(*"0123456789")
+    assert [one.received_s for one in feed.between(12.5, 14.5)] == [12.0, 13.0, 14.0, 15.0]
+    assert [one.received_s for one in feed.between(0.0, 10.5)] == [10.0, 11.0]
+    assert [one.received_s for one in feed.between(18.5, 99.0)] == [18.0, 19.0]
+    assert Feed("h1", Numbers(), SensorConfig()).between(0.0, 1.0) == ()
+
+
+def test_what_no_later_window_needs_is_forgotten_and_the_rest_is_kept() -> None:
+    feed = fed(*"0123456789")
+    feed.forget_before(15.5)
+    assert [one.received_s for one in feed.between(0.0, 99.0)] == [15.0, 16.0, 17.0, 18.0, 19.0]
+
+
+def test_a_missing_reading_stays_missing_and_damage_is_told() -> None:
+    reading = read("h1", Numbers(), fed("1", "x", "!", "4").latest(4))
+    assert [sample.value for sample in reading.samples["n"]] == [1.0, None, 4.0]
+    assert reading.samples["n"][1].reason
+    assert [sample.span_s for sample in reading.samples["n"]][1:] == [1.0, 1.0]
+    assert reading.problems == ("numbers: damaged",)
+
+
+def test_raw_records_are_json_lines_with_the_tools_own_words() -> None:
+    raw = read("h1", Numbers(), (Record(1.25, 0.5, "a\n. 1"),)).raw()
+    assert json.loads(raw) == {"received_s": 1.25, "span_s": 0.5, "text": "a\n. 1"}
+
+
+def test_waiting_for_a_reading_ends_with_it_or_says_what_was_awaited() -> None:
+    async def scene() -> None:
+        feed = fed("1", "2")
+        await feed.wait_past(11.0, 0.01)
+        waiting = asyncio.create_task(feed.wait_past(12.0, 5.0))
+        await asyncio.sleep(0)
+        feed.take(Line(12.5, ". 3"))
+        await waiting
+        with pytest.raises(WaitTimeout, match="h1: the next reading of numbers"):
+            await feed.wait_past(99.0, 0.01)
+
+    asyncio.run(scene())

@@ -1,0 +1,99 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a running campaign shows: plain lines, one live line, or NDJSON."""
+
+from __future__ import annotations
+
+import json
+
+import pytest
+
+from linewatt.cli import progress
+from linewatt.engine import events
+from linewatt.model import Case, EndResult, Trial
+
+CASE = Case("udp-60", "h1", "h2", instances=2, streams=4, rate_bps=2e6, family="ipv6")
+END = EndResult("h2", "receiver", 0.5, None, None, None, None)
+DONE = Trial(
+    2, 1, CASE, CASE.key, "done", 0.0, throughput_bps=1.5e6, lost_ratio=0.25, sender=END, receiver=END
+)
+FAILED = Trial(3, 1, CASE, CASE.key, "failed", 0.0, reason="h2: lost")
+EVENTS: list[events.Event] = [
+    events.Phase("connecting to h1, h2"),
+    events.Started("id", "results/id", 3, 1, 90.0),
+    events.TrialStarted(2, 3, CASE, 1, 5.0, 10.0),
+    events.Throughput(None, 9.0),
+    events.Throughput(1.6e6, 8.0),
+    events.TrialStored(DONE, 3),
+    events.TrialStored(FAILED, 3),
+    events.Warned("h2: lost; connecting again"),
+    events.Ended("id", "results/id", 1, 1, 1),
+]
+
+
+def test_plain_lines_tell_every_trial_and_the_way_on(capsys: pytest.CaptureFixture[str]) -> None:
+    with progress.PlainProgress() as show:
+        for event in EVENTS:
+            show(event)
+    out, err = capsys.readouterr()
+    assert out == ""
+    lines = err.splitlines()
+    assert "2 of 3 trials to run" in lines[1]
+    assert "udp-60, h1 → h2, 2 inst., 4 streams, ipv6" in lines[2]
+    assert "25.00 % lost" in lines[2]
+    assert "CPU 50 %" in lines[2]
+    assert lines[3].endswith("FAILED: h2: lost")
+    assert "linewatt resume id" in lines[-1]
+
+
+def test_a_cpu_that_was_not_measured_is_not_shown_as_zero() -> None:
+    silent = Trial(
+        2,
+        1,
+        CASE,
+        CASE.key,
+        "done",
+        0.0,
+        throughput_bps=1e6,
+        sender=EndResult("h1", "sender", None, None, None, None, None),
+        receiver=END,
+    )
+    assert "sender CPU not measured" in progress.outcome(silent)
+
+
+def test_json_is_one_event_a_line_with_its_kind(capsys: pytest.CaptureFixture[str]) -> None:
+    with progress.JsonProgress() as show:
+        for event in EVENTS:
+            show(event)
+    out, err = capsys.readouterr()
+    assert err == ""
+    documents = [json.loads(line) for line in out.splitlines()]
+    assert [one["event"] for one in documents] == [
+        "phase",
+        "started",
+        "trial_started",
+        "throughput",
+        "throughput",
+        "trial_stored",
+        "trial_stored",
+        "warned",
+        "ended",
+    ]
+    assert {one["schema_version"] for one in documents} == {1}
+    assert documents[3]["throughput_bps"] is None
+    assert documents[6]["trial"]["throughput_bps"] is None
+
+
+def test_the_live_line_tells_case_throughput_and_time_left() -> None:
+    started = events.TrialStarted(2, 3, CASE, 1, 5.0, 10.0)
+    line = progress.running([started], 1.6e6, 8.0)
+    assert line.startswith("[2/3] udp-60, h1 → h2")
+    assert "1.60 Mbps now, 8.0" in line
+    assert "… now" in progress.running([started], None, 8.0)
+    assert "and 2 more" in progress.running([started] * 3, None, 8.0)
+
+
+def test_the_live_display_ends_with_every_line_printed(capsys: pytest.CaptureFixture[str]) -> None:
+    with progress.LiveProgress() as show:
+        for event in EVENTS:
+            show(event)
+    assert "FAILED: h2: lost" in capsys.readouterr().err

@@ -1,0 +1,213 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The repository keeps its promises: headers, pins, make targets, and documents that say what is true."""
+
+from __future__ import annotations
+
+import os
+import re
+import shlex
+import subprocess
+import tomllib
+from collections.abc import Iterator
+from pathlib import Path
+
+import click
+import pytest
+import typer.main
+
+import linewatt
+from linewatt.campaign.file import load
+from linewatt.campaign.plan import plan
+from linewatt.cli import app
+
+ROOT = Path(__file__).parents[2]
+FOLDERS = (".ci", "bench", "docs", "examples", "requirements", "scripts", "src", "tests")
+GENERATED = {"__pycache__", "linewatt.egg-info", ".hypothesis"}
+PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
+DOCUMENTS = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "docs/architecture.md")
+COMMANDS = {name: command for name, command in typer.main.get_command(app).commands.items()}  # type: ignore[attr-defined]
+PIN = re.compile(
+    r"^([A-Za-z0-9._-]+)==(\S+) \\\n((?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+)", re.MULTILINE
+)
+
+
+def committed_files() -> Iterator[Path]:
+    """Every file of the project; what tools left lying about is not part of it."""
+    yield from (path for path in ROOT.iterdir() if path.is_file() and not path.name.startswith(".coverage"))
+    for folder in FOLDERS:
+        for path in (ROOT / folder).rglob("*"):
+            if path.is_file() and not GENERATED & set(path.parts):
+                yield path
+
+
+def pins(name: str) -> dict[str, str]:
+    text = (ROOT / "requirements" / f"{name}.txt").read_text()
+    return {_normal(match[1]): match[2] for match in PIN.finditer(text)}
+
+
+def _normal(name: str) -> str:
+    return re.sub(r"[-_.]+", "-", name).lower()
+
+
+def _wanted(requirements: list[str]) -> set[str]:
+    return {_normal(re.split(r"[<>=!~\[; ]", requirement)[0]) for requirement in requirements}
+
+
+def blocks(document: str, language: str) -> list[str]:
+    text = (ROOT / document).read_text()
+    return re.findall(rf"^```{language}\n(.*?)^```", text, re.DOTALL | re.MULTILINE)
+
+
+def shell_lines(document: str) -> Iterator[list[str]]:
+    for block in blocks(document, "sh"):
+        for line in block.splitlines():
+            words = shlex.split(line, comments=True)
+            if words:
+                yield words
+
+
+def test_every_source_file_says_its_licence_in_its_first_lines() -> None:
+    sources = [path for path in committed_files() if path.suffix in {".py", ".sh"}]
+    sources += [ROOT / "Makefile", ROOT / ".ci" / "run"]
+    captures = ROOT / "tests" / "captures"
+    without = [
+        str(path.relative_to(ROOT))
+        for path in sources
+        if captures not in path.parents
+        and "SPDX-License-Identifier: Apache-2.0"
+        not in "".join(path.read_text().splitlines(keepends=True)[:2])
+    ]
+    assert without == []
+
+
+def test_the_licence_is_there_in_full() -> None:
+    text = (ROOT / "LICENSE").read_text()
+    assert "Apache License" in text
+    assert "END OF TERMS AND CONDITIONS" in text
+
+
+@pytest.mark.parametrize("name", ["core", "test", "lint"])
+def test_every_requirement_is_pinned_and_hashed_and_names_no_index(name: str) -> None:
+    text = (ROOT / "requirements" / f"{name}.txt").read_text()
+    rest = "\n".join(
+        line for line in PIN.sub("", text).splitlines() if not line.strip().startswith("#")
+    ).strip()
+    assert rest == "", "only pins with their hashes, and comments"
+    assert "://" not in text
+    assert "--index-url" not in text
+    assert "--find-links" not in text
+
+
+def test_requirements_cover_what_the_project_declares() -> None:
+    project, extras = PROJECT["project"], PROJECT["project"]["optional-dependencies"]
+    assert _wanted(project["dependencies"]) <= set(pins("core"))
+    assert _wanted(PROJECT["build-system"]["requires"]) <= set(pins("core"))
+    assert _wanted(extras["test"]) <= set(pins("test"))
+    assert _wanted(extras["lint"]) <= set(pins("lint"))
+
+
+def test_a_later_stage_holds_the_very_pins_of_the_one_before() -> None:
+    assert pins("core").items() <= pins("test").items() <= pins("lint").items()
+
+
+def test_no_file_knows_the_machine_it_was_written_on() -> None:
+    index = re.compile(rb"https?://[^\s\"']*/sim" + rb"ple\b|--(?:extra-)?ind" + rb"ex-url[= ]\S*://")
+    here = os.fsencode(str(ROOT)) + b"/"
+    telling = [
+        str(path.relative_to(ROOT))
+        for path in committed_files()
+        if index.search(data := path.read_bytes()) or here in data
+    ]
+    assert telling == []
+
+
+def make_targets() -> set[str]:
+    return set(re.findall(r"^([a-z]+):", (ROOT / "Makefile").read_text(), re.MULTILINE))
+
+
+def test_make_alone_lists_every_target() -> None:
+    done = subprocess.run(["make", "-s", "-C", str(ROOT)], capture_output=True, text=True, check=True)
+    listed = set(re.findall(r"^  make (\w+)", done.stdout, re.MULTILINE))
+    assert listed == make_targets()
+    assert {"setup", "demo", "test", "lint", "bench"} <= listed
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_every_make_target_that_a_document_names_exists(document: str) -> None:
+    named = set(re.findall(r"`(?:sudo )?make ([a-z]+)", (ROOT / document).read_text()))
+    named |= {words[1] for words in shell_lines(document) if words[0] == "make"}
+    assert named <= make_targets()
+
+
+def test_the_readme_begins_with_its_two_commands() -> None:
+    first = [words for words in shell_lines("README.md") if words[0] == "make"]
+    assert first[:2] == [["make", "demo"], ["make", "test"]]
+
+
+def test_ci_runs_lint_and_the_test_command_of_the_readme_and_nothing_else() -> None:
+    script = ROOT / ".ci" / "run"
+    assert os.access(script, os.X_OK)
+    lines = [line for line in script.read_text().splitlines() if line and not line.startswith("#")]
+    assert lines[0] == "set -euo pipefail"
+    assert lines[-2:] == ["make lint", "make test"]
+
+
+@pytest.mark.parametrize("document", ["README.md", "CONTRIBUTING.md", "docs/architecture.md"])
+def test_every_linewatt_command_that_a_document_shows_exists(document: str) -> None:
+    for words in shell_lines(document):
+        if words[0].rpartition("/")[2] != "linewatt":
+            continue
+        command: click.Command = COMMANDS[words[1]]
+        rest = words[2:]
+        if isinstance(command, click.Group):
+            command, rest = command.commands[rest[0]], rest[1:]
+        known = {option for parameter in command.params for option in parameter.opts} | {"--help"}
+        assert {word.partition("=")[0] for word in rest if word.startswith("-")} <= known, shlex.join(words)
+
+
+@pytest.mark.parametrize("document", DOCUMENTS)
+def test_links_between_documents_lead_somewhere(document: str) -> None:
+    source = ROOT / document
+    links = re.findall(r"\]\(([^)#:]+)(?:#[^)]*)?\)", source.read_text())
+    assert [link for link in links if not (source.parent / link).exists()] == []
+
+
+def test_the_campaign_of_the_readme_can_be_planned(tmp_path: Path) -> None:
+    (text,) = blocks("README.md", "yaml")
+    file = tmp_path / "campaign.yaml"
+    file.write_text(text)
+    assert list(plan(load(file), seed=1).trials)
+
+
+def test_the_readme_lists_every_command() -> None:
+    readme = (ROOT / "README.md").read_text()
+    assert [name for name in COMMANDS if f"`{name}`" not in readme] == []
+
+
+def test_architecture_knows_every_room() -> None:
+    text = (ROOT / "docs" / "architecture.md").read_text()
+    rooms = {path.parent.name for path in (ROOT / "src" / "linewatt").glob("*/__init__.py")}
+    rooms |= {path.name for path in (ROOT / "src" / "linewatt").glob("[a-z]*.py")}
+    assert [room for room in sorted(rooms) if room not in text] == []
+
+
+def test_one_version_everywhere() -> None:
+    assert PROJECT["project"]["version"] == linewatt.__version__
+    assert f"## [{linewatt.__version__}]" in (ROOT / "CHANGELOG.md").read_text()
+
+
+@pytest.mark.skipif(os.geteuid() != 0, reason="becomes nobody, which needs root")
+def test_a_missing_privilege_is_one_clear_line() -> None:
+    functions = (ROOT / "scripts" / "privileges.sh").read_text()
+    done = subprocess.run(
+        ["/bin/bash", "-c", 'top=/; . /dev/stdin; need_root "the lab" demo'],
+        input=functions,
+        capture_output=True,
+        text=True,
+        user=65534,
+        cwd="/",
+        env={"PATH": "/nowhere"},
+        check=False,
+    )
+    assert done.returncode == 1
+    assert done.stderr == "linewatt: the lab needs root: run `sudo make demo`, or `make demo` as root\n"
