@@ -34,12 +34,13 @@ COMMAND: tuple[str, ...] = (str(Path(sys.executable).with_name("linewatt")),)
 
 @dataclass(frozen=True, slots=True)
 class Finished:
-    """A campaign that has run; the times are Unix seconds."""
+    """A campaign that has run; the times are Unix seconds, ``said`` is what it wrote to the terminal."""
 
     path: Path
     trials: tuple[Trial, ...]
     spawned_s: float
     exited_s: float
+    said: str
 
 
 @contextmanager
@@ -89,8 +90,17 @@ class Rig:
         path.write_text(json.dumps(document, indent=1))  # JSON is YAML
         return path
 
-    def run(self, campaign: Path, *, on_event: Callable[[dict[str, Any]], None] | None = None) -> Finished:
-        """Run a campaign with ``--json``. Raises MeasurementFailed unless every trial is done."""
+    def run(
+        self,
+        campaign: Path,
+        *,
+        on_event: Callable[[dict[str, Any]], None] | None = None,
+        partial: bool = False,
+    ) -> Finished:
+        """Run a campaign with ``--json``.
+
+        Raises MeasurementFailed unless every trial is done; with ``partial``, unless one is stored.
+        """
         spawned_s = time.time()
         said = self.directory / f"{campaign.stem}.stderr"
         with said.open("w") as stderr:
@@ -102,8 +112,8 @@ class Rig:
                     if on_event is not None:
                         on_event(json.loads(line))
                 child.wait()
-        exited_s = time.time()
-        return self._finished(campaign, child.returncode, said.read_text(), spawned_s, exited_s)
+        times = spawned_s, time.time()
+        return self._finished(campaign, 0 if partial else child.returncode, said.read_text(), times)
 
     def run_at_terminal(self, campaign: Path) -> Finished:
         """Run a campaign as someone at a terminal does: with the live display, and the table at the end."""
@@ -120,7 +130,7 @@ class Rig:
         reader.join()
         os.close(ours)
         text = b"".join(said).decode(errors="replace")
-        return self._finished(campaign, child.returncode, text, spawned_s, exited_s)
+        return self._finished(campaign, child.returncode, text, (spawned_s, exited_s))
 
     def _argv(self, campaign: Path, *options: str) -> list[str]:
         return [*COMMAND, "run", str(campaign), "--results", str(self._results(campaign)), *options]
@@ -133,15 +143,13 @@ class Rig:
         state = {"LINEWATT_STATE": str(self.directory / "state")}
         return {"stdin": subprocess.DEVNULL, "start_new_session": True, "env": {**os.environ, **state}}
 
-    def _finished(
-        self, campaign: Path, status: int, said: str, spawned_s: float, exited_s: float
-    ) -> Finished:
+    def _finished(self, campaign: Path, status: int, said: str, times: tuple[float, float]) -> Finished:
         paths = sorted(self._results(campaign).glob("*/manifest.json"))
-        if status != 0 or not paths:
+        result = read.load(paths[-1].parent) if paths else None
+        if status != 0 or result is None or not result.trials:
             words = " | ".join(line for line in said.splitlines()[-4:] if line.strip())
-            raise MeasurementFailed(f"linewatt run ended with status {status}: {words or 'it said nothing'}")
-        result = read.load(paths[-1].parent)
-        return Finished(result.path, result.trials, spawned_s, exited_s)
+            raise MeasurementFailed(f"linewatt run came to no result: {words or 'it said nothing'}")
+        return Finished(result.path, result.trials, *times, said)
 
 
 @contextmanager

@@ -95,12 +95,14 @@ def table(measurements: Sequence[Measurement]) -> Iterator[str]:
     for one in measurements:
         cells += [_cells(one.name, row) for row in one.rows]
         if one.failure is not None:
-            cells.append((one.name, f"FAILED: {one.failure}", "", "", "", "", "failed"))
+            cells.append((one.name, "(see below)", "", "", "", "", "failed"))
     widths = [max(len(row[at]) for row in cells) for at in range(len(_COLUMNS))]
     cells.insert(1, tuple("─" * width for width in widths))
     for line in cells:
         yield "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
     for one in measurements:
+        if one.failure is not None:
+            yield f"{one.name} FAILED: {one.failure}"
         for row in one.rows:
             if row.note:
                 yield f"{one.name}, {row.what}: {row.note}"

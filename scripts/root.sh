@@ -17,12 +17,15 @@ need_root "the lab (network namespaces)" "$target"
 
 # sudo starts with an empty environment; these are what output and paths depend on, and none is a secret.
 kept=()
-for name in PATH HOME LANG LC_ALL TERM COLUMNS NO_COLOR FORCE_COLOR CI TMPDIR; do
+for name in PATH LANG LC_ALL TERM COLUMNS NO_COLOR FORCE_COLOR CI TMPDIR \
+    LINEWATT_RESULTS LINEWATT_STATE LINEWATT_CHROMIUM; do
     if [[ -n ${!name:-} ]]; then kept+=("$name=${!name}"); fi
 done
 
+# What root keeps in a home is not left in the caller's, where it would be in their way.
 owner=$(caller_behind_sudo)
 if ((EUID != 0)); then owner=$(id -u):$(id -g); fi
+if [[ -n $owner ]]; then kept+=("HOME=$(getent passwd 0 | cut -d: -f6)"); fi
 
 cd -- "$top"
 trap : INT TERM # the command ends in its own way; what follows must still be done

@@ -7,9 +7,11 @@ import os
 import re
 import shlex
 import subprocess
+import textwrap
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
+from typing import ClassVar
 
 import click
 import pytest
@@ -19,13 +21,17 @@ import linewatt
 from linewatt.campaign.file import load
 from linewatt.campaign.plan import plan
 from linewatt.cli import app
+from linewatt.errors import ParseError
+from linewatt.hosts.base import HostSpec
+from linewatt.sensors import base as sensors
+from linewatt.sensors.base import Sensor, cut_records
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = (".ci", "bench", "docs", "examples", "requirements", "scripts", "src", "tests")
 GENERATED = {"__pycache__", "linewatt.egg-info", ".hypothesis"}
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 DOCUMENTS = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "docs/architecture.md")
-COMMANDS = {name: command for name, command in typer.main.get_command(app).commands.items()}  # type: ignore[attr-defined]
+COMMANDS: dict[str, click.Command] = dict(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
 PIN = re.compile(
     r"^([A-Za-z0-9._-]+)==(\S+) \\\n((?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+)", re.MULTILINE
 )
@@ -191,6 +197,28 @@ def test_architecture_knows_every_room() -> None:
     assert [room for room in sorted(rooms) if room not in text] == []
 
 
+def test_the_sensor_of_the_architecture_page_works() -> None:
+    (code,) = re.findall(
+        r"^   ```python\n(.*?)^   ```",
+        (ROOT / "docs" / "architecture.md").read_text(),
+        re.DOTALL | re.MULTILINE,
+    )
+    names = {**vars(sensors), "ClassVar": ClassVar, "ParseError": ParseError, "HostSpec": HostSpec}
+    exec(textwrap.dedent(code), names)  # noqa: S102
+    sensor: Sensor = names["Uptime"]()
+    command = sensor.command(sensor.Config(interval_s=0.1), HostSpec("h", "local", "lo"))
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        (record,) = cut_records(sensor, [process.stdout.readline()])
+        process.kill()
+    (reading,) = sensor.parse(record).items()
+    assert sensor.channel(reading[0]).unit == "s"
+    assert reading[1] is not None
+    assert reading[1] > 0
+    with pytest.raises(ParseError):
+        sensor.parse("no number")
+
+
 def test_one_version_everywhere() -> None:
     assert PROJECT["project"]["version"] == linewatt.__version__
     assert f"## [{linewatt.__version__}]" in (ROOT / "CHANGELOG.md").read_text()
@@ -200,8 +228,7 @@ def test_one_version_everywhere() -> None:
 def test_a_missing_privilege_is_one_clear_line() -> None:
     functions = (ROOT / "scripts" / "privileges.sh").read_text()
     done = subprocess.run(
-        ["/bin/bash", "-c", 'top=/; . /dev/stdin; need_root "the lab" demo'],
-        input=functions,
+        ["/bin/bash", "-c", f'top=/\n{functions}\nneed_root "the lab" demo'],
         capture_output=True,
         text=True,
         user=65534,

@@ -280,7 +280,7 @@ def ethtool_settings(output: str) -> dict[str, int | str]:
 
 def queueing(output: str) -> str:
     """The root queueing discipline, with a shaper's rate: ``tbf … rate 10Gbit``."""
-    return re.sub(r"^qdisc (\S+) \S+ root (refcnt \d+ ?)?", r"\1 ", first_line(output)).strip()
+    return re.sub(r"^qdisc (\S+) \S+ root\s*(refcnt \d+\s*)?", r"\1 ", first_line(output)).strip()
 
 
 def sysctls(output: str) -> dict[str, str]:

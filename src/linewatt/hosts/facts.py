@@ -233,7 +233,7 @@ def _why(fact: Fact, status: int, output: str) -> str:
 
 def _tool(fact: Fact) -> str:
     """The tool behind a function of the script."""
-    return {"pci_name": "lspci", "is_running": "pgrep", "kernel_config": "gzip", "files": "the file"}.get(
+    return {"pci_name": "lspci", "is_running": "pgrep", "kernel_config": "gzip", "files": "this host"}.get(
         fact.argv[0], fact.argv[0]
     )
 

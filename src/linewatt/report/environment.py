@@ -10,6 +10,8 @@ from typing import Any
 from linewatt.units import MISSING, format_rate, format_significant, ghz_from_hz, percent_from_cores
 
 # How linewatt reaches a host is no part of what was measured.
+_REASONS = "not_known"
+"""Why facts are missing: for programs; people see which are."""
 _CONNECTION = {"facts", "name", "port", "user", "key_file", "known_hosts", "sudo"}
 # These name a host; that they differ says nothing.
 _IDENTITY = {
@@ -63,7 +65,8 @@ def environment(
     own = {name: _without_connection(host) for name, host in hosts.items()}
     sections = [_section("In the campaign", own)] if any(own.values()) else []
     facts = {name: _mapping(host.get("facts")) for name, host in hosts.items()}
-    for title in dict.fromkeys(title for sections_of in facts.values() for title in sections_of):
+    titles = dict.fromkeys(title for sections_of in facts.values() for title in sections_of)
+    for title in (title for title in titles if title != _REASONS):
         sections.append(_section(_title(title), {name: facts[name].get(title) for name in hosts}))
     if idle:
         values = tuple(_idle_text(_mapping(idle.get(name))) for name in hosts)

@@ -16,10 +16,13 @@ EXCESS_CORES = 0.15
 EXCESS_RATIO = 0.25
 """More is allowed the other way: interrupts that hit the process are charged to it by mpstat alone."""
 
-_ADVICE = (
+_HIDDEN_ADVICE = (
     "do not use this CPU figure; where the kernel charges by the tick, pace the load off the tick "
     "(iperf3 --pacing-timer), or boot with CONFIG_VIRT_CPU_ACCOUNTING_GEN and nohz_full, "
     "CONFIG_IRQ_TIME_ACCOUNTING for interrupts"
+)
+_EXCESS_ADVICE = (
+    "look for another process on the app CPUs (ps -eLo psr,pcpu,comm), or for interrupts charged to the load"
 )
 
 
@@ -42,14 +45,14 @@ def check(
             f"the load used {_cores(end.load_cpu_cores)}, "
             f"mpstat shows {_cores(end.cpu_cores)} for the whole host"
         )
-        flags.append(_disagrees(end, evidence))
+        flags.append(_disagrees(end, evidence, _HIDDEN_ADVICE))
     app_cores = _app_cores(end)
     if dedicated and app_cores is not None and _excess(app_cores, end.load_cpu_cores):
         evidence = (
             f"mpstat shows {_cores(app_cores)} of usr and sys on the app CPUs, "
             f"the load used {_cores(end.load_cpu_cores)}"
         )
-        flags.append(_disagrees(end, evidence))
+        flags.append(_disagrees(end, evidence, _EXCESS_ADVICE))
     return flags
 
 
@@ -67,8 +70,8 @@ def _app_cores(end: EndResult) -> float | None:
     return len(end.app_cpu.cpus) * (end.app_cpu.usr_ratio + end.app_cpu.sys_ratio)
 
 
-def _disagrees(end: EndResult, evidence: str) -> Flag:
-    return Flag("cpu-accounting-disagrees", end.host, evidence, _ADVICE)
+def _disagrees(end: EndResult, evidence: str, advice: str) -> Flag:
+    return Flag("cpu-accounting-disagrees", end.host, evidence, advice)
 
 
 def _tick_accounting(end: EndResult) -> Flag:

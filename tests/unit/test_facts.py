@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Facts of a host: one command, one answer, and None with a reason for what it does not tell."""
+
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import time
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from linewatt.errors import InvalidInput
+from linewatt.hosts import facts
+
+CAPTURES = Path(__file__).parents[1] / "captures" / "facts"
+CASES = sorted(path.name for path in CAPTURES.iterdir())
+needs_bash = pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
+
+
+def answer(key: str, text: str, status: int = 0) -> str:
+    return f"\n{facts.MARK} begin {key}\n{text}\n\n{facts.MARK} end {status}\n"
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_each_capture_gives_the_facts_it_shows(case: str) -> None:
+    expected: dict[str, Any] = json.loads((CAPTURES / case / "expected.json").read_text())
+    known = facts.parse_all((CAPTURES / case / "output").read_text())
+    assert expected["origin"]
+    for section, values in expected["facts"].items():
+        assert {name: known[section][name] for name in values} == values
+    reasons = known[facts.NOT_KNOWN]
+    assert {name: reasons.get(name) for name in expected["reasons"]} == expected["reasons"]
+
+
+@pytest.mark.parametrize("output", ["", *((CAPTURES / case / "output").read_text() for case in CASES)])
+def test_whatever_is_not_known_has_a_reason_and_nothing_else_has(output: str) -> None:
+    known = facts.parse_all(output)
+    reasons = known.pop(facts.NOT_KNOWN)
+    missing = {
+        f"{section}.{name}" for section, values in known.items() for name in values if values[name] is None
+    }
+    assert set(reasons) == missing
+
+
+def test_every_fact_is_told_or_missing_under_the_same_names() -> None:
+    shapes = [
+        {
+            section: set(values)
+            for section, values in facts.parse_all(output).items()
+            if section != facts.NOT_KNOWN
+        }
+        for output in ("", *((CAPTURES / case / "output").read_text() for case in CASES))
+    ]
+    assert all(shape == shapes[0] for shape in shapes)
+    assert set(shapes[0]) == {"system", "cpu", "cpus", "memory", "kernel", "nic", "sysctl", "tools"}
+
+
+@given(st.text(), st.integers(0, 255))
+def test_no_answer_stops_the_others(text: str, status: int) -> None:
+    output = "".join(answer(fact.key, text, status) for fact in facts.FACTS)
+    known = facts.parse_all(output)
+    assert known["nic"]["mtu"] is None
+    assert "nic.mtu" in known[facts.NOT_KNOWN]
+
+
+def test_an_answer_that_was_cut_off_keeps_what_came_before() -> None:
+    output = (CAPTURES / "composed-xeon" / "output").read_text()
+    known = facts.parse_all(output[: output.index(f"{facts.MARK} begin kernel.hz")])
+    assert known["cpu"]["sockets"] == 2
+    assert known["kernel"]["hz"] is None
+    assert known["kernel"]["tick_accounting"] is None
+    assert known[facts.NOT_KNOWN]["kernel.hz"] == "the host's answer ends before it"
+
+
+@pytest.mark.parametrize(
+    ("options", "boot", "ticks"),
+    [
+        ("CONFIG_TICK_CPU_ACCOUNTING=y", "quiet", True),
+        ("CONFIG_VIRT_CPU_ACCOUNTING_NATIVE=y", "quiet", False),
+        ("CONFIG_VIRT_CPU_ACCOUNTING_GEN=y", "quiet", True),
+        ("CONFIG_VIRT_CPU_ACCOUNTING_GEN=y", "quiet nohz_full=2-7", False),
+        ("CONFIG_IRQ_TIME_ACCOUNTING=y\nCONFIG_TICK_CPU_ACCOUNTING=y", "quiet", True),
+    ],
+)
+def test_tick_accounting_is_what_the_kernel_does_not_what_it_could_do(
+    options: str, boot: str, ticks: bool
+) -> None:
+    output = answer("kernel.hz", f"CONFIG_HZ=250\n{options}")
+    output += answer("kernel.command_line", f"/proc/cmdline\t{boot}")
+    assert facts.parse_all(output)["kernel"]["tick_accounting"] is ticks
+
+
+@pytest.mark.parametrize(
+    ("cpufreq", "cppc", "model", "base_hz", "source"),
+    [
+        ("2600000", "2500", "Xeon @ 2.70GHz", 2.6e9, "cpufreq"),
+        ("", "3000", "Neoverse-N1", 3.0e9, "ACPI CPPC"),
+        ("", "0", "Intel(R) Xeon(R) CPU E5-2643 v3 @ 3.40GHz", 3.4e9, "model name"),
+        ("", "", "AMD EPYC", None, None),
+    ],
+)
+def test_the_base_clock_comes_with_its_source(
+    cpufreq: str, cppc: str, model: str, base_hz: float | None, source: str | None
+) -> None:
+    output = answer("cpu.model", json.dumps({"lscpu": [{"field": "Model name:", "data": model}]}))
+    output += answer("cpu.base_frequency_hz", f"/x\t{cpufreq}" if cpufreq else "")
+    output += answer("cpu.nominal_frequency_hz", f"/x\t{cppc}" if cppc else "")
+    cpu = facts.parse_all(output)["cpu"]
+    assert (cpu["base_frequency_hz"], cpu["base_frequency_source"]) == (base_hz, source)
+
+
+def test_what_needs_root_says_so() -> None:
+    output = answer("memory.modules", "/sys/firmware/dmi/tables/DMI: Permission denied", 1)
+    reason = facts.parse_all(output)[facts.NOT_KNOWN]["memory.modules"]
+    assert reason == "needs root: /sys/firmware/dmi/tables/DMI: Permission denied"
+
+
+def test_serial_numbers_stay_on_the_host() -> None:
+    known = facts.parse_all((CAPTURES / "composed-xeon" / "output").read_text())
+    assert "12345678" not in json.dumps(known)
+    assert "hunter2" not in json.dumps(known)
+
+
+@pytest.mark.parametrize(
+    "name", ["", ".", "..", "a b", "x" * 16, "*", "eth0/../lo", "$(id)", "eth[0]", "a\n"]
+)
+def test_what_is_no_interface_reaches_no_host(name: str) -> None:
+    with pytest.raises(InvalidInput, match="no interface name"):
+        facts.command(name)
+
+
+def test_the_script_is_the_same_for_every_interface() -> None:
+    assert facts.command("eth0")[4] == facts.command("enp4s0f0np0")[4]
+
+
+@needs_bash
+def test_this_host_answers_all_at_once_in_bounded_time_and_size() -> None:
+    start_s = time.monotonic()
+    done = subprocess.run(facts.command("lo"), capture_output=True, text=True, check=True, timeout=20)
+    took_s = time.monotonic() - start_s
+    known = facts.parse_all(done.stdout)
+    assert done.stderr == ""
+    assert all("ends before it" not in reason for reason in known[facts.NOT_KNOWN].values())
+    assert known["kernel"]["release"]
+    assert known["cpus"]["online"]
+    assert len(done.stdout) < 200_000
+    assert took_s < 5
+
+
+@needs_bash
+def test_a_host_without_any_of_the_tools_still_has_its_files(tmp_path: Path) -> None:
+    bash = shutil.which("bash")
+    assert bash is not None
+    argv = [bash, *facts.command("lo")[3:]]
+    argv[2] = argv[2].replace("PATH=$PATH:/usr/sbin:/sbin", f"PATH={tmp_path}")
+    done = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=20)
+    known = facts.parse_all(done.stdout)
+    assert known["kernel"]["release"]
+    assert known["tools"]["iperf3"] is None
+    assert known[facts.NOT_KNOWN]["tools.iperf3"] == "iperf3 is not installed"
+    assert known[facts.NOT_KNOWN]["kernel.irqbalance_running"] == "pgrep is not installed"
