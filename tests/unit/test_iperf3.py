@@ -4,6 +4,10 @@
 from __future__ import annotations
 
 import json
+import shutil
+import socket
+import subprocess
+import time
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -232,3 +236,51 @@ def test_the_version_is_read_from_its_first_line(text: str, version: tuple[int, 
 def test_no_version_is_a_parse_error() -> None:
     with pytest.raises(ParseError, match="not found"):
         Iperf3().parse_version("sh: iperf3: not found\n")
+
+
+def free_port() -> int:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return int(probe.getsockname()[1])
+
+
+def wait_until_it_listens(port: int) -> None:
+    """Looks instead of connecting: a one-off server would take that for its test."""
+    deadline_s = time.monotonic() + 5
+    while f":{port:04X} 00000000:0000 0A" not in Path("/proc/net/tcp").read_text():
+        assert time.monotonic() < deadline_s, f"nothing listens on port {port}"
+        time.sleep(0.01)
+
+
+@pytest.mark.skipif(shutil.which("iperf3") is None, reason="iperf3 is not installed")
+@pytest.mark.skipif(not Path("/proc/net/tcp").exists(), reason="no /proc/net/tcp on this system")
+@pytest.mark.parametrize("reverse", [False, True])
+def test_the_real_iperf3_takes_these_commands_and_both_ends_agree(reverse: bool) -> None:
+    iperf3 = Iperf3()
+    said = subprocess.run(iperf3.version_command(), capture_output=True, text=True, check=True).stdout
+    version = iperf3.parse_version(said)
+    job = LoadJob(
+        test="udp-1500",
+        server_address="127.0.0.1",
+        client_address="127.0.0.1",
+        port=free_port(),
+        duration_s=1.0,
+        interval_s=0.5,
+        streams=2,
+        rate_bps=4e6,
+        reverse=reverse,
+    )
+    command = iperf3.server_command(job, version)
+    with subprocess.Popen(command, stdout=subprocess.PIPE, text=True) as server:
+        try:
+            wait_until_it_listens(job.port)
+            done = subprocess.run(
+                iperf3.client_command(job, version), capture_output=True, text=True, check=True, timeout=20
+            )
+            ends = [iperf3.parse(done.stdout), iperf3.parse(server.communicate(timeout=5)[0])]
+        finally:
+            server.kill()
+    assert [end.is_sender for end in ends] == [not reverse, reverse]
+    for end in ends:
+        transferred = sum(interval.transferred_bytes for interval in end.intervals)
+        assert 8 * transferred / end.duration_s == pytest.approx(4e6, rel=0.1)

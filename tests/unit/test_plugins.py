@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every registered plug-in is documented, has captures, and keeps to its protocol."""
+
+from __future__ import annotations
+
+import ast
+import re
+from collections.abc import Mapping
+from pathlib import Path
+
+import pytest
+
+from linewatt.loads.registry import LOADS
+from linewatt.sensors.registry import SENSORS
+from linewatt.tuning.registry import KNOBS
+
+ROOT = Path(__file__).parents[2]
+CAPTURES = ROOT / "tests" / "captures"
+REGISTRIES: dict[str, tuple[Mapping[str, object], str]] = {
+    "sensors": (SENSORS, "sensors.md"),
+    "loads": (LOADS, "loads.md"),
+    "tuning": (KNOBS, "loads.md"),
+}
+PLUGINS = [
+    pytest.param(room, name, page, id=f"{room}-{name}")
+    for room, (registry, page) in REGISTRIES.items()
+    for name in registry
+]
+NOT_PLUGINS = {"__init__", "base", "registry", "counters", "cpu_check", "apply"}
+
+
+@pytest.mark.parametrize(("room", "name", "page"), PLUGINS)
+def test_each_plugin_has_a_section_in_the_docs(room: str, name: str, page: str) -> None:
+    headings = re.findall(r"^##+ (.+)$", (ROOT / "docs" / page).read_text(), re.MULTILINE)
+    assert name in headings, f"docs/{page} has no section {name!r} for {room}/{name}.py"
+
+
+@pytest.mark.parametrize("name", [*SENSORS, *LOADS])
+def test_each_source_of_numbers_has_captures(name: str) -> None:
+    cases = list((CAPTURES / name).glob("*/expected.json"))
+    assert cases, f"tests/captures/{name}/<case>/expected.json: none"
+
+
+@pytest.mark.parametrize("room", REGISTRIES)
+def test_each_file_of_a_room_is_registered_under_its_name(room: str) -> None:
+    registry, _ = REGISTRIES[room]
+    files = {path.stem for path in (ROOT / "src" / "linewatt" / room).glob("*.py")}
+    assert files - NOT_PLUGINS == set(registry)
+    assert {getattr(plugin, "name", None) for plugin in registry.values()} == set(registry)
+
+
+@pytest.mark.parametrize("name", SENSORS)
+def test_each_setting_of_a_sensor_is_in_its_docs(name: str) -> None:
+    page = (ROOT / "docs" / "sensors.md").read_text()
+    section = re.split(r"^## ", page, flags=re.MULTILINE)
+    (own,) = (part for part in section if part.startswith(f"{name}\n"))
+    for setting in SENSORS[name].Config.model_fields:
+        assert f"| `{setting}` |" in own
+
+
+@pytest.mark.parametrize(("room", "name", "page"), PLUGINS)
+def test_no_plugin_does_any_io(room: str, name: str, page: str) -> None:
+    source = (ROOT / "src" / "linewatt" / room / f"{name}.py").read_text()
+    imported = {
+        alias.name.split(".")[0]
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.Import)
+        for alias in node.names
+    } | {
+        (node.module or "").split(".")[0]
+        for node in ast.walk(ast.parse(source))
+        if isinstance(node, ast.ImportFrom)
+    }
+    assert not imported & {"subprocess", "os", "socket", "asyncio", "pathlib", "shutil"}, name
+    assert "open(" not in source
