@@ -37,6 +37,9 @@ class Numbers:
             raise ParseError("numbers: damaged")
         return {"n": None if word == "x" else float(word)}
 
+    def reasons(self, record: str) -> dict[str, str]:
+        return {"n": "x was read"}
+
     def channel(self, name: str) -> Channel:
         return Channel(name, "count", "mean", "host")
 
@@ -75,7 +78,7 @@ def test_what_no_later_window_needs_is_forgotten_and_the_rest_is_kept() -> None:
 def test_a_missing_reading_stays_missing_and_damage_is_told() -> None:
     reading = read("h1", Numbers(), fed("1", "x", "!", "4").latest(4))
     assert [sample.value for sample in reading.samples["n"]] == [1.0, None, 4.0]
-    assert reading.samples["n"][1].reason
+    assert reading.samples["n"][1].reason == "x was read"
     assert [sample.span_s for sample in reading.samples["n"]][1:] == [1.0, 1.0]
     assert reading.problems == ("numbers: damaged",)
 

@@ -164,7 +164,10 @@ def _cpus(value: object) -> tuple[int, ...]:
     for cpu in value:
         if not isinstance(cpu, int) or isinstance(cpu, bool) or not 0 <= cpu < MAX_CPUS:
             raise ValueError(f"CPU {cpu!r} is impossible; a CPU is a whole number from 0 to {MAX_CPUS - 1}")
-    return _unique(tuple(sorted(value)))
+    if len(set(value)) < len(value):
+        repeated = next(cpu for cpu in value if value.count(cpu) > 1)
+        raise ValueError(f"names CPU {repeated} twice; name it once")
+    return tuple(sorted(value))
 
 
 _CPU_SCHEMA = {"type": "integer", "minimum": 0, "maximum": MAX_CPUS - 1}

@@ -129,7 +129,7 @@ def read(host: str, sensor: Sensor, records: tuple[Record, ...]) -> Reading:
     problems = []
     for record in records:
         try:
-            values = sensor.parse(record.text)
+            values, reasons = sensor.parse(record.text), sensor.reasons(record.text)
         except ParseError as error:
             problems.append(str(error))
             continue
@@ -137,6 +137,11 @@ def read(host: str, sensor: Sensor, records: tuple[Record, ...]) -> Reading:
             if name not in channels:
                 channels[name] = sensor.channel(name)
             span_s = record.span_s if channels[name].kind == "mean" else 0.0
-            reason = None if value is not None else "the reading was not plausible"
+            reason = None if value is not None else _reason(reasons, name)
             samples.setdefault(name, []).append(Sample(record.received_s, name, value, span_s, reason))
     return Reading(host, sensor.name, records, samples, channels, tuple(problems))
+
+
+def _reason(reasons: Mapping[str, str], channel: str) -> str:
+    """Why a reading is missing: sensors say it by channel, or by the part of its name before the dot."""
+    return reasons.get(channel) or reasons.get(channel.partition(".")[0]) or "not delivered"
