@@ -66,17 +66,17 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
 def _measured(name: str, *, quick: bool) -> Measurement:
     """One measurement; that it failed is part of the answer."""
     measure, about_s = MEASUREMENTS[name]
-    busy = machine.busy_cores()
-    _say(f"{name}: about {about_s // 3 if quick else about_s} s; {busy:.2f} cores were busy just before")
+    _say(f"{name}: about {about_s // 3 if quick else about_s} s")
     began_s = time.monotonic()
     rows: list[Row] = []
     failure = None
     try:
-        rows = measure(quick=quick)
+        with machine.beside_others("self") as others:
+            rows = measure(quick=quick)
     except (MeasurementFailed, LinewattError, OSError, ValueError) as error:
         failure = f"{type(error).__name__}: {error}"
         _say(f"{name}: {failure}")
-    return Measurement(name, tuple(rows), busy, time.monotonic() - began_s, failure)
+    return Measurement(name, tuple(rows), others.cores, time.monotonic() - began_s, failure)
 
 
 def _document(found: machine.Machine, done: Sequence[Measurement], *, quick: bool) -> dict[str, Any]:

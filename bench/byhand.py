@@ -14,6 +14,7 @@ from typing import Any
 
 from bench.rows import MeasurementFailed
 from linewatt.lab.processes import listens
+from linewatt.store.write import trial_dir
 
 _LISTEN_LIMIT_S = 5.0
 _LOOK_S = 0.002
@@ -47,10 +48,9 @@ class Run:
     wall_s: float
 
 
-def commands_of(result: Path, namespaces: Mapping[str, str]) -> Commands:
-    """What linewatt ran in the first trial of a result, word by word; ``namespaces`` by host."""
-    trial = min((result / "trials").glob("[0-9]*"))
-    listed = json.loads((trial / "raw" / "commands.json").read_text())
+def commands_of(result: Path, namespaces: Mapping[str, str], trial: int = 1) -> Commands:
+    """What linewatt ran in a trial of a result, word by word; ``namespaces`` by host."""
+    listed = json.loads((trial_dir(result, trial) / "raw" / "commands.json").read_text())
     (server,) = [one for one in listed if "--server" in one["argv"]]
     (client,) = [one for one in listed if "--client" in one["argv"]]
     return Commands(
@@ -65,12 +65,10 @@ def run(commands: Commands) -> Run:
     """One test, its server listening before the client starts. Raises MeasurementFailed."""
     limit_s = commands.seconds + 15
     with ExitStack() as stack:
-        server = stack.enter_context(_started(commands.server_namespace, commands.server))
-        stack.callback(server.kill)
+        server = _entered(stack, commands.server_namespace, commands.server)
         _wait_listening(server, commands.port)
         began_s = time.monotonic()
-        client = stack.enter_context(_started(commands.client_namespace, commands.client))
-        stack.callback(client.kill)
+        client = _entered(stack, commands.client_namespace, commands.client)
         sent, _ = client.communicate(timeout=limit_s)
         wall_s = time.monotonic() - began_s
         received, _ = server.communicate(timeout=limit_s)
@@ -78,6 +76,23 @@ def run(commands: Commands) -> Run:
         if "error" in json.loads(text):
             raise MeasurementFailed(f"iperf3 by hand: {json.loads(text)['error']}")
     return Run(json.loads(received), wall_s)
+
+
+def run_at_once(every: Sequence[Commands]) -> None:
+    """Many tests at the same time, as a script does it: all servers, then one client after the other."""
+    with ExitStack() as stack:
+        servers = [_entered(stack, one.server_namespace, one.server) for one in every]
+        for one, server in zip(every, servers, strict=True):
+            _wait_listening(server, one.port)
+        clients = [_entered(stack, one.client_namespace, one.client) for one in every]
+        for process, one in zip((*clients, *servers), (*every, *every), strict=True):
+            process.communicate(timeout=one.seconds + 15)
+
+
+def _entered(stack: ExitStack, namespace: str, argv: Sequence[str]) -> subprocess.Popen[str]:
+    process = stack.enter_context(_started(namespace, argv))
+    stack.callback(process.kill)
+    return process
 
 
 def _started(namespace: str, argv: Sequence[str]) -> subprocess.Popen[str]:

@@ -30,11 +30,14 @@ class CpuTime:
 
 
 class Group:
-    """A control group that processes are put into; what they start is in it too."""
+    """A control group that processes are put into; what they start is in it too.
 
-    def __init__(self, path: Path, usage: Path, *, nanoseconds: bool) -> None:
+    ``home`` is the group that gets back what is left in it at the end.
+    """
+
+    def __init__(self, path: Path, home: Path, *, nanoseconds: bool) -> None:
         self.path = path
-        self._usage = usage
+        self._home = home
         self._nanoseconds = nanoseconds
 
     def take(self, processes: Iterable[int]) -> None:
@@ -49,22 +52,19 @@ class Group:
     def look(self) -> CpuTime:
         """CPU time of the group and of each process in it, read within a millisecond or so."""
         alive = {process: used for process in self.processes() if (used := process_s(process)) is not None}
-        return CpuTime(time.monotonic(), self._used_s(), alive)
+        return CpuTime(time.monotonic(), used_s(self.path, nanoseconds=self._nanoseconds), alive)
 
-    def _used_s(self) -> float:
-        text = self._usage.read_text()
-        if self._nanoseconds:
-            return int(text) / 1e9
-        values = dict(line.split() for line in text.splitlines())
-        return int(values["usage_usec"]) / 1e6
+    def others_s(self) -> float:
+        """CPU seconds of everything on the machine that is not in this group."""
+        return used_s(self.path.parent, nanoseconds=self._nanoseconds) - self.look().used_s
 
     def remove(self) -> None:
-        """Put what is left in it back to where the group hangs, and remove it."""
+        """Put back what is left in it, and remove it."""
         deadline = time.monotonic() + _REMOVE_LIMIT_S
         while self.path.exists():
             for process in self.processes():
                 with suppress(OSError):
-                    (self.path.parent / "cgroup.procs").write_text(str(process))
+                    (self._home / "cgroup.procs").write_text(str(process))
             try:
                 self.path.rmdir()
             except OSError as error:
@@ -76,18 +76,33 @@ class Group:
 @contextmanager
 def group(name: str) -> Iterator[Group]:
     """A control group of that name, gone afterwards: cpuacct of version 1, else version 2."""
-    made = _make(f"linewatt-bench-{os.getpid()}-{name}", Path("/proc/self/mounts").read_text())
+    root, nanoseconds = hierarchy(Path("/proc/self/mounts").read_text())
+    path = root / f"linewatt-bench-{os.getpid()}-{name}"
+    path.mkdir()
+    made = Group(path, home(root, Path("/proc/self/cgroup").read_text()), nanoseconds=nanoseconds)
     try:
         yield made
     finally:
         made.remove()
 
 
-def _make(name: str, mounts: str) -> Group:
-    root, nanoseconds = hierarchy(mounts)
-    path = root / name
-    path.mkdir()
-    return Group(path, path / ("cpuacct.usage" if nanoseconds else "cpu.stat"), nanoseconds=nanoseconds)
+def used_s(path: Path, *, nanoseconds: bool) -> float:
+    """CPU seconds of a group: ``cpuacct.usage`` of version 1, ``cpu.stat`` of version 2."""
+    if nanoseconds:
+        return int((path / "cpuacct.usage").read_text()) / 1e9
+    values = dict(line.split() for line in (path / "cpu.stat").read_text().splitlines())
+    return int(values["usage_usec"]) / 1e6
+
+
+def home(root: Path, own: str) -> Path:
+    """The group this process is in (``own`` is /proc/self/cgroup); the root where it cannot be told."""
+    for line in own.splitlines():
+        _, controllers, path = line.split(":", 2)
+        named = "cpuacct" in controllers.split(",") if (root / "cpuacct.usage").exists() else not controllers
+        found = root / path.lstrip("/")
+        if named and ".." not in path and found.is_dir():
+            return found
+    return root
 
 
 def hierarchy(mounts: str) -> tuple[Path, bool]:

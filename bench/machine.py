@@ -8,11 +8,13 @@ import platform
 import re
 import subprocess
 import time
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager, suppress
 from dataclasses import dataclass
 from pathlib import Path
 
-_BUSY_LOOK_S = 1.0
-_IDLE_FIELDS = (3, 4)  # idle, iowait: proc(5), /proc/stat
+from bench import cgroup
+from bench.rows import MeasurementFailed
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,19 +51,30 @@ def look() -> Machine:
     )
 
 
-def busy_cores(seconds: float = _BUSY_LOOK_S) -> float:
-    """How many cores others use: looked at while this process sleeps."""
-    before = _cpu_ticks()
-    time.sleep(seconds)
-    after = _cpu_ticks()
-    total, idle = after[0] - before[0], after[1] - before[1]
-    return (os.cpu_count() or 1) * (total - idle) / total if total else 0.0
+class Others:
+    """How many cores were used meanwhile by what is no part of the bench; ``None``: not known."""
+
+    cores: float | None = None
 
 
-def _cpu_ticks() -> tuple[int, int]:
-    """All ticks and the idle ones, all CPUs together."""
-    ticks = [int(word) for word in Path("/proc/stat").read_text().splitlines()[0].split()[1:9]]
-    return sum(ticks), sum(ticks[at] for at in _IDLE_FIELDS)
+@contextmanager
+def beside_others(name: str) -> Iterator[Others]:
+    """Watch what the rest of the machine does: on a shared one, that is what a bad figure may come from.
+
+    This process goes into a control group, so that all it starts is told from all else.
+    """
+    others = Others()
+    with ExitStack() as stack:
+        own = None
+        with suppress(OSError, MeasurementFailed):
+            own = stack.enter_context(cgroup.group(name))
+            own.take([os.getpid()])
+            began_s, before_s = time.monotonic(), own.others_s()
+        try:
+            yield others
+        finally:
+            if own is not None:
+                others.cores = (own.others_s() - before_s) / (time.monotonic() - began_s)
 
 
 def _found(path: Path, pattern: str) -> str | None:

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+Verdict = Literal["met", "not met here", "cannot tell here", ""]
 Unit = Literal["ratio", "s", "percent", "count"]
 
 _SUFFIX: dict[Unit, str] = {"ratio": "", "s": " s", "percent": " %", "count": ""}
@@ -31,6 +32,12 @@ class Target:
             self.at_least is None or value >= self.at_least
         )
 
+    def misses(self, low: float, high: float) -> bool:
+        """Whether everything from ``low`` to ``high`` is outside."""
+        return (self.at_most is not None and low > self.at_most) or (
+            self.at_least is not None and high < self.at_least
+        )
+
 
 @dataclass(frozen=True, slots=True)
 class Peer:
@@ -42,7 +49,11 @@ class Peer:
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """One line of the table. Without a ``target`` it only informs; ``note`` says what a reader must know."""
+    """One line of the table. Without a ``target`` it only informs; ``note`` says what a reader must know.
+
+    ``by_interval``: the figure is about as small as the machine's own noise, so the verdict is that of the
+    95 % interval of the median, and there is none where the interval lies across an edge of the target.
+    """
 
     what: str
     unit: Unit
@@ -50,6 +61,7 @@ class Row:
     target: Target | None = None
     peer: Peer | None = None
     note: str = ""
+    by_interval: bool = False
 
     def __post_init__(self) -> None:
         if not self.values or (self.peer is not None and not self.peer.values):
@@ -60,9 +72,22 @@ class Row:
         return statistics.median(self.values)
 
     @property
-    def met(self) -> bool | None:
-        """Whether the median is within the target; ``None`` without one."""
-        return None if self.target is None else self.target.met(self.median)
+    def interval(self) -> tuple[float, float] | None:
+        """95 % interval of the median; ``None`` where it is not asked for, or the values are too few."""
+        return median_interval(self.values) if self.by_interval else None
+
+    @property
+    def verdict(self) -> Verdict:
+        if self.target is None:
+            return ""
+        if not self.by_interval:
+            return "met" if self.target.met(self.median) else "not met here"
+        if self.interval is None:
+            return "cannot tell here"
+        low, high = self.interval
+        if self.target.met(low) and self.target.met(high):
+            return "met"
+        return "not met here" if self.target.misses(low, high) else "cannot tell here"
 
     @property
     def ratio(self) -> float | None:
@@ -74,11 +99,11 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Measurement:
-    """The rows of one measurement, and how busy the machine was just before it (cores)."""
+    """The rows of one measurement, and how many cores others used meanwhile (``None``: not known)."""
 
     name: str
     rows: tuple[Row, ...]
-    busy_before_cores: float
+    others_cores: float | None
     took_s: float
     failure: str | None = None
 
@@ -87,6 +112,19 @@ def quantile(values: Iterable[float], share: float) -> float:
     """The smallest value that ``share`` of all values do not exceed (nearest rank)."""
     ordered = sorted(values)
     return ordered[max(0, math.ceil(share * len(ordered)) - 1)]
+
+
+def median_interval(values: Sequence[float]) -> tuple[float, float] | None:
+    """95 % interval of the median, from ranks alone (sign test); ``None`` for fewer than six values.
+
+    Source: Conover, Practical Nonparametric Statistics, 3rd ed., ch. 3.2.
+    """
+    ordered, count = sorted(values), len(values)
+    below, outside = 0, 0.0
+    while below < count and outside + math.comb(count, below) / 2**count <= 0.025:
+        outside += math.comb(count, below) / 2**count
+        below += 1
+    return (ordered[below - 1], ordered[count - below]) if below else None
 
 
 def table(measurements: Sequence[Measurement]) -> Iterator[str]:
@@ -101,18 +139,22 @@ def table(measurements: Sequence[Measurement]) -> Iterator[str]:
     for line in cells:
         yield "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
     for one in measurements:
+        if one.others_cores is not None:
+            yield f"{one.name}: what is no part of the bench used {one.others_cores:.2f} cores meanwhile"
         if one.failure is not None:
             yield f"{one.name} FAILED: {one.failure}"
         for row in one.rows:
             if row.note:
                 yield f"{one.name}, {row.what}: {row.note}"
+            if row.interval is not None:
+                low, high = (_number(edge, row.unit) for edge in row.interval)
+                yield f"{one.name}, {row.what}: 95 % interval of the median {low} to {high}"
 
 
 def _cells(name: str, row: Row) -> tuple[str, ...]:
-    verdict = {True: "met", False: "not met here", None: ""}[row.met]
     peer = "" if row.peer is None else f"{row.peer.name} {_spread(row.peer.values, row.unit)}"
     ratio = "" if row.ratio is None else f"{row.ratio:.3g}"
-    return (name, row.what, _target(row), _spread(row.values, row.unit), peer, ratio, verdict)
+    return (name, row.what, _target(row), _spread(row.values, row.unit), peer, ratio, row.verdict)
 
 
 def _spread(values: Sequence[float], unit: Unit) -> str:
@@ -145,7 +187,7 @@ def as_dict(measurement: Measurement) -> dict[str, Any]:
     return {
         "measurement": measurement.name,
         "failure": measurement.failure,
-        "busy_before_cores": measurement.busy_before_cores,
+        "others_cores": measurement.others_cores,
         "took_s": measurement.took_s,
         "rows": [_row_dict(row) for row in measurement.rows],
     }
@@ -165,6 +207,7 @@ def _row_dict(row: Row) -> dict[str, Any]:
         f"peer_median_{unit}": None if peer is None else statistics.median(peer.values),
         f"peer_values_{unit}": None if peer is None else list(peer.values),
         "ratio": row.ratio,
-        "met": row.met,
+        f"interval_{unit}": row.interval,
+        "verdict": row.verdict,
         "note": row.note,
     }
