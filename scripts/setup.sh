@@ -62,12 +62,18 @@ missing_packages() {
     done <<<"$tools_of_the_lab" | sort -u
 }
 
+# A Chromium, and the one library that Playwright's driver needs and a small system may lack.
 browser() {
     local name
+    ldconfig -p | grep -qF libatomic.so.1 || return 1
     for name in chromium chromium-browser google-chrome google-chrome-stable; do
         if have "$name"; then return 0; fi
     done
     return 1
+}
+
+browser_packages() {
+    if [[ $distribution == rhel ]]; then echo chromium libatomic; else echo chromium libatomic1; fi
 }
 
 # --- System packages ----------------------------------------------------------------------------------
@@ -177,9 +183,12 @@ install_tools() {
 # Pages are tested in a browser; without one those tests skip and say so. What a distribution has not, it
 # is asked for once.
 install_browser() {
-    local asked=$venv/.setup-no-browser
+    local asked=$venv/.setup-no-browser packages
     browser && return 0
-    if [[ ! -e $asked && $distribution != other ]] && install_packages chromium && browser; then return 0; fi
+    read -ra packages < <(browser_packages)
+    if [[ ! -e $asked && $distribution != other ]] && install_packages "${packages[@]}" && browser; then
+        return 0
+    fi
     if [[ -d $venv ]]; then as_caller touch "$asked"; fi
     say "no Chromium to be had here: the browser tests will be skipped"
 }

@@ -21,6 +21,7 @@ from linewatt.errors import InvalidInput
 
 MAX_BYTES = 1 << 20
 MAX_VALUES = 20_000
+MAX_MARKS = 3 * MAX_VALUES
 MAX_DEPTH = 32
 
 KeyPath = tuple[str | int, ...]
@@ -137,6 +138,10 @@ def parse_yaml(text: str, file: str, *, foreign_tags: bool = False) -> Document:
 
     A value with a tag of another tool is an error, or with ``foreign_tags`` the object ``FOREIGN``.
     """
+    if text.count("\n") + text.count(",") > MAX_MARKS:  # composing it all first would take half a minute
+        raise Place(file).error(
+            f"has more than {MAX_MARKS} lines and commas; this is not written for linewatt"
+        )
     document = Document(file, text, None)
     try:
         with warnings.catch_warnings():

@@ -86,6 +86,12 @@ def test_any_punctuation_gives_values_or_one_clear_line(text: str) -> None:
     assert outcome(text).startswith("f.yaml:")
 
 
+@pytest.mark.parametrize("text", ["a\n" * 100_000, f"[{'a,' * 100_000}]"])
+def test_a_file_of_far_too_many_values_is_refused_before_it_is_parsed(text: str) -> None:
+    with pytest.raises(InvalidInput, match="more than 60000 lines and commas"):
+        parse_yaml(text, "f.yaml")
+
+
 def test_paths_are_shown_as_they_are_written() -> None:
     assert show_path(("tests", 1, "instances", 0)) == "tests[1].instances[0]"
     assert show_path(("hosts", "a b")) == "hosts.'a b'"

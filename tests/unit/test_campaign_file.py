@@ -165,6 +165,12 @@ def test_inventory_may_hold_machines_that_no_pair_names(tmp_path: Path) -> None:
     assert campaign.inventory == tmp_path / "inventory"
 
 
+def test_pairs_of_very_many_hosts_are_refused_before_they_are_made(tmp_path: Path) -> None:
+    (tmp_path / "inventory").write_text("h[0:4095] linewatt_data=eth0\n")
+    with pytest.raises(InvalidInput, match=r":3:8: pairs: all pairs of 4096 hosts are 16773120"):
+        written(tmp_path, "name: n\nhosts: inventory\npairs: all\ntests: [tcp]\n")
+
+
 def test_group_of_an_inventory_can_be_named(tmp_path: Path) -> None:
     (tmp_path / "inventory").write_text(INVENTORY)
     text = "name: n\nhosts: {inventory: inventory, group: lab}\npairs: all\ntests: [tcp]\n"
