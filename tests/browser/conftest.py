@@ -21,13 +21,17 @@ ARGUMENTS = [
 ]
 
 
-@pytest.fixture(scope="session")
+NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
+
+
+@pytest.fixture(scope="module")  # Playwright's event loop runs as long: no other test could have one of its own
 def browser() -> Iterator[Browser]:
     """The system's Chromium; ``LINEWATT_CHROMIUM`` names another."""
-    wanted = os.environ.get("LINEWATT_CHROMIUM", "chromium")
-    found = shutil.which(wanted)
+    named = os.environ.get("LINEWATT_CHROMIUM")
+    wanted = (named,) if named else NAMES
+    found = next((path for name in wanted if (path := shutil.which(name))), None)
     if found is None:
-        pytest.skip(f"no {wanted} on this machine (Debian: apt-get install chromium)")
+        pytest.skip(f"no {' or '.join(wanted)} on this machine (Debian: apt-get install chromium)")
     with sync_playwright() as playwright:
         started = playwright.chromium.launch(executable_path=found, args=ARGUMENTS)
         yield started

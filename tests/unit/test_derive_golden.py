@@ -18,11 +18,11 @@ BESIDE = Path(__file__).resolve().parents[2].parent / "shared" / "published"
 Rows = list[dict[str, str | float | None]]
 
 
-@pytest.fixture(params=[SHIPPED, BESIDE], ids=["shipped", "beside-the-checkout"])
+@pytest.fixture(params=[SHIPPED, BESIDE], ids=["captured", "beside-the-clone"])
 def published(request: pytest.FixtureRequest) -> Path:
     folder: Path = request.param
     if not folder.is_dir():
-        pytest.skip(f"no {folder.parent.name}/{folder.name} directory beside the checkout")
+        pytest.skip(f"no {folder.parent.name}/{folder.name} beside this clone; the captured tables are tested")
     return folder
 
 
