@@ -24,7 +24,7 @@ ARGUMENTS = [
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
 
-@pytest.fixture(scope="module")  # Playwright's event loop runs as long: no other test could have one of its own
+@pytest.fixture(scope="module")  # its event loop runs as long, and no other test can have its own
 def browser() -> Iterator[Browser]:
     """The system's Chromium; ``LINEWATT_CHROMIUM`` names another."""
     named = os.environ.get("LINEWATT_CHROMIUM")

@@ -22,7 +22,7 @@ Rows = list[dict[str, str | float | None]]
 def published(request: pytest.FixtureRequest) -> Path:
     folder: Path = request.param
     if not folder.is_dir():
-        pytest.skip(f"no {folder.parent.name}/{folder.name} beside this clone; the captured tables are tested")
+        pytest.skip(f"no {folder.parent.name}/{folder.name} beside this clone; captures are tested")
     return folder
 
 
