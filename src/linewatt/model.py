@@ -9,7 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 from dataclasses import dataclass, field
-from typing import Any, Literal
+from typing import Any, Literal, NamedTuple
 
 TestName = Literal["tcp", "udp-1500", "udp-60"]
 Family = Literal["ipv4", "ipv6"]
@@ -36,8 +36,7 @@ class Channel:
     bits: int | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class Sample:
+class Sample(NamedTuple):
     """One reading. ``time_s`` is on the controller's time line (Unix seconds), at the end of ``span_s``."""
 
     time_s: float
@@ -92,6 +91,10 @@ class Case:
     network: str = "bare"
     rate_bps: float | None = None
     zerocopy: bool = False
+
+    @property
+    def hosts(self) -> tuple[str, str]:
+        return self.sender, self.receiver
 
     @property
     def client(self) -> str:

@@ -3,7 +3,7 @@
 
 Inside the house a rate is bit/s, CPU used is cores, power is W, energy is J, a share is a ratio 0..1.
 Users read Mbps, Gbps, %, pJ/bit. The conversion happens here and nowhere else. All rate prefixes are
-decimal (1 Gbps is 10⁹ bit/s), as iperf3, link speeds and METHOD §1 have them.
+decimal (1 Gbps is 10⁹ bit/s), as iperf3, link speeds and docs/metrics.md have them.
 """
 
 from __future__ import annotations
@@ -25,7 +25,7 @@ PJ_PER_J: Final = 1e12
 PERCENT: Final = 100.0
 
 REFERENCE_FREQUENCY_HZ: Final = 3e9
-"""Base frequency that ``efficiency at 3 GHz`` refers to (METHOD §1)."""
+"""Base frequency that ``efficiency at 3 GHz`` refers to (docs/metrics.md)."""
 
 MISSING: Final = "–"
 """What a person sees where a number is missing."""

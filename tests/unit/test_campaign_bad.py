@@ -328,3 +328,72 @@ def test_bad_inventory_on_the_command_line_gives_one_line(tmp_path: Path) -> Non
     done = linewatt("plan", str(file), "--hosts", str(tmp_path / "none.ini"))
     assert (done.returncode, done.stdout) == (2, "")
     assert done.stderr == f"linewatt: {tmp_path}/none.ini:1:1: no such file\n"
+
+
+def with_ssh_files(folder: Path, key_file: str, known_hosts: str) -> Path:
+    """A campaign of two hosts of which ``dut``, from line 4 on, names files for SSH."""
+    file = folder / "campaign.yaml"
+    file.write_text(
+        "name: n\nhosts:\n  gen: {address: 192.0.2.1, data: eth0}\n"
+        "  dut:\n    address: 192.0.2.2\n    data: eth0\n"
+        f"    key_file: {key_file}\n    known_hosts: {known_hosts}\ntests: [tcp]\n"
+    )
+    return file
+
+
+def run(folder: Path, *arguments: str) -> subprocess.CompletedProcess[str]:
+    return linewatt("run", *arguments, "--results", str(folder / "results"))
+
+
+def test_run_refuses_a_key_that_is_not_there_before_anything_runs(tmp_path: Path) -> None:
+    (tmp_path / "known").touch()
+    file = with_ssh_files(tmp_path, "keys/id", "known")
+    done = run(tmp_path, str(file))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        f"linewatt: {file}:7:15: hosts.dut.key_file: {tmp_path}/keys/id does not exist; "
+        "name a private key of this machine, or leave it out for SSH's own\n"
+    )
+    assert not (tmp_path / "results").exists()
+
+
+def test_run_refuses_known_hosts_that_are_not_there_in_the_home_directory(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path / "home"))
+    (tmp_path / "id").touch()
+    file = with_ssh_files(tmp_path, "id", "~/known")
+    done = run(tmp_path, str(file))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr == (
+        f"linewatt: {file}:8:18: hosts.dut.known_hosts: {tmp_path}/home/known does not exist; "
+        "name a known hosts file, or leave it out for ~/.ssh/known_hosts\n"
+    )
+
+
+def test_run_names_the_variable_of_an_inventory_whose_key_is_not_there(tmp_path: Path) -> None:
+    file = tmp_path / "campaign.yaml"
+    file.write_text("name: n\nhosts: hosts.ini\ntests: [tcp]\n")
+    (tmp_path / "hosts.ini").write_text(
+        "gen ansible_host=192.0.2.1\ndut ansible_host=192.0.2.2\n"
+        "[all:vars]\nlinewatt_data=eth0\nansible_ssh_private_key_file=id\n"
+    )
+    done = run(tmp_path, str(file))
+    assert (done.returncode, done.stdout) == (2, "")
+    assert done.stderr.startswith(
+        f"linewatt: {tmp_path}/hosts.ini:5:30: gen: ansible_ssh_private_key_file: {tmp_path}/id does not "
+    )
+    assert done.stderr.count("\n") == 1
+
+
+def test_plan_is_of_use_where_the_keys_are_not(tmp_path: Path) -> None:
+    done = linewatt("plan", str(with_ssh_files(tmp_path, "keys/id", "known")))
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_run_goes_on_where_the_files_are_there(tmp_path: Path) -> None:
+    (tmp_path / "known").touch()
+    (tmp_path / "id").touch()
+    done = run(tmp_path, str(with_ssh_files(tmp_path, "id", "known")))
+    assert done.returncode in (98, 99)
+    assert "FORBIDDEN" in done.stderr

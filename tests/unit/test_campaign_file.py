@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import dataclasses
+import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -108,6 +110,63 @@ def test_home_is_known_in_paths(tmp_path: Path, monkeypatch: pytest.MonkeyPatch)
     monkeypatch.setenv("HOME", "/home/perf")
     campaign = written(tmp_path, SMALLEST.replace("data: eth1", "data: eth1, known_hosts: ~/known"))
     assert campaign.hosts["dut"].known_hosts == "/home/perf/known"
+
+
+def loaded_to_connect(folder: Path, host: str) -> Campaign:
+    path = folder / "campaign.yaml"
+    path.write_text(SMALLEST.replace("data: eth1", f"data: eth1, {host}"))
+    return load(path, will_connect=True)
+
+
+@pytest.mark.parametrize("key", ["key_file", "known_hosts"])
+@pytest.mark.parametrize(
+    ("make", "message"),
+    [
+        (lambda path: None, "does not exist"),
+        (lambda path: path.mkdir(), "is a directory"),
+        (lambda path: path.symlink_to(path), "cannot be read: Too many levels of symbolic links"),
+    ],
+    ids=["missing", "directory", "link to itself"],
+)
+def test_ssh_files_that_cannot_be_read_are_refused_before_connecting(
+    tmp_path: Path, key: str, make: Callable[[Path], None], message: str
+) -> None:
+    make(tmp_path / "file")
+    with pytest.raises(InvalidInput) as caught:
+        loaded_to_connect(tmp_path, f"{key}: file")
+    assert f": hosts.dut.{key}: {tmp_path}/file {message}; name a " in str(caught.value)
+    assert "more)" not in str(caught.value)
+    assert written(tmp_path, (tmp_path / "campaign.yaml").read_text()).hosts["dut"]
+
+
+def test_a_key_of_somebody_else_is_refused_before_connecting(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def refuse(*_: object) -> int:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr(os, "open", refuse)
+    with pytest.raises(InvalidInput, match="cannot be read by this user"):
+        loaded_to_connect(tmp_path, "key_file: file")
+
+
+def test_ssh_files_that_are_there_or_not_used_are_no_problem(tmp_path: Path) -> None:
+    (tmp_path / "id").touch()
+    os.mkfifo(tmp_path / "known")
+    assert loaded_to_connect(tmp_path, "key_file: id, known_hosts: known").hosts["dut"].key_file
+    text = SMALLEST.replace("192.0.2.10, data: eth1", "local, data: eth1, key_file: none")
+    path = tmp_path / "campaign.yaml"
+    path.write_text(text.replace("hosts:\n", "hosts:\n  aux: {address: a, data: e, key_file: none}\n"))
+    path.write_text(f'{path.read_text()}pairs: ["gen -> dut"]\n')
+    assert load(path, will_connect=True).unused_hosts == ("aux",)
+
+
+def test_a_missing_file_that_many_hosts_name_is_one_problem(tmp_path: Path) -> None:
+    path = tmp_path / "campaign.yaml"
+    path.write_text(SMALLEST.replace("data: eth", "key_file: none, data: eth"))
+    with pytest.raises(InvalidInput, match=r"hosts\.gen\.key_file") as caught:
+        load(path, will_connect=True)
+    assert "more)" not in str(caught.value)
 
 
 def test_base_frequency_is_kept_in_hertz(tmp_path: Path) -> None:

@@ -135,8 +135,34 @@ def test_a_receiver_that_is_full_too_or_a_sender_with_room_is_none(
 
 def test_hidden_cpu_use_is_told() -> None:
     end = replace(end_of("sender", 0.01), load_cpu_cores=0.283)
-    assert "cpu-accounting-disagrees" in codes(checks.cpu(end, CASE, tick_accounting=True))
-    assert checks.cpu(end_of("sender", 0.5), CASE, tick_accounting=False) == []
+    assert codes(checks.cpu(end, CASE, H1, tick_accounting=True)) == ["cpu-accounting-disagrees"]
+    assert checks.cpu(end_of("sender", 0.5), CASE, H1, tick_accounting=False) == []
+
+
+def test_ticks_are_told_of_a_rate_that_cannot_be_checked_only() -> None:
+    paced, end = replace(CASE, rate_bps=1e9), end_of("sender", 0.5)
+    assert checks.cpu(end, paced, H1, tick_accounting=True) == []
+    unchecked = replace(end, load_cpu_cores=None)
+    assert codes(checks.cpu(unchecked, paced, H1, tick_accounting=True)) == ["tick-accounting"]
+    assert checks.cpu(unchecked, CASE, H1, tick_accounting=True) == []
+
+
+@pytest.mark.parametrize(
+    ("host", "told"),
+    [
+        (H1, True),
+        (replace(H1, irq_cpus=None), True),
+        (replace(H1, irq_cpus=(0, 4)), False),
+        (replace(H1, shares_cpus_with=("h2",)), False),
+    ],
+    ids=["CPUs of its own", "no irq_cpus named", "receive work on the app CPU", "another host on them"],
+)
+def test_a_stranger_is_told_on_cpus_that_are_the_loads_alone(host: HostSpec, told: bool) -> None:
+    crowded = replace(end_of("sender", 0.9), load_cpu_cores=0.3)
+    flags = checks.cpu(crowded, CASE, host, tick_accounting=False)
+    assert codes(flags) == (["cpu-accounting-disagrees"] if told else [])
+    unpinned = replace(crowded, app_cpu=None)
+    assert checks.cpu(unpinned, CASE, host, tick_accounting=False) == []
 
 
 @pytest.mark.parametrize(

@@ -64,17 +64,31 @@ def test_without_both_figures_there_is_nothing_to_compare(mpstat: float | None, 
     assert check(end(mpstat, load), paced=False, tick_accounting=True, dedicated=True) == []
 
 
+@pytest.mark.parametrize("load", [0.3, 0.9], ids=["it agrees", "it disagrees"])
+def test_ticks_that_were_checked_are_not_warned_of(load: float) -> None:
+    assert "tick-accounting" not in codes(check(end(0.3, load), paced=True, tick_accounting=True))
+
+
 @pytest.mark.parametrize(
     ("paced", "ticks", "flagged"),
     [(True, True, True), (True, False, False), (True, None, False), (False, True, False)],
 )
-def test_a_paced_load_under_tick_accounting_is_told(paced: bool, ticks: bool | None, flagged: bool) -> None:
-    flags = check(end(0.3, 0.3), paced=paced, tick_accounting=ticks)
+def test_a_paced_load_that_nothing_can_check_under_ticks_is_told(
+    paced: bool, ticks: bool | None, flagged: bool
+) -> None:
+    flags = check(end(0.3, None), paced=paced, tick_accounting=ticks)
     assert codes(flags) == (["tick-accounting"] if flagged else [])
+    assert all("the load's own CPU use is missing" in flag.evidence for flag in flags)
 
 
-def test_the_warning_of_ticks_does_not_need_the_loads_own_figure() -> None:
-    assert codes(check(end(0.3, None), paced=True, tick_accounting=True)) == ["tick-accounting"]
+def test_a_role_whose_host_is_not_covered_is_told_under_ticks() -> None:
+    (flag,) = check(end(None, 0.3, shares(0.1, 0.1)), paced=True, tick_accounting=True)
+    assert flag.code == "tick-accounting"
+    assert "that of the whole host is missing" in flag.evidence
+
+
+def test_where_no_cpu_figure_is_shown_ticks_make_none_doubtful() -> None:
+    assert check(end(None, 0.3), paced=True, tick_accounting=True) == []
 
 
 def shares(usr: float, sys: float, cpus: tuple[int, ...] = (0,)) -> CpuShares:
@@ -90,6 +104,21 @@ def test_a_stranger_on_a_dedicated_app_cpu_is_found() -> None:
     assert check(crowded, paced=False, tick_accounting=False) == []
 
 
-def test_the_load_alone_on_its_app_cpus_is_no_stranger() -> None:
-    alone = end(1.9, 1.6, shares(0.2, 0.65, (0, 1)))
-    assert check(alone, paced=False, tick_accounting=False, dedicated=True) == []
+@pytest.mark.parametrize(
+    ("mpstat", "load", "app"),
+    [
+        (1.9, 1.6, shares(0.2, 0.65, (0, 1))),
+        (0.934, 0.86, shares(0.02, 0.47)),
+        (0.254, 0.105, shares(0.04, 0.143)),
+    ],
+    ids=["exact", "ticks, softirq work in the load's figure", "ticks, little load, sensors beside it"],
+)
+def test_the_load_alone_on_its_app_cpus_is_no_stranger(mpstat: float, load: float, app: CpuShares) -> None:
+    assert check(end(mpstat, load, app), paced=False, tick_accounting=True, dedicated=True) == []
+
+
+@given(st.floats(0, 1), st.floats(0, 1))
+def test_receive_work_that_interrupts_the_load_is_no_stranger(usr_sys: float, soft: float) -> None:
+    app = CpuShares((0,), 0.0, usr_sys * (1 - soft), 0.0, soft, (1 - usr_sys) * (1 - soft), 0.0)
+    without_softirq = end(1.0, app.sys_ratio, app)
+    assert check(without_softirq, paced=False, tick_accounting=False, dedicated=True) == []

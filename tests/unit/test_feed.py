@@ -9,7 +9,7 @@ from typing import Any, ClassVar
 
 import pytest
 
-from linewatt.engine.feed import Feed, Record, read
+from linewatt.engine.feed import Feed
 from linewatt.errors import ParseError, WaitTimeout
 from linewatt.hosts.base import HostSpec, Line
 from linewatt.model import Channel
@@ -76,7 +76,7 @@ def test_what_no_later_window_needs_is_forgotten_and_the_rest_is_kept() -> None:
 
 
 def test_a_missing_reading_stays_missing_and_damage_is_told() -> None:
-    reading = read("h1", Numbers(), fed("1", "x", "!", "4").latest(4))
+    reading = fed("1", "x", "!", "4").reading(10.0, 13.0)
     assert [sample.value for sample in reading.samples["n"]] == [1.0, None, 4.0]
     assert reading.samples["n"][1].reason == "x was read"
     assert [sample.span_s for sample in reading.samples["n"]][1:] == [1.0, 1.0]
@@ -84,8 +84,8 @@ def test_a_missing_reading_stays_missing_and_damage_is_told() -> None:
 
 
 def test_raw_records_are_json_lines_with_the_tools_own_words() -> None:
-    raw = read("h1", Numbers(), (Record(1.25, 0.5, "a\n. 1"),)).raw()
-    assert json.loads(raw) == {"received_s": 1.25, "span_s": 0.5, "text": "a\n. 1"}
+    raw = fed("1", "2", first_s=1.25).reading(2.25, 2.25).raw()
+    assert json.loads(raw) == {"received_s": 2.25, "span_s": 1.0, "text": "a line\n. 2"}
 
 
 def test_waiting_for_a_reading_ends_with_it_or_says_what_was_awaited() -> None:

@@ -62,6 +62,46 @@ def test_a_held_command_starts_when_it_is_released_and_not_before(tmp_path: Path
     asyncio.run(scene())
 
 
+def test_a_held_command_is_on_its_cpus_before_it_is_released() -> None:
+    async def scene() -> None:
+        process = await HOST.start(
+            ["sh", "-c", "nproc; echo $$ >&2"], within=["taskset", "-c", "0"], held=True
+        )
+        await process.ready()
+        assert process.so_far().started_s is None
+        released_s = now_s()
+        process.release()
+        ended = await process.wait(5, "nproc")
+        assert (ended.status, ended.stdout) == (0, "1\n")
+        assert ended.started_s is not None
+        assert released_s <= ended.started_s <= now_s()
+
+    asyncio.run(scene())
+
+
+def test_a_held_command_that_is_stopped_never_starts_and_leaves_nothing(tmp_path: Path) -> None:
+    async def scene() -> None:
+        mark = tmp_path / "mark"
+        process = await HOST.start(["touch", str(mark)], within=["env", f"IN={tmp_path}"], held=True)
+        await process.ready()
+        ended = await process.stop()
+        assert ended.started_s is None
+        assert ended.status != 0
+        assert not mark.exists()
+
+    asyncio.run(scene())
+    held = f"IN={tmp_path}".encode()
+    environments = (path for path in Path("/proc").glob("[0-9]*/environ"))
+    assert not [path for path in environments if held in _bytes_of(path)]
+
+
+def _bytes_of(path: Path) -> bytes:
+    try:
+        return path.read_bytes()
+    except OSError:
+        return b""
+
+
 def test_stopping_interrupts_so_that_a_tool_can_finish_its_output() -> None:
     async def scene() -> None:
         script = "trap 'echo closed; exit 0' INT; echo up; sleep 9 & wait"

@@ -11,10 +11,10 @@ from pathlib import Path
 import pytest
 
 from linewatt.campaign.plan import PlannedInstance, PlannedTrial
-from linewatt.engine.feed import Reading, Record, read
+from linewatt.engine.feed import Feed, Reading
 from linewatt.engine.measure import Measured, Setup, measure
 from linewatt.engine.trial import InstanceOutput, TrialRun
-from linewatt.hosts.base import Ended, HostSpec
+from linewatt.hosts.base import Ended, HostSpec, Line
 from linewatt.hosts.clock import Offset
 from linewatt.loads.iperf3 import Iperf3
 from linewatt.model import Case
@@ -68,16 +68,15 @@ def mpstat(host: str, idle_percent: Sequence[float]) -> Reading:
         f', "{column}": 0.00'
         for column in ("nice", "iowait", "irq", "soft", "steal", "guest", "gnice", "usr")
     )
-    records = tuple(
-        Record(
-            START_S + 0.25 * (number + 1),
-            0.25,
+    feed = Feed(host, SENSORS["mpstat"], None)
+    for number, idle in enumerate([100.0, *idle_percent]):  # the first one ends where the trial begins
+        text = (
             '\t\t"timestamp": "22:13:20",\n\t\t\t"cpu-load": [\n'
-            f'{{"cpu": "{cpu}", "sys": {100 - idle:.2f}{rest}, "idle": {idle:.2f}}}\n\t\t\t\t\t]',
+            f'{{"cpu": "{cpu}", "sys": {100 - idle:.2f}{rest}, "idle": {idle:.2f}}}\n\t\t\t\t\t]'
         )
-        for number, idle in enumerate(idle_percent)
-    )
-    return read(host, SENSORS["mpstat"], records)
+        for line in text.splitlines():
+            feed.take(Line(START_S + 0.25 * number, line))
+    return feed.reading(START_S, START_S + 0.25 * len(idle_percent))
 
 
 def measured(run: TrialRun, readings: Mapping[str, Sequence[Reading]] | None = None) -> Measured:

@@ -13,6 +13,7 @@ import pytest
 from linewatt.errors import StoreError
 from linewatt.model import Case, Channel, CpuShares, EndResult, Flag, InstanceResult, Sample, Trial, Window
 from linewatt.store import read, write
+from linewatt.store.samples import Series
 
 CASE = Case("udp-60", "h1", "h2", instances=2, rate_bps=2e6)
 END = EndResult(
@@ -42,7 +43,7 @@ TRIAL = Trial(
     clock={"h1": (0.001, 0.0002)},
 )
 CHANNEL = Channel("cpu0.idle_ratio", "ratio", "mean", "cpu:0")
-SERIES = write.Series(
+SERIES = Series(
     "h2",
     "mpstat",
     {CHANNEL.name: CHANNEL},
@@ -57,7 +58,7 @@ MANIFEST = {"schema_version": 1, "name": "t", "trials_planned": 2}
 
 @pytest.fixture
 def result(tmp_path: Path) -> Path:
-    return write.new_result(tmp_path, "t", 0.0, MANIFEST)
+    return write.new_result(tmp_path / "it's; -- 1", "t", 0.0, MANIFEST)
 
 
 def test_a_trial_is_read_back_as_it_was(result: Path) -> None:

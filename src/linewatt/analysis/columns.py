@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The columns that ``derive`` can add, as data: METHOD §1, each in the unit of its name."""
+"""The columns that ``derive`` can add, as data: those of docs/metrics.md, each in the unit of its name."""
 
 from __future__ import annotations
 

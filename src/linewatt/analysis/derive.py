@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The metrics of METHOD §1 from anybody's raw columns: a table in, the table with more columns out.
+"""The metrics of docs/metrics.md from anybody's raw columns: a table in, the table with more columns out.
 
 Nothing is guessed. A cell that cannot be used leaves the cells derived from it empty and gives a warning
 that names row and column. A column of the input is never changed.
@@ -33,7 +33,7 @@ class DerivedTable:
 
 
 def derive(table: Table) -> DerivedTable:
-    """Add every column of COLUMNS whose inputs are there. Source: METHOD §1; columns: docs/metrics.md.
+    """Add every column of COLUMNS whose inputs are there. Source: docs/metrics.md.
 
     Raises InvalidInput when no column of the table is one that is recognised.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The metrics of METHOD §1, one pure function each: SI in, SI out.
+"""The metrics that docs/metrics.md defines, one pure function each: SI in, SI out.
 
 Every one of them is a positive quantity made of positive quantities. A function returns ``None`` when an
 input is missing, not finite, or not greater than 0, and when the result would not be a usable number:
@@ -16,7 +16,7 @@ from linewatt.units import REFERENCE_FREQUENCY_HZ
 
 
 def efficiency_bps_per_core(throughput_bps: float | None, cores: float | None) -> float | None:
-    """Computational efficiency, bit/s per core: throughput ÷ CPU used at one end. Source: METHOD §1.
+    """Computational efficiency, bit/s per core: throughput ÷ CPU used at one end.
 
     ``cores`` is Σ over the CPUs of that end of (1 − idle). The headline uses the receiver's ("remote").
     """
@@ -24,7 +24,7 @@ def efficiency_bps_per_core(throughput_bps: float | None, cores: float | None) -
 
 
 def at_3ghz(efficiency_bps_per_core: float | None, base_frequency_hz: float | None) -> float | None:
-    """Efficiency × 3 GHz ÷ base frequency, bit/s per core. Source: METHOD §1.
+    """Efficiency × 3 GHz ÷ base frequency, bit/s per core.
 
     Only for rough comparison across CPUs: cores differ in more than their clock.
     """
@@ -34,9 +34,10 @@ def at_3ghz(efficiency_bps_per_core: float | None, base_frequency_hz: float | No
 def scaling_factor(
     efficiency_bps_per_core: float | None, single_efficiency_bps_per_core: float | None
 ) -> float | None:
-    """Efficiency of N instances ÷ efficiency of 1, a ratio. Source: METHOD §1.
+    """Efficiency of N instances ÷ efficiency of 1, a ratio.
 
-    Not the ratio of throughputs: the published table prints 0.69 at 8 instances, not 0.485.
+    Not the ratio of throughputs: the published table prints 0.69 at 8 instances, not 0.485
+    (tests/captures/derive/published/x64_scaling.csv).
     """
     return _quotient(efficiency_bps_per_core, single_efficiency_bps_per_core)
 
@@ -44,12 +45,12 @@ def scaling_factor(
 def throughput_scaling(
     throughput_bps: float | None, single_throughput_bps: float | None, instances: int | None
 ) -> float | None:
-    """T(N) ÷ (N · T(1)), a ratio; 1 is perfectly linear. Source: METHOD §1."""
+    """T(N) ÷ (N · T(1)), a ratio; 1 is perfectly linear."""
     return _quotient(throughput_bps, _product(single_throughput_bps, instances))
 
 
 def cpu_cores_per_bps(cores: float | None, throughput_bps: float | None) -> float | None:
-    """CPU per throughput, cores per bit/s; smaller is better. Source: METHOD §1.
+    """CPU per throughput, cores per bit/s; smaller is better.
 
     ``cores`` is what the application CPUs and the IRQ CPUs used together. ``units.percent_per_gbps``
     turns it into the % per Gbps that users read.
@@ -58,20 +59,17 @@ def cpu_cores_per_bps(cores: float | None, throughput_bps: float | None) -> floa
 
 
 def bps_per_w(throughput_bps: float | None, power_w: float | None) -> float | None:
-    """Power efficiency, bit/s per W: of PSU DC output for the system, of the CPU for the CPU.
-
-    Source: METHOD §1.
-    """
+    """Power efficiency, bit/s per W: of PSU DC output for the system, of the CPU for the CPU."""
     return _quotient(throughput_bps, power_w)
 
 
 def cpu_power_ratio(cpu_w: float | None, system_w: float | None) -> float | None:
-    """CPU's share of the system's power, a ratio. Source: METHOD §1."""
+    """CPU's share of the system's power, a ratio."""
     return _quotient(cpu_w, system_w)
 
 
 def dynamic_w(power_w: float | None, idle_w: float | None) -> float | None:
-    """Power above idle, W. Idle is measured on the same host with the same settings. Source: METHOD §1.
+    """Power above idle, W. Idle is measured on the same host with the same settings.
 
     ``None`` as well when the load drew no more than idle: no cost can be read from that.
     """
@@ -81,7 +79,7 @@ def dynamic_w(power_w: float | None, idle_w: float | None) -> float | None:
 
 
 def energy_j_per_bit(power_w: float | None, throughput_bps: float | None) -> float | None:
-    """Energy per bit, J/bit (= W per bit/s); total or dynamic, as the power given. Source: METHOD §1.
+    """Energy per bit, J/bit (= W per bit/s); total or dynamic, as the power given.
 
     W/Gbps × 1000 = pJ/bit, and Mbps/W = 10⁶ ÷ (pJ/bit).
     """
@@ -89,7 +87,7 @@ def energy_j_per_bit(power_w: float | None, throughput_bps: float | None) -> flo
 
 
 def cores_used(idle_ratios: Iterable[float | None]) -> float | None:
-    """CPU used, cores: Σ over CPUs of (1 − idle). Source: METHOD §1.
+    """CPU used, cores: Σ over CPUs of (1 − idle).
 
     ``None`` when one of the CPUs is missing or its idle share is outside 0..1, and when none is given.
     """

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Statistics over trials. The run, never the second, is the unit (METHOD §2)."""
+"""Statistics over trials: the trial, never the second, is the unit (docs/campaign.md)."""
 
 from __future__ import annotations
 

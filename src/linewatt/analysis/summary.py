@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """One summary per case: means and standard deviations over its trials, SI inside.
 
-A derived value is computed in each trial and then averaged, as the run is the unit (METHOD §2). Failed
-trials are counted and give their reason; they never become a number.
+A derived value is computed in each trial and then averaged, as the trial is the unit
+(docs/metrics.md). Failed trials are counted and give their reason; they never become a number.
 """
 
 from __future__ import annotations

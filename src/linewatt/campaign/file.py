@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import itertools
-import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
@@ -23,6 +22,7 @@ from linewatt.campaign.schema import (
     TestEntry,
     sensors_of,
 )
+from linewatt.campaign.ssh_files import check_ssh_files, resolve
 from linewatt.document import Document, KeyPath, Place, read_yaml, show_path, show_value
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.inventory import InventoryHost, read_inventory
@@ -42,9 +42,10 @@ class _Hosts:
     listed: Mapping[str, InventoryHost] | None = None
 
 
-def load(path: Path, hosts_override: Path | None = None) -> Campaign:
+def load(path: Path, hosts_override: Path | None = None, *, will_connect: bool = False) -> Campaign:
     """Read and check a campaign file; ``hosts_override`` is an inventory that replaces its ``hosts:``.
 
+    With ``will_connect`` the files that SSH needs must be there, too; a plan can be made without them.
     Touches no host. Raises InvalidInput with one line, ``file:line:col: path: what, and what is right``.
     """
     document = read_yaml(path)
@@ -72,6 +73,7 @@ def load(path: Path, hosts_override: Path | None = None) -> Campaign:
         checks.check_size(entry, tests, pairs),
         checks.check_sensors(entry),
         _check_possible(entry, tests),
+        check_ssh_files(used, hosts.base) if will_connect else (),
     )
     raise_first(_problems(findings, locate), document.file)
     return _campaign(entry, document, hosts, pairs, tests)
@@ -120,7 +122,7 @@ def _hosts(entry: CampaignFile, path: Path, override: Path | None, listed: Pairs
     if isinstance(entry.hosts, dict):
         return _Hosts(entry.hosts, tuple(entry.hosts), path.parent)
     reference = entry.hosts if isinstance(entry.hosts, InventoryRef) else InventoryRef(inventory=entry.hosts)
-    return _from_inventory(_resolve(path.parent, reference.inventory), reference.group, listed)
+    return _from_inventory(resolve(path.parent, reference.inventory), reference.group, listed)
 
 
 def _from_inventory(path: Path, group: str, listed: Pairs | None) -> _Hosts:
@@ -229,10 +231,5 @@ def _spec(name: str, host: HostEntry, base: Path) -> HostSpec:
     )
 
 
-def _resolve(base: Path, text: str) -> Path:
-    """A path of the file: ``~`` is the user's home, and relative means relative to the file."""
-    return base / os.path.expanduser(text)  # noqa: PTH111  Path.expanduser raises for an unknown user
-
-
 def _path_text(base: Path, text: str | None) -> str | None:
-    return None if text is None else str(_resolve(base, text).absolute())
+    return None if text is None else str(resolve(base, text).absolute())

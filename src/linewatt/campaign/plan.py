@@ -17,7 +17,7 @@ from linewatt.model import Case, Family
 from linewatt.tuning.base import Change
 
 ROUND_OVERHEAD_S = 0.1
-"""wall time of a trial beyond its load, as DESIGN promises it"""
+"""wall time of a trial beyond its load: the target of docs/bench.md"""
 SCHEMA_VERSION = 1
 
 IMPOSSIBLE: dict[tuple[str, Family], str] = {

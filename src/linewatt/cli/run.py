@@ -45,7 +45,7 @@ def run(
     from linewatt.campaign.file import load
     from linewatt.campaign.plan import plan
 
-    campaign = load(file, hosts)
+    campaign = load(file, hosts, will_connect=True)
     seed = random.SystemRandom().getrandbits(32) if campaign.seed is None else campaign.seed
     ended = execute(campaign, plan(campaign, seed), None, results, as_json)
     _finish(ended, results, as_json)

@@ -22,7 +22,7 @@ from linewatt.errors import HostError, StoreError, WaitTimeout
 from linewatt.hosts.clock import now_s
 from linewatt.hosts.journal import Entry, Journal, journal_path
 from linewatt.loads.registry import LOADS
-from linewatt.store import read, write
+from linewatt.store import read, samples, write
 from linewatt.tuning import apply
 from linewatt.tuning.registry import KNOBS
 
@@ -78,7 +78,7 @@ class CampaignRun:
                 self._say(events.Phase(f"making up to {len(self._plan.changes)} changes"))
             self._entries = await apply.apply(self._session.hosts, self._plan.changes, KNOBS, journal)
             self._say(events.Phase("starting sensors"))
-            await self._session.start_sensors()
+            await asyncio.gather(self._session.start_sensors(), asyncio.to_thread(samples.warm_up))
             await self._idle(path)
             return await self._rounds(path, result)
         finally:
@@ -160,7 +160,7 @@ class CampaignRun:
 
     def _possible(self, trials: Sequence[PlannedTrial]) -> list[PlannedTrial]:
         """Trials whose hosts are all there."""
-        return [trial for trial in trials if not self._gone & {trial.case.sender, trial.case.receiver}]
+        return [trial for trial in trials if not self._gone.intersection(trial.case.hosts)]
 
     async def _find_lost_hosts(self) -> None:
         for name, why in self._session.lost().items():

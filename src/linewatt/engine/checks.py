@@ -191,9 +191,21 @@ def bottleneck(case: Case, sender: EndResult, receiver: EndResult) -> list[Flag]
     ]
 
 
-def cpu(end: EndResult, case: Case, tick_accounting: bool | None) -> list[Flag]:
+def cpu(end: EndResult, case: Case, host: HostSpec, tick_accounting: bool | None) -> list[Flag]:
     """CPU accounting that disagrees with what the load says of itself."""
-    return cpu_check.check(end, paced=case.rate_bps is not None, tick_accounting=tick_accounting)
+    return cpu_check.check(
+        end,
+        paced=case.rate_bps is not None,
+        tick_accounting=tick_accounting,
+        dedicated=_dedicated(end, host),
+    )
+
+
+def _dedicated(end: EndResult, host: HostSpec) -> bool:
+    """Whether the app CPUs are for the load alone: no receive work, and no other host, is put there."""
+    if end.app_cpu is None or host.shares_cpus_with:
+        return False
+    return not set(end.app_cpu.cpus) & set(host.irq_cpus or ())
 
 
 def spinning(case: Case, runs: Sequence[EndRun]) -> list[Flag]:

@@ -20,11 +20,16 @@ from linewatt.sensors.base import Sensor
 
 @dataclass(frozen=True, slots=True)
 class Record:
-    """One record of a sensor as it arrived; ``span_s`` is the time since the one before."""
+    """One record of a sensor as it arrived; ``span_s`` is the time since the one before.
+
+    A record that cannot be parsed has a problem and no samples: it never becomes a number.
+    """
 
     received_s: float
     span_s: float
     text: str
+    samples: Mapping[str, Sample] = field(default_factory=dict)
+    problem: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,19 +65,22 @@ class Feed:
         self.host = host
         self.sensor = sensor
         self._cfg = cfg
+        self._channels: dict[str, Channel] = {}
         self._records: deque[Record] = deque()
         self._lines: list[str] = []
         self._arrived = asyncio.Event()
         self._process: Process | None = None
         self._since_s = 0.0
+        self.started_s = 0.0
 
     async def start(self, host: Host) -> None:
-        """Start (or start again) the sensor's process."""
+        """Start (or start again) the sensor's process. Raises HostError, WaitTimeout."""
         self._lines.clear()
         words = [f"{name}={value}" for name, value in self.sensor.environment().items()]
         argv = ["env", *words, *self.sensor.command(self._cfg, host.spec)]
-        self._since_s = now_s()
         self._process = await host.start(argv, on_line=self.take)
+        await self._process.ready()
+        self.started_s = self._since_s = now_s()
 
     def take(self, line: Line) -> None:
         """One line of the sensor's output."""
@@ -80,9 +88,21 @@ class Feed:
         if self.sensor.ends_record(line.text):
             span_s = line.received_s - self._since_s
             self._since_s = line.received_s
-            self._records.append(Record(line.received_s, span_s, "\n".join(self._lines)))
+            self._records.append(self._record(line.received_s, span_s, "\n".join(self._lines)))
             self._lines.clear()
             self._arrived.set()
+
+    def _record(self, received_s: float, span_s: float, text: str) -> Record:
+        try:
+            values, reasons = self.sensor.parse(text), self.sensor.reasons(text)
+        except ParseError as error:
+            return Record(received_s, span_s, text, problem=str(error))
+        samples = {}
+        for name, value in values.items():
+            channel = self._channels.get(name) or self._channels.setdefault(name, self.sensor.channel(name))
+            reason = None if value is not None else _reason(reasons, name)
+            samples[name] = Sample(received_s, name, value, span_s if channel.kind == "mean" else 0.0, reason)
+        return Record(received_s, span_s, text, samples)
 
     @property
     def latest_s(self) -> float:
@@ -112,6 +132,17 @@ class Feed:
     def latest(self, count: int) -> tuple[Record, ...]:
         return tuple(self._records)[-count:]
 
+    def reading(self, start_s: float, end_s: float) -> Reading:
+        """What the records of :meth:`between` hold, by channel."""
+        records = self.between(start_s, end_s)
+        samples: dict[str, list[Sample]] = {}
+        for record in records:
+            for name, sample in record.samples.items():
+                samples.setdefault(name, []).append(sample)
+        problems = tuple(record.problem for record in records if record.problem is not None)
+        channels = {name: self._channels[name] for name in samples}
+        return Reading(self.host, self.sensor.name, records, samples, channels, problems)
+
     async def stop(self) -> None:
         if self._process is not None:
             try:
@@ -120,26 +151,6 @@ class Feed:
                 return
             finally:
                 self._process = None
-
-
-def read(host: str, sensor: Sensor, records: tuple[Record, ...]) -> Reading:
-    """Parse records into samples. A record that cannot be parsed is a problem, never a number."""
-    samples: dict[str, list[Sample]] = {}
-    channels: dict[str, Channel] = {}
-    problems = []
-    for record in records:
-        try:
-            values, reasons = sensor.parse(record.text), sensor.reasons(record.text)
-        except ParseError as error:
-            problems.append(str(error))
-            continue
-        for name, value in values.items():
-            if name not in channels:
-                channels[name] = sensor.channel(name)
-            span_s = record.span_s if channels[name].kind == "mean" else 0.0
-            reason = None if value is not None else _reason(reasons, name)
-            samples.setdefault(name, []).append(Sample(record.received_s, name, value, span_s, reason))
-    return Reading(host, sensor.name, records, samples, channels, tuple(problems))
 
 
 def _reason(reasons: Mapping[str, str], channel: str) -> str:

@@ -7,7 +7,6 @@ import asyncio
 from typing import Any
 
 from linewatt.engine.ends import end_result
-from linewatt.engine.feed import read
 from linewatt.engine.session import Session
 from linewatt.hosts.clock import now_s
 from linewatt.model import Window
@@ -29,9 +28,7 @@ async def measure(session: Session, seconds: float) -> dict[str, Any]:
 
 
 def _host(session: Session, name: str, window: Window) -> dict[str, Any]:
-    readings = [
-        read(name, feed.sensor, feed.between(window.start_s, window.end_s)) for feed in session.feeds[name]
-    ]
+    readings = [feed.reading(window.start_s, window.end_s) for feed in session.feeds[name]]
     end = end_result(session.specs[name], "receiver", readings, window, (), None, None)
     return {"cpu_cores": end.cpu_cores, "reason": end.reasons.get("cpu_cores")}
 

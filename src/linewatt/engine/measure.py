@@ -19,7 +19,7 @@ from linewatt.hosts.clock import Offset
 from linewatt.hosts.cpulist import parse_cpulist
 from linewatt.loads.base import Load, LoadInterval
 from linewatt.model import Channel, EndResult, Flag, InstanceResult, Role, Sample, Trial, Window
-from linewatt.store.write import Series
+from linewatt.store.samples import Series
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +199,7 @@ def _flags(
         *checks.bottleneck(case, sender, receiver),
     ]
     for end in (sender, receiver):
-        found += checks.cpu(end, case, setup.tick_accounting.get(end.host))
+        found += checks.cpu(end, case, setup.hosts[end.host], setup.tick_accounting.get(end.host))
         found += checks.drops(end)
         found += checks.background(end, setup.idle_cores.get(end.host))
         found += checks.sensors(end, cut.readings.get(end.host, ()), clocks[end.host])

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
@@ -16,7 +17,7 @@ from pathlib import Path
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.plan import PlannedTrial
 from linewatt.engine import events
-from linewatt.engine.feed import Feed, Reading, Record, read
+from linewatt.engine.feed import Feed, Reading
 from linewatt.engine.idle import idle_cores
 from linewatt.engine.measure import Measured, Setup, measure
 from linewatt.engine.session import Session
@@ -28,6 +29,8 @@ from linewatt.store.read import read_json
 from linewatt.store.write import write_trial
 
 SENSOR_LIMIT_S = 4.0
+WRITERS = 4
+"""threads: while one waits for the disk another computes"""
 SHORT_WINDOW_S = 10.0
 TICK_S = 1.0
 
@@ -56,6 +59,7 @@ class RoundRunner:
         self._ahead_numbers: list[int] = []
         self._last_end_s = now_s()
         self._setup = _setup(session, campaign, result)
+        self._writers = ThreadPoolExecutor(WRITERS, thread_name_prefix="store")
 
     async def run(
         self, trials: Sequence[PlannedTrial], following: Sequence[PlannedTrial], rounds_left: int
@@ -133,33 +137,36 @@ class RoundRunner:
         """What a host's data interface takes in, from its newest two counter readings."""
         for feed in self._session.feeds[host]:
             if feed.sensor.name == "netcounters":
-                samples = read(host, feed.sensor, feed.latest(2)).samples.get("nic.rx_bytes", [])
-                if len(samples) == 2 and samples[0].value is not None and samples[1].value is not None:
-                    span_s = samples[1].time_s - samples[0].time_s
-                    return max(0.0, 8 * (samples[1].value - samples[0].value) / span_s)
+                taken = [record.samples.get("nic.rx_bytes") for record in feed.latest(2)]
+                values = [(one.time_s, one.value) for one in taken if one and one.value is not None]
+                if len(values) == 2:
+                    (before_s, before), (after_s, after) = values
+                    return max(0.0, 8 * (after - before) / (after_s - before_s))
         return None
 
     async def _store(self, runs: Sequence[TrialRun], overhead_s: float) -> None:
-        """Measure and store all trials of a round, each as soon as its sensors cover it."""
-        for run in runs:
-            case = run.planned.case
-            feeds = [feed for name in (case.sender, case.receiver) for feed in self._session.feeds[name]]
-            if run.failure is None:
-                window_end_s = run.started_s + self._campaign.omit_s + self._campaign.window_s
-                await asyncio.gather(*(_wait_past(feed, window_end_s) for feed in feeds))
-            records = _records(feeds, run)
-            measured = await asyncio.to_thread(self._write, run, records, overhead_s)
-            self._say(events.TrialStored(measured, self._total))
+        """Measure and store all trials of a round. Raises StoreError; WaitTimeout: a sensor never spoke."""
+        if any(run.failure is None for run in runs):
+            await self._session.first_readings({name for run in runs for name in run.planned.case.hosts})
+        await asyncio.gather(*(self._store_one(run, overhead_s) for run in runs))
         oldest_s = min(run.started_s for run in runs)
         for feed in (feed for own in self._session.feeds.values() for feed in own):
             feed.forget_before(oldest_s)
 
-    def _write(
-        self, run: TrialRun, records: Mapping[str, list[tuple[Feed, tuple[Record, ...]]]], overhead_s: float
-    ) -> Trial:
-        readings: dict[str, list[Reading]] = {
-            host: [read(host, feed.sensor, own) for feed, own in pairs] for host, pairs in records.items()
-        }
+    async def _store_one(self, run: TrialRun, overhead_s: float) -> None:
+        """Measure and store a trial as soon as its sensors cover it."""
+        feeds = [feed for name in run.planned.case.hosts for feed in self._session.feeds[name]]
+        if run.failure is None:
+            window_end_s = run.started_s + self._campaign.omit_s + self._campaign.window_s
+            await asyncio.gather(*(_wait_past(feed, window_end_s) for feed in feeds))
+        readings: dict[str, list[Reading]] = {}
+        for feed in feeds:
+            readings.setdefault(feed.host, []).append(feed.reading(run.started_s, run.ended_s))
+        loop = asyncio.get_running_loop()
+        trial = await loop.run_in_executor(self._writers, self._write, run, readings, overhead_s)
+        self._say(events.TrialStored(trial, self._total))
+
+    def _write(self, run: TrialRun, readings: Mapping[str, list[Reading]], overhead_s: float) -> Trial:
         measured: Measured = measure(run, readings, self._setup, self._session.load, overhead_s)
         write_trial(self._result, measured.trial, measured.series, measured.raw)
         return measured.trial
@@ -171,13 +178,7 @@ class RoundRunner:
             with suppress(asyncio.CancelledError):
                 await _stop(await self._ahead)
             self._ahead = None
-
-
-def _records(feeds: Sequence[Feed], run: TrialRun) -> dict[str, list[tuple[Feed, tuple[Record, ...]]]]:
-    found: dict[str, list[tuple[Feed, tuple[Record, ...]]]] = {}
-    for feed in feeds:
-        found.setdefault(feed.host, []).append((feed, feed.between(run.started_s, run.ended_s)))
-    return found
+        self._writers.shutdown()
 
 
 def _setup(session: Session, campaign: Campaign, result: Path) -> Setup:

@@ -18,6 +18,8 @@ from linewatt.model import Case, Family
 from linewatt.sensors.registry import SENSORS
 
 FACTS_LIMIT_S = 20.0
+AT_ONCE = 8
+"""hosts that are opened at once, and channels"""
 FIRST_READING_LIMIT_S = 5.0
 
 Facts = dict[str, dict[str, Any]]
@@ -30,6 +32,7 @@ class Session:
         self.specs = {spec.name: spec for spec in specs}
         self.load = load
         self.hosts: dict[str, Host] = {}
+        self._openings = asyncio.Semaphore(AT_ONCE)
         self.facts: dict[str, Facts] = {}
         self.versions: dict[str, tuple[int, ...]] = {}
         self.feeds: dict[str, list[Feed]] = {
@@ -38,17 +41,13 @@ class Session:
 
     async def open(self) -> None:
         """Connect to every host and learn its facts. Raises HostError, the first by name."""
-        await _all(self._open_one(name) for name in sorted(self.specs))
+        few = asyncio.Semaphore(AT_ONCE)
+        await _all(self._open_one(name, few) for name in sorted(self.specs))
 
-    async def _open_one(self, name: str) -> None:
-        self.hosts[name] = host = await connect(self.specs[name])
-        done = await host.run(facts.command(host.spec.data), timeout_s=FACTS_LIMIT_S, root=True)
-        if not done.stdout.strip():
-            why = (done.stderr.strip().splitlines() or [f"status {done.status}"])[-1]
-            raise HostError(
-                f"{name}: cannot read its facts: {why}; are bash and (with sudo: true) sudo -n there?"
-            )
-        self.facts[name] = facts.parse_all(done.stdout)
+    async def _open_one(self, name: str, few: asyncio.Semaphore) -> None:
+        async with few:
+            self.hosts[name] = host = await connect(self.specs[name], self._openings)
+            self.facts[name] = await _facts(host)
         self._check(name)
 
     def _check(self, name: str) -> None:
@@ -81,7 +80,7 @@ class Session:
         return str(found)
 
     def clocks(self, case: Case) -> dict[str, Offset]:
-        return {name: self.hosts[name].clock for name in (case.sender, case.receiver)}
+        return {name: self.hosts[name].clock for name in case.hosts}
 
     def base_frequency_hz(self, name: str) -> float | None:
         """From the campaign, else as the host's facts tell it."""
@@ -92,10 +91,15 @@ class Session:
         return self.facts[name]["kernel"].get("tick_accounting")
 
     async def start_sensors(self, names: Iterable[str] | None = None) -> None:
-        """Start every sensor and wait for its first reading. Raises HostError, WaitTimeout."""
-        chosen = [feed for name in names or self.specs for feed in self.feeds[name]]
-        await _all(feed.start(self.hosts[feed.host]) for feed in chosen)
-        await _all(feed.wait_past(1.0, FIRST_READING_LIMIT_S) for feed in chosen)
+        """Start every sensor; readings come later. Raises HostError, WaitTimeout."""
+        await _all(feed.start(self.hosts[feed.host]) for feed in self._feeds(names))
+
+    async def first_readings(self, names: Iterable[str] | None = None) -> None:
+        """Wait until every sensor has delivered once since its start. Raises WaitTimeout."""
+        await _all(feed.wait_past(feed.started_s, FIRST_READING_LIMIT_S) for feed in self._feeds(names))
+
+    def _feeds(self, names: Iterable[str] | None) -> list[Feed]:
+        return [feed for name in names or self.specs for feed in self.feeds[name]]
 
     def lost(self) -> dict[str, str]:
         """Hosts that can no longer be reached, and why."""
@@ -104,14 +108,26 @@ class Session:
     async def reopen(self, name: str) -> None:
         """Connect again to a host that was lost, and start its sensors again. Raises HostError."""
         await self.hosts[name].close()
-        self.hosts[name] = await connect(self.specs[name])
+        self.hosts[name] = await connect(self.specs[name], self._openings)
         await self.start_sensors([name])
+        await self.first_readings([name])
 
     async def close(self) -> None:
         """Stop the sensors and close the connections."""
         for feeds in self.feeds.values():
             await asyncio.gather(*(feed.stop() for feed in feeds))
         await asyncio.gather(*(host.close() for host in self.hosts.values()))
+
+
+async def _facts(host: Host) -> Facts:
+    """What a host says of itself. Raises HostError."""
+    done = await host.run(facts.command(host.spec.data), timeout_s=FACTS_LIMIT_S, root=True)
+    if not done.stdout.strip():
+        why = (done.stderr.strip().splitlines() or [f"status {done.status}"])[-1]
+        raise HostError(
+            f"{host.spec.name}: cannot read its facts: {why}; are bash and (with sudo: true) sudo -n there?"
+        )
+    return facts.parse_all(done.stdout)
 
 
 async def _all(awaitables: Iterable[Awaitable[None]]) -> None:

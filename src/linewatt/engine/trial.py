@@ -19,7 +19,7 @@ from linewatt.hosts.base import Ended, Host, Process
 from linewatt.hosts.clock import Offset, now_s
 from linewatt.loads.base import LoadJob
 from linewatt.model import Case
-from linewatt.placement.pin import pinned
+from linewatt.placement.pin import on_cpus
 
 LISTEN_LIMIT_S = 5
 END_LIMIT_S = 10.0
@@ -36,13 +36,20 @@ class TrialFailed(LinewattError):
     """A trial came to no result; its text is the reason."""
 
 
+@dataclass(frozen=True, slots=True)
+class Command:
+    """An argument list, and what binds it to its CPUs."""
+
+    pin: list[str]
+    argv: list[str]
+
+
 @dataclass(slots=True)
 class Instance:
     """The two processes of one load instance."""
 
     planned: PlannedInstance
-    job: LoadJob
-    commands: dict[str, list[str]]
+    commands: dict[str, Command]
     server: Process | None = None
     client: Process | None = None
 
@@ -113,14 +120,15 @@ class LiveTrial:
         server = load.server_command(job, versions[case.server])
         client = load.client_command(job, versions[case.client])
         commands = {
-            "server": pinned(server, cpus[case.server]),
-            "client": pinned(client, cpus[case.client]),
+            "server": Command(on_cpus(cpus[case.server]), server),
+            "client": Command(on_cpus(cpus[case.client]), client),
         }
-        return Instance(planned, job, commands)
+        return Instance(planned, commands)
 
     async def _start(self, instance: Instance, server: Host, client: Host) -> None:
-        instance.server = await server.start(instance.commands["server"])
-        instance.client = await client.start(instance.commands["client"], held=True)
+        serve, call = instance.commands["server"], instance.commands["client"]
+        instance.server = await server.start(serve.argv, within=serve.pin)
+        instance.client = await client.start(call.argv, within=call.pin, held=True)
 
     async def _wait_listening(self, server: Host) -> None:
         ports = [instance.planned.port for instance in self._instances]
@@ -194,7 +202,7 @@ class LiveTrial:
         outputs = tuple(
             InstanceOutput(
                 one.planned,
-                one.commands,
+                {role: [*command.pin, *command.argv] for role, command in one.commands.items()},
                 one.client.so_far() if one.client else None,
                 one.server.so_far() if one.server else None,
             )

@@ -117,10 +117,14 @@ class Host(Protocol):
         self,
         argv: Sequence[str],
         *,
+        within: Sequence[str] = (),
         held: bool = False,
         on_line: Callable[[Line], None] | None = None,
         root: bool = False,
     ) -> Process:
-        """Start a leashed process; ``held``: it waits at the barrier until :meth:`Process.release`."""
+        """Start a leashed process; ``held``: it waits at the barrier until :meth:`Process.release`.
+
+        ``within`` is a command that runs ``argv`` (``taskset -c 3``), done with before the barrier opens.
+        """
 
     async def close(self) -> None: ...

@@ -3,15 +3,21 @@
 
 from __future__ import annotations
 
+import asyncio
+
 from linewatt.hosts.base import Host, HostSpec
 
 
-async def connect(spec: HostSpec) -> Host:
-    """Connect by SSH, or to this machine for the address ``local``. Raises HostError."""
+async def connect(spec: HostSpec, openings: asyncio.Semaphore | None = None) -> Host:
+    """Connect by SSH, or to this machine for the address ``local``. Raises HostError.
+
+    ``openings``, shared by hosts, bounds how many connections and channels are opened at once: opening is
+    what costs the controller most, and heartbeats must come through meanwhile.
+    """
     if spec.address == "local":
         from linewatt.hosts.local import LocalHost
 
         return LocalHost(spec)
     from linewatt.hosts import ssh
 
-    return await ssh.connect(spec)
+    return await ssh.connect(spec, openings or asyncio.Semaphore(1))

@@ -4,7 +4,7 @@
 A fact is a command and a pure parser of what it prints. All commands run in one constant bash script, their
 words passed as its arguments, with a mark in front of each. Files are read by the script itself (``files``),
 without a process for each: 60 to 90 ms and 20 kB on a 2-CPU VM. A figure without its configuration is an
-anecdote (METHOD §10).
+anecdote.
 """
 
 from __future__ import annotations

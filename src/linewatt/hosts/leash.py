@@ -4,7 +4,8 @@
 A leashed command runs under a small bash script whose standard input comes from the controller. ``go`` on it
 opens the barrier of a held command, ``stop`` or end-of-file interrupts the command's process group (SIGINT,
 which makes iperf3 and mpstat finish their output) and kills it when it does not end. sshd closes that input
-when the connection ends, whatever the reason.
+when the connection ends, whatever the reason. A held command waits at a gate, forked and pinned already:
+from ``go`` to its first instruction there is one exec.
 
 A connection that just goes silent (a pulled cable) ends nothing by itself, so one *anchor* per connection
 waits for a heartbeat and ends the connection's own sshd process when none comes; it answers each beat with
@@ -28,23 +29,24 @@ _NOW = 'now() { if [ -n "$EPOCHREALTIME" ]; then t=${EPOCHREALTIME/,/.}; else t=
 _LEASH = f"""{_NOW}
 held=$1 grace=$2; shift 2
 exec 3<&0 </dev/null
-printf '{MARK} ready\\n' >&2
-while [ "$held" = 1 ]; do
-  IFS= read -r word <&3 || exit 125
-  [ "$word" = go ] && held=0
-done
+[ "$held" = 1 ] && exec 5<> <(:)
 # job control gives the command a process group of its own; what bash says about jobs is nobody's business
 set -m
 exec 4>&2 2>/dev/null
-now; printf '{MARK} start %s\\n' "$t" >&4
+[ "$held" = 1 ] || {{ now; printf '{MARK} start %s\\n' "$t" >&4; }}
 "$@" 2>&4 3<&- 4>&- & child=$!
-{{ while IFS= read -r word <&3 && [ "$word" != stop ]; do :; done
-  kill -INT -- "-$child"; sleep "$grace"; kill -KILL -- "-$child"; }} >/dev/null 4>&- & watcher=$!
+{{ while IFS= read -r word <&3 && [ "$word" != stop ]; do
+    [ "$word" = go ] && {{ now; echo >&5; printf '{MARK} start %s\\n' "$t" >&4; }}
+  done
+  kill -INT -- "-$child"; sleep "$grace"; kill -KILL -- "-$child"; }} >/dev/null & watcher=$!
 wait "$child"; status=$?
 now; printf '{MARK} end %s %s\\n' "$t" "$status" >&4
 kill -KILL -- "-$child" "-$watcher"
 exit "$status"
 """
+
+# Between the leash and a held command: the leash writes a line to descriptor 5 when the barrier opens.
+_GATE = f"""printf '{MARK} ready\\n' >&2; IFS= read -r go <&5 && exec "$@" 5<&-"""
 
 # bash 5.2 can be hit by its own alarm just after a read with a limit: let it be ignored then
 _ANCHOR = f"""{_NOW}
@@ -64,10 +66,15 @@ class Marks:
     stderr: str
 
 
-def leashed(argv: Sequence[str], *, held: bool, root: bool) -> list[str]:
-    """Argument list that runs ``argv`` on a leash, as root through ``sudo -n`` if asked."""
+def leashed(argv: Sequence[str], *, held: bool, root: bool, within: Sequence[str] = ()) -> list[str]:
+    """Argument list that runs ``argv`` on a leash, as root through ``sudo -n`` if asked.
+
+    ``within`` is a command that runs the one after it (``taskset -c 3``); a held command waits inside it.
+    """
     prefix = ["sudo", "-n", "--"] if root else []
-    return [*prefix, "bash", "-c", _LEASH, "linewatt", "1" if held else "0", str(KILL_AFTER_S), *argv]
+    gate = ["bash", "-c", _GATE, "linewatt"] if held else []
+    leash = ["bash", "-c", _LEASH, "linewatt", "1" if held else "0", str(KILL_AFTER_S)]
+    return [*prefix, *leash, *within, *gate, *argv]
 
 
 def anchor() -> list[str]:

@@ -77,11 +77,12 @@ class LocalHost:
         self,
         argv: Sequence[str],
         *,
+        within: Sequence[str] = (),
         held: bool = False,
         on_line: Callable[[Line], None] | None = None,
         root: bool = False,
     ) -> LeashedProcess:
-        child = await self._spawn(leash.leashed(argv, held=held, root=root and self.spec.sudo))
+        child = await self._spawn(leash.leashed(argv, held=held, root=root and self.spec.sudo, within=within))
         return LeashedProcess(self.spec.name, argv, _LocalPipes(child), on_line)
 
     async def _spawn(self, argv: Sequence[str]) -> asyncio.subprocess.Process:

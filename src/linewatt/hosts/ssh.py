@@ -59,8 +59,11 @@ async def _read(stream: asyncssh.SSHReader[bytes]) -> bytes:
 class SshHost:
     """A connected host; made by :func:`connect`."""
 
-    def __init__(self, spec: HostSpec, connection: asyncssh.SSHClientConnection) -> None:
+    def __init__(
+        self, spec: HostSpec, connection: asyncssh.SSHClientConnection, openings: asyncio.Semaphore
+    ) -> None:
         self._spec = spec
+        self._openings = openings
         self._connection = connection
         self._lost: str | None = None
         self._exchanges: deque[Exchange] = deque(maxlen=CLOCK_MEMORY)
@@ -111,10 +114,11 @@ class SshHost:
         self._exchanges.append(Exchange(sent_s, float(reply.split()[1]), now_s()))
 
     async def _open(self, argv: Sequence[str]) -> Channel:
-        if self.lost:
-            raise HostLost(f"{self.spec.name}: {self.lost}")
         try:
-            return await self._connection.create_process(leash.shell_line(argv), encoding=None)
+            async with self._openings:
+                if self.lost:
+                    raise HostLost(f"{self.spec.name}: {self.lost}")
+                return await self._connection.create_process(leash.shell_line(argv), encoding=None)
         except (asyncssh.Error, OSError) as error:
             raise HostLost(f"{self.spec.name}: cannot start {argv[0]}: {error}") from error
 
@@ -139,11 +143,14 @@ class SshHost:
         self,
         argv: Sequence[str],
         *,
+        within: Sequence[str] = (),
         held: bool = False,
         on_line: Callable[[Line], None] | None = None,
         root: bool = False,
     ) -> LeashedProcess:
-        channel = await self._open(leash.leashed(argv, held=held, root=root and self.spec.sudo))
+        channel = await self._open(
+            leash.leashed(argv, held=held, root=root and self.spec.sudo, within=within)
+        )
         return LeashedProcess(self.spec.name, argv, _SshPipes(channel), on_line)
 
     async def close(self) -> None:
@@ -154,11 +161,13 @@ class SshHost:
             await asyncio.wait_for(self._connection.wait_closed(), 2.0)
 
 
-async def connect(spec: HostSpec) -> SshHost:
+async def connect(spec: HostSpec, openings: asyncio.Semaphore) -> SshHost:
     """Open the connection to a host. Raises HostError: what failed, where, what to do."""
     where = f"{spec.name} ({spec.address}:{spec.port})"
     try:
-        connection = await asyncio.wait_for(asyncssh.connect(spec.address, **_options(spec)), CONNECT_LIMIT_S)
+        async with openings:
+            connecting = asyncssh.connect(spec.address, **_options(spec))
+            connection = await asyncio.wait_for(connecting, CONNECT_LIMIT_S)
     except TimeoutError as error:
         raise HostError(f"{where}: no SSH connection within {CONNECT_LIMIT_S:g} s; is it up?") from error
     except asyncssh.HostKeyNotVerifiable as error:
@@ -170,7 +179,7 @@ async def connect(spec: HostSpec) -> SshHost:
         raise HostError(f"{where}: login refused ({error}); check user and key_file") from error
     except (asyncssh.Error, OSError, ValueError) as error:
         raise HostError(f"{where}: no SSH connection: {error}; check address, port and sshd") from error
-    host = SshHost(spec, connection)
+    host = SshHost(spec, connection, openings)
     await host.begin()
     return host
 

@@ -5,8 +5,8 @@ Facts that shape the flags and the parser (3.2 to 3.21, checked against 3.12, 3.
 
 - ``--bitrate`` is per stream and UDP's default is 1 Mbit/s, so it is always given, 0 for unlimited.
 - Rate limits up to 3.17 run on a 1 ms timer in step with the kernel's tick, which hides the CPU used from
-  tick accounting (LAB.md): a timer that divides no tick is set. From 3.18 on iperf3 only passes the option
-  to an older peer. 3.16 and 3.17 spin at 100 % CPU while they wait.
+  tick accounting (docs/sensors.md#mpstat): a timer that divides no tick is set. From 3.18 on iperf3 only
+  passes the option to an older peer. 3.16 and 3.17 spin at 100 % CPU while they wait.
 - One process serves all streams in one thread before 3.16, a thread a stream since.
 - A failed run can exit with status 0 and still print intervals: only ``error`` in the JSON tells.
 - ``--time`` takes whole seconds, 1 to 86,400.
@@ -106,7 +106,7 @@ class Iperf3:
 def payload_bytes(test: TestName, family: Family, mtu: int = 1500) -> int | None:
     """Datagram payload of a UDP test: the one that fills ``mtu``, or 18 in a 60-byte frame; None for TCP.
 
-    Raises InvalidInput for UDP 60 over IPv6, whose headers alone exceed the frame. Source: METHOD §2.
+    Raises InvalidInput for UDP 60 over IPv6, whose headers alone exceed the frame (RFC 8200, RFC 768).
     """
     if test == "tcp":
         return None

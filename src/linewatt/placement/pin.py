@@ -3,9 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 
-
-def pinned(argv: Sequence[str], cpus: str | None) -> list[str]:
-    """``argv`` bound to ``cpus`` (a Linux CPU list) by taskset; unchanged where there are none."""
-    return list(argv) if cpus is None else ["taskset", "-c", cpus, *argv]
+def on_cpus(cpus: str | None) -> list[str]:
+    """What binds the command behind it to ``cpus`` (a Linux CPU list); nothing where there are none."""
+    return [] if cpus is None else ["taskset", "-c", cpus]

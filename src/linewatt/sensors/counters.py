@@ -8,10 +8,12 @@ one interval.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 from itertools import pairwise
 from statistics import median_low
+from typing import NamedTuple
 
 from linewatt.model import Window
 
@@ -31,14 +33,11 @@ class CounterDelta:
     reason: str | None = None
 
 
-@dataclass(frozen=True, slots=True)
-class _Step:
-    """Two readings in a row."""
+class _Step(NamedTuple):
+    """Two readings in a row, by the number of the first, and the part of the step that lies in the window."""
 
-    start_s: float
-    end_s: float
-    before: float
-    after: float
+    number: int
+    share: float
 
 
 def counter_delta(
@@ -54,41 +53,41 @@ def counter_delta(
     plausible wrap is a reset, of which nothing can be told.
     """
     readings = sorted((time_s, value) for time_s, value in values if value is not None)
-    if not readings or readings[0][0] > window.start_s or readings[-1][0] < window.end_s:
-        return CounterDelta(None, "its readings do not cover the window")
-    if not any(window.start_s <= time_s <= window.end_s for time_s, _ in readings):
-        return CounterDelta(None, "no reading inside the window")
-    steps = list(_steps(readings))
-    usual_s = interval_s or median_low(step.end_s - step.start_s for step in steps)
+    steps = _steps(tuple(time_s for time_s, _ in readings), window, interval_s)
+    if isinstance(steps, str):
+        return CounterDelta(None, steps)
     total = 0.0
-    for step in steps:
-        share = _share(step, window)
-        if share <= 0:
-            continue
-        if step.end_s - step.start_s > MAX_GAP_INTERVALS * usual_s:
-            return CounterDelta(None, f"no reading for {step.end_s - step.start_s:.1f} s")
-        counted = _counted(step, bits)
+    for number, share in steps:
+        before, after = readings[number][1], readings[number + 1][1]
+        counted = _counted(before, after, bits)
         if counted is None:
-            return CounterDelta(None, f"counter reset: from {step.before:.0f} to {step.after:.0f}")
+            return CounterDelta(None, f"counter reset: from {before:.0f} to {after:.0f}")
         total += share * counted
     return CounterDelta(total)
 
 
-def _steps(readings: Sequence[tuple[float, float]]) -> Iterator[_Step]:
-    for (start_s, before), (end_s, after) in pairwise(readings):
-        if end_s > start_s:
-            yield _Step(start_s, end_s, before, after)
+@lru_cache(maxsize=256)  # all counters of a record have their times in common
+def _steps(times_s: tuple[float, ...], window: Window, interval_s: float | None) -> tuple[_Step, ...] | str:
+    """The steps between readings that touch the window, or why the window is not covered by them."""
+    if not times_s or times_s[0] > window.start_s or times_s[-1] < window.end_s:
+        return "its readings do not cover the window"
+    if not any(window.start_s <= time_s <= window.end_s for time_s in times_s):
+        return "no reading inside the window"
+    lengths_s = [end_s - start_s for start_s, end_s in pairwise(times_s)]
+    usual_s = interval_s or median_low(length_s for length_s in lengths_s if length_s > 0)
+    steps = []
+    for number, length_s in enumerate(lengths_s):
+        inside_s = min(times_s[number + 1], window.end_s) - max(times_s[number], window.start_s)
+        if length_s > 0 and inside_s > 0:
+            if length_s > MAX_GAP_INTERVALS * usual_s:
+                return f"no reading for {length_s:.1f} s"
+            steps.append(_Step(number, inside_s / length_s))
+    return tuple(steps)
 
 
-def _share(step: _Step, window: Window) -> float:
-    """The part of the step that lies inside the window."""
-    inside_s = min(step.end_s, window.end_s) - max(step.start_s, window.start_s)
-    return inside_s / (step.end_s - step.start_s)
-
-
-def _counted(step: _Step, bits: int | None) -> float | None:
-    """The increase over the step, through a wrap if that is plausible; None for a reset."""
-    increase = step.after - step.before
+def _counted(before: float, after: float, bits: int | None) -> float | None:
+    """The increase over a step, through a wrap if that is plausible; None for a reset."""
+    increase = after - before
     if increase >= 0:
         return increase
     if bits is None:

@@ -3,7 +3,7 @@
 
 mpstat sees everything on the CPUs, so it may show more than the load used, never less. It does show less
 where the kernel charges time by the tick and the load sleeps in step with it: 1 % for a process that used
-28 % (LAB.md). The load's own figure is getrusage, which the scheduler keeps exactly.
+28 % (docs/sensors.md#mpstat). The load's own figure is getrusage, which the scheduler keeps exactly.
 """
 
 from __future__ import annotations
@@ -14,7 +14,8 @@ TOLERANCE_CORES = 0.05
 TOLERANCE_RATIO = 0.10
 EXCESS_CORES = 0.15
 EXCESS_RATIO = 0.25
-"""More is allowed the other way: interrupts that hit the process are charged to it by mpstat alone."""
+"""More is allowed the other way: sensors and daemons run there too, and 0.15 is three standard deviations
+of a half-busy CPU that is sampled by 100 ticks."""
 
 _HIDDEN_ADVICE = (
     "do not use this CPU figure; where the kernel charges by the tick, pace the load off the tick "
@@ -22,7 +23,8 @@ _HIDDEN_ADVICE = (
     "CONFIG_IRQ_TIME_ACCOUNTING for interrupts"
 )
 _EXCESS_ADVICE = (
-    "look for another process on the app CPUs (ps -eLo psr,pcpu,comm), or for interrupts charged to the load"
+    "look for another process or kernel thread on the app CPUs (ps -eLo psr,pcpu,comm); where there is none, "
+    "a kernel that charges by the tick may charge a paced load too much"
 )
 
 
@@ -32,11 +34,11 @@ def check(
     """Flags for one end of a trial.
 
     ``paced``: the load is rate-limited. ``tick_accounting``: the host's kernel charges CPU time by the
-    tick (None: unknown). ``dedicated``: nothing but the load runs on the app CPUs, so that their usr and
-    sys should be the load's. Without both figures there is nothing to compare and no flag.
+    tick (None: unknown). ``dedicated``: nothing but the load is meant to run on the app CPUs, so that
+    their usr and sys should be the load's. That ticks may lie is said only where this check cannot tell.
     """
     flags = []
-    if paced and tick_accounting:
+    if paced and tick_accounting and _unchecked(end):
         flags.append(_tick_accounting(end))
     if end.load_cpu_cores is None:
         return flags
@@ -56,11 +58,22 @@ def check(
     return flags
 
 
+def _unchecked(end: EndResult) -> bool:
+    """Whether there is a CPU figure that could not be compared with the load's own."""
+    figures = (end.cpu_cores, end.app_cpu, end.irq_cpu)
+    return None in (end.cpu_cores, end.load_cpu_cores) and any(one is not None for one in figures)
+
+
 def _hidden(host_cores: float, load_cores: float) -> bool:
     return load_cores - host_cores > max(TOLERANCE_CORES, TOLERANCE_RATIO * load_cores)
 
 
 def _excess(app_cores: float, load_cores: float) -> bool:
+    """Interrupts and softirqs that hit the load make no excess: mpstat has them in irq and soft.
+
+    Without CONFIG_IRQ_TIME_ACCOUNTING the load's own figure has them too, and an excess is less to see.
+    Source: kernel, kernel/sched/cputime.c and update_rq_clock_task in kernel/sched/core.c.
+    """
     return app_cores - load_cores > max(EXCESS_CORES, EXCESS_RATIO * load_cores)
 
 
@@ -75,11 +88,13 @@ def _disagrees(end: EndResult, evidence: str, advice: str) -> Flag:
 
 
 def _tick_accounting(end: EndResult) -> Flag:
+    missing = "the load's own CPU use" if end.load_cpu_cores is None else "that of the whole host"
     return Flag(
         "tick-accounting",
         end.host,
-        "its kernel charges CPU time by the tick, and a paced load can run in step with the tick",
-        "trust its CPU figure only as far as the load's own agrees with it",
+        "its kernel charges CPU time by the tick, a paced load can run in step with the tick, "
+        f"and {missing} is missing to tell whether it did",
+        "do not rely on this CPU figure; measure without a rate, or on a kernel that accounts exactly",
     )
 
 

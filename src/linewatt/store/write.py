@@ -7,23 +7,14 @@ import json
 import os
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from linewatt.errors import StoreError
-from linewatt.model import Channel, Sample, Trial
-
-
-@dataclass(frozen=True, slots=True)
-class Series:
-    """Samples of one source on one host."""
-
-    host: str
-    source: str
-    channels: Mapping[str, Channel]
-    samples: Sequence[Sample]
+from linewatt.model import Trial
+from linewatt.store.samples import Series, write_samples
 
 
 def new_result(root: Path, name: str, created_s: float, manifest: Mapping[str, Any]) -> Path:
@@ -84,49 +75,6 @@ def write_trial(result: Path, trial: Trial, series: Sequence[Series], raw: Mappi
     except OSError as error:
         raise StoreError(f"{final}: cannot store the trial: {error.strerror}") from error
     return final
-
-
-def write_samples(path: Path, series: Sequence[Series]) -> None:
-    """Samples as one Parquet file (zstd), a row a sample, NULL where a reading is missing."""
-    import duckdb  # a quarter of a second, and only whoever stores needs it
-
-    rows = _columns(series)
-    connection = duckdb.connect(":memory:")
-    try:
-        connection.register("rows", rows)
-        missing_is_null = "SELECT * REPLACE (if(isnan(value), NULL, value) AS value) FROM rows"
-        connection.sql(missing_is_null).write_parquet(str(path), compression="zstd")
-    finally:
-        connection.close()
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
-
-
-def _columns(series: Sequence[Series]) -> dict[str, Any]:
-    import numpy as np
-
-    flat = [(one, sample) for one in series for sample in one.samples]
-
-    def text(values: list[str | None]) -> Any:
-        return np.array(values, dtype=object)
-
-    def number(values: list[float | None]) -> Any:
-        return np.array([np.nan if value is None else value for value in values], dtype=float)
-
-    channels = [one.channels[sample.channel] for one, sample in flat]
-    return {
-        "host": text([one.host for one, _ in flat]),
-        "source": text([one.source for one, _ in flat]),
-        "channel": text([channel.name for channel in channels]),
-        "unit": text([channel.unit for channel in channels]),
-        "kind": text([channel.kind for channel in channels]),
-        "scope": text([channel.scope for channel in channels]),
-        "provenance": text([channel.provenance for channel in channels]),
-        "time_s": number([sample.time_s for _, sample in flat]),
-        "span_s": number([sample.span_s for _, sample in flat]),
-        "value": number([sample.value for _, sample in flat]),
-        "reason": text([sample.reason for _, sample in flat]),
-    }
 
 
 def _write(path: Path, data: bytes) -> None:

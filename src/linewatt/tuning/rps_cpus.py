@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Receive packet steering: which CPUs do the receive work of an interface.
 
-On a veth, which has no interrupts, this is what stands for the IRQ CPU (LAB.md). The target is an
+On a veth, which has no interrupts, this is what stands for the IRQ CPU (docs/lab.md). The target is an
 interface; a value is a CPU list (``0-1``) and goes to every receive queue. Source: kernel,
 Documentation/networking/scaling.rst.
 """

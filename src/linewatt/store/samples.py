@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Samples as Parquet: one file a trial, a row a sample, NULL where a reading is missing.
+
+A campaign of many pairs stores dozens of trials between two loads, so this is made to be quick: numbers go
+to DuckDB as arrays, and the words of a channel, the same for all its samples, are joined there.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+from linewatt.model import Channel, Sample
+
+_WORDS = ("host", "source", "channel", "unit", "kind", "scope", "provenance")
+_ROWS = f"""
+SELECT {", ".join(_WORDS)}, time_s, span_s, if(isnan(value), NULL, value) AS value, reason
+FROM numbers JOIN channels USING (channel_number) JOIN reasons USING (reason_number)
+ORDER BY position
+"""  # noqa: S608 - names from here only
+
+_own = threading.local()
+
+
+@dataclass(frozen=True, slots=True)
+class Series:
+    """Samples of one source on one host."""
+
+    host: str
+    source: str
+    channels: Mapping[str, Channel]
+    samples: Sequence[Sample]
+
+
+@cache
+def warm_up() -> Any:
+    """The database that writes. The first call takes a quarter of a second: make it in good time."""
+    import duckdb  # only whoever stores needs it
+
+    return duckdb.connect(":memory:", config={"threads": 1})
+
+
+def write_samples(path: Path, series: Sequence[Series]) -> None:
+    """Write samples (zstd), and have them on disk. Several threads may do so at once."""
+    if not hasattr(_own, "cursor"):
+        _own.cursor = warm_up().cursor()
+    for name, table in _tables(series).items():
+        _own.cursor.register(name, table)
+    quoted = str(path).replace("'", "''")
+    _own.cursor.execute(f"COPY ({_ROWS}) TO '{quoted}' (FORMAT parquet, COMPRESSION zstd)")
+    with path.open("rb") as file:
+        os.fsync(file.fileno())
+
+
+def _tables(series: Sequence[Series]) -> dict[str, dict[str, Any]]:
+    import numpy as np
+
+    channels: list[tuple[str, ...]] = []
+    reasons: dict[str | None, int] = {None: 0}
+    rows: list[tuple[int, int, float, float, float | None]] = []
+    for one in series:
+        numbers: dict[str, int] = {}
+        for sample in one.samples:
+            number = numbers.get(sample.channel)
+            if number is None:
+                number = numbers[sample.channel] = len(channels)
+                channels.append(_words(one, one.channels[sample.channel]))
+            reason = 0 if sample.reason is None else reasons.setdefault(sample.reason, len(reasons))
+            rows.append((number, reason, sample.time_s, sample.span_s, sample.value))
+    names = ("channel_number", "reason_number", "time_s", "span_s", "value")
+    types = (np.int32, np.int32, float, float, float)
+    columns = list(zip(*rows, strict=True)) or [()] * len(names)
+    return {
+        "numbers": {
+            "position": np.arange(len(rows)),
+            **{
+                name: np.array(column, dtype=kind)  # a value of None becomes NaN
+                for name, column, kind in zip(names, columns, types, strict=True)
+            },
+        },
+        "channels": {
+            "channel_number": np.arange(len(channels), dtype=np.int32),
+            **{
+                word: np.array([words[i] for words in channels], dtype=object)
+                for i, word in enumerate(_WORDS)
+            },
+        },
+        "reasons": {
+            "reason_number": np.arange(len(reasons), dtype=np.int32),
+            "reason": np.array(list(reasons), dtype=object),
+        },
+    }
+
+
+def _words(series: Series, channel: Channel) -> tuple[str, ...]:
+    return (
+        series.host,
+        series.source,
+        channel.name,
+        channel.unit,
+        channel.kind,
+        channel.scope,
+        channel.provenance,
+    )
