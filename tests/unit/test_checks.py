@@ -220,6 +220,7 @@ def test_a_host_clock_that_is_apart_does_not_look_late() -> None:
 
 
 def test_records_that_cannot_be_read_and_a_silent_mpstat_are_told() -> None:
-    reading = Reading("h1", "mpstat", problems=("mpstat: the CPU table cannot be read",))
+    unreadable = Record(1.0, 1.0, "", problem="mpstat: the CPU table cannot be read")
+    reading = Reading("h1", "mpstat", (unreadable,))
     flags = checks.sensors(end_of("sender", None), [reading], Offset(0.0, 0.0))
     assert codes(flags) == ["sensor-unreadable", "cpu-missing"]

@@ -77,9 +77,12 @@ def test_what_no_later_window_needs_is_forgotten_and_the_rest_is_kept() -> None:
 
 def test_a_missing_reading_stays_missing_and_damage_is_told() -> None:
     reading = fed("1", "x", "!", "4").reading(10.0, 13.0)
-    assert [sample.value for sample in reading.samples["n"]] == [1.0, None, 4.0]
-    assert reading.samples["n"][1].reason == "x was read"
-    assert [sample.span_s for sample in reading.samples["n"]][1:] == [1.0, 1.0]
+    samples = list(reading.samples("n"))
+    assert [sample.value for sample in samples] == [1.0, None, 4.0]
+    assert samples == list(reading.samples())
+    assert samples[1].reason == "x was read"
+    assert [sample.span_s for sample in samples][1:] == [1.0, 1.0]
+    assert reading.values("n") == [(10.0, 1.0), (11.0, None), (13.0, 4.0)]
     assert reading.problems == ("numbers: damaged",)
 
 

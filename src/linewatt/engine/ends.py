@@ -10,7 +10,7 @@ from linewatt.engine.feed import Reading
 from linewatt.engine.window import COVERAGE_NEEDED, mean_over
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.cpulist import format_cpulist
-from linewatt.model import CpuShares, EndResult, Role, Sample, Window
+from linewatt.model import CpuShares, EndResult, Role, Window
 from linewatt.sensors.counters import counter_delta
 
 _CPU = re.compile(r"cpu(\d+)\.idle_ratio")
@@ -48,7 +48,7 @@ def _cpus(host: HostSpec, cpu: Reading | None) -> tuple[int, ...]:
     """The host's own CPUs, or all that mpstat shows."""
     if host.cpus is not None or cpu is None:
         return host.cpus or ()
-    return tuple(sorted(int(match[1]) for name in cpu.samples if (match := _CPU.fullmatch(name))))
+    return tuple(sorted(int(match[1]) for name in cpu.channels if (match := _CPU.fullmatch(name))))
 
 
 def _one_cpu(cpu: int, reading: Reading, window: Window) -> CpuShares | None:
@@ -57,8 +57,7 @@ def _one_cpu(cpu: int, reading: Reading, window: Window) -> CpuShares | None:
     def mean(*columns: str) -> float | None:
         total = 0.0
         for column in columns:
-            samples: list[Sample] = reading.samples.get(f"cpu{cpu}.{column}_ratio", [])
-            found = mean_over(samples, window)
+            found = mean_over(reading.samples(f"cpu{cpu}.{column}_ratio"), window)
             if found is None or found.coverage < COVERAGE_NEEDED:
                 return None
             total += found.value
@@ -113,11 +112,9 @@ def _counters(
 ) -> dict[str, float | None]:
     deltas: dict[str, float | None] = {}
     for reading in readings:
-        for name, samples in reading.samples.items():
-            channel = reading.channels[name]
+        for name, channel in reading.channels.items():
             if channel.kind == "counter":
-                values = [(sample.time_s, sample.value) for sample in samples]
-                delta = counter_delta(values, window, channel.bits)
+                delta = counter_delta(reading.values(name), window, channel.bits)
                 deltas[name] = delta.value
                 if delta.reason is not None:
                     reasons[name] = delta.reason

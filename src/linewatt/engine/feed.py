@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import deque
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -22,13 +22,15 @@ from linewatt.sensors.base import Sensor
 class Record:
     """One record of a sensor as it arrived; ``span_s`` is the time since the one before.
 
-    A record that cannot be parsed has a problem and no samples: it never becomes a number.
+    ``values`` are its readings by channel, ``reasons`` say why one is None. A record that cannot be parsed
+    has a problem and no values: it never becomes a number.
     """
 
     received_s: float
     span_s: float
     text: str
-    samples: Mapping[str, Sample] = field(default_factory=dict)
+    values: Mapping[str, float | None] = field(default_factory=dict)
+    reasons: Mapping[str, str] = field(default_factory=dict)
     problem: str | None = None
 
 
@@ -39,9 +41,28 @@ class Reading:
     host: str
     source: str
     records: tuple[Record, ...] = ()
-    samples: Mapping[str, list[Sample]] = field(default_factory=dict)
     channels: Mapping[str, Channel] = field(default_factory=dict)
-    problems: tuple[str, ...] = ()
+
+    @property
+    def problems(self) -> tuple[str, ...]:
+        return tuple(record.problem for record in self.records if record.problem is not None)
+
+    def values(self, channel: str) -> list[tuple[float, float | None]]:
+        """A channel's readings with their times, Unix seconds."""
+        return [
+            (record.received_s, record.values[channel]) for record in self.records if channel in record.values
+        ]
+
+    def samples(self, *channels: str) -> Iterator[Sample]:
+        """The samples of some channels, or of all."""
+        means = {name for name, channel in self.channels.items() if channel.kind == "mean"}
+        for name in channels or self.channels:
+            for record in self.records:
+                if name in record.values:
+                    value = record.values[name]
+                    span_s = record.span_s if name in means else 0.0
+                    reason = None if value is not None else _reason(record.reasons, name)
+                    yield Sample(record.received_s, name, value, span_s, reason)
 
     def raw(self) -> str:
         """The records as JSON lines: time of arrival, and the tool's own words."""
@@ -97,12 +118,9 @@ class Feed:
             values, reasons = self.sensor.parse(text), self.sensor.reasons(text)
         except ParseError as error:
             return Record(received_s, span_s, text, problem=str(error))
-        samples = {}
-        for name, value in values.items():
-            channel = self._channels.get(name) or self._channels.setdefault(name, self.sensor.channel(name))
-            reason = None if value is not None else _reason(reasons, name)
-            samples[name] = Sample(received_s, name, value, span_s if channel.kind == "mean" else 0.0, reason)
-        return Record(received_s, span_s, text, samples)
+        for name in values.keys() - self._channels.keys():
+            self._channels[name] = self.sensor.channel(name)
+        return Record(received_s, span_s, text, values, reasons)
 
     @property
     def latest_s(self) -> float:
@@ -133,15 +151,10 @@ class Feed:
         return tuple(self._records)[-count:]
 
     def reading(self, start_s: float, end_s: float) -> Reading:
-        """What the records of :meth:`between` hold, by channel."""
+        """What the records of :meth:`between` hold."""
         records = self.between(start_s, end_s)
-        samples: dict[str, list[Sample]] = {}
-        for record in records:
-            for name, sample in record.samples.items():
-                samples.setdefault(name, []).append(sample)
-        problems = tuple(record.problem for record in records if record.problem is not None)
-        channels = {name: self._channels[name] for name in samples}
-        return Reading(self.host, self.sensor.name, records, samples, channels, problems)
+        names = dict.fromkeys(name for record in records for name in record.values)
+        return Reading(self.host, self.sensor.name, records, {name: self._channels[name] for name in names})
 
     async def stop(self) -> None:
         if self._process is not None:

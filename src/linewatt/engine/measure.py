@@ -69,7 +69,7 @@ def measure(
     """Make a trial's numbers; what cannot be measured makes it a failed one, with the reason."""
     raw = _raw(run, readings)
     sensed = tuple(
-        Series(reading.host, reading.source, reading.channels, _flat(reading))
+        Series(reading.host, reading.source, reading.channels, reading.samples())
         for host in readings
         for reading in readings[host]
     )
@@ -224,10 +224,6 @@ def _sum(values: Any) -> int | None:
     """Sum of counts; ``None`` if one is missing."""
     known = list(values)
     return None if not known or any(value is None for value in known) else sum(known)
-
-
-def _flat(reading: Reading) -> list[Sample]:
-    return [sample for samples in reading.samples.values() for sample in samples]
 
 
 def _load_series(run: TrialRun, runs: Sequence[InstanceRun]) -> list[Series]:

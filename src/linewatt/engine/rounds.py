@@ -137,8 +137,8 @@ class RoundRunner:
         """What a host's data interface takes in, from its newest two counter readings."""
         for feed in self._session.feeds[host]:
             if feed.sensor.name == "netcounters":
-                taken = [record.samples.get("nic.rx_bytes") for record in feed.latest(2)]
-                values = [(one.time_s, one.value) for one in taken if one and one.value is not None]
+                newest = [(one.received_s, one.values.get("nic.rx_bytes")) for one in feed.latest(2)]
+                values = [(time_s, value) for time_s, value in newest if value is not None]
                 if len(values) == 2:
                     (before_s, before), (after_s, after) = values
                     return max(0.0, 8 * (after - before) / (after_s - before_s))

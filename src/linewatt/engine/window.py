@@ -8,7 +8,7 @@ the middle is taken, and half the gap is the uncertainty.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 from linewatt.errors import ParseError
@@ -109,7 +109,7 @@ class Mean:
     coverage: float
 
 
-def mean_over(samples: Sequence[Sample], window: Window) -> Mean | None:
+def mean_over(samples: Iterable[Sample], window: Window) -> Mean | None:
     """Mean of samples that each average over their span, weighted by their overlap with the window."""
     weighted = covered_s = 0.0
     for sample in samples:

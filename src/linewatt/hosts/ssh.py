@@ -19,6 +19,8 @@ from linewatt.hosts.process import LeashedProcess, bounded, ignore_broken_pipe
 
 CONNECT_LIMIT_S = 10.0
 REPLY_LIMIT_S = 3.0
+QUICK_CIPHERS = "^aes128-gcm@openssh.com,aes256-gcm@openssh.com"
+"""asked for first: asyncssh's chacha20-poly1305 takes a third of the controller's time with 96 hosts"""
 CLOCK_READINGS = 5
 CLOCK_MEMORY = 64
 
@@ -186,7 +188,7 @@ async def connect(spec: HostSpec, openings: asyncio.Semaphore) -> SshHost:
 
 def _options(spec: HostSpec) -> dict[str, Any]:
     """What asyncssh is told; the user's own ssh configuration and agent count, but not for a lab's hosts."""
-    options: dict[str, Any] = {"port": spec.port}
+    options: dict[str, Any] = {"port": spec.port, "encryption_algs": QUICK_CIPHERS}
     if spec.user:
         options["username"] = spec.user
     if spec.key_file:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cache
 from pathlib import Path
@@ -34,7 +34,7 @@ class Series:
     host: str
     source: str
     channels: Mapping[str, Channel]
-    samples: Sequence[Sample]
+    samples: Iterable[Sample]
 
 
 @cache
@@ -65,13 +65,12 @@ def _tables(series: Sequence[Series]) -> dict[str, dict[str, Any]]:
     rows: list[tuple[int, int, float, float, float | None]] = []
     for one in series:
         numbers: dict[str, int] = {}
-        for sample in one.samples:
-            number = numbers.get(sample.channel)
+        for time_s, channel, value, span_s, reason in one.samples:
+            number = numbers.get(channel)
             if number is None:
-                number = numbers[sample.channel] = len(channels)
-                channels.append(_words(one, one.channels[sample.channel]))
-            reason = 0 if sample.reason is None else reasons.setdefault(sample.reason, len(reasons))
-            rows.append((number, reason, sample.time_s, sample.span_s, sample.value))
+                number = numbers[channel] = len(channels)
+                channels.append(_words(one, one.channels[channel]))
+            rows.append((number, reasons.setdefault(reason, len(reasons)), time_s, span_s, value))
     names = ("channel_number", "reason_number", "time_s", "span_s", "value")
     types = (np.int32, np.int32, float, float, float)
     columns = list(zip(*rows, strict=True)) or [()] * len(names)
