@@ -25,7 +25,9 @@ class Channel:
 
     ``kind``: ``gauge`` is an instantaneous reading, ``mean`` an average over the sample's span,
     ``counter`` a running total (differences mean something, values do not); a counter wraps at
-    2**``bits`` when ``bits`` is given.
+    2**``bits`` or at ``wraps_at`` when one is given. ``method`` is how it is measured, in words. In the
+    channel's unit: ``step`` is the smallest difference a reading can show, ``maximum`` the largest value it
+    can show. ``tolerance_ratio`` is the accuracy of a reading (0.05: ± 5 % of it). ``None``: not known.
     """
 
     name: str
@@ -34,6 +36,11 @@ class Channel:
     scope: str
     provenance: Provenance = "measured"
     bits: int | None = None
+    wraps_at: float | None = None
+    method: str = ""
+    step: float | None = None
+    tolerance_ratio: float | None = None
+    maximum: float | None = None
 
 
 class Sample(NamedTuple):
@@ -140,6 +147,31 @@ class CpuShares:
 
 
 @dataclass(frozen=True, slots=True)
+class PowerResult:
+    """One power channel over a window.
+
+    ``source`` is the campaign's name of where it comes from, ``scope`` what it covers (``psu-out:PSU1``).
+    ``energy_uncertainty_j`` is a bound on the error of ``energy_j`` from the sensor's tolerance, step,
+    updates and the window's edges, at about 95 %. ``updates`` counts distinct updates in the window.
+    Without numbers ``reason`` says why.
+    """
+
+    source: str
+    channel: str
+    scope: str
+    provenance: Provenance
+    method: str
+    power_w: float | None
+    energy_j: float | None = None
+    energy_uncertainty_j: float | None = None
+    step_w: float | None = None
+    update_s: float | None = None
+    tolerance_ratio: float | None = None
+    updates: int = 0
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class EndResult:
     """One end of a trial: what it cost the host and what the host's counters saw.
 
@@ -157,6 +189,7 @@ class EndResult:
     base_frequency_hz: float | None
     counters: dict[str, float | None] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
+    power: tuple[PowerResult, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

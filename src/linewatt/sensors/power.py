@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What every source of power readings has in common: settings, scopes, channels, secrets.
+
+A campaign names sources of power per host (``power: {bmc: {driver: ipmi, …}}``). A driver is one file with a
+class that is made from its settings. There are two kinds:
+
+- **streams** run on the host like any other sensor (:class:`linewatt.sensors.base.Sensor`): an argument list,
+  and a pure parser of one record. Their readings cost the host CPU time, so it is stated in their docstring.
+- **meters** are read from the controller (:class:`Meter`): a session in a thread of its own.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import Annotated, Any, ClassVar, Literal, Protocol
+
+from pydantic import BaseModel, ConfigDict, Field
+
+from linewatt.errors import ParseError
+from linewatt.model import Channel
+
+CALL_LIMIT_S = 5.0
+"""No call of a meter may wait longer."""
+
+PowerScope = Literal[
+    "wall",  # AC or DC into the whole host, from a meter or a PDU outlet
+    "psu-in",  # into one power supply
+    "psu-out",  # DC out of one power supply
+    "system",  # all of the host as its firmware says it (DCMI, Redfish), input side unless it says otherwise
+    "cpu",  # all CPUs as the board measures them
+    "memory",
+    "fan",
+    "psys",  # RAPL platform
+    "package",  # RAPL: one socket; contains its core and uncore
+    "core",
+    "uncore",
+    "dram",
+    "gpu",
+    "nic",
+    "other",
+]
+
+
+class PowerConfig(BaseModel):
+    """Settings that every source of power has; a driver's own ``Config`` extends it."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+    interval_s: float = Field(default=1.0, ge=0.1, le=60.0, description="Seconds between readings.")
+    tolerance_percent: float | None = Field(
+        default=None,
+        ge=0,
+        le=100,
+        description="Accuracy of the readings, ± % of the value; left out: the driver's.",
+    )
+    simulated: bool = Field(
+        default=False,
+        description="Readings come from a simulator, and are marked so wherever they are shown.",
+    )
+
+
+class Secret(BaseModel):
+    """Where a password comes from: an environment variable, a file, or a keyring; never the campaign itself."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+
+    password_env: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")] | None = Field(
+        default=None, description="Environment variable of the controller that holds the password."
+    )
+    password_file: str | None = Field(
+        default=None,
+        min_length=1,
+        description="File that holds the password in its first line, relative to the file that names it.",
+    )
+    password_keyring: Annotated[str, Field(pattern=r"^[^/]+/[^/]+$")] | None = Field(
+        default=None, description="`service/user` in the controller's keyring."
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class MeterRecord:
+    """One reading of a meter: when it began and ended (Unix seconds), and what it said, by channel."""
+
+    begin_s: float
+    end_s: float
+    values: Mapping[str, float | None]
+    reasons: Mapping[str, str]
+
+    def line(self) -> str:
+        """As it is kept in ``raw/``: one line of JSON."""
+        return json.dumps(
+            {
+                "begin_s": round(self.begin_s, 6),
+                "end_s": round(self.end_s, 6),
+                "values": dict(self.values),
+                "reasons": dict(self.reasons),
+            }
+        )
+
+
+def parse_record(line: str) -> MeterRecord:
+    """What :meth:`MeterRecord.line` wrote. Raises ParseError."""
+    try:
+        found = json.loads(line)
+        values = {
+            str(name): None if value is None else float(value) for name, value in found["values"].items()
+        }
+        return MeterRecord(float(found["begin_s"]), float(found["end_s"]), values, dict(found["reasons"]))
+    except (ValueError, KeyError, TypeError, AttributeError) as error:
+        raise ParseError(f"a reading cannot be read: {line[:60]!r}: {error}") from error
+
+
+class MeterSession(Protocol):
+    """An open session with a meter. It is used by one thread; every call returns within CALL_LIMIT_S."""
+
+    @property
+    def channels(self) -> Mapping[str, Channel]:
+        """What it delivers, by name; known once it is open."""
+
+    def read(self, names: Collection[str] | None = None) -> dict[str, float | None]:
+        """Read all channels, or some. A single reading that is not available is None (see ``reasons``).
+
+        Raises HostError when the meter does not answer or ends the session.
+        """
+
+    @property
+    def reasons(self) -> Mapping[str, str]:
+        """Why channels of the last reading were None."""
+
+    def close(self) -> None:
+        """End the session; never raises."""
+
+
+class Meter(Protocol):
+    """A source that is read from the controller; made from its settings."""
+
+    name: ClassVar[str]
+    Config: ClassVar[type[PowerConfig]]
+
+    def __init__(self, cfg: Any) -> None: ...
+
+    def open(self, password: str | None) -> MeterSession:
+        """Connect and find out what there is.
+
+        Raises HostError (what failed, where, what to do; never with the password in it) when it cannot be
+        reached, and InvalidInput when the settings ask for what it does not have: the message lists what
+        there is.
+        """
+
+
+def as_configured(cfg: PowerConfig, channel: Channel) -> Channel:
+    """A driver's channel with what the settings say of it: simulated, and its accuracy.
+
+    Drivers name the scope as ``<PowerScope>:<part>`` (``psu-out:PSU1``), and give unit W for power, J for a
+    running total of energy (kind counter), or rpm, V, A for what stands beside.
+    """
+    own = cfg.tolerance_percent
+    return replace(
+        channel,
+        provenance="simulated" if cfg.simulated else channel.provenance,
+        tolerance_ratio=channel.tolerance_ratio if own is None else own / 100,
+    )
