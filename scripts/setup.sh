@@ -40,6 +40,12 @@ tools_of_the_lab='
     ps                  procps          procps-ng
 '
 
+# The lab's BMCs, and what asks them by hand and in tests. A lab works without them.
+tools_of_bmcs='
+    ipmi_sim            openipmi        OpenIPMI-lanserv
+    ipmitool            ipmitool        ipmitool
+'
+
 family() {
     local id id_like
     # shellcheck source=/dev/null
@@ -53,13 +59,14 @@ family() {
     esac
 }
 
+# missing_packages TOOLS: the packages of those commands that are not there.
 missing_packages() {
     local tool debian rhel package
     while read -r tool debian rhel; do
         [[ -n $tool ]] || continue
         if [[ $distribution == rhel ]]; then package=$rhel; else package=$debian; fi
         have "$tool" || echo "$package"
-    done <<<"$tools_of_the_lab" | sort -u
+    done <<<"$1" | sort -u
 }
 
 # A Chromium, and the one library that Playwright's driver needs and a small system may lack.
@@ -99,6 +106,9 @@ services_of() {
         openssh-server) echo ssh.service ssh.socket sshd.service sshd.socket ;;
         sysstat) echo sysstat.service sysstat-collect.timer sysstat-summary.timer sysstat-rotate.timer ;;
         iperf3) echo iperf3.service ;;
+        openipmi) echo openipmi.service ;;
+        OpenIPMI) echo ipmi.service ;;
+        ipmitool) echo ipmievd.service ;;
     esac
 }
 
@@ -107,7 +117,9 @@ disable_services_of() {
     local package unit
     for package in "$@"; do
         for unit in $(services_of "$package"); do
-            [[ -e /lib/systemd/system/$unit || -e /usr/lib/systemd/system/$unit ]] || continue
+            # Debian's openipmi has a start script only.
+            [[ -e /lib/systemd/system/$unit || -e /usr/lib/systemd/system/$unit \
+                || -e /etc/init.d/${unit%.service} ]] || continue
             disable_service "$unit" >>"$log" 2>&1 || true
         done
     done
@@ -173,11 +185,29 @@ install_packages() {
 
 install_tools() {
     local missing
-    mapfile -t missing < <(missing_packages)
+    mapfile -t missing < <(missing_packages "$tools_of_the_lab")
     ((${#missing[@]})) || return 0
     install_packages "${missing[@]}" || die "could not install: ${missing[*]}; install them yourself and run again"
-    mapfile -t missing < <(missing_packages)
+    mapfile -t missing < <(missing_packages "$tools_of_the_lab")
     ((${#missing[@]} == 0)) || die "still missing after installation: ${missing[*]}"
+}
+
+# A distribution may have one and not the other. What it has not, it is asked for once.
+install_bmcs() {
+    local asked=$venv/.setup-no-bmc missing package
+    mapfile -t missing < <(missing_packages "$tools_of_bmcs")
+    ((${#missing[@]})) || return 0
+    if [[ ! -e $asked && $distribution != other ]] && (need_root "" "") 2>/dev/null; then
+        # OpenIPMI comes with it; named, so that its service is turned off if it is new.
+        if [[ " ${missing[*]} " == *" OpenIPMI-lanserv "* ]]; then missing=(OpenIPMI "${missing[@]}"); fi
+        if ! install_packages "${missing[@]}" && ((${#missing[@]} > 1)); then
+            for package in "${missing[@]}"; do install_packages "$package" || true; done
+        fi
+        mapfile -t missing < <(missing_packages "$tools_of_bmcs")
+        ((${#missing[@]})) || return 0
+        if [[ -d $venv ]]; then as_caller touch "$asked"; fi
+    fi
+    say "not to be had here: ${missing[*]}; lab hosts have no BMCs without ipmi_sim, and tests of BMCs will be skipped"
 }
 
 # Pages are tested in a browser; without one those tests skip and say so. What a distribution has not, it
@@ -301,4 +331,5 @@ install_python_packages() {
 distribution=$(family)
 if [[ $stage != lint ]]; then install_tools; fi
 install_python_packages
+if [[ $stage != lint ]]; then install_bmcs; fi
 if [[ $stage == test ]]; then install_browser; fi

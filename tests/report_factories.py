@@ -10,7 +10,17 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
-from linewatt.model import Case, CpuShares, EndResult, Flag, Role, Trial, Window
+from linewatt.model import (
+    Case,
+    CpuShares,
+    EndResult,
+    Flag,
+    PowerResult,
+    Provenance,
+    Role,
+    Trial,
+    Window,
+)
 from linewatt.store.read import Result
 
 # instances → Mbps and receiver CPU %, from the published 32-core x64 study (100 GbE)
@@ -21,6 +31,15 @@ PUBLISHED = {
     8: (94237.26, 942.52),
     16: (110831.41, 1344.55),
 }
+# instances → W of PSU DC output and of the CPU, from the same study
+PUBLISHED_POWER_W = {
+    1: (210.01, 104.00),
+    2: (216.00, 104.00),
+    4: (228.50, 112.00),
+    8: (339.24, 99.98),
+    16: (249.00, 136.00),
+}
+IDLE_W = 180.0
 HOSTILE = "<script>alert(1)</script>"
 CREATED_S = 1_767_225_600.0
 
@@ -56,6 +75,55 @@ def end(host: str, role: Role, cpu_cores: float | None, app: float, irq: float, 
         base_frequency_hz=3.2e9,
     )
     return replace(base, **changes)
+
+
+def watts(
+    scope: str, power_w: float | None, *, provenance: Provenance = "measured", **changes: Any
+) -> PowerResult:
+    """One power channel over a window of 60 s, read to ± 2 %."""
+    base = PowerResult(
+        source="bmc",
+        channel=scope.replace(":", " "),
+        scope=scope,
+        provenance=provenance,
+        method="made for a test",
+        power_w=power_w,
+        energy_j=None if power_w is None else 60 * power_w,
+        energy_uncertainty_j=None if power_w is None else 60 * power_w * 0.02,
+        step_w=1.0,
+        update_s=1.0,
+        tolerance_ratio=0.02,
+        updates=0 if power_w is None else 60,
+        reason="no answer within 5 s" if power_w is None else None,
+    )
+    return replace(base, **changes)
+
+
+def powered(
+    trials: Sequence[Trial],
+    *,
+    provenance: Provenance = "measured",
+    ends: Sequence[Role] = ("receiver",),
+    idle_w: float | None = IDLE_W,
+) -> tuple[Trial, ...]:
+    """The trials with the published watts of their instances at these ends: two supplies and the CPU."""
+    made = []
+    for each in trials:
+        system_w, cpu_w = PUBLISHED_POWER_W[each.case.instances]
+        half = {"idle_w": None if idle_w is None else idle_w / 2}
+        power = (
+            watts("psu-out:PSU1", system_w / 2, provenance=provenance, **half),
+            watts("psu-out:PSU2", system_w / 2, provenance=provenance, **half),
+            watts("cpu", cpu_w, provenance=provenance),
+        )
+        changed = {role: replace(getattr(each, role), power=power) for role in ends if getattr(each, role)}
+        made.append(replace(each, **changed))
+    return tuple(made)
+
+
+def idle_reading(*power: PowerResult, cpu_cores: float = 0.02) -> dict[str, Any]:
+    """A host in an idle window, as ``idle.json`` has it."""
+    return {"cpu_cores": cpu_cores, "reason": None, "power": [asdict(one) for one in power]}
 
 
 def trial(number: int, case: Case, bps: float, receiver_cores: float | None, **changes: Any) -> Trial:

@@ -85,7 +85,9 @@ class Case:
 
     Traffic flows from ``sender`` to ``receiver``. ``direction`` says who opens the connection: in
     ``forward`` the sender is the client, in ``reverse`` the receiver is (iperf3 ``--reverse``).
-    ``rate_bps`` is the offered rate of one instance; ``None`` is as fast as it goes.
+    ``rate_bps`` is the offered rate of one instance; ``None`` is as fast as it goes. ``load_level`` is the
+    part (0..1) of the calibrated maximum that is offered, the rate then follows from the calibration; 0 is
+    active idle.
     """
 
     test: TestName
@@ -98,6 +100,12 @@ class Case:
     network: str = "bare"
     rate_bps: float | None = None
     zerocopy: bool = False
+    load_level: float | None = None
+
+    @property
+    def paced(self) -> bool:
+        """Whether the load is held to a rate."""
+        return self.rate_bps is not None or self.load_level is not None
 
     @property
     def hosts(self) -> tuple[str, str]:
@@ -123,6 +131,7 @@ class Case:
             "streams": self.streams,
             "test": self.test,
             "zerocopy": self.zerocopy,
+            **({} if self.load_level is None else {"load_level": self.load_level}),
         }
 
     @property
@@ -168,6 +177,8 @@ class PowerResult:
     update_s: float | None = None
     tolerance_ratio: float | None = None
     updates: int = 0
+    idle_w: float | None = None
+    """its mean in the campaign's idle window on this host"""
     reason: str | None = None
 
 
@@ -235,6 +246,8 @@ class Trial:
     window: Window | None = None
     throughput_bps: float | None = None
     offered_bps: float | None = None
+    target_bps: float | None = None
+    """what a load level asked for, all instances together"""
     retransmits: int | None = None
     packets: int | None = None
     lost_packets: int | None = None

@@ -17,10 +17,13 @@ from tests.report_factories import (
     demo_trials,
     failed,
     host,
+    idle_reading,
+    powered,
     renumbered,
     result,
     scaling_trials,
     trial,
+    watts,
 )
 
 from linewatt.model import Case
@@ -140,6 +143,43 @@ def test_tables_and_charts_fit_a_desktop(open_report: Open) -> None:
         ".map(e => e.getAttribute('aria-label'))"
     )
     assert hidden == []
+
+
+@cache
+def simulated_power() -> Result:
+    idle = {"h2": idle_reading(watts("psu-out:PSU1", 180.0, provenance="simulated"))}
+    trials = powered(scaling_trials(), provenance="simulated", ends=("receiver", "sender"))
+    return result(trials, idle=idle)
+
+
+@pytest.mark.parametrize("width", [390, 1280])
+def test_the_power_section_fits(open_report: Open, width: int) -> None:
+    seen = open_report(simulated_power(), width=width)
+    assert seen.console == []
+    assert seen.page.evaluate("document.documentElement.scrollWidth") <= width
+    if width == 1280:
+        hidden = seen.page.evaluate(
+            "[...document.querySelectorAll('#power .scroll')]"
+            ".filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.getAttribute('aria-label'))"
+        )
+        assert hidden == []
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+def test_simulated_watts_are_called_so_in_words_that_can_be_seen(open_report: Open, scheme: Scheme) -> None:
+    page = open_report(simulated_power(), scheme).page
+    cells = page.locator("#power td[data-power^='receiver_']")
+    assert cells.count() == 50
+    for at in range(cells.count()):
+        assert cells.nth(at).locator(".unmeasured").inner_text() == "sim"
+    assert cells.first.locator(".unmeasured").is_visible()
+    assert page.locator("#power caption").first.inner_text().endswith("simulated")
+    for chart in page.locator("#power svg").all():
+        assert chart.locator("text", has_text="simulated").first.is_visible()
+    apart = abs(
+        brightness(page, "#power td .unmeasured", "color") - brightness(page, "body", "background-color")
+    )
+    assert apart > 100
 
 
 def test_chart_labels_stay_inside_the_page(open_report: Open) -> None:

@@ -35,7 +35,10 @@ def keys(node: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
         yield from keys(value, f"{path}.*")
 
 
-KEYS = dict(keys(SCHEMA))
+OF_A_DRIVER = "hosts.*.power.*."
+"""Settings of power sources are in sensors.md; test_plugins looks for them there."""
+
+KEYS = {key: value for key, value in keys(SCHEMA) if not key.startswith(OF_A_DRIVER)}
 
 
 @pytest.mark.parametrize("key", KEYS)
@@ -71,7 +74,7 @@ def test_reference_names_the_default_of_every_plain_key(key: str) -> None:
 
 
 def test_inventories_know_every_key_of_a_host() -> None:
-    in_file = {key.removeprefix("hosts.*.") for key in KEYS if key.startswith("hosts.*.")}
+    in_file = {key.split(".")[2] for key in KEYS if key.startswith("hosts.*.")}
     assert in_file | {"lab", "shares_cpus_with"} == HOST_KEYS
 
 

@@ -127,3 +127,41 @@ def test_a_regular_but_slow_sensor_is_judged_by_its_own_interval() -> None:
     values: Readings = [(0.0, 0.0), (6.0, 6.0), (12.0, 12.0), (18.0, 18.0)]
     assert counter_delta(values, Window(1.0, 17.0), 64).value == pytest.approx(16)
     assert counter_delta(values, Window(1.0, 17.0), 64, interval_s=1.0).reason == "no reading for 6.0 s"
+
+
+ranges = st.floats(1e3, 2**40, allow_nan=False) | st.integers(1, 2**40).map(float)
+
+
+@given(ranges, st.floats(0, 1), st.lists(st.floats(0, 0.999), min_size=3, max_size=12))
+def test_a_counter_of_any_range_is_counted_through_its_wraps(
+    wraps_at: float, start: float, parts: list[float]
+) -> None:
+    """Each step is less than the range, so there is one wrap between two readings at most."""
+    steps = [part * wraps_at for part in parts]
+    totals = list(accumulate(steps, initial=start * wraps_at))
+    values: Readings = [(float(second), total % wraps_at) for second, total in enumerate(totals)]
+    delta = counter_delta(values, Window(0.0, float(len(steps))), wraps_at=wraps_at)
+    assert delta.value == pytest.approx(sum(steps), abs=1e-6 * wraps_at)
+
+
+def test_one_wrap_is_right_to_the_last_unit_even_just_short_of_a_whole_turn() -> None:
+    """RAPL of many servers: 65 532.610 987 J; no power of two, and no part of it is too much for one step."""
+    values: Readings = [(0.0, 65_000.0), (1.0, 64_999.0), (2.0, 64_999.0)]
+    delta = counter_delta(values, Window(0.0, 2.0), wraps_at=65_532.610987)
+    assert delta.value == pytest.approx(65_531.610987)
+
+
+def test_a_turn_that_was_slept_through_is_not_seen() -> None:
+    """Why rapl is read every 30 s at least: 400 W for 300 s are 120 kJ, in a range of 65 kJ."""
+    totals = [0.0, 120_000.0, 240_000.0]
+    values: Readings = [(300.0 * n, total % 65_532.61) for n, total in enumerate(totals)]
+    delta = counter_delta(values, Window(0.0, 600.0), wraps_at=65_532.61)
+    assert delta.value == pytest.approx(240_000 - 2 * 65_532.61)
+
+
+@pytest.mark.parametrize("wrong", [-1.0, 70_000.0])
+def test_a_reading_beyond_the_range_is_never_a_number(wrong: float) -> None:
+    values: Readings = [(0.0, 10.0), (1.0, wrong), (2.0, 30.0)]
+    delta = counter_delta(values, Window(0.0, 2.0), wraps_at=65_532.61)
+    assert delta.value is None
+    assert delta.reason is not None

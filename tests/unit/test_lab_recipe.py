@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 from ruamel.yaml import YAML
 
+from linewatt.campaign.file import load
 from linewatt.hosts.inventory import read_inventory
 from linewatt.lab import LabRequest, recipe
 from linewatt.lab.layout import lay_out
@@ -97,3 +98,17 @@ def test_the_inventory_is_what_the_inventory_reader_reads(tmp_path: Path) -> Non
     assert hosts["h2"]["address"] == "198.18.7.2"
     assert hosts["h2"]["data"] == "data0"
     assert hosts["h2"]["known_hosts"] == str(PLACE / "known_hosts")
+
+
+def test_the_inventory_names_bmcs_as_a_campaign_wants_them(tmp_path: Path) -> None:
+    path = tmp_path / "inventory.yaml"
+    path.write_text(recipe.inventory(LAYOUT, PLACE, PLACE / "bmc.password"))
+    (tmp_path / "c.yaml").write_text('name: n\nhosts: inventory.yaml\npairs: ["h1 -> h2"]\ntests: [tcp]\n')
+    campaign = load(tmp_path / "c.yaml")
+    source = campaign.power["h2"]["bmc"]
+    assert source.driver == "ipmi"
+    assert source.cfg.simulated
+    assert source.cfg.model_dump()["address"] == "198.18.7.2"
+    assert source.cfg.model_dump()["password_file"] == str(PLACE / "bmc.password")
+    path.write_text(recipe.inventory(LAYOUT, PLACE))
+    assert load(tmp_path / "c.yaml").power["h2"] == {}

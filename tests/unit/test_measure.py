@@ -132,6 +132,19 @@ def test_cpu_is_the_hosts_own_over_the_window() -> None:
     assert trial.receiver.app_cpu.sys_ratio == pytest.approx(0.8)
 
 
+def test_a_host_that_was_throttled_below_its_base_frequency_is_told() -> None:
+    feed = Feed("h1", SENSORS["cpufreq"], None)
+    for number in range(11):
+        text = f"linewatt-cpufreq 1 1|frequency 0=1200000|core 0={number}|end 2"
+        feed.take(Line(START_S + 0.1 * number, text))
+    slow = feed.reading(START_S, START_S + 1)
+    readings = {"h1": [mpstat("h1", [10.0] * 4), slow], "h2": [mpstat("h2", [10.0] * 4)]}
+    trial = measured(run_of("3.12-tcp-forward-streams-8", TCP), readings).trial
+    told = {flag.code: flag for flag in trial.flags if flag.code in ("cpu-throttled", "frequency-dropped")}
+    assert "CPU 0: its core 5 times" in told["cpu-throttled"].evidence
+    assert "ran at 1.20 GHz, its base frequency is 3.00 GHz" in told["frequency-dropped"].evidence
+
+
 def test_cpu_that_mpstat_does_not_cover_is_none_with_a_reason_and_a_flag() -> None:
     readings = {"h1": [mpstat("h1", [50.0, 50.0])], "h2": []}
     trial = measured(run_of("3.12-tcp-forward-streams-8", TCP), readings).trial

@@ -129,3 +129,15 @@ def test_plan_of_a_thousand_cases_takes_less_than_a_second_of_cpu(tmp_path: Path
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     assert "1200 cases × 10 trials = 12000" in done.stdout
     assert (after.ru_utime + after.ru_stime) - (before.ru_utime + before.ru_stime) < 1.0
+
+
+def test_load_levels_are_shown_with_their_part_of_the_maximum(tmp_path: Path) -> None:
+    file = tmp_path / "levels.yaml"
+    file.write_text(
+        "name: n\nhosts:\n  a: {address: 192.0.2.1, data: eth1}\n  b: {address: 192.0.2.2, data: eth1}\n"
+        "tests: [tcp]\nload_levels: [50, 0]\n"
+    )
+    done = linewatt("plan", str(file))
+    assert done.returncode == 0
+    assert "50 % of maximum" in done.stdout
+    assert "active idle" in done.stdout

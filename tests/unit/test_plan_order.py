@@ -286,3 +286,19 @@ def test_the_next_round_uses_other_ports_where_the_plan_says_so(wanted: Campaign
 @given(campaigns, st.integers(0, 2**32))
 def test_a_plan_depends_on_nothing_but_campaign_and_seed(wanted: Campaign, seed: int) -> None:
     assert plan(wanted, seed) == plan(wanted, seed)
+
+
+@pytest.mark.parametrize("order", ["interleaved", "sequential", "random"])
+def test_load_levels_come_after_every_trial_that_calibrates_them(order: str) -> None:
+    planned = plan(campaign(order=order, tests=TWO_TESTS, load_levels=(1.0, 0.5, 0.0)), seed=3)
+    levels = [trial.case.load_level for trial in planned.trials]
+    calibrating = levels.count(None)
+    assert set(levels[:calibrating]) == {None}
+    assert set(levels[calibrating:]) == {1.0, 0.5, 0.0}
+    assert len(levels) == 4 * calibrating
+
+
+def test_active_idle_starts_no_process() -> None:
+    planned = plan(campaign(load_levels=(0.5, 0.0)), seed=0)
+    processes = {trial.case.load_level: len(trial.instances) for trial in planned.trials}
+    assert processes == {None: 1, 0.5: 1, 0.0: 0}

@@ -20,13 +20,16 @@ from tests.report_factories import (
     end,
     failed,
     host,
+    idle_reading,
+    powered,
     renumbered,
     result,
     scaling_trials,
+    watts,
 )
 
 from linewatt.errors import StoreError
-from linewatt.model import Case
+from linewatt.model import Case, Provenance
 from linewatt.report import html
 from linewatt.report.document import as_json, digest
 from linewatt.store.read import Result
@@ -102,6 +105,18 @@ def hostile_result() -> Result:
     )
 
 
+def power_result(provenance: Provenance = "measured") -> Result:
+    idle = {"h2": idle_reading(watts("psu-out:PSU1", 180.0, provenance=provenance))}
+    trials = powered(scaling_trials((1, 2)), provenance=provenance, ends=("receiver", "sender"))
+    return result(trials, idle=idle, idle_end=idle)
+
+
+def hostile_power() -> Result:
+    lost = end("h2", "receiver", 1.0, 0.5, 0.5, power=(watts("wall", None, reason=HOSTILE, source=HOSTILE),))
+    idle = {HOSTILE: idle_reading(watts("wall", None, reason=HOSTILE))}
+    return result([replace(each, receiver=lost) for each in scaling_trials((1, 2))], idle=idle)
+
+
 RESULTS: dict[str, Any] = {
     "demo": lambda: result(demo_trials()),
     "scaling": lambda: result(scaling_trials()),
@@ -113,6 +128,8 @@ RESULTS: dict[str, Any] = {
     "many hosts": lambda: result(
         renumbered(*(scaling_trials((1, 2), 1, sender=f"g{n:02d}") for n in range(24)))
     ),
+    "power": lambda: power_result("simulated"),
+    "hostile power": hostile_power,
     "hostile": hostile_result,
 }
 
@@ -161,6 +178,30 @@ def test_tables_and_charts_can_be_read_out(name: str) -> None:
     assert len(svgs) == len(made.tags("figure"))
     assert all(each["role"] == "img" and each["aria-labelledby"] for each in svgs)
     assert made.source.count("<desc ") == len(svgs)
+
+
+def test_power_is_marked_in_words_wherever_it_stands() -> None:
+    made = page(power_result("simulated"))
+    cells = [text.split() for cell, text in made.cells if cell.get("data-power", "").startswith("receiver_")]
+    assert len(cells) == 20
+    assert all("sim" in words for words in cells)
+    watts_of_trials = re.findall(r"\d+\.\d W sim", made.words)
+    assert len(watts_of_trials) == 12
+    for text in (
+        "power of the receiver h2 simulated",
+        "sim: made up by a program (simulated)",
+        "Not every watt was measured: simulated on h2",
+        "h2, PSU DC out (simulated): 180.0 W before the trials, 180.0 W after: the same",
+        "System: PSU DC out (simulated)",
+    ):
+        assert text in made.words
+
+
+def test_measured_power_has_no_mark() -> None:
+    made = page(power_result())
+    assert "PSU DC out" in made.words
+    assert "simulated" not in made.words.split("How the numbers are defined")[0]
+    assert not [each for _, each in made.elements if "unmeasured" in each.get("class", "")]
 
 
 def test_every_flag_is_there_with_evidence_and_advice() -> None:

@@ -21,10 +21,13 @@ from tests.report_factories import (
     SHARED,
     demo_trials,
     failed,
+    idle_reading,
+    powered,
     renumbered,
     result,
     scaling_trials,
     stored,
+    watts,
 )
 
 from linewatt.cli import main
@@ -156,6 +159,42 @@ def test_colour_on_a_terminal_unless_no_color_is_set() -> None:
     colour = re.compile(r"\x1b\[[0-9;]*3[0-9]")
     assert colour.search(on_a_terminal(120))
     assert not colour.search(on_a_terminal(120, NO_COLOR="1"))
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_power_tables_fit_a_terminal_and_stay_marked(
+    columns: int, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    keep(result(powered(scaling_trials(), provenance="simulated")))
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", on_a_terminal(columns))
+    assert max(len(line.rstrip()) for line in plain.splitlines()) <= columns
+    power = plain.split("power of the receiver h2")[1].split("sim: ")[0]
+    rows = [line for line in power.splitlines() if re.match(r" +(1|2|4|8|16)  ", line)]
+    parts = len(re.findall("─{5,}", power))
+    assert len(rows) == 5 * parts
+    assert all(" sim" in line for line in rows), "each part of a split table is marked"
+    assert power.count("simulated") >= 10
+    assert "…" not in plain
+
+
+def test_show_has_power_idle_power_and_the_watts_of_each_trial(run: Run) -> None:
+    made = result(powered(scaling_trials((1, 2))))
+    keep(made)
+    hosts = {"h2": idle_reading(watts("psu-out:PSU1", 180.0))}
+    (Path("results") / made.id / "idle.json").write_text(json.dumps({"schema_version": 1, "hosts": hosts}))
+    _, out, _ = run("show", "last", "--trials")
+    assert "TCP, h1 → h2: power of the receiver h2" in out
+    assert "PSU DC out" in out
+    assert "h2, PSU DC out: 180.0 W before the trials" in out
+    assert "210.0 W" in out.split("Every trial")[1]
+    assert "sim" not in out
+
+
+def test_show_without_power_says_nothing_of_it(run: Run) -> None:
+    keep(result(demo_trials()))
+    _, out, _ = run("show", "last", "--trials")
+    assert "power" not in out.lower()
 
 
 def test_control_characters_of_a_name_never_reach_the_terminal(run: Run) -> None:

@@ -12,6 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from linewatt.analysis import metrics
+from linewatt.analysis.power_summary import EndPower, end_power
 from linewatt.analysis.stats import Estimate, estimate
 from linewatt.model import Case, CpuShares, EndResult, Flag, Role, Trial
 
@@ -79,6 +80,10 @@ class CaseSummary:
     receiver_app: CpuShares | None = None
     receiver_irq: CpuShares | None = None
 
+    sender_power: EndPower | None = None
+    """``None`` where no source of power was named"""
+    receiver_power: EndPower | None = None
+
     flags: tuple[FlagCount, ...] = ()
     """by code, in order of first appearance; those of failed trials too"""
     reasons: dict[str, str] = field(default_factory=dict)
@@ -117,6 +122,9 @@ def _summarise_case(case: Case, trials: Sequence[Trial]) -> CaseSummary:
     for role in _ROLES:
         measured[f"{role}_app"] = _shares(role, "app", done, reasons)
         measured[f"{role}_irq"] = _shares(role, "irq", done, reasons)
+        measured[f"{role}_power"] = end_power(done, role)
+        if measured[f"{role}_power"] is None:
+            reasons[f"{role}_power"] = "no source of power is named for this host"
     return CaseSummary(
         case=case,
         trials_done=len(done),

@@ -3,14 +3,17 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Literal
+from typing import Any, Literal
 
 from linewatt.hosts.base import HostSpec
 from linewatt.model import Direction, Family, TestName
 from linewatt.sensors.base import SensorConfig
+from linewatt.sensors.power import PowerConfig
+from linewatt.sensors.registry import POWER
 
 Order = Literal["interleaved", "sequential", "random"]
 Placement = Literal["pinned", "none"]
@@ -25,6 +28,20 @@ class TestSpec:
     streams: tuple[int, ...]
     rate_bps: float | None
     zerocopy: bool
+
+
+@dataclass(frozen=True, slots=True)
+class PowerSource:
+    """Where watts of a host are read: the driver's name and its settings. No secret is among them."""
+
+    driver: str
+    cfg: PowerConfig
+
+
+def power_config(driver: str, settings: Mapping[str, Any]) -> PowerConfig:
+    """Settings of a driver from plain values. Raises KeyError, pydantic's ValidationError."""
+    cfg: PowerConfig = POWER[driver].Config.model_validate_json(json.dumps(settings))
+    return cfg
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,6 +77,14 @@ class Campaign:
     sensors: Mapping[str, SensorConfig]
     text: str
     path: Path
+    load_levels: tuple[float, ...] = ()
+    """parts (0..1) of each case's calibrated maximum"""
+    power: Mapping[str, Mapping[str, PowerSource]] = field(default_factory=dict)
+    """host → the user's name of a source → the source"""
+    components: Mapping[str, tuple[Mapping[str, Any], ...]] = field(default_factory=dict)
+    """host → what the file says of parts that nothing measures"""
+    psus: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    """host → its power supplies"""
     inventory: Path | None = None
     unused_hosts: tuple[str, ...] = ()
 
@@ -67,6 +92,11 @@ class Campaign:
     def load_s(self) -> float:
         """Seconds of load in one trial."""
         return self.omit_s + self.window_s + self.tail_s
+
+    @property
+    def measures_power(self) -> bool:
+        """Whether any host has a source of power."""
+        return any(self.power.values())
 
     @property
     def ports(self) -> int:

@@ -72,6 +72,12 @@ def _check_repeats(hosts: Iterable[str], key: str, values: Mapping[str, str | No
 def check_tests(entry: CampaignFile, tests: Sequence[TestSpec]) -> Iterator[Finding]:
     """Tests that would give the same case twice, and settings that a test does not have."""
     for index, test in enumerate(tests):
+        if entry.load_levels and test.rate_bps is not None:
+            own = ("tests", index, "rate") if isinstance(entry.tests[index], TestEntry) else ("rate",)
+            path = own if entry.rate is None else ("rate",)
+            yield path, "contradicts load_levels, whose rates come from the calibrated maximum; take one out"
+            break
+    for index, test in enumerate(tests):
         raw = entry.tests[index]
         if isinstance(raw, TestEntry) and raw.zerocopy and test.test != "tcp":
             yield ("tests", index, "zerocopy"), "applies to TCP only; take it out"

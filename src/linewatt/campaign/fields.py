@@ -10,13 +10,14 @@ from __future__ import annotations
 import ipaddress
 import re
 import unicodedata
-from collections.abc import Callable
 from typing import Annotated, Any, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from linewatt.errors import InvalidInput
 from linewatt.hosts.cpulist import MAX_CPUS, format_cpulist, parse_cpulist
+from linewatt.sensors.power import FilePath as FilePath
+from linewatt.sensors.power import text_like
 from linewatt.units import parse_rate
 
 T = TypeVar("T")
@@ -37,53 +38,31 @@ _PAIR = rf"({HOST_NAME})\s*->\s*({HOST_NAME})"
 _PORTS = r"([0-9]{1,5})\s*-\s*([0-9]{1,5})"
 
 
-def _matching(pattern: str, wanted: str) -> Callable[[str], str]:
-    compiled = re.compile(pattern, re.ASCII)
-
-    def check(text: str) -> str:
-        if not compiled.fullmatch(text):
-            raise ValueError(wanted)
-        return text
-
-    return check
-
-
-def _text(pattern: str, wanted: str, example: str) -> Any:
-    """Text that matches ``pattern`` from end to end; the schema shows the same pattern."""
-    shown = Field(examples=[example], json_schema_extra={"pattern": f"^(?:{pattern})$"})
-    return Annotated[str, AfterValidator(_matching(pattern, wanted)), shown]
-
-
-CampaignName = _text(
+CampaignName = text_like(
     r"[A-Za-z0-9][A-Za-z0-9._-]{0,63}",
     "must be 1 to 64 letters, digits, dots, underscores and dashes, a letter or digit first",
     "vxlan-cost",
 )
-HostName = _text(
+HostName = text_like(
     HOST_NAME,
     "a host name must be 1 to 63 letters, digits, dots, underscores and dashes, a letter or digit first",
     "dut",
 )
-UserName = _text(
+UserName = text_like(
     r"[A-Za-z0-9_][A-Za-z0-9._@-]{0,63}",
     "must be a login name of letters, digits, dots, underscores, dashes and @",
     "perf",
 )
-InterfaceName = _text(
+InterfaceName = text_like(
     r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,14}",
     "must be an interface name: at most 15 letters, digits, dots, underscores and dashes",
     "enp1s0f0np0",
 )
-GroupName = _text(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}", "must be the name of an inventory group", "lab")
-SysctlKey = _text(
+GroupName = text_like(r"[A-Za-z0-9_][A-Za-z0-9_.-]{0,63}", "must be the name of an inventory group", "lab")
+SysctlKey = text_like(
     r"[A-Za-z][A-Za-z0-9_-]*(?:[./][A-Za-z0-9_-]+)+",
     "must be a kernel parameter such as net.core.rmem_max",
     "net.core.rmem_max",
-)
-FilePath = _text(
-    r"(?![-\s])[^\x00-\x1f\x7f-\x9f\u2028\u2029\x22'`$;&|<>*?\\]{1,1024}",
-    "must be a path without quotes, $ and other shell characters, and no dash first",
-    "~/.ssh/id_ed25519",
 )
 
 
@@ -223,6 +202,33 @@ def _ports(value: object) -> tuple[int, int]:
     if last < first:
         raise ValueError(f'runs backwards; write "{last}-{first}"')
     return first, last
+
+
+def _levels(value: object) -> tuple[float, ...]:
+    if not isinstance(value, (list, tuple)):
+        raise ValueError("must be a list of percentages such as [100, 75, 50, 25, 0]")
+    for level in value:
+        if isinstance(level, bool) or not isinstance(level, (int, float)) or not 0 <= level <= 100:
+            raise ValueError(f"level {level!r} is impossible; a level is a percentage from 0 to 100")
+    if len(set(value)) < len(value):
+        repeated = next(level for level in value if value.count(level) > 1)
+        raise ValueError(f"names level {repeated:g} twice; name it once")
+    return tuple(float(level) for level in value)
+
+
+Levels = Annotated[
+    tuple[float, ...],
+    BeforeValidator(_levels),
+    Field(max_length=101),
+    WithJsonSchema(
+        {
+            "type": "array",
+            "items": {"type": "number", "minimum": 0, "maximum": 100},
+            "uniqueItems": True,
+            "maxItems": 101,
+        }
+    ),
+]
 
 
 _PORT_NUMBER = {"type": "integer", "minimum": FIRST_PORT, "maximum": LAST_PORT}

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from linewatt.campaign import checks
-from linewatt.campaign.campaign import Campaign, Placement, TestSpec
+from linewatt.campaign.campaign import Campaign, Placement, PowerSource, TestSpec, power_config
 from linewatt.campaign.fields import HOST_NAME, parse_pair
 from linewatt.campaign.messages import Problem, find_problems, not_a_mapping, problem, raise_first
 from linewatt.campaign.plan import IMPOSSIBLE
@@ -202,11 +202,34 @@ def _campaign(
         concurrent_pairs=entry.concurrent_pairs,
         sysctl=entry.settings.sysctl,
         sensors=sensors_of(entry),
+        load_levels=tuple(level / 100 for level in entry.load_levels),
+        power={name: _power(hosts.entries[name], specs[name], hosts.base) for name in used},
+        components={
+            name: tuple(one.model_dump() for one in hosts.entries[name].components)
+            for name in used
+            if hosts.entries[name].components
+        },
+        psus={name: psus.model_dump() for name in used if (psus := hosts.entries[name].psus) is not None},
         text=document.text,
         path=Path(document.file),
         inventory=hosts.inventory,
         unused_hosts=tuple(name for name in specs if name not in used),
     )
+
+
+def _power(entry: HostEntry, spec: HostSpec, base: Path) -> dict[str, PowerSource]:
+    """A host's sources; what a lab's host shows is simulated, whoever says otherwise."""
+    sources = {}
+    for name, written in entry.power.items():
+        settings = written.model_dump(mode="json", exclude_unset=True)
+        driver = settings.pop("driver")
+        for key in ("password_file", "ca_file"):
+            if settings.get(key) is not None:
+                settings[key] = _path_text(base, settings[key])
+        if spec.lab is not None:
+            settings["simulated"] = True
+        sources[name] = PowerSource(driver, power_config(driver, settings))
+    return sources
 
 
 def _spec(name: str, host: HostEntry, base: Path) -> HostSpec:

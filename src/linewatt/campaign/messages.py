@@ -118,6 +118,11 @@ def _message(error: ErrorDetails) -> str:
     if kind == "value_error":
         text = str(context["error"])
         return text if "got " in text or not text.startswith("must") else _with_value(text, error)
+    if kind == "union_tag_not_found":
+        return f"must be a mapping with the key {context['discriminator']}"
+    if kind == "union_tag_invalid":
+        known = context["expected_tags"].replace("'", "")
+        return f"has no {context['discriminator']} {context['tag']!r}; known here: {known}"
     if kind in ("too_short", "string_too_short"):
         return f"must not be empty; give at least {context['min_length']}"
     if kind == "too_long":

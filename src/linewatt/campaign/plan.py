@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import random
 from collections.abc import Collection, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
@@ -105,7 +105,8 @@ def plan(campaign: Campaign, seed: int) -> Plan:
         order=campaign.order,
         seed=seed if campaign.order == "random" else None,
         ports_alternate=alternate,
-        duration_s=campaign.idle_s + len(rounds) * (campaign.load_s + ROUND_OVERHEAD_S),
+        duration_s=campaign.idle_s * (2 if campaign.measures_power else 1)
+        + len(rounds) * (campaign.load_s + ROUND_OVERHEAD_S),
         skipped=tuple(skipped),
         notes=tuple(_notes(campaign, cases, alternate)),
     )
@@ -122,7 +123,8 @@ def expand(campaign: Campaign) -> tuple[list[Case], list[Skipped]]:
                 skipped[spec.test, family] = skipped.get((spec.test, family), 0) + len(found)
             else:
                 cases += found
-    return cases, [
+    levels = [replace(case, load_level=level) for case in cases for level in campaign.load_levels]
+    return [*cases, *levels], [
         Skipped(f"{test} over {family}", count, IMPOSSIBLE[test, family])
         for (test, family), count in skipped.items()
     ]
@@ -168,14 +170,25 @@ def _rounds(campaign: Campaign, cases: list[Case], seed: int, alternate: bool) -
         trials = []
         for case in group:
             number += 1
-            instances = placed(case.sender, case.receiver, case.instances, first_port)
+            count = 0 if case.load_level == 0 else case.instances
+            instances = placed(case.sender, case.receiver, count, first_port)
             trials.append(PlannedTrial(number, repetition, case, instances))
         rounds.append(Round(tuple(trials)))
     return tuple(rounds)
 
 
 def _ordered(campaign: Campaign, cases: list[Case], seed: int) -> Iterator[tuple[int, tuple[Case, ...]]]:
-    """(repetition, cases that run together), in the order of running."""
+    """(repetition, cases that run together), in order; load levels come after what calibrates them."""
+    for part in (
+        [case for case in cases if case.load_level is None],
+        [case for case in cases if case.load_level is not None],
+    ):
+        yield from _ordered_alike(campaign, part, seed)
+
+
+def _ordered_alike(
+    campaign: Campaign, cases: list[Case], seed: int
+) -> Iterator[tuple[int, tuple[Case, ...]]]:
     repetitions = range(1, campaign.trials + 1)
     if campaign.order == "random":
         rng = random.Random(seed)  # noqa: S311  an order, not a secret

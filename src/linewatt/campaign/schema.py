@@ -10,7 +10,6 @@ from __future__ import annotations
 from typing import Annotated, Any, Literal, Union
 
 from pydantic import (
-    BaseModel,
     BeforeValidator,
     ConfigDict,
     Discriminator,
@@ -21,19 +20,27 @@ from pydantic import (
 )
 
 from linewatt.campaign import fields as f
+from linewatt.campaign.part import Part
+from linewatt.campaign.power_entries import Components, PsuEntry
 from linewatt.model import Direction, Family, TestName
 from linewatt.sensors.base import Sensor, SensorConfig
-from linewatt.sensors.registry import SENSORS
+from linewatt.sensors.registry import POWER, SENSORS
 
 MAX_TESTS = 100
 MAX_LOAD_S = 86_400
 """iperf3 ends a test after a day"""
 
 
-class Part(BaseModel):
-    """A mapping of the file: unknown keys are refused, and nothing is converted silently."""
+def _power_entry(driver: Any) -> Any:
+    """Settings of one driver, with ``driver: <its name>``."""
+    described = (driver.__doc__ or driver.name).strip().splitlines()[0]
+    names: Any = Literal[driver.name]
+    entry: Any = create_model(driver.name, __base__=driver.Config, __doc__=described, driver=(names, ...))
+    return entry
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+
+_ENTRIES = tuple(_power_entry(driver) for driver in POWER.values())
+PowerEntry: Any = Annotated[Union[_ENTRIES], Field(discriminator="driver")]  # noqa: UP007  made at run time
 
 
 class HostEntry(Part):
@@ -70,6 +77,16 @@ class HostEntry(Part):
     )
     base_frequency_ghz: float | None = Field(
         default=None, gt=0, le=20, description="Base clock in GHz; left out: read from the host."
+    )
+    power: dict[f.HostName, PowerEntry] = Field(
+        default_factory=dict,
+        description="Where its watts are read: sources by names of your own, each with a `driver`.",
+    )
+    components: Components = Field(
+        default=(), description="Parts that nothing measures, with watts from a datasheet or an estimate."
+    )
+    psus: PsuEntry | None = Field(
+        default=None, description="The power supplies: alike units that carry the host together."
     )
 
 
@@ -221,6 +238,12 @@ class CampaignFile(Part):
         description='Offered rate of one instance, such as "500M" or "3.5G"; null: as fast as it goes.',
     )
     zerocopy: bool = Field(default=False, description="Send without copying; applies to TCP tests.")
+    load_levels: f.Levels = Field(
+        default=(),
+        description="Percent of the maximum, such as `[100, 75, 50, 25, 0]`: after all trials at full rate, "
+        "which calibrate it, every case is run at these rates; 0 is active idle. The maximum is the "
+        "smallest of all pairs', so that all are offered the same.",
+    )
     trials: int = Field(default=10, ge=1, le=1000, description="Repetitions of every case.")
     order: Literal["interleaved", "sequential", "random"] = Field(
         default="interleaved",

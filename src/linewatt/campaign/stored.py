@@ -9,7 +9,7 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
-from linewatt.campaign.campaign import Campaign
+from linewatt.campaign.campaign import Campaign, PowerSource, power_config
 from linewatt.errors import StoreError
 from linewatt.sensors.registry import SENSORS
 
@@ -21,7 +21,7 @@ def as_dict(campaign: Campaign) -> dict[str, Any]:
     values = {
         field.name: getattr(campaign, field.name)
         for field in fields(campaign)
-        if field.name not in ("hosts", "sensors", "sysctl", "tests")
+        if field.name not in ("hosts", "power", "sensors", "sysctl", "tests")
     }
     return {
         **values,
@@ -30,6 +30,13 @@ def as_dict(campaign: Campaign) -> dict[str, Any]:
         "hosts": {name: asdict(host) for name, host in campaign.hosts.items()},
         "tests": [asdict(test) for test in campaign.tests],
         "sysctl": dict(campaign.sysctl),
+        "power": {
+            host: {
+                name: {"driver": one.driver, **one.cfg.model_dump(mode="json", exclude_unset=True)}
+                for name, one in sources.items()
+            }
+            for host, sources in campaign.power.items()
+        },
         "sensors": {name: cfg.model_dump(mode="json") for name, cfg in campaign.sensors.items()},
     }
 
@@ -38,8 +45,18 @@ def from_dict(stored: dict[str, Any]) -> Campaign:
     """The campaign that :func:`as_dict` wrote. Raises StoreError when it cannot be read any more."""
     try:
         sensors = {name: SENSORS[name].Config(**cfg) for name, cfg in stored["sensors"].items()}
-        campaign = _CAMPAIGN.validate_python({**stored, "sensors": {}, "path": Path(stored["path"])})
+        power = {host: _sources(sources) for host, sources in stored.get("power", {}).items()}
+        plain = {**stored, "sensors": {}, "power": {}, "path": Path(stored["path"])}
+        campaign = _CAMPAIGN.validate_python(plain)
     except (KeyError, ValidationError) as error:
         raise StoreError(f"the stored campaign cannot be read by this linewatt: {error}") from error
     values = {field.name: getattr(campaign, field.name) for field in fields(campaign)}
-    return Campaign(**{**values, "sensors": sensors})
+    return Campaign(**{**values, "sensors": sensors, "power": power})
+
+
+def _sources(stored: dict[str, dict[str, Any]]) -> dict[str, PowerSource]:
+    sources = {}
+    for name, values in stored.items():
+        settings = {key: value for key, value in values.items() if key != "driver"}
+        sources[name] = PowerSource(values["driver"], power_config(values["driver"], settings))
+    return sources

@@ -37,15 +37,17 @@ def up(
     ),
     mtu: int = typer.Option(1500, "--mtu", help="MTU of the data network, 1280 to 9216."),
     inventory: Path | None = typer.Option(None, "--inventory", help="Write the inventory here too."),
+    bmc: bool = typer.Option(True, "--bmc/--no-bmc", help="A simulated BMC for each host."),
     as_json: bool = _JSON,
 ) -> None:
     """Build a lab and print the path of its inventory, which a campaign's hosts: can name. Needs root."""
     from linewatt import lab
 
-    built = lab.up(lab.LabRequest(name=name, hosts=hosts, rate=rate, mtu=mtu), inventory=inventory)
+    built = lab.up(lab.LabRequest(name, hosts, rate, mtu, bmc), inventory=inventory)
     path = built.inventory if inventory is None else inventory
     if built.was_up:
         say(f"lab {name} was already up")
+    _say_no_bmc(name, built.no_bmc)
     _say_sharing(built, [other for other in lab.names() if other != name])
     if as_json:
         print_json(
@@ -55,6 +57,7 @@ def up(
                 "index": built.index,
                 "inventory": str(path),
                 "already_up": built.was_up,
+                "no_bmc": built.no_bmc,
                 "hosts": [_host(host) for host in built.hosts],
             }
         )
@@ -89,10 +92,12 @@ def status(
     name: str | None = typer.Option(None, "--name", help="Only this lab."),
     as_json: bool = _JSON,
 ) -> None:
-    """List the labs of this machine, their hosts, and whether each host's sshd answers."""
+    """List the labs of this machine, their hosts, and whether each host's sshd and BMC answer."""
     from linewatt import lab
 
     labs = lab.status(name)
+    for each in labs:
+        _say_no_bmc(each.name, each.no_bmc)
     if as_json:
         print_json({"schema_version": SCHEMA_VERSION, "labs": [_status(each) for each in labs]})
     elif not labs:
@@ -110,6 +115,11 @@ def _say_sharing(built: Lab, others: list[str]) -> None:
         )
     if others:
         say(f"also there: {', '.join(others)}; labs share this machine's CPUs, so measure in one at a time")
+
+
+def _say_no_bmc(name: str, reason: str | None) -> None:
+    if reason is not None:
+        say(f"lab {name} has no BMCs, so its hosts show no power: {reason}")
 
 
 def _host(host: HostLayout) -> dict[str, Any]:
@@ -134,18 +144,21 @@ def _status(lab: LabStatus) -> dict[str, Any]:
         "inventory": None if lab.inventory is None else str(lab.inventory),
         "rate_bps": lab.rate_bps,
         "mtu_bytes": lab.mtu,
-        "hosts": [{**_host(host.layout), "sshd_answers": host.answers} for host in lab.hosts],
+        "no_bmc": lab.no_bmc,
+        "hosts": [
+            {**_host(host.layout), "sshd_answers": host.answers, "bmc": host.bmc} for host in lab.hosts
+        ],
     }
 
 
 def _print_table(labs: list[LabStatus]) -> None:
     from linewatt.lab.layout import cpu_list
 
-    columns = ("lab", "state", "host", "sshd", "address", "data ipv4", "data ipv6", "cpus")
+    columns = ("lab", "state", "host", "sshd", "bmc", "address", "data ipv4", "data ipv6", "cpus")
     rows: list[tuple[str, ...]] = [columns]
     for lab in labs:
         if not lab.hosts:
-            rows.append((lab.name, lab.state, *["-"] * 6))
+            rows.append((lab.name, lab.state, *["-"] * 7))
         for host in lab.hosts:
             part = host.layout
             answer = "answers" if host.answers else "silent"
@@ -155,6 +168,7 @@ def _print_table(labs: list[LabStatus]) -> None:
                     lab.state,
                     part.name,
                     answer,
+                    host.bmc or "-",
                     part.address,
                     part.data_ipv4,
                     part.data_ipv6,

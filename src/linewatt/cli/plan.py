@@ -70,7 +70,12 @@ def _lines(campaign: Campaign, planned: Plan, trials: bool) -> Iterator[str]:
     yield ""
     yield from (_host_line(host) for host in campaign.hosts.values())
     sensors = (f"{name} every {sensor.interval_s:g} s" for name, sensor in campaign.sensors.items())
-    yield f"sensors: {', '.join(sensors) or 'none'}; idle window of {campaign.idle_s:g} s first"
+    windows = "first and last" if campaign.measures_power else "first"
+    yield f"sensors: {', '.join(sensors) or 'none'}; idle window of {campaign.idle_s:g} s {windows}"
+    for host, sources in campaign.power.items():
+        for name, source in sources.items():
+            simulated = ", simulated" if source.cfg.simulated else ""
+            yield f"power of {host}: {name} ({source.driver}{simulated})"
     if not planned.changes:
         yield "no change to any host"
     for change in planned.changes:
@@ -137,9 +142,15 @@ def _trial_rows(planned: Plan) -> Iterator[dict[str, str]]:
             }
 
 
-def _case_columns(case: Case) -> dict[str, str]:
+def _rate(case: Case) -> str:
     from linewatt.units import format_rate
 
+    if case.load_level is not None:
+        return f"{100 * case.load_level:g} % of maximum" if case.load_level else "active idle"
+    return "unlimited" if case.rate_bps is None else format_rate(case.rate_bps)
+
+
+def _case_columns(case: Case) -> dict[str, str]:
     return {
         "test": case.test,
         "sender → receiver": f"{case.sender} → {case.receiver}",
@@ -148,7 +159,7 @@ def _case_columns(case: Case) -> dict[str, str]:
         "network": case.network,
         "instances": str(case.instances),
         "streams": str(case.streams),
-        "rate each": "unlimited" if case.rate_bps is None else format_rate(case.rate_bps),
+        "rate each": _rate(case),
         "zero copy": "yes" if case.zerocopy else "no",
     }
 
@@ -170,6 +181,8 @@ def _cpus(cpus: Sequence[str | None]) -> str:
 
 
 def _ports(instances: Sequence[PlannedInstance]) -> str:
+    if not instances:
+        return "none"
     first, last = instances[0].port, instances[-1].port
     return str(first) if first == last else f"{first}-{last}"
 

@@ -25,7 +25,7 @@ _Results = Annotated[
     ),
 ]
 _Wanted = Annotated[str, typer.Argument(metavar="ID", help="Id of a result, its beginning, or 'last'.")]
-_Json = Annotated[bool, typer.Option("--json", help="One JSON document, SI units in key names.")]
+_Json = Annotated[bool, typer.Option("--json", help="One JSON document, units in key names.")]
 
 
 def register(app: typer.Typer) -> None:
@@ -55,12 +55,10 @@ def show(
     wanted: _Wanted = "last",
     results: _Results = Path("results"),
     as_json: _Json = False,
-    as_csv: Annotated[
-        bool, typer.Option("--csv", help="One CSV row a case, SI units in column names.")
-    ] = False,
+    as_csv: Annotated[bool, typer.Option("--csv", help="One CSV row a case, units in column names.")] = False,
     trials: Annotated[bool, typer.Option("--trials", help="Every trial too (CSV: a row a trial).")] = False,
 ) -> None:
-    """Show a result: scalability table, CPU by role, flags with advice, failures."""
+    """Show a result: scalability table, CPU by role, power, flags with advice, failures."""
     if as_json and as_csv:
         raise InvalidInput("--json and --csv: choose one")
     from linewatt.report.document import as_json as document

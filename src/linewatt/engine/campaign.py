@@ -17,6 +17,7 @@ from linewatt.campaign.plan import as_dict as plan_dict
 from linewatt.engine import events, idle
 from linewatt.engine.restore import refuse_leftovers, undo_all
 from linewatt.engine.rounds import RoundRunner
+from linewatt.engine.secrets import passwords
 from linewatt.engine.session import Session, identity
 from linewatt.errors import HostError, StoreError, WaitTimeout
 from linewatt.hosts.clock import now_s
@@ -47,7 +48,7 @@ class CampaignRun:
         self._plan = plan
         self._places = places
         self._say = on_event
-        self._session = Session(campaign.hosts.values(), campaign.sensors, LOADS["iperf3"])
+        self._session = Session(campaign, passwords(campaign), LOADS["iperf3"])
         self._entries: list[Entry] = []
         self._gone: set[str] = set()
 
@@ -79,6 +80,9 @@ class CampaignRun:
             self._entries = await apply.apply(self._session.hosts, self._plan.changes, KNOBS, journal)
             self._say(events.Phase("starting sensors"))
             await asyncio.gather(self._session.start_sensors(), asyncio.to_thread(samples.warm_up))
+            for feed in self._session.down():
+                text = f"{feed.host}: {feed.source}: {feed.failure}; going on without it"
+                self._say(events.Warned(text))
             await self._idle(path)
             return await self._rounds(path, result)
         finally:
@@ -127,11 +131,25 @@ class CampaignRun:
                     )
         return result.path
 
-    async def _idle(self, path: Path) -> None:
-        if self._campaign.idle_s <= 0 or (path / "idle.json").exists():
+    async def _idle(self, path: Path, name: str = "idle.json") -> None:
+        if self._campaign.idle_s <= 0 or (path / name).exists():
             return
         self._say(events.Phase(f"idle window of {self._campaign.idle_s:g} s"))
-        write.write_json(path / "idle.json", await idle.measure(self._session, self._campaign.idle_s))
+        write.write_json(path / name, await idle.measure(self._session, self._campaign.idle_s))
+
+    async def _idle_again(self, path: Path) -> None:
+        """Idle after the last trial: power that has drifted since the first makes all above idle doubtful."""
+        if not self._campaign.measures_power or self._gone:
+            return
+        try:
+            await self._idle(path, "idle-end.json")
+        except WaitTimeout as error:
+            self._say(events.Warned(f"no idle window at the end: {error}"))
+            return
+        before, after = path / "idle.json", path / "idle-end.json"
+        if before.exists() and after.exists():
+            for text in idle.drift(read.read_json(before), read.read_json(after)):
+                self._say(events.Warned(text))
 
     async def _rounds(self, path: Path, result: read.Result | None) -> events.Ended:
         done = {trial.number: trial for trial in (result.trials if result else ())}
@@ -139,17 +157,19 @@ class CampaignRun:
         self._say(events.Started(path.name, str(path), total, len(done), self._plan.duration_s))
         rounds = [[trial for trial in one.trials if trial.number not in done] for one in self._plan.rounds]
         rounds = [trials for trials in rounds if trials]
-        runner = RoundRunner(self._session, self._campaign, path, total, self._say)
+        runner = RoundRunner(self._session, self._campaign, read.load(path), total, self._say)
         try:
             for position, trials in enumerate(rounds):
                 following = rounds[position + 1] if position + 1 < len(rounds) else []
                 possible = self._possible(trials)
                 if possible:
-                    ahead = self._possible(following) if self._plan.ports_alternate else []
+                    alike = self._plan.ports_alternate and _may_overlap(trials, following)
+                    ahead = self._possible(following) if alike else []
                     await runner.run(possible, ahead, rounds_left=len(rounds) - position)
                     await self._find_lost_hosts()
         finally:
             await asyncio.shield(runner.close())
+        await self._idle_again(path)
         stored_trials = [read.read_trial(directory) for directory in read.trial_dirs(path)]
         failed = sum(trial.status == "failed" for trial in stored_trials)
         ended = events.Ended(
@@ -182,3 +202,9 @@ class CampaignRun:
 
     def _own_entries(self, name: str) -> list[Entry]:
         return [entry for entry in self._entries if entry.host == name]
+
+
+def _may_overlap(trials: Sequence[PlannedTrial], following: Sequence[PlannedTrial]) -> bool:
+    """Whether the next round can be prepared while this one runs: not if it must learn its rate from it."""
+    calibrates = any(trial.case.load_level is None for trial in trials)
+    return not (calibrates and any(trial.case.load_level is not None for trial in following))

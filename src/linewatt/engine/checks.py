@@ -195,7 +195,7 @@ def cpu(end: EndResult, case: Case, host: HostSpec, tick_accounting: bool | None
     """CPU accounting that disagrees with what the load says of itself."""
     return cpu_check.check(
         end,
-        paced=case.rate_bps is not None,
+        paced=case.paced,
         tick_accounting=tick_accounting,
         dedicated=_dedicated(end, host),
     )
@@ -212,7 +212,7 @@ def spinning(case: Case, runs: Sequence[EndRun]) -> list[Flag]:
     """A rate-limited iperf3 that burns its CPU while it waits: its CPU use is not the cost of the traffic."""
     for run in runs:
         version = tuple(int(part) for part in re.findall(r"\d+", run.load.version)[:2])
-        if case.rate_bps is not None and run.load.is_sender and SPINS_FROM <= version < SPINS_BEFORE:
+        if case.paced and run.load.is_sender and SPINS_FROM <= version < SPINS_BEFORE:
             return [
                 Flag(
                     "load-spins",

@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from linewatt.engine.feed import Reading
+from linewatt.engine.power import POWER_UNITS
 from linewatt.engine.window import COVERAGE_NEEDED, mean_over
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.cpulist import format_cpulist
@@ -34,7 +35,7 @@ def end_result(
     return EndResult(
         host=host.name,
         role=role,
-        cpu_cores=_cores(shares, reasons),
+        cpu_cores=_cores(shares, reasons, cpu.failure if cpu else None),
         app_cpu=_shares(tuple(sorted(set(app_cpus))), shares, "app_cpu", "not pinned", reasons),
         irq_cpu=_shares(host.irq_cpus or (), shares, "irq_cpu", "no irq_cpus named", reasons),
         load_cpu_cores=load_cpu_cores,
@@ -69,13 +70,13 @@ def _one_cpu(cpu: int, reading: Reading, window: Window) -> CpuShares | None:
     return CpuShares((cpu,), *(value for value in values if value is not None))
 
 
-def _cores(shares: dict[int, CpuShares | None], reasons: dict[str, str]) -> float | None:
+def _cores(shares: dict[int, CpuShares | None], reasons: dict[str, str], failure: str | None) -> float | None:
     known = [share for share in shares.values() if share is not None]
     if not shares or len(known) < len(shares):
         missing = format_cpulist(cpu for cpu, share in shares.items() if share is None)
         reasons["cpu_cores"] = (
             f"mpstat does not cover the window on CPU {missing}" if missing else "no mpstat readings"
-        )
+        ) + (f"; it {failure}" if failure else "")
         return None
     return sum(1 - share.idle_ratio for share in known)
 
@@ -113,7 +114,7 @@ def _counters(
     deltas: dict[str, float | None] = {}
     for reading in readings:
         for name, channel in reading.channels.items():
-            if channel.kind == "counter":
+            if channel.kind == "counter" and channel.unit not in POWER_UNITS:
                 delta = counter_delta(reading.values(name), window, channel.bits)
                 deltas[name] = delta.value
                 if delta.reason is not None:

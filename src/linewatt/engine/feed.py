@@ -17,6 +17,8 @@ from linewatt.hosts.process import bounded
 from linewatt.model import Channel, Sample
 from linewatt.sensors.base import Sensor
 
+LONGER_THAN_ANY_CAMPAIGN_S = 366 * 86_400.0
+
 
 @dataclass(frozen=True, slots=True)
 class Record:
@@ -42,6 +44,10 @@ class Reading:
     source: str
     records: tuple[Record, ...] = ()
     channels: Mapping[str, Channel] = field(default_factory=dict)
+    updates_s: Mapping[str, float] = field(default_factory=dict)
+    """how often a channel is updated at its source, where that could be measured"""
+    failure: str | None = None
+    """why its source delivers nothing now"""
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -82,15 +88,23 @@ class Reading:
 class Feed:
     """One sensor on one host, from start to stop of the campaign."""
 
-    def __init__(self, host: str, sensor: Sensor, cfg: Any) -> None:
+    def __init__(
+        self, host: str, sensor: Sensor, cfg: Any, source: str | None = None, *, essential: bool = True
+    ) -> None:
+        """``essential``: a campaign does not begin without it."""
         self.host = host
+        self.essential = essential
+        self.source = source or sensor.name
         self.sensor = sensor
+        self.updates_s: dict[str, float] = {}
+        self.failure: str | None = None
         self._cfg = cfg
         self._channels: dict[str, Channel] = {}
         self._records: deque[Record] = deque()
         self._lines: list[str] = []
         self._arrived = asyncio.Event()
         self._process: Process | None = None
+        self._watcher: asyncio.Task[None] | None = None
         self._since_s = 0.0
         self.started_s = 0.0
 
@@ -99,9 +113,23 @@ class Feed:
         self._lines.clear()
         words = [f"{name}={value}" for name, value in self.sensor.environment().items()]
         argv = ["env", *words, *self.sensor.command(self._cfg, host.spec)]
-        self._process = await host.start(argv, on_line=self.take)
+        root = getattr(self.sensor, "needs_root", False)
+        self._process = await host.start(argv, on_line=self.take, root=root)
         await self._process.ready()
+        self.failure = None
         self.started_s = self._since_s = now_s()
+        self._watcher = asyncio.create_task(self._watch(self._process))
+
+    async def _watch(self, process: Process) -> None:
+        """A sensor that ends by itself delivers nothing more, and nobody should wait for it."""
+        try:
+            ended = await process.wait(LONGER_THAN_ANY_CAMPAIGN_S, f"{self.source} to end")
+        except (HostError, WaitTimeout) as error:
+            self.failure = str(error)
+        else:
+            said = ended.stderr.strip().splitlines()
+            self.failure = f"ended with status {ended.status}{': ' + said[-1][:200] if said else ''}"
+        self.arrived()
 
     def take(self, line: Line) -> None:
         """One line of the sensor's output."""
@@ -111,7 +139,11 @@ class Feed:
             self._since_s = line.received_s
             self._records.append(self._record(line.received_s, span_s, "\n".join(self._lines)))
             self._lines.clear()
-            self._arrived.set()
+            self.arrived()
+
+    def arrived(self) -> None:
+        """Wake whoever waits for a record."""
+        self._arrived.set()
 
     def _record(self, received_s: float, span_s: float, text: str) -> Record:
         try:
@@ -128,12 +160,10 @@ class Feed:
         return self._records[-1].received_s if self._records else 0.0
 
     async def wait_past(self, time_s: float, limit_s: float) -> None:
-        """Wait until a record from after ``time_s`` is there. Raises WaitTimeout."""
-        while self.latest_s < time_s:
+        """Wait until a record from after ``time_s`` is there, or its source is down. Raises WaitTimeout."""
+        while self.failure is None and self.latest_s < time_s:
             self._arrived.clear()
-            await bounded(
-                self._arrived.wait(), limit_s, f"{self.host}: the next reading of {self.sensor.name}"
-            )
+            await bounded(self._arrived.wait(), limit_s, f"{self.host}: the next reading of {self.source}")
 
     def forget_before(self, time_s: float) -> None:
         """Drop records that no later window can need."""
@@ -154,9 +184,12 @@ class Feed:
         """What the records of :meth:`between` hold."""
         records = self.between(start_s, end_s)
         names = dict.fromkeys(name for record in records for name in record.values)
-        return Reading(self.host, self.sensor.name, records, {name: self._channels[name] for name in names})
+        channels = {name: self._channels[name] for name in names}
+        return Reading(self.host, self.source, records, channels, dict(self.updates_s), self.failure)
 
     async def stop(self) -> None:
+        if self._watcher is not None:
+            self._watcher.cancel()
         if self._process is not None:
             try:
                 await self._process.stop()

@@ -4,14 +4,20 @@
 from __future__ import annotations
 
 import asyncio
+from dataclasses import asdict
 from typing import Any
 
 from linewatt.engine.ends import end_result
+from linewatt.engine.feed import Feed
+from linewatt.engine.power import IdlePower, with_power
 from linewatt.engine.session import Session
+from linewatt.errors import HostError, WaitTimeout
 from linewatt.hosts.clock import now_s
 from linewatt.model import Window
 
 LATE_LIMIT_S = 5.0
+DRIFT_RATIO = 0.05
+DRIFT_STEPS = 2.0
 SCHEMA_VERSION = 1
 
 
@@ -19,7 +25,7 @@ async def measure(session: Session, seconds: float) -> dict[str, Any]:
     """Wait ``seconds`` and say what each host's CPUs did meanwhile. Raises WaitTimeout."""
     window = Window(now_s(), now_s() + seconds)
     feeds = [feed for own in session.feeds.values() for feed in own]
-    await asyncio.gather(*(feed.wait_past(window.end_s, seconds + LATE_LIMIT_S) for feed in feeds))
+    await asyncio.gather(*(_past(feed, window.end_s, seconds + LATE_LIMIT_S) for feed in feeds))
     return {
         "schema_version": SCHEMA_VERSION,
         "window": {"start_s": window.start_s, "end_s": window.end_s},
@@ -27,12 +33,62 @@ async def measure(session: Session, seconds: float) -> dict[str, Any]:
     }
 
 
+async def _past(feed: Feed, time_s: float, limit_s: float) -> None:
+    """Wait for the reading behind the window; a source of power that hangs is missing, not waited for."""
+    try:
+        await feed.wait_past(time_s, limit_s)
+    except WaitTimeout:
+        if feed.essential:
+            raise
+    if feed.essential and feed.failure is not None:
+        raise HostError(f"{feed.host}: {feed.source} {feed.failure}")
+
+
 def _host(session: Session, name: str, window: Window) -> dict[str, Any]:
     readings = [feed.reading(window.start_s, window.end_s) for feed in session.feeds[name]]
-    end = end_result(session.specs[name], "receiver", readings, window, (), None, None)
-    return {"cpu_cores": end.cpu_cores, "reason": end.reasons.get("cpu_cores")}
+    bare = end_result(session.specs[name], "receiver", readings, window, (), None, None)
+    end = with_power(bare, readings, window, {})
+    return {
+        "cpu_cores": end.cpu_cores,
+        "reason": end.reasons.get("cpu_cores"),
+        "power": [asdict(one) for one in end.power],
+        "power_reasons": {key: why for key, why in end.reasons.items() if key.startswith("power.")},
+    }
+
+
+def drift(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
+    """Where a host's idle power at the end is not what it was before, in words."""
+    then, now = idle_power(before), idle_power(after)
+    steps = {
+        (name, one["source"], one["channel"]): one["step_w"] or 0.0
+        for name, values in before["hosts"].items()
+        for one in values.get("power", ())
+    }
+    found = []
+    for name, powers in then.items():
+        for (source, channel), power_w in powers.items():
+            again_w = now.get(name, {}).get((source, channel))
+            allowed_w = max(DRIFT_RATIO * power_w, DRIFT_STEPS * steps[name, source, channel])
+            if again_w is not None and abs(again_w - power_w) > allowed_w:
+                found.append(
+                    f"{name}: {source} {channel}: idle power was {power_w:.1f} W before the trials and is "
+                    f"{again_w:.1f} W now; figures above idle are doubtful by the difference"
+                )
+    return found
 
 
 def idle_cores(document: dict[str, Any]) -> dict[str, float | None]:
     """Host → cores that were busy in the idle window."""
     return {name: values["cpu_cores"] for name, values in document["hosts"].items()}
+
+
+def idle_power(document: dict[str, Any]) -> dict[str, IdlePower]:
+    """Host → mean power of each (source, channel) in the idle window, W; those without a number left out."""
+    return {
+        name: {
+            (one["source"], one["channel"]): one["power_w"]
+            for one in values.get("power", ())
+            if one["power_w"] is not None
+        }
+        for name, values in document["hosts"].items()
+    }

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
-from linewatt.engine import checks
+from linewatt.engine import checks, cpu_checks, power_checks
 from linewatt.engine.ends import end_result
 from linewatt.engine.feed import Reading
+from linewatt.engine.power import IdlePower, with_power
 from linewatt.engine.trial import InstanceOutput, TrialRun
 from linewatt.engine.window import EndRun, common_window, count, place
 from linewatt.errors import ParseError
@@ -32,6 +33,7 @@ class Setup:
     base_frequency_hz: Mapping[str, float | None]
     tick_accounting: Mapping[str, bool | None]
     idle_cores: Mapping[str, float | None]
+    idle_w: Mapping[str, IdlePower] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,13 +79,20 @@ def measure(
         return Measured(_failed(run, run.failure), sensed, raw)
     try:
         runs = [_instance_run(output, run, load) for output in run.outputs]
-        window = common_window(
-            [end for one in runs for end in (one.sender, one.receiver)], setup.omit_s, setup.window_s
-        )
+        window = _window(run, runs, setup)
         trial = _done(Cut(run, runs, window, readings, setup), overhead_s)
     except ParseError as error:
         return Measured(_failed(run, str(error)), sensed, raw)
     return Measured(trial, (*sensed, *_load_series(run, runs)), raw)
+
+
+def _window(run: TrialRun, runs: Sequence[InstanceRun], setup: Setup) -> Window:
+    """What all loads share; active idle has none, and begins when the trial does. Raises ParseError."""
+    if not runs:
+        start_s = run.started_s + setup.omit_s
+        return Window(start_s, start_s + setup.window_s)
+    ends = [end for one in runs for end in (one.sender, one.receiver)]
+    return common_window(ends, setup.omit_s, setup.window_s)
 
 
 def _instance_run(output: InstanceOutput, run: TrialRun, load: Load) -> InstanceRun:
@@ -131,12 +140,13 @@ def _done(cut: Cut, overhead_s: float) -> Trial:
         window=cut.window,
         throughput_bps=sum(one.throughput_bps for one in instances),
         offered_bps=sum(one.offered_bps for one in instances),
+        target_bps=run.target_bps,
         retransmits=_sum(one.retransmits for one in instances),
         packets=packets,
         lost_packets=lost,
         lost_ratio=lost / packets if lost is not None and packets else None,
         out_of_order_packets=_sum(one.out_of_order_packets for one in instances),
-        start_skew_s=max(starts) - min(starts),
+        start_skew_s=max(starts) - min(starts) if starts else None,
         sender=sender,
         receiver=receiver,
         instances=instances,
@@ -174,15 +184,17 @@ def _end(cut: Cut, role: Role) -> EndResult:
     planned = [one.output.planned for one in cut.runs]
     pinned = [one.sender_cpu if is_sender else one.receiver_cpu for one in planned]
     own = [load.load.cpu_cores for load in loads]
-    return end_result(
+    readings = cut.readings.get(host, ())
+    end = end_result(
         cut.setup.hosts[host],
         role,
-        cut.readings.get(host, ()),
+        readings,
         cut.window,
         app_cpus=[cpu for text in pinned if text is not None for cpu in parse_cpulist(text)],
         load_cpu_cores=None if any(cores is None for cores in own) else sum(c for c in own if c is not None),
         base_frequency_hz=cut.setup.base_frequency_hz[host],
     )
+    return with_power(end, readings, cut.window, cut.setup.idle_w.get(host, {}))
 
 
 def _flags(
@@ -200,9 +212,13 @@ def _flags(
     ]
     for end in (sender, receiver):
         found += checks.cpu(end, case, setup.hosts[end.host], setup.tick_accounting.get(end.host))
+        found += cpu_checks.throttled(end)
+        found += cpu_checks.frequency(end, cut.readings.get(end.host, ()), cut.window)
         found += checks.drops(end)
         found += checks.background(end, setup.idle_cores.get(end.host))
-        found += checks.sensors(end, cut.readings.get(end.host, ()), clocks[end.host])
+        readings = cut.readings.get(end.host, ())
+        found += checks.sensors(end, readings, clocks[end.host])
+        found += power_checks.power(end, readings, cut.window, setup.idle_cores.get(end.host))
     return tuple(found)
 
 

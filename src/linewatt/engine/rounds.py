@@ -18,13 +18,15 @@ from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.plan import PlannedTrial
 from linewatt.engine import events
 from linewatt.engine.feed import Feed, Reading
-from linewatt.engine.idle import idle_cores
+from linewatt.engine.idle import idle_cores, idle_power
+from linewatt.engine.levels import Levels, NotCalibrated
 from linewatt.engine.measure import Measured, Setup, measure
 from linewatt.engine.session import Session
-from linewatt.engine.trial import LiveTrial, TrialFailed, TrialRun
+from linewatt.engine.trial import LiveTrial, LoadTime, TrialFailed, TrialRun
 from linewatt.errors import HostError, WaitTimeout
 from linewatt.hosts.clock import now_s
 from linewatt.model import Trial
+from linewatt.store import read
 from linewatt.store.read import read_json
 from linewatt.store.write import write_trial
 
@@ -47,18 +49,19 @@ class RoundRunner:
     """Runs rounds one after the other and keeps the next one ready."""
 
     def __init__(
-        self, session: Session, campaign: Campaign, result: Path, total: int, on_event: events.OnEvent
+        self, session: Session, campaign: Campaign, result: read.Result, total: int, on_event: events.OnEvent
     ) -> None:
         self._session = session
         self._campaign = campaign
-        self._result = result
+        self._result = result.path
+        self._levels = Levels(result.trials)
         self._total = total
         self._say = on_event
         self._interval_s = 1.0 if campaign.window_s >= SHORT_WINDOW_S else 0.2
         self._ahead: asyncio.Task[Prepared] | None = None
         self._ahead_numbers: list[int] = []
         self._last_end_s = now_s()
-        self._setup = _setup(session, campaign, result)
+        self._setup = _setup(session, campaign, result.path)
         self._writers = ThreadPoolExecutor(WRITERS, thread_name_prefix="store")
 
     async def run(
@@ -100,7 +103,8 @@ class RoundRunner:
 
     async def _prepare(self, trials: Sequence[PlannedTrial], not_before_s: float = 0.0) -> Prepared:
         await asyncio.sleep(max(0.0, not_before_s - now_s()))
-        lives = [LiveTrial(self._session, trial, self._campaign.load_s, self._interval_s) for trial in trials]
+        load = LoadTime(self._campaign.load_s, self._interval_s)
+        lives = [LiveTrial(self._session, trial, load, self._levels) for trial in trials]
         try:
             outcomes = await asyncio.gather(*(_try_prepare(live) for live in lives))
         except asyncio.CancelledError:
@@ -164,6 +168,7 @@ class RoundRunner:
             readings.setdefault(feed.host, []).append(feed.reading(run.started_s, run.ended_s))
         loop = asyncio.get_running_loop()
         trial = await loop.run_in_executor(self._writers, self._write, run, readings, overhead_s)
+        self._levels.learn(trial)
         self._say(events.TrialStored(trial, self._total))
 
     def _write(self, run: TrialRun, readings: Mapping[str, list[Reading]], overhead_s: float) -> Trial:
@@ -183,14 +188,16 @@ class RoundRunner:
 
 def _setup(session: Session, campaign: Campaign, result: Path) -> Setup:
     names = list(session.specs)
-    idle = result / "idle.json"
+    path = result / "idle.json"
+    idle = read_json(path) if path.exists() else {"hosts": {}}
     return Setup(
         campaign.omit_s,
         campaign.window_s,
         session.specs,
         {name: session.base_frequency_hz(name) for name in names},
         {name: session.tick_accounting(name) for name in names},
-        idle_cores(read_json(idle)) if idle.exists() else {},
+        idle_cores(idle),
+        idle_power(idle),
     )
 
 
@@ -204,7 +211,7 @@ async def _try_prepare(live: LiveTrial) -> TrialRun | None:
     """``None`` if it is ready; else the trial as it failed, with everything stopped."""
     try:
         await live.prepare()
-    except (TrialFailed, HostError) as error:
+    except (TrialFailed, NotCalibrated, HostError) as error:
         await live.stop()
         return live.failed(str(error))
     return None

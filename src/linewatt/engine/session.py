@@ -4,23 +4,29 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Iterable, Mapping
+from collections.abc import Awaitable, Iterable, Iterator
 from typing import Any
 
+from linewatt.campaign.campaign import Campaign
 from linewatt.engine.feed import Feed
+from linewatt.engine.meters import MeterFeed
+from linewatt.engine.secrets import Passwords
 from linewatt.errors import HostError, InvalidInput
 from linewatt.hosts import facts
-from linewatt.hosts.base import Host, HostSpec
+from linewatt.hosts.base import Host
 from linewatt.hosts.clock import Offset
 from linewatt.hosts.connect import connect
 from linewatt.loads.base import Load
 from linewatt.model import Case, Family
-from linewatt.sensors.registry import SENSORS
+from linewatt.sensors.power import PowerConfig
+from linewatt.sensors.registry import POWER, SENSORS
 
 FACTS_LIMIT_S = 20.0
 AT_ONCE = 8
 """hosts that are opened at once, and channels"""
 FIRST_READING_LIMIT_S = 5.0
+READINGS_A_WINDOW = 30
+LEAST_INTERVAL_S = 0.2
 
 Facts = dict[str, dict[str, Any]]
 
@@ -28,15 +34,19 @@ Facts = dict[str, dict[str, Any]]
 class Session:
     """Hosts by name, with what is known of each and the sensors that run on it."""
 
-    def __init__(self, specs: Iterable[HostSpec], sensors: Mapping[str, Any], load: Load) -> None:
-        self.specs = {spec.name: spec for spec in specs}
+    def __init__(self, campaign: Campaign, secrets: Passwords, load: Load) -> None:
+        self.specs = dict(campaign.hosts)
         self.load = load
         self.hosts: dict[str, Host] = {}
         self._openings = asyncio.Semaphore(AT_ONCE)
         self.facts: dict[str, Facts] = {}
         self.versions: dict[str, tuple[int, ...]] = {}
         self.feeds: dict[str, list[Feed]] = {
-            name: [Feed(name, SENSORS[sensor], cfg) for sensor, cfg in sensors.items()] for name in self.specs
+            name: [
+                *(Feed(name, SENSORS[sensor], cfg) for sensor, cfg in campaign.sensors.items()),
+                *_power_feeds(campaign, name, secrets),
+            ]
+            for name in self.specs
         }
 
     async def open(self) -> None:
@@ -95,11 +105,18 @@ class Session:
         await _all(feed.start(self.hosts[feed.host]) for feed in self._feeds(names))
 
     async def first_readings(self, names: Iterable[str] | None = None) -> None:
-        """Wait until every sensor has delivered once since its start. Raises WaitTimeout."""
-        await _all(feed.wait_past(feed.started_s, FIRST_READING_LIMIT_S) for feed in self._feeds(names))
+        """Wait until every sensor has delivered once since its start; sources of power may be down.
+
+        Raises HostError, WaitTimeout.
+        """
+        await _all(_first_reading(feed) for feed in self._feeds(names) if feed.essential)
 
     def _feeds(self, names: Iterable[str] | None) -> list[Feed]:
         return [feed for name in names or self.specs for feed in self.feeds[name]]
+
+    def down(self) -> list[Feed]:
+        """Feeds whose source delivers nothing now, each with its ``failure``."""
+        return [feed for feed in self._feeds(None) if feed.failure is not None]
 
     def lost(self) -> dict[str, str]:
         """Hosts that can no longer be reached, and why."""
@@ -117,6 +134,33 @@ class Session:
         for feeds in self.feeds.values():
             await asyncio.gather(*(feed.stop() for feed in feeds))
         await asyncio.gather(*(host.close() for host in self.hosts.values()))
+
+
+async def _first_reading(feed: Feed) -> None:
+    if feed.latest_s >= feed.started_s > 0:
+        return
+    await feed.wait_past(feed.started_s, FIRST_READING_LIMIT_S)
+    if feed.failure is not None and feed.latest_s < feed.started_s:
+        raise HostError(f"{feed.host}: {feed.source} {feed.failure}")
+
+
+def _power_feeds(campaign: Campaign, host: str, secrets: Passwords) -> Iterator[Feed]:
+    """Sources of power: streams that run on the host, and meters that are read from here."""
+    for name, source in campaign.power.get(host, {}).items():
+        cfg = _in_time(source.cfg, campaign.window_s)
+        driver = POWER[source.driver](cfg)
+        if hasattr(driver, "open"):
+            yield MeterFeed(host, name, driver, cfg, secrets[host, name])
+        else:
+            yield Feed(host, driver, cfg, name, essential=False)
+
+
+def _in_time(cfg: PowerConfig, window_s: float) -> PowerConfig:
+    """Settings with an interval that gives a short window some readings, unless the user names one."""
+    if "interval_s" in cfg.model_fields_set:
+        return cfg
+    interval_s = min(cfg.interval_s, max(LEAST_INTERVAL_S, window_s / READINGS_A_WINDOW))
+    return cfg.model_copy(update={"interval_s": interval_s})
 
 
 async def _facts(host: Host) -> Facts:

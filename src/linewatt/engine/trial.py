@@ -13,6 +13,7 @@ from contextlib import suppress
 from dataclasses import dataclass, field
 
 from linewatt.campaign.plan import PlannedInstance, PlannedTrial
+from linewatt.engine.levels import Levels
 from linewatt.engine.session import Session
 from linewatt.errors import HostError, LinewattError
 from linewatt.hosts.base import Ended, Host, Process
@@ -34,6 +35,14 @@ done"""
 
 class TrialFailed(LinewattError):
     """A trial came to no result; its text is the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoadTime:
+    """How long a load runs, and how often it says what it did, in seconds."""
+
+    seconds: float
+    interval_s: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,16 +84,19 @@ class TrialRun:
     outputs: tuple[InstanceOutput, ...]
     clocks: dict[str, Offset] = field(default_factory=dict)
     failure: str | None = None
+    target_bps: float | None = None
 
 
 class LiveTrial:
     """One trial from its preparation to the collection of its output."""
 
-    def __init__(self, session: Session, planned: PlannedTrial, load_s: float, interval_s: float) -> None:
+    def __init__(self, session: Session, planned: PlannedTrial, load: LoadTime, levels: Levels) -> None:
         self.planned = planned
-        self.load_s = load_s
+        self.load_s = load.seconds
+        self._levels = levels
+        self._target_bps: float | None = None
         self._session = session
-        self._interval_s = interval_s
+        self._interval_s = load.interval_s
         self._instances: list[Instance] = []
         self._started_s = now_s()
 
@@ -93,11 +105,13 @@ class LiveTrial:
         return self.planned.case
 
     async def prepare(self) -> None:
-        """Servers listening, clients held. Raises TrialFailed, HostError."""
+        """Servers listening, clients held. Raises TrialFailed, HostError, NotCalibrated."""
+        self._target_bps = self._levels.target_bps(self.case)
         self._instances = [self._instance(planned) for planned in self.planned.instances]
         server, client = self._session.hosts[self.case.server], self._session.hosts[self.case.client]
         await asyncio.gather(*(self._start(instance, server, client) for instance in self._instances))
-        await self._wait_listening(server)
+        if self._instances:
+            await self._wait_listening(server)
         await asyncio.gather(*(one.client.ready() for one in self._instances if one.client))
 
     def _instance(self, planned: PlannedInstance) -> Instance:
@@ -111,7 +125,7 @@ class LiveTrial:
             interval_s=self._interval_s,
             family=case.family,
             streams=case.streams,
-            rate_bps=case.rate_bps,
+            rate_bps=case.rate_bps if self._target_bps is None else self._target_bps / case.instances,
             reverse=case.direction == "reverse",
             zerocopy=case.zerocopy,
         )
@@ -167,6 +181,8 @@ class LiveTrial:
             for process, what in ((instance.client, "client"), (instance.server, "server"))
             if process is not None
         ]
+        if not waits:  # active idle: time passes, and that is the load
+            waits = [asyncio.ensure_future(asyncio.sleep(self.load_s))]
         failure = None
         try:
             done, _ = await asyncio.wait(waits, return_when=asyncio.FIRST_EXCEPTION)
@@ -211,7 +227,16 @@ class LiveTrial:
         clocks = {}
         with suppress(HostError):
             clocks = self._session.clocks(self.case)
-        return TrialRun(self.planned, self._started_s, ended_s, self.load_s, outputs, clocks, failure)
+        return TrialRun(
+            self.planned,
+            self._started_s,
+            ended_s,
+            self.load_s,
+            outputs,
+            clocks,
+            failure,
+            self._target_bps,
+        )
 
 
 async def _stopped(process: Process) -> None:

@@ -25,7 +25,12 @@ from linewatt.hosts.inventory_tree import Tree, Variable
 from linewatt.hosts.inventory_yaml import read_yaml_tree
 
 PREFIX = "linewatt_"
-HOST_KEYS = (set(HostSpec.__slots__) - {"name", "base_frequency_hz"}) | {"base_frequency_ghz"}
+HOST_KEYS = set(HostSpec.__slots__) - {"name", "base_frequency_hz"} | {
+    "base_frequency_ghz",
+    "components",
+    "power",
+    "psus",
+}
 """what may follow ``linewatt_``"""
 
 _ANSIBLE = {

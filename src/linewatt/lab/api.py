@@ -6,12 +6,13 @@ from __future__ import annotations
 import subprocess
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Literal
 
 from linewatt.errors import InvalidInput, LabError
-from linewatt.lab import system, teardown
+from linewatt.lab import bmc, system, teardown
+from linewatt.lab.bmc import BmcState
 from linewatt.lab.build import answering, build
 from linewatt.lab.layout import HostLayout, LabRequest, check_name
 from linewatt.lab.state import ROOT, LabState, Registry
@@ -19,7 +20,10 @@ from linewatt.lab.state import ROOT, LabState, Registry
 
 @dataclass(frozen=True, slots=True)
 class Lab:
-    """A lab that is up. ``was_up``: it was so before, and nothing was made."""
+    """A lab that is up.
+
+    ``was_up``: it was so before, and nothing was made. ``no_bmc``: why its hosts have no BMC.
+    """
 
     name: str
     index: int
@@ -27,14 +31,16 @@ class Lab:
     hosts: tuple[HostLayout, ...]
     namespaces: tuple[str, ...]
     was_up: bool = False
+    no_bmc: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class HostStatus:
-    """A lab host and whether its sshd accepts a connection."""
+    """A lab host, whether its sshd accepts a connection, and how its BMC is, if it has one."""
 
     layout: HostLayout
     answers: bool
+    bmc: BmcState | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +54,7 @@ class LabStatus:
     rate_bps: int | None
     mtu: int | None
     hosts: tuple[HostStatus, ...]
+    no_bmc: str | None = None
 
 
 def up(request: LabRequest, *, inventory: Path | None = None, root: Path = ROOT) -> Lab:
@@ -61,7 +68,7 @@ def up(request: LabRequest, *, inventory: Path | None = None, root: Path = ROOT)
     copy = None if inventory is None else _checked_copy(inventory, request.name)
     with _as_lab_errors(request.name), registry.claim(request.name) as lock:
         state = registry.read(request.name)
-        was_up = state is not None and _stands(state, request)
+        was_up = state is not None and _stands(state, request, registry)
         if state is None or not was_up:
             if state is not None:
                 teardown.take_down(state)
@@ -87,10 +94,18 @@ def _as_lab_errors(name: str) -> Iterator[None]:
 
 def _make(registry: Registry, request: LabRequest, tools: system.Tools, lock: int) -> LabState:
     state = None
+    no_bmc = None
+    if not request.bmc:
+        tools, no_bmc = replace(tools, ipmi_sim=None), bmc.NOT_WANTED
+    elif tools.ipmi_sim is None:
+        no_bmc = bmc.NOT_INSTALLED
     try:
         subnets, names = system.occupied_subnets(), system.names_present()
         state = registry.allocate(
-            request, system.usable_cores(), lambda index: system.index_is_free(index, subnets, names)
+            request,
+            system.usable_cores(),
+            lambda index: system.index_is_free(index, subnets, names),
+            no_bmc,
         )
         registry.ensure_privilege_separation()
         build(state.layout, registry.directory(request.name), tools, lock)
@@ -104,17 +119,19 @@ def _make(registry: Registry, request: LabRequest, tools: system.Tools, lock: in
     return state
 
 
-def _stands(state: LabState, request: LabRequest) -> bool:
+def _stands(state: LabState, request: LabRequest, registry: Registry) -> bool:
     """Whether the lab is up as requested. Raises InvalidInput where it was built with another shape."""
     if not state.ready:
         return False
     had = state.request
-    if (had.hosts, had.rate_bps, had.mtu) != (request.hosts, request.rate_bps, request.mtu):
+    shapes = [(each.hosts, each.rate_bps, each.mtu, each.bmc) for each in (had, request)]
+    if shapes[0] != shapes[1]:
+        without = "" if had.bmc else ", without BMCs"
         raise InvalidInput(
-            f"lab {had.name} is up with {had.hosts} hosts, rate {had.rate}, mtu {had.mtu};"
+            f"lab {had.name} is up with {had.hosts} hosts, rate {had.rate}, mtu {had.mtu}{without};"
             f" take it down first (linewatt lab down --name {had.name}) or give this one another --name"
         )
-    return all(answering([host.address for host in state.layout.hosts]))
+    return all(_works(host) for host in _hosts(state, registry))
 
 
 def _checked_copy(path: Path, name: str) -> Path:
@@ -172,7 +189,7 @@ def names(root: Path = ROOT) -> list[str]:
 
 
 def status(name: str | None = None, *, root: Path = ROOT) -> list[LabStatus]:
-    """Every lab, or the one called ``name``, and whether each of its hosts answers."""
+    """Every lab, or the one called ``name``, and whether each of its hosts and their BMCs answers."""
     registry = Registry(root)
     wanted: Sequence[str] = registry.names() if name is None else [name]
     if name is not None and name not in registry.names():
@@ -190,17 +207,31 @@ def _status(name: str, registry: Registry) -> LabStatus:
     state = registry.read(name)
     if state is None:
         return LabStatus(name, "half-built", None, None, None, None, ())
-    layouts = state.layout.hosts
-    answers = answering([host.address for host in layouts]) if state.ready else [False] * len(layouts)
-    hosts = tuple(HostStatus(host, answer) for host, answer in zip(layouts, answers, strict=True))
+    hosts = _hosts(state, registry)
     found: Literal["up", "half-built", "not answering"] = "half-built"
     if state.ready:
-        found = "up" if all(answers) else "not answering"
+        found = "up" if all(_works(host) for host in hosts) else "not answering"
     inventory = registry.directory(name) / "inventory.yaml"
-    return LabStatus(name, found, state.index, inventory, state.request.rate_bps, state.request.mtu, hosts)
+    request = state.request
+    return LabStatus(name, found, state.index, inventory, request.rate_bps, request.mtu, hosts, state.no_bmc)
+
+
+def _hosts(state: LabState, registry: Registry) -> tuple[HostStatus, ...]:
+    layout = state.layout
+    if not state.ready:
+        return tuple(HostStatus(host, answers=False) for host in layout.hosts)
+    answers = answering([host.address for host in layout.hosts])
+    bmcs: Sequence[BmcState | None] = [None] * len(answers)
+    if state.no_bmc is None:
+        bmcs = bmc.states(layout, registry.directory(layout.name))
+    return tuple(HostStatus(*each) for each in zip(layout.hosts, answers, bmcs, strict=True))
+
+
+def _works(host: HostStatus) -> bool:
+    return host.answers and host.bmc in (None, "up")
 
 
 def _lab(state: LabState, registry: Registry, *, was_up: bool) -> Lab:
     layout = state.layout
     inventory = registry.directory(layout.name) / "inventory.yaml"
-    return Lab(layout.name, layout.index, inventory, layout.hosts, layout.namespaces, was_up)
+    return Lab(layout.name, layout.index, inventory, layout.hosts, layout.namespaces, was_up, state.no_bmc)

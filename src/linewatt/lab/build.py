@@ -14,7 +14,7 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from linewatt.errors import LabError
-from linewatt.lab import processes, recipe
+from linewatt.lab import bmc, processes, recipe
 from linewatt.lab.keys import make_key, write_private
 from linewatt.lab.layout import SSH_PORT, HostLayout, Layout
 from linewatt.lab.system import Tools, run_batch, tool_environment
@@ -36,12 +36,14 @@ def build(layout: Layout, directory: Path, tools: Tools, lock: int) -> None:
         lock=lock,
     )
     write_files(layout, directory, tools)
-    start_hosts(layout, directory, tools, lock)
+    start(layout, directory, tools, lock)
     wait_for_hosts(layout, directory)
+    if tools.ipmi_sim is not None:
+        bmc.wait_until_ready(layout, directory)
 
 
 def write_files(layout: Layout, directory: Path, tools: Tools) -> None:
-    """Keys, sshd configurations, homes and the inventory."""
+    """Keys, sshd configurations, homes, what the BMCs need, and the inventory."""
     user = make_key()
     write_private(directory / "id_ed25519", user)
     (directory / "authorized_keys").write_text(f"{user.public} linewatt-lab-{layout.name}\n")
@@ -54,18 +56,24 @@ def write_files(layout: Layout, directory: Path, tools: Tools) -> None:
         (directory / f"{host.name}.conf").write_text(config)
         (directory / "home" / host.name).mkdir(parents=True)
     (directory / "known_hosts").write_text(recipe.known_hosts(layout, public_keys))
-    (directory / "inventory.yaml").write_text(recipe.inventory(layout, directory))
+    password_file = None if tools.ipmi_sim is None else bmc.write_files(layout, directory)
+    (directory / "inventory.yaml").write_text(recipe.inventory(layout, directory, password_file))
 
 
-def start_hosts(layout: Layout, directory: Path, tools: Tools, lock: int) -> None:
-    """Run the start script in every host's namespace, all at once."""
+def start(layout: Layout, directory: Path, tools: Tools, lock: int) -> None:
+    """Run the start script in every host's namespace, all at once, and what feeds the BMCs."""
     with tempfile.TemporaryFile("w+") as said:
-        started = [_start(layout, host, directory, tools, lock, said.fileno()) for host in layout.hosts]
+        started = {}
+        if tools.ipmi_sim is not None:  # first: it takes longest to be ready
+            started["the BMCs' feeder"] = bmc.start_feeder(layout, directory, tools, lock, said.fileno())
+        for host in layout.hosts:
+            started[host.name] = _start(layout, host, directory, tools, lock, said.fileno())
         deadline = time.monotonic() + _START_LIMIT_S
-        statuses = [process.wait(max(0.0, deadline - time.monotonic())) for process in started]
-        if any(statuses):
+        failed = [
+            name for name, process in started.items() if process.wait(max(0.0, deadline - time.monotonic()))
+        ]
+        if failed:
             said.seek(0)
-            failed = [host.name for host, status in zip(layout.hosts, statuses, strict=True) if status]
             raise LabError(
                 f"lab {layout.name}: {_some(failed)} did not start: {' '.join(said.read().split())}"
             )
@@ -75,6 +83,8 @@ def _start(
     layout: Layout, host: HostLayout, directory: Path, tools: Tools, lock: int, said: int
 ) -> subprocess.Popen[bytes]:
     arguments = recipe.start_arguments(layout, host, tools.sshd, directory)
+    if tools.ipmi_sim is not None:
+        arguments += bmc.start_arguments(host, directory, tools.ipmi_sim)
     with _on_cpus(host.cpus):
         return subprocess.Popen(
             [

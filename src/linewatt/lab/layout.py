@@ -46,6 +46,7 @@ class LabRequest:
     hosts: int = 2
     rate: str = "10gbit"
     mtu: int = 1500
+    bmc: bool = True
 
     def __post_init__(self) -> None:
         check_name(self.name)

@@ -5,9 +5,10 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from pathlib import Path
 
+from linewatt.lab import bmc_recipe
 from linewatt.lab.layout import SSH_PORT, HostLayout, Layout, cpu_list, cpu_mask
 
 INVENTORY_HEADER = "# Inventory of a linewatt lab; removed by: linewatt lab down --name "
@@ -40,12 +41,19 @@ $shape
 END
 for mask in /sys/class/net/data0/queues/rx-*/rps_cpus; do echo "$rps" > "$mask"; done
 # stdin was the lab's lock: from here on nobody who stays holds it.
-exec setsid -f unshare --uts --pid --fork --kill-child --mount-proc sh -c '
+setsid -f unshare --uts --pid --fork --kill-child --mount-proc sh -c '
   echo "$1" > /proc/sys/kernel/hostname
   exec "$2" -D -f "$3" -E "$4"
 ' "$hostname" "$hostname" "$sshd" "$config" "$log" </dev/null >/dev/null 2>>"$log"
+shift 7
+[ $# -gt 0 ] || exit 0
+log=$1
+shift
+exec setsid -f "$@" </dev/null >/dev/null 2>>"$log"
 """
 """Turns a fresh namespace into a host; its arguments are what :func:`start_arguments` returns.
+
+Behind them may follow the log and the command of its BMC, which runs outside the host's process ids.
 
 A host has process ids of its own: it sees only its own processes, as a real host does, and all of them
 end with the first. Processes are kept on the host's CPUs by the affinity they inherit from whoever runs
@@ -164,17 +172,35 @@ def known_hosts(layout: Layout, public_keys: Mapping[str, str]) -> str:
     return "".join(f"{host.address} {public_keys[host.name]}\n" for host in layout.hosts)
 
 
-def inventory(layout: Layout, directory: Path) -> str:
-    """An Ansible inventory in YAML that a campaign can name and that Ansible itself can use."""
+def inventory(layout: Layout, directory: Path, bmc_password_file: Path | None = None) -> str:
+    """An Ansible inventory in YAML that a campaign can name and that Ansible itself can use.
+
+    With a file for their password, the hosts have BMCs.
+    """
     lines = [f"{INVENTORY_HEADER}{layout.name}", "all:", "  hosts:"]
     for host in layout.hosts:
         lines.append(f"    {host.name}:")
-        # A JSON scalar or list is YAML too, and quotes what needs it.
-        lines += [f"      {key}: {json.dumps(value)}" for key, value in _variables(layout, host, directory)]
+        # JSON is YAML too, and quotes what needs it.
+        variables = _variables(layout, host, directory)
+        if bmc_password_file is not None:
+            variables.append(("linewatt_power", {"bmc": _bmc(host, bmc_password_file)}))
+        lines += [f"      {key}: {json.dumps(value)}" for key, value in variables]
     return "\n".join(lines) + "\n"
 
 
-def _variables(layout: Layout, host: HostLayout, directory: Path) -> Sequence[tuple[str, object]]:
+def _bmc(host: HostLayout, password_file: Path) -> dict[str, object]:
+    return {
+        "driver": "ipmi",
+        "address": host.address,
+        "port": bmc_recipe.PORT,
+        "user": bmc_recipe.USER,
+        "password_file": str(password_file),
+        "cipher_suite": bmc_recipe.CIPHER_SUITE,
+        "simulated": True,
+    }
+
+
+def _variables(layout: Layout, host: HostLayout, directory: Path) -> list[tuple[str, object]]:
     known = directory / "known_hosts"
     return [
         ("ansible_host", host.address),

@@ -31,6 +31,7 @@ PRIVILEGE_SEPARATION = Path("/run/sshd")
 """sshd does not start without it; a machine that runs no sshd of its own may have none."""
 
 _STATE = "state.json"
+_OLD = "it was built by a linewatt that knew no BMCs; build it anew"
 _MADE_MARK = "made-privilege-separation"
 _LOCK_LIMIT_S = 60.0
 _POLL_S = 0.005
@@ -40,7 +41,7 @@ _POLL_S = 0.005
 class LabState:
     """One lab as written down. ``ready`` is false from before it is built until it answers.
 
-    ``copies`` are inventories written elsewhere at the user's wish.
+    ``copies`` are inventories written elsewhere at the user's wish. ``no_bmc`` says why there are no BMCs.
     """
 
     request: LabRequest
@@ -51,12 +52,14 @@ class LabState:
     link_group: int
     copies: tuple[str, ...] = ()
     ready: bool = False
+    no_bmc: str | None = None
     schema_version: int = 1
 
     @classmethod
-    def of(cls, request: LabRequest, index: int, cores: Cores) -> LabState:
+    def of(cls, request: LabRequest, index: int, cores: Cores, no_bmc: str | None = None) -> LabState:
         layout = lay_out(request, index, cores)
-        return cls(request, index, cores, layout.namespaces, layout.links, layout.link_group)
+        names, links = layout.namespaces, layout.links
+        return cls(request, index, cores, names, links, layout.link_group, no_bmc=no_bmc)
 
     def as_ready(self) -> LabState:
         return replace(self, ready=True)
@@ -100,6 +103,7 @@ class Registry:
                 link_group=int(document["link_group"]),
                 copies=tuple(document["copies"]),
                 ready=bool(document["ready"]),
+                no_bmc=document.get("no_bmc", _OLD),
             )
         except FileNotFoundError:
             return None
@@ -146,13 +150,19 @@ class Registry:
         finally:
             os.close(handle)
 
-    def allocate(self, request: LabRequest, cores: Cores, usable: Callable[[int], bool]) -> LabState:
+    def allocate(
+        self,
+        request: LabRequest,
+        cores: Cores,
+        usable: Callable[[int], bool],
+        no_bmc: str | None = None,
+    ) -> LabState:
         """Take the first number that is ``usable`` and no lab's; write the state. Hold the lab first."""
         with self._numbers():
             taken = self._taken()
             for index in INDEXES:
                 if index not in taken and usable(index):
-                    state = LabState.of(request, index, cores)
+                    state = LabState.of(request, index, cores, no_bmc)
                     self.write(state)
                     return state
         raise LabError(

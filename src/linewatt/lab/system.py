@@ -30,11 +30,15 @@ _TOOL_LIMIT_S = 60.0
 
 @dataclass(frozen=True, slots=True)
 class Tools:
-    """Absolute paths of the tools a lab is built with, and sshd's version (major, minor)."""
+    """Absolute paths of the tools a lab is built with, and sshd's version (major, minor).
+
+    Without ``ipmi_sim`` a lab has no BMCs.
+    """
 
     ip: str
     sshd: str
     sshd_version: tuple[int, int]
+    ipmi_sim: str | None = None
 
 
 def find_tools() -> Tools:
@@ -52,7 +56,8 @@ def find_tools() -> Tools:
             "lab: this kernel runs without IPv6, which the data network needs; boot without ipv6.disable=1"
         )
     sshd = str(found["sshd"])
-    return Tools(ip=str(found["ip"]), sshd=sshd, sshd_version=_sshd_version(sshd))
+    ipmi_sim = shutil.which("ipmi_sim", path=search_path())
+    return Tools(ip=str(found["ip"]), sshd=sshd, sshd_version=_sshd_version(sshd), ipmi_sim=ipmi_sim)
 
 
 def require_root() -> None:

@@ -47,8 +47,8 @@ def throughput_rows(series: Series, runs: Runs, unit: Unit) -> list[Row]:
     for summary in series.summaries:
         if summary.throughput_bps is not None:
             base = {"series": series.label, "instances": summary.case.instances}
-            rows.append(base | _mean_row(summary.throughput_bps, unit.from_si))
-            rows += _run_rows(base, runs, summary, lambda trial: trial.throughput_bps, unit.from_si)
+            rows.append(base | mean_row(summary.throughput_bps, unit.from_si))
+            rows += run_rows(base, runs, summary, lambda trial: trial.throughput_bps, unit.from_si)
     return rows
 
 
@@ -81,8 +81,8 @@ def efficiency_rows(series: Series, runs: Runs) -> list[Row]:
             value: Estimate | None = getattr(summary, f"efficiency_{role}_bps_per_core")
             if value is not None:
                 base = {"series": series.label, "instances": summary.case.instances, "end": name}
-                rows.append(base | _mean_row(value, mbps_from_bps))
-                rows += _run_rows(base, runs, summary, _efficiency(role), mbps_from_bps)
+                rows.append(base | mean_row(value, mbps_from_bps))
+                rows += run_rows(base, runs, summary, _efficiency(role), mbps_from_bps)
     return rows
 
 
@@ -94,20 +94,22 @@ def _efficiency(role: Role) -> Callable[[Trial], float | None]:
     return read
 
 
-def _mean_row(value: Estimate, from_si: Callable[[float], float]) -> Row:
+def mean_row(value: Estimate, from_si: Callable[[float], float]) -> Row:
+    """Mean and, with more than one trial, one SD to either side."""
     row: Row = {"kind": "mean", "value": from_si(value.mean)}
     if value.sd is not None:
         row |= {"low": from_si(max(0.0, value.mean - value.sd)), "high": from_si(value.mean + value.sd)}
     return row
 
 
-def _run_rows(
+def run_rows(
     base: Row,
     runs: Runs,
     summary: CaseSummary,
     read: Callable[[Trial], float | None],
     from_si: Callable[[float], float],
 ) -> list[Row]:
+    """A row for each trial of a case that has the value."""
     values = [(trial.number, read(trial)) for trial in runs.get(summary.case, ())]
     return [
         base | {"kind": "run", "value": from_si(value), "trial": number}

@@ -32,13 +32,15 @@ class Unit:
 class Cell:
     """What one cell says: text and SD without unit, ``note`` when fewer trials have it than the case has.
 
-    A missing value has ``text`` ``–`` and says why in ``reason``.
+    A missing value has ``text`` ``–`` and says why in ``reason``. A number that was not measured has a
+    ``mark`` that says so (:mod:`linewatt.report.provenance`).
     """
 
     text: str
     sd: str | None = None
     note: str | None = None
     reason: str | None = None
+    mark: str | None = None
 
     @property
     def missing(self) -> bool:
@@ -94,14 +96,8 @@ class Column:
 
     def cell(self, summary: CaseSummary, unit: Unit) -> Cell:
         """Text of one case in ``unit``."""
-        value = self.value(summary)
-        if value is None:
-            return Cell(units.MISSING, reason=summary.reasons.get(self.field, "not recorded"))
-        if not isinstance(value, Estimate):
-            return Cell(unit.text(unit.from_si(value)))
-        text = unit.text(unit.from_si(value.mean))
-        sd = None if value.sd is None else _like(text, unit.from_si(value.sd))
-        return Cell(text, sd, f"n={value.n}" if value.n < summary.trials_done else None)
+        reason = summary.reasons.get(self.field, "not recorded")
+        return cell_of(self.value(summary), unit, summary.trials_done, reason)
 
     def export(self, summary: CaseSummary) -> dict[str, Any]:
         """Keys and values for JSON and CSV, SI; missing is ``None``."""
@@ -113,13 +109,24 @@ class Column:
         return {self.json_key: value.mean, f"{self.key}_sd": value.sd, f"{self.key}_n": value.n}
 
 
+def cell_of(value: Value, unit: Unit, trials_done: int, reason: str, mark: str | None = None) -> Cell:
+    """Text of a value in ``unit``; ``reason`` is why there is none."""
+    if value is None:
+        return Cell(units.MISSING, reason=reason)
+    if not isinstance(value, Estimate):
+        return Cell(unit.text(unit.from_si(value)), mark=mark)
+    text = unit.text(unit.from_si(value.mean))
+    sd = None if value.sd is None else _like(text, unit.from_si(value.sd))
+    return Cell(text, sd, f"n={value.n}" if value.n < trials_done else None, mark=mark)
+
+
 def _like(text: str, value: float) -> str:
     """``value`` with as many decimals as ``text`` has."""
     decimals = len(text.partition(".")[2])
     return f"{value:,.{decimals}f}"
 
 
-def _significant(digits: int, most: int = 3) -> Callable[[float], str]:
+def significant(digits: int, most: int = 3) -> Callable[[float], str]:
     """Numbers with ``digits`` significant digits, but at most ``most`` decimals."""
 
     def text(value: float) -> str:
@@ -134,10 +141,11 @@ def _loss(percent: float) -> str:
     """Loss in percent: a small loss never looks like none."""
     if percent == 0:
         return "0"
-    return "<0.0001" if percent < 0.0001 else _significant(3, 4)(percent)
+    return "<0.0001" if percent < 0.0001 else significant(3, 4)(percent)
 
 
-def _fixed(decimals: int) -> Callable[[float], str]:
+def fixed(decimals: int) -> Callable[[float], str]:
+    """Numbers with so many decimals."""
     return lambda value: f"{value:,.{decimals}f}"
 
 
@@ -149,16 +157,16 @@ def _same(value: float) -> float:
     return value
 
 
-GBPS = Unit("Gbps", units.gbps_from_bps, _significant(4))
-MBPS = Unit("Mbps", units.mbps_from_bps, _significant(4))
+GBPS = Unit("Gbps", units.gbps_from_bps, significant(4))
+MBPS = Unit("Mbps", units.mbps_from_bps, significant(4))
 RATE = (GBPS, MBPS)
 PERCENT = Unit("%", units.percent_from_ratio, _loss)
-CPU_PERCENT = Unit("%", units.percent_from_cores, _fixed(1))
-MBPS_PER_CORE = Unit("Mbps/core", units.mbps_from_bps, _significant(4, 2))
+CPU_PERCENT = Unit("%", units.percent_from_cores, fixed(1))
+MBPS_PER_CORE = Unit("Mbps/core", units.mbps_from_bps, significant(4, 2))
 PER_CORE = (MBPS_PER_CORE,)
-PER_GBPS = Unit("% per Gbps", units.percent_per_gbps, _significant(3))
-PER_MBPS = Unit("% per Mbps", units.percent_per_mbps, _significant(3))
-RATIO = (Unit("", _same, _fixed(2)),)
+PER_GBPS = Unit("% per Gbps", units.percent_per_gbps, significant(3))
+PER_MBPS = Unit("% per Mbps", units.percent_per_mbps, significant(3))
+RATIO = (Unit("", _same, fixed(2)),)
 COUNT = (Unit("", _same, _count),)
 
 COLUMNS: tuple[Column, ...] = (

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A result as data: the document behind ``--json`` and the rows behind ``--csv``. SI, missing is ``None``."""
+"""A result as data: the document behind ``--json`` and the rows behind ``--csv``; missing is ``None``.
+
+Values are SI; those of power have the units of their keys.
+"""
 
 from __future__ import annotations
 
@@ -7,12 +10,17 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from linewatt.analysis import power
 from linewatt.analysis.summary import CaseSummary, summarise
-from linewatt.model import Case, EndResult, Trial
+from linewatt.model import Case, EndResult, Role, Trial
 from linewatt.report.flags import FlagNote, flag_notes
+from linewatt.report.power_columns import power_reasons
+from linewatt.report.power_idle import idle_power
+from linewatt.report.provenance import mark
 from linewatt.report.series import TestGroup, by_test, case_labels, describe_cases, series_of
 from linewatt.report.table import export_case
 from linewatt.store.read import Result
+from linewatt.units import MISSING
 
 SCHEMA_VERSION = 1
 
@@ -67,7 +75,11 @@ def as_json(view: Digest, *, trials: bool = False) -> dict[str, Any]:
         **heading(view),
         "linewatt_version": view.result.manifest.get("linewatt_version"),
         "hosts": list(view.hosts),
-        "cases": [export_case(summary) | {"reasons": summary.reasons} for summary in view.summaries],
+        "cases": [
+            export_case(summary) | {"reasons": summary.reasons | power_reasons(summary)}
+            for summary in view.summaries
+        ],
+        "idle_power": [asdict(one) for one in idle_power(view.result.manifest)],
         "flags": [_note(note) for note in view.notes],
         "failed_trials": [
             {"number": trial.number, **_case(trial.case), "reason": trial.reason} for trial in view.failed
@@ -132,6 +144,8 @@ def _trial(trial: Trial) -> dict[str, Any]:
         "start_skew_s": trial.start_skew_s,
         "receiver_cpu_cores": cores(trial.receiver),
         "sender_cpu_cores": cores(trial.sender),
+        **_watts("receiver", trial.receiver),
+        **_watts("sender", trial.sender),
         "overhead_s": trial.overhead_s,
         "flags_count": len(trial.flags),
         "flags": " ".join(dict.fromkeys(flag.code for flag in trial.flags)),
@@ -141,6 +155,37 @@ def _trial(trial: Trial) -> dict[str, Any]:
 def cores(end: EndResult | None) -> float | None:
     """CPU an end used, cores; ``None`` when unknown."""
     return None if end is None else end.cpu_cores
+
+
+def _watts(role: Role, end: EndResult | None) -> dict[str, Any]:
+    """Power of one end of a trial: which watts, how many, and whether they were measured."""
+    row: dict[str, Any] = {}
+    for part, found in (("system", system_power(end)), ("cpu", cpu_power(end))):
+        row[f"{role}_{part}_scope"] = found.scope if found else None
+        row[f"{role}_{part}_w"] = found.power_w if found else None
+        row[f"{role}_{part}_w_provenance"] = found.provenance if found else None
+    return row
+
+
+def system_power(end: EndResult | None) -> power.Total | None:
+    """The system's power at one end of a trial; ``None`` when unknown."""
+    found = None if end is None else power.system(end.power)
+    return found if isinstance(found, power.Total) else None
+
+
+def cpu_power(end: EndResult | None) -> power.Total | None:
+    """The CPUs' power at one end of a trial; ``None`` when unknown."""
+    found = None if end is None else power.cpu(end.power)
+    return found if isinstance(found, power.Total) else None
+
+
+def watts_text(end: EndResult | None) -> str:
+    """The system's power at one end of a trial for people, marked unless measured; ``–`` when unknown."""
+    found = system_power(end)
+    if found is None:
+        return MISSING
+    sure = mark(found.provenance)
+    return f"{found.power_w:,.1f} W{f' {sure}' if sure else ''}"
 
 
 def _case(case: Case) -> dict[str, Any]:

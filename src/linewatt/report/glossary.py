@@ -78,3 +78,36 @@ GLOSSARY: tuple[tuple[str, str], ...] = (
         "Not measured, or not derivable. A missing number is never counted as 0.",
     ),
 )
+
+POWER_GLOSSARY: tuple[tuple[str, str], ...] = (
+    (
+        "Regime",
+        "Single: one instance. Multi: more. Saturated: the instances beyond those of the row above bring "
+        "less than a quarter of what one of those did, so something is full. Paced: held to a rate.",
+    ),
+    (
+        "Power",
+        "Mean over the window: energy ÷ its length. The system’s is that of the scope in the heading, PSU DC "
+        "out where it is known, since losses of supplies depend on their load. Scopes are never mixed.",
+    ),
+    (
+        "Bound of sensor error",
+        "What the system’s power in one trial may be off by, from the sensor’s tolerance, step and updates, "
+        "at about 95 %. It is not the spread over the trials, which is behind ±.",
+    ),
+    (
+        "System efficiency, CPU efficiency, CPU share",
+        "Throughput ÷ W of the system, throughput ÷ W of the CPU, and W of the CPU ÷ W of the system.",
+    ),
+    (
+        "Energy per bit, above idle",
+        "W ÷ throughput; 1 W/Gbps is 1000 pJ/bit. Above idle: of the power that the host did not draw "
+        "idle, on the same channels, before the first load.",
+    ),
+    (
+        "sim, est, sheet",
+        "Watts that were not measured: simulated (made up by a program), estimated, or taken from a "
+        "datasheet. What is made of such watts is marked in the same way.",
+    ),
+)
+"""For results with power"""

@@ -24,10 +24,13 @@ from linewatt.errors import StoreError
 from linewatt.model import Case, Trial
 from linewatt.report.charts import Figure, figures, render_svg
 from linewatt.report.columns import Column
-from linewatt.report.document import Digest, cores
+from linewatt.report.document import Digest, cores, watts_text
 from linewatt.report.environment import environment
 from linewatt.report.flags import marks, marks_by_code, number_ranges
-from linewatt.report.glossary import GLOSSARY
+from linewatt.report.glossary import GLOSSARY, POWER_GLOSSARY
+from linewatt.report.power_charts import power_figures
+from linewatt.report.power_idle import idle_power
+from linewatt.report.power_table import power_tables
 from linewatt.report.roles import RoleTable, role_table
 from linewatt.report.series import plural
 from linewatt.report.table import TableRow, scalability_table
@@ -58,6 +61,8 @@ class TrialLine:
     loss: str
     receiver_cpu: str
     sender_cpu: str
+    receiver_power: str
+    sender_power: str
     window: str
     marks: tuple[str, ...]
     failure: str | None
@@ -68,6 +73,7 @@ def render(view: Digest) -> str:
     by_code = marks_by_code(view.notes)
     trials = view.result.trials
     manifest = view.result.manifest
+    tables = power_tables(view.groups)
     page = _environment().get_template("report.html.j2")
     return page.render(
         view=view,
@@ -85,11 +91,14 @@ def render(view: Digest) -> str:
         headlines=[headline(series) for group in view.groups for series in group.series],
         by_code=by_code,
         tables=[scalability_table(group, by_code) for group in view.groups],
-        figures=list(_draw(figures(view.groups, trials))),
+        power_tables=tables,
+        power_figures=list(_draw(power_figures(tables, view.result), "power-figure")),
+        idle_power=idle_power(manifest),
+        figures=list(_draw(figures(view.groups, trials), "figure")),
         roles=_role_tables(view),
         trials=[_trial_line(trial, view, by_code) for trial in trials],
         environment=environment(view.hosts, manifest.get("idle")),
-        glossary=GLOSSARY,
+        glossary=GLOSSARY + POWER_GLOSSARY if tables else GLOSSARY,
     )
 
 
@@ -143,9 +152,9 @@ def _si(column: Column, row: TableRow) -> str:
     return repr(value.mean if isinstance(value, Estimate) else value)
 
 
-def _draw(drawn: Sequence[Figure]) -> Iterator[DrawnFigure]:
+def _draw(drawn: Sequence[Figure], name: str) -> Iterator[DrawnFigure]:
     for number, figure in enumerate(drawn, start=1):
-        yield DrawnFigure(figure, inline_svg(render_svg(figure.spec), figure, f"figure-{number}"))
+        yield DrawnFigure(figure, inline_svg(render_svg(figure.spec), figure, f"{name}-{number}"))
 
 
 def inline_svg(svg: str, figure: Figure, name: str) -> Markup:
@@ -177,6 +186,8 @@ def _trial_line(trial: Trial, view: Digest, by_code: dict[str, str]) -> TrialLin
         loss=format_percent(trial.lost_ratio, 2),
         receiver_cpu=_cpu(cores(trial.receiver)),
         sender_cpu=_cpu(cores(trial.sender)),
+        receiver_power=watts_text(trial.receiver),
+        sender_power=watts_text(trial.sender),
         window=format_seconds(trial.window.seconds if trial.window else None),
         marks=marks((flag.code for flag in trial.flags), by_code),
         failure=(trial.reason or "no reason recorded") if trial.status == "failed" else None,

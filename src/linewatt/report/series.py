@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from linewatt.analysis.summary import CaseSummary
 from linewatt.model import Case
-from linewatt.units import format_rate
+from linewatt.units import format_percent, format_rate
 
 TEST_TITLES = {"tcp": "TCP", "udp-1500": "UDP 1500", "udp-60": "UDP 60"}
 
@@ -104,8 +104,15 @@ def _qualifiers(case: Case) -> dict[str, tuple[str, bool]]:
         "network": (case.network, case.network == "bare"),
         "streams": (plural(case.streams, "stream"), case.streams == 1),
         "rate_bps": (rate, case.rate_bps is None),
+        "load_level": (_level(case.load_level), case.load_level is None),
         "zerocopy": ("zero-copy" if case.zerocopy else "no zero-copy", not case.zerocopy),
     }
+
+
+def _level(level: float | None) -> str:
+    if level is None:
+        return "full load"
+    return "active idle" if level == 0 else f"{format_percent(level, 0)} load"
 
 
 def describe_cases(cases: Iterable[Case], labels: Mapping[Case, str]) -> str:

@@ -22,6 +22,7 @@ VEGA_LITE = "5.20"
 RECEIVER = "var(--chart-receiver, #1a5fb4)"
 SENDER = "var(--chart-sender, #c64600)"
 LINES = (RECEIVER, SENDER, "var(--chart-third, #26794e)", "var(--chart-fourth, #813d9c)")
+DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3])
 SHARE_COLOURS = {
     "usr": "var(--chart-usr, #3584e4)",
     "sys": "var(--chart-sys, #e66100)",
@@ -80,18 +81,23 @@ def line_layers(offset_px: int = 0, aside_px: int = 7) -> list[Spec]:
 
 def end_layers() -> list[Spec]:
     """The line of each end, a few pixels apart so that neither hides the other."""
+    return pair_layers("end", [name for _, name in data.ENDS])
+
+
+def pair_layers(field: str, names: Sequence[str]) -> list[Spec]:
+    """The lines of up to two ``names`` in ``field``, a few pixels apart so that neither hides the other."""
     beside = ((-4, -7), (4, 7))
     return [
-        _of_end(name, layer)
-        for (_, name), where in zip(data.ENDS, beside, strict=True)
+        _only(field, name, names, layer)
+        for name, where in zip(names, beside, strict=False)
         for layer in line_layers(*where)
     ]
 
 
-def _of_end(name: str, layer: Spec) -> Spec:
-    only = [{"filter": {"field": "end", "equal": name}}, *layer["transform"]]
+def _only(field: str, name: str, names: Sequence[str], layer: Spec) -> Spec:
+    only = [{"filter": {"field": field, "equal": name}}, *layer["transform"]]
     # only where points are drawn: given a shape, Vega-Lite draws error bars' lower ends as points too
-    shape = {"encoding": {"shape": end_shapes()}} if layer["mark"]["type"] == "point" else {}
+    shape = {"encoding": {"shape": pair_shapes(field, names)}} if layer["mark"]["type"] == "point" else {}
     return layer | {"transform": only} | shape
 
 
@@ -149,14 +155,18 @@ def series_colours(labels: Sequence[str]) -> Spec:
 
 
 def end_colours() -> Spec:
-    names = [name for _, name in data.ENDS]
-    scale = {"domain": names, "range": [RECEIVER, SENDER]}
-    return {"field": "end", "type": "nominal", "scale": scale, "legend": {"title": None}}
+    return pair_colours("end", [name for _, name in data.ENDS])
 
 
-def end_shapes() -> Spec:
-    names = [name for _, name in data.ENDS]
-    return {"field": "end", "type": "nominal", "scale": {"domain": names, "range": ["circle", "square"]}}
+def pair_colours(field: str, names: Sequence[str]) -> Spec:
+    scale = {"domain": list(names), "range": [RECEIVER, SENDER][: len(names)]}
+    legend = {"title": None, "columns": 1 if max(map(len, names)) > _SHORT_LABEL else 2}
+    return {"field": field, "type": "nominal", "scale": scale, "legend": legend}
+
+
+def pair_shapes(field: str, names: Sequence[str]) -> Spec:
+    scale = {"domain": list(names), "range": ["circle", "square"][: len(names)]}
+    return {"field": field, "type": "nominal", "scale": scale}
 
 
 def lines(rows: list[Row], layers: list[Spec], encoding: Spec, panels: Sequence[str]) -> Spec:
@@ -166,6 +176,56 @@ def lines(rows: list[Row], layers: list[Spec], encoding: Spec, panels: Sequence[
         return themed({"data": {"values": rows}, "width": 460, "height": 260, **spec})
     facet = {"field": "series", "type": "nominal", "sort": list(panels), "title": None}
     inner = {"width": 400, "height": 200, **spec}
+    return themed({"data": {"values": rows}, "facet": facet, "columns": 2, "spec": inner})
+
+
+def courses(rows: list[Row], panels: Sequence[str], names: Sequence[str], top: float) -> Spec:
+    """Power over time: a panel a case, a line a trial and channel, the window shaded."""
+    several = max((len(name) for name in names), default=0) > _SHORT_LABEL
+    legend = {"title": None, "symbolType": "stroke", "columns": 1 if several else 2}
+    colour = {
+        "field": "channel",
+        "type": "nominal",
+        "scale": {"domain": list(names), "range": [LINES[at % len(LINES)] for at in range(len(names))]},
+        "legend": legend,
+    }
+    x = {
+        "field": "time_s",
+        "type": "quantitative",
+        "title": "Seconds from the start of the window",
+        "axis": {"tickCount": 6, "grid": False},
+    }
+    y = {
+        "field": "value",
+        "type": "quantitative",
+        "title": "Power (W)",
+        "axis": {"tickCount": 5},
+        "scale": {"domain": [0, top], "nice": False},
+    }
+    window = {
+        "transform": _of_kind("window"),
+        "mark": {"type": "rect", "fill": _MUTED, "opacity": 0.16},
+        "encoding": {"x": x, "x2": {"field": "until_s"}},
+    }
+    dashes = {
+        "field": "channel",
+        "type": "nominal",
+        "scale": {"domain": list(names), "range": [DASHES[at % len(DASHES)] for at in range(len(names))]},
+        "legend": None,
+    }
+    line = {
+        "transform": _of_kind("reading"),
+        "mark": {"type": "line", "strokeWidth": 1.4, "opacity": 0.85},
+        "encoding": {
+            "x": x,
+            "y": y,
+            "color": colour,
+            "strokeDash": dashes,
+            "detail": {"field": "trial", "type": "nominal"},
+        },
+    }
+    facet = {"field": "case", "type": "nominal", "sort": list(panels), "title": None}
+    inner = {"width": 400, "height": 150, "layer": [window, line]}
     return themed({"data": {"values": rows}, "facet": facet, "columns": 2, "spec": inner})
 
 

@@ -11,6 +11,7 @@ from linewatt.analysis.summary import CaseSummary
 from linewatt.model import Case, CpuShares
 from linewatt.report.columns import COLUMNS, MORE_COLUMNS, ROLES, SHARES, Cell, Column, Unit
 from linewatt.report.flags import marks
+from linewatt.report.power_columns import export_power
 from linewatt.report.series import Series, TestGroup
 
 
@@ -128,6 +129,7 @@ def export_case(summary: CaseSummary) -> dict[str, Any]:
         "sender": case.sender,
         "receiver": case.receiver,
         **{name: value for name, value in case.parameters.items() if name != "test"},
+        "load_level": case.load_level,
         "case_key": case.key,
         "trials_done": summary.trials_done,
         "trials_failed": summary.trials_failed,
@@ -136,6 +138,7 @@ def export_case(summary: CaseSummary) -> dict[str, Any]:
         row |= column.export(summary)
     for field, _ in ROLES:
         row |= _export_shares(field, getattr(summary, field))
+    row |= export_power(summary)
     row["flags_count"] = sum(flag.count for flag in summary.flags)
     row["flags"] = " ".join(flag.code for flag in summary.flags)
     return row

@@ -19,8 +19,10 @@ from linewatt.analysis.summary import CaseSummary
 from linewatt.document import one_line
 from linewatt.model import Trial
 from linewatt.report.columns import Cell
-from linewatt.report.document import Digest, cores
+from linewatt.report.document import Digest, cores, watts_text
 from linewatt.report.flags import FlagNote, marks, marks_by_code, number_ranges
+from linewatt.report.power_idle import IdlePower, idle_power
+from linewatt.report.power_table import PowerTable, power_tables
 from linewatt.report.roles import RoleTable, role_table
 from linewatt.report.series import plural
 from linewatt.report.table import Table, scalability_table
@@ -58,12 +60,18 @@ def show(view: Digest, *, width: int | None = None, trials: bool = False) -> Ren
         roles = role_table(group)
         if roles is not None:
             parts.append(_roles(roles, width))
+    power = power_tables(view.groups)
+    parts += [_power(table, width) for table in power]
+    # the breakdown by component goes here
+    idle = idle_power(view.result.manifest)
+    if idle:
+        parts.append(_idle(idle))
     if view.notes:
         parts.append(_flags(view))
     if view.failed:
         parts.append(_failures(view))
     if trials and view.result.trials:
-        parts.append(_trials(view, width))
+        parts.append(_trials(view, width, power=bool(power)))
     return Group(*(part for each in parts for part in (each, Text())))
 
 
@@ -123,6 +131,7 @@ def _scalability(table: Table, width: int | None) -> RenderableType:
 
 def _cell_text(cell: Cell, *, sd: bool = False) -> str:
     text = f"{cell.text} ± {cell.sd}" if sd and cell.sd is not None else cell.text
+    text = f"{text} {cell.mark}" if cell.mark else text
     return f"{text} ({cell.note})" if cell.note else text
 
 
@@ -167,6 +176,31 @@ def _roles(table: RoleTable, width: int | None) -> RenderableType:
     return Group(title, _tables(columns, width))
 
 
+def _power(table: PowerTable, width: int | None) -> RenderableType:
+    rows = table.rows
+    columns = []
+    if len(table.series) > 1:
+        labels = _once(one_line(row.series.label) for row in rows)
+        columns.append(TextColumn("Case", labels, key=True, left=True))
+    columns.append(TextColumn("Inst.", tuple(str(row.summary.case.instances) for row in rows), key=True))
+    columns.append(TextColumn("Regime", tuple(row.regime for row in rows), left=True))
+    for at, head in enumerate(table.heads):
+        cells = tuple(_cell_text(row.cells[at], sd=head.show_sd) for row in rows)
+        said = head.provenance.replace(" ", "\n")
+        columns.append(TextColumn(f"{head.lines}\n{head.unit.name}\n{said}".rstrip(), cells))
+    return Group(
+        Text(one_line(table.title), style="bold"),
+        _tables(columns, width),
+        *(Text(line, style="yellow") for line in table.legend),
+        *(Text(f"{MISSING} {one_line(sentence)}", style="dim") for sentence in table.absent),
+    )
+
+
+def _idle(idle: Iterable[IdlePower]) -> RenderableType:
+    lines = [Text(one_line(one.sentence), style="yellow" if one.drifted else "") for one in idle]
+    return Group(Text("Idle power", style="bold"), *lines)
+
+
 def _flags(view: Digest) -> RenderableType:
     total = sum(note.count for note in view.notes)
     parts: list[RenderableType] = [Text(f"Flags: {total} raised", style="bold")]
@@ -203,7 +237,7 @@ def _reason(trial: Trial) -> str:
     return one_line(trial.reason or "no reason recorded")
 
 
-def _trials(view: Digest, width: int | None) -> RenderableType:
+def _trials(view: Digest, width: int | None, *, power: bool) -> RenderableType:
     trials = view.result.trials
     by_code = marks_by_code(view.notes)
     columns = [
@@ -213,8 +247,14 @@ def _trials(view: Digest, width: int | None) -> RenderableType:
         TextColumn("Loss", tuple(format_percent(trial.lost_ratio, 2) for trial in trials)),
         TextColumn("CPU receiver\n%", tuple(cpu_text(cores(trial.receiver)) for trial in trials)),
         TextColumn("CPU sender\n%", tuple(cpu_text(cores(trial.sender)) for trial in trials)),
-        TextColumn("Flags", tuple(",".join(marks((f.code for f in t.flags), by_code)) for t in trials)),
     ]
+    if power:
+        columns += [
+            TextColumn("Power\nreceiver", tuple(watts_text(trial.receiver) for trial in trials)),
+            TextColumn("Power\nsender", tuple(watts_text(trial.sender) for trial in trials)),
+        ]
+    flags = tuple(",".join(marks((flag.code for flag in trial.flags), by_code)) for trial in trials)
+    columns.append(TextColumn("Flags", flags))
     if view.failed:
         failed = tuple(f"failed: {_reason(trial)}" if trial.status == "failed" else "" for trial in trials)
         columns.append(TextColumn("", failed, left=True, free=True))

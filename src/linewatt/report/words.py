@@ -9,9 +9,13 @@ from datetime import UTC, datetime
 from typing import Any
 
 from linewatt import units
+from linewatt.analysis.power import SCOPE_WORDS
 from linewatt.analysis.summary import CaseSummary
+from linewatt.model import Provenance
 from linewatt.report.columns import COLUMNS, ROLES, Column
 from linewatt.report.document import Digest
+from linewatt.report.power_columns import ENDS, MBPS_PER_W, end_power
+from linewatt.report.provenance import words as sources
 from linewatt.report.series import Series, plural
 
 _BY_FIELD: Mapping[str, Column] = {column.field: column for column in COLUMNS}
@@ -46,7 +50,7 @@ def headline(series: Series) -> Headline:
         why = f"No number: {'; '.join(reasons) or 'no trial is done'}."
         return Headline(series.title, None, why, flags=flags)
     best = max(measured, key=_throughput)
-    details = [_cost(best), _scaling(best), _lost(best), _busiest(best)]
+    details = [_cost(best), *_power(best), _scaling(best), _lost(best), _busiest(best)]
     value = _shown("throughput_bps", best)
     return Headline(series.title, value, _how_measured(best), tuple(part for part in details if part), flags)
 
@@ -76,6 +80,22 @@ def _cost(best: CaseSummary) -> str:
         per = _shown("receiver_cpu_cores_per_bps", best).replace("% per", "% of one core per")
         said += f"; {per} on its app and IRQ CPUs"
     return f"{said}."
+
+
+def _power(best: CaseSummary) -> list[str]:
+    """What each end drew for it, and of which watts; nothing where no source is named."""
+    said = []
+    for role in ENDS:
+        power = end_power(best, role)
+        if power is None or power.system_w is None or power.system_scope is None:
+            continue
+        sure = sources([power.system_provenance])
+        line = f"The {role} drew {power.system_w.mean:,.1f} W ({SCOPE_WORDS[power.system_scope]}"
+        line += f", {sure})" if sure else ")"
+        if power.system_bps_per_w is not None:
+            line += f": {MBPS_PER_W.text(MBPS_PER_W.from_si(power.system_bps_per_w.mean))} Mbps/W"
+        said.append(f"{line}.")
+    return said
 
 
 def _scaling(best: CaseSummary) -> str:
@@ -149,6 +169,12 @@ def caveats(view: Digest) -> tuple[str, ...]:
             f"{_listed(shared)} share CPUs: what one uses the other lacks, and the CPU use of each may "
             "contain work of the other. Do not read CPU and efficiency as those of separate hosts."
         )
+    unmeasured = _unmeasured(view)
+    if unmeasured:
+        said.append(
+            f"Not every watt was measured: {unmeasured}. Each such figure is marked. "
+            "Simulated watts show how the method works, not what hardware draws."
+        )
     if not view.result.complete:
         said.append(
             f"Unfinished: {progress(view)}. 'linewatt resume {view.result.id}' goes on where it stopped."
@@ -159,6 +185,18 @@ def caveats(view: Digest) -> tuple[str, ...]:
             "left out of every number."
         )
     return tuple(said)
+
+
+def _unmeasured(view: Digest) -> str:
+    """Hosts with watts that were not measured, and what these are instead."""
+    found: dict[str, dict[Provenance | None, None]] = {}
+    for summary in view.summaries:
+        for role in ENDS:
+            power = end_power(summary, role)
+            for one in () if power is None else (power.system_provenance, power.cpu_provenance):
+                if power is not None and one not in (None, "measured"):
+                    found.setdefault(power.host, {})[one] = None
+    return "; ".join(f"{sources(kinds)} on {host}" for host, kinds in found.items())
 
 
 def is_lab(view: Digest) -> bool:

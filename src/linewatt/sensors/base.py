@@ -16,6 +16,30 @@ from pydantic import BaseModel, ConfigDict
 from linewatt.hosts.base import HostSpec
 from linewatt.model import Channel
 
+PACED = r"""
+trap '' ALRM  # bash 5.2 can be killed by its own alarm just after a read with a limit
+exec {never}<> <(:)  # a pipe nobody writes to: a read of it with a limit is a sleep without a process
+if [[ ${EPOCHREALTIME-} ]]; then now() { now_us=${EPOCHREALTIME/[.,]/}; }
+else now() { now_us=$(date +%s%6N); }; fi  # bash before 5.0
+now; next_us=$now_us
+
+pause() {  # for $1 µs
+  local wait_s
+  printf -v wait_s '%d.%06d' $(( $1 / 1000000 )) $(( $1 % 1000000 ))
+  read -r -t "$wait_s" -u "$never"
+}
+
+emit() {  # print $record with its end, and wait until the next one is due
+  local wait_us
+  now; printf '%s|end %s\n' "$record" "$now_us" || exit
+  next_us=$(( next_us + interval_us )) wait_us=$(( next_us - now_us ))
+  # behind by a whole interval, or somebody set the clock: start over from here
+  (( wait_us > 0 && wait_us <= interval_us )) || next_us=$(( now_us + interval_us )) wait_us=$interval_us
+  pause "$wait_us"
+}
+"""
+"""How a bash script begins that prints a record (one line) every ``interval_us`` with builtins only."""
+
 
 class SensorConfig(BaseModel):
     """Settings that every sensor has; a plug-in's own ``Config`` extends it."""

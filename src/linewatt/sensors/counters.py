@@ -45,12 +45,17 @@ def counter_delta(
     window: Window,
     bits: int | None = None,
     interval_s: float | None = None,
+    wraps_at: float | None = None,
 ) -> CounterDelta:
     """What a counter counted in ``window``, from its readings ``(time_s, value)``.
 
     ``bits``: it wraps at 2**bits; None: it never does. ``interval_s`` is how often it is read; None:
     as often as its readings say. Missing readings (value None) leave a gap. A decrease that is no
     plausible wrap is a reset, of which nothing can be told.
+
+    ``wraps_at`` is for counters of any range that are not reset while their host is up (energy): then every
+    decrease is one wrap. Readings must come sooner than it wraps: a whole turn between two of them cannot
+    be seen.
     """
     readings = sorted((time_s, value) for time_s, value in values if value is not None)
     steps = _steps(tuple(time_s for time_s, _ in readings), window, interval_s)
@@ -59,7 +64,7 @@ def counter_delta(
     total = 0.0
     for number, share in steps:
         before, after = readings[number][1], readings[number + 1][1]
-        counted = _counted(before, after, bits)
+        counted = _counted(before, after, bits) if wraps_at is None else _turned(before, after, wraps_at)
         if counted is None:
             return CounterDelta(None, f"counter reset: from {before:.0f} to {after:.0f}")
         total += share * counted
@@ -94,3 +99,10 @@ def _counted(before: float, after: float, bits: int | None) -> float | None:
         return None
     forward = increase + 2**bits
     return forward if 0 <= forward < 2**bits / WRAP_PART else None
+
+
+def _turned(before: float, after: float, wraps_at: float) -> float | None:
+    """The increase over a step, through one wrap if it went back; None for what is beyond the range."""
+    if not (0 <= before <= wraps_at and 0 <= after <= wraps_at):
+        return None
+    return after - before if after >= before else after + wraps_at - before

@@ -12,11 +12,12 @@ class that is made from its settings. There are two kinds:
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar, Literal, Protocol
+from typing import Annotated, Any, ClassVar, Literal, Protocol, get_args
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from linewatt.errors import ParseError
 from linewatt.model import Channel
@@ -43,6 +44,43 @@ PowerScope = Literal[
 ]
 
 
+def text_like(pattern: str, wanted: str, example: str) -> Any:
+    """A type for text that matches ``pattern`` from end to end; the schema shows the same pattern."""
+    compiled = re.compile(pattern, re.ASCII)
+
+    def check(text: str) -> str:
+        if not compiled.fullmatch(text):
+            raise ValueError(wanted)
+        return text
+
+    shown = Field(examples=[example], json_schema_extra={"pattern": f"^(?:{pattern})$"})
+    return Annotated[str, AfterValidator(check), shown]
+
+
+FilePath = text_like(
+    r"(?![-\s])[^\x00-\x1f\x7f-\x9f\u2028\u2029\x22'`$;&|<>*?\\]{1,1024}",
+    "must be a path without quotes, $ and other shell characters, and no dash first",
+    "~/.ssh/id_ed25519",
+)
+NetworkAddress = text_like(
+    r"[A-Za-z0-9_:][A-Za-z0-9_.:-]{0,252}", "must be an IP address or a DNS name", "192.0.2.110"
+)
+Account = text_like(
+    r"[A-Za-z0-9_][A-Za-z0-9 ._@\\+-]{0,63}",
+    "must be a user of the device: letters, digits, dots, underscores, dashes, + and @",
+    "admin",
+)
+
+ScopeName = Annotated[
+    str,
+    Field(
+        pattern=rf"^({'|'.join(get_args(PowerScope))})(:[A-Za-z0-9_.:#/+ -]{{1,60}})?$",
+        examples=["psu-in:PSU1"],
+    ),
+]
+"""A scope as a user writes it: ``<PowerScope>`` or ``<PowerScope>:<part>``."""
+
+
 class PowerConfig(BaseModel):
     """Settings that every source of power has; a driver's own ``Config`` extends it."""
 
@@ -62,16 +100,15 @@ class PowerConfig(BaseModel):
 
 
 class Secret(BaseModel):
-    """Where a password comes from: an environment variable, a file, or a keyring; never the campaign itself."""
+    """Where a password comes from: an environment variable, a file or a keyring, never the campaign."""
 
     model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
 
     password_env: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")] | None = Field(
         default=None, description="Environment variable of the controller that holds the password."
     )
-    password_file: str | None = Field(
+    password_file: FilePath | None = Field(  # type: ignore[valid-type]  # made at run time
         default=None,
-        min_length=1,
         description="File that holds the password in its first line, relative to the file that names it.",
     )
     password_keyring: Annotated[str, Field(pattern=r"^[^/]+/[^/]+$")] | None = Field(

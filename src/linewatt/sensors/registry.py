@@ -3,8 +3,22 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 from linewatt.sensors.base import Sensor
+from linewatt.sensors.command import Command
+from linewatt.sensors.cpufreq import Cpufreq
+from linewatt.sensors.estimate import Estimate
+from linewatt.sensors.hwmon import Hwmon
+from linewatt.sensors.ipmi import Ipmi
+from linewatt.sensors.ipmitool import Ipmitool
 from linewatt.sensors.mpstat import Mpstat
 from linewatt.sensors.netcounters import Netcounters
+from linewatt.sensors.rapl import Rapl
+from linewatt.sensors.redfish import Redfish
 
-SENSORS: dict[str, Sensor] = {sensor.name: sensor for sensor in (Mpstat(), Netcounters())}
+SENSORS: dict[str, Sensor] = {sensor.name: sensor for sensor in (Mpstat(), Netcounters(), Cpufreq())}
+
+_DRIVERS: tuple[type[Any], ...] = (Ipmi, Ipmitool, Redfish, Rapl, Hwmon, Command, Estimate)
+POWER: dict[str, type[Any]] = {driver.name: driver for driver in _DRIVERS}
+"""Drivers of power sources: classes that are made from their settings (see :mod:`linewatt.sensors.power`)."""

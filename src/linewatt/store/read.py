@@ -23,8 +23,9 @@ class Result:
 
     ``manifest`` has: ``schema_version``, ``id``, ``name``, ``linewatt_version``, ``created_s``,
     ``campaign_text``, ``campaign``, ``plan``, ``seed``, ``order``, ``trials_planned``, ``hosts`` (host name →
-    its specification with ``facts``, a mapping of section → {fact: value or null}), and ``idle`` (host
-    name → idle-window readings; empty until they were taken).
+    its specification with ``facts``, a mapping of section → {fact: value or null}), and ``idle`` and
+    ``idle_end`` (host name → readings of the idle windows before the first and after the last trial; empty
+    until they were taken).
     """
 
     id: str
@@ -62,10 +63,15 @@ def load(path: Path) -> Result:
             f"{path / 'manifest.json'}: schema_version {manifest.get('schema_version')!r}, "
             f"this linewatt reads {SCHEMA_VERSION}"
         )
-    idle = path / "idle.json"
-    manifest["idle"] = read_json(idle)["hosts"] if idle.exists() else {}
+    manifest["idle"] = _idle_hosts(path / "idle.json")
+    manifest["idle_end"] = _idle_hosts(path / "idle-end.json")
     trials = tuple(read_trial(directory) for directory in trial_dirs(path))
     return Result(path.name, path, manifest, trials)
+
+
+def _idle_hosts(path: Path) -> dict[str, Any]:
+    hosts: dict[str, Any] = read_json(path)["hosts"] if path.exists() else {}
+    return hosts
 
 
 def trial_dirs(path: Path) -> list[Path]:

@@ -15,7 +15,8 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
-from linewatt.model import Channel, Sample
+from linewatt.errors import StoreError
+from linewatt.model import Channel, Provenance, Sample
 
 _WORDS = ("host", "source", "channel", "unit", "kind", "scope", "provenance")
 _ROWS = f"""
@@ -55,6 +56,37 @@ def write_samples(path: Path, series: Sequence[Series]) -> None:
     _own.cursor.execute(f"COPY ({_ROWS}) TO '{quoted}' (FORMAT parquet, COMPRESSION zstd)")
     with path.open("rb") as file:
         os.fsync(file.fileno())
+
+
+@dataclass(frozen=True, slots=True)
+class PowerReading:
+    """One reading of a channel in W."""
+
+    source: str
+    channel: str
+    provenance: Provenance
+    time_s: float
+    value_w: float
+
+
+def read_power(path: Path, host: str) -> list[PowerReading]:
+    """Readings in W of one host in a trial's samples, in order of time; none where no samples are stored.
+
+    Raises StoreError when the file is damaged.
+    """
+    if not path.exists():
+        return []
+    import duckdb
+
+    rows = (
+        "SELECT source, channel, provenance, time_s, value FROM read_parquet(?) "
+        "WHERE unit = 'W' AND host = ? AND value IS NOT NULL ORDER BY time_s"
+    )
+    try:
+        found = warm_up().cursor().execute(rows, [str(path), host]).fetchall()
+    except duckdb.Error as error:
+        raise StoreError(f"{path}: damaged: {str(error).splitlines()[0]}; move it away to go on") from error
+    return [PowerReading(*row) for row in found]
 
 
 def _tables(series: Sequence[Series]) -> dict[str, dict[str, Any]]:

@@ -1,0 +1,257 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``linewatt advise``: what could be built differently, from a few numbers. Measures nothing."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import typer
+
+from linewatt.cli.output import print_json, say
+from linewatt.errors import InvalidInput
+from linewatt.units import ratio_from_percent
+
+if TYPE_CHECKING:
+    from linewatt.analysis.psu import Measured, Operation
+    from linewatt.analysis.psu_advice import Advice, Option
+    from linewatt.analysis.psu_tables import EfficiencyTable
+
+Word = TypeVar("Word", bound=str)
+
+SCHEMA_VERSION = 1
+MOST_UNITS = 16
+
+advise_app = typer.Typer(help="What could be built differently, from a few numbers.", no_args_is_help=True)
+
+
+@advise_app.callback()
+def _commands() -> None: ...
+
+
+def register(app: typer.Typer) -> None:
+    """Add this module's commands to the program."""
+    app.add_typer(advise_app, name="advise")
+
+
+@advise_app.command("psu")
+def psu_command(  # noqa: PLR0913  a question has this many sides
+    rating_w: float = typer.Option(..., "--rating-w", help="Rating of one unit, W of DC output."),
+    load_w: float | None = typer.Option(
+        None, "--load-w", help="What the server draws from its units, W of DC output; left out: --out-w."
+    ),
+    count: int = typer.Option(2, "--count", help=f"How many alike units there are, 1 to {MOST_UNITS}."),
+    mode: str = typer.Option("shared", "--mode", help="shared: all carry the load; standby: one is spare."),
+    level: str | None = typer.Option(
+        None, "--level", help="80 PLUS level: bronze, silver, gold, platinum or titanium."
+    ),
+    mains: str = typer.Option("230", "--mains", help="Certificate: 230 (V, redundant) or 115 (V, internal)."),
+    table: Path | None = typer.Option(
+        None, "--table", metavar="FILE.csv", help="Efficiency of your unit: load_percent, efficiency_percent."
+    ),
+    peak_w: float | None = typer.Option(
+        None, "--peak-w", help="The most the server ever draws, W; left out: the load."
+    ),
+    in_w: float | None = typer.Option(None, "--in-w", help="Measured: W into all units together (AC)."),
+    out_w: float | None = typer.Option(None, "--out-w", help="Measured: W out of all units together (DC)."),
+    tolerance_percent: float | None = typer.Option(
+        None, "--tolerance-percent", help="Accuracy of both readings, ± %; left out: 5, below 20 % load 15."
+    ),
+    price_per_kwh: float | None = typer.Option(None, "--price-per-kwh", help="Price of one kWh."),
+    as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout."),
+) -> None:
+    """How far power supplies are loaded, and what other units or hot standby would save.
+
+    Efficiency comes from the minimums that a level certifies, or from a table of your own. Both hold between
+    their first and last load only: outside there is no number. docs/power.md explains the figures.
+    """
+    from linewatt.analysis.psu import MODES, Supply, measured
+    from linewatt.analysis.psu_advice import Question, advise
+
+    _check_positive({"--rating-w": rating_w, "--load-w": load_w, "--peak-w": peak_w})
+    _check_positive({"--in-w": in_w, "--out-w": out_w, "--tolerance-percent": tolerance_percent})
+    _check_positive({"--price-per-kwh": price_per_kwh})
+    if not 1 <= count <= MOST_UNITS:
+        raise InvalidInput(f"--count must be from 1 to {MOST_UNITS}, got {count}")
+    if (in_w is None) != (out_w is None):
+        raise InvalidInput("--in-w and --out-w belong together: give both or neither")
+    load = out_w if load_w is None else load_w
+    if load is None:
+        raise InvalidInput("--load-w is missing: give the W of DC output, or the measured --in-w and --out-w")
+    supply = Supply(count, rating_w, _one_of("--mode", mode, MODES))
+    readings = None
+    if in_w is not None and out_w is not None:
+        off = None if tolerance_percent is None else ratio_from_percent(tolerance_percent)
+        readings = measured(supply, in_w, out_w, off)
+    peak = load if peak_w is None else peak_w
+    advice = advise(Question(supply, load, peak, _table(level, mains, table), readings, price_per_kwh))
+    for warning in advice.warnings:
+        say(f"warning: {warning}")
+    if as_json:
+        print_json(document(advice))
+    else:
+        typer.echo("\n".join(lines(advice)))
+
+
+def _check_positive(values: Mapping[str, float | None]) -> None:
+    for name, value in values.items():
+        if value is not None and not 0 < value < math.inf:
+            raise InvalidInput(f"{name} must be more than 0 and finite, got {value:g}")
+
+
+def _one_of(name: str, text: str, choices: Iterable[Word]) -> Word:
+    for choice in choices:
+        if text == choice:
+            return choice
+    raise InvalidInput(f"{name} must be {' or '.join(choices)}, got {text!r}")
+
+
+def _table(level: str | None, mains: str, file: Path | None) -> EfficiencyTable | None:
+    """The certified table, the user's own, or none."""
+    from linewatt.analysis.psu_tables import CERTIFIED, certified, read_efficiency_table
+
+    voltage = _one_of("--mains", mains, CERTIFIED)
+    if level is not None and file is not None:
+        raise InvalidInput("--level and --table exclude each other: leave out the level")
+    if file is None:
+        return None if level is None else certified(level, voltage)
+    source = str(file) if str(file).isprintable() else repr(str(file))
+    try:
+        data = file.read_bytes()
+    except (OSError, ValueError) as error:
+        why = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        raise InvalidInput(f"{source}: cannot be read: {why}") from None
+    return read_efficiency_table(data, source)
+
+
+def document(advice: Advice) -> dict[str, Any]:
+    """The advice as JSON: SI, shares as ratios, missing is null beside its reason."""
+    question = advice.question
+    return {
+        "schema_version": SCHEMA_VERSION,
+        **_operation(advice.operation),
+        "peak_w": question.peak_w,
+        "redundant": advice.redundant,
+        "table": None if question.table is None else asdict(question.table),
+        "measured": None if question.measured is None else asdict(question.measured),
+        "price_per_kwh": question.price_per_kwh,
+        "options": [_option(option) for option in advice.options],
+        "warnings": list(advice.warnings),
+    }
+
+
+def _operation(operation: Operation) -> dict[str, Any]:
+    """A supply under a load. What follows from a table is an estimate, whoever measured the table."""
+    return {**asdict(operation), "provenance": "estimate"}
+
+
+def _option(option: Option) -> dict[str, Any]:
+    saved = {
+        "saved_w": option.saved_w,
+        "saved_kwh_per_year": option.saved_kwh_per_year,
+        "saved_cost_per_year": option.saved_cost_per_year,
+        "saved_reason": option.reason,
+    }
+    return {"change": option.change, **_operation(option.operation), **saved}
+
+
+def lines(advice: Advice) -> Iterator[str]:
+    """The advice for people."""
+    now, question = advice.operation, advice.question
+    yield _situation(now)
+    yield f"{_active(now)} {'needs' if now.active == 1 else 'need'} {now.good_from_w:g} W to reach 20 %"
+    if now.efficiency_ratio is None:
+        yield f"efficiency: not known: {now.reason}"
+    else:
+        yield f"efficiency: {_efficiency(now, question.table)}, {now.loss_w:.1f} W of loss"
+    if question.measured is not None:
+        yield f"measured: {_readings(question.measured)}"
+    yield ""
+    if advice.options:
+        yield f"better, as long as the server never draws more than {question.peak_w:g} W:"
+    else:
+        yield "no hot standby, number or rating of units is known to be better and carries the load as safely"
+    yield from (f"- {_proposal(option, advice)}" for option in advice.options)
+    yield from _footnotes(advice)
+
+
+def _situation(now: Operation) -> str:
+    """``two 800 W units share 249 W: 124.5 W each, 15.6 % of the rating``."""
+    from linewatt.analysis.psu_tables import percent
+
+    rate = f"{percent(now.load_ratio)} of its rating"
+    if now.supply.count == 1:
+        return f"{now.supply} carries {now.load_w:g} W, {rate}"
+    if now.active == now.supply.count:
+        return f"{now.supply} share {now.load_w:g} W: each carries {now.unit_w:g} W, {rate}"
+    how = "the other carries" if now.active == 1 else "each of the others carries"
+    return f"{now.supply} for {now.load_w:g} W, one on hot standby: {how} {now.unit_w:g} W, {rate}"
+
+
+def _active(now: Operation) -> str:
+    from linewatt.analysis.psu import Supply
+
+    return str(Supply(now.active, now.supply.rating_w))
+
+
+def _efficiency(operation: Operation, table: EfficiencyTable | None) -> str:
+    from linewatt.analysis.psu_tables import percent
+
+    if operation.efficiency_ratio is None or operation.input_w is None:
+        return "efficiency not known"
+    least = "minimum " if table is not None and table.certified else ""
+    return f"{least}{percent(operation.efficiency_ratio)}, {operation.input_w:.1f} W in (estimate)"
+
+
+def _readings(found: Measured) -> str:
+    from linewatt.analysis.psu_tables import percent
+
+    given = f"{found.in_w:g} W in, {found.out_w:g} W out at {percent(found.load_ratio)} load"
+    if found.efficiency_ratio is None or found.lowest_ratio is None or found.highest_ratio is None:
+        return f"{given}: {found.reason}"
+    between = f"between {percent(found.lowest_ratio)} and {percent(found.highest_ratio)}"
+    off = f"each reading ± {percent(found.tolerance_ratio)}"
+    return (
+        f"{given}: {percent(found.efficiency_ratio)}, {between} ({off}); "
+        f"{found.loss_w:.1f} ± {found.error_w:.1f} W of loss"
+    )
+
+
+def _proposal(option: Option, advice: Advice) -> str:
+    from linewatt.analysis.psu import in_words
+    from linewatt.analysis.psu_tables import percent
+
+    new = option.operation
+    count = in_words(new.supply.count)
+    what = {
+        "standby": f"one of the {count} units on hot standby",
+        "share": f"all {count} units sharing the load",
+        "fewer": f"{new.supply} only",
+        "smaller": f"{new.supply} in their place" if new.supply.count > 1 else f"{new.supply} in its place",
+    }[option.change]
+    said = f"{what}: {percent(new.load_ratio)} of the rating, {_efficiency(new, advice.question.table)}"
+    if option.saved_w is None:
+        stands_above = advice.operation.reason is not None and advice.operation.reason in str(option.reason)
+        return f"{said}; what it saves is not known{'' if stands_above else f': {option.reason}'}"
+    worth = "" if option.saved_cost_per_year is None else f" worth {option.saved_cost_per_year:.2f}"
+    return f"{said}; saves {option.saved_w:.1f} W, {option.saved_kwh_per_year:.0f} kWh{worth} a year"
+
+
+def _footnotes(advice: Advice) -> Iterator[str]:
+    from linewatt.analysis.psu_tables import percent
+
+    table = advice.question.table
+    yield ""
+    if table is not None:
+        loads = ", ".join(percent(load) for load, _ in table.points)
+        kind = "the minimums of" if table.certified else "those of"
+        yield f"efficiencies are {kind} {table.name} at {loads} of the rating, with straight lines between"
+        if table.certified:
+            yield "they are what a certificate asks for, not curves of your units, which may do better"
+    else:
+        yield "watts need --level or --table"
+    if any(option.change == "standby" for option in advice.options):
+        yield "what a unit on standby draws itself is not in these figures; firmware may wake it early"

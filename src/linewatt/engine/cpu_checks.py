@@ -1,0 +1,152 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The lies of a CPU that did not run as fast as it is taken to: throttled, capped, or slower at the end.
+
+Pure, as :mod:`linewatt.engine.checks`. Frequencies are judged by role, as CPU use is shown: one CPU of eight
+that is slower moves the result by an eighth of that, and so it moves the mean.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from statistics import fmean, stdev
+
+from linewatt.engine.feed import Reading
+from linewatt.engine.window import COVERAGE_NEEDED, mean_over
+from linewatt.hosts.cpulist import format_cpulist
+from linewatt.model import EndResult, Flag, Window
+
+FREQUENCY_DIFFERENCE = 0.05
+FREQUENCY_SDS = 3.0
+BUSY_IDLE_RATIO = 0.5
+"""A CPU that idles more than this may run as slowly as it likes: that is what governors are for."""
+
+MIN_READINGS = 3
+"""So many in each third of the window, or in the whole of it, before a mean of them is judged."""
+
+_THROTTLE = re.compile(r"cpu(\d+)\.(core|package)_throttle_count")
+_FREQUENCY = re.compile(r"cpu(\d+)\.frequency_hz")
+
+_Readings = Mapping[int, Sequence[tuple[float, float]]]
+"""CPU → its frequencies in the window, (time_s, Hz)"""
+
+
+def throttled(end: EndResult) -> list[Flag]:
+    """CPUs that take part and that the hardware slowed down in the window because they were too hot."""
+    counted = {
+        (int(match[1]), match[2]): value
+        for name, value in end.counters.items()
+        if value and (match := _THROTTLE.fullmatch(name))
+    }
+    part = _taking_part(end)
+    by_cpu: dict[int, list[str]] = {}
+    for (cpu, what), value in sorted(counted.items()):
+        if part is None or cpu in part:
+            # a count on the window's edge is in it in proportion: less than one is one
+            by_cpu.setdefault(cpu, []).append(f"its {what} {max(1, round(value))} times")
+    if not by_cpu:
+        return []
+    evidence = "; ".join(f"CPU {cpu}: {', '.join(times)}" for cpu, times in by_cpu.items())
+    return [
+        Flag(
+            "cpu-throttled",
+            end.host,
+            f"throttled for heat in the window: {evidence}",
+            "look at cooling, fans and the power cap (turbostat shows temperature and power); measure again",
+        )
+    ]
+
+
+def frequency(end: EndResult, readings: Sequence[Reading], window: Window) -> list[Flag]:
+    """Busy CPUs that ran slower at the end of the window than at its start, or below the base frequency."""
+    by_name = {reading.source: reading for reading in readings}
+    if not {"cpufreq", "mpstat"} <= by_name.keys():
+        return []
+    busy = _frequencies(by_name["cpufreq"], by_name["mpstat"], window)
+    evidence = [
+        said
+        for name, cpus in _roles(end, busy)
+        for said in _slow(name, {cpu: busy[cpu] for cpu in cpus if cpu in busy}, end, window)
+    ]
+    if not evidence:
+        return []
+    return [
+        Flag(
+            "frequency-dropped",
+            end.host,
+            "; ".join(evidence),
+            "set the governor to performance, look at cooling and the power cap (turbostat), measure again",
+        )
+    ]
+
+
+def _taking_part(end: EndResult) -> set[int] | None:
+    """The CPUs of both roles; ``None``: any may be among them, as the load is not pinned."""
+    if end.app_cpu is None:
+        return None
+    return {*end.app_cpu.cpus, *(end.irq_cpu.cpus if end.irq_cpu else ())}
+
+
+def _roles(end: EndResult, busy: _Readings) -> Iterator[tuple[str, Iterable[int]]]:
+    if end.app_cpu is None:
+        yield "busy", busy
+        return
+    yield "app", end.app_cpu.cpus
+    if end.irq_cpu is not None:
+        yield "IRQ", end.irq_cpu.cpus
+
+
+def _frequencies(cpufreq: Reading, mpstat: Reading, window: Window) -> _Readings:
+    """Of each CPU that was busy in the window, its frequencies."""
+    found: dict[int, list[tuple[float, float]]] = {}
+    for name in cpufreq.channels:
+        match = _FREQUENCY.fullmatch(name)
+        if match is None or not _is_busy(int(match[1]), mpstat, window):
+            continue
+        known = [
+            (time_s, value)
+            for time_s, value in cpufreq.values(name)
+            if value is not None and window.start_s <= time_s <= window.end_s
+        ]
+        if known:
+            found[int(match[1])] = known
+    return found
+
+
+def _is_busy(cpu: int, mpstat: Reading, window: Window) -> bool:
+    idle = mean_over(mpstat.samples(f"cpu{cpu}.idle_ratio"), window)
+    return idle is not None and idle.coverage >= COVERAGE_NEEDED and idle.value < BUSY_IDLE_RATIO
+
+
+def _slow(name: str, role: _Readings, end: EndResult, window: Window) -> Iterator[str]:
+    """What is slow about the busy CPUs of one role, in words."""
+    means = {cpu: fmean(value for _, value in values) for cpu, values in role.items()}
+    if not means or len({time_s for values in role.values() for time_s, _ in values}) < MIN_READINGS:
+        return
+    who, mean = f"{name} CPU {format_cpulist(role)}", fmean(means.values())
+    base = end.base_frequency_hz
+    if base is not None and mean < (1 - FREQUENCY_DIFFERENCE) * base:
+        yield f"{who} ran at {mean / 1e9:.2f} GHz, its base frequency is {base / 1e9:.2f} GHz"
+    first, _, last = _thirds(role, means, window)
+    if min(len(first), len(last)) < MIN_READINGS:
+        return
+    before, after = fmean(first), fmean(last)
+    noise = (stdev(first) ** 2 / len(first) + stdev(last) ** 2 / len(last)) ** 0.5
+    if before - after > max(FREQUENCY_DIFFERENCE * before, FREQUENCY_SDS * noise):
+        yield (
+            f"{who} ran at {mean * before / 1e9:.2f} GHz in the first third of the window, "
+            f"at {mean * after / 1e9:.2f} GHz in the last"
+        )
+
+
+def _thirds(role: _Readings, means: Mapping[int, float], window: Window) -> list[list[float]]:
+    """Readings in each third of the window, each the mean over CPUs of the frequency over the CPU's own mean.
+
+    Over its own, because a record may lack a CPU, and CPUs differ.
+    """
+    thirds: list[dict[float, list[float]]] = [{}, {}, {}]
+    for cpu, values in role.items():
+        for time_s, value in values:
+            third = min(2, int(3 * (time_s - window.start_s) / window.seconds))
+            thirds[third].setdefault(time_s, []).append(value / means[cpu])
+    return [[fmean(values) for values in at.values()] for at in thirds]

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a window took in watts and joules, channel by channel, from the readings of a host. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from statistics import median
+
+from linewatt.analysis.energy import Energy, Meter, from_power, from_total
+from linewatt.engine.feed import Reading
+from linewatt.model import Channel, EndResult, PowerResult, Window
+from linewatt.sensors.counters import counter_delta
+
+POWER_UNITS = ("W", "J")
+
+IdlePower = Mapping[tuple[str, str], float]
+"""(source, channel) → its mean power in the idle window, W"""
+
+
+def with_power(end: EndResult, readings: Sequence[Reading], window: Window, idle_w: IdlePower) -> EndResult:
+    """``end`` with every power channel over the window, and why a source has none, by ``power.<source>``."""
+    results = []
+    reasons = dict(end.reasons)
+    for reading in readings:
+        own = [channel for channel in reading.channels.values() if channel.unit in POWER_UNITS]
+        if not own and reading.failure is not None:
+            reasons[f"power.{reading.source}"] = reading.failure
+        results += [_result(reading, channel, window, idle_w) for channel in own]
+    return replace(end, power=tuple(results), reasons=reasons)
+
+
+def _result(reading: Reading, channel: Channel, window: Window, idle_w: IdlePower) -> PowerResult:
+    values = reading.values(channel.name)
+    update_s = reading.updates_s.get(channel.name)
+    meter = Meter(
+        update_s=update_s or _interval_s(values),
+        step_w=channel.step if channel.unit == "W" else None,
+        tolerance_ratio=channel.tolerance_ratio,
+    )
+    found = (
+        _counted(values, channel, window, meter) if channel.unit == "J" else from_power(values, window, meter)
+    )
+    energy = found if isinstance(found, Energy) else None
+    return PowerResult(
+        source=reading.source,
+        channel=channel.name,
+        scope=channel.scope,
+        provenance=channel.provenance,
+        method=channel.method,
+        power_w=energy.power_w if energy else None,
+        energy_j=energy.energy_j if energy else None,
+        energy_uncertainty_j=energy.uncertainty_j if energy else None,
+        step_w=meter.step_w,
+        update_s=update_s,
+        tolerance_ratio=channel.tolerance_ratio,
+        updates=energy.updates if energy else 0,
+        idle_w=idle_w.get((reading.source, channel.name)),
+        reason=_why(reading, channel.name, found),
+    )
+
+
+def _counted(
+    values: list[tuple[float, float | None]], channel: Channel, window: Window, meter: Meter
+) -> Energy | str:
+    delta = counter_delta(values, window, channel.bits, wraps_at=channel.wraps_at)
+    if delta.value is None:
+        return delta.reason or "not read"
+    return from_total(values, window, meter, delta.value)
+
+
+def _interval_s(values: Sequence[tuple[float, float | None]]) -> float:
+    """How often it was read: an update of the sensor cannot be told from the next one any better."""
+    times = [time_s for time_s, _ in values]
+    return median(after - before for before, after in pairwise(times)) if len(times) > 1 else 1.0
+
+
+def _why(reading: Reading, channel: str, found: Energy | str) -> str | None:
+    """The source's own words about a reading that is missing, else why it cannot be integrated."""
+    if isinstance(found, Energy):
+        return None
+    said = [sample.reason for sample in reading.samples(channel) if sample.reason is not None]
+    return said[-1] if said else (reading.failure or found)

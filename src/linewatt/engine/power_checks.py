@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The lies of power sensors: frozen, saturated, implausible, missing, hardly updated. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from linewatt.engine.feed import Reading
+from linewatt.engine.power import POWER_UNITS
+from linewatt.model import EndResult, Flag, PowerResult, Window
+
+MIN_UPDATES = 5
+BUSY_CORES, BUSY_RATIO = 0.2, 0.1
+"""CPU use above idle that a sensor should show: cores, and of all the host's CPUs"""
+FOLLOW_THE_CPU = ("psu-in", "psu-out", "system", "wall", "cpu", "psys", "package", "core")
+EXPECTED_STEPS = 2.0
+"""A sensor is called frozen only if its siblings say that it should have moved by more steps than this."""
+MAX_PSU_GAIN = 0.05
+"""Readings of two sensors may disagree by this much before more out than in is called impossible."""
+
+
+def power(
+    end: EndResult, readings: Sequence[Reading], window: Window, idle_cores: float | None
+) -> list[Flag]:
+    """Flags for the power readings of one end."""
+    return [
+        *_missing(end),
+        *_few_updates(end),
+        *_frozen(end, readings, window, idle_cores),
+        *_saturated(end, readings, window),
+        *_implausible(end),
+    ]
+
+
+def _missing(end: EndResult) -> Iterator[Flag]:
+    for one in end.power:
+        if one.power_w is None:
+            yield Flag(
+                "power-missing",
+                _where(end, one),
+                one.reason or "not read",
+                "throughput and CPU are not affected; see the source's raw readings, then measure again",
+            )
+    for key, reason in end.reasons.items():
+        if key.startswith("power."):
+            yield Flag(
+                "power-missing",
+                f"{end.host}: {key.removeprefix('power.')}",
+                reason,
+                "throughput and CPU are not affected; put the source right and measure again",
+            )
+
+
+def _few_updates(end: EndResult) -> Iterator[Flag]:
+    for one in end.power:
+        if one.power_w is not None and one.updates < MIN_UPDATES:
+            yield Flag(
+                "power-few-updates",
+                _where(end, one),
+                f"{one.updates} updates in the window",
+                "lengthen window.seconds, or read it more often (interval_s) if it is updated more often",
+            )
+
+
+def _frozen(
+    end: EndResult, readings: Sequence[Reading], window: Window, idle_cores: float | None
+) -> Iterator[Flag]:
+    """A value that does not move although the CPU or its siblings say that it must."""
+    cpus = sum(name.endswith(".idle_ratio") for reading in readings for name in reading.channels)
+    for reading in readings:
+        ranges = {one.channel: _range(reading, one.channel, window) for one in _own(end, reading)}
+        moved = max((_moved(found) for found in ranges.values() if found), default=0.0)
+        for one in _own(end, reading):
+            found = ranges[one.channel]
+            if (
+                one.scope.partition(":")[0] not in FOLLOW_THE_CPU
+                or found is None
+                or found[0] != found[1]
+                or found[0] <= 0
+            ):
+                continue
+            evidence = _still(end, one, found[0], moved, (idle_cores, cpus))
+            if evidence:
+                yield Flag(
+                    "power-frozen",
+                    _where(end, one),
+                    f"reads {found[0]:g} W all through the window; {evidence}",
+                    "do not use this figure; restart the BMC or meter, and see whether it follows a load",
+                )
+
+
+def _still(
+    end: EndResult, one: PowerResult, value_w: float, moved: float, idle: tuple[float | None, int]
+) -> str | None:
+    idle_cores, cpus = idle
+    if (
+        one.idle_w == value_w
+        and idle_cores is not None
+        and end.cpu_cores is not None
+        and end.cpu_cores - idle_cores > max(BUSY_CORES, BUSY_RATIO * cpus)
+    ):
+        return f"it did so idle, too, with {idle_cores:.2f} cores busy against {end.cpu_cores:.2f} now"
+    if one.step_w and moved * value_w > EXPECTED_STEPS * one.step_w:
+        return f"others of this source moved by {100 * moved:.0f} %"
+    return None
+
+
+def _saturated(end: EndResult, readings: Sequence[Reading], window: Window) -> Iterator[Flag]:
+    for reading in readings:
+        for one in _own(end, reading):
+            maximum = reading.channels[one.channel].maximum
+            found = _range(reading, one.channel, window)
+            if maximum is not None and found is not None and found[1] >= maximum:
+                yield Flag(
+                    "power-saturated",
+                    _where(end, one),
+                    f"reads {found[1]:g} W, the most it can show",
+                    "the true power is higher; use another source",
+                )
+
+
+def _implausible(end: EndResult) -> Iterator[Flag]:
+    units = {
+        (one.source, *one.scope.split(":", 1)): one.power_w
+        for one in end.power
+        if one.scope.startswith("psu-") and one.power_w is not None
+    }
+    for (source, scope, part), out_w in units.items():
+        in_w = units.get((source, "psu-in", part))
+        if scope == "psu-out" and in_w is not None and out_w > in_w * (1 + MAX_PSU_GAIN):
+            yield Flag(
+                "power-implausible",
+                f"{end.host}: {source} {part}",
+                f"{out_w:.1f} W out of {in_w:.1f} W in",
+                "one of the two sensors is wrong or not what its name says; use neither",
+            )
+    for one in end.power:
+        if one.power_w is not None and one.power_w < 0:
+            yield Flag("power-implausible", _where(end, one), f"{one.power_w:.1f} W", "use another source")
+
+
+def _own(end: EndResult, reading: Reading) -> list[PowerResult]:
+    """Results of this reading's source that are readings of power, not totals of energy."""
+    return [
+        one
+        for one in end.power
+        if one.source == reading.source
+        and one.channel in reading.channels
+        and reading.channels[one.channel].unit == POWER_UNITS[0]
+    ]
+
+
+def _range(reading: Reading, channel: str, window: Window) -> tuple[float, float] | None:
+    inside: Iterable[float] = [
+        value
+        for time_s, value in reading.values(channel)
+        if value is not None and window.start_s <= time_s <= window.end_s
+    ]
+    values = list(inside)
+    return (min(values), max(values)) if values else None
+
+
+def _moved(found: tuple[float, float]) -> float:
+    low, high = found
+    return (high - low) / high if high > 0 else 0.0
+
+
+def _where(end: EndResult, one: PowerResult) -> str:
+    return f"{end.host}: {one.source} {one.channel}"

@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Passwords of power sources, looked up once on the controller before any host is touched.
+
+They go from here to the session that needs them, and nowhere else: not into a result, a log or an argument.
+"""
+
+from __future__ import annotations
+
+import os
+from importlib import import_module
+from pathlib import Path
+
+from linewatt.campaign.campaign import Campaign
+from linewatt.errors import InvalidInput
+from linewatt.sensors.power import PowerConfig, Secret
+
+Passwords = dict[tuple[str, str], str | None]
+"""(host, source) → its password, or ``None`` where it needs none"""
+
+
+def passwords(campaign: Campaign) -> Passwords:
+    """Every source's password. Raises InvalidInput for one that is named and not there."""
+    return {
+        (host, name): _password(f"hosts.{host}.power.{name}", source.cfg)
+        for host, sources in campaign.power.items()
+        for name, source in sources.items()
+    }
+
+
+def _password(where: str, cfg: PowerConfig) -> str | None:
+    if not isinstance(cfg, Secret):
+        return None
+    if cfg.password_env is not None:
+        value = os.environ.get(cfg.password_env)
+        if not value:
+            raise InvalidInput(f"{where}.password_env: {cfg.password_env} is not set here; export it first")
+        return value
+    if cfg.password_file is not None:
+        return _from_file(where, Path(cfg.password_file).expanduser())
+    if cfg.password_keyring is not None:
+        return _from_keyring(where, cfg.password_keyring)
+    return None
+
+
+def _from_file(where: str, path: Path) -> str:
+    try:
+        value = path.read_text(encoding="utf-8").partition("\n")[0].rstrip("\r")
+    except OSError as error:
+        raise InvalidInput(f"{where}.password_file: {path}: {error.strerror}") from error
+    except UnicodeDecodeError as error:
+        raise InvalidInput(f"{where}.password_file: {path}: is not text") from error
+    if not value:
+        raise InvalidInput(f"{where}.password_file: {path}: its first line is empty")
+    return value
+
+
+def _from_keyring(where: str, name: str) -> str:
+    try:
+        keyring = import_module("keyring")  # no dependency: who names one has it
+        errors = import_module("keyring.errors")
+    except ImportError as error:
+        raise InvalidInput(
+            f"{where}.password_keyring: there is no keyring here; pip install keyring, or use password_file"
+        ) from error
+    service, _, user = name.partition("/")
+    try:
+        value: str | None = keyring.get_password(service, user)
+    except errors.KeyringError as error:
+        raise InvalidInput(f"{where}.password_keyring: {error}") from error
+    if not value:
+        raise InvalidInput(f"{where}.password_keyring: holds no password for {user} of {service}")
+    return value

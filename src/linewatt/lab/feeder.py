@@ -1,0 +1,108 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The process that feeds a lab's BMCs: CPU use in, values files out, five times a second.
+
+``python -m linewatt.lab.feeder VALUES h1=0,1 h2=2,3``: ``VALUES/h1`` says what a server with the CPUs 0 and 1
+draws. Hosts on the same CPUs share a file. It runs until it is ended, or ``VALUES`` is gone.
+"""
+
+from __future__ import annotations
+
+import os
+import sys
+import time
+from collections import deque
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+
+from linewatt.lab.bmc_recipe import BEAT, values_line
+from linewatt.lab.power_model import server_power
+
+_INTERVAL_S = 0.2
+_AVERAGED = 5
+"""Intervals: /proc/stat counts in steps of 10 ms, of which one interval has too few. A BMC averages, too."""
+
+_IDLE_FIELDS = (3, 4)  # idle, iowait
+_MOST_BYTES = 1 << 20
+_FIELDS = 8  # up to steal; guest time is in user already. Source: proc(5)
+
+Ticks = tuple[int, int]
+"""Busy and all ticks since the machine started."""
+
+
+def cpu_ticks(stat: str) -> dict[int, Ticks]:
+    """Ticks of each CPU from ``/proc/stat``; of a text that is cut off, those that are whole."""
+    found = {}
+    for line in stat.splitlines(keepends=True):
+        name, *words = line.split(maxsplit=_FIELDS + 1)[: _FIELDS + 1] or [""]
+        if not name.startswith("cpu"):
+            break  # interrupts follow, a number for each
+        if name != "cpu" and line.endswith("\n") and len(words) == _FIELDS:
+            values = [int(word) for word in words]
+            total = sum(values)
+            found[int(name[3:])] = (total - sum(values[at] for at in _IDLE_FIELDS), total)
+    return found
+
+
+def sum_of(ticks: Mapping[int, Ticks], cpus: Sequence[int]) -> Ticks:
+    """Ticks of several CPUs; one that is offline counts as nothing."""
+    own = [ticks[cpu] for cpu in cpus if cpu in ticks]
+    return sum(busy for busy, _ in own), sum(total for _, total in own)
+
+
+def utilisation(before: Ticks, after: Ticks) -> float | None:
+    """How busy the CPUs were in between, 0 to 1; ``None`` where no time has passed, or a CPU came or went."""
+    busy, total = after[0] - before[0], after[1] - before[1]
+    return busy / total if 0 <= busy <= total and total > 0 else None
+
+
+def feed(values: Path, hosts: Mapping[str, Sequence[int]], stat: Path = Path("/proc/stat")) -> None:
+    """Write the values of ``hosts`` (file name → CPUs) until their directory is gone."""
+    with ExitStack() as closing:
+        source = _open(closing, stat, os.O_RDONLY)
+        beat = _open(closing, values / BEAT, os.O_WRONLY | os.O_CREAT)
+        files = {name: _open(closing, values / name, os.O_RDWR | os.O_CREAT) for name in hosts}
+        history: dict[str, deque[Ticks]] = {name: deque(maxlen=_AVERAGED + 1) for name in hosts}
+        due_s = time.monotonic()
+        while _is_there(values / BEAT, beat):
+            ticks = cpu_ticks(os.pread(source, _MOST_BYTES, 0).decode())
+            for name, cpus in hosts.items():
+                _write_if_changed(files[name], history[name], sum_of(ticks, cpus))
+            os.utime(beat)
+            now_s = time.monotonic()
+            due_s = max(due_s + _INTERVAL_S, now_s)
+            time.sleep(due_s - now_s)
+
+
+def _write_if_changed(file: int, history: deque[Ticks], ticks: Ticks) -> None:
+    history.append(ticks)
+    busy = utilisation(history[0], history[-1])
+    if busy is not None:
+        line = values_line(server_power(busy)).encode()
+        if os.pread(file, len(line), 0) != line:
+            os.pwrite(file, line, 0)
+
+
+def _open(closing: ExitStack, path: Path, flags: int) -> int:
+    handle = os.open(path, flags | os.O_CLOEXEC, 0o644)
+    closing.callback(os.close, handle)
+    return handle
+
+
+def _is_there(path: Path, handle: int) -> bool:
+    try:
+        return os.path.samestat(path.stat(), os.fstat(handle))
+    except FileNotFoundError:
+        return False
+
+
+def main(words: Sequence[str]) -> None:
+    """Feed what the arguments of this program say."""
+    values, *rest = words
+    parts = (word.partition("=") for word in rest)
+    hosts = {name: tuple(int(cpu) for cpu in cpus.split(",")) for name, _, cpus in parts}
+    feed(Path(values), hosts)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1:])

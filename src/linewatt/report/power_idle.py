@@ -1,0 +1,111 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Power of the hosts without load, before the trials and after them, and what lies between."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from linewatt.analysis import power
+from linewatt.model import PowerResult, Provenance
+from linewatt.report.provenance import words
+
+DRIFT_RATIO = 0.05
+"""The same idle host may draw this much more or less without a word about it."""
+_KNOWN = {field.name for field in fields(PowerResult)}
+
+
+@dataclass(frozen=True, slots=True)
+class IdlePower:
+    """Idle power of one scope of one host, W. ``reason`` says why the first is missing."""
+
+    host: str
+    scope: str
+    provenance: Provenance
+    before_w: float | None
+    after_w: float | None
+    reason: str | None = None
+
+    @property
+    def drifted(self) -> bool:
+        """Whether the difference is more than an idle host should show."""
+        if self.before_w is None or self.after_w is None:
+            return False
+        return abs(self.after_w - self.before_w) > DRIFT_RATIO * self.before_w
+
+    @property
+    def sentence(self) -> str:
+        """The whole as one line of text."""
+        said = words([self.provenance])
+        name = f"{self.host}, {power.SCOPE_WORDS.get(self.scope, self.scope)}{f' ({said})' if said else ''}"
+        if self.before_w is None:
+            before = f"not known before the trials: {self.reason}"
+            return f"{name}: {before}{'' if self.after_w is None else f'; {self.after_w:.1f} W after them'}"
+        if self.after_w is None:
+            return f"{name}: {self.before_w:.1f} W before the trials"
+        return f"{name}: {self.before_w:.1f} W before the trials, {self.after_w:.1f} W after: {self._change}"
+
+    @property
+    def _change(self) -> str:
+        if self.before_w is None or self.after_w is None:
+            return "not known"
+        difference_w = self.after_w - self.before_w
+        if round(abs(difference_w), 1) == 0:
+            return "the same"
+        change = f"{abs(difference_w):.1f} W {'more' if difference_w > 0 else 'less'}"
+        if self.before_w > 0:
+            change += f" ({abs(difference_w) / self.before_w:.1%})"
+        doubt = "; figures above idle are doubtful by that much" if self.drifted else ""
+        return change.replace("%", " %") + doubt
+
+
+def idle_power(manifest: Mapping[str, Any]) -> tuple[IdlePower, ...]:
+    """System and CPU power of every host in the idle windows; nothing for hosts without a source."""
+    before, after = _hosts(manifest.get("idle")), _hosts(manifest.get("idle_end"))
+    found: list[IdlePower] = []
+    for host in dict.fromkeys([*before, *after]):
+        then, now = before.get(host, ()), after.get(host, ())
+        for which in (power.SYSTEM_SCOPES, power.CPU_SCOPES):
+            one = _idle(host, which, then, now)
+            if one is not None:
+                found.append(one)
+    return tuple(found)
+
+
+def _idle(
+    host: str, which: Sequence[str], then: Sequence[PowerResult], now: Sequence[PowerResult]
+) -> IdlePower | None:
+    for scope in which:
+        before, after = power.total(then, scope), power.total(now, scope)
+        known = [one for one in (before, after) if isinstance(one, power.Total)]
+        if known:
+            return IdlePower(
+                host=host,
+                scope=scope,
+                provenance=max((one.provenance for one in known), key=power.WEIGHT.__getitem__),
+                before_w=before.power_w if isinstance(before, power.Total) else None,
+                after_w=after.power_w if isinstance(after, power.Total) else None,
+                reason=None if isinstance(before, power.Total) else before or "not recorded",
+            )
+        if isinstance(before, str):
+            return IdlePower(host, scope, _worst(then, scope), None, None, before)
+    return None
+
+
+def _worst(results: Sequence[PowerResult], scope: str) -> Provenance:
+    own = [one.provenance for one in results if one.scope.partition(":")[0] == scope]
+    return max(own, key=power.WEIGHT.__getitem__)
+
+
+def _hosts(document: Any) -> dict[str, list[PowerResult]]:
+    hosts = document if isinstance(document, Mapping) else {}
+    return {
+        name: [_result(one) for one in values.get("power") or ()]
+        for name, values in hosts.items()
+        if isinstance(values, Mapping)
+    }
+
+
+def _result(stored: Mapping[str, Any]) -> PowerResult:
+    return PowerResult(**{name: value for name, value in stored.items() if name in _KNOWN})

@@ -1,0 +1,40 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How watts that were not measured are marked: a word in the heading and one at each number, everywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from linewatt.analysis.power import WEIGHT
+from linewatt.model import Provenance
+
+_MARKS: dict[Provenance, str] = {"datasheet": "sheet", "estimate": "est", "simulated": "sim"}
+_WORDS: dict[Provenance, str] = {
+    "datasheet": "from datasheet",
+    "estimate": "estimated",
+    "simulated": "simulated",
+}
+_MEANINGS: dict[Provenance, str] = {
+    "datasheet": "taken from a datasheet, not measured",
+    "estimate": "estimated, not measured",
+    "simulated": "made up by a program (simulated), not drawn by any hardware",
+}
+
+
+def mark(provenance: Provenance | None) -> str | None:
+    """What stands behind a number: ``sim``, ``est``, ``sheet``; nothing behind a measured one."""
+    return None if provenance is None else _MARKS.get(provenance)
+
+
+def words(found: Iterable[Provenance | None]) -> str:
+    """What a heading says of numbers of these provenances: ``simulated``, ``partly estimated``, or ""."""
+    known = {one for one in found if one is not None}
+    doubtful = sorted(known - {"measured"}, key=WEIGHT.__getitem__)
+    said = ", ".join(_WORDS[one] for one in doubtful)
+    return f"partly {said}" if said and "measured" in known else said
+
+
+def legend(found: Iterable[Provenance | None]) -> tuple[str, ...]:
+    """What the marks mean, a line each."""
+    known = {one for one in found if one in _MARKS}
+    return tuple(f"{_MARKS[one]}: {meaning}" for one, meaning in _MEANINGS.items() if one in known)

@@ -1,0 +1,331 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What Redfish resources say of power, and where in them. Pure.
+
+Per quantity the first of these that gives a number is taken (DMTF DSP0268, Redfish Schema Supplement):
+
+- energy of the enclosure: EnvironmentMetrics EnergyJoules, EnergykWh (running totals)
+- power of the enclosure: EnvironmentMetrics PowerWatts, Power PowerControl[] PowerConsumedWatts
+- into and out of each power supply: its Metrics (PowerSubsystem), Power PowerSupplies[]
+- CPUs, memory, GPUs: EnvironmentMetrics of processors and modules, PowerControl[] of that name, HPE's
+  PowerMetric
+
+A power supply without a reading beside one with a reading stays a channel without numbers, since a sum
+without it would be too small. Not all is what its name says:
+
+- 0 W for the enclosure is no reading: boards without a power meter say it, such as Supermicro's X10.
+- A supply's input power may be its rating (iDRAC: influxdata/telegraf issue 9575); that is no reading.
+- Where supplies' outputs add up to what the system consumes (iLO), nobody can say which side of them is
+  meant, so they are ``other``, which is in no total.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from linewatt.model import Channel
+
+_KWH_J = 3.6e6
+_MOST = 1e18
+MOST_LOSSLESS = 0.02
+"""No power supply loses less than this part, so rounding to whole watts does not hide its loss."""
+_RATING = ("Oem", "Dell", "DellPowerSupplyView", "Range1MaxInputPowerWatts")
+_KINDS = {
+    "cpu": re.compile("cpu|processor", re.IGNORECASE),
+    "memory": re.compile("mem|dimm", re.IGNORECASE),
+    "gpu": re.compile("gpu|accelerator", re.IGNORECASE),
+    "fan": re.compile("fan|cooling", re.IGNORECASE),
+}
+_HPE = {"cpu": "CpuWatts", "memory": "DimmWatts", "gpu": "GpuWatts"}
+
+Step = str | int | tuple[str, str]
+"""A key, a position, or the member of a list whose key has a value: ``("MemberId", "0")``."""
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """A channel, the resource its readings are in, and the steps to them in its JSON."""
+
+    channel: Channel
+    path: str
+    steps: tuple[Step, ...]
+    scale: float = 1.0
+    rating: tuple[Step, ...] | None = None
+    """where the supply's rating is, which is no reading"""
+
+    def reading(self, document: Any) -> tuple[float | None, str]:
+        """The value, or None and why there is none."""
+        found = _at(document, self.steps)
+        if found is None:
+            return None, f"{self.path}: no reading of {_words(self.steps)}"
+        if not _is_number(found):
+            return None, f"{self.path}: {_words(self.steps)} is {str(found)[:40]!r}, no number"
+        if self.rating is not None and found == _at(document, self.rating):
+            return (
+                None,
+                f"{self.path}: {_words(self.steps)} is the supply's rating of {found:g} W, no reading",
+            )
+        if found == 0 and self.channel.scope.startswith("system") and self.channel.unit == "W":
+            return None, f"{self.path}: {_words(self.steps)} is 0 W, which no host draws: it is not measured"
+        return found * self.scale, ""
+
+
+Resource = Mapping[str, Any]
+"""The JSON of a resource; its ``@odata.id`` is the path it was read from."""
+
+
+@dataclass(frozen=True, slots=True)
+class Enclosure:
+    """An enclosure and what of its resources there is: ``power`` is the older one for all of it."""
+
+    chassis: Resource
+    environment: Resource | None = None
+    supplies: Sequence[tuple[Resource, Resource]] = ()
+    """power supplies with their metrics"""
+    parts: Sequence[tuple[Resource, Resource]] = ()
+    """processors and memory modules with their metrics"""
+    power: Resource | None = None
+
+    @property
+    def name(self) -> str:
+        return identity(self.chassis)
+
+
+def sources(found: Enclosure) -> list[Source]:
+    """What an enclosure delivers: of each quantity, what is first to give a number."""
+    taken: dict[tuple[str, ...], list[Source]] = {}
+    documents = _documents(found)
+    for group in _groups(found):
+        first = group[0].channel
+        kind = first.scope.partition(":")[0]
+        key = (kind, first.unit, first.name) if kind == "other" else (kind, first.unit)
+        if key not in taken and any(one.reading(documents[one.path])[0] is not None for one in group):
+            taken[key] = group
+    return [one for group in taken.values() for one in group]
+
+
+def problems(found: Enclosure) -> list[str]:
+    """Why there is no number where one could be."""
+    documents = _documents(found)
+    reasons = [one.reading(documents[one.path])[1] for group in _groups(found) for one in group]
+    return [reason for reason in reasons if reason]
+
+
+def _groups(found: Enclosure) -> list[list[Source]]:
+    """Channels that belong together, for each quantity in the order in which they are preferred."""
+    groups = _parts(found.parts) + _environment(found) + _supplies(found.supplies)
+    if found.power is not None:
+        control = _control(found.name, found.power)
+        outputs = _doubted(_old_supplies(found.power), control, found.power)
+        groups += control + outputs + _hpe(found.power)
+    return groups
+
+
+def _documents(found: Enclosure) -> dict[str, Resource]:
+    metrics = [own for _, own in (*found.supplies, *found.parts)]
+    every = (found.environment, found.power, *metrics)
+    return {one["@odata.id"]: one for one in every if one is not None}
+
+
+def identity(resource: Resource) -> str:
+    """A resource's Id; else the last word of its path."""
+    return str(resource.get("Id") or str(resource["@odata.id"]).rstrip("/").rpartition("/")[2])
+
+
+def _environment(found: Enclosure) -> list[list[Source]]:
+    own = found.environment
+    if own is None:
+        return []
+    scope = f"system:{found.name}"
+    return [
+        [_source("system_j", "J", scope, own, ("EnergyJoules", "Reading"))],
+        [_source("system_j", "J", scope, own, ("EnergykWh", "Reading"), scale=_KWH_J)],
+        [_source("system_w", "W", scope, own, ("PowerWatts", "Reading"))],
+    ]
+
+
+def _supplies(supplies: Sequence[tuple[Resource, Resource]]) -> list[list[Source]]:
+    into, out = [], []
+    for position, (supply, own) in enumerate(supplies):
+        if not _absent(supply):
+            label = _label(identity(supply), position)
+            into.append(_source(f"{label}_in_w", "W", f"psu-in:{label}", own, ("InputPowerWatts", "Reading")))
+            out.append(
+                _source(f"{label}_out_w", "W", f"psu-out:{label}", own, ("OutputPowerWatts", "Reading"))
+            )
+    return [group for group in (into, out) if group]
+
+
+def _control(name: str, power: Resource) -> list[list[Source]]:
+    """PowerControl: the first entry is the enclosure's; others may be parts of it, by their names."""
+    system: list[list[Source]] = []
+    others: dict[str, list[Source]] = {}
+    for position, entry in enumerate(_list(power.get("PowerControl"))):
+        words = f"{entry.get('Name', '')} {entry.get('PhysicalContext', '')}"
+        kind = next((kind for kind, pattern in _KINDS.items() if pattern.search(words)), None)
+        steps = ("PowerControl", _member(entry, position), "PowerConsumedWatts")
+        if kind is None and not system:
+            system.append([_source("system_w", "W", f"system:{name}", power, steps)])
+        else:
+            label = clean(str(entry.get("Name") or f"PowerControl{position}"))
+            own = _source(f"{label}_w", "W", f"{kind or 'other'}:{label}", power, steps)
+            others.setdefault(kind or "other", []).append(own)
+    return system + list(others.values())
+
+
+def _old_supplies(power: Resource) -> list[list[Source]]:
+    found: dict[tuple[str, str], list[Source]] = {}
+    for position, entry in enumerate(_list(power.get("PowerSupplies"))):
+        if _absent(entry):
+            continue
+        label = _label(str(entry.get("MemberId", "")), position)
+        member: tuple[Step, ...] = ("PowerSupplies", _member(entry, position))
+        for side, key in (
+            ("in", "PowerInputWatts"),
+            ("out", "PowerOutputWatts"),
+            ("out", "LastPowerOutputWatts"),
+        ):
+            rating = (*member, *_RATING) if side == "in" else None
+            own = _source(
+                f"{label}_{side}_w", "W", f"psu-{side}:{label}", power, (*member, key), rating=rating
+            )
+            found.setdefault((side, key), []).append(own)
+    return list(found.values())
+
+
+def _doubted(groups: list[list[Source]], control: list[list[Source]], power: Resource) -> list[list[Source]]:
+    """Outputs of power supplies as ``other`` where they are what the system consumes, to their rounding."""
+    consumed_w = sum(_values(control[:1], power))
+    checked = []
+    for group in groups:
+        outputs_w = _values([group], power)
+        if (
+            group[0].channel.scope.startswith("psu-out")
+            and consumed_w > len(group) / MOST_LOSSLESS
+            and abs(sum(outputs_w) - consumed_w) <= len(group)
+        ):
+            group = [replace(one, channel=_other(one.channel)) for one in group]
+        checked.append(group)
+    return checked
+
+
+def _values(groups: list[list[Source]], power: Resource) -> list[float]:
+    values = [one.reading(power)[0] for group in groups for one in group]
+    return [value for value in values if value is not None]
+
+
+def _other(channel: Channel) -> Channel:
+    doubt = ", which add up to what the system consumes: in or out is not known"
+    return replace(
+        channel,
+        name=channel.name.replace("_out_w", "_w"),
+        scope=channel.scope.replace("psu-out", "other"),
+        method=channel.method + doubt,
+    )
+
+
+def _hpe(power: Resource) -> list[list[Source]]:
+    return [
+        [_source(f"{kind}_w", "W", kind, power, ("Oem", "Hpe", "PowerMetric", key))]
+        for kind, key in _HPE.items()
+        if _at(power, ("Oem", "Hpe", "PowerMetric", key))  # 0: not measured
+    ]
+
+
+def _parts(parts: Sequence[tuple[Resource, Resource]]) -> list[list[Source]]:
+    groups: dict[str, list[Source]] = {}
+    for part, own in parts:
+        kind = _part_kind(part)
+        scope = f"{kind}:{clean(identity(part))}"
+        found = _source(f"{scope.replace(':', '.')}_w", "W", scope, own, ("PowerWatts", "Reading"))
+        groups.setdefault(kind, []).append(found)
+    return list(groups.values())
+
+
+def _part_kind(part: Resource) -> str:
+    processor = part.get("ProcessorType")
+    if processor is None:
+        return "memory"
+    return {"CPU": "cpu", "GPU": "gpu", "Accelerator": "gpu"}.get(str(processor), "other")
+
+
+def _source(
+    name: str,
+    unit: str,
+    scope: str,
+    resource: Resource,
+    steps: tuple[Step, ...],
+    *,
+    scale: float = 1.0,
+    rating: tuple[Step, ...] | None = None,
+) -> Source:
+    value = _at(resource, steps)
+    channel = Channel(
+        name=name,
+        unit=unit,
+        kind="counter" if unit == "J" else "gauge",
+        scope=scope,
+        method=_method(resource, steps),
+        step=1.0 if unit == "W" and isinstance(value, int) else None,
+    )
+    return Source(channel, str(resource["@odata.id"]), steps, scale, rating)
+
+
+def _method(resource: Resource, steps: tuple[Step, ...]) -> str:
+    """How it is measured, as far as the service says it."""
+    behind = _at(resource, (steps[0], "DataSourceUri"))
+    sensor = f" of sensor {behind.rstrip('/').rpartition('/')[2]}" if isinstance(behind, str) else ""
+    mean = ", a mean of the BMC's" if str(steps[-1]).startswith("Last") else ""
+    return f"Redfish {_words(steps)}{sensor}{mean}"
+
+
+def _at(document: Any, steps: tuple[Step, ...]) -> Any:
+    """What the steps lead to, or None."""
+    for step in steps:
+        if isinstance(step, str):
+            document = document.get(step) if isinstance(document, Mapping) else None
+        elif isinstance(step, int):
+            members = _list(document)
+            document = members[step] if step < len(members) else None
+        else:
+            key, value = step
+            document = next((one for one in _list(document) if one.get(key) == value), None)
+    return document
+
+
+def _is_number(value: Any) -> bool:
+    if isinstance(value, bool) or not isinstance(value, int | float):
+        return False
+    return abs(value) < _MOST and math.isfinite(value)
+
+
+def _list(value: Any) -> list[Resource]:
+    return [one for one in value if isinstance(one, Mapping)] if isinstance(value, list) else []
+
+
+def _member(entry: Resource, position: int) -> Step:
+    own = entry.get("MemberId")
+    return ("MemberId", own) if isinstance(own, str) and own else position
+
+
+def _words(steps: tuple[Step, ...]) -> str:
+    return "".join(
+        f".{step}" if isinstance(step, str) else f"[{step[1] if isinstance(step, tuple) else step}]"
+        for step in steps
+    ).lstrip(".")
+
+
+def _absent(entry: Resource) -> bool:
+    return bool(_at(entry, ("Status", "State")) == "Absent")
+
+
+def clean(text: str) -> str:
+    return re.sub(r"[^A-Za-z0-9_.-]+", "_", text)[:40].strip("_")
+
+
+def _label(own: str, position: int) -> str:
+    """A power supply's own name; one that is only a number is counted from 1."""
+    return f"PSU{position + 1}" if own.isdigit() or not own else clean(own)

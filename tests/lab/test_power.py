@@ -1,0 +1,303 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Power next to throughput on real hosts, read by real IPMI from BMCs whose values the test writes."""
+
+from __future__ import annotations
+
+import json
+import os
+import shutil
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+from tests.lab.test_campaign import Bench
+
+from linewatt.lab.bmc_recipe import CIPHER_SUITE, USER, commands, lan_conf, values_line
+from linewatt.lab.power_model import ServerPower
+from linewatt.lab.system import search_path
+
+pytestmark = [
+    pytest.mark.lab,
+    pytest.mark.skipif(
+        not all(shutil.which(tool, path=search_path()) for tool in ("ipmi_sim", "ipmitool")),
+        reason="needs ipmi_sim and ipmitool",
+    ),
+]
+
+CANARY = "canary-7f3a"
+STEP_W = 4.0
+UPDATE_S = 0.2
+IDLE_W = 80.0
+
+Course = Callable[[float], float]
+
+
+class Bmc:
+    """A simulated BMC whose PSU1 gives what the test writes; the rest of the server draws nothing."""
+
+    def __init__(self, directory: Path, number: int) -> None:
+        pid = os.getpid()
+        self.address = f"127.{100 + number}.{pid >> 8 & 0xFF}.{pid & 0xFF}"
+        self.values = directory / "values"
+        self.password_file = directory / "password"
+        self.written: list[tuple[float, float]] = []
+        directory.mkdir()
+        (directory / "state").mkdir()
+        self.password_file.write_text(CANARY + "\n")
+        (directory / "lan.conf").write_text(lan_conf("test", self.address, CANARY))
+        (directory / "bmc.emu").write_text(commands(self.values))
+        self.write(IDLE_W)
+        files = ["-c", directory / "lan.conf", "-f", directory / "bmc.emu", "-s", directory / "state"]
+        self.process = subprocess.Popen(
+            ["ipmi_sim", *map(str, files), "-n"],
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "PATH": search_path()},
+        )
+        self._until_it_answers()
+
+    def write(self, out_w: float) -> None:
+        """What PSU1 gives from now on; the CPU takes half of it."""
+        power = ServerPower(out_w / 2, 10.0, 4000.0, 5.0, out_w, out_w * 1.1)
+        partial = self.values.with_suffix(".tmp")
+        partial.write_text(values_line(power))
+        partial.rename(self.values)
+        self.written.append((time.time(), out_w))
+
+    def integral_j(self, start_s: float, end_s: float) -> float:
+        """Energy of what was written, exactly."""
+        ends = [when for when, _ in self.written[1:]] + [end_s]
+        return sum(
+            max(0.0, min(until, end_s) - max(since, start_s)) * out_w
+            for (since, out_w), until in zip(self.written, ends, strict=True)
+        )
+
+    def ipmitool(self, *words: str) -> str:
+        """What an independent reader says. Raises CalledProcessError."""
+        argv = ["ipmitool", "-I", "lanplus", "-C", str(CIPHER_SUITE), "-N", "1", "-R", "1"]
+        login = ["-H", self.address, "-U", USER, "-f", str(self.password_file)]
+        return subprocess.run(
+            [*argv, *login, *words], capture_output=True, text=True, check=True, timeout=10
+        ).stdout
+
+    def _until_it_answers(self) -> None:
+        end_s = time.monotonic() + 10
+        while True:
+            try:
+                if "80 Watts" in self.ipmitool("sdr", "elist"):
+                    return
+            except subprocess.CalledProcessError:
+                pass
+            assert time.monotonic() < end_s, f"waited 10 s for the BMC at {self.address}"
+
+    def source(self, **more: object) -> dict[str, object]:
+        return {
+            "driver": "ipmi",
+            "address": self.address,
+            "user": USER,
+            "password_file": str(self.password_file),
+            **more,
+        }
+
+    def stop(self) -> None:
+        self.process.send_signal(signal.SIGCONT)
+        self.process.kill()
+        self.process.wait(5)
+
+
+@dataclass
+class Scene:
+    """A lab whose host h2 has a BMC of the test's own."""
+
+    bench: Bench
+    bmc: Bmc
+
+    def campaign(self, source: dict[str, object] | None = None, **keys: object) -> Path:
+        yaml = YAML(typ="safe")
+        inventory = yaml.load(self.bench.lab.inventory)
+        for name, host in _hosts(inventory):
+            host.pop("linewatt_power", None)
+            if name == "h2":
+                host["linewatt_power"] = {"bmc": source or self.bmc.source()}
+        path = self.bench.tmp / "inventory.yaml"
+        path.write_text(json.dumps(inventory))
+        return self.bench.campaign(**{"hosts": str(path), "trials": 1, "rate": "200M", **keys})
+
+    def receiver(self, number: int = 0) -> dict[str, Any]:
+        receiver: dict[str, Any] = self.bench.trials()[number]["receiver"]
+        return receiver
+
+    def psu_out(self, number: int = 0) -> dict[str, Any]:
+        (found,) = (one for one in self.receiver(number)["power"] if one["scope"] == "psu-out:PSU1")
+        return dict(found)
+
+
+def _hosts(tree: dict[str, Any]) -> Iterator[tuple[str, dict[str, Any]]]:
+    for group in tree.values():
+        yield from (group.get("hosts") or {}).items()
+        yield from _hosts(group.get("children") or {})
+
+
+@pytest.fixture
+def scene(lab2: Any, tmp_path: Path) -> Iterator[Scene]:
+    bmc = Bmc(tmp_path / "bmc", 1)
+    try:
+        yield Scene(Bench(lab2, tmp_path), bmc)
+    finally:
+        bmc.stop()
+
+
+def driven(bmc: Bmc, course: Course, stop: threading.Event) -> threading.Thread:
+    """A thread that writes the course of power, ten times a second, until told to stop."""
+
+    def write() -> None:
+        started_s = time.monotonic()
+        while not stop.wait(0.1):
+            bmc.write(round(course(time.monotonic() - started_s)))
+
+    thread = threading.Thread(target=write)
+    thread.start()
+    return thread
+
+
+@pytest.mark.parametrize(
+    "course",
+    [lambda t: 120 + 60 * (int(t / 1.7) % 3), lambda t: 100 + 12 * t],
+    ids=["steps", "ramp"],
+)
+def test_energy_is_the_integral_of_what_was_written_within_its_own_uncertainty(
+    scene: Scene, course: Course
+) -> None:
+    stop = threading.Event()
+    window = {"seconds": 5, "omit": 1, "tail": 1.5}
+    thread = driven(scene.bmc, course, stop)
+    try:
+        scene.bench.run("run", scene.campaign(window=window))
+    finally:
+        stop.set()
+        thread.join()
+    (trial,) = scene.bench.trials()
+    found = scene.psu_out()
+    truth_j = scene.bmc.integral_j(trial["window"]["start_s"], trial["window"]["end_s"])
+    assert found["provenance"] == "simulated"
+    assert found["step_w"] == STEP_W
+    assert found["updates"] > 10
+    assert abs(found["energy_j"] - truth_j) <= found["energy_uncertainty_j"]
+    assert found["energy_uncertainty_j"] < 0.2 * truth_j
+    assert found["power_w"] == pytest.approx(found["energy_j"] / 5)
+    assert "power-frozen" not in [flag["code"] for flag in trial["flags"]]
+
+
+def test_a_frozen_sensor_is_flagged(scene: Scene) -> None:
+    scene.bench.run(
+        "run", scene.campaign(rate=None, idle={"seconds": 2}, window={"seconds": 3, "omit": 1, "tail": 1.5})
+    )
+    (trial,) = scene.bench.trials()
+    frozen = [flag for flag in trial["flags"] if flag["code"] == "power-frozen"]
+    assert all("h2: bmc" in flag["where"] for flag in frozen)
+    assert any("reads 80 W" in flag["evidence"] for flag in frozen)
+
+
+def test_an_independent_reader_agrees(scene: Scene) -> None:
+    scene.bmc.write(144)
+    seen: list[str] = []
+    process = scene.bench.start("run", scene.campaign(window={"seconds": 3, "omit": 1, "tail": 1.5}))
+    assert process.stdout is not None
+    for line in process.stdout:
+        if json.loads(line)["event"] == "throughput":
+            seen.append(scene.bmc.ipmitool("sdr", "elist"))
+    assert process.wait(60) == 0
+    assert seen
+    assert all("144 Watts" in text for text in seen)
+    assert scene.psu_out()["power_w"] == 144.0
+
+
+def _with_trouble(scene: Scene, trouble: Callable[[], None]) -> float:
+    """Run a campaign of two trials, make trouble once the first has started; how long it took."""
+    started_s = time.monotonic()
+    process = scene.bench.start("run", scene.campaign(trials=2))
+    assert process.stdout is not None
+    for line in process.stdout:
+        if json.loads(line)["event"] == "throughput":
+            trouble()
+            trouble = _nothing
+    assert process.wait(60) == 0
+    return time.monotonic() - started_s
+
+
+def _nothing() -> None:
+    """No more of it."""
+
+
+@pytest.mark.parametrize("trouble", ["hangs", "ends"])
+def test_a_bmc_that_fails_in_mid_trial_costs_the_power_and_nothing_else(scene: Scene, trouble: str) -> None:
+    def make() -> None:
+        scene.bmc.process.send_signal(signal.SIGSTOP if trouble == "hangs" else signal.SIGKILL)
+
+    took_s = _with_trouble(scene, make)
+    for trial in scene.bench.trials():
+        assert trial["status"] == "done"
+        assert trial["throughput_bps"] == pytest.approx(200e6, rel=0.05)
+        assert trial["overhead_s"] < 5.5
+    last = scene.bench.trials()[-1]
+    powers = [one for one in last["receiver"]["power"] if one["scope"].startswith("psu-out")]
+    assert powers
+    assert all(one["power_w"] is None and one["reason"] for one in powers)
+    assert "power-missing" in [flag["code"] for flag in last["flags"]]
+    assert took_s < 30
+
+
+@pytest.mark.parametrize("trouble", ["wrong password", "unreachable"])
+def test_a_bmc_that_cannot_be_opened_is_told_and_the_campaign_goes_on(scene: Scene, trouble: str) -> None:
+    wrong = scene.bench.tmp / "wrong"
+    wrong.write_text("not-it\n")
+    more = {"password_file": str(wrong)} if trouble == "wrong password" else {"address": "127.200.1.1"}
+    done = scene.bench.run("run", scene.campaign(scene.bmc.source(**more)))
+    (trial,) = scene.bench.trials()
+    assert trial["status"] == "done"
+    assert trial["receiver"]["power"] == []
+    assert trial["receiver"]["reasons"]["power.bmc"]
+    assert "h2: bmc: " in done.stderr
+    assert "going on without it" in done.stderr
+
+
+def test_a_sensor_that_does_not_exist_is_refused_before_any_trial(scene: Scene) -> None:
+    done = scene.bench.run("run", scene.campaign(scene.bmc.source(sensors=["PSU9 Power In"])), status=2)
+    (line,) = [line for line in done.stderr.splitlines() if "PSU9" in line]
+    assert "PSU1 Power In" in line
+    assert not list(scene.bench.results.glob("*/trials/*"))
+
+
+def test_a_password_that_is_not_there_is_refused_before_any_host_is_touched(scene: Scene) -> None:
+    source = scene.bmc.source()
+    source["password_env"] = "LINEWATT_TEST_NO_SUCH"  # noqa: S105  the name of a variable
+    done = scene.bench.run("run", scene.campaign(source), status=2)
+    assert "LINEWATT_TEST_NO_SUCH is not set here" in done.stderr
+    assert not scene.bench.results.exists()
+
+
+def test_no_password_is_left_anywhere(scene: Scene) -> None:
+    seen: list[bytes] = []
+
+    def look() -> None:
+        for path in Path("/proc").glob("[0-9]*"):
+            for name in ("cmdline", "environ"):
+                try:
+                    seen.append((path / name).read_bytes())
+                except OSError:
+                    continue
+
+    _with_trouble(scene, look)
+    assert len(seen) > 50
+    assert not [text for text in seen if CANARY.encode() in text]
+    kept = [path for path in scene.bench.results.rglob("*") if path.is_file()]
+    assert kept
+    assert not [path for path in kept if CANARY.encode() in path.read_bytes()]

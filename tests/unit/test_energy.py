@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Energy over a window against the integral of what the sensor was shown, and its own word for its error."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+from linewatt.analysis.energy import Energy, Meter, distinct_updates, from_power, from_total
+from linewatt.model import Window
+
+WINDOW = Window(100.0, 106.0)
+BMC = Meter(update_s=0.2, step_w=4.0)
+
+Course = Callable[[float], float]
+
+
+def seen(
+    course: Course, *, every_s: float = 0.2, update_s: float = 0.2, step_w: float = 4.0, late_s: float = 0.03
+) -> list[tuple[float, float | None]]:
+    """What polling a sensor gives that takes the power every ``update_s`` and cuts it to its step."""
+    readings: list[tuple[float, float | None]] = []
+    time_s = WINDOW.start_s - 1.0
+    while time_s < WINDOW.end_s + 1.0:
+        taken_s = math.floor((time_s - late_s) / update_s) * update_s
+        readings.append((time_s, math.floor(course(taken_s) / step_w) * step_w))
+        time_s += every_s
+    return readings
+
+
+def integral_j(course: Course, parts: int = 6000) -> float:
+    width_s = WINDOW.seconds / parts
+    return sum(course(WINDOW.start_s + (i + 0.5) * width_s) for i in range(parts)) * width_s
+
+
+def steps(levels: list[float], change_s: list[float]) -> Course:
+    """Power that jumps from one level to the next at given times of the window."""
+    times = sorted(change_s)
+
+    def course(time_s: float) -> float:
+        return levels[sum(WINDOW.start_s + change <= time_s for change in times)]
+
+    return course
+
+
+@pytest.mark.parametrize("every_s", [0.05, 0.2, 0.5])
+@pytest.mark.parametrize(
+    "course",
+    [
+        lambda t: 103.0,
+        lambda t: 90 + 20 * (t - 100),
+        lambda t: 120 + 60 * math.sin(t),
+        steps([100, 240, 130], [1.3, 4.1]),
+    ],
+    ids=["constant", "ramp", "sine", "steps"],
+)
+def test_the_energy_is_the_integral_within_its_own_uncertainty(course: Course, every_s: float) -> None:
+    found = from_power(seen(course, every_s=every_s), WINDOW, BMC)
+    assert isinstance(found, Energy)
+    assert abs(found.energy_j - integral_j(course)) <= found.uncertainty_j
+    assert found.uncertainty_j <= 0.2 * found.energy_j
+    assert found.power_w == pytest.approx(found.energy_j / 6.0)
+
+
+@given(
+    levels=st.lists(st.floats(60, 400), min_size=4, max_size=4),
+    changes=st.lists(st.floats(0, 6), min_size=3, max_size=3),
+    late_s=st.floats(0.0, 0.19),
+)
+@settings(max_examples=60, deadline=None)
+def test_any_course_of_steps_is_within_the_uncertainty(
+    levels: list[float], changes: list[float], late_s: float
+) -> None:
+    course = steps(levels, changes)
+    found = from_power(seen(course, late_s=late_s), WINDOW, BMC)
+    assert isinstance(found, Energy)
+    assert abs(found.energy_j - integral_j(course)) <= found.uncertainty_j
+
+
+def test_an_update_that_is_read_again_counts_once_and_a_constant_goes_on_counting() -> None:
+    readings = [(0.0, 100.0), (0.1, 100.0), (0.2, 100.0), (1.0, 104.0), (1.1, 104.0), (2.0, 104.0)]
+    assert distinct_updates(readings, update_s=1.0) == [(0.0, 100.0), (1.0, 104.0), (2.0, 104.0)]
+
+
+@pytest.mark.parametrize(
+    ("readings", "why"),
+    [
+        ([], "do not cover"),
+        ([(100.5, 90.0), (107.0, 90.0)], "do not cover"),
+        ([(99.0, 90.0), (105.0, 90.0)], "do not cover"),
+        ([(99.0, None), (100.0, None), (107.0, None)], "do not cover"),
+        ([(99.0 + 0.2 * i, 90.0) for i in range(50) if not 10 < i < 25], "no reading for 3.0 s"),
+    ],
+)
+def test_what_is_not_covered_gives_no_number(readings: list[tuple[float, float | None]], why: str) -> None:
+    found = from_power(readings, WINDOW, BMC)
+    assert isinstance(found, str)
+    assert why in found
+
+
+def test_a_gap_outside_the_window_does_not_matter() -> None:
+    readings = [(95.0, 90.0), *((99.9 + 0.2 * i, 90.0) for i in range(40))]
+    found = from_power(readings, WINDOW, BMC)
+    assert isinstance(found, Energy)
+    assert found.energy_j == pytest.approx(540.0)
+
+
+def test_each_cause_of_error_widens_the_uncertainty() -> None:
+    constant: list[tuple[float, float | None]] = [(99.0 + 0.2 * i, 100.0) for i in range(50)]
+
+    def bound(meter: Meter, readings: list[tuple[float, float | None]] = constant) -> float:
+        found = from_power(readings, WINDOW, meter)
+        assert isinstance(found, Energy)
+        return found.uncertainty_j
+
+    assert bound(Meter(0.2)) == 0.0
+    assert bound(Meter(0.2, step_w=4.0)) == pytest.approx(24.0)
+    assert bound(Meter(0.2, tolerance_ratio=0.05)) == pytest.approx(30.0)
+    assert bound(Meter(0.2, 4.0, 0.05)) == pytest.approx(math.hypot(24.0, 30.0))
+    moving: list[tuple[float, float | None]] = [
+        (time_s, 100.0 + 50 * (time_s > 103)) for time_s, _ in constant
+    ]
+    assert bound(Meter(0.2), moving) > 10.0
+
+
+def test_a_total_of_energy_is_uncertain_at_the_windows_edges_only() -> None:
+    totals: list[tuple[float, float | None]] = [(99.0 + i, 100.0 * i) for i in range(9)]
+    found = from_total(totals, WINDOW, Meter(1.0, tolerance_ratio=0.01), counted_j=600.0)
+    assert found.power_w == pytest.approx(100.0)
+    assert found.uncertainty_j == pytest.approx(math.hypot(6.0, 50.0))

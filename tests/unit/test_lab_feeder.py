@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The feeder of a lab's BMCs: how busy CPUs were, and values that follow it until nobody wants them."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from linewatt.lab import feeder
+from linewatt.lab.bmc_recipe import BEAT, feeder_arguments, values_line
+from linewatt.lab.power_model import server_power
+
+# Linux 6.18 on two CPUs, the line of interrupts shortened.
+STAT = """cpu  141337 1 60220 2733022 2037 0 24263 1094 0 0
+cpu0 71337 1 30220 1366500 1000 0 12000 500 0 0
+cpu1 70000 0 30000 1366522 1037 0 12263 594 0 0
+intr 40158713 0 0 0 0 17
+ctxt 79034012
+btime 1763695092
+"""
+
+
+def until(condition: Callable[[], bool], limit_s: float, awaited: str) -> None:
+    deadline = time.monotonic() + limit_s
+    while not condition():
+        assert time.monotonic() < deadline, f"waited {limit_s} s for {awaited}"
+        time.sleep(0.005)
+
+
+def test_ticks_of_each_cpu_are_read_and_waiting_for_a_disk_is_idle() -> None:
+    assert feeder.cpu_ticks(STAT) == {0: (114058, 1481558), 1: (112857, 1480416)}
+
+
+@given(st.integers(0, len(STAT)))
+def test_of_a_text_that_is_cut_off_no_number_is_believed_that_is_not_whole(length: int) -> None:
+    assert feeder.cpu_ticks(STAT[:length]).items() <= feeder.cpu_ticks(STAT).items()
+
+
+def test_the_machine_itself_can_be_read() -> None:
+    assert set(feeder.cpu_ticks(Path("/proc/stat").read_text())) >= os.sched_getaffinity(0)
+
+
+@pytest.mark.parametrize(
+    ("before", "after", "busy"),
+    [
+        ((10, 100), (60, 200), 0.5),
+        ((10, 100), (10, 200), 0.0),
+        ((10, 100), (110, 200), 1.0),
+        ((10, 100), (10, 100), None),  # no tick in between
+        ((60, 200), (10, 100), None),  # a CPU went offline
+        ((60, 100), (50, 200), None),  # a counter went back
+    ],
+)
+def test_use_is_a_ratio_or_not_known(before: feeder.Ticks, after: feeder.Ticks, busy: float | None) -> None:
+    assert feeder.utilisation(before, after) == busy
+
+
+def test_a_cpu_that_is_offline_counts_as_nothing() -> None:
+    assert feeder.sum_of({0: (1, 10), 2: (3, 30)}, (0, 1, 2)) == (4, 40)
+
+
+def stat_of(busy: int, idle: int) -> str:
+    zeros = " 0" * 6
+    return f"cpu{zeros} 0 0\ncpu0 {busy} 0 0 {idle}{zeros}\ncpu1 0 0 0 {busy + idle}{zeros}\n"
+
+
+def test_values_follow_the_cpus_of_their_host_until_their_directory_is_gone(tmp_path: Path) -> None:
+    values, stat = tmp_path / "values", tmp_path / "stat"
+    values.mkdir()
+    stat.write_text(stat_of(1000, 1000))
+    running = threading.Thread(target=feeder.feed, args=(values, {"h1": (0,), "h2": (1,)}, stat))
+    running.start()
+    try:
+        until((values / BEAT).exists, 5, "the feeder to run")
+        # In place, as the kernel's file is: it stays open.
+        with stat.open("r+") as file:
+            file.write(stat_of(1090, 1010))
+        wanted = values_line(server_power(0.9))
+        until(lambda: (values / "h1").read_text() == wanted, 5, "h1 to be at 90 %")
+        until(lambda: (values / "h2").read_text() == values_line(server_power(0.0)), 5, "h2 to be idle")
+    finally:
+        for entry in values.iterdir():
+            entry.unlink()
+        values.rmdir()
+        running.join(timeout=5)
+    assert not running.is_alive()
+
+
+def test_a_process_of_its_own_beats_and_ends_when_the_lab_is_gone(tmp_path: Path) -> None:
+    values = tmp_path / "values"
+    values.mkdir()
+    process = subprocess.Popen(
+        [sys.executable, "-m", "linewatt.lab.feeder", *feeder_arguments(values, {"h1": (0,)})],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    try:
+        until((values / BEAT).exists, 20, "the feeder to run")
+        began_s = (values / BEAT).stat().st_mtime
+        until(lambda: (values / BEAT).stat().st_mtime > began_s, 20, "a beat")
+        values.rename(tmp_path / "moved")
+        assert process.wait(timeout=20) == 0
+    finally:
+        process.kill()
+        _, said = process.communicate()
+    assert said == ""

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Meters in their threads: readings arrive, failures are on record, and nobody waits for one that is down."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import threading
+from collections.abc import Callable, Collection, Mapping
+from typing import Any, ClassVar
+
+import pytest
+
+from linewatt.engine import meters
+from linewatt.engine.meters import MeterFeed
+from linewatt.errors import HostError, InvalidInput
+from linewatt.hosts.clock import now_s
+from linewatt.model import Channel
+from linewatt.sensors.power import MeterSession, PowerConfig
+
+CFG = PowerConfig(interval_s=0.1)
+PSU = Channel("psu1_in", "W", "gauge", "psu-in:PSU1", "simulated", step=4.0)
+
+
+class Session:
+    """Gives what ``course`` says, or raises it."""
+
+    def __init__(self, course: Callable[[], float | None]) -> None:
+        self.course = course
+        self.reasons: dict[str, str] = {}
+        self.closed = False
+
+    @property
+    def channels(self) -> Mapping[str, Channel]:
+        return {PSU.name: PSU}
+
+    def read(self, names: Collection[str] | None = None) -> dict[str, float | None]:
+        value = self.course()
+        self.reasons = {} if value is not None else {PSU.name: "scanning disabled"}
+        return {PSU.name: value}
+
+    def close(self) -> None:
+        self.closed = True
+
+
+class FakeMeter:
+    """Opens what comes next in ``sessions``; an exception is raised."""
+
+    name: ClassVar[str] = "fake"
+    Config: ClassVar[type[PowerConfig]] = PowerConfig
+
+    def __init__(self, cfg: Any, *sessions: Session | Exception) -> None:
+        self.sessions = list(sessions)
+        self.passwords: list[str | None] = []
+
+    def open(self, password: str | None) -> MeterSession:
+        self.passwords.append(password)
+        following = self.sessions.pop(0) if len(self.sessions) > 1 else self.sessions[0]
+        if isinstance(following, Exception):
+            raise following
+        return following
+
+
+@pytest.fixture(autouse=True)
+def quick(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(meters, "RETRY_S", 0.05)
+    monkeypatch.setattr(meters, "PROBE_S", 0.3)
+
+
+def feed_of(*sessions: Session | Exception) -> MeterFeed:
+    return MeterFeed("h1", "bmc", FakeMeter(CFG, *sessions), CFG, "canary")
+
+
+async def until(condition: Callable[[], bool], awaited: str) -> None:
+    end_s = now_s() + 5
+    while not condition():
+        assert now_s() < end_s, f"waited 5 s for {awaited}"
+        await asyncio.sleep(0.01)
+
+
+NO_HOST: Any = None
+
+
+def test_readings_arrive_with_their_channels_and_the_raw_record_has_both_times() -> None:
+    async def scene() -> None:
+        feed = feed_of(Session(lambda: 100.0))
+        await feed.start(NO_HOST)
+        await feed.wait_past(now_s(), 5)
+        reading = feed.reading(0.0, now_s())
+        assert reading.source == "bmc"
+        assert reading.channels == {"psu1_in": PSU}
+        assert {value for _, value in reading.values("psu1_in")} == {100.0}
+        raw = json.loads(json.loads(reading.raw().splitlines()[0])["text"])
+        assert raw["begin_s"] <= reading.records[0].received_s <= raw["end_s"]
+        assert "canary" not in reading.raw()
+        await feed.stop()
+
+    asyncio.run(scene())
+
+
+def test_a_reading_that_is_not_available_keeps_its_reason() -> None:
+    async def scene() -> None:
+        feed = feed_of(Session(lambda: None))
+        await feed.start(NO_HOST)
+        await feed.wait_past(now_s(), 5)
+        samples = list(feed.reading(0.0, now_s()).samples("psu1_in"))
+        assert {(one.value, one.reason) for one in samples} == {(None, "scanning disabled")}
+        await feed.stop()
+
+    asyncio.run(scene())
+
+
+def test_settings_that_the_meter_cannot_meet_are_raised() -> None:
+    async def scene() -> None:
+        with pytest.raises(InvalidInput, match="no sensor PSU9"):
+            await feed_of(InvalidInput("h1: no sensor PSU9; there are PSU1, PSU2")).start(NO_HOST)
+
+    asyncio.run(scene())
+
+
+def test_a_meter_that_is_down_does_not_hold_the_campaign_up_and_is_tried_again() -> None:
+    async def scene() -> None:
+        feed = feed_of(
+            HostError("192.0.2.1: no answer"), HostError("192.0.2.1: no answer"), Session(lambda: 90.0)
+        )
+        await feed.start(NO_HOST)
+        assert feed.failure == "192.0.2.1: no answer"
+        await feed.wait_past(now_s() + 99, 0.01)
+        await until(lambda: feed.failure is None, "the meter to be opened again")
+        await feed.wait_past(now_s(), 5)
+        assert feed.latest(1)[0].values == {"psu1_in": 90.0}
+        await feed.stop()
+
+    asyncio.run(scene())
+
+
+def test_a_meter_that_ends_in_mid_session_leaves_a_gap_with_its_reason_and_wakes_who_waits() -> None:
+    def course() -> float:
+        if readings.is_set():
+            raise HostError("192.0.2.1: the session ended")
+        return 100.0
+
+    readings = threading.Event()
+
+    async def scene() -> None:
+        first = Session(course)
+        feed = feed_of(first, HostError("192.0.2.1: no answer"))
+        await feed.start(NO_HOST)
+        await feed.wait_past(now_s(), 5)
+        waiting = asyncio.create_task(feed.wait_past(now_s() + 99, 5))
+        await asyncio.sleep(0)
+        readings.set()
+        await asyncio.wait_for(waiting, 5)
+        await until(lambda: first.closed, "the session to be closed")
+        values = feed.reading(0.0, now_s()).values("psu1_in")
+        assert values[0][1] == 100.0
+        assert values[-1][1] is None
+        reasons = {one.reason for one in feed.reading(0.0, now_s()).samples()}
+        assert "192.0.2.1: the session ended" in reasons
+        await feed.stop()
+
+    asyncio.run(scene())
+
+
+def test_how_often_the_sensor_is_updated_is_measured_when_it_can_be_seen_to_change() -> None:
+    started_s = now_s()
+
+    async def scene() -> None:
+        moving = feed_of(Session(lambda: 100.0 + 4 * int((now_s() - started_s) / 0.06)))
+        still = feed_of(Session(lambda: 100.0))
+        for feed in (moving, still):
+            await feed.start(NO_HOST)
+            await feed.wait_past(now_s() + 2 * meters.PROBE_S, 5)
+            await feed.stop()
+        assert moving.updates_s["psu1_in"] == pytest.approx(0.06, rel=0.7)
+        assert still.updates_s == {}
+
+    asyncio.run(scene())

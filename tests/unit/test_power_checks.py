@@ -1,0 +1,194 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Power over a window, channel by channel, and the lies of its sensors."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+
+import pytest
+
+from linewatt.analysis import power as totals
+from linewatt.analysis.power_summary import end_power
+from linewatt.engine import power_checks
+from linewatt.engine.feed import Reading, Record
+from linewatt.engine.power import with_power
+from linewatt.model import Case, Channel, EndResult, Trial, Window
+
+WINDOW = Window(100.0, 104.0)
+END = EndResult("h1", "receiver", 1.0, None, None, None, None)
+IN = Channel("psu1_in", "W", "gauge", "psu-in:PSU1", step=4.0, maximum=1020.0)
+OUT = Channel("psu1_out", "W", "gauge", "psu-out:PSU1", step=4.0, maximum=1020.0)
+OUT2 = Channel("psu2_out", "W", "gauge", "psu-out:PSU2", step=4.0)
+CPU = Channel("cpu", "W", "gauge", "cpu:all", step=1.0)
+PACKAGE = Channel("package-0", "J", "counter", "package:0", wraps_at=1000.0)
+
+Values = Sequence[float | None]
+
+
+def reading(courses: dict[Channel, Values], failure: str | None = None, source: str = "bmc") -> Reading:
+    """A reading every 0.2 s from half a second before the window to half a second behind it."""
+    records = []
+    for number in range(26):
+        values = {channel.name: course[number * len(course) // 26] for channel, course in courses.items()}
+        reasons = {name: "not available" for name, value in values.items() if value is None}
+        records.append(Record(99.5 + 0.2 * number, 0.2, json.dumps(values), values, reasons))
+    channels = {channel.name: channel for channel in courses}
+    return Reading("h1", source, tuple(records), channels, failure=failure)
+
+
+def end_of(*readings: Reading, idle_w: dict[tuple[str, str], float] | None = None) -> EndResult:
+    return with_power(END, readings, WINDOW, idle_w or {})
+
+
+def codes(
+    *readings: Reading, idle_w: dict[tuple[str, str], float] | None = None, idle_cores: float | None = 0.0
+) -> list[str]:
+    end = end_of(*readings, idle_w=idle_w)
+    return [flag.code for flag in power_checks.power(end, readings, WINDOW, idle_cores)]
+
+
+def wobble(low: float, high: float) -> list[float | None]:
+    return [low, high] * 13
+
+
+def test_each_channel_has_its_mean_its_energy_and_what_is_known_of_it() -> None:
+    (one,) = end_of(reading({OUT: [200.0]}), idle_w={("bmc", "psu1_out"): 80.0}).power
+    assert (one.source, one.channel, one.scope) == ("bmc", "psu1_out", "psu-out:PSU1")
+    assert one.power_w == pytest.approx(200.0)
+    assert one.energy_j == pytest.approx(800.0)
+    assert one.energy_uncertainty_j == pytest.approx(16.0)
+    assert (one.idle_w, one.step_w, one.updates) == (80.0, 4.0, 20)
+
+
+def test_a_total_of_energy_that_wraps_in_the_window_is_counted_on() -> None:
+    course = [float((900 + 20 * number) % 1000) for number in range(26)]
+    (one,) = end_of(reading({PACKAGE: course})).power
+    assert one.energy_j == pytest.approx(400.0)
+    assert one.power_w == pytest.approx(100.0)
+
+
+def test_a_source_that_is_down_has_a_reason_and_no_number() -> None:
+    down = reading({}, failure="192.0.2.1: no answer")
+    end = end_of(down)
+    assert end.power == ()
+    assert end.reasons == {"power.bmc": "192.0.2.1: no answer"}
+    assert codes(down) == ["power-missing"]
+
+
+def test_a_reading_that_is_missing_in_the_window_gives_the_sources_own_words() -> None:
+    gap = reading({OUT: [100.0, None, 100.0]})
+    (one,) = end_of(gap).power
+    assert (one.power_w, one.reason) == (None, "not available")
+    assert codes(gap) == ["power-missing"]
+
+
+def test_quiet_sensors_of_a_steady_load_raise_nothing() -> None:
+    assert codes(reading({IN: wobble(220, 224), OUT: [200.0], CPU: wobble(100, 101)})) == []
+
+
+def test_a_sensor_that_reads_as_it_did_idle_while_the_cpu_works_is_frozen() -> None:
+    frozen = reading({OUT: [80.0]})
+    idle = {("bmc", "psu1_out"): 80.0}
+    assert codes(frozen, idle_w=idle) == ["power-frozen"]
+    assert codes(frozen, idle_w=idle, idle_cores=0.95) == []
+    assert codes(frozen, idle_w={("bmc", "psu1_out"): 79.0}) == []
+
+
+def test_a_sensor_that_does_not_move_with_its_siblings_is_frozen() -> None:
+    assert codes(reading({OUT: [200.0], CPU: wobble(100, 120)})) == ["power-frozen"]
+    assert codes(reading({OUT: [20.0], CPU: wobble(100, 120)})) == []
+
+
+def test_a_sensor_at_the_end_of_its_range_is_saturated() -> None:
+    assert "power-saturated" in codes(reading({IN: wobble(1016, 1020)}))
+    assert codes(reading({IN: wobble(1012, 1016)})) == []
+
+
+def test_more_out_of_a_supply_than_into_it_is_implausible() -> None:
+    assert codes(reading({IN: wobble(200, 204), OUT: wobble(240, 244)})) == ["power-implausible"]
+    assert codes(reading({IN: wobble(200, 204), OUT: wobble(204, 208)})) == []
+
+
+def test_few_updates_are_told() -> None:
+    slow = Reading(
+        "h1",
+        "pdu",
+        tuple(Record(98.0 + 2 * number, 2.0, "", {"cpu": 100.0 + number}) for number in range(5)),
+        {"cpu": CPU},
+    )
+    assert codes(slow) == ["power-few-updates"]
+
+
+def test_the_systems_power_is_its_supplies_output_and_nothing_is_counted_twice() -> None:
+    bmc = reading({IN: wobble(220, 224), OUT: [100.0], OUT2: [60.0], CPU: [90.0]})
+    pdu = reading({replace(IN, name="outlet", scope="wall:7"): [230.0]}, source="pdu")
+    power = end_of(bmc, pdu).power
+    system, cpu = totals.system(power), totals.cpu(power)
+    assert isinstance(system, totals.Total)
+    assert isinstance(cpu, totals.Total)
+    assert system.scope == "psu-out"
+    assert system.power_w == pytest.approx(160.0)
+    assert cpu.power_w == pytest.approx(90.0)
+    assert system.uncertainty_w == pytest.approx(8.0)
+
+
+def test_one_supply_that_is_not_read_leaves_the_system_without_a_number() -> None:
+    found = totals.system(end_of(reading({OUT: [100.0], OUT2: [None]})).power)
+    assert found == "bmc psu2_out: not available"
+
+
+def test_the_lesser_provenance_goes_for_the_sum() -> None:
+    mixed = reading({OUT: [100.0], replace(OUT2, provenance="simulated"): [60.0]})
+    found = totals.system(end_of(mixed).power)
+    assert isinstance(found, totals.Total)
+    assert found.provenance == "simulated"
+
+
+def test_metrics_with_power_are_made_in_each_trial_and_averaged() -> None:
+    case = Case("tcp", "h2", "h1")
+    idle = {("bmc", "psu1_out"): 80.0}
+
+    def trial(number: int, out_w: float, throughput_bps: float) -> Trial:
+        end = end_of(reading({OUT: [out_w], CPU: [50.0]}), idle_w=idle)
+        return Trial(
+            number, number, case, case.key, "done", 99.0, throughput_bps=throughput_bps, receiver=end
+        )
+
+    found = end_power([trial(1, 100.0, 10e9), trial(2, 120.0, 12e9)], "receiver")
+    assert found is not None
+    assert found.system_w is not None
+    assert found.system_w.mean == pytest.approx(110.0)
+    assert found.system_bps_per_w is not None
+    assert found.system_bps_per_w.mean == pytest.approx(100e6)
+    assert found.cpu_bps_per_w is not None
+    assert found.cpu_bps_per_w.mean == pytest.approx((200e6 + 240e6) / 2)
+    assert found.dynamic_w is not None
+    assert found.dynamic_w.mean == pytest.approx(30.0)
+    assert found.dynamic_energy_j_per_bit is not None
+    assert found.dynamic_energy_j_per_bit.mean == pytest.approx((2e-9 + 40 / 12e9) / 2)
+    assert [part.channel for part in found.parts] == ["psu1_out", "cpu"]
+    assert [part.power_w.mean for part in found.parts] == pytest.approx([110.0, 50.0])
+    assert end_power([trial(1, 100.0, 10e9)], "sender") is None
+
+
+def test_without_idle_power_there_is_no_dynamic_power_and_a_reason() -> None:
+    case = Case("tcp", "h2", "h1")
+    end = end_of(reading({OUT: [100.0]}))
+    found = end_power(
+        [Trial(1, 1, case, case.key, "done", 99.0, throughput_bps=1e9, receiver=end)], "receiver"
+    )
+    assert found is not None
+    assert found.dynamic_w is None
+    assert found.reasons["dynamic_w"] == "no idle power of the same channels"
+    assert found.reasons["cpu_w"] == "no source of CPU power is named"
+
+
+def test_power_and_energy_of_the_same_part_are_counted_once() -> None:
+    total_j = replace(PACKAGE, name="system_j", scope="system:1")
+    power_w = replace(IN, name="system_w", scope="system:1")
+    both = reading({total_j: [float(20 * number) for number in range(26)], power_w: [100.0]})
+    found = totals.system(end_of(both).power)
+    assert isinstance(found, totals.Total)
+    assert found.power_w == pytest.approx(100.0)

@@ -1,0 +1,465 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Redfish against a real HTTP(S) server that says what iDRAC, iLO, Supermicro and DMTF's mockup said."""
+
+from __future__ import annotations
+
+import copy
+import json
+import logging
+import socket
+import time
+import traceback
+from collections.abc import Iterator
+from http.server import BaseHTTPRequestHandler
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from pydantic import ValidationError
+from tests.certificates import Certificate, self_signed
+from tests.http_server import send
+from tests.redfish_server import RedfishServer, capture, redfish, refuse
+
+from linewatt.errors import HostError, InvalidInput, LinewattError
+from linewatt.sensors.power import CALL_LIMIT_S, MeterRecord
+from linewatt.sensors.redfish import Redfish, RedfishConfig
+from linewatt.sensors.redfish_readings import Enclosure, sources
+
+CAPTURES = Path(__file__).parents[1] / "captures" / "redfish"
+CASES = sorted(path.parent.name for path in CAPTURES.glob("*/expected.json"))
+ILO = "ilo5-dl360"
+POWER = "/redfish/v1/Chassis/1/Power"
+PASSWORD = "correct horse"  # noqa: S105  the test server's
+
+
+def config(server: RedfishServer | str, **more: Any) -> RedfishConfig:
+    url = server if isinstance(server, str) else server.url
+    return RedfishConfig(**{"url": url, "user": "admin", "password_env": "BMC_PASSWORD", **more})
+
+
+@pytest.fixture
+def ilo() -> Iterator[RedfishServer]:
+    with redfish(capture(CAPTURES / ILO)) as server:
+        yield server
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
+    return self_signed(tmp_path_factory.mktemp("tls"))
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_services_said_becomes_channels(case: str) -> None:
+    expected = json.loads((CAPTURES / case / "expected.json").read_text())
+    with redfish(capture(CAPTURES / case)) as server:
+        meter = Redfish(config(server, **expected["settings"]))
+        if "error" in expected:
+            with pytest.raises(HostError) as caught:
+                meter.open(PASSWORD)
+            assert expected["error"] in str(caught.value)
+            return
+        session = meter.open(PASSWORD)
+        values = session.read()
+        session.close()
+    found = {
+        name: {"unit": one.unit, "kind": one.kind, "scope": one.scope, "value": values[name]}
+        for name, one in session.channels.items()
+    }
+    assert found == expected["channels"]
+    assert session.reasons == {}
+    assert all(one.method.startswith("Redfish ") for one in session.channels.values())
+
+
+def test_a_session_is_made_once_used_and_given_back(ilo: RedfishServer) -> None:
+    session = Redfish(config(ilo)).open(PASSWORD)
+    asked = len(ilo.asked)
+    for _ in range(3):
+        session.read()
+    assert ilo.asked[asked:] == [f"GET {POWER}"] * 3, "one request a sweep: all readings are in one resource"
+    assert (ilo.logins, ilo.logouts, len(ilo.tokens)) == (1, 0, 1)
+    session.close()
+    assert (ilo.logouts, ilo.tokens) == (1, {})
+
+
+def test_only_the_resources_of_the_channels_asked_for_are_read() -> None:
+    with redfish(capture(CAPTURES / "dsp2043-rackmount")) as server:
+        session = Redfish(config(server)).open(PASSWORD)
+        asked = len(server.asked)
+        assert session.read(["system_w"]) == {"system_w": 374}
+        assert server.asked[asked:] == ["GET /redfish/v1/Chassis/1U/EnvironmentMetrics"]
+        session.close()
+
+
+def test_a_service_without_sessions_is_asked_with_basic_authentication(ilo: RedfishServer) -> None:
+    ilo.offers_sessions = False
+    session = Redfish(config(ilo)).open(PASSWORD)
+    assert session.read(["system_w"]) == {"system_w": 150}
+    session.close()
+    assert ilo.logins == 0
+
+
+def test_a_service_without_login_needs_no_user(ilo: RedfishServer) -> None:
+    ilo.needs_login = False
+    session = Redfish(RedfishConfig(url=ilo.url)).open(None)
+    assert session.read(["system_w"]) == {"system_w": 150}
+    session.close()
+    assert ilo.logins == 0
+
+
+def test_a_wrong_password_is_one_line_and_a_later_open_works(ilo: RedfishServer) -> None:
+    meter = Redfish(config(ilo))
+    with pytest.raises(HostError, match=r"refuses user admin \(401\); check user and password$"):
+        meter.open("wrong")
+    session = meter.open(PASSWORD)
+    assert session.read(["cpu_w"]) == {"cpu_w": 60}
+    session.close()
+
+
+def test_a_session_that_the_service_ended_is_an_error_and_a_later_open_works(ilo: RedfishServer) -> None:
+    meter = Redfish(config(ilo))
+    session = meter.open(PASSWORD)
+    ilo.tokens.clear()
+    with pytest.raises(HostError, match="has ended the session"):
+        session.read()
+    session.close()
+    again = meter.open(PASSWORD)
+    assert again.read(["system_w"]) == {"system_w": 150}
+    again.close()
+
+
+def test_a_session_of_an_open_that_failed_is_given_back() -> None:
+    with redfish(capture(CAPTURES / "supermicro-x10-without-meter")) as server:
+        with pytest.raises(HostError):
+            Redfish(config(server)).open(PASSWORD)
+        assert (server.logins, server.logouts) == (1, 1)
+
+
+def test_two_systems_behind_one_service_have_to_be_chosen() -> None:
+    with redfish(capture(CAPTURES / "supermicro-gb-nvl-two-systems")) as server:
+        with pytest.raises(InvalidInput) as caught:
+            Redfish(config(server)).open(PASSWORD)
+        session = Redfish(config(server, chassis="Chassis_0")).open(PASSWORD)
+        assert list(session.channels) == ["system_w"]
+        session.close()
+    assert "serves 2 systems" in str(caught.value)
+    assert "Chassis_0 (of System_0), HGX_Chassis_0 (of HGX_Baseboard_0)" in str(caught.value)
+
+
+def test_a_chassis_that_is_not_there_is_refused_with_what_there_is(ilo: RedfishServer) -> None:
+    with pytest.raises(InvalidInput, match="no chassis 'Blade7'; it has 1, DE00A000"):
+        Redfish(config(ilo, chassis="Blade7")).open(PASSWORD)
+
+
+def test_totals_of_energy_come_first_and_the_finer_one_of_two() -> None:
+    resources = capture(CAPTURES / "dsp2043-rackmount")
+    own = resources["/redfish/v1/Chassis/1U/EnvironmentMetrics"]
+    own["EnergykWh"] = {"Reading": 2}
+    with redfish(resources) as server:
+        session = Redfish(config(server)).open(PASSWORD)
+        assert session.channels["system_j"].kind == "counter"
+        assert session.read(["system_j"]) == {"system_j": 7.2e6}
+        session.close()
+        own["EnergyJoules"] = {"Reading": 7_200_123.5}
+        session = Redfish(config(server)).open(PASSWORD)
+        assert session.read(["system_j"]) == {"system_j": 7_200_123.5}
+        session.close()
+
+
+def test_a_supply_without_a_reading_stays_so_that_no_sum_is_made_without_it(ilo: RedfishServer) -> None:
+    second = ilo.resources[POWER]["PowerSupplies"][1]
+    second["LastPowerOutputWatts"] = None
+    session = Redfish(config(ilo)).open(PASSWORD)
+    values = session.read(["PSU1_out_w", "PSU2_out_w"])
+    assert values == {"PSU1_out_w": 75, "PSU2_out_w": None}
+    assert session.channels["PSU2_out_w"].scope == "psu-out:PSU2"
+    assert session.reasons == {"PSU2_out_w": f"{POWER}: no reading of PowerSupplies[1].LastPowerOutputWatts"}
+    session.close()
+
+
+def test_an_empty_bay_is_no_channel(ilo: RedfishServer) -> None:
+    ilo.resources[POWER]["PowerSupplies"][1]["Status"] = {"State": "Absent"}
+    session = Redfish(config(ilo)).open(PASSWORD)
+    assert [name for name in session.channels if name.startswith("PSU")] == ["PSU1_out_w"]
+    session.close()
+
+
+def test_supplies_are_told_apart_when_the_list_is_shorter_than_it_was(ilo: RedfishServer) -> None:
+    ilo.resources[POWER]["PowerSupplies"][0]["LastPowerOutputWatts"] = 10  # not their sum any more
+    session = Redfish(config(ilo)).open(PASSWORD)
+    del ilo.resources[POWER]["PowerSupplies"][0]
+    assert session.read(["PSU1_out_w", "PSU2_out_w"]) == {"PSU1_out_w": None, "PSU2_out_w": 75}
+    session.close()
+
+
+@pytest.mark.parametrize("value", [None, "150", True, 0, [], {}])
+def test_what_is_no_reading_any_more_is_none_with_a_reason(ilo: RedfishServer, value: Any) -> None:
+    session = Redfish(config(ilo)).open(PASSWORD)
+    ilo.resources[POWER]["PowerControl"][0]["PowerConsumedWatts"] = value
+    assert session.read() == {"system_w": None, "PSU1_w": 75, "PSU2_w": 75, "cpu_w": 60, "memory_w": 8}
+    assert list(session.reasons) == ["system_w"]
+    assert "PowerConsumedWatts" in session.reasons["system_w"]
+    session.close()
+
+
+def test_a_resource_that_fails_is_none_with_a_reason_and_comes_back(ilo: RedfishServer) -> None:
+    session = Redfish(config(ilo)).open(PASSWORD)
+
+    def busy(handler: BaseHTTPRequestHandler) -> bool:
+        refuse(handler, 503, "The service is busy.")
+        return True
+
+    ilo.override = busy
+    assert set(session.read().values()) == {None}
+    assert session.reasons["system_w"] == f"{POWER}: status 503"
+    ilo.override = None
+    assert session.read(["system_w"]) == {"system_w": 150}
+    assert session.reasons == {}
+    session.close()
+
+
+def test_readings_are_marked_as_configured(ilo: RedfishServer) -> None:
+    session = Redfish(config(ilo, simulated=True, tolerance_percent=5)).open(PASSWORD)
+    assert {one.provenance for one in session.channels.values()} == {"simulated"}
+    assert {one.tolerance_ratio for one in session.channels.values()} == {0.05}
+    assert session.channels["system_w"].step == 1, "whole watts"
+    session.close()
+
+
+# --- Services that fail ---------------------------------------------------------------------------------
+
+
+def test_json_that_breaks_off_is_an_error_that_says_where(ilo: RedfishServer) -> None:
+    def cut(handler: BaseHTTPRequestHandler) -> bool:
+        if not handler.path.startswith(POWER):
+            return False
+        handler.send_response(200)
+        handler.send_header("Content-Length", "4000")
+        handler.end_headers()
+        handler.wfile.write(b'{"PowerControl": [')
+        handler.close_connection = True
+        return True
+
+    ilo.override = cut
+    with pytest.raises(HostError, match=f"^redfish at {ilo.url}: peer closed connection"):
+        Redfish(config(ilo)).open(PASSWORD)
+    assert ilo.logouts == 1
+
+
+def test_a_page_that_is_no_json_is_an_error_that_says_where(ilo: RedfishServer) -> None:
+    def page(handler: BaseHTTPRequestHandler) -> bool:
+        handler.send_response(200)
+        handler.send_header("Content-Length", "6")
+        handler.end_headers()
+        handler.wfile.write(b"<html>")
+        return True
+
+    ilo.override = page
+    with pytest.raises(HostError, match="/redfish/v1/: is no JSON"):
+        Redfish(config(ilo)).open(PASSWORD)
+
+
+def test_a_service_that_accepts_and_never_answers_costs_five_seconds_at_most() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        meter = Redfish(config(f"http://127.0.0.1:{server.getsockname()[1]}"))
+        begin_s = time.monotonic()
+        with pytest.raises(HostError, match=r"/redfish/v1/: no answer within 4 s"):
+            meter.open(PASSWORD)
+    assert time.monotonic() - begin_s <= CALL_LIMIT_S
+
+
+def test_a_service_that_hangs_or_drips_while_it_is_read_costs_five_seconds_at_most(
+    ilo: RedfishServer,
+) -> None:
+    session = Redfish(config(ilo)).open(PASSWORD)
+
+    def drip(handler: BaseHTTPRequestHandler) -> bool:
+        handler.send_response(200)
+        handler.send_header("Content-Length", "1000")
+        handler.end_headers()
+        for _ in range(80):
+            try:
+                handler.wfile.write(b" ")
+            except OSError:
+                break
+            time.sleep(0.1)
+        handler.close_connection = True
+        return True
+
+    ilo.override = drip
+    begin_s = time.monotonic()
+    with pytest.raises(HostError, match=f"{POWER}: no answer within 5 s"):
+        session.read()
+    assert time.monotonic() - begin_s <= CALL_LIMIT_S
+    ilo.override = None
+    session.close()
+
+
+def test_what_a_slow_service_said_is_not_asked_again_by_the_next_open(ilo: RedfishServer) -> None:
+    def slow(handler: BaseHTTPRequestHandler) -> bool:
+        if handler.path == "/redfish/v1/Chassis/1":
+            time.sleep(CALL_LIMIT_S)
+        return False
+
+    meter = Redfish(config(ilo))
+    ilo.override = slow
+    with pytest.raises(HostError, match="/redfish/v1/Chassis/1: no answer"):
+        meter.open(PASSWORD)
+    ilo.override = None
+    ilo.asked.clear()
+    meter.open(PASSWORD).close()
+    assert "GET /redfish/v1/Systems/1" not in ilo.asked
+    assert "GET /redfish/v1/Chassis/1" in ilo.asked
+
+
+def test_nothing_listens_is_one_line() -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        url = f"http://127.0.0.1:{server.getsockname()[1]}"
+    with pytest.raises(HostError, match=rf"^redfish at {url}: .*[Cc]onnect"):
+        Redfish(config(url)).open(PASSWORD)
+
+
+def test_a_certificate_is_checked_unless_its_user_says_otherwise(certificate: Certificate) -> None:
+    with redfish(capture(CAPTURES / ILO), certificate) as server:
+        with pytest.raises(HostError) as caught:
+            Redfish(config(server)).open(PASSWORD)
+        for how in ({"ca_file": str(certificate.file)}, {"verify": False}):
+            session = Redfish(config(server, **how)).open(PASSWORD)
+            assert session.read(["system_w"]) == {"system_w": 150}
+            session.close()
+    assert "certificate is not trusted" in str(caught.value)
+    assert "ca_file, or set verify: false" in str(caught.value)
+    assert "\n" not in str(caught.value)
+
+
+def test_a_ca_file_that_is_none_is_refused(tmp_path: Path) -> None:
+    empty = tmp_path / "empty.pem"
+    empty.write_text("")
+    for file in (empty, tmp_path / "missing.pem"):
+        with pytest.raises(InvalidInput, match=r"ca_file .*: holds no certificate"):
+            Redfish(config("https://127.0.0.1:1", ca_file=str(file))).open(PASSWORD)
+
+
+def test_it_never_follows_to_another_server(ilo: RedfishServer) -> None:
+    def elsewhere(handler: BaseHTTPRequestHandler) -> bool:
+        send(handler, 302, None, {"Location": "http://192.0.2.1/redfish/v1/"})
+        return True
+
+    ilo.override = elsewhere
+    with pytest.raises(HostError, match=r"sends on to http://192\.0\.2\.1"):
+        Redfish(config(ilo)).open(PASSWORD)
+    ilo.override = None
+    ilo.resources["/redfish/v1/Chassis/1"]["Power"]["@odata.id"] = "//192.0.2.1/redfish/v1/Chassis/1/Power"
+    with pytest.raises((HostError, InvalidInput)):
+        Redfish(config(ilo)).open(PASSWORD)
+
+
+def test_without_its_library_the_meter_says_what_to_install(
+    monkeypatch: pytest.MonkeyPatch, ilo: RedfishServer
+) -> None:
+    monkeypatch.setitem(__import__("sys").modules, "httpx", None)
+    with pytest.raises(InvalidInput, match=r"httpx is not installed here; pip install 'linewatt\[meters\]'"):
+        Redfish(config(ilo)).open(PASSWORD)
+
+
+# --- Secrets, settings, damage --------------------------------------------------------------------------
+
+
+def test_no_message_record_log_or_address_holds_the_password(
+    ilo: RedfishServer, caplog: pytest.LogCaptureFixture
+) -> None:
+    canary = "c4nary-Zq"
+    said = []
+
+    def echo(handler: BaseHTTPRequestHandler) -> bool:
+        if handler.command != "POST":
+            return False
+        refuse(handler, 400, f"admin and {canary} do not fit")
+        return True
+
+    with caplog.at_level(logging.DEBUG):
+        ilo.password = canary
+        session = Redfish(config(ilo)).open(canary)
+        said += [
+            repr(session),
+            repr(session.channels),
+            MeterRecord(0, 1, session.read(), session.reasons).line(),
+        ]
+        ilo.tokens.clear()
+        with pytest.raises(HostError) as ended:
+            session.read()
+        session.close()
+        ilo.override = echo
+        with pytest.raises(HostError) as refused:
+            Redfish(config(ilo)).open(canary)
+    for caught in (ended, refused):
+        said += traceback.format_exception(caught.value)
+    said += ilo.asked
+    assert "no session for admin: status 400: admin and … do not fit" in str(refused.value)
+    assert [text for text in [*said, caplog.text] if canary in text] == []
+
+
+@pytest.mark.parametrize(
+    ("given_settings", "said"),
+    [
+        ({}, "needs url or address"),
+        ({"url": "https://a", "address": "a"}, "needs url or address"),
+        ({"url": "https://admin:secret@a"}, "pattern"),
+        ({"url": "ftp://a"}, "pattern"),
+        ({"url": "https://a/redfish"}, "pattern"),
+        ({"url": "https://a", "port": 443}, "port beside url"),
+        ({"address": "a", "user": "admin"}, "needs user and one of password_env"),
+        ({"address": "a", "password_env": "X"}, "needs user and one of password_env"),
+        ({"address": "a", "verify": False, "ca_file": "x"}, "leave one out"),
+        ({"address": "a", "parts": ["fans"]}, "processors"),
+        ({"address": "a", "pasword_env": "X"}, "Extra inputs"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(given_settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValidationError, match=said):
+        RedfishConfig(**given_settings)
+
+
+def test_an_address_becomes_an_https_url() -> None:
+    assert RedfishConfig(address="192.0.2.1").base_url == "https://192.0.2.1"
+    assert RedfishConfig(address="2001:db8::1", port=8443).base_url == "https://[2001:db8::1]:8443"
+    assert RedfishConfig(url="http://192.0.2.1:8000/").base_url == "http://192.0.2.1:8000"
+
+
+JSON = st.recursive(
+    st.none() | st.booleans() | st.integers() | st.floats() | st.text(max_size=8),
+    lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(max_size=8), inner, max_size=3),
+    max_leaves=5,
+)
+
+
+@settings(max_examples=300, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(data=st.data())
+def test_no_damage_to_a_resource_becomes_anything_but_a_number_or_a_reason(data: st.DataObject) -> None:
+    power = copy.deepcopy(capture(CAPTURES / ILO)[POWER])
+    spot: Any = power
+    while True:
+        keys = list(spot) if isinstance(spot, dict) else list(range(len(spot)))
+        key = data.draw(st.sampled_from(keys))
+        if not isinstance(spot[key], dict | list) or not spot[key] or data.draw(st.booleans()):
+            break
+        spot = spot[key]
+    spot[key] = data.draw(JSON)
+    chassis = {"@odata.id": "/redfish/v1/Chassis/1"}
+    document = {**power, "@odata.id": POWER} if isinstance(power, dict) else {"@odata.id": POWER}
+    for source in sources(Enclosure(chassis, power=document)):
+        value, reason = source.reading(document)
+        assert (value is None) == bool(reason)
+        assert value is None or isinstance(value, float)
+
+
+def test_every_error_is_one_line() -> None:
+    for case in CASES:
+        with redfish(capture(CAPTURES / case)) as server:
+            try:
+                Redfish(config(server, chassis="[")).open(PASSWORD)
+            except LinewattError as error:
+                assert "\n" not in str(error)  # noqa: PT017
+            else:
+                pytest.fail("no chassis is called [")
