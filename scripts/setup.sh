@@ -46,6 +46,11 @@ tools_of_bmcs='
     ipmitool            ipmitool        ipmitool
 '
 
+# What tests ask beside: an SNMP agent in the place of a PDU.
+tools_of_tests='
+    snmpd               snmpd           net-snmp
+'
+
 family() {
     local id id_like
     # shellcheck source=/dev/null
@@ -109,6 +114,7 @@ services_of() {
         openipmi) echo openipmi.service ;;
         OpenIPMI) echo ipmi.service ;;
         ipmitool) echo ipmievd.service ;;
+        snmpd | net-snmp) echo snmpd.service snmptrapd.service ;;
     esac
 }
 
@@ -208,6 +214,17 @@ install_bmcs() {
         if [[ -d $venv ]]; then as_caller touch "$asked"; fi
     fi
     say "not to be had here: ${missing[*]}; lab hosts have no BMCs without ipmi_sim, and tests of BMCs will be skipped"
+}
+
+install_agent() {
+    local asked=$venv/.setup-no-snmpd missing
+    mapfile -t missing < <(missing_packages "$tools_of_tests")
+    ((${#missing[@]})) || return 0
+    if [[ ! -e $asked && $distribution != other ]] && (need_root "" "") 2>/dev/null; then
+        if install_packages "${missing[@]}"; then return 0; fi
+        if [[ -d $venv ]]; then as_caller touch "$asked"; fi
+    fi
+    say "not to be had here: ${missing[*]}; tests of SNMP will be skipped"
 }
 
 # Pages are tested in a browser; without one those tests skip and say so. What a distribution has not, it
@@ -332,4 +349,7 @@ distribution=$(family)
 if [[ $stage != lint ]]; then install_tools; fi
 install_python_packages
 if [[ $stage != lint ]]; then install_bmcs; fi
-if [[ $stage == test ]]; then install_browser; fi
+if [[ $stage == test ]]; then
+    install_agent
+    install_browser
+fi

@@ -389,11 +389,23 @@ def test_lost_packets_are_asked_for_again(sim: Sim, lost: set[int]) -> None:
         session.close()
 
 
-def test_damaged_packets_are_as_good_as_lost(sim: Sim) -> None:
-    with Lossy(sim.port, {12, 24, 36, 48}, damage=True) as lossy:
+@pytest.mark.parametrize(
+    ("damaged", "damage"),
+    [
+        ({12, 24, 36, 48}, lambda packet: packet[:30] + bytes([packet[30] ^ 0x5A]) + packet[31:]),
+        ({2, 13}, lambda packet: packet[:24]),  # 2 is the first answer, which nothing protects
+        ({2, 20}, lambda packet: packet[:14] + b"\xff" * 40),
+        ({4, 20}, lambda packet: b""),
+    ],
+    ids=["flipped", "cut", "overwritten", "emptied"],
+)
+def test_damaged_packets_are_as_good_as_lost(
+    sim: Sim, damaged: set[int], damage: Callable[[bytes], bytes]
+) -> None:
+    with Lossy(sim.port, damaged, damage) as lossy:
         session = sim.meter(port=lossy.port).open(CANARY)
         assert session.read(["CPU_Power"]) == {"CPU_Power": COURSE[0]["CPU_Power"]}
-        assert lossy.count > 48
+        assert lossy.count > max(damaged)
         session.close()
 
 
@@ -541,7 +553,7 @@ class stream:  # noqa: N801  a context, read like a function
 class Lossy:
     """A way to a BMC on which some packets are lost, or damaged."""
 
-    def __init__(self, port: int, lost: set[int], damage: bool = False) -> None:
+    def __init__(self, port: int, lost: set[int], damage: Callable[[bytes], bytes] | None = None) -> None:
         self._lost, self._damage, self.count = lost, damage, 0
         self._front = socket.socket(socket.AF_INET, socket.SOCK_DGRAM)
         self._front.bind(("127.0.0.1", 0))
@@ -568,9 +580,8 @@ class Lossy:
             self.count += 1
             if self.count not in self._lost:
                 carry(packet)
-            elif self._damage:
-                at = self.count % len(packet)
-                carry(packet[:at] + bytes([packet[at] ^ 0x5A]) + packet[at + 1 :])
+            elif self._damage is not None:
+                carry(self._damage(packet))
 
     def _there(self, packet: bytes) -> None:
         self._back.send(packet)

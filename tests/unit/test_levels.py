@@ -13,6 +13,7 @@ from linewatt.analysis.stats import Estimate
 from linewatt.analysis.summary import CaseSummary
 from linewatt.engine.levels import Levels, NotCalibrated
 from linewatt.model import Case, Trial
+from linewatt.report.levels import level_lines
 
 CASE = Case("tcp", "h1", "h2", instances=2)
 
@@ -91,3 +92,17 @@ def test_a_score_that_lacks_something_says_what(summaries: list[CaseSummary], wh
 
 def test_a_campaign_without_levels_has_no_curve() -> None:
     assert curves([summary(None, 10, 200)]) == ()
+
+
+def test_the_curve_is_told_from_full_load_to_idle_with_its_score_and_never_without_its_mark() -> None:
+    lines = level_lines([summary(None, 10, 200), summary(1, 10, 200), summary(0, 0, 100)])
+    assert lines == [
+        "Load levels, tcp, h1 → h2, 2 instances: PSU DC out of the receiver h2",
+        "    100 %: 10.0 Gbps, 200.0 W (simulated), –",
+        "    active idle: 0 bit/s, 100.0 W (simulated), –",
+        "    overall score, all throughput over all power: 33.33 Mbps/W (simulated)",
+    ]
+
+
+def test_levels_without_power_are_not_told() -> None:
+    assert level_lines([summary(1, 10, None), summary(0, 0, None)]) == []

@@ -43,6 +43,8 @@ SHARED = {
     "redfish_readings",
     "redfish_service",
     "registry",
+    "snmp_agent",
+    "snmp_profiles",
 }
 """what plug-ins of a room have in common, or are made of"""
 

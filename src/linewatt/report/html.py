@@ -24,13 +24,15 @@ from linewatt.errors import StoreError
 from linewatt.model import Case, Trial
 from linewatt.report.charts import Figure, figures, render_svg
 from linewatt.report.columns import Column
+from linewatt.report.component_figures import component_figures
 from linewatt.report.document import Digest, cores, watts_text
 from linewatt.report.environment import environment
 from linewatt.report.flags import marks, marks_by_code, number_ranges
 from linewatt.report.glossary import GLOSSARY, POWER_GLOSSARY
+from linewatt.report.levels import level_lines
 from linewatt.report.power_charts import power_figures
 from linewatt.report.power_idle import idle_power
-from linewatt.report.power_table import power_tables
+from linewatt.report.power_table import PowerTable, power_tables
 from linewatt.report.roles import RoleTable, role_table
 from linewatt.report.series import plural
 from linewatt.report.table import TableRow, scalability_table
@@ -68,6 +70,11 @@ class TrialLine:
     failure: str | None
 
 
+def _of_power(view: Digest, tables: Sequence[PowerTable]) -> list[Figure]:
+    """Figures of power; none where no watts were read."""
+    return [*power_figures(tables, view.result), *component_figures(view)] if tables else []
+
+
 def render(view: Digest) -> str:
     """The whole page."""
     by_code = marks_by_code(view.notes)
@@ -92,8 +99,9 @@ def render(view: Digest) -> str:
         by_code=by_code,
         tables=[scalability_table(group, by_code) for group in view.groups],
         power_tables=tables,
-        power_figures=list(_draw(power_figures(tables, view.result), "power-figure")),
+        power_figures=list(_draw(_of_power(view, tables), "power-figure")),
         idle_power=idle_power(manifest),
+        level_lines=level_lines(view.summaries),
         figures=list(_draw(figures(view.groups, trials), "figure")),
         roles=_role_tables(view),
         trials=[_trial_line(trial, view, by_code) for trial in trials],

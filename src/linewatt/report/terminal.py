@@ -19,8 +19,11 @@ from linewatt.analysis.summary import CaseSummary
 from linewatt.document import one_line
 from linewatt.model import Trial
 from linewatt.report.columns import Cell
+from linewatt.report.component_chart import component_rows
+from linewatt.report.component_figures import EndBreakdown, breakdowns
 from linewatt.report.document import Digest, cores, watts_text
 from linewatt.report.flags import FlagNote, marks, marks_by_code, number_ranges
+from linewatt.report.levels import level_lines
 from linewatt.report.power_idle import IdlePower, idle_power
 from linewatt.report.power_table import PowerTable, power_tables
 from linewatt.report.roles import RoleTable, role_table
@@ -62,7 +65,10 @@ def show(view: Digest, *, width: int | None = None, trials: bool = False) -> Ren
             parts.append(_roles(roles, width))
     power = power_tables(view.groups)
     parts += [_power(table, width) for table in power]
-    # the breakdown by component goes here
+    parts += [_breakdown(one) for one in (breakdowns(view) if power else ())]
+    levels = level_lines(view.summaries)
+    if levels:
+        parts.append(Group(*(Text(line) for line in levels)))
     idle = idle_power(view.result.manifest)
     if idle:
         parts.append(_idle(idle))
@@ -73,6 +79,13 @@ def show(view: Digest, *, width: int | None = None, trials: bool = False) -> Ren
     if trials and view.result.trials:
         parts.append(_trials(view, width, power=bool(power)))
     return Group(*(part for each in parts for part in (each, Text())))
+
+
+def _breakdown(one: EndBreakdown) -> RenderableType:
+    lines = [Text(one.title, style="bold")]
+    lines += [Text(f"    {row['part']}: {row['text']}") for row in component_rows(one.breakdown)]
+    lines += [Text(f"{MISSING} {note}") for note in one.notes]
+    return Group(*lines)
 
 
 def show_list(views: Sequence[Digest], *, width: int | None = None) -> RenderableType:

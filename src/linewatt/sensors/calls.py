@@ -81,6 +81,12 @@ async def _bounded(work: Coroutine[Any, Any, T], awaited: Callable[[], str], lim
     return task.result()
 
 
+async def caught_up() -> None:
+    """Until what happened to connections between two calls is known."""
+    for _ in range(2):  # the end of a connection is seen on a turn of the loop, and told on the next
+        await asyncio.sleep(0)
+
+
 @dataclass(frozen=True, slots=True)
 class Tls:
     """Whether and against what a server's certificate is checked."""

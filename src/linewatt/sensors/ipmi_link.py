@@ -170,8 +170,10 @@ class Link(Session):  # type: ignore[misc]  # pyghmi has no types
             if self._suite == "auto":  # some BMCs do not answer to a suite that they do not have
                 self.attemptedhash = _SHA1 if self.attemptedhash == _SHA256 else _SHA256
             self._open_rmcpplus_request()
-        elif self.sessioncontext in ("EXPECTINGRAKP2", "EXPECTINGRAKP4"):
+        elif not self._open:
             self.login()
+        elif self.lastpayload is None:
+            self._failure = "its answer is damaged; restart the BMC"
         else:
             self.hasretried = 1
             self.send_payload()

@@ -95,7 +95,10 @@ class Enclosure:
 
 
 def sources(found: Enclosure) -> list[Source]:
-    """What an enclosure delivers: of each quantity, what is first to give a number."""
+    """What an enclosure delivers: of each quantity, what is first to give a number.
+
+    Totals come first, for they miss nothing between readings; whole kWh last, for they miss a trial.
+    """
     taken: dict[tuple[str, ...], list[Source]] = {}
     documents = _documents(found)
     for group in _groups(found):
@@ -104,7 +107,8 @@ def sources(found: Enclosure) -> list[Source]:
         key = (kind, first.unit, first.name) if kind == "other" else (kind, first.unit)
         if key not in taken and any(one.reading(documents[one.path])[0] is not None for one in group):
             taken[key] = group
-    return [one for group in taken.values() for one in group]
+    every = [one for group in taken.values() for one in group]
+    return sorted(every, key=lambda one: (one.channel.step or 0.0) >= _KWH_J)
 
 
 def problems(found: Enclosure) -> list[str]:
@@ -269,7 +273,9 @@ def _source(
         kind="counter" if unit == "J" else "gauge",
         scope=scope,
         method=_method(resource, steps),
-        step=1.0 if unit == "W" and isinstance(value, int) else None,
+        step=scale
+        if isinstance(value, int) and scale in (1.0, _KWH_J) and steps[0] != "EnergyJoules"
+        else None,
     )
     return Source(channel, str(resource["@odata.id"]), steps, scale, rating)
 

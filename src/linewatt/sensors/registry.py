@@ -9,16 +9,22 @@ from linewatt.sensors.base import Sensor
 from linewatt.sensors.command import Command
 from linewatt.sensors.cpufreq import Cpufreq
 from linewatt.sensors.estimate import Estimate
+from linewatt.sensors.http import HttpMeter
 from linewatt.sensors.hwmon import Hwmon
 from linewatt.sensors.ipmi import Ipmi
 from linewatt.sensors.ipmitool import Ipmitool
+from linewatt.sensors.modbus import Modbus
 from linewatt.sensors.mpstat import Mpstat
 from linewatt.sensors.netcounters import Netcounters
 from linewatt.sensors.rapl import Rapl
 from linewatt.sensors.redfish import Redfish
+from linewatt.sensors.snmp import Snmp
 
 SENSORS: dict[str, Sensor] = {sensor.name: sensor for sensor in (Mpstat(), Netcounters(), Cpufreq())}
 
-_DRIVERS: tuple[type[Any], ...] = (Ipmi, Ipmitool, Redfish, Rapl, Hwmon, Command, Estimate)
+_DRIVERS: tuple[type[Any], ...] = (
+    *(Ipmi, Ipmitool, Redfish, Snmp, Modbus, HttpMeter),
+    *(Rapl, Hwmon, Command, Estimate),
+)
 POWER: dict[str, type[Any]] = {driver.name: driver for driver in _DRIVERS}
 """Drivers of power sources: classes that are made from their settings (see :mod:`linewatt.sensors.power`)."""

@@ -1,0 +1,37 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the watts go, in the report: measured parts, declared ones, and what is left of the system."""
+
+from __future__ import annotations
+
+import pytest
+from tests.report_factories import PUBLISHED_POWER_W, demo_trials, powered, result
+
+from linewatt.report.component_figures import breakdowns, component_figures
+from linewatt.report.document import digest
+from linewatt.report.html import render
+
+DECLARED = {
+    "components": {"h2": [{"name": "DDR5 module", "power_w": 4, "provenance": "datasheet", "count": 12}]}
+}
+
+
+def test_declared_parts_stand_beside_measured_ones_and_the_rest_is_what_is_left() -> None:
+    view = digest(result(powered(demo_trials(1)), campaign=DECLARED))
+    (receiver, *_) = [one for one in breakdowns(view) if one.role == "receiver"]
+    parts = {part.name: (part.power_w, part.provenance) for part in receiver.breakdown.parts}
+    assert parts["12 × DDR5 module"] == (48, "datasheet")
+    system_w, cpu_w = PUBLISHED_POWER_W[receiver.case.instances]
+    assert parts["CPU"][0] == pytest.approx(cpu_w)
+    assert receiver.breakdown.rest is not None
+    assert receiver.breakdown.rest.power_w == pytest.approx(system_w - cpu_w - 48)
+
+
+def test_the_report_has_the_figure_with_its_words() -> None:
+    view = digest(result(powered(demo_trials(1)), campaign=DECLARED))
+    (figure, *_) = component_figures(view)
+    assert "from datasheet" in figure.description
+    assert figure.title in render(view)
+
+
+def test_without_power_and_components_there_is_none() -> None:
+    assert breakdowns(digest(result(demo_trials(1)))) == ()

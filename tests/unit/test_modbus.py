@@ -1,0 +1,278 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Modbus TCP against pymodbus's own server."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import socket
+import struct
+import sys
+import threading
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from pydantic import ValidationError
+from pymodbus.constants import ExcCodes
+from pymodbus.server import ModbusTcpServer
+from pymodbus.simulator import DataType, SimData, SimDevice
+
+from linewatt.errors import HostError, InvalidInput
+from linewatt.sensors.modbus import Modbus, ModbusConfig, ModbusRegister
+from linewatt.sensors.power import CALL_LIMIT_S
+
+CAPTURES = Path(__file__).parents[1] / "captures" / "modbus"
+CASES = sorted(path.parent.name for path in CAPTURES.glob("*/expected.json"))
+KINDS = {3: "holding", 4: "input"}
+WATTS = {"wall_w": {"address": 10, "scope": "wall"}}
+
+
+class Meter:
+    """A running server; ``registers`` may be changed, and one that is not there is refused."""
+
+    def __init__(self, registers: Mapping[str, Mapping[str, list[int]]]) -> None:
+        self.registers = {kind: _flat(registers.get(kind, {})) for kind in KINDS.values()}
+        self.port = 0
+        self._started = threading.Event()
+        self._loop = asyncio.new_event_loop()
+        self._thread = threading.Thread(target=self._run, daemon=True)
+        self._server: Any = None
+
+    async def _answer(
+        self, function: int, first: int, address: int, count: int, current: list[int], _: Any
+    ) -> ExcCodes | None:
+        known = self.registers[KINDS[function]]
+        for number in range(address, address + count):
+            if number not in known:
+                return ExcCodes.ILLEGAL_ADDRESS
+            current[number - first] = known[number]
+        return None
+
+    def _run(self) -> None:
+        self._loop.run_until_complete(self._serve())
+
+    async def _serve(self) -> None:
+        every = SimData(0, count=65536, values=0, datatype=DataType.REGISTERS)
+        device = SimDevice(1, simdata=[every], action=self._answer)
+        self._server = ModbusTcpServer(device, address=("127.0.0.1", 0))
+        await self._server.listen()
+        self.port = self._server.transport.sockets[0].getsockname()[1]
+        self._started.set()
+        await self._server.serving
+
+    def hang_up(self) -> None:
+        """End every connection, as meters do that were not asked for a while."""
+        done = threading.Event()
+
+        def close() -> None:
+            for connection in list(self._server.active_connections.values()):
+                connection.close()
+            done.set()
+
+        self._loop.call_soon_threadsafe(close)
+        assert done.wait(5)
+
+    def __enter__(self) -> Meter:
+        self._thread.start()
+        assert self._started.wait(10)
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        asyncio.run_coroutine_threadsafe(self._server.shutdown(), self._loop).result(5)
+        self._thread.join(5)
+        self._loop.close()
+
+
+def _flat(registers: Mapping[str, list[int]]) -> dict[int, int]:
+    return {
+        int(first) + offset: value
+        for first, values in registers.items()
+        for offset, value in enumerate(values)
+    }
+
+
+def config(meter: Meter | int, **more: Any) -> ModbusConfig:
+    port = meter if isinstance(meter, int) else meter.port
+    return ModbusConfig(**{"address": "127.0.0.1", "port": port, "channels": WATTS, **more})
+
+
+@contextmanager
+def silent() -> Iterator[int]:
+    """A port that accepts and never answers."""
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        yield server.getsockname()[1]
+
+
+@pytest.mark.parametrize("case", CASES)
+def test_what_meters_hold_becomes_channels(case: str) -> None:
+    expected = json.loads((CAPTURES / case / "expected.json").read_text())
+    with Meter(json.loads((CAPTURES / case / "registers.json").read_text())) as meter:
+        session = Modbus(config(meter, **expected["settings"])).open(None)
+        values = session.read()
+        session.close()
+    found = {
+        name: {
+            "unit": one.unit,
+            "kind": one.kind,
+            "scope": one.scope,
+            "step": one.step,
+            "value": values[name],
+        }
+        for name, one in session.channels.items()
+    }
+    assert found == expected["channels"]
+    assert session.reasons == expected.get("reasons", {})
+
+
+def test_readings_follow_the_meter_and_only_what_is_asked_for_is_read() -> None:
+    with Meter({"holding": {"10": [200, 7]}}) as meter:
+        more = {**WATTS, "fan": {"address": 11, "unit": "rpm", "scope": "fan"}}
+        session = Modbus(config(meter, channels=more, simulated=True)).open(None)
+        assert session.read() == {"wall_w": 200, "fan": 7}
+        meter.registers["holding"][10] = 210
+        assert session.read(["wall_w"]) == {"wall_w": 210}
+        assert {one.provenance for one in session.channels.values()} == {"simulated"}
+        session.close()
+
+
+def test_a_connection_that_the_meter_ended_is_made_anew() -> None:
+    with Meter({"holding": {"10": [200]}}) as meter:
+        session = Modbus(config(meter)).open(None)
+        assert session.read() == {"wall_w": 200}
+        meter.hang_up()
+        time.sleep(0.05)
+        assert session.read() == {"wall_w": 200}
+        session.close()
+
+
+def test_a_register_that_is_not_there_is_refused() -> None:
+    with Meter({"holding": {"10": [200]}}) as meter:
+        channels = {"wall_w": {"address": 40011, "scope": "wall"}}
+        with pytest.raises(InvalidInput) as caught:
+            Modbus(config(meter, channels=channels)).open(None)
+    assert (
+        f"modbus at 127.0.0.1:{meter.port}, unit 1: has no holding register 40011 (wall_w: illegal data "
+        in str(caught.value)
+    )
+    assert "addresses begin with 0" in str(caught.value)
+
+
+def test_a_unit_that_is_not_there_is_an_error_within_five_seconds() -> None:
+    with Meter({"holding": {"10": [200]}}) as meter:
+        begin_s = time.monotonic()
+        with pytest.raises((HostError, InvalidInput), match="unit 7"):
+            Modbus(config(meter, unit_id=7)).open(None)
+    assert time.monotonic() - begin_s <= CALL_LIMIT_S
+
+
+def test_a_refusal_while_it_is_read_is_none_with_a_reason() -> None:
+    with Meter({"holding": {"10": [200]}}) as meter:
+        session = Modbus(config(meter)).open(None)
+        meter.registers["holding"].clear()
+        assert session.read() == {"wall_w": None}
+        assert session.reasons["wall_w"].startswith("holding register 10: exception 2 (illegal data address)")
+        session.close()
+
+
+def test_a_meter_that_accepts_and_never_answers_costs_five_seconds_at_most() -> None:
+    with silent() as port:
+        meter = Modbus(config(port))
+        begin_s = time.monotonic()
+        with pytest.raises(HostError, match=f"^modbus at 127.0.0.1:{port}, unit 1: "):
+            meter.open(None)
+        assert time.monotonic() - begin_s <= CALL_LIMIT_S
+
+
+def test_a_meter_that_goes_away_is_an_error_and_a_later_open_works() -> None:
+    registers = {"holding": {"10": [200]}}
+    with Meter(registers) as first:
+        session = Modbus(config(first)).open(None)
+    begin_s = time.monotonic()
+    with pytest.raises(
+        HostError, match=r"cannot be reached; check address and port|No response|[Cc]onnection"
+    ):
+        session.read()
+    assert time.monotonic() - begin_s <= CALL_LIMIT_S
+    session.close()
+    with Meter(registers) as second:
+        again = Modbus(config(second)).open(None)
+        assert again.read() == {"wall_w": 200}
+        again.close()
+
+
+def test_a_failure_is_said_once_by_the_error_and_not_by_the_library_too(
+    capfd: pytest.CaptureFixture[str],
+) -> None:
+    with socket.create_server(("127.0.0.1", 0)) as server:
+        port = server.getsockname()[1]
+    handlers = logging.getLogger().handlers[:]
+    for handler in handlers:
+        logging.getLogger().removeHandler(handler)
+    try:
+        with pytest.raises(HostError, match="cannot be reached; check address and port"):
+            Modbus(config(port)).open(None)
+    finally:
+        for handler in handlers:
+            logging.getLogger().addHandler(handler)
+    assert capfd.readouterr() == ("", "")
+
+
+def test_without_its_library_the_meter_says_what_to_install(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setitem(sys.modules, "pymodbus.client", None)
+    with pytest.raises(
+        InvalidInput, match=r"pymodbus is not installed here; pip install 'linewatt\[meters\]'"
+    ):
+        Modbus(config(1)).open(None)
+
+
+def test_unsigned_totals_wrap_where_their_registers_do() -> None:
+    def wraps_at(kind: str, unit: str = "J") -> float | None:
+        register = ModbusRegister.model_validate(
+            {"address": 0, "type": kind, "unit": unit, "scale": 3600.0, "scope": "wall"}
+        )
+        return register.described("x").wraps_at
+
+    assert [wraps_at(kind) for kind in ("uint16", "uint32", "int32", "float32")] == [
+        2**16 * 3600.0,
+        2**32 * 3600.0,
+        None,
+        None,
+    ]
+    assert wraps_at("uint16", "W") is None, "only totals wrap"
+
+
+@given(st.floats(width=32, allow_nan=False, allow_infinity=False), st.sampled_from(["big", "little"]))
+def test_any_float_is_read_as_it_was_written(value: float, order: Any) -> None:
+    words = list(struct.unpack(">2H", struct.pack(">f", value)))
+    register = ModbusRegister(address=0, type="float32", word_order=order, scope="wall")
+    assert register.reading(words if order == "big" else words[::-1]) == (value, "")
+
+
+@given(st.lists(st.integers(0, 65535), max_size=6))
+def test_an_answer_of_any_length_is_a_number_or_a_reason(words: list[int]) -> None:
+    value, reason = ModbusRegister(address=0, type="float32", scope="wall").reading(words)
+    assert (value is None) == bool(reason)
+
+
+@pytest.mark.parametrize(
+    ("given_settings", "said"),
+    [
+        ({"channels": {}}, "at least 1"),
+        ({"channels": {"w": {"address": 65535, "type": "uint32", "scope": "wall"}}}, "beyond register 65535"),
+        ({"channels": {"w": {"address": -1, "scope": "wall"}}}, "greater than or equal to 0"),
+        ({"channels": {"w": {"address": 1, "type": "bcd", "scope": "wall"}}}, "uint16"),
+        ({"channels": {"w": {"address": 1}}}, "scope"),
+        ({"channels": WATTS, "password_env": "X"}, "Extra inputs"),
+        ({"channels": WATTS, "address": "a b"}, "IP address or a DNS name"),
+    ],
+)
+def test_settings_that_cannot_be_are_refused(given_settings: dict[str, Any], said: str) -> None:
+    with pytest.raises(ValidationError, match=said):
+        ModbusConfig(**{"address": "192.0.2.1", **given_settings})
