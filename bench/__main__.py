@@ -14,7 +14,16 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from bench import campaign_edges, hosts96, machine, own_cpu, startup, throughput_paired, trial_overhead
+from bench import (
+    campaign_edges,
+    hosts96,
+    machine,
+    own_cpu,
+    power_sweeps,
+    startup,
+    throughput_paired,
+    trial_overhead,
+)
 from bench.rows import Measurement, MeasurementFailed, Row, as_dict, table
 from linewatt.errors import LinewattError
 
@@ -22,7 +31,15 @@ SCHEMA_VERSION = 1
 
 MEASUREMENTS: dict[str, tuple[Callable[..., list[Row]], int]] = {
     module.__name__.removeprefix("bench."): (module.measure, module.ABOUT_S)
-    for module in (startup, trial_overhead, campaign_edges, own_cpu, hosts96, throughput_paired)
+    for module in (
+        startup,
+        trial_overhead,
+        campaign_edges,
+        own_cpu,
+        power_sweeps,
+        hosts96,
+        throughput_paired,
+    )
 }
 
 

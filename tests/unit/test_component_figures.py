@@ -9,6 +9,7 @@ from tests.report_factories import PUBLISHED_POWER_W, demo_trials, powered, resu
 from linewatt.report.component_figures import breakdowns, component_figures
 from linewatt.report.document import digest
 from linewatt.report.html import render
+from linewatt.report.psu_words import psu_lines
 
 DECLARED = {
     "components": {"h2": [{"name": "DDR5 module", "power_w": 4, "provenance": "datasheet", "count": 12}]}
@@ -35,3 +36,13 @@ def test_the_report_has_the_figure_with_its_words() -> None:
 
 def test_without_power_and_components_there_is_none() -> None:
     assert breakdowns(digest(result(demo_trials(1)))) == ()
+
+
+def test_declared_supplies_are_judged_by_the_power_that_was_read() -> None:
+    psus = {"psus": {"h2": {"count": 2, "rating_w": 800.0, "level": "platinum", "mode": "shared"}}}
+    view = digest(result(powered(demo_trials(1)), campaign=psus))
+    told = psu_lines(view)
+    assert told[0] == "Power supplies of h2:"
+    assert "two 800 W units need 320 W to reach 20 %" in " ".join(told)
+    assert "Power supplies of h2:" in render(view)
+    assert psu_lines(digest(result(powered(demo_trials(1))))) == []

@@ -315,6 +315,27 @@ def test_what_a_slow_service_said_is_not_asked_again_by_the_next_open(ilo: Redfi
     assert "GET /redfish/v1/Chassis/1" in ilo.asked
 
 
+def test_an_open_after_one_that_worked_sees_what_is_there_now(ilo: RedfishServer) -> None:
+    meter = Redfish(config(ilo))
+    meter.open(PASSWORD).close()
+    del ilo.resources[POWER]["PowerSupplies"][1]
+    session = meter.open(PASSWORD)
+    assert [name for name in session.channels if name.startswith("PSU")] == ["PSU1_out_w"]
+    session.close()
+
+
+def test_no_proxy_of_the_environment_gets_the_password(
+    ilo: RedfishServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name in ("HTTP_PROXY", "http_proxy", "ALL_PROXY", "all_proxy"):
+        monkeypatch.setenv(name, "http://127.0.0.1:1")
+    for name in ("NO_PROXY", "no_proxy"):
+        monkeypatch.delenv(name, raising=False)
+    session = Redfish(config(ilo)).open(PASSWORD)
+    assert session.read(["system_w"]) == {"system_w": 150}
+    session.close()
+
+
 def test_nothing_listens_is_one_line() -> None:
     with socket.create_server(("127.0.0.1", 0)) as server:
         url = f"http://127.0.0.1:{server.getsockname()[1]}"

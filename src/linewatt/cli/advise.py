@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -16,7 +16,7 @@ from linewatt.errors import InvalidInput
 from linewatt.units import ratio_from_percent
 
 if TYPE_CHECKING:
-    from linewatt.analysis.psu import Measured, Operation
+    from linewatt.analysis.psu import Operation
     from linewatt.analysis.psu_advice import Advice, Option
     from linewatt.analysis.psu_tables import EfficiencyTable
 
@@ -93,6 +93,8 @@ def psu_command(  # noqa: PLR0913  a question has this many sides
     if as_json:
         print_json(document(advice))
     else:
+        from linewatt.report.psu_words import lines
+
         typer.echo("\n".join(lines(advice)))
 
 
@@ -156,102 +158,3 @@ def _option(option: Option) -> dict[str, Any]:
         "saved_reason": option.reason,
     }
     return {"change": option.change, **_operation(option.operation), **saved}
-
-
-def lines(advice: Advice) -> Iterator[str]:
-    """The advice for people."""
-    now, question = advice.operation, advice.question
-    yield _situation(now)
-    yield f"{_active(now)} {'needs' if now.active == 1 else 'need'} {now.good_from_w:g} W to reach 20 %"
-    if now.efficiency_ratio is None:
-        yield f"efficiency: not known: {now.reason}"
-    else:
-        yield f"efficiency: {_efficiency(now, question.table)}, {now.loss_w:.1f} W of loss"
-    if question.measured is not None:
-        yield f"measured: {_readings(question.measured)}"
-    yield ""
-    if advice.options:
-        yield f"better, as long as the server never draws more than {question.peak_w:g} W:"
-    else:
-        yield "no hot standby, number or rating of units is known to be better and carries the load as safely"
-    yield from (f"- {_proposal(option, advice)}" for option in advice.options)
-    yield from _footnotes(advice)
-
-
-def _situation(now: Operation) -> str:
-    """``two 800 W units share 249 W: 124.5 W each, 15.6 % of the rating``."""
-    from linewatt.analysis.psu_tables import percent
-
-    rate = f"{percent(now.load_ratio)} of its rating"
-    if now.supply.count == 1:
-        return f"{now.supply} carries {now.load_w:g} W, {rate}"
-    if now.active == now.supply.count:
-        return f"{now.supply} share {now.load_w:g} W: each carries {now.unit_w:g} W, {rate}"
-    how = "the other carries" if now.active == 1 else "each of the others carries"
-    return f"{now.supply} for {now.load_w:g} W, one on hot standby: {how} {now.unit_w:g} W, {rate}"
-
-
-def _active(now: Operation) -> str:
-    from linewatt.analysis.psu import Supply
-
-    return str(Supply(now.active, now.supply.rating_w))
-
-
-def _efficiency(operation: Operation, table: EfficiencyTable | None) -> str:
-    from linewatt.analysis.psu_tables import percent
-
-    if operation.efficiency_ratio is None or operation.input_w is None:
-        return "efficiency not known"
-    least = "minimum " if table is not None and table.certified else ""
-    return f"{least}{percent(operation.efficiency_ratio)}, {operation.input_w:.1f} W in (estimate)"
-
-
-def _readings(found: Measured) -> str:
-    from linewatt.analysis.psu_tables import percent
-
-    given = f"{found.in_w:g} W in, {found.out_w:g} W out at {percent(found.load_ratio)} load"
-    if found.efficiency_ratio is None or found.lowest_ratio is None or found.highest_ratio is None:
-        return f"{given}: {found.reason}"
-    between = f"between {percent(found.lowest_ratio)} and {percent(found.highest_ratio)}"
-    off = f"each reading ± {percent(found.tolerance_ratio)}"
-    return (
-        f"{given}: {percent(found.efficiency_ratio)}, {between} ({off}); "
-        f"{found.loss_w:.1f} ± {found.error_w:.1f} W of loss"
-    )
-
-
-def _proposal(option: Option, advice: Advice) -> str:
-    from linewatt.analysis.psu import in_words
-    from linewatt.analysis.psu_tables import percent
-
-    new = option.operation
-    count = in_words(new.supply.count)
-    what = {
-        "standby": f"one of the {count} units on hot standby",
-        "share": f"all {count} units sharing the load",
-        "fewer": f"{new.supply} only",
-        "smaller": f"{new.supply} in their place" if new.supply.count > 1 else f"{new.supply} in its place",
-    }[option.change]
-    said = f"{what}: {percent(new.load_ratio)} of the rating, {_efficiency(new, advice.question.table)}"
-    if option.saved_w is None:
-        stands_above = advice.operation.reason is not None and advice.operation.reason in str(option.reason)
-        return f"{said}; what it saves is not known{'' if stands_above else f': {option.reason}'}"
-    worth = "" if option.saved_cost_per_year is None else f" worth {option.saved_cost_per_year:.2f}"
-    return f"{said}; saves {option.saved_w:.1f} W, {option.saved_kwh_per_year:.0f} kWh{worth} a year"
-
-
-def _footnotes(advice: Advice) -> Iterator[str]:
-    from linewatt.analysis.psu_tables import percent
-
-    table = advice.question.table
-    yield ""
-    if table is not None:
-        loads = ", ".join(percent(load) for load, _ in table.points)
-        kind = "the minimums of" if table.certified else "those of"
-        yield f"efficiencies are {kind} {table.name} at {loads} of the rating, with straight lines between"
-        if table.certified:
-            yield "they are what a certificate asks for, not curves of your units, which may do better"
-    else:
-        yield "watts need --level or --table"
-    if any(option.change == "standby" for option in advice.options):
-        yield "what a unit on standby draws itself is not in these figures; firmware may wake it early"

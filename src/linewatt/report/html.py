@@ -33,6 +33,7 @@ from linewatt.report.levels import level_lines
 from linewatt.report.power_charts import power_figures
 from linewatt.report.power_idle import idle_power
 from linewatt.report.power_table import PowerTable, power_tables
+from linewatt.report.psu_words import psu_lines
 from linewatt.report.roles import RoleTable, role_table
 from linewatt.report.series import plural
 from linewatt.report.table import TableRow, scalability_table
@@ -102,6 +103,7 @@ def render(view: Digest) -> str:
         power_figures=list(_draw(_of_power(view, tables), "power-figure")),
         idle_power=idle_power(manifest),
         level_lines=level_lines(view.summaries),
+        psu_lines=psu_lines(view) if tables else [],
         figures=list(_draw(figures(view.groups, trials), "figure")),
         roles=_role_tables(view),
         trials=[_trial_line(trial, view, by_code) for trial in trials],

@@ -26,6 +26,7 @@ from linewatt.report.flags import FlagNote, marks, marks_by_code, number_ranges
 from linewatt.report.levels import level_lines
 from linewatt.report.power_idle import IdlePower, idle_power
 from linewatt.report.power_table import PowerTable, power_tables
+from linewatt.report.psu_words import psu_lines
 from linewatt.report.roles import RoleTable, role_table
 from linewatt.report.series import plural
 from linewatt.report.table import Table, scalability_table
@@ -66,9 +67,9 @@ def show(view: Digest, *, width: int | None = None, trials: bool = False) -> Ren
     power = power_tables(view.groups)
     parts += [_power(table, width) for table in power]
     parts += [_breakdown(one) for one in (breakdowns(view) if power else ())]
-    levels = level_lines(view.summaries)
-    if levels:
-        parts.append(Group(*(Text(line) for line in levels)))
+    for told in (psu_lines(view) if power else [], level_lines(view.summaries)):
+        if told:
+            parts.append(Group(*(Text(line) for line in told)))
     idle = idle_power(view.result.manifest)
     if idle:
         parts.append(_idle(idle))

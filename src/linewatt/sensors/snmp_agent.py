@@ -102,9 +102,8 @@ class Agent:
 
     async def get(self, oids: list[str]) -> dict[str, Value]:
         """What the agent says of these objects. Raises HostError."""
-        size = (
-            1 if self._access.version == "1" else OBJECTS
-        )  # version 1 refuses all of them for one it has not
+        # version 1 refuses all of them for one that it has not
+        size = 1 if self._access.version == "1" else OBJECTS
         found: dict[str, Value] = {}
         for start in range(0, len(oids), size):
             part = oids[start : start + size]
