@@ -29,10 +29,19 @@ _LOOKS: dict[str, tuple[str, float, list[int]]] = {
     "estimated": (specs.SHARE_COLOURS["other"], 0.12, [4, 3]),
     "simulated": (specs.LINES[3], 0.12, [1, 3]),
 }
-CAPTION = (
-    "Each part begins where the one above it ends; together they are the system. Filled: measured. "
-    "Pale: from a datasheet. Dashed: estimated, or what is left of the system. Dotted: simulated."
-)
+_MEANING = {
+    "measured": "Filled: measured.",
+    "from datasheet": "Pale: from a datasheet.",
+    "estimated": "Dashed: estimated, or what is left of the system.",
+    "simulated": "Dotted: simulated.",
+}
+
+
+def component_caption(breakdown: Breakdown) -> str:
+    """How to read the chart; only the looks that are in it are explained."""
+    found = {row["provenance"] for row in component_rows(breakdown)}
+    looks = [meaning for name, meaning in _MEANING.items() if name in found]
+    return " ".join(["Each part begins where the one above it ends; together they are the system.", *looks])
 
 
 def component_rows(breakdown: Breakdown) -> list[Row]:

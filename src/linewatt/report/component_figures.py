@@ -10,7 +10,7 @@ from typing import Any
 from linewatt.analysis.components import Breakdown, Component, end_breakdown
 from linewatt.model import Case, Role
 from linewatt.report.charts import Figure
-from linewatt.report.component_chart import CAPTION, component_spec, component_words
+from linewatt.report.component_chart import component_caption, component_spec, component_words
 from linewatt.report.document import Digest
 from linewatt.report.series import plural
 
@@ -59,7 +59,12 @@ def component_figures(view: Digest) -> Iterator[Figure]:
             yield Figure(
                 name=f"components-{one.role}",
                 title=one.title,
-                caption=" ".join([CAPTION, *(f"{note[:1].upper()}{note[1:]}." for note in one.notes)]),
+                caption=" ".join(
+                    [
+                        component_caption(one.breakdown),
+                        *(f"{note[:1].upper()}{note[1:]}." for note in one.notes),
+                    ]
+                ),
                 description=component_words(one.breakdown),
                 spec=spec,
             )
