@@ -29,6 +29,8 @@ from linewatt.tuning.registry import KNOBS
 
 RECONNECT_ATTEMPTS = 5
 RECONNECT_PAUSE_S = 1.0
+SETTLE_S = 2.0
+"""between the last load and idle again: sensors of power average over a second or more"""
 SCHEMA_VERSION = 1
 
 
@@ -142,6 +144,7 @@ class CampaignRun:
         if not self._campaign.measures_power or self._gone:
             return
         try:
+            await asyncio.sleep(SETTLE_S)
             await self._idle(path, "idle-end.json")
         except WaitTimeout as error:
             self._say(events.Warned(f"no idle window at the end: {error}"))
