@@ -53,9 +53,9 @@ class Meter:
 def distinct_updates(readings: Readings, update_s: float) -> list[tuple[float, float]]:
     """Readings that are updates of the sensor: another value, or an equal one an update interval later."""
     kept: list[tuple[float, float]] = []
-    for time_s, value in sorted(one for one in readings if one[1] is not None):
+    for time_s, value in sorted((when_s, power_w) for when_s, power_w in readings if power_w is not None):
         if not kept or value != kept[-1][1] or time_s - kept[-1][0] >= SAME_UPDATE * update_s:
-            kept.append((time_s, value))  # type: ignore[arg-type]
+            kept.append((time_s, value))
     return kept
 
 

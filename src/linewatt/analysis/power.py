@@ -15,6 +15,8 @@ from dataclasses import dataclass
 from linewatt.model import PowerResult, Provenance
 
 SYSTEM_SCOPES = ("psu-out", "system", "wall", "psu-in", "psys")
+IDLE_DRIFT_RATIO = 0.05
+"""The same idle host may draw this much more or less without a word about it."""
 CPU_SCOPES = ("cpu", "package")
 SCOPE_WORDS = {
     "psu-out": "PSU DC out",

@@ -7,6 +7,7 @@ import asyncio
 from dataclasses import asdict
 from typing import Any
 
+from linewatt.analysis.power import IDLE_DRIFT_RATIO
 from linewatt.engine.ends import end_result
 from linewatt.engine.feed import Feed
 from linewatt.engine.power import IdlePower, with_power
@@ -16,7 +17,6 @@ from linewatt.hosts.clock import now_s
 from linewatt.model import Window
 
 LATE_LIMIT_S = 5.0
-DRIFT_RATIO = 0.05
 DRIFT_STEPS = 2.0
 SCHEMA_VERSION = 1
 
@@ -68,7 +68,7 @@ def drift(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
     for name, powers in then.items():
         for (source, channel), power_w in powers.items():
             again_w = now.get(name, {}).get((source, channel))
-            allowed_w = max(DRIFT_RATIO * power_w, DRIFT_STEPS * steps[name, source, channel])
+            allowed_w = max(IDLE_DRIFT_RATIO * power_w, DRIFT_STEPS * steps[name, source, channel])
             if again_w is not None and abs(again_w - power_w) > allowed_w:
                 found.append(
                     f"{name}: {source} {channel}: idle power was {power_w:.1f} W before the trials and is "

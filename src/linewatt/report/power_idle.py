@@ -11,8 +11,6 @@ from linewatt.analysis import power
 from linewatt.model import PowerResult, Provenance
 from linewatt.report.provenance import words
 
-DRIFT_RATIO = 0.05
-"""The same idle host may draw this much more or less without a word about it."""
 _KNOWN = {field.name for field in fields(PowerResult)}
 
 
@@ -32,7 +30,7 @@ class IdlePower:
         """Whether the difference is more than an idle host should show."""
         if self.before_w is None or self.after_w is None:
             return False
-        return abs(self.after_w - self.before_w) > DRIFT_RATIO * self.before_w
+        return abs(self.after_w - self.before_w) > power.IDLE_DRIFT_RATIO * self.before_w
 
     @property
     def sentence(self) -> str:

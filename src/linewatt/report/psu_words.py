@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from typing import Any
 
 from linewatt.analysis.psu import Measured, Operation, Supply, in_words
 from linewatt.analysis.psu_advice import Advice, Option, Question, advise
@@ -24,13 +25,13 @@ def psu_lines(view: Digest) -> list[str]:
     return found
 
 
-def _advice(one: EndBreakdown, supplies: dict[str, object]) -> list[str]:
+def _advice(one: EndBreakdown, supplies: Mapping[str, Any]) -> list[str]:
     load_w = round(one.breakdown.system_w or 0.0, 1)
     if one.breakdown.system_scope != "psu-out":
         return ["    their DC output is not read, so nothing can be said of them"]
-    supply = Supply(int(str(supplies["count"])), float(str(supplies["rating_w"])), supplies["mode"])  # type: ignore[arg-type]
+    supply = Supply(supplies["count"], supplies["rating_w"], supplies["mode"])
     level = supplies.get("level")
-    table = certified(str(level)) if level else None
+    table = certified(level) if level else None
     try:
         advice = advise(Question(supply, load_w, load_w, table))
     except InvalidInput as error:
