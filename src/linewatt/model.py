@@ -87,7 +87,7 @@ class Case:
     ``forward`` the sender is the client, in ``reverse`` the receiver is (iperf3 ``--reverse``).
     ``rate_bps`` is the offered rate of one instance; ``None`` is as fast as it goes. ``load_level`` is the
     part (0..1) of the calibrated maximum that is offered, the rate then follows from the calibration; 0 is
-    active idle.
+    active idle. ``factors`` are the settings that this case differs from others in: (factor, level) by name.
     """
 
     test: TestName
@@ -101,6 +101,7 @@ class Case:
     rate_bps: float | None = None
     zerocopy: bool = False
     load_level: float | None = None
+    factors: tuple[tuple[str, str], ...] = ()
 
     @property
     def paced(self) -> bool:
@@ -132,6 +133,7 @@ class Case:
             "test": self.test,
             "zerocopy": self.zerocopy,
             **({} if self.load_level is None else {"load_level": self.load_level}),
+            **({"factors": dict(self.factors)} if self.factors else {}),
         }
 
     @property

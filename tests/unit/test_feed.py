@@ -12,8 +12,10 @@ import pytest
 from linewatt.engine.feed import Feed
 from linewatt.errors import ParseError, WaitTimeout
 from linewatt.hosts.base import HostSpec, Line
+from linewatt.hosts.clock import Offset
 from linewatt.model import Channel
 from linewatt.sensors.base import SensorConfig
+from linewatt.sensors.command import Command, CommandChannel, CommandConfig
 
 
 class Numbers:
@@ -103,3 +105,66 @@ def test_waiting_for_a_reading_ends_with_it_or_says_what_was_awaited() -> None:
             await feed.wait_past(99.0, 0.01)
 
     asyncio.run(scene())
+
+
+class StillProcess:
+    """A process that has started and never ends."""
+
+    async def ready(self) -> None:
+        return None
+
+    async def wait(self, limit_s: float, what: str) -> None:
+        await asyncio.Event().wait()
+
+    async def stop(self) -> None:
+        return None
+
+
+class AheadHost:
+    """A host whose clock is 100 s ahead of the controller's."""
+
+    spec = HostSpec("h1", "local", "lo")
+    clock = Offset(100.0, 0.001)
+
+    async def start(self, argv: list[str], **_: Any) -> StillProcess:
+        return StillProcess()
+
+
+def stamped(*stamps: tuple[float, float | None]) -> Feed:
+    """A feed of the ``command`` driver; each (arrival, stamp by the host's clock) carries its own number."""
+    channels = {"wall": CommandChannel(scope="wall", unit="W")}
+    cfg = CommandConfig(argv=["meter"], channels=channels, provenance="measured")
+    feed = Feed("h1", Command(cfg), cfg, "meter")
+
+    async def run() -> None:
+        await feed.start(AheadHost())  # type: ignore[arg-type]
+        for number, (arrived_s, stamp_s) in enumerate(stamps):
+            text = json.dumps({"time": stamp_s, "channel": "wall", "value": 100 + number})
+            feed.take(Line(arrived_s, text))
+        await feed.stop()
+
+    asyncio.run(run())
+    return feed
+
+
+def test_a_reading_is_placed_where_its_source_says_it_was_read() -> None:
+    feed = stamped((12.0, 110.5), (13.0, None), (14.0, 113.5))
+    reading = feed.reading(0.0, 99.0)
+    assert reading.values("wall") == [(10.5, 100.0), (13.0, 101.0), (13.5, 102.0)]
+    assert [sample.time_s for sample in reading.samples("wall")] == [10.5, 13.0, 13.5]
+    assert json.loads(reading.raw().splitlines()[0])["received_s"] == 12.0
+    assert [one.time_s for one in feed.between(10.6, 13.2)] == [10.5, 13.0, 13.5]
+
+
+@pytest.mark.parametrize(
+    ("arrived_s", "stamp_s", "said"),
+    [
+        (12.0, 112.5, "stamped 0.500 s after it arrived"),
+        (200.0, 110.0, "stamped 190 s before it arrived"),
+        (12.0, 109.0, "stamped 1.000 s before the one that came first"),
+    ],
+)
+def test_a_stamp_that_cannot_be_makes_no_number(arrived_s: float, stamp_s: float, said: str) -> None:
+    reading = stamped((11.0, 110.0), (arrived_s, stamp_s)).reading(0.0, 999.0)
+    assert reading.values("wall") == [(10.0, 100.0)]
+    assert said in reading.problems[0]

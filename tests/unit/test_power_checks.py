@@ -106,11 +106,6 @@ def test_a_sensor_at_the_end_of_its_range_is_saturated() -> None:
     assert codes(reading({IN: wobble(1012, 1016)})) == []
 
 
-def test_more_out_of_a_supply_than_into_it_is_implausible() -> None:
-    assert codes(reading({IN: wobble(200, 204), OUT: wobble(240, 244)})) == ["power-implausible"]
-    assert codes(reading({IN: wobble(200, 204), OUT: wobble(204, 208)})) == []
-
-
 def test_few_updates_are_told() -> None:
     slow = Reading(
         "h1",

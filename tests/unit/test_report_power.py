@@ -402,6 +402,18 @@ def test_idle_power_that_was_not_read_says_why() -> None:
     )
 
 
+def test_a_source_that_was_down_before_the_trials_says_why() -> None:
+    reasons = {"power.bmc": "192.0.2.9: no answer within 5 s"}
+    silent = {"h2": {"power": [], "power_reasons": reasons}}
+    [one] = idle_power({"idle": silent})
+    assert one.sentence == "h2, bmc: not known before the trials: 192.0.2.9: no answer within 5 s"
+    assert (one.before_w, one.provenance, one.drifted) == (None, None, False)
+    [again] = idle_power({"idle": silent, "idle_end": idle_result(181.0)["idle_end"]})
+    assert again.sentence == (
+        "h2, PSU DC out: not known before the trials: 192.0.2.9: no answer within 5 s; 181.0 W after them"
+    )
+
+
 def test_results_without_idle_power_have_none() -> None:
     assert idle_power({"idle": {"h1": {"cpu_cores": 0.1, "reason": None}}}) == ()
     assert idle_power({}) == ()

@@ -15,17 +15,22 @@ from linewatt.hosts.base import Host, Line, Process
 from linewatt.hosts.clock import now_s
 from linewatt.hosts.process import bounded
 from linewatt.model import Channel, Sample
-from linewatt.sensors.base import Sensor
+from linewatt.sensors.base import Sensor, Stamped
 
 LONGER_THAN_ANY_CAMPAIGN_S = 366 * 86_400.0
+STAMP_SLACK_S = 0.1
+"""A stamp may lie this much behind its arrival: the error of a host's offset, and rounding."""
+STAMP_AGE_S = 60.0
+"""No meter delivers a reading later than this; an older stamp is of another clock."""
 
 
 @dataclass(frozen=True, slots=True)
 class Record:
     """One record of a sensor as it arrived; ``span_s`` is the time since the one before.
 
-    ``values`` are its readings by channel, ``reasons`` say why one is None. A record that cannot be parsed
-    has a problem and no values: it never becomes a number.
+    ``read_s`` is when it was read where its source says so, on the controller's time line. ``values`` are
+    its readings by channel, ``reasons`` say why one is None. A record that cannot be parsed has a problem
+    and no values: it never becomes a number.
     """
 
     received_s: float
@@ -34,6 +39,12 @@ class Record:
     values: Mapping[str, float | None] = field(default_factory=dict)
     reasons: Mapping[str, str] = field(default_factory=dict)
     problem: str | None = None
+    read_s: float | None = None
+
+    @property
+    def time_s(self) -> float:
+        """When its values held: as its source stamped it, else when it arrived."""
+        return self.received_s if self.read_s is None else self.read_s
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,7 +67,7 @@ class Reading:
     def values(self, channel: str) -> list[tuple[float, float | None]]:
         """A channel's readings with their times, Unix seconds."""
         return [
-            (record.received_s, record.values[channel]) for record in self.records if channel in record.values
+            (record.time_s, record.values[channel]) for record in self.records if channel in record.values
         ]
 
     def samples(self, *channels: str) -> Iterator[Sample]:
@@ -68,7 +79,7 @@ class Reading:
                     value = record.values[name]
                     span_s = record.span_s if name in means else 0.0
                     reason = None if value is not None else _reason(record.reasons, name)
-                    yield Sample(record.received_s, name, value, span_s, reason)
+                    yield Sample(record.time_s, name, value, span_s, reason)
 
     def raw(self) -> str:
         """The records as JSON lines: time of arrival, and the tool's own words."""
@@ -104,6 +115,7 @@ class Feed:
         self._lines: list[str] = []
         self._arrived = asyncio.Event()
         self._process: Process | None = None
+        self._host: Host | None = None
         self._watcher: asyncio.Task[None] | None = None
         self._since_s = 0.0
         self.started_s = 0.0
@@ -111,6 +123,7 @@ class Feed:
     async def start(self, host: Host) -> None:
         """Start (or start again) the sensor's process. Raises HostError, WaitTimeout."""
         self._lines.clear()
+        self._host = host
         words = [f"{name}={value}" for name, value in self.sensor.environment().items()]
         argv = ["env", *words, *self.sensor.command(self._cfg, host.spec)]
         root = getattr(self.sensor, "needs_root", False)
@@ -150,14 +163,36 @@ class Feed:
             values, reasons = self.sensor.parse(text), self.sensor.reasons(text)
         except ParseError as error:
             return Record(received_s, span_s, text, problem=str(error))
+        read_s = self._read_s(text)
+        problem = None if read_s is None else self._misplaced(read_s, received_s)
+        if problem is not None:
+            return Record(received_s, span_s, text, problem=f"{self.source}: {problem}")
         for name in values.keys() - self._channels.keys():
             self._channels[name] = self.sensor.channel(name)
-        return Record(received_s, span_s, text, values, reasons)
+        return Record(received_s, span_s, text, values, reasons, read_s=read_s)
+
+    def _read_s(self, text: str) -> float | None:
+        """A record's own stamp, put on the controller's time line."""
+        if self._host is None or not isinstance(self.sensor, Stamped):
+            return None
+        host_s = self.sensor.time_s(text)
+        return None if host_s is None else self._host.clock.to_controller(host_s)
+
+    def _misplaced(self, read_s: float, received_s: float) -> str | None:
+        """Why a stamp cannot be when the reading was taken."""
+        early_s = read_s - received_s
+        if early_s > STAMP_SLACK_S:
+            return f"a reading is stamped {early_s:.3f} s after it arrived; is its time the host's clock?"
+        if early_s < -STAMP_AGE_S:
+            return f"a reading is stamped {-early_s:.0f} s before it arrived; is its time the host's clock?"
+        if read_s < self.latest_s:
+            return f"a reading is stamped {self.latest_s - read_s:.3f} s before the one that came first"
+        return None
 
     @property
     def latest_s(self) -> float:
-        """Arrival of the newest record; 0 before there is one."""
-        return self._records[-1].received_s if self._records else 0.0
+        """Time of the newest record; 0 before there is one."""
+        return self._records[-1].time_s if self._records else 0.0
 
     async def wait_past(self, time_s: float, limit_s: float) -> None:
         """Wait until a record from after ``time_s`` is there, or its source is down. Raises WaitTimeout."""
@@ -167,14 +202,14 @@ class Feed:
 
     def forget_before(self, time_s: float) -> None:
         """Drop records that no later window can need."""
-        while len(self._records) > 1 and self._records[1].received_s < time_s:
+        while len(self._records) > 1 and self._records[1].time_s < time_s:
             self._records.popleft()
 
     def between(self, start_s: float, end_s: float) -> tuple[Record, ...]:
         """Records that touch the time from ``start_s`` to ``end_s``: one before, one after, all within."""
         records = list(self._records)
-        first = max((i for i, record in enumerate(records) if record.received_s <= start_s), default=0)
-        last = next((i for i, record in enumerate(records) if record.received_s >= end_s), len(records) - 1)
+        first = max((i for i, record in enumerate(records) if record.time_s <= start_s), default=0)
+        last = next((i for i, record in enumerate(records) if record.time_s >= end_s), len(records) - 1)
         return tuple(records[max(0, first) : last + 1])
 
     def latest(self, count: int) -> tuple[Record, ...]:

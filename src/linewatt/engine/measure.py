@@ -8,7 +8,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from linewatt.engine import checks, cpu_checks, power_checks
+from linewatt.analysis.psu import Supply
+from linewatt.engine import checks, cpu_checks, power_checks, power_plausibility
 from linewatt.engine.ends import end_result
 from linewatt.engine.feed import Reading
 from linewatt.engine.power import IdlePower, with_power
@@ -34,6 +35,7 @@ class Setup:
     tick_accounting: Mapping[str, bool | None]
     idle_cores: Mapping[str, float | None]
     idle_w: Mapping[str, IdlePower] = field(default_factory=dict)
+    supplies: Mapping[str, Supply] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,6 +221,7 @@ def _flags(
         readings = cut.readings.get(end.host, ())
         found += checks.sensors(end, readings, clocks[end.host])
         found += power_checks.power(end, readings, cut.window, setup.idle_cores.get(end.host))
+        found += power_plausibility.implausible(end, setup.supplies.get(end.host))
     return tuple(found)
 
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lies of power sensors: frozen, saturated, implausible, missing, hardly updated. Pure."""
+"""The lies of power sensors: frozen, saturated, missing, hardly updated. Pure."""
 
 from __future__ import annotations
 
@@ -15,8 +15,6 @@ BUSY_CORES, BUSY_RATIO = 0.2, 0.1
 FOLLOW_THE_CPU = ("psu-in", "psu-out", "system", "wall", "cpu", "psys", "package", "core")
 EXPECTED_STEPS = 2.0
 """A sensor is called frozen only if its siblings say that it should have moved by more steps than this."""
-MAX_PSU_GAIN = 0.05
-"""Readings of two sensors may disagree by this much before more out than in is called impossible."""
 
 
 def power(
@@ -28,7 +26,6 @@ def power(
         *_few_updates(end),
         *_frozen(end, readings, window, idle_cores),
         *_saturated(end, readings, window),
-        *_implausible(end),
     ]
 
 
@@ -117,26 +114,6 @@ def _saturated(end: EndResult, readings: Sequence[Reading], window: Window) -> I
                     f"reads {found[1]:g} W, the most it can show",
                     "the true power is higher; use another source",
                 )
-
-
-def _implausible(end: EndResult) -> Iterator[Flag]:
-    units = {
-        (one.source, *one.scope.split(":", 1)): one.power_w
-        for one in end.power
-        if one.scope.startswith("psu-") and one.power_w is not None
-    }
-    for (source, scope, part), out_w in units.items():
-        in_w = units.get((source, "psu-in", part))
-        if scope == "psu-out" and in_w is not None and out_w > in_w * (1 + MAX_PSU_GAIN):
-            yield Flag(
-                "power-implausible",
-                f"{end.host}: {source} {part}",
-                f"{out_w:.1f} W out of {in_w:.1f} W in",
-                "one of the two sensors is wrong or not what its name says; use neither",
-            )
-    for one in end.power:
-        if one.power_w is not None and one.power_w < 0:
-            yield Flag("power-implausible", _where(end, one), f"{one.power_w:.1f} W", "use another source")
 
 
 def _own(end: EndResult, reading: Reading) -> list[PowerResult]:

@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
+from linewatt.analysis.psu import Supply
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.plan import PlannedTrial
 from linewatt.engine import events
@@ -198,6 +199,7 @@ def _setup(session: Session, campaign: Campaign, result: Path) -> Setup:
         {name: session.tick_accounting(name) for name in names},
         idle_cores(idle),
         idle_power(idle),
+        {name: Supply(psus["count"], psus["rating_w"], psus["mode"]) for name, psus in campaign.psus.items()},
     )
 
 

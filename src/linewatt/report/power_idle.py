@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, fields
 from typing import Any
 
@@ -16,11 +16,14 @@ _KNOWN = {field.name for field in fields(PowerResult)}
 
 @dataclass(frozen=True, slots=True)
 class IdlePower:
-    """Idle power of one scope of one host, W. ``reason`` says why the first is missing."""
+    """Idle power of one scope of one host, W. ``reason`` says why the first is missing.
+
+    A source that delivered nothing has no scope and no provenance; its name stands for the scope.
+    """
 
     host: str
     scope: str
-    provenance: Provenance
+    provenance: Provenance | None
     before_w: float | None
     after_w: float | None
     reason: str | None = None
@@ -35,7 +38,7 @@ class IdlePower:
     @property
     def sentence(self) -> str:
         """The whole as one line of text."""
-        said = words([self.provenance])
+        said = words([self.provenance] if self.provenance else [])
         name = f"{self.host}, {power.SCOPE_WORDS.get(self.scope, self.scope)}{f' ({said})' if said else ''}"
         if self.before_w is None:
             before = f"not known before the trials: {self.reason}"
@@ -64,27 +67,49 @@ def idle_power(manifest: Mapping[str, Any]) -> tuple[IdlePower, ...]:
     found: list[IdlePower] = []
     for host in dict.fromkeys([*before, *after]):
         then, now = before.get(host, ()), after.get(host, ())
+        reasons = _reasons(manifest.get("idle"), host)
         for which in (power.SYSTEM_SCOPES, power.CPU_SCOPES):
-            one = _idle(host, which, then, now)
+            one = _idle(host, which, then, now, reasons)
             if one is not None:
                 found.append(one)
+        found += _silent(host, reasons, now)
     return tuple(found)
 
 
+def _silent(host: str, reasons: Mapping[str, str], now: Sequence[PowerResult]) -> Iterator[IdlePower]:
+    """Sources that had nothing to say before the trials."""
+    later = {one.source for one in now if one.power_w is not None}
+    for key, reason in reasons.items():
+        source = key.removeprefix("power.")
+        if source not in later:
+            yield IdlePower(host, source, None, None, None, reason)
+
+
+def _reasons(document: Any, host: str) -> Mapping[str, str]:
+    values = document.get(host) if isinstance(document, Mapping) else None
+    return values.get("power_reasons") or {} if isinstance(values, Mapping) else {}
+
+
 def _idle(
-    host: str, which: Sequence[str], then: Sequence[PowerResult], now: Sequence[PowerResult]
+    host: str,
+    which: Sequence[str],
+    then: Sequence[PowerResult],
+    now: Sequence[PowerResult],
+    reasons: Mapping[str, str],
 ) -> IdlePower | None:
     for scope in which:
         before, after = power.total(then, scope), power.total(now, scope)
         known = [one for one in (before, after) if isinstance(one, power.Total)]
         if known:
+            worst = max((one.provenance for one in known), key=power.WEIGHT.__getitem__)
+            silent = before or reasons.get(f"power.{known[0].source}") or "not recorded"
             return IdlePower(
                 host=host,
                 scope=scope,
-                provenance=max((one.provenance for one in known), key=power.WEIGHT.__getitem__),
+                provenance=worst,
                 before_w=before.power_w if isinstance(before, power.Total) else None,
                 after_w=after.power_w if isinstance(after, power.Total) else None,
-                reason=None if isinstance(before, power.Total) else before or "not recorded",
+                reason=None if isinstance(before, power.Total) else str(silent),
             )
         if isinstance(before, str):
             return IdlePower(host, scope, _worst(then, scope), None, None, before)

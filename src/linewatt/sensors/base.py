@@ -9,7 +9,7 @@ of ``kind`` "mean" span the time since the record before.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict
 
@@ -72,6 +72,14 @@ class Sensor(Protocol):
 
     def channel(self, name: str) -> Channel:
         """Unit, kind, scope and provenance of a channel this sensor delivered."""
+
+
+@runtime_checkable
+class Stamped(Protocol):
+    """A sensor whose records say themselves when they were read."""
+
+    def time_s(self, record: str) -> float | None:
+        """When a record's values were read: Unix seconds on the host's clock; None: it does not say."""
 
 
 def cut_records(sensor: Sensor, lines: Iterable[str]) -> Iterator[str]:

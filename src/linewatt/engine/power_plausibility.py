@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Watts that cannot be: more out than in, more than the supplies can give, parts without their sum. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import combinations
+
+from linewatt.analysis.power import SCOPE_WORDS, Total, total
+from linewatt.analysis.psu import Supply
+from linewatt.model import EndResult, Flag, PowerResult
+
+CODE = "power-implausible"
+MAX_PSU_GAIN = 0.05
+"""Readings of two sensors may disagree by this much before more out than in is called impossible."""
+MIN_OUT_RATIO = 0.6
+"""No supply in use loses more than the rest of what it takes: if less comes out, some are not read."""
+MAX_RATING_RATIO = 1.05
+"""A supply may give a little more than its rating for a while; its sensor may err by as much."""
+FROM_THE_GRID = ("wall", "psu-in", "system", "psu-out")
+"""in the order in which the power flows: none shows clearly more than one before it"""
+
+
+def implausible(end: EndResult, supply: Supply | None) -> Iterator[Flag]:
+    """Flags for one end; ``supply`` is what the campaign file says of its power supplies."""
+    yield from _negative(end)
+    yield from _units(end)
+    yield from _sums(end)
+    if supply is not None:
+        yield from _above_rating(end, supply)
+
+
+def _negative(end: EndResult) -> Iterator[Flag]:
+    for one in end.power:
+        if one.power_w is not None and one.power_w < 0:
+            where = f"{end.host}: {one.source} {one.channel}"
+            yield Flag(CODE, where, f"{one.power_w:.1f} W", "use another source")
+
+
+def _units(end: EndResult) -> Iterator[Flag]:
+    """Each supply by itself: what goes out came in."""
+    units = {
+        (one.source, *one.scope.split(":", 1)): one.power_w
+        for one in end.power
+        if one.scope.startswith("psu-") and one.power_w is not None
+    }
+    for (source, scope, *part), out_w in units.items():
+        in_w = units.get((source, "psu-in", *part))
+        if scope == "psu-out" and in_w is not None and out_w > in_w * (1 + MAX_PSU_GAIN):
+            yield Flag(
+                CODE,
+                f"{end.host}: {' '.join((source, *part))}",
+                f"{out_w:.1f} W out of {in_w:.1f} W in",
+                "one of the two sensors is wrong or not what its name says; use neither",
+            )
+
+
+def _sums(end: EndResult) -> Iterator[Flag]:
+    """All supplies together against what else tells of the whole machine."""
+    totals = [found for scope in FROM_THE_GRID if isinstance(found := _whole(end, scope), Total)]
+    for before, after in combinations(totals, 2):
+        both = f"{_words(after)} against {_words(before)}"
+        if after.scope == "psu-out" and _most(after) < _least(before) * MIN_OUT_RATIO:
+            yield Flag(
+                CODE,
+                f"{end.host}: {after.source} {SCOPE_WORDS[after.scope]}",
+                both,
+                "not every supply is read, or not all the time; Mbps/W by DC output is too high",
+            )
+        alike = before.source == after.source and (before.scope, after.scope) == ("psu-in", "psu-out")
+        if not alike and _least(after) > _most(before) * (1 + MAX_PSU_GAIN):
+            yield Flag(
+                CODE,
+                f"{end.host}: {before.source} {SCOPE_WORDS[before.scope]}",
+                both,
+                "one of them does not cover the whole machine, or is wrong; find out before using either",
+            )
+
+
+def _above_rating(end: EndResult, supply: Supply) -> Iterator[Flag]:
+    """More than the supplies that were declared can give: one of them, else all together."""
+    alone = [
+        _rated(f"{end.host}: {one.source} {one.channel}", one.power_w, supply.rating_w)
+        for one in _readings(end)
+        if one.scope.startswith("psu-out:")
+        and one.power_w is not None
+        and one.power_w > supply.rating_w * MAX_RATING_RATIO
+    ]
+    yield from alone
+    found = _whole(end, "psu-out")
+    if not alone and isinstance(found, Total) and _least(found) > supply.capacity_w * MAX_RATING_RATIO:
+        where = f"{end.host}: {found.source} {SCOPE_WORDS[found.scope]}"
+        yield _rated(where, found.power_w, supply.capacity_w)
+
+
+def _rated(where: str, power_w: float, rating_w: float) -> Flag:
+    return Flag(
+        CODE,
+        where,
+        f"{power_w:.1f} W out of what is rated {rating_w:g} W",
+        "the sensor is wrong, or `psus` in the campaign file is; correct the one that is",
+    )
+
+
+def _readings(end: EndResult) -> list[PowerResult]:
+    """Estimates follow from a model and prove nothing."""
+    return [one for one in end.power if one.provenance != "estimate"]
+
+
+def _whole(end: EndResult, scope: str) -> Total | str | None:
+    return total(_readings(end), scope)
+
+
+def _least(one: Total) -> float:
+    return one.power_w - (one.uncertainty_w or 0.0)
+
+
+def _most(one: Total) -> float:
+    return one.power_w + (one.uncertainty_w or 0.0)
+
+
+def _words(one: Total) -> str:
+    return f"{one.power_w:.1f} W of {SCOPE_WORDS[one.scope]} ({one.source})"
