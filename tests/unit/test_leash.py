@@ -183,9 +183,27 @@ def test_no_word_of_a_command_reaches_a_shell_unquoted(word: str) -> None:
 
 
 def test_marks_are_separated_from_what_the_command_said() -> None:
-    text = f"{leash.MARK} ready\n{leash.MARK} start 12.5\noops\n{leash.MARK} end 13.5 1\n"
+    text = f"{leash.MARK} pid 4711\n{leash.MARK} start 12.5\noops\n{leash.MARK} end 13.5 1\n"
     marks = leash.read_marks(text)
-    assert (marks.started_s, marks.ended_s, marks.stderr) == (12.5, 13.5, "oops\n")
+    assert (marks.started_s, marks.ended_s, marks.stderr, marks.pid) == (12.5, 13.5, "oops\n", 4711)
+    assert leash.read_marks(f"{leash.MARK} pid 47").pid is None, "the rest of the line has not arrived"
+
+
+@pytest.mark.parametrize("held", [False, True])
+def test_a_leashed_command_is_known_by_its_process_id(held: bool) -> None:
+    async def scene() -> None:
+        process = await HOST.start(["sleep", "30"], within=["taskset", "-c", "0"], held=held)
+        await process.ready()
+        process.release()
+        while process.pid is None:
+            await asyncio.sleep(0.01)
+        command = Path(f"/proc/{process.pid}/cmdline")
+        async with asyncio.timeout(5):
+            while command.read_bytes() != b"sleep\x0030\x00":
+                await asyncio.sleep(0.01)
+        await process.stop()
+
+    asyncio.run(scene())
 
 
 def test_the_clock_offset_comes_from_the_quickest_exchange() -> None:

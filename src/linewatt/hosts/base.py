@@ -78,6 +78,10 @@ class Process(Protocol):
     def name(self) -> str:
         """Host and program, for messages."""
 
+    @property
+    def pid(self) -> int | None:
+        """Its process id on the host, once it is known."""
+
     async def ready(self, timeout_s: float = 5.0) -> None:
         """Wait until it is started, or held. Raises WaitTimeout, HostLost."""
 

@@ -35,6 +35,7 @@ set -m
 exec 4>&2 2>/dev/null
 [ "$held" = 1 ] || {{ now; printf '{MARK} start %s\\n' "$t" >&4; }}
 "$@" 2>&4 3<&- 4>&- & child=$!
+[ "$held" = 1 ] || printf '{MARK} pid %s\\n' "$child" >&4
 {{ while IFS= read -r word <&3 && [ "$word" != stop ]; do
     [ "$word" = go ] && {{ now; echo >&5; printf '{MARK} start %s\\n' "$t" >&4; }}
   done
@@ -46,7 +47,7 @@ exit "$status"
 """
 
 # Between the leash and a held command: the leash writes a line to descriptor 5 when the barrier opens.
-_GATE = f"""printf '{MARK} ready\\n' >&2; IFS= read -r go <&5 && exec "$@" 5<&-"""
+_GATE = f"""printf '{MARK} pid %s\\n' "$$" >&2; IFS= read -r go <&5 && exec "$@" 5<&-"""
 
 # bash 5.2 can be hit by its own alarm just after a read with a limit: let it be ignored then
 _ANCHOR = f"""{_NOW}
@@ -59,11 +60,15 @@ case $name in sshd*) kill -TERM "$PPID";; esac
 
 @dataclass(frozen=True, slots=True)
 class Marks:
-    """What a leash wrote about its command, host clock; and the command's own stderr without it."""
+    """What a leash wrote about its command, host clock; and the command's own stderr without it.
+
+    ``pid`` is that of the command itself, which the words before it (``taskset``) become.
+    """
 
     started_s: float | None
     ended_s: float | None
     stderr: str
+    pid: int | None = None
 
 
 def leashed(argv: Sequence[str], *, held: bool, root: bool, within: Sequence[str] = ()) -> list[str]:
@@ -96,6 +101,7 @@ def read_marks(stderr: str) -> Marks:
             rest.append(line)
             continue
         words = line.split()
-        if len(words) > 2:
+        if len(words) > 2 and line.endswith("\n"):
             stamps[words[1]] = float(words[2])
-    return Marks(stamps.get("start"), stamps.get("end"), "".join(rest))
+    pid = stamps.get("pid")
+    return Marks(stamps.get("start"), stamps.get("end"), "".join(rest), None if pid is None else int(pid))

@@ -84,9 +84,17 @@ class LeashedProcess:
             raise HostLost(f"{self._host}: the connection ended while waiting for {awaited}")
         return self.so_far()
 
+    @property
+    def pid(self) -> int | None:
+        """Its process id on the host, once it is known."""
+        return self._marks().pid
+
+    def _marks(self) -> leash.Marks:
+        return leash.read_marks(self._stderr.decode(errors="replace"))
+
     def so_far(self) -> Ended:
         """What it wrote until now, and how it ended if it has."""
-        marks = leash.read_marks(self._stderr.decode(errors="replace"))
+        marks = self._marks()
         return Ended(
             self._status, self._stdout.decode(errors="replace"), marks.stderr, marks.started_s, marks.ended_s
         )
