@@ -30,7 +30,7 @@ lint:  ## format, style, types, and the layers of the house
 
 bench:  ## speed and cost of linewatt itself, side by side with the tools by hand
 	@scripts/root.sh $@
-	@scripts/setup.sh demo $@
+	@scripts/setup.sh bench $@
 	@scripts/root.sh $@ $(python) -m bench $(ARGS)
 
 pins:  ## resolve pyproject.toml's dependencies anew into requirements/

@@ -169,6 +169,8 @@ def _number(value: float, unit: Unit) -> str:
         return f"{value:.0f}"
     if unit == "percent":
         return f"{value:.2f}"
+    if unit == "s" and abs(value) < 0.001:
+        return f"{value:.6f}"
     return f"{value:.4f}" if unit == "ratio" or abs(value) < 0.1 else f"{value:.3f}"
 
 

@@ -2,7 +2,7 @@
 # SPDX-License-Identifier: Apache-2.0
 # Installs what a stage needs and is missing: system packages, and pinned Python packages in .venv.
 #
-#   scripts/setup.sh demo|test|lint [TARGET]      TARGET: the make target that asks, for messages
+#   scripts/setup.sh demo|bench|test|lint [TARGET]      TARGET: the make target that asks, for messages
 #
 # Run again, it only looks. System packages need root or sudo; everything else belongs to the caller.
 set -euo pipefail
@@ -18,9 +18,9 @@ target=${2:-setup}
 
 case $stage in
     demo) requirements='core' ;;
-    test) requirements='test' ;;
+    bench | test) requirements='test' ;; # the bench reads meters too: httpx, pymodbus, pysnmp
     lint) requirements='lint' ;;
-    *) die "no such stage: $stage; use demo, test or lint" ;;
+    *) die "no such stage: $stage; use demo, bench, test or lint" ;;
 esac
 
 # --- What is missing ----------------------------------------------------------------------------------
@@ -46,9 +46,15 @@ tools_of_bmcs='
     ipmitool            ipmitool        ipmitool
 '
 
-# What tests ask beside: an SNMP agent in the place of a PDU.
+# What tests and the bench ask beside: an SNMP agent in the place of a PDU.
 tools_of_tests='
     snmpd               snmpd           net-snmp
+'
+
+# What reads meters by hand, beside linewatt.
+tools_of_bench='
+    curl                curl            curl
+    snmpget             snmp            net-snmp-utils
 '
 
 family() {
@@ -216,15 +222,16 @@ install_bmcs() {
     say "not to be had here: ${missing[*]}; lab hosts have no BMCs without ipmi_sim, and tests of BMCs will be skipped"
 }
 
-install_agent() {
-    local asked=$venv/.setup-no-snmpd missing
-    mapfile -t missing < <(missing_packages "$tools_of_tests")
+# install_wanted NAME TOOLS WITHOUT: what is good to have; WITHOUT says what happens without it.
+install_wanted() {
+    local asked=$venv/.setup-no-$1 missing
+    mapfile -t missing < <(missing_packages "$2")
     ((${#missing[@]})) || return 0
     if [[ ! -e $asked && $distribution != other ]] && (need_root "" "") 2>/dev/null; then
         if install_packages "${missing[@]}"; then return 0; fi
         if [[ -d $venv ]]; then as_caller touch "$asked"; fi
     fi
-    say "not to be had here: ${missing[*]}; tests of SNMP will be skipped"
+    say "not to be had here: ${missing[*]}; $3"
 }
 
 # Pages are tested in a browser; without one those tests skip and say so. What a distribution has not, it
@@ -349,7 +356,13 @@ distribution=$(family)
 if [[ $stage != lint ]]; then install_tools; fi
 install_python_packages
 if [[ $stage != lint ]]; then install_bmcs; fi
-if [[ $stage == test ]]; then
-    install_agent
-    install_browser
-fi
+case $stage in
+    bench)
+        install_wanted snmpd "$tools_of_tests" "the bench does not time SNMP"
+        install_wanted by-hand "$tools_of_bench" "the bench has nothing beside what linewatt reads of such meters"
+        ;;
+    test)
+        install_wanted snmpd "$tools_of_tests" "tests of SNMP will be skipped"
+        install_browser
+        ;;
+esac

@@ -3,15 +3,13 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import logging
 import socket
 import struct
 import sys
-import threading
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -20,9 +18,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
-from pymodbus.constants import ExcCodes
-from pymodbus.server import ModbusTcpServer
-from pymodbus.simulator import DataType, SimData, SimDevice
+from tests.modbus_server import Meter
 
 from linewatt.errors import HostError, InvalidInput
 from linewatt.sensors.modbus import Modbus, ModbusConfig, ModbusRegister
@@ -30,72 +26,7 @@ from linewatt.sensors.power import CALL_LIMIT_S
 
 CAPTURES = Path(__file__).parents[1] / "captures" / "modbus"
 CASES = sorted(path.parent.name for path in CAPTURES.glob("*/expected.json"))
-KINDS = {3: "holding", 4: "input"}
 WATTS = {"wall_w": {"address": 10, "scope": "wall"}}
-
-
-class Meter:
-    """A running server; ``registers`` may be changed, and one that is not there is refused."""
-
-    def __init__(self, registers: Mapping[str, Mapping[str, list[int]]]) -> None:
-        self.registers = {kind: _flat(registers.get(kind, {})) for kind in KINDS.values()}
-        self.port = 0
-        self._started = threading.Event()
-        self._loop = asyncio.new_event_loop()
-        self._thread = threading.Thread(target=self._run, daemon=True)
-        self._server: Any = None
-
-    async def _answer(
-        self, function: int, first: int, address: int, count: int, current: list[int], _: Any
-    ) -> ExcCodes | None:
-        known = self.registers[KINDS[function]]
-        for number in range(address, address + count):
-            if number not in known:
-                return ExcCodes.ILLEGAL_ADDRESS
-            current[number - first] = known[number]
-        return None
-
-    def _run(self) -> None:
-        self._loop.run_until_complete(self._serve())
-
-    async def _serve(self) -> None:
-        every = SimData(0, count=65536, values=0, datatype=DataType.REGISTERS)
-        device = SimDevice(1, simdata=[every], action=self._answer)
-        self._server = ModbusTcpServer(device, address=("127.0.0.1", 0))
-        await self._server.listen()
-        self.port = self._server.transport.sockets[0].getsockname()[1]
-        self._started.set()
-        await self._server.serving
-
-    def hang_up(self) -> None:
-        """End every connection, as meters do that were not asked for a while."""
-        done = threading.Event()
-
-        def close() -> None:
-            for connection in list(self._server.active_connections.values()):
-                connection.close()
-            done.set()
-
-        self._loop.call_soon_threadsafe(close)
-        assert done.wait(5)
-
-    def __enter__(self) -> Meter:
-        self._thread.start()
-        assert self._started.wait(10)
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        asyncio.run_coroutine_threadsafe(self._server.shutdown(), self._loop).result(5)
-        self._thread.join(5)
-        self._loop.close()
-
-
-def _flat(registers: Mapping[str, list[int]]) -> dict[int, int]:
-    return {
-        int(first) + offset: value
-        for first, values in registers.items()
-        for offset, value in enumerate(values)
-    }
 
 
 def config(meter: Meter | int, **more: Any) -> ModbusConfig:
