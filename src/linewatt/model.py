@@ -203,6 +203,8 @@ class EndResult:
     counters: dict[str, float | None] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
     power: tuple[PowerResult, ...] = ()
+    settings: dict[str, str | None] = field(default_factory=dict)
+    """what linewatt had set on the host, as read back during the trial: "knob target" → its text"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -210,7 +212,8 @@ class InstanceResult:
     """One load process pair in the window; throughput is the receiver's, offered the sender's.
 
     ``sender_start_s`` and ``receiver_start_s`` put each end's own interval times on the controller's time
-    line. Out-of-order datagrams are counted over the whole test, everything else over the window.
+    line. ``sender_cpu`` and ``receiver_cpu`` are where its processes were put, ``sender_ran_on`` and
+    ``receiver_ran_on`` where their threads were seen while they ran (CPU lists). Out-of-order datagrams are counted over the whole test, everything else over the window.
     """
 
     instance: int
@@ -227,6 +230,8 @@ class InstanceResult:
     out_of_order_packets: int | None = None
     sender_cpu_cores: float | None = None
     receiver_cpu_cores: float | None = None
+    sender_ran_on: str | None = None
+    receiver_ran_on: str | None = None
 
 
 @dataclass(frozen=True, slots=True)

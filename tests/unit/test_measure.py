@@ -12,7 +12,8 @@ import pytest
 
 from linewatt.campaign.plan import PlannedInstance, PlannedTrial
 from linewatt.engine.feed import Feed, Reading
-from linewatt.engine.measure import Measured, Setup, measure
+from linewatt.engine.cut import Setup
+from linewatt.engine.measure import Measured, measure
 from linewatt.engine.trial import InstanceOutput, TrialRun
 from linewatt.hosts.base import Ended, HostSpec, Line
 from linewatt.hosts.clock import Offset

@@ -16,7 +16,10 @@ from linewatt.sensors.power import PowerConfig
 from linewatt.sensors.registry import POWER
 
 Order = Literal["interleaved", "sequential", "random"]
-Placement = Literal["pinned", "none"]
+Policy = Literal["pinned", "auto", "neighbour", "remote", "none"]
+Design = Literal["one-at-a-time", "full", "fractional"]
+PLACEMENT = "placement"
+"""the factor whose levels are policies"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +74,7 @@ class Campaign:
     idle_s: float
     first_port: int
     last_port: int
-    placement: Placement
+    placement: Policy
     concurrent_pairs: bool
     sysctl: Mapping[str, str]
     sensors: Mapping[str, SensorConfig]
@@ -85,6 +88,13 @@ class Campaign:
     """host → what the file says of parts that nothing measures"""
     psus: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     """host → its power supplies"""
+    smt: bool = False
+    """whether placement counts hardware threads in the place of cores"""
+    factors: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
+    """factor → its levels, the base first"""
+    design: Design = "one-at-a-time"
+    settings: Mapping[str, str] = field(default_factory=dict)
+    """factor → the one level that every host shows throughout"""
     inventory: Path | None = None
     unused_hosts: tuple[str, ...] = ()
 

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from linewatt.campaign import checks
-from linewatt.campaign.campaign import Campaign, Placement, PowerSource, TestSpec, power_config
+from linewatt.campaign.campaign import Campaign, Policy, PowerSource, TestSpec, power_config
 from linewatt.campaign.fields import HOST_NAME, parse_pair
 from linewatt.campaign.messages import Problem, find_problems, not_a_mapping, problem, raise_first
 from linewatt.campaign.plan import IMPOSSIBLE
@@ -178,7 +178,7 @@ def _campaign(
     paired = set(itertools.chain.from_iterable(pairs))
     used = {name: spec for name, spec in specs.items() if name in paired}
     names_cpus = any(spec.app_cpus or spec.irq_cpus for spec in used.values())
-    placement: Placement = entry.placement or ("pinned" if names_cpus else "none")
+    placement: Policy = entry.placement or ("pinned" if names_cpus else "none")
     first_port, last_port = entry.ports
     return Campaign(
         name=entry.name,

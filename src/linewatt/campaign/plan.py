@@ -37,12 +37,17 @@ class PlannedInstance:
 
 @dataclass(frozen=True, slots=True)
 class PlannedTrial:
-    """One repetition (from 1) of a case; ``number`` counts trials from 1 in the order they run."""
+    """One repetition (from 1) of a case; ``number`` counts trials from 1 in the order they run.
+
+    ``sender_irq_cpus`` and ``receiver_irq_cpus`` are to take the receive work of their host.
+    """
 
     number: int
     repetition: int
     case: Case
     instances: tuple[PlannedInstance, ...]
+    sender_irq_cpus: tuple[int, ...] = ()
+    receiver_irq_cpus: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -172,7 +177,8 @@ def _rounds(campaign: Campaign, cases: list[Case], seed: int, alternate: bool) -
             number += 1
             count = 0 if case.load_level == 0 else case.instances
             instances = placed(case.sender, case.receiver, count, first_port)
-            trials.append(PlannedTrial(number, repetition, case, instances))
+            irq_cpus = [_irq_cpus(campaign, campaign.hosts[name]) for name in case.hosts]
+            trials.append(PlannedTrial(number, repetition, case, instances, *irq_cpus))
         rounds.append(Round(tuple(trials)))
     return tuple(rounds)
 
@@ -228,6 +234,10 @@ def _cpu(campaign: Campaign, host: HostSpec, instance: int) -> str | None:
     if campaign.placement == "none" or not host.app_cpus:
         return None
     return str(host.app_cpus[instance % len(host.app_cpus)])
+
+
+def _irq_cpus(campaign: Campaign, host: HostSpec) -> tuple[int, ...]:
+    return host.irq_cpus or () if campaign.placement == "pinned" else ()
 
 
 def _changes(campaign: Campaign) -> Iterator[Change]:
@@ -325,7 +335,9 @@ def as_dict(planned: Plan) -> dict[str, Any]:
 
 
 def _case_dict(case: Case) -> dict[str, Any]:
-    return {"key": case.key, **_slots(case), "client": case.client, "server": case.server}
+    values = {"key": case.key, **_slots(case), "client": case.client, "server": case.server}
+    factors = values.pop("factors")
+    return {**values, "factors": dict(factors)} if factors else values
 
 
 def _slots(value: Any) -> dict[str, Any]:

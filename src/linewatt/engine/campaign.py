@@ -19,12 +19,12 @@ from linewatt.engine.restore import refuse_leftovers, undo_all
 from linewatt.engine.rounds import RoundRunner
 from linewatt.engine.secrets import passwords
 from linewatt.engine.session import Session, identity
+from linewatt.engine.settings import Settings
 from linewatt.errors import HostError, StoreError, WaitTimeout
 from linewatt.hosts.clock import now_s
-from linewatt.hosts.journal import Entry, Journal, journal_path
+from linewatt.hosts.journal import Journal, journal_path
 from linewatt.loads.registry import LOADS
 from linewatt.store import read, samples, write
-from linewatt.tuning import apply
 from linewatt.tuning.registry import KNOBS
 
 RECONNECT_ATTEMPTS = 5
@@ -51,7 +51,7 @@ class CampaignRun:
         self._places = places
         self._say = on_event
         self._session = Session(campaign, passwords(campaign), LOADS["iperf3"])
-        self._entries: list[Entry] = []
+        self._settings: Settings | None = None
         self._gone: set[str] = set()
 
     async def start(self) -> events.Ended:
@@ -79,14 +79,15 @@ class CampaignRun:
         try:
             if self._plan.changes:
                 self._say(events.Phase(f"making up to {len(self._plan.changes)} changes"))
-            self._entries = await apply.apply(self._session.hosts, self._plan.changes, KNOBS, journal)
+            self._settings = Settings(self._session.hosts, KNOBS, journal)
+            await self._settings.to(self._plan.changes, self._session.hosts)
             self._say(events.Phase("starting sensors"))
             await asyncio.gather(self._session.start_sensors(), asyncio.to_thread(samples.warm_up))
             for feed in self._session.down():
                 text = f"{feed.host}: {feed.source}: {feed.failure}; going on without it"
                 self._say(events.Warned(text))
             await self._idle(path)
-            return await self._rounds(path, result)
+            return await self._rounds(path, result, self._settings)
         finally:
             await asyncio.shield(self._undo(journal))
 
@@ -154,13 +155,13 @@ class CampaignRun:
             for text in idle.drift(read.read_json(before), read.read_json(after)):
                 self._say(events.Warned(text))
 
-    async def _rounds(self, path: Path, result: read.Result | None) -> events.Ended:
+    async def _rounds(self, path: Path, result: read.Result | None, settings: Settings) -> events.Ended:
         done = {trial.number: trial for trial in (result.trials if result else ())}
         total = sum(1 for _ in self._plan.trials)
         self._say(events.Started(path.name, str(path), total, len(done), self._plan.duration_s))
         rounds = [[trial for trial in one.trials if trial.number not in done] for one in self._plan.rounds]
         rounds = [trials for trials in rounds if trials]
-        runner = RoundRunner(self._session, self._campaign, read.load(path), total, self._say)
+        runner = RoundRunner(self._session, self._campaign, settings, read.load(path), total, self._say)
         try:
             for position, trials in enumerate(rounds):
                 following = rounds[position + 1] if position + 1 < len(rounds) else []
@@ -199,12 +200,10 @@ class CampaignRun:
                 await asyncio.sleep(RECONNECT_PAUSE_S)
             with suppress(HostError, WaitTimeout):
                 await self._session.reopen(name)
-                await apply.reassert(self._session.hosts[name], self._own_entries(name), KNOBS)
+                if self._settings is not None:
+                    await self._settings.reassert(name)
                 return True
         return False
-
-    def _own_entries(self, name: str) -> list[Entry]:
-        return [entry for entry in self._entries if entry.host == name]
 
 
 def _may_overlap(trials: Sequence[PlannedTrial], following: Sequence[PlannedTrial]) -> bool:

@@ -28,10 +28,9 @@ def end_result(
     base_frequency_hz: float | None,
 ) -> EndResult:
     """One end of a trial; what cannot be told is ``None`` with its reason."""
-    cpu = next((reading for reading in readings if reading.source == "mpstat"), None)
+    cpu = _mpstat(readings)
     reasons: dict[str, str] = {}
-    cpus = _cpus(host, cpu)
-    shares = {one: _one_cpu(one, cpu, window) for one in cpus} if cpu else {}
+    shares = cpu_shares(host, readings, window)
     return EndResult(
         host=host.name,
         role=role,
@@ -43,6 +42,16 @@ def end_result(
         counters=_counters(readings, window, reasons),
         reasons=reasons,
     )
+
+
+def cpu_shares(host: HostSpec, readings: Sequence[Reading], window: Window) -> dict[int, CpuShares | None]:
+    """Shares of each of the host's CPUs; ``None`` where samples do not cover the window."""
+    cpu = _mpstat(readings)
+    return {one: _one_cpu(one, cpu, window) for one in _cpus(host, cpu)} if cpu else {}
+
+
+def _mpstat(readings: Sequence[Reading]) -> Reading | None:
+    return next((reading for reading in readings if reading.source == "mpstat"), None)
 
 
 def _cpus(host: HostSpec, cpu: Reading | None) -> tuple[int, ...]:

@@ -5,57 +5,23 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from linewatt.analysis.psu import Supply
-from linewatt.engine import checks, cpu_checks, power_checks, power_plausibility
+from linewatt.engine.cut import Cut, InstanceRun, Setup
 from linewatt.engine.ends import end_result
 from linewatt.engine.feed import Reading
-from linewatt.engine.power import IdlePower, with_power
+from linewatt.engine.flags import flags
+from linewatt.engine.power import with_power
 from linewatt.engine.trial import InstanceOutput, TrialRun
 from linewatt.engine.window import EndRun, common_window, count, place
 from linewatt.errors import ParseError
-from linewatt.hosts.base import Ended, HostSpec
+from linewatt.hosts.base import Ended
 from linewatt.hosts.clock import Offset
-from linewatt.hosts.cpulist import parse_cpulist
+from linewatt.hosts.cpulist import format_cpulist, parse_cpulist
 from linewatt.loads.base import Load, LoadInterval
-from linewatt.model import Channel, EndResult, Flag, InstanceResult, Role, Sample, Trial, Window
+from linewatt.model import Channel, EndResult, InstanceResult, Role, Sample, Trial, Window
 from linewatt.store.samples import Series
-
-
-@dataclass(frozen=True, slots=True)
-class Setup:
-    """What the measuring of a trial needs to know beside the trial: the window asked for, and the hosts."""
-
-    omit_s: float
-    window_s: float
-    hosts: Mapping[str, HostSpec]
-    base_frequency_hz: Mapping[str, float | None]
-    tick_accounting: Mapping[str, bool | None]
-    idle_cores: Mapping[str, float | None]
-    idle_w: Mapping[str, IdlePower] = field(default_factory=dict)
-    supplies: Mapping[str, Supply] = field(default_factory=dict)
-
-
-@dataclass(frozen=True, slots=True)
-class InstanceRun:
-    """Both ends of one instance on the controller's time line."""
-
-    output: InstanceOutput
-    sender: EndRun
-    receiver: EndRun
-
-
-@dataclass(frozen=True, slots=True)
-class Cut:
-    """A trial with its window found: all that its numbers are made of."""
-
-    run: TrialRun
-    runs: Sequence[InstanceRun]
-    window: Window
-    readings: Mapping[str, Sequence[Reading]]
-    setup: Setup
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +93,7 @@ def _ended_s(ended: Ended, clock: Offset) -> float:
 
 def _done(cut: Cut, overhead_s: float) -> Trial:
     run, case = cut.run, cut.run.planned.case
-    instances = tuple(_instance_result(one, cut.window) for one in cut.runs)
+    instances = tuple(_instance_result(one, cut) for one in cut.runs)
     sender, receiver = _end(cut, "sender"), _end(cut, "receiver")
     starts = [_client_started_s(one.output, run) for one in cut.runs]
     packets = _sum(one.packets for one in instances)
@@ -152,14 +118,15 @@ def _done(cut: Cut, overhead_s: float) -> Trial:
         sender=sender,
         receiver=receiver,
         instances=instances,
-        flags=_flags(cut, instances, sender, receiver),
+        flags=flags(cut, instances, sender, receiver),
         clock={name: (clock.offset_s, clock.uncertainty_s) for name, clock in run.clocks.items()},
         overhead_s=overhead_s,
     )
 
 
-def _instance_result(one: InstanceRun, window: Window) -> InstanceResult:
-    sent, received = count(one.sender, window), count(one.receiver, window)
+def _instance_result(one: InstanceRun, cut: Cut) -> InstanceResult:
+    sent, received = count(one.sender, cut.window), count(one.receiver, cut.window)
+    case = cut.run.planned.case
     planned = one.output.planned
     return InstanceResult(
         instance=planned.instance,
@@ -176,7 +143,16 @@ def _instance_result(one: InstanceRun, window: Window) -> InstanceResult:
         out_of_order_packets=one.receiver.load.out_of_order_packets,
         sender_cpu_cores=one.sender.load.cpu_cores,
         receiver_cpu_cores=one.receiver.load.cpu_cores,
+        sender_ran_on=_ran_on(cut, one.output, case.sender),
+        receiver_ran_on=_ran_on(cut, one.output, case.receiver),
     )
+
+
+def _ran_on(cut: Cut, output: InstanceOutput, host: str) -> str | None:
+    """The CPUs that the threads of a load process had run on last."""
+    readback = cut.readback(host)
+    threads = readback.of(output.pids.get(host)) if readback else ()
+    return format_cpulist(thread.cpu for thread in threads) or None
 
 
 def _end(cut: Cut, role: Role) -> EndResult:
@@ -188,7 +164,7 @@ def _end(cut: Cut, role: Role) -> EndResult:
     own = [load.load.cpu_cores for load in loads]
     readings = cut.readings.get(host, ())
     end = end_result(
-        cut.setup.hosts[host],
+        cut.spec(host),
         role,
         readings,
         cut.window,
@@ -196,33 +172,10 @@ def _end(cut: Cut, role: Role) -> EndResult:
         load_cpu_cores=None if any(cores is None for cores in own) else sum(c for c in own if c is not None),
         base_frequency_hz=cut.setup.base_frequency_hz[host],
     )
+    readback = cut.readback(host)
+    settings = {f"{one.knob} {one.target}": one.found for one in readback.settings} if readback else {}
+    end = replace(end, settings=settings)
     return with_power(end, readings, cut.window, cut.setup.idle_w.get(host, {}))
-
-
-def _flags(
-    cut: Cut, instances: Sequence[InstanceResult], sender: EndResult, receiver: EndResult
-) -> tuple[Flag, ...]:
-    case, setup, clocks = cut.run.planned.case, cut.setup, cut.run.clocks
-    ends = [end for one in cut.runs for end in (one.sender, one.receiver)]
-    found = [
-        *checks.placement(case, instances, [setup.hosts[case.sender], setup.hosts[case.receiver]]),
-        *checks.datagrams(case, instances),
-        *checks.warm_up([one.receiver for one in cut.runs], cut.window),
-        *checks.alignment(ends, clocks),
-        *checks.spinning(case, ends),
-        *checks.bottleneck(case, sender, receiver),
-    ]
-    for end in (sender, receiver):
-        found += checks.cpu(end, case, setup.hosts[end.host], setup.tick_accounting.get(end.host))
-        found += cpu_checks.throttled(end)
-        found += cpu_checks.frequency(end, cut.readings.get(end.host, ()), cut.window)
-        found += checks.drops(end)
-        found += checks.background(end, setup.idle_cores.get(end.host))
-        readings = cut.readings.get(end.host, ())
-        found += checks.sensors(end, readings, clocks[end.host])
-        found += power_checks.power(end, readings, cut.window, setup.idle_cores.get(end.host))
-        found += power_plausibility.implausible(end, setup.supplies.get(end.host))
-    return tuple(found)
 
 
 def _failed(run: TrialRun, reason: str) -> Trial:
@@ -293,5 +246,7 @@ def _raw(run: TrialRun, readings: Mapping[str, Sequence[Reading]]) -> dict[str, 
     for host in readings:
         for reading in readings[host]:
             files[f"{host}/{reading.source}.jsonl"] = reading.raw()
+    for host, readback in run.readback.items():
+        files[f"{host}/readback.json"] = json.dumps(asdict(readback), indent=1) + "\n"
     files["commands.json"] = json.dumps(commands, indent=1) + "\n"
     return files

@@ -11,18 +11,21 @@ import asyncio
 from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 
 from linewatt.analysis.psu import Supply
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.plan import PlannedTrial
 from linewatt.engine import events
+from linewatt.engine.cut import Setup
 from linewatt.engine.feed import Feed, Reading
 from linewatt.engine.idle import idle_cores, idle_power
 from linewatt.engine.levels import Levels, NotCalibrated
-from linewatt.engine.measure import Measured, Setup, measure
+from linewatt.engine.measure import Measured, measure
+from linewatt.engine.readback import ReadBack, read_back
 from linewatt.engine.session import Session
+from linewatt.engine.settings import Settings
 from linewatt.engine.trial import LiveTrial, LoadTime, TrialFailed, TrialRun
 from linewatt.errors import HostError, WaitTimeout
 from linewatt.hosts.clock import now_s
@@ -30,6 +33,7 @@ from linewatt.model import Trial
 from linewatt.store import read
 from linewatt.store.read import read_json
 from linewatt.store.write import write_trial
+from linewatt.tuning.registry import KNOBS
 
 SENSOR_LIMIT_S = 4.0
 WRITERS = 4
@@ -50,9 +54,16 @@ class RoundRunner:
     """Runs rounds one after the other and keeps the next one ready."""
 
     def __init__(
-        self, session: Session, campaign: Campaign, result: read.Result, total: int, on_event: events.OnEvent
+        self,
+        session: Session,
+        campaign: Campaign,
+        settings: Settings,
+        result: read.Result,
+        total: int,
+        on_event: events.OnEvent,
     ) -> None:
         self._session = session
+        self._settings = settings
         self._campaign = campaign
         self._result = result.path
         self._levels = Levels(result.trials)
@@ -76,11 +87,16 @@ class RoundRunner:
         remaining_s = rounds_left * self._campaign.load_s
         self._announce(prepared, remaining_s)
         ticker = asyncio.create_task(self._tick(prepared.ready, started_s, remaining_s))
-        self._prepare_ahead(following, started_s + self._campaign.omit_s + self._campaign.window_s)
+        window_end_s = started_s + self._campaign.omit_s + self._campaign.window_s
+        readback = asyncio.create_task(self._read_back(prepared.ready, window_end_s))
+        self._prepare_ahead(following, window_end_s)
         try:
-            runs = [*prepared.failed, *await asyncio.gather(*(live.collect() for live in prepared.ready))]
+            collected = await asyncio.gather(*(live.collect() for live in prepared.ready))
+            found = await readback
         finally:
             ticker.cancel()
+            readback.cancel()
+        runs = [*prepared.failed, *(replace(run, readback=found) for run in collected)]
         ended_s = max((run.ended_s for run in runs), default=now_s())
         overhead_s = ended_s - self._last_end_s - self._campaign.load_s
         self._last_end_s = ended_s
@@ -115,6 +131,19 @@ class RoundRunner:
             tuple(live for live, failed in zip(lives, outcomes, strict=True) if failed is None),
             tuple(failed for failed in outcomes if failed is not None),
         )
+
+    async def _read_back(self, lives: Sequence[LiveTrial], window_end_s: float) -> dict[str, ReadBack]:
+        """Host → where its load runs and what is set there, asked in the tail of the load."""
+        await asyncio.sleep(max(0.0, window_end_s - now_s()))
+        pids: dict[str, list[int]] = {}
+        for live in lives:
+            for name, own in live.pids().items():
+                pids.setdefault(name, []).extend(pid for pid in own if pid is not None)
+        hosts, settings = self._session.hosts, self._settings
+        found = await asyncio.gather(
+            *(read_back(hosts[name], own, settings.of(name), KNOBS) for name, own in pids.items())
+        )
+        return dict(zip(pids, found, strict=True))
 
     def _announce(self, prepared: Prepared, remaining_s: float) -> None:
         for live in prepared.ready:

@@ -8,12 +8,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
 from linewatt.campaign.plan import PlannedInstance, PlannedTrial
 from linewatt.engine.levels import Levels
+from linewatt.engine.readback import ReadBack
 from linewatt.engine.session import Session
 from linewatt.errors import HostError, LinewattError
 from linewatt.hosts.base import Ended, Host, Process
@@ -71,6 +72,8 @@ class InstanceOutput:
     commands: dict[str, list[str]]
     client: Ended | None
     server: Ended | None
+    pids: dict[str, int | None] = field(default_factory=dict)
+    """host → process id"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,6 +88,7 @@ class TrialRun:
     clocks: dict[str, Offset] = field(default_factory=dict)
     failure: str | None = None
     target_bps: float | None = None
+    readback: Mapping[str, ReadBack] = field(default_factory=dict)
 
 
 class LiveTrial:
@@ -166,6 +170,13 @@ class LiveTrial:
                 f"{_ports(ports)}; {said or 'is something else using these ports?'}"
             )
 
+    def pids(self) -> dict[str, list[int | None]]:
+        """Host → its load processes, in the order of the instances."""
+        return {
+            self.case.client: [one.client.pid if one.client else None for one in self._instances],
+            self.case.server: [one.server.pid if one.server else None for one in self._instances],
+        }
+
     def release(self) -> None:
         """Open the barrier for every client of this trial."""
         self._started_s = now_s()
@@ -221,6 +232,10 @@ class LiveTrial:
                 {role: [*command.pin, *command.argv] for role, command in one.commands.items()},
                 one.client.so_far() if one.client else None,
                 one.server.so_far() if one.server else None,
+                {
+                    self.case.client: one.client.pid if one.client else None,
+                    self.case.server: one.server.pid if one.server else None,
+                },
             )
             for one in self._instances
         )

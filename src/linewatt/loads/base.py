@@ -24,6 +24,8 @@ class LoadJob:
     rate_bps: float | None = None
     reverse: bool = False
     zerocopy: bool = False
+    options: tuple[tuple[str, str], ...] = ()
+    """the load's own options by name, beyond those above"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -21,6 +21,7 @@ from typing import Any
 
 from linewatt.errors import InvalidInput, ParseError
 from linewatt.loads.base import LoadEnd, LoadInterval, LoadJob
+from linewatt.loads import iperf3_options
 from linewatt.model import Family, TestName
 
 MINIMUM_VERSION = (3, 2)
@@ -85,7 +86,7 @@ class Iperf3:
             command.append("--reverse")
         if job.zerocopy:
             command.append("--zerocopy")
-        return command
+        return [*command, *iperf3_options.flags(job.options)]
 
     def parse(self, text: str) -> LoadEnd:
         """One end's account from its JSON.

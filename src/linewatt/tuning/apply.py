@@ -29,7 +29,7 @@ async def apply(
     if not entries:
         return []
     journal.intend(entries)
-    await asyncio.gather(*(_make(hosts[entry.host], knobs[entry.knob], entry, journal) for entry in entries))
+    await asyncio.gather(*(make(hosts[entry.host], knobs[entry.knob], entry, journal) for entry in entries))
     return entries
 
 
@@ -44,7 +44,11 @@ def _entries(
     return entries
 
 
-async def _make(host: Host, knob: Knob, entry: Entry, journal: Journal) -> None:
+async def make(host: Host, knob: Knob, entry: Entry, journal: Journal) -> str:
+    """Write a setting and read it back; ``entry`` is in the journal already. Returns what it reads then.
+
+    Raises ChangeError when it cannot be written, or does not read back as asked.
+    """
     await _run(host, knob.write(entry.target, entry.wanted), f"set {knob.name} {entry.target}", write=True)
     after = await read(host, knob, entry.target)
     journal.applied(entry.number, after)
@@ -53,6 +57,7 @@ async def _make(host: Host, knob: Knob, entry: Entry, journal: Journal) -> None:
             f"{entry.host}: {entry.knob} {entry.target} was set to {entry.wanted!r} but reads {after!r}; "
             "the kernel does not take this value"
         )
+    return after
 
 
 async def undo(host: Host, knob: Knob, entry: Entry, journal: Journal, *, force: bool = False) -> None:

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A trial with its window found, and what must be known of its hosts to make numbers of it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from linewatt.analysis.psu import Supply
+from linewatt.engine.feed import Reading
+from linewatt.engine.power import IdlePower
+from linewatt.engine.readback import ReadBack
+from linewatt.engine.trial import InstanceOutput, TrialRun
+from linewatt.engine.window import EndRun
+from linewatt.hosts.base import HostSpec
+from linewatt.model import Window
+
+
+@dataclass(frozen=True, slots=True)
+class Setup:
+    """What the measuring of a trial needs to know beside the trial: the window asked for, and the hosts."""
+
+    omit_s: float
+    window_s: float
+    hosts: Mapping[str, HostSpec]
+    base_frequency_hz: Mapping[str, float | None]
+    tick_accounting: Mapping[str, bool | None]
+    idle_cores: Mapping[str, float | None]
+    idle_w: Mapping[str, IdlePower] = field(default_factory=dict)
+    supplies: Mapping[str, Supply] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceRun:
+    """Both ends of one instance on the controller's time line."""
+
+    output: InstanceOutput
+    sender: EndRun
+    receiver: EndRun
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """A trial with its window found: all that its numbers are made of."""
+
+    run: TrialRun
+    runs: Sequence[InstanceRun]
+    window: Window
+    readings: Mapping[str, Sequence[Reading]]
+    setup: Setup
+
+    def spec(self, host: str) -> HostSpec:
+        """A host with the CPUs that were to take its receive work in this trial."""
+        planned = self.run.planned
+        of_sender = host == planned.case.sender
+        irq_cpus = planned.sender_irq_cpus if of_sender else planned.receiver_irq_cpus
+        return replace(self.setup.hosts[host], irq_cpus=irq_cpus)
+
+    def readback(self, host: str) -> ReadBack | None:
+        """What the host showed in the tail of the load."""
+        return self.run.readback.get(host)

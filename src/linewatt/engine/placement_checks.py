@@ -1,0 +1,86 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The lies of placement: processes that were moved, settings that were undone, interrupts elsewhere. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+
+from linewatt.engine.readback import ReadBack, Thread
+from linewatt.hosts.cpulist import format_cpulist, parse_cpulist
+from linewatt.model import CpuShares, Flag
+
+ELSEWHERE_RATIO = 0.25
+"""more of a receiver's interrupt time on other CPUs than this is not what was asked for"""
+ELSEWHERE_CORES = 0.05
+"""less interrupt time than this on other CPUs changes no figure"""
+STEERING = ("irq_affinity", "rps_cpus", "xps_cpus")
+
+
+def processes(
+    host: str, readback: ReadBack | None, placed: Sequence[tuple[int, str | None, int | None]]
+) -> Iterator[Flag]:
+    """Load processes that do not run where they were put; ``placed``: instance, its CPUs, process id."""
+    pinned = [(number, cpus, pid) for number, cpus, pid in placed if cpus is not None]
+    if not pinned:
+        return
+    threads = {pid: readback.of(pid) if readback else () for _, _, pid in pinned}
+    if not any(threads.values()):
+        why = readback.problem if readback else "the host was not asked"
+        yield Flag(
+            "placement-not-read",
+            host,
+            why or "no load process was there any more in the tail of the load",
+            "lengthen window.tail; until then it is not known that the load ran where it was put",
+        )
+        return
+    for number, cpus, pid in pinned:
+        strays = [one for one in threads[pid] if _strayed(one, set(parse_cpulist(cpus)))]
+        if strays:
+            worst = max(strays, key=lambda one: one.ticks)
+            yield Flag(
+                "process-moved",
+                f"{host}: instance {number}",
+                f"placed on CPU {cpus}; process {pid} may run on {format_cpulist(worst.allowed)} and ran "
+                f"last on CPU {worst.cpu}",
+                "find out what moved it (taskset, a cgroup, numad); figures by role are of other CPUs",
+            )
+
+
+def _strayed(thread: Thread, placed: set[int]) -> bool:
+    return not set(thread.allowed) <= placed or thread.cpu not in placed
+
+
+def settings(host: str, readback: ReadBack | None) -> Iterator[Flag]:
+    """Settings that were made and do not read so during the trial."""
+    for one in readback.settings if readback else ():
+        if one.found == one.wanted:
+            continue
+        advice = "find out what changed it (a network manager, tuned, a udev rule); compare nothing with it"
+        if one.knob in STEERING:
+            advice = "irqbalance or a script of the driver may have undone it: stop it, and measure again"
+        yield Flag(
+            "setting-changed" if one.found is not None else "setting-not-read",
+            f"{host}: {one.knob} {one.target}",
+            one.problem or f"reads {one.found!r} in the trial, was set to {one.wanted!r}",
+            advice,
+        )
+
+
+def receive_work(
+    host: str, irq_cpus: Sequence[int], shares: Mapping[int, CpuShares | None]
+) -> Iterator[Flag]:
+    """Interrupt time of a receiver that fell on other CPUs than those it was steered to."""
+    spent = {cpu: one.irq_ratio + one.soft_ratio for cpu, one in shares.items() if one is not None}
+    if not irq_cpus or not set(irq_cpus) <= spent.keys():
+        return
+    elsewhere = {cpu: cores for cpu, cores in spent.items() if cpu not in irq_cpus}
+    total, strayed = sum(spent.values()), sum(elsewhere.values())
+    if strayed > ELSEWHERE_CORES and strayed > ELSEWHERE_RATIO * total:
+        most = max(elsewhere, key=elsewhere.__getitem__)
+        yield Flag(
+            "interrupts-elsewhere",
+            host,
+            f"{100 * strayed / total:.0f} % of {total:.2f} cores of interrupt time was not on IRQ CPUs "
+            f"{format_cpulist(irq_cpus)}; most of it on CPU {most}",
+            "look at /proc/interrupts and RPS; figures of the IRQ CPUs are not all of the receive work",
+        )

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is set on the hosts beyond how they were found, brought to what the next round asks for.
+
+Every setting in force has one entry in the undo journal, with the value it was found with, however often it
+is changed. Settings stand in layers: a queue count or a profile decides which others there are, so those of
+the layers above are put back before one below changes, and made anew after it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import replace
+
+from linewatt.errors import ChangeError, HostError, WaitTimeout
+from linewatt.hosts.base import Host
+from linewatt.hosts.journal import Entry, Journal
+from linewatt.tuning import apply
+from linewatt.tuning.base import Change, Knob
+
+LINK_LIMIT_S = 30
+_RESETS_LINK = {"mtu", "rings", "channels", "offload", "pause", "coalescing"}
+_LAYERS = (
+    {"irqbalance", "tuned"},
+    {"channels", "rings", "mtu"},
+)
+"""from the ground up; every other knob stands on these"""
+
+# Looks, and looks again 20 ms later. $1: interface, $2: limit in seconds
+_WAIT_LINK = """path=/sys/class/net/$1
+until read -r carrier <"$path/carrier" && [ "$carrier" = 1 ]; do
+  [ "$SECONDS" -ge "$2" ] && exit 1
+  sleep 0.02
+done 2>/dev/null"""
+
+Key = tuple[str, str, str]
+"""host, knob, target"""
+
+
+class Settings:
+    """The settings in force on the hosts of a campaign."""
+
+    def __init__(self, hosts: Mapping[str, Host], knobs: Mapping[str, Knob], journal: Journal) -> None:
+        self._hosts = hosts
+        self._knobs = knobs
+        self._journal = journal
+        self._in_force: dict[Key, Entry] = {_key(entry): entry for entry in journal.read()[1]}
+        self._found: dict[Key, str] = {}
+        """what a host showed before anything was changed, as far as it was looked at"""
+        self._asked: dict[Key, str] = {}
+        """what hosts are to show now, changed for it or not"""
+
+    def of(self, host: str) -> list[tuple[str, str, str]]:
+        """Knob, target and text of everything that a host is to show now."""
+        return [(knob, target, text) for (name, knob, target), text in self._asked.items() if name == host]
+
+    async def check(self, changes: Iterable[Change]) -> None:
+        """Whether all of these can be asked of their hosts; nothing is changed.
+
+        Raises ChangeError, InvalidInput: a target that is not there, a value out of range.
+        """
+        unique = list(dict.fromkeys(changes))
+        await self._look({_key(change) for change in unique})
+        for change in unique:
+            self._wanted(change)
+
+    async def to(self, changes: Sequence[Change], scope: Collection[str]) -> None:
+        """Have exactly ``changes`` in force on the hosts of ``scope``; other hosts stay as they are.
+
+        Raises ChangeError when a setting cannot be read or written, or does not read back as asked; what
+        was changed until then is in the journal.
+        """
+        wanted = {_key(change): change for change in changes if change.host in scope}
+        await self._look(set(wanted))
+        await self._put_back(self._stale(wanted, scope))
+        touched = set()
+        for layer in range(len(_LAYERS) + 1):
+            touched |= await self._make([one for one in wanted.values() if _layer(one.knob) == layer])
+        await asyncio.gather(*(self._wait_link(name) for name in sorted(touched)))
+        others = {key: text for key, text in self._asked.items() if key[0] not in scope}
+        self._asked = others | {key: self._wanted(change) for key, change in wanted.items()}
+
+    async def reassert(self, name: str) -> None:
+        """Make changes again that a host which was away no longer shows. Raises ChangeError."""
+        own = [entry for entry in self._in_force.values() if entry.host == name]
+        await apply.reassert(self._hosts[name], own, self._knobs)
+
+    async def _look(self, keys: set[Key]) -> None:
+        """Learn what hosts show, once; where a setting is in force its entry knows what was there before."""
+        self._found |= {key: entry.before for key, entry in self._in_force.items() if key not in self._found}
+        unknown = sorted(keys - self._found.keys())
+        found = await asyncio.gather(*(self._read(key) for key in unknown))
+        self._found |= dict(zip(unknown, found, strict=True))
+
+    async def _read(self, key: Key) -> str:
+        host, knob, target = key
+        return await apply.read(self._hosts[host], self._knobs[knob], target)
+
+    def _wanted(self, change: Change) -> str:
+        return self._knobs[change.knob].wanted(self._found[_key(change)], change.value)
+
+    def _stale(self, wanted: Mapping[Key, Change], scope: Collection[str]) -> list[Entry]:
+        """What is put back first: what is no longer asked for, what did not take, what stands on either."""
+        lowest = dict.fromkeys(scope, len(_LAYERS))
+        for key, change in wanted.items():
+            entry = self._in_force.get(key)
+            if self._wanted(change) != (entry.wanted if entry else self._found[key]):
+                lowest[change.host] = min(lowest[change.host], _layer(change.knob))
+        own = [entry for entry in self._in_force.values() if entry.host in scope]
+        gone = [entry for entry in own if _key(entry) not in wanted or entry.after != entry.wanted]
+        for entry in gone:
+            lowest[entry.host] = min(lowest[entry.host], _layer(entry.knob))
+        return [entry for entry in own if entry in gone or _layer(entry.knob) > lowest[entry.host]]
+
+    async def _put_back(self, entries: Sequence[Entry]) -> None:
+        """Undo these, on each host the newest first."""
+        by_host: dict[str, list[Entry]] = {}
+        for entry in reversed(entries):
+            by_host.setdefault(entry.host, []).append(entry)
+        await asyncio.gather(*(self._put_back_on(name, own) for name, own in by_host.items()))
+
+    async def _put_back_on(self, name: str, entries: Sequence[Entry]) -> None:
+        for entry in entries:
+            await apply.undo(self._hosts[name], self._knobs[entry.knob], entry, self._journal)
+            self._in_force.pop(_key(entry))
+
+    async def _make(self, changes: Sequence[Change]) -> set[str]:
+        """Change what does not show its value yet; returns the hosts whose link that may have reset."""
+        fresh = [change for change in changes if _key(change) not in self._in_force]
+        for key, text in zip(
+            map(_key, fresh), await asyncio.gather(*(self._read(_key(one)) for one in fresh)), strict=True
+        ):
+            self._found[key] = text
+        entries = [entry for change in changes if (entry := self._entry(change)) is not None]
+        number = self._journal.next_number()
+        entries = [replace(entry, number=number + i) for i, entry in enumerate(entries)]
+        if entries:
+            self._journal.intend(entries)
+        await asyncio.gather(*(self._make_one(entry) for entry in entries))
+        return {entry.host for entry in entries if entry.knob in _RESETS_LINK}
+
+    def _entry(self, change: Change) -> Entry | None:
+        """The change as a journal entry without its number; ``None`` where there is nothing to do."""
+        known = self._in_force.get(_key(change))
+        wanted = self._wanted(change)
+        if wanted == (known.wanted if known else self._found[_key(change)]):
+            return None
+        return Entry(0, change.host, change.knob, change.target, self._found[_key(change)], wanted)
+
+    async def _make_one(self, entry: Entry) -> None:
+        old = self._in_force.get(_key(entry))
+        self._in_force[_key(entry)] = entry
+        after = await apply.make(self._hosts[entry.host], self._knobs[entry.knob], entry, self._journal)
+        self._in_force[_key(entry)] = replace(entry, after=after)
+        if old is not None:
+            self._journal.undone(old.number)
+
+    async def _wait_link(self, name: str) -> None:
+        """A setting that resets a link is made when the link is up again. Raises ChangeError."""
+        host = self._hosts[name]
+        argv = ["bash", "-c", _WAIT_LINK, "linewatt", host.spec.data, str(LINK_LIMIT_S)]
+        try:
+            done = await host.run(argv, timeout_s=LINK_LIMIT_S + 2.0)
+        except (HostError, WaitTimeout) as error:
+            raise ChangeError(f"{name}: waiting for {host.spec.data} to be up again: {error}") from error
+        if done.status != 0:
+            raise ChangeError(
+                f"{name}: waited {LINK_LIMIT_S} s for {host.spec.data} to be up after its settings changed; "
+                "the link partner may not take them"
+            )
+
+
+def _key(one: Entry | Change) -> Key:
+    return one.host, one.knob, one.target
+
+
+def _layer(knob: str) -> int:
+    return next((i for i, layer in enumerate(_LAYERS) if knob in layer), len(_LAYERS))

@@ -1,0 +1,98 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Placement that is proven in the trial itself, on real processes and real receive packet steering."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.lab.test_campaign import Bench, await_event, end, until
+
+pytestmark = [
+    pytest.mark.lab,
+    pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two CPUs"),
+]
+
+
+@pytest.fixture
+def bench(lab2: Any, tmp_path: Path) -> Iterator[Bench]:
+    """A lab of which every host may use both CPUs, as one that shares them does."""
+    one = Bench(lab2, tmp_path)
+    before = one.settings("net.ipv4.tcp_rmem")
+    yield one
+    assert one.processes() == []
+    assert one.settings("net.ipv4.tcp_rmem") == before
+
+
+def placed(bench: Bench, **keys: object) -> Path:
+    """Load processes on CPU 0 and receive work on CPU 1, at both ends."""
+    path = bench.campaign(tests=["tcp"], rate="500M", trials=1, **keys)
+    document = json.loads(path.read_text())
+    inventory = bench.bad_inventory(cpus="0-1", app_cpus="0", irq_cpus="1")
+    path.write_text(json.dumps({**document, "hosts": str(inventory)}))
+    return path
+
+
+def flags(trial: dict[str, Any]) -> dict[str, dict[str, Any]]:
+    return {flag["code"]: flag for flag in trial["flags"]}
+
+
+def test_a_trial_reads_back_where_it_ran(bench: Bench) -> None:
+    bench.run("run", placed(bench))
+    (trial,) = bench.trials()
+    (instance,) = trial["instances"]
+    assert (instance["sender_cpu"], instance["sender_ran_on"]) == ("0", "0")
+    assert (instance["receiver_cpu"], instance["receiver_ran_on"]) == ("0", "0")
+    for role in ("sender", "receiver"):
+        assert trial[role]["settings"] == {"rps_cpus data0": "rx-0=2"}
+        assert trial[role]["irq_cpu"]["cpus"] == [1]
+    assert not {"process-moved", "placement-not-read", "setting-changed"} & flags(trial).keys()
+    raw = json.loads(next(bench.result.glob("trials/*/raw/h2/readback.json")).read_text())
+    assert raw["problem"] is None
+    assert {tuple(thread["allowed"]) for thread in raw["threads"]} == {(0,)}
+    window = trial["window"]
+    assert raw["time_s"] >= window["end_s"] - 0.1, "the window is not disturbed by the question"
+
+
+def test_a_process_moved_by_hand_and_a_setting_undone_by_hand_are_flagged(bench: Bench) -> None:
+    campaign = placed(bench, window={"seconds": 2, "omit": 0.5, "tail": 1.5})
+    running = bench.start("run", campaign)
+    await_event(running, "trial_started")
+    server = _server_of(bench)
+    subprocess.run(["taskset", "-acp", "1", server], check=True, capture_output=True)
+    bench.on_host(2, "sh", "-c", "echo 1 >/sys/class/net/data0/queues/rx-0/rps_cpus")
+    end(running, 0)
+    bench.on_host(2, "sh", "-c", "echo 2 >/sys/class/net/data0/queues/rx-0/rps_cpus")
+    (trial,) = bench.trials()
+    moved = flags(trial)["process-moved"]
+    assert moved["where"] == "h2: instance 0"
+    assert "placed on CPU 0" in moved["evidence"]
+    assert "may run on 1 and ran last on CPU 1" in moved["evidence"]
+    assert trial["instances"][0]["receiver_ran_on"] == "1"
+    assert trial["instances"][0]["sender_ran_on"] == "0"
+    changed = flags(trial)["setting-changed"]
+    assert changed["where"] == "h2: rps_cpus data0"
+    assert changed["evidence"] == "reads 'rx-0=1' in the trial, was set to 'rx-0=2'"
+
+
+def _server_of(bench: Bench) -> str:
+    """The process of the iperf3 server on h2, as the machine numbers it."""
+    found: list[str] = []
+
+    def there() -> bool:
+        pids = subprocess.run(
+            ["ip", "netns", "pids", bench.lab.hosts[1].namespace], capture_output=True, text=True, check=True
+        )
+        for pid in pids.stdout.split():
+            words = Path("/proc", pid, "cmdline").read_bytes().split(b"\0")
+            if Path(words[0].decode()).name == "iperf3":
+                found.append(pid)
+        return bool(found)
+
+    until(there, 5, "the iperf3 server on h2")
+    return found[0]

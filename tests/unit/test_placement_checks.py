@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Placement read back, and what gives a misplaced load away."""
+
+from __future__ import annotations
+
+import pytest
+
+from linewatt.engine import placement_checks as checks
+from linewatt.engine.readback import ReadBack, SettingRead, Thread, parse_threads
+from linewatt.errors import ParseError
+from linewatt.model import CpuShares
+
+# Linux 6.18, an iperf3 3.12 client pinned to CPU 2 and a process of eight threads that may run anywhere
+CAPTURED = """\
+4711 4711 2 118 2
+4800 4800 0 3 0-3,8
+4800 4801 3 912 0-3,8
+"""
+
+
+def seen(*threads: Thread, settings: tuple[SettingRead, ...] = (), problem: str | None = None) -> ReadBack:
+    return ReadBack(100.0, threads, settings, problem)
+
+
+def on(cpu: int, allowed: tuple[int, ...], pid: int = 7, ticks: int = 50) -> Thread:
+    return Thread(pid, pid, cpu, ticks, allowed)
+
+
+def moved(readback: ReadBack | None, cpus: str | None = "2", pid: int | None = 7) -> list[str]:
+    return [flag.code for flag in checks.processes("h1", readback, [(0, cpus, pid)])]
+
+
+def test_threads_of_a_host_are_read() -> None:
+    threads = parse_threads(CAPTURED)
+    assert [(one.pid, one.cpu, one.ticks) for one in threads] == [
+        (4711, 2, 118),
+        (4800, 0, 3),
+        (4800, 3, 912),
+    ]
+    assert threads[1].allowed == (0, 1, 2, 3, 8)
+    assert seen(*threads).of(4800) == threads[1:]
+    assert parse_threads("") == ()
+
+
+@pytest.mark.parametrize("text", ["4711 4711 2 118", "4711 4711 2 x 0", "a", "1 2 3 4 0-"])
+def test_a_damaged_answer_is_no_placement(text: str) -> None:
+    with pytest.raises(ParseError, match="cannot be read"):
+        parse_threads(text)
+
+
+def test_a_process_where_it_was_put_is_no_flag() -> None:
+    assert moved(seen(on(2, (2,)))) == []
+    assert moved(seen(on(5, (0, 5))), cpus=None) == [], "nobody put it anywhere"
+    assert moved(seen(on(3, (2, 3))), cpus="2-3") == []
+
+
+def test_a_process_elsewhere_is_flagged() -> None:
+    assert moved(seen(on(1, (1,)))) == ["process-moved"]
+    assert moved(seen(on(2, (0, 1, 2)))) == ["process-moved"], "it may leave at any time"
+    assert moved(seen(on(2, (2,)), on(4, (4,)))) == ["process-moved"], "one thread of it is elsewhere"
+
+
+def test_a_placement_that_could_not_be_read_is_not_taken_for_proven() -> None:
+    for readback in (None, seen(), seen(problem="the connection ended"), seen(on(2, (2,), pid=8))):
+        (flag,) = checks.processes("h1", readback, [(0, "2", 7)])
+        assert flag.code == "placement-not-read"
+        assert flag.evidence
+    (flag,) = checks.processes("h1", seen(problem="the connection ended"), [(0, "2", 7)])
+    assert flag.evidence == "the connection ended"
+
+
+def test_a_setting_that_somebody_undid_is_flagged() -> None:
+    kept = SettingRead("sysctl", "net.core.rmem_max", "1", "1")
+    undone = SettingRead("irq_affinity", "eth0", "45=4", "45=0-7")
+    lost = SettingRead("mtu", "eth0", "9000", None, "h1: cannot read mtu eth0: gone")
+    found = list(checks.settings("h1", seen(settings=(kept, undone, lost))))
+    assert [flag.code for flag in found] == ["setting-changed", "setting-not-read"]
+    assert found[0].evidence == "reads '45=0-7' in the trial, was set to '45=4'"
+    assert "irqbalance" in found[0].advice
+    assert found[1].evidence == "h1: cannot read mtu eth0: gone"
+    assert list(checks.settings("h1", None)) == []
+
+
+def shares(*soft: float | None) -> dict[int, CpuShares | None]:
+    return {
+        cpu: None if ratio is None else CpuShares((cpu,), 0.1, 0.1, 0.0, ratio, 0.8 - ratio, 0.0)
+        for cpu, ratio in enumerate(soft)
+    }
+
+
+@pytest.mark.parametrize(
+    ("soft", "flagged"),
+    [
+        ((0.02, 0.50, 0.02), False),
+        ((0.40, 0.50, 0.02), True),
+        ((0.00, 0.00, 0.60), True),
+        ((0.02, 0.03, 0.02), False),
+        ((0.60, None, 0.00), False),
+    ],
+    ids=["where asked", "half of it elsewhere", "all elsewhere", "hardly any", "not measured"],
+)
+def test_receive_work_on_other_cpus_is_flagged(soft: tuple[float | None, ...], flagged: bool) -> None:
+    found = list(checks.receive_work("h1", (1,), shares(*soft)))
+    assert [flag.code for flag in found] == (["interrupts-elsewhere"] if flagged else [])
+    if flagged:
+        assert "not on IRQ CPUs 1" in found[0].evidence
+
+
+def test_without_irq_cpus_nothing_is_elsewhere() -> None:
+    assert list(checks.receive_work("h1", (), shares(0.5, 0.5))) == []

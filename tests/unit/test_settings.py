@@ -1,0 +1,216 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Settings that follow the rounds: one entry in the journal each, layers put back in order."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from hypothesis import HealthCheck, given
+from hypothesis import settings as hypothesis_settings
+from hypothesis import strategies as st
+
+from linewatt.engine import restore
+from linewatt.engine.restore import undo_all
+from linewatt.engine.settings import Settings
+from linewatt.errors import ChangeError, InvalidInput
+from linewatt.hosts.base import Completed, HostSpec
+from linewatt.hosts.clock import Offset
+from linewatt.hosts.journal import Journal, journal_path
+from linewatt.tuning.base import Change, Command
+
+
+@dataclass(frozen=True)
+class Fake:
+    """A knob of a host made of a dictionary; values of more than three digits are out of range."""
+
+    name: str
+
+    def read(self, target: str) -> Command:
+        return Command(("read", self.name, target))
+
+    def parse(self, output: str) -> str:
+        return output.strip()
+
+    def wanted(self, before: str, value: str) -> str:
+        if len(value) > 3:
+            raise InvalidInput(f"{self.name}: {value} is out of range")
+        return value
+
+    def write(self, target: str, setting: str) -> Command:
+        return Command(("write", self.name, target, setting))
+
+
+KNOBS = {name: Fake(name) for name in ("channels", "rps_cpus", "sysctl", "mtu")}
+
+
+@dataclass
+class FakeHost:
+    """Changing ``channels`` sets ``rps_cpus`` back to 0, as drivers do."""
+
+    spec: HostSpec
+    state: dict[tuple[str, str], str] = field(default_factory=dict)
+    log: list[str] = field(default_factory=list)
+    refuses: tuple[str, ...] = ()
+    lost: str | None = None
+    clock: Offset = field(default_factory=lambda: Offset(0, 0))
+
+    async def run(
+        self, argv: Sequence[str], *, stdin: str = "", timeout_s: float = 10.0, root: bool = False
+    ) -> Completed:
+        match argv:
+            case ["read", knob, target]:
+                if (knob, target) not in self.state:
+                    return Completed(tuple(argv), 1, "", "no such device")
+                return Completed(tuple(argv), 0, self.state[knob, target], "")
+            case ["write", knob, target, value]:
+                assert root, "a change is made as root"
+                self.log.append(f"{knob}={value}")
+                if value in self.refuses:
+                    return Completed(tuple(argv), 1, "", "Operation not supported")
+                self.state[knob, target] = value
+                if knob == "channels":
+                    self.state["rps_cpus", target] = "0"
+                return Completed(tuple(argv), 0, "", "")
+        return Completed(tuple(argv), 0, "", "")
+
+
+FOUND = {("channels", "eth0"): "4", ("rps_cpus", "eth0"): "0", ("sysctl", "a"): "1", ("mtu", "eth0"): "1500"}
+
+
+@dataclass
+class Rig:
+    """Two hosts alike, a journal, and the settings upon them."""
+
+    path: Path
+    hosts: dict[str, FakeHost] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        for name in ("h1", "h2"):
+            self.hosts[name] = FakeHost(HostSpec(name, "192.0.2.1", "eth0"), dict(FOUND))
+        self.journal = Journal(journal_path(self.path, "run"), create=True)
+        self.journal.begin([host.spec for host in self.hosts.values()])
+        self.settings = Settings(self.hosts, KNOBS, self.journal)  # type: ignore[arg-type]
+
+    def to(self, *changes: str, scope: Sequence[str] = ("h1",)) -> None:
+        """Each change is ``host knob=value``."""
+        asyncio.run(self.settings.to([made(text) for text in changes], scope))
+
+    def undo(self) -> tuple[int, tuple[str, ...]]:
+        return asyncio.run(undo_all(self.journal, self.hosts))
+
+
+def made(text: str) -> Change:
+    host, _, rest = text.partition(" ")
+    knob, _, value = rest.partition("=")
+    return Change(host, knob, "a" if knob == "sysctl" else "eth0", value, "a test")
+
+
+@pytest.fixture(autouse=True)
+def _knobs(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(restore, "KNOBS", KNOBS)
+
+
+@pytest.fixture
+def rig(tmp_path: Path) -> Rig:
+    return Rig(tmp_path)
+
+
+def test_a_setting_that_is_changed_again_has_one_entry_with_what_was_found(rig: Rig) -> None:
+    for value in ("2", "3", "2", "3"):
+        rig.to(f"h1 sysctl={value}")
+    (entry,) = rig.journal.read()[1]
+    assert (entry.before, entry.wanted, entry.after) == ("1", "3", "3")
+    assert rig.undo() == (1, ())
+    assert rig.hosts["h1"].state == FOUND
+    assert rig.hosts["h1"].log == ["sysctl=2", "sysctl=3", "sysctl=2", "sysctl=3", "sysctl=1"]
+
+
+def test_what_the_next_round_does_not_ask_for_is_put_back(rig: Rig) -> None:
+    rig.to("h1 sysctl=2", "h1 mtu=900")
+    rig.to("h1 mtu=900")
+    assert rig.hosts["h1"].state["sysctl", "a"] == "1"
+    assert rig.settings.of("h1") == [("mtu", "eth0", "900")]
+    assert rig.hosts["h1"].log.count("mtu=900") == 1, "what stays is not written again"
+
+
+def test_hosts_out_of_scope_stay_as_they_are(rig: Rig) -> None:
+    rig.to("h1 sysctl=2", "h2 sysctl=2", scope=("h1", "h2"))
+    rig.to("h1 sysctl=3", scope=("h1",))
+    assert [rig.hosts[name].state["sysctl", "a"] for name in ("h1", "h2")] == ["3", "2"]
+
+
+def test_what_stands_on_a_setting_is_put_back_before_it_changes_and_made_again_after(rig: Rig) -> None:
+    rig.to("h1 channels=8", "h1 rps_cpus=3")
+    assert rig.hosts["h1"].log == ["channels=8", "rps_cpus=3"]
+    rig.to("h1 channels=2", "h1 rps_cpus=3")
+    assert rig.hosts["h1"].log[2:] == ["rps_cpus=0", "channels=2", "rps_cpus=3"]
+    rig.to()
+    assert rig.hosts["h1"].state == FOUND
+    assert rig.journal.read()[1] == ()
+
+
+def test_what_a_host_shows_already_is_no_change_and_moves_nothing_else(rig: Rig) -> None:
+    rig.to("h1 channels=4", "h1 rps_cpus=3")
+    rig.to("h1 channels=4", "h1 rps_cpus=3")
+    assert rig.hosts["h1"].log == ["rps_cpus=3"]
+    assert ("channels", "eth0", "4") in rig.settings.of("h1"), "it is read back all the same"
+
+
+def test_all_that_will_be_asked_is_checked_before_anything_is_changed(rig: Rig) -> None:
+    asyncio.run(rig.settings.check([made("h1 sysctl=2"), made("h2 mtu=900")]))
+    with pytest.raises(InvalidInput, match="mtu: 9000 is out of range"):
+        asyncio.run(rig.settings.check([made("h1 sysctl=2"), made("h1 mtu=9000")]))
+    with pytest.raises(ChangeError, match="h1: cannot read sysctl b: no such device"):
+        asyncio.run(rig.settings.check([Change("h1", "sysctl", "b", "1", "a test")]))
+    assert rig.hosts["h1"].log == []
+    assert rig.journal.read()[1] == ()
+
+
+def test_a_refused_setting_says_so_and_all_before_it_can_be_undone(rig: Rig) -> None:
+    rig.hosts["h1"].refuses = ("7",)
+    with pytest.raises(ChangeError, match="h1: cannot set channels eth0: Operation not supported"):
+        rig.to("h1 sysctl=2", "h1 channels=7")
+    rig.to("h1 sysctl=2")
+    assert rig.hosts["h1"].state["sysctl", "a"] == "2"
+    rig.undo()
+    assert rig.hosts["h1"].state == FOUND
+    assert rig.journal.read()[1] == ()
+
+
+def test_a_resumed_campaign_knows_what_its_first_part_found(rig: Rig) -> None:
+    rig.to("h1 sysctl=2", "h1 mtu=900")
+    again = Settings(rig.hosts, KNOBS, rig.journal)  # type: ignore[arg-type]
+    asyncio.run(again.to([made("h1 sysctl=3")], ("h1",)))
+    assert rig.hosts["h1"].state["mtu", "eth0"] == "1500"
+    assert rig.undo() == (1, ())
+    assert rig.hosts["h1"].state == FOUND
+
+
+_ROUND = st.fixed_dictionaries(
+    {}, optional={name: st.sampled_from("1234") for name in ("channels", "rps_cpus", "sysctl", "mtu")}
+)
+
+
+@given(rounds=st.lists(_ROUND, max_size=6), refused=st.sampled_from(["", "3"]))
+@hypothesis_settings(
+    suppress_health_check=[HealthCheck.function_scoped_fixture], max_examples=60, deadline=None
+)
+def test_whatever_rounds_ask_for_everything_is_as_it_was_found(
+    tmp_path_factory: pytest.TempPathFactory, rounds: list[dict[str, str]], refused: str
+) -> None:
+    rig = Rig(tmp_path_factory.mktemp("settings"))
+    rig.hosts["h1"].refuses = (refused,)
+    for wanted in rounds:
+        try:
+            rig.to(*(f"h1 {knob}={value}" for knob, value in wanted.items()))
+        except ChangeError:
+            continue
+        for knob, value in wanted.items():
+            assert rig.hosts["h1"].state[knob, "a" if knob == "sysctl" else "eth0"] == value
+    rig.hosts["h1"].refuses = ()
+    assert rig.undo()[1] == ()
+    assert rig.hosts["h1"].state == FOUND
