@@ -19,6 +19,7 @@ from bench import (
     hosts96,
     machine,
     own_cpu,
+    place_512,
     power_sweeps,
     startup,
     throughput_paired,
@@ -33,6 +34,7 @@ MEASUREMENTS: dict[str, tuple[Callable[..., list[Row]], int]] = {
     module.__name__.removeprefix("bench."): (module.measure, module.ABOUT_S)
     for module in (
         startup,
+        place_512,
         trial_overhead,
         campaign_edges,
         own_cpu,

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
@@ -176,6 +176,41 @@ def scaling_trials(
             by = 1 + jitter.uniform(-0.007, 0.007)
             cores = cpu_pct / 100 * (1 + jitter.uniform(-0.01, 0.01))
             made.append(replace(trial(len(made) + 1, spec, mbps * 1e6 * by, cores), repetition=repetition))
+    return tuple(made)
+
+
+LEVELS = (1.0, 0.5, 0.1, 0.0)
+# level → W of the system, which falls far less than the load does
+LEVEL_W = {None: 250.0, 1.0: 250.0, 0.5: 210.0, 0.1: 190.0, 0.0: 180.0}
+
+
+def level_trials(
+    case: Case,
+    *,
+    maximum_bps: float = 10e9,
+    met: Mapping[float, float] | None = None,
+    provenance: Provenance | None = "measured",
+    trials: int = 2,
+) -> tuple[Trial, ...]:
+    """Full rate, then the ``LEVELS`` of it, with watts at the receiver unless ``provenance`` is ``None``.
+
+    ``met``: level → which part of what was asked for arrived; all of it where a level is not named.
+    """
+    made: list[Trial] = []
+    for level in (None, *LEVELS):
+        target_bps = None if level is None else level * maximum_bps
+        for repetition in range(1, trials + 1):
+            arrived = (met or {}).get(-1.0 if level is None else level, 1.0)
+            bps = (maximum_bps if target_bps is None else target_bps) * arrived
+            one = trial(len(made) + 1, replace(case, load_level=level), bps, 1.0, target_bps=target_bps)
+            power_w = LEVEL_W[level] + repetition - 1.5
+            assert one.receiver is not None
+            power = () if provenance is None else (watts("system", power_w, provenance=provenance),)
+            made.append(
+                replace(
+                    one, repetition=repetition, offered_bps=bps, receiver=replace(one.receiver, power=power)
+                )
+            )
     return tuple(made)
 
 

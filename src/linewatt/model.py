@@ -213,7 +213,8 @@ class InstanceResult:
 
     ``sender_start_s`` and ``receiver_start_s`` put each end's own interval times on the controller's time
     line. ``sender_cpu`` and ``receiver_cpu`` are where its processes were put, ``sender_ran_on`` and
-    ``receiver_ran_on`` where their threads were seen while they ran (CPU lists). Out-of-order datagrams are counted over the whole test, everything else over the window.
+    ``receiver_ran_on`` where their threads were seen while they ran (CPU lists). Out-of-order datagrams are
+    counted over the whole test, everything else over the window.
     """
 
     instance: int

@@ -18,6 +18,7 @@ from tests.report_factories import (
     failed,
     host,
     idle_reading,
+    level_trials,
     powered,
     renumbered,
     result,
@@ -252,3 +253,48 @@ def test_a_result_of_failures_only_is_a_page_of_reasons(open_report: Open) -> No
     assert seen.console == []
     assert seen.page.locator("svg").count() == 0
     assert "h2: no route to host" in seen.page.locator("#failed").inner_text()
+
+
+@cache
+def graduated() -> Result:
+    cases = [Case("tcp", "h1", "h2", instances=count) for count in (1, 2)]
+    made = [level_trials(case, provenance="simulated", met={0.5: 0.9}) for case in cases]
+    return result(renumbered(*made), name="levels")
+
+
+@pytest.mark.parametrize("scheme", ["light", "dark"])
+@pytest.mark.parametrize("width", [390, 1280])
+def test_load_levels_have_a_table_and_two_charts_with_words_for_them(
+    open_report: Open, scheme: Scheme, width: int
+) -> None:
+    seen = open_report(graduated(), scheme, width)
+    page = seen.page
+    assert seen.console == []
+    assert page.evaluate("document.documentElement.scrollWidth") <= width
+    assert page.locator("#levels table").count() == 2
+    charts = page.locator("#levels figure svg")
+    assert charts.count() == 2
+    for at, says in enumerate(("active idle", "10 % 5.263 Mbps/W")[::-1]):
+        box = charts.nth(at).bounding_box()
+        assert box is not None
+        assert box["width"] > 300
+        assert "simulated" in (charts.nth(at).locator("> title").text_content() or "")
+        assert says in (charts.nth(at).locator("> desc").text_content() or "")
+        assert charts.nth(at).get_attribute("role") == "img"
+    ground = brightness(page, "body", "backgroundColor")
+    for selector, what in (
+        ("#levels svg text", "fill"),
+        ("#levels .doubt", "color"),
+        ("#levels tr.score th", "color"),
+    ):
+        assert abs(brightness(page, selector, what) - ground) > 60, selector
+    hollow = page.locator("#levels svg path[fill*=ground]").first
+    inside = hollow.evaluate("element => getComputedStyle(element).fill")
+    assert inside == page.evaluate("getComputedStyle(document.body).backgroundColor"), "as if seen through"
+
+
+def test_the_line_on_load_levels_leads_to_them(open_report: Open) -> None:
+    page = open_report(graduated()).page
+    page.locator("#scalability .elsewhere a").click()
+    assert page.url.endswith("#levels")
+    assert page.locator("#scalability tbody tr").count() == 2

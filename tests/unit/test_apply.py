@@ -15,7 +15,7 @@ from linewatt.errors import ChangeError, HostError
 from linewatt.hosts.base import Completed, HostSpec, Line, Process
 from linewatt.hosts.clock import Offset
 from linewatt.hosts.journal import Journal, journal_path
-from linewatt.tuning.apply import apply
+from linewatt.tuning.apply import apply, read
 from linewatt.tuning.base import Change
 from linewatt.tuning.registry import KNOBS
 
@@ -35,10 +35,10 @@ class FakeHost:
     async def run(
         self, argv: Sequence[str], *, stdin: str = "", timeout_s: float = 10.0, root: bool = False
     ) -> Completed:
-        if argv[1] == "-n":
-            if argv[2] not in self.settings:
-                return Completed(tuple(argv), 255, "", f"sysctl: cannot stat {argv[2]}")
-            return Completed(tuple(argv), 0, self.settings[argv[2]] + "\n", "")
+        if argv[-2] == "-n":
+            if argv[-1] not in self.settings:
+                return Completed(tuple(argv), 255, "", f"sysctl: cannot stat {argv[-1]}")
+            return Completed(tuple(argv), 0, self.settings[argv[-1]] + "\n", "")
         key, _, value = argv[-1].partition("=")
         self.on_write()
         self.writes.append(argv[-1])
@@ -141,3 +141,27 @@ def test_a_setting_that_cannot_be_read_stops_before_anything_is_changed(journal:
         asyncio.run(apply({"h1": host}, [change("a.b", "2"), change("no.such", "1")], KNOBS, journal))
     assert host.writes == []
     assert journal.read()[1] == ()
+
+
+def test_what_a_knob_refuses_names_host_knob_and_target(journal: Journal) -> None:
+    host = FakeHost(SPEC, {"a.b": "1 2 3"})
+    with pytest.raises(ChangeError, match=r"h1: sysctl a\.b: .* keeps some of 2 numbers"):
+        asyncio.run(apply({"h1": host}, [change("a.b", "* 5")], KNOBS, journal))
+    with pytest.raises(ChangeError, match="h1: sysctl -a: '-a' is no key"):
+        asyncio.run(apply({"h1": host}, [change("-a", "1")], KNOBS, journal))
+    assert host.writes == []
+    assert journal.read()[1] == ()
+
+
+def test_a_tools_words_are_kept_where_its_last_line_says_least() -> None:
+    said = (
+        "netlink error: requested channel count exceeds maximum (offset 32)\nnetlink error: Invalid argument"
+    )
+    host = FakeHost(SPEC, {})
+
+    async def fails(argv: Sequence[str], **_: object) -> Completed:
+        return Completed(tuple(argv), 1, "", said)
+
+    host.run = fails  # type: ignore[method-assign]
+    with pytest.raises(ChangeError, match=r"exceeds maximum .* Invalid argument"):
+        asyncio.run(read(host, KNOBS["sysctl"], "a.b"))

@@ -10,6 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -101,6 +102,7 @@ EVERY_TEXT: dict[str, Any] = {
             "cpus": "0-7",
             "app_cpus": "0",
             "irq_cpus": "1",
+            "topology": "k",
             "components": [{"name": "SSD", "power_w": 2, "provenance": "datasheet", "kind": "storage"}],
             "psus": {"rating_w": 800, "level": "gold", "mode": "shared"},
             "power": {
@@ -190,11 +192,16 @@ EVERY_TEXT: dict[str, Any] = {
     "order": "random",
     "ports": "5201-5264",
     "placement": "none",
-    "settings": {"sysctl": {"net.core.rmem_max": "1"}},
+    "settings": {"sysctl": {"net.core.rmem_max": "1"}, "governor": "performance"},
+    "factors": {
+        "gro": ["on", "off"],
+        "kernel": {"label": ["old", "new"], "hook": ["boot"], "fact": "kernel.release"},
+    },
+    "design": "full",
 }
 """a campaign in which every key that may hold text does"""
 
-FREE = (("power",), ("channels",), ("scopes",))
+FREE = (("power",), ("channels",), ("scopes",), ("factors",))
 """mappings by names of the user's own, wherever they stand"""
 
 
@@ -276,8 +283,9 @@ def replaced(value: Any, path: tuple[str | int, ...], text: str) -> Any:
     return copy
 
 
-PLACES = [path for path in places(EVERY_TEXT) if path != ("description",) and "argv" not in path]
-"""all but free text and the program that a user names, which is an argument list and for no shell"""
+PROGRAMS = {"argv", "hook"}
+PLACES = [path for path in places(EVERY_TEXT) if path != ("description",) and not PROGRAMS & set(path)]
+"""all but free text and the programs that a user names, which are argument lists and for no shell"""
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
@@ -320,6 +328,7 @@ def test_no_text_field_is_left_out_of_the_hostile_tests() -> None:
     }
     tried = {re.sub(r"^hosts\.[ab]\b", "hosts.*", name) for name in tried}
     tried = {re.sub(r"\.(power|channels|scopes)\.[a-z]\b\*?", r".\1.*", name) for name in tried}
+    tried = {re.sub(r"^factors\.(\w+|\*)", "factors.*", name) for name in tried}
     tried = {name.replace("sysctl.net.core.rmem_max", "sysctl.*") for name in tried}
     in_inventories = {"hosts", "hosts.inventory", "hosts.group"}
     assert known - in_inventories <= tried
@@ -351,8 +360,15 @@ def test_the_guard_of_these_tests_does_catch_what_it_forbids(tmp_path: Path, act
     assert b"FORBIDDEN" in done.stderr
 
 
-def test_description_is_free_text_and_runs_nothing(tmp_path: Path) -> None:
-    file = tmp_path / "good.yaml"
+@pytest.fixture
+def with_topology(tmp_path: Path) -> Path:
+    """A directory with the topology file that the good campaign names."""
+    shutil.copy(BAD.parents[1] / "topology" / "2.9.0-v2-devices" / "topology.xml", tmp_path / "k")
+    return tmp_path
+
+
+def test_description_is_free_text_and_runs_nothing(with_topology: Path) -> None:
+    file = with_topology / "good.yaml"
     file.write_text(as_yaml({**EVERY_TEXT, "description": 'it\'s "$(touch here)" `x`\nand a second line'}))
     done = linewatt("plan", str(file))
     assert (done.returncode, done.stderr) == (0, "")
@@ -368,9 +384,9 @@ def test_description_with_terminal_escapes_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("arguments", [(), ("--json",), ("--trials",)])
 def test_plan_of_a_good_campaign_starts_connects_to_and_writes_nothing(
-    tmp_path: Path, arguments: tuple[str, ...]
+    with_topology: Path, arguments: tuple[str, ...]
 ) -> None:
-    file = tmp_path / "good.yaml"
+    file = with_topology / "good.yaml"
     file.write_text(as_yaml(EVERY_TEXT))
     done = linewatt("plan", str(file), *arguments)
     assert (done.returncode, done.stderr) == (0, "")

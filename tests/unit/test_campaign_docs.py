@@ -13,6 +13,7 @@ import pytest
 from linewatt.campaign.file import load
 from linewatt.campaign.schema import json_schema
 from linewatt.hosts.inventory import HOST_KEYS
+from linewatt.tuning.factors import FACTORS
 
 REFERENCE = (Path(__file__).parents[2] / "docs" / "campaign.md").read_text()
 SCHEMA = json_schema()
@@ -38,7 +39,10 @@ def keys(node: Any, path: str = "") -> Iterator[tuple[str, dict[str, Any]]]:
 OF_A_DRIVER = "hosts.*.power.*."
 """Settings of power sources are in sensors.md; test_plugins looks for them there."""
 
-KEYS = {key: value for key, value in keys(SCHEMA) if not key.startswith(OF_A_DRIVER)}
+OF_A_KNOB = {f"settings.{name}" for name in FACTORS}
+"""Settings of hosts are in knobs.md; test_knobs_docs looks for them there."""
+
+KEYS = {key: value for key, value in keys(SCHEMA) if not key.startswith(OF_A_DRIVER) and key not in OF_A_KNOB}
 
 
 @pytest.mark.parametrize("key", KEYS)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from itertools import accumulate
 
 import pytest
 from hypothesis import given, settings
@@ -68,14 +69,15 @@ def test_the_energy_is_the_integral_within_its_own_uncertainty(course: Course, e
 
 @given(
     levels=st.lists(st.floats(60, 400), min_size=4, max_size=4),
-    changes=st.lists(st.floats(0, 6), min_size=3, max_size=3),
+    gaps=st.lists(st.floats(0.4, 2), min_size=3, max_size=3),
     late_s=st.floats(0.0, 0.19),
 )
 @settings(max_examples=60, deadline=None)
 def test_any_course_of_steps_is_within_the_uncertainty(
-    levels: list[float], changes: list[float], late_s: float
+    levels: list[float], gaps: list[float], late_s: float
 ) -> None:
-    course = steps(levels, changes)
+    """Of steps, that is, that last for two updates: what is shorter no reading can show."""
+    course = steps(levels, list(accumulate(gaps)))
     found = from_power(seen(course, late_s=late_s), WINDOW, BMC)
     assert isinstance(found, Energy)
     assert abs(found.energy_j - integral_j(course)) <= found.uncertainty_j

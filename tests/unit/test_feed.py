@@ -134,7 +134,7 @@ def stamped(*stamps: tuple[float, float | None]) -> Feed:
     """A feed of the ``command`` driver; each (arrival, stamp by the host's clock) carries its own number."""
     channels = {"wall": CommandChannel(scope="wall", unit="W")}
     cfg = CommandConfig(argv=["meter"], channels=channels, provenance="measured")
-    feed = Feed("h1", Command(cfg), cfg, "meter")
+    feed = Feed("h1", Command(cfg), cfg, "meter")  # type: ignore[arg-type]  # Config is no class variable here
 
     async def run() -> None:
         await feed.start(AheadHost())  # type: ignore[arg-type]

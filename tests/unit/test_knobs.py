@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The knobs: what is read, how it is written, and that writing back what was read is the undo."""
+"""Queues and kernel parameters: what is read, how it is written, and that writing that back is the undo."""
 
 from __future__ import annotations
 
@@ -14,9 +14,10 @@ from hypothesis import strategies as st
 from linewatt.errors import ChangeError, InvalidInput, ParseError
 from linewatt.hosts.cpulist import format_cpulist
 from linewatt.tuning.base import Command
-from linewatt.tuning.registry import KNOBS
+from linewatt.tuning.rfs import Rfs
 from linewatt.tuning.rps_cpus import RpsCpus
 from linewatt.tuning.sysctl import Sysctl
+from linewatt.tuning.xps_cpus import XpsCpus
 
 masks = st.lists(st.integers(0, 2**160), min_size=1, max_size=12)
 
@@ -40,10 +41,6 @@ def interface(tmp_path: Path) -> Path:
         (queues / f"rx-{number}" / "rps_cpus").write_text("00000000,00000000\n")
     (queues / "tx-0").mkdir()
     return tmp_path
-
-
-def test_every_knob_is_registered_under_its_name() -> None:
-    assert set(KNOBS) == {"rps_cpus", "sysctl"}
 
 
 def test_queues_are_read_in_order_with_plain_masks(interface: Path) -> None:
@@ -88,7 +85,7 @@ def test_canonical_text_is_read_as_itself(queues: list[int]) -> None:
 @given(masks)
 def test_kernel_and_canonical_spelling_are_the_same_setting(queues: list[int]) -> None:
     knob = RpsCpus()
-    written = knob.write("eth0", setting(queues)).argv[5:]
+    written = knob.write("eth0", setting(queues)).argv[6:]
     assert knob.parse("\n".join(reversed(written))) == setting(queues)
 
 
@@ -98,7 +95,7 @@ def test_a_list_of_cpus_becomes_their_bits(cpus: set[int]) -> None:
     assert int(text.removeprefix("rx-0="), 16) == sum(1 << cpu for cpu in cpus)
 
 
-@pytest.mark.parametrize("name", ["", "..", ".", "a/b", "../../etc", "a b", "x" * 16, "eth0\n"])
+@pytest.mark.parametrize("name", ["", "..", ".", "a/b", "../../etc", "a b", "x" * 16, "eth0\n", "-e"])
 def test_a_name_that_is_no_interface_reaches_no_command(name: str) -> None:
     with pytest.raises(ChangeError, match="no interface name"):
         RpsCpus().read(name)
@@ -106,12 +103,12 @@ def test_a_name_that_is_no_interface_reaches_no_command(name: str) -> None:
         RpsCpus().write(name, "rx-0=1")
 
 
-@pytest.mark.parametrize("name", ["eth0", "enp1s0f0np0", "-e", "$(id)", "eth0.100", "br-a:b"])
+@pytest.mark.parametrize("name", ["eth0", "enp1s0f0np0", "$(id)", "eth0.100", "br-a:b"])
 def test_a_strange_interface_name_stays_one_argument(name: str) -> None:
-    assert RpsCpus().read(name).argv[-1] == name
+    assert RpsCpus().read(name).argv[4] == name
 
 
-@pytest.mark.parametrize("text", ["", "rx-0=xyz", "tx-0=1", "rx-0=../../x", "rx-0"])
+@pytest.mark.parametrize("text", ["", "rx-0=xyz", "tx-0=1", "rx-0=../../x", "rx-0", "rx-0=,", "rx-0= 1"])
 def test_what_is_no_mask_is_refused(text: str) -> None:
     with pytest.raises(ParseError):
         RpsCpus().parse(text)
@@ -130,7 +127,7 @@ def test_tabs_of_the_kernel_are_blanks_in_the_setting() -> None:
 
 def test_a_value_of_several_numbers_is_written_as_one_argument() -> None:
     command = Sysctl().write("net.ipv4.tcp_rmem", "4096 87380 33554432")
-    assert command.argv == ("sysctl", "-q", "-w", "net.ipv4.tcp_rmem=4096 87380 33554432")
+    assert command.argv[-4:] == ("sysctl", "-q", "-w", "net.ipv4.tcp_rmem=4096 87380 33554432")
 
 
 @pytest.mark.parametrize("key", ["", "-a", "--system", "a=b", "a b", "a;b", ".x", "/x"])
@@ -149,3 +146,61 @@ def test_a_key_may_name_an_interface_with_a_dot() -> None:
 def test_the_real_sysctl_is_read() -> None:
     done = subprocess.run(Sysctl().read("net.ipv4.tcp_rmem").argv, capture_output=True, text=True, check=True)
     assert len(Sysctl().parse(done.stdout).split(" ")) == 3
+
+
+def test_a_number_may_stay_as_the_host_has_it() -> None:
+    assert Sysctl().wanted("4096 131072 6291456", "* * 16777216") == "4096 131072 16777216"
+    with pytest.raises(ChangeError, match="keeps some of 2 numbers"):
+        Sysctl().wanted("4096 131072 6291456", "* 16777216")
+
+
+def test_a_parameter_set_to_nothing_is_refused() -> None:
+    with pytest.raises(InvalidInput, match="cannot be set to nothing"):
+        Sysctl().check(" ")
+
+
+@pytest.mark.parametrize(
+    ("cpus", "setting"),
+    [
+        ("0-3", "tx-0=5 tx-1=a"),
+        ("2", "tx-0=4 tx-1=4"),
+        ("0-2", "tx-0=5 tx-1=2"),
+        ("off", "tx-0=0 tx-1=0"),
+        ("", "tx-0=0 tx-1=0"),
+    ],
+)
+def test_each_cpu_sends_through_one_queue_and_each_queue_has_a_cpu(cpus: str, setting: str) -> None:
+    assert XpsCpus().wanted("tx-0=0 tx-1=0", cpus) == setting
+
+
+@given(st.sets(st.integers(0, 200), min_size=1), st.integers(1, 80))
+def test_no_queue_and_no_cpu_is_left_out(cpus: set[int], queues: int) -> None:
+    before = " ".join(f"tx-{number}=0" for number in range(queues))
+    masks = [
+        int(word.partition("=")[2], 16) for word in XpsCpus().wanted(before, format_cpulist(cpus)).split()
+    ]
+    assert all(masks)
+    together = 0
+    for mask in masks:
+        together |= mask
+    assert together == sum(1 << cpu for cpu in cpus)
+
+
+def test_flows_are_shared_out_in_powers_of_two() -> None:
+    three = "rx-0=0 rx-1=0 rx-2=0"
+    assert Rfs().wanted(three, "32768") == "rx-0=8192 rx-1=8192 rx-2=8192"
+    assert Rfs().wanted(three, "off") == three
+    with pytest.raises(InvalidInput, match="write 16384 or 32768"):
+        Rfs().wanted(three, "30000")
+    with pytest.raises(ChangeError, match="too few for 3 receive queues"):
+        Rfs().wanted(three, "2")
+    with pytest.raises(InvalidInput, match="whole number from 0 to 536870912"):
+        Rfs().check(str(1 << 30))
+
+
+def test_flow_counts_are_decimal_and_masks_are_not() -> None:
+    assert Rfs().parse("rx-0=10\n") == "rx-0=10"
+    assert RpsCpus().parse("rx-0=10\n") == "rx-0=10"
+    assert Rfs().write("eth0", "rx-0=10").argv[-1] == "rx-0=10"
+    with pytest.raises(ParseError, match="is no number"):
+        Rfs().parse("rx-0=ff\n")

@@ -80,13 +80,13 @@ def test_values_follow_the_cpus_of_their_host_until_their_directory_is_gone(tmp_
     running = threading.Thread(target=feeder.feed, args=(values, {"h1": (0,), "h2": (1,)}, stat))
     running.start()
     try:
-        until((values / BEAT).exists, 5, "the feeder to run")
+        until((values / BEAT).exists, 15, "the feeder to run")
         # In place, as the kernel's file is: it stays open.
         with stat.open("r+") as file:
             file.write(stat_of(1090, 1010))
         wanted = values_line(server_power(0.9))
-        until(lambda: (values / "h1").read_text() == wanted, 5, "h1 to be at 90 %")
-        until(lambda: (values / "h2").read_text() == values_line(server_power(0.0)), 5, "h2 to be idle")
+        until(lambda: (values / "h1").read_text() == wanted, 15, "h1 to be at 90 %")
+        until(lambda: (values / "h2").read_text() == values_line(server_power(0.0)), 15, "h2 to be idle")
     finally:
         for entry in values.iterdir():
             entry.unlink()

@@ -189,17 +189,18 @@ def test_marks_are_separated_from_what_the_command_said() -> None:
     assert leash.read_marks(f"{leash.MARK} pid 47").pid is None, "the rest of the line has not arrived"
 
 
+def said(pid: int) -> bytes:
+    return Path(f"/proc/{pid}/cmdline").read_bytes()
+
+
 @pytest.mark.parametrize("held", [False, True])
 def test_a_leashed_command_is_known_by_its_process_id(held: bool) -> None:
     async def scene() -> None:
         process = await HOST.start(["sleep", "30"], within=["taskset", "-c", "0"], held=held)
         await process.ready()
         process.release()
-        while process.pid is None:
-            await asyncio.sleep(0.01)
-        command = Path(f"/proc/{process.pid}/cmdline")
         async with asyncio.timeout(5):
-            while command.read_bytes() != b"sleep\x0030\x00":
+            while process.pid is None or said(process.pid) != b"sleep\x0030\x00":  # noqa: ASYNC110  /proc only answers
                 await asyncio.sleep(0.01)
         await process.stop()
 

@@ -3,17 +3,18 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
 
-from linewatt.analysis.load_levels import curves
+from linewatt.analysis.load_levels import LevelPoint, curves
 from linewatt.analysis.power_summary import EndPower
+from linewatt.analysis.regimes import regimes
 from linewatt.analysis.stats import Estimate
-from linewatt.analysis.summary import CaseSummary
+from linewatt.analysis.summary import CaseSummary, summarise
 from linewatt.engine.levels import Levels, NotCalibrated
-from linewatt.model import Case, Trial
-from linewatt.report.levels import level_lines
+from linewatt.model import Case, Provenance, Trial
 
 CASE = Case("tcp", "h1", "h2", instances=2)
 
@@ -81,6 +82,7 @@ def test_the_score_is_all_throughput_over_all_power_with_active_idle() -> None:
     [
         ([summary(1, 10, 200), summary(0.5, 5, 150)], "active idle"),
         ([summary(1, 10, 200), summary(0, 0, None)], "no system power"),
+        ([summary(1, 0, 200), summary(0, 0, 100)], "nothing arrived"),
     ],
 )
 def test_a_score_that_lacks_something_says_what(summaries: list[CaseSummary], why: str) -> None:
@@ -94,15 +96,77 @@ def test_a_campaign_without_levels_has_no_curve() -> None:
     assert curves([summary(None, 10, 200)]) == ()
 
 
-def test_the_curve_is_told_from_full_load_to_idle_with_its_score_and_never_without_its_mark() -> None:
-    lines = level_lines([summary(None, 10, 200), summary(1, 10, 200), summary(0, 0, 100)])
-    assert lines == [
-        "Load levels, tcp, h1 → h2, 2 instances: PSU DC out of the receiver h2",
-        "    100 %: 10.0 Gbps, 200.0 W (simulated), –",
-        "    active idle: 0 bit/s, 100.0 W (simulated), –",
-        "    overall score, all throughput over all power: 33.33 Mbps/W (simulated)",
-    ]
+def scoped(level: float, scope: str, provenance: Provenance) -> CaseSummary:
+    made = summary(level, 10 * level, 200)
+    assert made.receiver_power is not None
+    power = replace(made.receiver_power, system_scope=scope, system_provenance=provenance)
+    return replace(made, receiver_power=power)
 
 
-def test_levels_without_power_are_not_told() -> None:
-    assert level_lines([summary(1, 10, None), summary(0, 0, None)]) == []
+def test_a_curve_is_as_sure_as_its_least_sure_level() -> None:
+    receiver, _ = curves([scoped(1, "wall", "measured"), scoped(0, "wall", "estimate")])
+    assert receiver.provenance == "estimate"
+    assert receiver.score_bps_per_w == pytest.approx(10e9 / 400)
+
+
+def test_watts_of_two_scopes_make_no_score() -> None:
+    receiver, _ = curves([scoped(1, "wall", "measured"), scoped(0, "system", "measured")])
+    assert (receiver.scope, receiver.score_bps_per_w) == ("wall", None)
+    assert receiver.points[1].system_w is None
+    assert receiver.points[1].power is not None
+    assert receiver.points[1].power.reasons["system_w"] == "only system was read at this level"
+    assert receiver.points[1].provenance is None
+
+
+def paced(level: float, target_bps: float | None, throughput_bps: float, case: Case = CASE) -> Trial:
+    return replace(trial(at(level, case), throughput_bps), target_bps=target_bps)
+
+
+def first(trials: Sequence[Trial]) -> LevelPoint:
+    return curves(summarise(trials))[0].points[0]
+
+
+@pytest.mark.parametrize(
+    ("throughput_bps", "missed"),
+    [(5e9, False), (4.91e9, False), (4.89e9, True), (5.09e9, False), (5.11e9, True), (0.0, True)],
+)
+def test_a_level_more_than_2_percent_off_its_target_is_missed(throughput_bps: float, missed: bool) -> None:
+    assert first([paced(0.5, 5e9, throughput_bps)]).missed is missed
+
+
+def test_a_level_without_a_recorded_target_is_not_known_to_be_met() -> None:
+    assert first([paced(0.5, None, 5e9)]).missed is None
+    assert first([replace(paced(0.5, 5e9, 0), status="failed", throughput_bps=None)]).missed is None
+
+
+def test_active_idle_asks_for_nothing_and_misses_nothing() -> None:
+    assert first([paced(0.0, 0.0, 0.0)]).missed is False
+
+
+def test_pairs_that_were_not_offered_the_same_rate_are_told() -> None:
+    other = replace(CASE, sender="h3", receiver="h4")
+    equal = [paced(0.5, 5e9, 5e9), paced(0.5, 5.05e9, 5e9, other)]
+    assert first(equal).pairs_bps is None
+    assert first([equal[0], paced(0.5, 4e9, 4e9, other)]).pairs_bps == (4e9, 5e9)
+    unlike = [paced(0.5, 5e9, 5e9), paced(0.5, 4e9, 4e9, replace(CASE, instances=4))]
+    assert first(unlike).pairs_bps is None
+
+
+def test_curves_are_in_the_order_of_their_cases_at_full_rate() -> None:
+    one, two = replace(CASE, instances=1), replace(CASE, instances=2)
+    trials = [trial(one, 1e9), trial(two, 1e9), paced(0.5, 5e8, 5e8, two), paced(0.5, 5e8, 5e8, one)]
+    assert [curve.case.instances for curve in curves(summarise(trials))] == [1, 1, 2, 2]
+
+
+def test_a_level_is_paced_whatever_its_instances_and_never_single_or_saturated() -> None:
+    trials = [paced(0.5, 5e9, 5e9, replace(CASE, instances=n)) for n in (1, 2, 8)]
+    assert regimes(summarise(trials)) == ("paced", "paced", "paced")
+
+
+def test_what_a_level_sends_is_no_scaling() -> None:
+    trials = [paced(0.5, n * 1e9, n * 1e9, replace(CASE, instances=n)) for n in (1, 2)]
+    two = summarise(trials)[1]
+    assert two.throughput_scaling is None
+    assert "held to a load level" in two.reasons["throughput_scaling"]
+    full = [trial(replace(CASE, instances=n), n * 1e9) for n in (1, 2)]
+    assert summarise(full)[1].throughput_scaling == 1

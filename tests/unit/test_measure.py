@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 
 from linewatt.campaign.plan import PlannedInstance, PlannedTrial
-from linewatt.engine.feed import Feed, Reading
 from linewatt.engine.cut import Setup
+from linewatt.engine.feed import Feed, Reading
 from linewatt.engine.measure import Measured, measure
 from linewatt.engine.trial import InstanceOutput, TrialRun
 from linewatt.hosts.base import Ended, HostSpec, Line

@@ -62,7 +62,7 @@ def test_plan_shows_cases_hosts_changes_notes_and_time() -> None:
     assert "26 cases × 10 trials = 260, interleaved" in text
     assert "about 4 h 47 min" in text
     assert "host dut: perf@192.0.2.10 port 22, data enp1s0f0np0, app CPUs 0-7, IRQ CPUs 8-15" in text
-    assert "change dut: rps_cpus enp1s0f0np0 = 8-15" in text
+    assert "change dut: irq_affinity enp1s0f0np0 = 8-15" in text
     assert "change dut: sysctl net.core.rmem_max = 16777216" in text
     assert "note: gen: 16 instances on 8 CPUs (0-7), so that they share" in text
 

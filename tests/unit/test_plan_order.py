@@ -168,10 +168,10 @@ def test_every_change_to_a_host_is_in_the_plan_with_its_reason() -> None:
         seed=0,
     )
     assert [(change.host, change.knob, change.target, change.value) for change in planned.changes] == [
+        ("a", "irq_affinity", "eth0", "4-5"),
         ("a", "sysctl", "net.core.rmem_max", "1000"),
-        ("a", "rps_cpus", "eth0", "4-5"),
+        ("b", "irq_affinity", "eth0", "1"),
         ("b", "sysctl", "net.core.rmem_max", "1000"),
-        ("b", "rps_cpus", "eth0", "1"),
     ]
     assert all(change.why for change in planned.changes)
 

@@ -21,7 +21,7 @@ SOURCES: dict[str, Any] = {**SENSORS, **POWER}
 REGISTRIES: dict[str, tuple[Mapping[str, object], str]] = {
     "sensors": (SOURCES, "sensors.md"),
     "loads": (LOADS, "loads.md"),
-    "tuning": (KNOBS, "loads.md"),
+    "tuning": (KNOBS, "knobs.md"),
 }
 PLUGINS = [
     pytest.param(room, name, page, id=f"{room}-{name}")
@@ -33,18 +33,26 @@ SHARED = {
     "apply",
     "base",
     "calls",
+    "commands",
     "counters",
     "cpu_check",
+    "ethtool_table",
+    "factors",
+    "iperf3_options",
     "ipmi_link",
     "ipmi_names",
     "ipmi_sdr",
+    "percpu",
+    "policies",
     "power",
     "quantity",
+    "queues",
     "redfish_readings",
     "redfish_service",
     "registry",
     "snmp_agent",
     "snmp_profiles",
+    "words",
 }
 """what plug-ins of a room have in common, or are made of"""
 

@@ -429,17 +429,3 @@ def test_idle_power_of_the_end_is_read_from_its_file(tmp_path: Path) -> None:
     assert (one["before_w"], one["after_w"], one["provenance"]) == (180.0, 190.0, "measured")
     assert one["reason"] is None
     assert "190.0 W after" in html.render(view)
-
-
-def test_load_levels_are_told_apart_and_active_idle_has_watts_but_no_efficiency() -> None:
-    levels = [trial(1, replace(TCP, load_level=level), level * 2e10, 1.0) for level in (1.0, 0.5, 0.0)]
-    [table] = tables(powered(renumbered(levels)))
-    assert [row.series.label for row in table.rows] == [
-        "h1 → h2, 100 % load",
-        "h1 → h2, 50 % load",
-        "h1 → h2, active idle",
-    ]
-    assert shown(table)["system_w"] == ["210.0"] * 3
-    assert shown(table)["energy_pj_per_bit"][2] == "–"
-    assert case_rows(digest(result(levels)))[1]["load_level"] == 0.5
-    assert "load_level" in csv_columns()

@@ -100,7 +100,7 @@ class Rig:
         asyncio.run(self.settings.to([made(text) for text in changes], scope))
 
     def undo(self) -> tuple[int, tuple[str, ...]]:
-        return asyncio.run(undo_all(self.journal, self.hosts))
+        return asyncio.run(undo_all(self.journal, self.hosts))  # type: ignore[arg-type]
 
 
 def made(text: str) -> Change:
@@ -150,7 +150,17 @@ def test_what_stands_on_a_setting_is_put_back_before_it_changes_and_made_again_a
     assert rig.hosts["h1"].log[2:] == ["rps_cpus=0", "channels=2", "rps_cpus=3"]
     rig.to()
     assert rig.hosts["h1"].state == FOUND
+    rig.undo()
     assert rig.journal.read()[1] == ()
+
+
+def test_what_queues_had_of_their_own_comes_back_when_their_number_was_changed(rig: Rig) -> None:
+    by_hand = rig.hosts["h1"].state["rps_cpus", "eth0"] = "9"
+    rig.to("h1 channels=8")
+    assert rig.hosts["h1"].state["rps_cpus", "eth0"] == "0", "the driver has set it anew"
+    assert rig.undo()[1] == ()
+    assert rig.hosts["h1"].state["channels", "eth0"] == "4"
+    assert rig.hosts["h1"].state["rps_cpus", "eth0"] == by_hand
 
 
 def test_what_a_host_shows_already_is_no_change_and_moves_nothing_else(rig: Rig) -> None:
@@ -162,7 +172,7 @@ def test_what_a_host_shows_already_is_no_change_and_moves_nothing_else(rig: Rig)
 
 def test_all_that_will_be_asked_is_checked_before_anything_is_changed(rig: Rig) -> None:
     asyncio.run(rig.settings.check([made("h1 sysctl=2"), made("h2 mtu=900")]))
-    with pytest.raises(InvalidInput, match="mtu: 9000 is out of range"):
+    with pytest.raises(ChangeError, match="h1: mtu eth0: mtu: 9000 is out of range"):
         asyncio.run(rig.settings.check([made("h1 sysctl=2"), made("h1 mtu=9000")]))
     with pytest.raises(ChangeError, match="h1: cannot read sysctl b: no such device"):
         asyncio.run(rig.settings.check([Change("h1", "sysctl", "b", "1", "a test")]))

@@ -25,6 +25,8 @@ from linewatt.model import Window
 MAX_GAP_UPDATES = 3
 """A longer silence is a gap, and nothing is interpolated over it."""
 
+SAME_WAY = 3
+"""jumps of power whose errors may all have one sign"""
 SAME_UPDATE = 0.9
 """An equal reading that comes sooner than this part of the update interval is the same update read again."""
 
@@ -67,9 +69,18 @@ def from_power(readings: Readings, window: Window, meter: Meter) -> Energy | str
         return missing
     clipped = _clip(updates, window)
     energy_j = sum((t1 - t0) * (p0 + p1) / 2 for (t0, p0), (t1, p1) in pairwise(clipped))
-    jumps_j = math.hypot(*((t1 - t0) * (p1 - p0) / 2 for (t0, p0), (t1, p1) in pairwise(clipped)))
+    jumps_j = _timing_j([(t1 - t0) * abs(p1 - p0) / 2 for (t0, p0), (t1, p1) in pairwise(clipped)])
     lag_j = meter.update_s * abs(clipped[-1][1] - clipped[0][1])
     return _energy(energy_j, window, meter, jumps_j + lag_j, _inside(updates, window))
+
+
+def _timing_j(jumps_j: Sequence[float]) -> float:
+    """Error from not knowing when power changed between two updates, J.
+
+    Many small ones fall either way and add as squares; the few largest may all fall the same way.
+    """
+    ordered = sorted(jumps_j, reverse=True)
+    return math.fsum(ordered[:SAME_WAY]) + math.hypot(*ordered[SAME_WAY:])
 
 
 def from_total(readings: Readings, window: Window, meter: Meter, counted_j: float) -> Energy:

@@ -185,6 +185,8 @@ def _why(name: str, each: Sequence[_OneTrial], ends: Sequence[EndResult]) -> str
         return NO_IDLE
     if name in _ABOVE_IDLE and all(one.dynamic_w is None for one in each):
         return "the load drew no more than idle"
+    if all(one.throughput_bps == 0 for one in each):
+        return "nothing arrived"
     return "throughput not recorded"
 
 

@@ -47,6 +47,10 @@ class CaseSummary:
     """goodput at the receiver"""
     offered_bps: Estimate | None = None
     """what the sender sent"""
+    target_bps: Estimate | None = None
+    """what a load level asked for, all instances together"""
+    target_deviation_ratio: Estimate | None = None
+    """throughput ÷ that − 1: how far the load is from what the level asked for"""
     lost_ratio: Estimate | None = None
     packets_per_s: Estimate | None = None
     """datagrams a second that the receiver got (UDP)"""
@@ -187,6 +191,20 @@ def _recorded(name: str) -> Callable[[Trial], _Value]:
     return read
 
 
+def _target(trial: Trial) -> _Value:
+    why = "target not recorded" if trial.case.load_level is not None else "not at a load level"
+    return trial.target_bps, why
+
+
+def _target_deviation(trial: Trial) -> _Value:
+    target_bps, why = _target(trial)
+    if target_bps is None or trial.throughput_bps is None:
+        return None, why if target_bps is None else "throughput not recorded"
+    if target_bps <= 0:
+        return None, "nothing is sent at active idle"
+    return trial.throughput_bps / target_bps - 1, None
+
+
 def _udp_only(name: str) -> Callable[[Trial], _Value]:
     def read(trial: Trial) -> _Value:
         value = getattr(trial, name)
@@ -293,6 +311,8 @@ def _cores(shares: CpuShares) -> float:
 _VALUES: Mapping[str, Callable[[Trial], _Value]] = {
     "throughput_bps": _recorded("throughput_bps"),
     "offered_bps": _recorded("offered_bps"),
+    "target_bps": _target,
+    "target_deviation_ratio": _target_deviation,
     "lost_ratio": _udp_only("lost_ratio"),
     "packets_per_s": _packets_per_s,
     "out_of_order_packets": _udp_only("out_of_order_packets"),
@@ -350,11 +370,16 @@ def _with_scaling(summary: CaseSummary, summaries: Mapping[Case, CaseSummary]) -
     if single is None:
         why = "no case with 1 instance and otherwise the same parameters and hosts"
         return replace(summary, reasons=summary.reasons | {"scaling_factor": why, "throughput_scaling": why})
+    paced = summary.case.load_level is not None
     factor = metrics.scaling_factor(
         _mean(summary.efficiency_receiver_bps_per_core), _mean(single.efficiency_receiver_bps_per_core)
     )
-    throughput = metrics.throughput_scaling(
-        _mean(summary.throughput_bps), _mean(single.throughput_bps), summary.case.instances
+    throughput = (
+        None
+        if paced
+        else metrics.throughput_scaling(
+            _mean(summary.throughput_bps), _mean(single.throughput_bps), summary.case.instances
+        )
     )
     reasons = dict(summary.reasons)
     if factor is None:
@@ -362,7 +387,11 @@ def _with_scaling(summary: CaseSummary, summaries: Mapping[Case, CaseSummary]) -
             "the receiver's efficiency of this case or of its 1-instance case is missing"
         )
     if throughput is None:
-        reasons["throughput_scaling"] = "the throughput of this case or of its 1-instance case is missing"
+        reasons["throughput_scaling"] = (
+            "held to a load level: how much is sent says nothing of how it scales"
+            if paced
+            else "the throughput of this case or of its 1-instance case is missing"
+        )
     return replace(summary, scaling_factor=factor, throughput_scaling=throughput, reasons=reasons)
 
 

@@ -48,6 +48,18 @@ def power_config(driver: str, settings: Mapping[str, Any]) -> PowerConfig:
 
 
 @dataclass(frozen=True, slots=True)
+class Label:
+    """A factor that hands, or a program of the user's on this machine, set.
+
+    ``hook`` is an argument list; ``fact`` (section.name) must differ between levels, which proves the change.
+    """
+
+    hook: tuple[str, ...] | None
+    fact: str | None
+    timeout_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class Campaign:
     """A campaign file, checked.
 
@@ -93,6 +105,10 @@ class Campaign:
     factors: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """factor → its levels, the base first"""
     design: Design = "one-at-a-time"
+    labels: Mapping[str, Label] = field(default_factory=dict)
+    """those of the factors that linewatt cannot set"""
+    topologies: Mapping[str, Path] = field(default_factory=dict)
+    """host → file of its topology"""
     settings: Mapping[str, str] = field(default_factory=dict)
     """factor → the one level that every host shows throughout"""
     inventory: Path | None = None
@@ -107,6 +123,11 @@ class Campaign:
     def measures_power(self) -> bool:
         """Whether any host has a source of power."""
         return any(self.power.values())
+
+    @property
+    def chooses_cpus(self) -> bool:
+        """Whether a policy chooses CPUs on hosts, for which it must know their topology."""
+        return not {"pinned", "none"}.issuperset(self.factors.get(PLACEMENT, (self.placement,)))
 
     @property
     def ports(self) -> int:

@@ -6,12 +6,25 @@ from __future__ import annotations
 import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
-from linewatt.campaign.campaign import TestSpec
+from linewatt.campaign import factors
+from linewatt.campaign.campaign import PLACEMENT, TestSpec
+from linewatt.campaign.design import settings
 from linewatt.campaign.fields import cpus_text
 from linewatt.campaign.messages import suggest
-from linewatt.campaign.schema import MAX_LOAD_S, CampaignFile, HostEntry, TestEntry, sensors_of
+from linewatt.campaign.schema import (
+    MAX_LOAD_S,
+    CampaignFile,
+    HostEntry,
+    LabelEntry,
+    TestEntry,
+    levels_of,
+    sensors_of,
+    settings_of,
+)
 from linewatt.document import KeyPath
+from linewatt.errors import InvalidInput, LinewattError
 from linewatt.hosts.cpulist import format_cpulist
+from linewatt.tuning.factors import factor_named
 
 MAX_CASES = 10_000
 MAX_TRIALS = 100_000
@@ -93,6 +106,51 @@ def _overlap(one: TestSpec, other: TestSpec) -> bool:
     return same and bool(set(one.instances) & set(other.instances) and set(one.streams) & set(other.streams))
 
 
+def check_factors(entry: CampaignFile) -> Iterator[Finding]:
+    """Factors and settings that there are none of, levels that none of them has, and levels twice."""
+    for name, levels in entry.factors.items():
+        if not isinstance(levels, LabelEntry):
+            yield from _check_levels(name, levels)
+        elif _is_known(name):
+            text = "is a setting that linewatt makes itself; give its levels as a list, or another name"
+            yield ("factors", name), text
+    for name, level in settings_of(entry).items():
+        try:
+            factors.check(name, level)
+        except LinewattError as error:
+            yield ("settings", name), str(error)
+        if name in entry.factors:
+            yield ("settings", name), "is a factor of this campaign too; take it out of one of them"
+    if entry.placement is not None and PLACEMENT in entry.factors:
+        yield ("placement",), "is a factor of this campaign too; take it out of one of them"
+    try:
+        settings(levels_of(entry), entry.design)
+    except InvalidInput as error:
+        yield ("design" if "design" in entry.model_fields_set else "factors",), str(error)
+
+
+def _check_levels(name: str, levels: Sequence[str]) -> Iterator[Finding]:
+    spellings: dict[str, str] = {}
+    for index, level in enumerate(levels):
+        try:
+            spelling = factors.check(name, level)
+        except LinewattError as error:
+            unknown = not _is_known(name)
+            yield (("factors", name) if unknown else ("factors", name, index)), str(error)
+            if unknown:
+                return
+            continue
+        if spellings.setdefault(spelling, level) != level:
+            yield ("factors", name, index), f"is the same as {spellings[spelling]!r}; name a level once"
+
+
+def _is_known(name: str) -> bool:
+    try:
+        return not factors.of_hosts(name) or bool(factor_named(name))
+    except LinewattError:
+        return False
+
+
 def check_size(entry: CampaignFile, tests: Sequence[TestSpec], pairs: Pairs) -> Iterator[Finding]:
     """Times and numbers that no load or no patience can meet."""
     window = entry.window
@@ -100,12 +158,20 @@ def check_size(entry: CampaignFile, tests: Sequence[TestSpec], pairs: Pairs) -> 
     if load_s > MAX_LOAD_S:
         yield ("window",), f"omit, seconds and tail must be at most {MAX_LOAD_S} s together, got {load_s:g}"
     per_pair = sum(len(test.instances) * len(test.streams) for test in tests)
-    cases = per_pair * len(pairs) * len(entry.directions) * len(entry.families) * len(entry.networks)
+    combinations = len(pairs) * len(entry.directions) * len(entry.families) * len(entry.networks)
+    cases = per_pair * combinations * _count_settings(entry)
     if cases > MAX_CASES:
         yield ("tests",), f"make {cases} cases with all other lists; at most {MAX_CASES} are possible"
     elif cases * entry.trials > MAX_TRIALS:
         yield ("trials",), f"make {cases * entry.trials} trials of {cases} cases; at most {MAX_TRIALS}"
     yield from _check_ports(entry, tests)
+
+
+def _count_settings(entry: CampaignFile) -> int:
+    try:
+        return len(settings(levels_of(entry), entry.design))
+    except InvalidInput:  # told by check_factors
+        return 1
 
 
 def _check_ports(entry: CampaignFile, tests: Sequence[TestSpec]) -> Iterator[Finding]:

@@ -9,18 +9,21 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
-from linewatt.campaign import checks
-from linewatt.campaign.campaign import Campaign, Policy, PowerSource, TestSpec, power_config
+from linewatt.campaign import checks, factors
+from linewatt.campaign.campaign import Campaign, Label, Policy, PowerSource, TestSpec, power_config
+from linewatt.campaign.cases import IMPOSSIBLE
 from linewatt.campaign.fields import HOST_NAME, parse_pair
 from linewatt.campaign.messages import Problem, find_problems, not_a_mapping, problem, raise_first
-from linewatt.campaign.plan import IMPOSSIBLE
 from linewatt.campaign.schema import (
     CampaignFile,
     HostEntry,
     InventoryHostEntry,
     InventoryRef,
+    LabelEntry,
     TestEntry,
+    levels_of,
     sensors_of,
+    settings_of,
 )
 from linewatt.campaign.ssh_files import check_ssh_files, resolve
 from linewatt.document import Document, KeyPath, Place, read_yaml, show_path, show_value
@@ -70,6 +73,7 @@ def load(path: Path, hosts_override: Path | None = None, *, will_connect: bool =
         checks.check_pairs(entry, hosts.names, listed),
         checks.check_hosts(used, explicit_pinning=entry.placement == "pinned"),
         checks.check_tests(entry, tests),
+        checks.check_factors(entry),
         checks.check_size(entry, tests, pairs),
         checks.check_sensors(entry),
         _check_possible(entry, tests),
@@ -178,7 +182,7 @@ def _campaign(
     paired = set(itertools.chain.from_iterable(pairs))
     used = {name: spec for name, spec in specs.items() if name in paired}
     names_cpus = any(spec.app_cpus or spec.irq_cpus for spec in used.values())
-    placement: Policy = entry.placement or ("pinned" if names_cpus else "none")
+    placement: Policy = entry.placement or ("pinned" if names_cpus else "auto")
     first_port, last_port = entry.ports
     return Campaign(
         name=entry.name,
@@ -200,7 +204,7 @@ def _campaign(
         last_port=last_port,
         placement=placement,
         concurrent_pairs=entry.concurrent_pairs,
-        sysctl=entry.settings.sysctl,
+        sysctl=entry.settings.sysctl,  # type: ignore[attr-defined]
         sensors=sensors_of(entry),
         load_levels=tuple(level / 100 for level in entry.load_levels),
         power={name: _power(hosts.entries[name], specs[name], hosts.base) for name in used},
@@ -210,11 +214,35 @@ def _campaign(
             if hosts.entries[name].components
         },
         psus={name: psus.model_dump() for name in used if (psus := hosts.entries[name].psus) is not None},
+        smt=entry.smt,
+        factors=_levels(entry),
+        design=entry.design,
+        labels={
+            name: Label(one.hook, one.fact, one.timeout)
+            for name, one in entry.factors.items()
+            if isinstance(one, LabelEntry)
+        },
+        topologies={
+            name: resolve(hosts.base, text)
+            for name in used
+            if (text := hosts.entries[name].topology) is not None
+        },
+        settings={name: factors.check(name, level) for name, level in settings_of(entry).items()},
         text=document.text,
         path=Path(document.file),
         inventory=hosts.inventory,
         unused_hosts=tuple(name for name in specs if name not in used),
     )
+
+
+def _levels(entry: CampaignFile) -> dict[str, tuple[str, ...]]:
+    """Each factor with its levels in their one spelling."""
+    return {
+        name: levels
+        if isinstance(entry.factors[name], LabelEntry)
+        else tuple(factors.check(name, level) for level in levels)
+        for name, levels in levels_of(entry).items()
+    }
 
 
 def _power(entry: HostEntry, spec: HostSpec, base: Path) -> dict[str, PowerSource]:

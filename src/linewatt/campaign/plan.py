@@ -4,35 +4,35 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from functools import cache
 from typing import Any
 
-from linewatt.campaign.campaign import Campaign, Order, TestSpec
+from linewatt.campaign import factors
+from linewatt.campaign.campaign import Campaign, Order
+from linewatt.campaign.cases import Skipped, expand
+from linewatt.campaign.notes import notes
+from linewatt.campaign.places import Place, Places, Site
 from linewatt.errors import InvalidInput
-from linewatt.hosts.base import HostSpec
-from linewatt.hosts.cpulist import format_cpulist
-from linewatt.model import Case, Family
+from linewatt.model import Case
 from linewatt.tuning.base import Change
 
 ROUND_OVERHEAD_S = 0.1
 """wall time of a trial beyond its load: the target of docs/bench.md"""
 SCHEMA_VERSION = 1
 
-IMPOSSIBLE: dict[tuple[str, Family], str] = {
-    ("udp-60", "ipv6"): "an IPv6 UDP frame cannot be 60 bytes: its headers alone are 14 + 40 + 8 = 62"
-}
-
 
 @dataclass(frozen=True, slots=True)
 class PlannedInstance:
-    """One load process pair: its number from 0, its port, and its CPUs (None: the system decides)."""
+    """One load process pair: number from 0, port, CPUs and memory nodes (None: the system decides)."""
 
     instance: int
     port: int
     sender_cpu: str | None
     receiver_cpu: str | None
+    sender_node: int | None = None
+    receiver_node: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,26 +52,27 @@ class PlannedTrial:
 
 @dataclass(frozen=True, slots=True)
 class Round:
-    """Trials that start at one barrier: one, or with ``concurrent_pairs`` several that share no host."""
+    """Trials that start at one barrier: one, or with ``concurrent_pairs`` several that share no host.
+
+    ``changes`` are what their hosts show beyond those of the whole plan.
+    """
 
     trials: tuple[PlannedTrial, ...]
+    changes: tuple[Change, ...] = ()
 
-
-@dataclass(frozen=True, slots=True)
-class Skipped:
-    """Cases that cannot be: what they have in common, how many, and why."""
-
-    what: str
-    cases: int
-    reason: str
+    @property
+    def hosts(self) -> frozenset[str]:
+        return frozenset(name for trial in self.trials for name in trial.case.hosts)
 
 
 @dataclass(frozen=True, slots=True)
 class Plan:
     """Everything a campaign will do, in order.
 
-    ``cases`` stand in the order of the file. ``ports_alternate``: successive rounds use different ports, so
-    that servers can start ahead. ``seed`` is None unless the order is random. ``duration_s`` is an estimate.
+    ``cases`` stand in the order of the file. ``changes`` are what hosts show in every round that they are
+    part of. ``ports_alternate``: successive rounds use different ports, so that servers can start ahead.
+    ``seed`` is None unless the order is random. ``duration_s`` is an estimate. ``places`` says for each host
+    and number of instances what a policy chose and why.
     """
 
     cases: tuple[Case, ...]
@@ -83,6 +84,12 @@ class Plan:
     duration_s: float
     skipped: tuple[Skipped, ...]
     notes: tuple[str, ...]
+    places: tuple[str, ...] = ()
+
+    def changes_in(self, round_: Round) -> tuple[Change, ...]:
+        """All that the hosts of a round show."""
+        own = round_.hosts
+        return (*(change for change in self.changes if change.host in own), *round_.changes)
 
     @property
     def trials(self) -> Iterator[PlannedTrial]:
@@ -90,10 +97,11 @@ class Plan:
         return (trial for round_ in self.rounds for trial in round_.trials)
 
 
-def plan(campaign: Campaign, seed: int) -> Plan:
+def plan(campaign: Campaign, seed: int, sites: Mapping[str, Site] | None = None) -> Plan:
     """The plan of a campaign. ``seed`` orders the cases when ``order`` is random and is not used otherwise.
 
-    Raises InvalidInput when every case is impossible, or the port range is too small.
+    ``sites`` are the hosts as far as they have been looked at: a placement policy chooses CPUs on those.
+    Raises InvalidInput when every case is impossible, the port range is too small, or a policy cannot be met.
     """
     cases, skipped = expand(campaign)
     if not cases:
@@ -102,94 +110,151 @@ def plan(campaign: Campaign, seed: int) -> Plan:
     if most > campaign.ports:
         raise InvalidInput(f"{most} instances need {most} ports, and ports names {campaign.ports}")
     alternate = campaign.ports >= 2 * most
-    rounds = _rounds(campaign, cases, seed, alternate)
+    layout = _Layout(campaign, Places(campaign, sites or {}))
+    base, rounds = _in_common(campaign, _rounds(campaign, cases, seed, layout, alternate))
+    idle_windows = len({factors.setting_of_hosts(case) for case in cases}) + campaign.measures_power
     return Plan(
         cases=tuple(cases),
         rounds=rounds,
-        changes=tuple(_changes(campaign)),
+        changes=base,
         order=campaign.order,
         seed=seed if campaign.order == "random" else None,
         ports_alternate=alternate,
-        duration_s=campaign.idle_s * (2 if campaign.measures_power else 1)
-        + len(rounds) * (campaign.load_s + ROUND_OVERHEAD_S),
+        duration_s=campaign.idle_s * idle_windows + len(rounds) * (campaign.load_s + ROUND_OVERHEAD_S),
         skipped=tuple(skipped),
-        notes=tuple(_notes(campaign, cases, alternate)),
+        notes=tuple(notes(campaign, cases, alternate, set(sites or {}))),
+        places=layout.said(cases),
     )
 
 
-def expand(campaign: Campaign) -> tuple[list[Case], list[Skipped]]:
-    """Every combination of the file, in its order, and those that cannot be."""
-    cases: list[Case] = []
-    skipped: dict[tuple[str, Family], int] = {}
-    for spec in campaign.tests:
-        for family in campaign.families:
-            found = _combinations(campaign, spec, family)
-            if (spec.test, family) in IMPOSSIBLE:
-                skipped[spec.test, family] = skipped.get((spec.test, family), 0) + len(found)
-            else:
-                cases += found
-    levels = [replace(case, load_level=level) for case in cases for level in campaign.load_levels]
-    return [*cases, *levels], [
-        Skipped(f"{test} over {family}", count, IMPOSSIBLE[test, family])
-        for (test, family), count in skipped.items()
-    ]
+class _Layout:
+    """What each host of a case is to show, and where its processes go."""
+
+    def __init__(self, campaign: Campaign, places: Places) -> None:
+        self._campaign = campaign
+        self._places = places
+        self._static = {name: tuple(_static(campaign, name)) for name in campaign.hosts}
+        self._shown = cache(self._show)
+
+    def place(self, case: Case, host: str) -> Place:
+        return self._places.of(case, host)
+
+    def changes(self, case: Case, host: str) -> tuple[Change, ...]:
+        """Placement, then what the file sets, then the case's factors: of one setting the last one counts."""
+        return self._shown(self.place(case, host), host, case.factors)
+
+    def _show(self, place: Place, host: str, setting: factors.Setting) -> tuple[Change, ...]:
+        spec = self._campaign.hosts[host]
+        spec = replace(spec, irq_cpus=place.irq_cpus or spec.irq_cpus)
+        own = factors.changes(setting, spec, self._campaign.labels)
+        every = (*place.changes, *self._static[host], *own)
+        return tuple({(one.knob, one.target): one for one in every}.values())
+
+    def irq_cpus(self, case: Case, host: str) -> tuple[int, ...]:
+        """The CPUs of the receive work; none where a factor steers it otherwise."""
+        place = self.place(case, host)
+        return place.irq_cpus if set(place.changes) <= set(self.changes(case, host)) else ()
+
+    def said(self, cases: Iterable[Case]) -> tuple[str, ...]:
+        """What policies chose, a line for each host and number of instances."""
+        lines: dict[str, None] = {}
+        for case in cases:
+            for name in case.hosts:
+                place = self.place(case, name)
+                if place.why is not None:
+                    rule = f"rule {place.rule}: " if place.rule is not None else ""
+                    lines[f"{name}: {rule}{place.why}"] = None
+                lines |= dict.fromkeys(f"{name}: {note}" for note in place.notes)
+        return tuple(lines)
 
 
-def _combinations(campaign: Campaign, spec: TestSpec, family: Family) -> list[Case]:
-    return [
-        Case(
-            test=spec.test,
-            sender=sender if direction == "forward" else receiver,
-            receiver=receiver if direction == "forward" else sender,
-            instances=instances,
-            streams=streams,
-            direction=direction,
-            family=family,
-            network=network,
-            rate_bps=spec.rate_bps,
-            zerocopy=spec.zerocopy,
-        )
-        for network in campaign.networks
-        for direction in campaign.directions
-        for streams in spec.streams
-        for instances in spec.instances
-        for sender, receiver in campaign.pairs
-    ]
+def _static(campaign: Campaign, host: str) -> Iterator[Change]:
+    """What the file sets on a host throughout."""
+    why = "the campaign's settings ask for it"
+    for key, value in campaign.sysctl.items():
+        yield Change(host, "sysctl", key, value, why)
+    for change in factors.changes(campaign.settings.items(), campaign.hosts[host]):
+        yield replace(change, why=why)
 
 
-def _rounds(campaign: Campaign, cases: list[Case], seed: int, alternate: bool) -> tuple[Round, ...]:
+@dataclass(frozen=True, slots=True)
+class _Fit:
+    """What a case's trials have in common; ``instances`` by their first port."""
+
+    instances: Mapping[int, tuple[PlannedInstance, ...]]
+    irq_cpus: tuple[tuple[int, ...], tuple[int, ...]]
+    changes: tuple[Change, ...]
+
+
+def _rounds(
+    campaign: Campaign, cases: list[Case], seed: int, layout: _Layout, alternate: bool
+) -> Iterator[Round]:
     half = campaign.ports // 2 if alternate else 0
+    first_ports = campaign.first_port, campaign.first_port + half
 
     @cache
-    def placed(sender: str, receiver: str, count: int, first_port: int) -> tuple[PlannedInstance, ...]:
-        ends = campaign.hosts[sender], campaign.hosts[receiver]
-        return tuple(
-            PlannedInstance(i, first_port + i, *(_cpu(campaign, host, i) for host in ends))
-            for i in range(count)
+    def fit(case: Case) -> _Fit:
+        sender, receiver = (layout.place(case, name) for name in case.hosts)
+        ends = list(zip(sender.cpus, receiver.cpus, sender.nodes, receiver.nodes, strict=True))
+        if case.load_level == 0:
+            ends = []
+        return _Fit(
+            {
+                port: tuple(PlannedInstance(i, port + i, *end) for i, end in enumerate(ends))
+                for port in first_ports
+            },
+            (layout.irq_cpus(case, case.sender), layout.irq_cpus(case, case.receiver)),
+            tuple(change for name in case.hosts for change in layout.changes(case, name)),
         )
 
-    rounds: list[Round] = []
     number = 0
-    for repetition, group in _ordered(campaign, cases, seed):
-        first_port = campaign.first_port + half * (len(rounds) % 2)
+    for position, (repetition, group) in enumerate(_ordered(campaign, cases, seed)):
+        fits = [fit(case) for case in group]
         trials = []
-        for case in group:
+        for case, one in zip(group, fits, strict=True):
             number += 1
-            count = 0 if case.load_level == 0 else case.instances
-            instances = placed(case.sender, case.receiver, count, first_port)
-            irq_cpus = [_irq_cpus(campaign, campaign.hosts[name]) for name in case.hosts]
-            trials.append(PlannedTrial(number, repetition, case, instances, *irq_cpus))
-        rounds.append(Round(tuple(trials)))
-    return tuple(rounds)
+            instances = one.instances[first_ports[position % 2]]
+            trials.append(PlannedTrial(number, repetition, case, instances, *one.irq_cpus))
+        changes = fits[0].changes if len(fits) == 1 else tuple(each for one in fits for each in one.changes)
+        yield Round(tuple(trials), changes)
+
+
+def _in_common(campaign: Campaign, rounds: Iterable[Round]) -> tuple[tuple[Change, ...], tuple[Round, ...]]:
+    """What each host shows in every round that it is part of, and the rounds with what is left."""
+    made = tuple(rounds)
+    shown: dict[str, dict[Change, None]] = {}
+    different = {_alike(round_): round_ for round_ in made}
+    for round_ in different.values():
+        for name in round_.hosts:
+            own = dict.fromkeys(change for change in round_.changes if change.host == name)
+            before = shown.setdefault(name, own)
+            shown[name] = {change: None for change in before if change in own}
+    base = tuple(change for name in campaign.hosts for change in shown.get(name, ()))
+    common = frozenset(base)
+    left = {
+        key: tuple(change for change in round_.changes if change not in common)
+        for key, round_ in different.items()
+    }
+    return base, tuple(Round(round_.trials, left[_alike(round_)]) for round_ in made)
+
+
+def _alike(round_: Round) -> tuple[object, ...]:
+    """The same for rounds of the same hosts with the same changes, without a look at each of them."""
+    return id(round_.changes), *(trial.case.hosts for trial in round_.trials)
 
 
 def _ordered(campaign: Campaign, cases: list[Case], seed: int) -> Iterator[tuple[int, tuple[Case, ...]]]:
-    """(repetition, cases that run together), in order; load levels come after what calibrates them."""
-    for part in (
-        [case for case in cases if case.load_level is None],
-        [case for case in cases if case.load_level is not None],
-    ):
-        yield from _ordered_alike(campaign, part, seed)
+    """(repetition, cases that run together), in order.
+
+    What only hands can change is changed as rarely as can be; load levels come after what calibrates them.
+    """
+    blocks: dict[tuple[str, ...], list[Case]] = {}
+    for case in cases:
+        levels = dict(case.factors)
+        blocks.setdefault(tuple(levels[name] for name in campaign.labels), []).append(case)
+    for block in blocks.values():
+        yield from _ordered_alike(campaign, [case for case in block if case.load_level is None], seed)
+        yield from _ordered_alike(campaign, [case for case in block if case.load_level is not None], seed)
 
 
 def _ordered_alike(
@@ -230,84 +295,16 @@ def _together(campaign: Campaign, cases: Iterable[Case]) -> list[tuple[Case, ...
     return [tuple(group) for group in rounds]
 
 
-def _cpu(campaign: Campaign, host: HostSpec, instance: int) -> str | None:
-    if campaign.placement == "none" or not host.app_cpus:
-        return None
-    return str(host.app_cpus[instance % len(host.app_cpus)])
-
-
-def _irq_cpus(campaign: Campaign, host: HostSpec) -> tuple[int, ...]:
-    return host.irq_cpus or () if campaign.placement == "pinned" else ()
-
-
-def _changes(campaign: Campaign) -> Iterator[Change]:
-    for host in campaign.hosts.values():
-        for key, value in campaign.sysctl.items():
-            yield Change(host.name, "sysctl", key, value, "the campaign's settings ask for it")
-        if host.irq_cpus and campaign.placement == "pinned":
-            cpus = format_cpulist(host.irq_cpus)
-            why = "receive work of the load (data, or the acknowledgements of it) goes to the IRQ CPUs"
-            yield Change(host.name, "rps_cpus", host.data, cpus, why)
-
-
-def _notes(campaign: Campaign, cases: list[Case], alternate: bool) -> Iterator[str]:
-    if not alternate:
-        most = max(case.instances for case in cases)
-        yield (
-            f"ports: {campaign.ports} ports serve {most} instances, so every trial uses the same ones and "
-            f"servers cannot start ahead; {2 * most} ports would do"
-        )
-    if campaign.seed is not None and campaign.order != "random":
-        yield f"seed: has no effect, because the order is {campaign.order}"
-    for name in campaign.unused_hosts:
-        yield f"{name}: takes part in no pair and is left alone"
-    for host in campaign.hosts.values():
-        yield from _host_notes(campaign, host, cases)
-    yield from _shared_cpu_notes(campaign)
-    for name, sensor in campaign.sensors.items():
-        if sensor.interval_s > campaign.window_s:
-            yield (
-                f"sensors: {name} reads every {sensor.interval_s:g} s, and the window is only "
-                f"{campaign.window_s:g} s: it may have nothing to say"
-            )
-
-
-def _host_notes(campaign: Campaign, host: HostSpec, cases: list[Case]) -> Iterator[str]:
-    if campaign.placement == "none":
-        return
-    own = [case.instances for case in cases if host.name in (case.sender, case.receiver)]
-    if host.app_cpus is None:
-        yield f"{host.name}: names no app_cpus, so the system places its load processes"
-    elif max(own) > len(host.app_cpus):
-        yield f"{host.name}: {max(own)} instances on {_cpus_text(host.app_cpus)}, so that they share"
-    both = set(host.app_cpus or ()) & set(host.irq_cpus or ())
-    if both:
-        yield f"{host.name}: load processes and receive work share {_cpus_text(both)}"
-
-
-def _cpus_text(cpus: Collection[int]) -> str:
-    return f"{len(cpus)} CPU{'' if len(cpus) == 1 else 's'} ({format_cpulist(cpus)})"
-
-
-def _shared_cpu_notes(campaign: Campaign) -> Iterator[str]:
-    seen: set[frozenset[str]] = set()
-    for host in campaign.hosts.values():
-        for other in host.shares_cpus_with:
-            pair = frozenset((host.name, other))
-            if other in campaign.hosts and len(pair) == 2 and pair not in seen:
-                seen.add(pair)
-                yield f"{host.name} and {other} run on the same CPUs: what one uses, the other lacks"
-                if campaign.concurrent_pairs:
-                    yield f"{host.name} and {other}: pairs that run at the same time disturb each other"
-
-
 def as_dict(planned: Plan) -> dict[str, Any]:
     """The plan as plain values for JSON; units are in the keys.
 
-    Trials name their case and their placement by index: ``placements[i]`` lists instance, port and CPUs.
+    Trials name their case, their placement and their changes by index: ``placements[i]`` lists instance,
+    port and CPUs, ``round_changes[i]`` what the hosts show beyond ``changes`` (the key is left out where no
+    round has any).
     """
     case_index = {case: i for i, case in enumerate(planned.cases)}
     placements: dict[tuple[PlannedInstance, ...], int] = {}
+    changes: dict[tuple[Change, ...], int] = {}
     trials = [
         {
             "number": trial.number,
@@ -315,6 +312,7 @@ def as_dict(planned: Plan) -> dict[str, Any]:
             "repetition": trial.repetition,
             "case": case_index[trial.case],
             "placement": placements.setdefault(trial.instances, len(placements)),
+            **({"changes": changes.setdefault(round_.changes, len(changes))} if round_.changes else {}),
         }
         for round_number, round_ in enumerate(planned.rounds, start=1)
         for trial in round_.trials
@@ -326,11 +324,26 @@ def as_dict(planned: Plan) -> dict[str, Any]:
         "duration_s": round(planned.duration_s, 3),
         "ports_alternate": planned.ports_alternate,
         "cases": [_case_dict(case) for case in planned.cases],
-        "placements": [[_slots(instance) for instance in instances] for instances in placements],
+        "placements": [[_instance(one) for one in instances] for instances in placements],
         "trials": trials,
         "changes": [_slots(change) for change in planned.changes],
+        **({"round_changes": [[_slots(one) for one in own] for own in changes]} if changes else {}),
         "skipped": [_slots(skip) for skip in planned.skipped],
         "notes": list(planned.notes),
+        **({"places": list(planned.places)} if planned.places else {}),
+    }
+
+
+def _instance(one: PlannedInstance) -> dict[str, Any]:
+    bound = {
+        name: node for name in ("sender_node", "receiver_node") if (node := getattr(one, name)) is not None
+    }
+    return {
+        "instance": one.instance,
+        "port": one.port,
+        "sender_cpu": one.sender_cpu,
+        "receiver_cpu": one.receiver_cpu,
+        **bound,
     }
 
 

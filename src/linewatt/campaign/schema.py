@@ -20,11 +20,14 @@ from pydantic import (
 )
 
 from linewatt.campaign import fields as f
+from linewatt.campaign.campaign import Design, Policy
 from linewatt.campaign.part import Part
 from linewatt.campaign.power_entries import Components, PsuEntry
 from linewatt.model import Direction, Family, TestName
 from linewatt.sensors.base import Sensor, SensorConfig
 from linewatt.sensors.registry import POWER, SENSORS
+from linewatt.tuning.factors import FACTORS
+from linewatt.tuning.factors import Factor as HostFactor
 
 MAX_TESTS = 100
 MAX_LOAD_S = 86_400
@@ -77,6 +80,11 @@ class HostEntry(Part):
     )
     base_frequency_ghz: float | None = Field(
         default=None, gt=0, le=20, description="Base clock in GHz; left out: read from the host."
+    )
+    topology: f.FilePath | None = Field(
+        default=None,
+        description="Its topology as `lstopo --of xml` wrote it, relative to the file that names it; "
+        "left out: read from the host when it is connected.",
     )
     power: dict[f.HostName, PowerEntry] = Field(
         default_factory=dict,
@@ -141,12 +149,54 @@ class IdleEntry(Part):
     )
 
 
-class SettingsEntry(Part):
+class LabelEntry(Part):
+    """A factor that linewatt cannot set: it asks, or runs a program of yours, before each level."""
+
+    label: f.FactorLevels = Field(
+        examples=["[6.1, 6.12]"], description="Its levels, in your words; the first is the base."
+    )
+    hook: Annotated[tuple[f.Word, ...], Field(min_length=1), f.AsTuple] | None = Field(
+        default=None,
+        description="Program on this machine that sets a level, with its arguments; it gets "
+        "`LINEWATT_FACTOR`, `LINEWATT_LEVEL` and `LINEWATT_HOSTS`, and may reboot the hosts. "
+        "Left out: `run` pauses and asks.",
+    )
+    fact: f.FactName | None = Field(
+        default=None,
+        description="Fact that must differ between levels, such as `kernel.release`; it proves the change.",
+    )
+    timeout: float = Field(
+        default=900.0,
+        gt=0,
+        le=MAX_LOAD_S,
+        description="Seconds for the hook, and then for the hosts to be there again.",
+    )
+
+
+Factor = Annotated[
+    Annotated[f.FactorLevels, Tag("list")] | Annotated[LabelEntry, Tag("LabelEntry")],
+    Discriminator(lambda value: "LabelEntry" if isinstance(value, dict) else "list"),
+]
+
+
+class Settings(Part):
     """Settings made on every host that takes part, and undone at the end."""
 
     sysctl: dict[f.SysctlKey, f.SysctlValue] = Field(
         default_factory=dict, description="Kernel parameters, such as `net.core.rmem_max: 16777216`."
     )
+
+
+def _setting(factor: HostFactor) -> Any:
+    return (f.FactorLevel | None, Field(default=None, description=f"{factor.about}: {factor.levels}."))
+
+
+SettingsEntry = create_model(
+    "SettingsEntry",
+    __base__=Settings,
+    __doc__=Settings.__doc__,
+    **{name: _setting(factor) for name, factor in FACTORS.items()},
+)
 
 
 def _sensor_kind(value: object) -> str:
@@ -262,17 +312,32 @@ class CampaignFile(Part):
         default=(5201, 5264),
         description='Ports of the load: a range such as "5201-5264", or the first of 1024.',
     )
-    placement: Literal["pinned", "none"] | None = Field(
+    placement: Policy | None = Field(
         default=None,
-        description="`pinned`: load processes on `app_cpus`, receive work on `irq_cpus`. `none`: the "
-        "system decides. Left out: pinned on every host that names such CPUs.",
+        description="`auto`: load processes and interrupts next to the NIC. `pinned`: on the host's "
+        "`app_cpus` and `irq_cpus`. `neighbour`: each process beside its interrupts, behind one cache. "
+        "`remote`: processes on another node, to measure what distance costs. `none`: the system "
+        "decides. Left out: pinned where a host names such CPUs, else auto.",
+    )
+    smt: bool = Field(
+        default=False, description="Whether placement counts hardware threads in the place of cores."
+    )
+    factors: dict[f.FactorName, Factor] = Field(
+        default_factory=dict,
+        examples=["{mtu: [1500, 9000], gro: [on, off]}"],
+        description="Settings to vary, each with its levels, the base first; see docs/experiments.md.",
+    )
+    design: Design = Field(
+        default="one-at-a-time",
+        description="`one-at-a-time`: the base, then each other level alone. `full`: every combination. "
+        "`fractional`: a balanced part of them, for factors of two levels.",
     )
     concurrent_pairs: bool = Field(
         default=False,
         description="Whether pairs that share no host run at the same time, started at one barrier.",
     )
-    settings: SettingsEntry = Field(
-        default=SettingsEntry(), description="Settings made on every host that takes part."
+    settings: SettingsEntry = Field(  # type: ignore[valid-type]
+        SettingsEntry(), description="Settings made on every host that takes part."
     )
     sensors: SensorsEntry = Field(  # type: ignore[valid-type]
         SensorsEntry(),
@@ -284,6 +349,20 @@ def sensors_of(entry: CampaignFile) -> dict[str, SensorConfig]:
     """The sensors that are on, each with its settings."""
     every: dict[str, Any] = dict(entry.sensors)
     return {name: sensor for name, sensor in every.items() if sensor is not False}
+
+
+def settings_of(entry: CampaignFile) -> dict[str, str]:
+    """The settings beside kernel parameters that are to be made, as they are written."""
+    every: dict[str, Any] = dict(entry.settings)
+    return {name: level for name, level in every.items() if name != "sysctl" and level is not None}
+
+
+def levels_of(entry: CampaignFile) -> dict[str, tuple[str, ...]]:
+    """Every factor with its levels, as they are written."""
+    return {
+        name: levels.label if isinstance(levels, LabelEntry) else levels
+        for name, levels in entry.factors.items()
+    }
 
 
 def json_schema() -> dict[str, Any]:

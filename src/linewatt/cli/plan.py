@@ -42,10 +42,11 @@ def plan_command(
 
     from linewatt.campaign import plan as planning
     from linewatt.campaign.file import load
+    from linewatt.campaign.sites import sites_of_files
 
     campaign = load(file, hosts)
     seed = secrets.randbelow(SEED_LIMIT) if campaign.seed is None else campaign.seed
-    planned = planning.plan(campaign, seed)
+    planned = planning.plan(campaign, seed, sites_of_files(campaign))
     if as_json:
         specs = {name: asdict(host) for name, host in campaign.hosts.items()}
         print_json({"campaign": campaign.name, "hosts": specs, **planning.as_dict(planned)})
@@ -76,14 +77,28 @@ def _lines(campaign: Campaign, planned: Plan, trials: bool) -> Iterator[str]:
         for name, source in sources.items():
             simulated = ", simulated" if source.cfg.simulated else ""
             yield f"power of {host}: {name} ({source.driver}{simulated})"
-    if not planned.changes:
-        yield "no change to any host"
-    for change in planned.changes:
-        yield f"change {change.host}: {change.knob} {change.target} = {change.value} ({change.why})"
+    yield from (f"place {line}" for line in planned.places)
+    yield from _change_lines(planned)
     for skip in planned.skipped:
         yield f"skipped: {skip.what} ({_count(skip.cases, 'case')}): {skip.reason}"
     for note in planned.notes:
         yield f"note: {note}"
+
+
+def _change_lines(planned: Plan) -> Iterator[str]:
+    """What hosts show throughout, then what varies between rounds: a line for each setting."""
+    values: dict[tuple[str, str, str], dict[str, None]] = {}
+    whys: dict[tuple[str, str, str], str] = {}
+    for change in (change for changes in {one.changes for one in planned.rounds} for change in changes):
+        key = change.host, change.knob, change.target
+        values.setdefault(key, {})[change.value] = None
+        whys[key] = change.why
+    if not planned.changes and not values:
+        yield "no change to any host"
+    for change in planned.changes:
+        yield f"change {change.host}: {change.knob} {change.target} = {change.value} ({change.why})"
+    for (host, knob, target), found in sorted(values.items()):
+        yield f"vary {host}: {knob} {target} = {' | '.join(sorted(found))} ({whys[host, knob, target]})"
 
 
 def _host_line(host: HostSpec) -> str:
@@ -152,6 +167,7 @@ def _rate(case: Case) -> str:
 
 def _case_columns(case: Case) -> dict[str, str]:
     return {
+        **dict(case.factors),
         "test": case.test,
         "sender → receiver": f"{case.sender} → {case.receiver}",
         "direction": case.direction,

@@ -34,6 +34,7 @@ def describe(case: Case) -> str:
         words.append(f"{format_rate(case.rate_bps)} each")
     if case.zerocopy:
         words.append("zerocopy")
+    words += [f"{name}={level}" for name, level in case.factors]
     return ", ".join(words)
 
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Coroutine
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -118,8 +119,24 @@ def execute(campaign: Campaign, planned: Plan, result: Result | None, results: P
         if not as_json:
             for note in planned.notes:
                 say(f"note: {note}")
-        one = CampaignRun(campaign, planned, Places(results, state_dir()), progress)
+        ask = _asked if sys.stdin is not None and sys.stdin.isatty() else None
+        one = CampaignRun(campaign, planned, Places(results, state_dir()), progress, ask)
         return _until_done(one.start() if result is None else one.resume(result))
+
+
+async def _asked(text: str) -> None:
+    """Show what somebody is to do, and wait for Enter; Ctrl-C ends the wait as it ends all else."""
+    import asyncio
+
+    done = asyncio.Event()
+    loop = asyncio.get_running_loop()
+    say(text)
+    loop.add_reader(sys.stdin, done.set)
+    try:
+        await done.wait()
+        sys.stdin.readline()
+    finally:
+        loop.remove_reader(sys.stdin)
 
 
 def _finish(ended: Ended, results: Path, as_json: bool) -> None:

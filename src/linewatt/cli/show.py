@@ -57,16 +57,25 @@ def show(
     as_json: _Json = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="One CSV row a case, units in column names.")] = False,
     trials: Annotated[bool, typer.Option("--trials", help="Every trial too (CSV: a row a trial).")] = False,
+    effects: Annotated[
+        bool, typer.Option("--effects", help="With --csv: a row for each effect of a factor.")
+    ] = False,
 ) -> None:
     """Show a result: scalability table, CPU by role, power, flags with advice, failures."""
     if as_json and as_csv:
         raise InvalidInput("--json and --csv: choose one")
+    if effects and (trials or not as_csv):
+        raise InvalidInput("--effects: goes with --csv alone; everything else has the effects anyway")
     from linewatt.report.document import as_json as document
     from linewatt.report.document import case_rows, csv_columns, trial_rows
 
     view = _digest(results, wanted)
     if as_json:
         print_json(document(view, trials=trials))
+    elif effects:
+        from linewatt.report.effects import EFFECT_COLUMNS, effect_rows
+
+        print_csv(EFFECT_COLUMNS, effect_rows(view.result))
     elif as_csv:
         print_csv(csv_columns(trials=trials), trial_rows(view.result.trials) if trials else case_rows(view))
     else:

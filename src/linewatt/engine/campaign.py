@@ -6,21 +6,23 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from linewatt import __version__
 from linewatt.campaign import stored
 from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.plan import Plan, PlannedTrial
+from linewatt.campaign.plan import Plan, PlannedTrial, Round, plan
 from linewatt.campaign.plan import as_dict as plan_dict
-from linewatt.engine import events, idle
+from linewatt.campaign.sites import read_topologies, site
+from linewatt.engine import events, idle, labels
 from linewatt.engine.restore import refuse_leftovers, undo_all
 from linewatt.engine.rounds import RoundRunner
 from linewatt.engine.secrets import passwords
 from linewatt.engine.session import Session, identity
 from linewatt.engine.settings import Settings
-from linewatt.errors import HostError, StoreError, WaitTimeout
+from linewatt.engine.stage import Stage
+from linewatt.errors import ChangeError, HostError, InvalidInput, StoreError, WaitTimeout
 from linewatt.hosts.clock import now_s
 from linewatt.hosts.journal import Journal, journal_path
 from linewatt.loads.registry import LOADS
@@ -45,13 +47,25 @@ class Places:
 class CampaignRun:
     """One run of a campaign, new or resumed."""
 
-    def __init__(self, campaign: Campaign, plan: Plan, places: Places, on_event: events.OnEvent) -> None:
+    def __init__(
+        self,
+        campaign: Campaign,
+        plan: Plan,
+        places: Places,
+        on_event: events.OnEvent,
+        ask: labels.Ask | None = None,
+    ) -> None:
+        """``ask`` has somebody set what only hands can. Raises InvalidInput where it is needed and None."""
+        labels.check(campaign, ask)
+        self._labels = labels.Labels(campaign, ask)
+        self._topologies = read_topologies(campaign)
         self._campaign = campaign
+        self._planned = plan
         self._plan = plan
         self._places = places
         self._say = on_event
         self._session = Session(campaign, passwords(campaign), LOADS["iperf3"])
-        self._settings: Settings | None = None
+        self._stage: Stage | None = None
         self._gone: set[str] = set()
 
     async def start(self) -> events.Ended:
@@ -67,6 +81,7 @@ class CampaignRun:
         try:
             self._say(events.Phase(f"connecting to {', '.join(self._session.specs)}"))
             await self._session.open()
+            self._plan = self._placed()
             path = self._new_result() if result is None else self._same_hosts(result)
             return await self._run_changed(path, result)
         finally:
@@ -77,19 +92,30 @@ class CampaignRun:
         journal = Journal(journal_path(self._places.state, path.name), create=True)
         journal.begin(self._campaign.hosts.values())
         try:
-            if self._plan.changes:
-                self._say(events.Phase(f"making up to {len(self._plan.changes)} changes"))
-            self._settings = Settings(self._session.hosts, KNOBS, journal)
-            await self._settings.to(self._plan.changes, self._session.hosts)
-            self._say(events.Phase("starting sensors"))
-            await asyncio.gather(self._session.start_sensors(), asyncio.to_thread(samples.warm_up))
-            for feed in self._session.down():
-                text = f"{feed.host}: {feed.source}: {feed.failure}; going on without it"
-                self._say(events.Warned(text))
-            await self._idle(path)
-            return await self._rounds(path, result, self._settings)
+            settings = Settings(self._session.hosts, KNOBS, journal)
+            await settings.check(change for one in self._plan.rounds for change in self._plan.changes_in(one))
+            stage = self._stage = Stage(
+                self._session, self._campaign, self._plan, settings, self._labels, path, self._say
+            )
+            rounds = self._remaining(result)
+            await asyncio.gather(stage.open(rounds[0]), asyncio.to_thread(samples.warm_up))
+            return await self._rounds(path, rounds, stage)
         finally:
             await asyncio.shield(self._undo(journal))
+
+    def _placed(self) -> Plan:
+        """The plan with what placement policies choose on these hosts. Raises InvalidInput."""
+        sites = {}
+        for name, spec in self._campaign.hosts.items():
+            try:
+                sites[name] = site(spec, self._session.facts[name], self._topologies.get(name))
+            except InvalidInput as error:
+                if self._campaign.chooses_cpus:
+                    raise InvalidInput(f"{name}: {error}") from error
+        placed = plan(self._campaign, self._planned.seed or 0, sites)
+        for line in placed.places:
+            self._say(events.Phase(line))
+        return placed
 
     async def _undo(self, journal: Journal) -> None:
         undone, problems = await undo_all(journal, self._session.hosts)
@@ -112,7 +138,8 @@ class CampaignRun:
             "created_s": now_s(),
             "campaign_text": campaign.text,
             "campaign": stored.as_dict(campaign),
-            "plan": plan_dict(self._plan),
+            "plan": plan_dict(self._planned),
+            "places": list(self._plan.places),
             "order": self._plan.order,
             "seed": self._plan.seed,
             "trials_planned": sum(1 for _ in self._plan.trials),
@@ -125,6 +152,8 @@ class CampaignRun:
 
     def _same_hosts(self, result: read.Result) -> Path:
         for name, known in self._session.facts.items():
+            if self._campaign.labels:  # what hands change is what such a campaign is about
+                continue
             then, now = identity(result.manifest["hosts"][name]["facts"]), identity(known)
             for what, value in then.items():
                 if now[what] != value:
@@ -134,46 +163,46 @@ class CampaignRun:
                     )
         return result.path
 
-    async def _idle(self, path: Path, name: str = "idle.json") -> None:
-        if self._campaign.idle_s <= 0 or (path / name).exists():
-            return
-        self._say(events.Phase(f"idle window of {self._campaign.idle_s:g} s"))
-        write.write_json(path / name, await idle.measure(self._session, self._campaign.idle_s))
-
-    async def _idle_again(self, path: Path) -> None:
+    async def _idle_again(self, path: Path, stage: Stage) -> None:
         """Idle after the last trial: power that has drifted since the first makes all above idle doubtful."""
-        if not self._campaign.measures_power or self._gone:
+        first = path / "idle.json"
+        if not self._campaign.measures_power or self._gone or not first.exists():
             return
+        before = read.read_json(first)
+        setting = tuple(before.get("setting", {}).items())
         try:
+            if setting:
+                await stage.ready(self._plan.rounds[0])
             await asyncio.sleep(SETTLE_S)
-            await self._idle(path, "idle-end.json")
-        except WaitTimeout as error:
+            after = await idle.measure(self._session, self._campaign.idle_s, set(before["hosts"]), setting)
+        except (WaitTimeout, ChangeError) as error:
             self._say(events.Warned(f"no idle window at the end: {error}"))
             return
-        before, after = path / "idle.json", path / "idle-end.json"
-        if before.exists() and after.exists():
-            for text in idle.drift(read.read_json(before), read.read_json(after)):
-                self._say(events.Warned(text))
+        write.write_json(path / "idle-end.json", after)
+        for text in idle.drift(before, after):
+            self._say(events.Warned(text))
 
-    async def _rounds(self, path: Path, result: read.Result | None, settings: Settings) -> events.Ended:
-        done = {trial.number: trial for trial in (result.trials if result else ())}
+    def _remaining(self, result: read.Result | None) -> list[Round]:
+        """The rounds with the trials that a result still lacks."""
+        done = {trial.number for trial in (result.trials if result else ())}
+        rounds = (
+            replace(one, trials=tuple(trial for trial in one.trials if trial.number not in done))
+            for one in self._plan.rounds
+        )
+        return [one for one in rounds if one.trials]
+
+    async def _rounds(self, path: Path, rounds: Sequence[Round], stage: Stage) -> events.Ended:
         total = sum(1 for _ in self._plan.trials)
-        self._say(events.Started(path.name, str(path), total, len(done), self._plan.duration_s))
-        rounds = [[trial for trial in one.trials if trial.number not in done] for one in self._plan.rounds]
-        rounds = [trials for trials in rounds if trials]
-        runner = RoundRunner(self._session, self._campaign, settings, read.load(path), total, self._say)
+        remaining = sum(len(one.trials) for one in rounds)
+        self._say(events.Started(path.name, str(path), total, total - remaining, self._plan.duration_s))
+        runner = RoundRunner(self._session, self._campaign, stage, read.load(path), total, self._say)
         try:
-            for position, trials in enumerate(rounds):
-                following = rounds[position + 1] if position + 1 < len(rounds) else []
-                possible = self._possible(trials)
-                if possible:
-                    alike = self._plan.ports_alternate and _may_overlap(trials, following)
-                    ahead = self._possible(following) if alike else []
-                    await runner.run(possible, ahead, rounds_left=len(rounds) - position)
-                    await self._find_lost_hosts()
+            for position, round_ in enumerate(rounds):
+                following = rounds[position + 1] if position + 1 < len(rounds) else None
+                await self._round(runner, stage, round_, following, len(rounds) - position)
         finally:
             await asyncio.shield(runner.close())
-        await self._idle_again(path)
+        await self._idle_again(path, stage)
         stored_trials = [read.read_trial(directory) for directory in read.trial_dirs(path)]
         failed = sum(trial.status == "failed" for trial in stored_trials)
         ended = events.Ended(
@@ -181,6 +210,24 @@ class CampaignRun:
         )
         self._say(ended)
         return ended
+
+    async def _round(
+        self, runner: RoundRunner, stage: Stage, round_: Round, following: Round | None, rounds_left: int
+    ) -> None:
+        possible = self._possible(round_.trials)
+        if not possible:
+            return
+        try:
+            await stage.ready(replace(round_, trials=tuple(possible)))
+        except ChangeError as error:
+            self._say(events.Warned(str(error)))
+            await runner.fail(possible, str(error))
+            return
+        ahead: list[PlannedTrial] = []
+        if following is not None and self._plan.ports_alternate and _may_overlap(possible, following.trials):
+            ahead = self._possible(following.trials) if stage.as_it_is(following) else []
+        await runner.run(possible, ahead, rounds_left)
+        await self._find_lost_hosts()
 
     def _possible(self, trials: Sequence[PlannedTrial]) -> list[PlannedTrial]:
         """Trials whose hosts are all there."""
@@ -200,8 +247,8 @@ class CampaignRun:
                 await asyncio.sleep(RECONNECT_PAUSE_S)
             with suppress(HostError, WaitTimeout):
                 await self._session.reopen(name)
-                if self._settings is not None:
-                    await self._settings.reassert(name)
+                if self._stage is not None:
+                    await self._stage.settings.reassert(name)
                 return True
         return False
 

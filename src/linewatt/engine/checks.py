@@ -173,7 +173,13 @@ def alignment(ends: Sequence[EndRun], clocks: Mapping[str, Offset]) -> list[Flag
 
 
 def bottleneck(case: Case, sender: EndResult, receiver: EndResult) -> list[Flag]:
-    """A sender whose CPU is full while the receiver has room: the figure is the sender's."""
+    """A sender whose CPU is full while the receiver has room: the figure is the sender's.
+
+    A load level is limited by what it asks for; that a sender does not keep up is said where levels are
+    (analysis/load_levels.py).
+    """
+    if case.load_level is not None:
+        return []
     if sender.app_cpu is None or receiver.app_cpu is None:
         return []
     busy = 1 - sender.app_cpu.idle_ratio

@@ -25,7 +25,7 @@ class Setup:
     hosts: Mapping[str, HostSpec]
     base_frequency_hz: Mapping[str, float | None]
     tick_accounting: Mapping[str, bool | None]
-    idle_cores: Mapping[str, float | None]
+    idle_cores: Mapping[str, float | None] = field(default_factory=dict)
     idle_w: Mapping[str, IdlePower] = field(default_factory=dict)
     supplies: Mapping[str, Supply] = field(default_factory=dict)
 

@@ -4,7 +4,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Collection
 from dataclasses import asdict
+from pathlib import Path
 from typing import Any
 
 from linewatt.analysis.power import IDLE_DRIFT_RATIO
@@ -15,22 +17,75 @@ from linewatt.engine.session import Session
 from linewatt.errors import HostError, WaitTimeout
 from linewatt.hosts.clock import now_s
 from linewatt.model import Window
+from linewatt.store.read import read_json
+from linewatt.store.write import write_json
 
 LATE_LIMIT_S = 5.0
 DRIFT_STEPS = 2.0
 SCHEMA_VERSION = 1
 
 
-async def measure(session: Session, seconds: float) -> dict[str, Any]:
-    """Wait ``seconds`` and say what each host's CPUs did meanwhile. Raises WaitTimeout."""
+Setting = tuple[tuple[str, str], ...]
+"""(factor, level) of what a host's idle state may depend on"""
+
+
+async def measure(
+    session: Session, seconds: float, names: Collection[str] | None = None, setting: Setting = ()
+) -> dict[str, Any]:
+    """Wait ``seconds`` and say what the CPUs of hosts (None: all) did meanwhile. Raises WaitTimeout."""
     window = Window(now_s(), now_s() + seconds)
-    feeds = [feed for own in session.feeds.values() for feed in own]
+    hosts = [name for name in session.specs if names is None or name in names]
+    feeds = [feed for name in hosts for feed in session.feeds[name]]
     await asyncio.gather(*(_past(feed, window.end_s, seconds + LATE_LIMIT_S) for feed in feeds))
     return {
         "schema_version": SCHEMA_VERSION,
+        **({"setting": dict(setting)} if setting else {}),
         "window": {"start_s": window.start_s, "end_s": window.end_s},
-        "hosts": {name: _host(session, name, window) for name in session.specs},
+        "hosts": {name: _host(session, name, window) for name in hosts},
     }
+
+
+class IdleBook:
+    """The idle windows of a result: one for each setting of each host, since idle power depends on both.
+
+    The first is ``idle.json``, further ones are ``idle-2.json`` and so on.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._documents: list[dict[str, Any]] = []
+        while (file := self._file()).exists():
+            self._documents.append(read_json(file))
+
+    def _file(self) -> Path:
+        number = len(self._documents) + 1
+        return self._path / ("idle.json" if number == 1 else f"idle-{number}.json")
+
+    def add(self, document: dict[str, Any]) -> None:
+        """Keep an idle window, on disk before anything else happens."""
+        write_json(self._file(), document)
+        self._documents.append(document)
+
+    def lacking(self, hosts: Collection[str], setting: Setting) -> set[str]:
+        """Those of ``hosts`` that have no idle window with this setting."""
+        return set(hosts) - self._of(setting).keys()
+
+    def cores(self, setting: Setting) -> dict[str, float | None]:
+        """Host → cores that were busy idle with this setting."""
+        return idle_cores({"hosts": self._of(setting)})
+
+    def power(self, setting: Setting) -> dict[str, IdlePower]:
+        """Host → power of its sources idle with this setting."""
+        return idle_power({"hosts": self._of(setting)})
+
+    def _of(self, setting: Setting) -> dict[str, Any]:
+        wanted = dict(setting)
+        return {
+            name: values
+            for document in self._documents
+            if document.get("setting", {}) == wanted
+            for name, values in document["hosts"].items()
+        }
 
 
 async def _past(feed: Feed, time_s: float, limit_s: float) -> None:

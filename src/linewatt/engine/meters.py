@@ -102,12 +102,14 @@ class MeterFeed(Feed):
 
     async def start(self, host: Host) -> None:
         """Open the meter. Raises InvalidInput for settings it cannot meet; one that is down only warns."""
-        if self._thread is not None:
+        if self._thread is not None and not self._ended.is_set():
             return
+        self._ended = threading.Event()
+        self._settled.clear()
         self.started_s = self._since_s = now_s()
         loop = asyncio.get_running_loop()
         name = f"meter {self.host} {self.source}"
-        self._thread = threading.Thread(target=self._run, args=(loop,), name=name, daemon=True)
+        self._thread = threading.Thread(target=self._run, args=(loop, self._ended), name=name, daemon=True)
         self._thread.start()
         await bounded(self._settled.wait(), 2 * CALL_LIMIT_S, f"{self.host}: {self.source} to answer")
         if self._refused is not None:
@@ -117,14 +119,14 @@ class MeterFeed(Feed):
         """Let the thread end by itself: it may be waiting for a meter that hangs."""
         self._ended.set()
 
-    def _run(self, loop: asyncio.AbstractEventLoop) -> None:
-        """The thread."""
+    def _run(self, loop: asyncio.AbstractEventLoop, ended: threading.Event) -> None:
+        """The thread: what it says once it was told to end is no longer heard."""
 
         def tell(what: Any, *values: Any) -> None:
-            if not loop.is_closed():
+            if not loop.is_closed() and not ended.is_set():
                 loop.call_soon_threadsafe(what, *values)
 
-        while not self._ended.is_set():
+        while not ended.is_set():
             try:
                 session = self._meter.open(self._password)
             except InvalidInput as error:
@@ -132,21 +134,21 @@ class MeterFeed(Feed):
                 return
             except HostError as error:
                 tell(self._fail, str(error))
-                self._ended.wait(RETRY_S)
+                ended.wait(RETRY_S)
                 continue
             tell(self._opened, dict(session.channels))
             try:
-                self._read(session, tell)
+                self._read(session, tell, ended)
             except HostError as error:
                 tell(self._fail, str(error))
-                self._ended.wait(RETRY_S)
+                ended.wait(RETRY_S)
             finally:
                 session.close()
 
-    def _read(self, session: MeterSession, tell: Any) -> None:
+    def _read(self, session: MeterSession, tell: Any, ended: threading.Event) -> None:
         probe = _Probe(session.channels)
         due_s = now_s()
-        while not self._ended.is_set():
+        while not ended.is_set():
             begin_s = now_s()
             values = session.read()
             record = MeterRecord(begin_s, now_s(), values, dict(session.reasons))
@@ -154,15 +156,17 @@ class MeterFeed(Feed):
             due_s = max(due_s + self._interval_s, now_s())
             if probe.watched is not None:
                 probe.saw(values[probe.watched])
-                self._look_closely(session, probe, due_s)
+                self._look_closely(session, probe, due_s, ended)
                 if probe.ended:
                     tell(self._measured, probe.result())
                     probe.watched = None
-            self._ended.wait(max(0.0, due_s - now_s()))
+            ended.wait(max(0.0, due_s - now_s()))
 
-    def _look_closely(self, session: MeterSession, probe: _Probe, until_s: float) -> None:
+    def _look_closely(
+        self, session: MeterSession, probe: _Probe, until_s: float, ended: threading.Event
+    ) -> None:
         """Read one channel often, to see when it changes."""
-        while not probe.ended and now_s() + PROBE_EVERY_S < until_s and not self._ended.wait(PROBE_EVERY_S):
+        while not probe.ended and now_s() + PROBE_EVERY_S < until_s and not ended.wait(PROBE_EVERY_S):
             probe.saw(session.read([str(probe.watched)])[str(probe.watched)])
 
     def _refuse(self, error: InvalidInput) -> None:

@@ -1,19 +1,33 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Undoing what the journal holds: at the end of a campaign, and after one that was killed."""
+"""Undoing what the journal holds: at the end of a campaign, and after one that was killed.
+
+What ``check --fix`` changed stands below what a run changes: it is no reason to refuse one, and is put back
+after it.
+"""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+import re
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from linewatt.engine.readiness import Leftover
 from linewatt.errors import ChangeError, LinewattError
 from linewatt.hosts.base import Host, HostSpec
 from linewatt.hosts.connect import connect
 from linewatt.hosts.journal import Entry, Journal, journal_path, journals, parse
 from linewatt.tuning.apply import undo
 from linewatt.tuning.registry import KNOBS
+
+FIXES = "check-"
+"""how the journals of ``check --fix`` begin; those of runs begin with their time"""
+
+_STAMP = re.compile(r"\d{8}-\d{6}")
+
+Place = tuple[str, int]
+"""address and port: what a host is, whatever a campaign calls it"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,10 +40,15 @@ class Restored:
 
 
 async def undo_all(
-    journal: Journal, hosts: Mapping[str, Host], *, force: bool = False
+    journal: Journal,
+    hosts: Mapping[str, Host],
+    *,
+    force: bool = False,
+    later: Mapping[Place, str] | None = None,
 ) -> tuple[int, tuple[str, ...]]:
     """Undo every change of a journal, the newest first; ``hosts`` are connections that may be used.
 
+    ``later``: hosts on which another journal holds newer changes, and its id; they are left as they are.
     Returns how many settings were put back, and the problems met. A host that cannot be reached does not
     keep the others from being put back; what is left stays in the journal.
     """
@@ -37,13 +56,19 @@ async def undo_all(
     by_host: dict[str, list[Entry]] = {}
     for entry in reversed(entries):
         by_host.setdefault(entry.host, []).append(entry)
+    covered = {name: newer for name in by_host if (newer := (later or {}).get(_place(specs[name])))}
     outcomes = await asyncio.gather(
         *(
             _undo_host(specs[name], hosts.get(name), own, journal, force=force)
             for name, own in by_host.items()
+            if name not in covered
         )
     )
     problems = tuple(problem for outcome in outcomes for problem in outcome)
+    problems += tuple(
+        f"{name}: left as it is until what {newer} changed after it is put back"
+        for name, newer in covered.items()
+    )
     return len(entries) - len(journal.read()[1]), problems
 
 
@@ -72,11 +97,12 @@ def refuse_leftovers(state: Path, specs: Iterable[HostSpec], resumed: str | None
     """Raise ChangeError if a killed campaign left changes on one of these hosts.
 
     A run on top of them would take the changed settings for the host's own. A campaign that is ``resumed``
-    may find its own: it knows what was there before.
+    may find its own: it knows what was there before. What ``check --fix`` changed is the host's own until
+    it is restored.
     """
     ours = {(spec.address, spec.port): spec.name for spec in specs}
     for path in journals(state):
-        if path.stem == resumed:
+        if path.stem == resumed or path.stem.startswith(FIXES):
             continue
         known, entries = parse(path.read_text(encoding="utf-8"))
         for entry in entries:
@@ -86,6 +112,42 @@ def refuse_leftovers(state: Path, specs: Iterable[HostSpec], resumed: str | None
                     f"{ours[spec.address, spec.port]}: {path.stem} changed {entry.knob} {entry.target} there "
                     "and has not put it back; wait for it, or run `linewatt restore` if it was killed"
                 )
+
+
+def leftovers(state: Path, specs: Iterable[HostSpec]) -> Iterator[Leftover]:
+    """Journals with something about these hosts: changes that were not put back, or a campaign at work."""
+    ours = {_place(spec): spec.name for spec in specs}
+    for path in journals(state):
+        try:
+            known, entries = parse(path.read_text(encoding="utf-8"))
+            running = _is_running(path)
+        except FileNotFoundError:
+            continue  # it ended meanwhile
+        for spec in known.values():
+            settings = sum(entry.host == spec.name for entry in entries)
+            if _place(spec) in ours and (settings or running):
+                own = path.stem.startswith(FIXES)
+                yield Leftover(path.stem, ours[_place(spec)], settings, running, own)
+
+
+def _is_running(path: Path) -> bool:
+    """Whether the controller that writes a journal is alive."""
+    try:
+        Journal(path, create=False).close()
+    except ChangeError:
+        return True
+    return False
+
+
+def _place(spec: HostSpec) -> Place:
+    return spec.address, spec.port
+
+
+def _age(path: Path) -> tuple[str, bool]:
+    """Sorts journals by when they began, as their names say; a run of the same second came after a fix."""
+    fixes = path.stem.startswith(FIXES)
+    stamps = _STAMP.findall(path.stem)
+    return (stamps[-1 if fixes else 0] if stamps else ""), not fixes
 
 
 def forget(state: Path, result_id: str) -> int:
@@ -103,19 +165,25 @@ def forget(state: Path, result_id: str) -> int:
 async def restore(
     state: Path, *, force: bool = False, on_text: Callable[[str], None] = lambda _: None
 ) -> list[Restored]:
-    """Undo what every campaign that no longer runs left behind.
+    """Undo what every campaign that no longer runs left behind, the newest first.
 
-    A journal whose campaign still runs is left alone and told through ``on_text``.
+    A journal whose campaign still runs is left alone and told through ``on_text``, and so is what older ones
+    hold of its hosts.
     """
     outcomes = []
-    for path in journals(state):
+    later: dict[Place, str] = {}
+    for path in sorted(journals(state), key=_age, reverse=True):
         try:
             journal = Journal(path, create=False)
         except LinewattError as error:
             on_text(str(error))
+            specs, _ = parse(path.read_text(encoding="utf-8"))
+            later |= {_place(spec): path.stem for spec in specs.values()}
             continue
-        undone, problems = await undo_all(journal, {}, force=force)
+        undone, problems = await undo_all(journal, {}, force=force, later=later)
         if problems:
+            specs, left = journal.read()
+            later |= {_place(specs[entry.host]): path.stem for entry in left}
             journal.close()
         else:
             journal.discard()

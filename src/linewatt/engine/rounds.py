@@ -12,26 +12,24 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from pathlib import Path
 
 from linewatt.analysis.psu import Supply
 from linewatt.campaign.campaign import Campaign
+from linewatt.campaign.factors import setting_of_hosts
 from linewatt.campaign.plan import PlannedTrial
 from linewatt.engine import events
 from linewatt.engine.cut import Setup
 from linewatt.engine.feed import Feed, Reading
-from linewatt.engine.idle import idle_cores, idle_power
 from linewatt.engine.levels import Levels, NotCalibrated
 from linewatt.engine.measure import Measured, measure
 from linewatt.engine.readback import ReadBack, read_back
 from linewatt.engine.session import Session
-from linewatt.engine.settings import Settings
+from linewatt.engine.stage import Stage
 from linewatt.engine.trial import LiveTrial, LoadTime, TrialFailed, TrialRun
 from linewatt.errors import HostError, WaitTimeout
 from linewatt.hosts.clock import now_s
 from linewatt.model import Trial
 from linewatt.store import read
-from linewatt.store.read import read_json
 from linewatt.store.write import write_trial
 from linewatt.tuning.registry import KNOBS
 
@@ -57,13 +55,13 @@ class RoundRunner:
         self,
         session: Session,
         campaign: Campaign,
-        settings: Settings,
+        stage: Stage,
         result: read.Result,
         total: int,
         on_event: events.OnEvent,
     ) -> None:
         self._session = session
-        self._settings = settings
+        self._stage = stage
         self._campaign = campaign
         self._result = result.path
         self._levels = Levels(result.trials)
@@ -73,7 +71,7 @@ class RoundRunner:
         self._ahead: asyncio.Task[Prepared] | None = None
         self._ahead_numbers: list[int] = []
         self._last_end_s = now_s()
-        self._setup = _setup(session, campaign, result.path)
+        self._setup = _setup(session, campaign)
         self._writers = ThreadPoolExecutor(WRITERS, thread_name_prefix="store")
 
     async def run(
@@ -101,6 +99,12 @@ class RoundRunner:
         overhead_s = ended_s - self._last_end_s - self._campaign.load_s
         self._last_end_s = ended_s
         await self._store(runs, overhead_s)
+
+    async def fail(self, trials: Sequence[PlannedTrial], reason: str) -> None:
+        """Store trials that cannot begin. Raises StoreError."""
+        load = LoadTime(self._campaign.load_s, self._interval_s)
+        lives = [LiveTrial(self._session, trial, load, self._levels) for trial in trials]
+        await self._store([live.failed(reason) for live in lives], 0.0)
 
     async def _prepared(self, trials: Sequence[PlannedTrial]) -> Prepared:
         """The round made ready ahead, if it is this one and came to no harm; else made ready now."""
@@ -139,7 +143,7 @@ class RoundRunner:
         for live in lives:
             for name, own in live.pids().items():
                 pids.setdefault(name, []).extend(pid for pid in own if pid is not None)
-        hosts, settings = self._session.hosts, self._settings
+        hosts, settings = self._session.hosts, self._stage.settings
         found = await asyncio.gather(
             *(read_back(hosts[name], own, settings.of(name), KNOBS) for name, own in pids.items())
         )
@@ -202,7 +206,10 @@ class RoundRunner:
         self._say(events.TrialStored(trial, self._total))
 
     def _write(self, run: TrialRun, readings: Mapping[str, list[Reading]], overhead_s: float) -> Trial:
-        measured: Measured = measure(run, readings, self._setup, self._session.load, overhead_s)
+        setting = setting_of_hosts(run.planned.case)
+        idle = self._stage.idle
+        setup = replace(self._setup, idle_cores=idle.cores(setting), idle_w=idle.power(setting))
+        measured: Measured = measure(run, readings, setup, self._session.load, overhead_s)
         write_trial(self._result, measured.trial, measured.series, measured.raw)
         return measured.trial
 
@@ -216,19 +223,18 @@ class RoundRunner:
         self._writers.shutdown()
 
 
-def _setup(session: Session, campaign: Campaign, result: Path) -> Setup:
+def _setup(session: Session, campaign: Campaign) -> Setup:
     names = list(session.specs)
-    path = result / "idle.json"
-    idle = read_json(path) if path.exists() else {"hosts": {}}
     return Setup(
-        campaign.omit_s,
-        campaign.window_s,
-        session.specs,
-        {name: session.base_frequency_hz(name) for name in names},
-        {name: session.tick_accounting(name) for name in names},
-        idle_cores(idle),
-        idle_power(idle),
-        {name: Supply(psus["count"], psus["rating_w"], psus["mode"]) for name, psus in campaign.psus.items()},
+        omit_s=campaign.omit_s,
+        window_s=campaign.window_s,
+        hosts=session.specs,
+        base_frequency_hz={name: session.base_frequency_hz(name) for name in names},
+        tick_accounting={name: session.tick_accounting(name) for name in names},
+        supplies={
+            name: Supply(psus["count"], psus["rating_w"], psus["mode"])
+            for name, psus in campaign.psus.items()
+        },
     )
 
 

@@ -10,9 +10,10 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import replace
 
-from linewatt.errors import ChangeError, HostError, WaitTimeout
+from linewatt.errors import ChangeError, HostError, LinewattError, WaitTimeout
 from linewatt.hosts.base import Host
 from linewatt.hosts.journal import Entry, Journal
 from linewatt.tuning import apply
@@ -22,9 +23,11 @@ LINK_LIMIT_S = 30
 _RESETS_LINK = {"mtu", "rings", "channels", "offload", "pause", "coalescing"}
 _LAYERS = (
     {"irqbalance", "tuned"},
-    {"channels", "rings", "mtu"},
+    {"channels", "rings", "mtu", "governor", "offload"},
 )
 """from the ground up; every other knob stands on these"""
+_BY_QUEUE = ("irq_affinity", "rps_cpus", "rfs", "xps_cpus")
+"""what each queue has of its own: gone with a queue that ``channels`` takes away"""
 
 # Looks, and looks again 20 ms later. $1: interface, $2: limit in seconds
 _WAIT_LINK = """path=/sys/class/net/$1
@@ -44,11 +47,15 @@ class Settings:
         self._hosts = hosts
         self._knobs = knobs
         self._journal = journal
-        self._in_force: dict[Key, Entry] = {_key(entry): entry for entry in journal.read()[1]}
+        entries = journal.read()[1]
+        self._in_force: dict[Key, Entry] = {_key(one): one for one in entries if one.wanted != one.before}
+        self._kept = {(one.host, one.target) for one in entries if one.wanted == one.before}
         self._found: dict[Key, str] = {}
         """what a host showed before anything was changed, as far as it was looked at"""
         self._asked: dict[Key, str] = {}
         """what hosts are to show now, changed for it or not"""
+        self._values: dict[Key, str] = {}
+        """the values that were asked for and are in force"""
 
     def of(self, host: str) -> list[tuple[str, str, str]]:
         """Knob, target and text of everything that a host is to show now."""
@@ -62,7 +69,7 @@ class Settings:
         unique = list(dict.fromkeys(changes))
         await self._look({_key(change) for change in unique})
         for change in unique:
-            self._wanted(change)
+            self._wanted(change)  # raises for one that its host cannot show
 
     async def to(self, changes: Sequence[Change], scope: Collection[str]) -> None:
         """Have exactly ``changes`` in force on the hosts of ``scope``; other hosts stay as they are.
@@ -71,6 +78,7 @@ class Settings:
         was changed until then is in the journal.
         """
         wanted = {_key(change): change for change in changes if change.host in scope}
+        self._values = {key: value for key, value in self._values.items() if key[0] not in scope}
         await self._look(set(wanted))
         await self._put_back(self._stale(wanted, scope))
         touched = set()
@@ -79,6 +87,18 @@ class Settings:
         await asyncio.gather(*(self._wait_link(name) for name in sorted(touched)))
         others = {key: text for key, text in self._asked.items() if key[0] not in scope}
         self._asked = others | {key: self._wanted(change) for key, change in wanted.items()}
+        self._values |= {key: change.value for key, change in wanted.items()}
+
+    def shows(self, changes: Sequence[Change], scope: Collection[str]) -> bool:
+        """Whether exactly ``changes`` are in force on the hosts of ``scope`` already."""
+        wanted = {_key(change): change.value for change in changes if change.host in scope}
+        return wanted == {key: value for key, value in self._values.items() if key[0] in scope}
+
+    def forget(self) -> None:
+        """Look at everything anew: hosts may have been rebooted. Nothing may be in force."""
+        self._found.clear()
+        self._values.clear()
+        self._asked.clear()
 
     async def reassert(self, name: str) -> None:
         """Make changes again that a host which was away no longer shows. Raises ChangeError."""
@@ -97,7 +117,7 @@ class Settings:
         return await apply.read(self._hosts[host], self._knobs[knob], target)
 
     def _wanted(self, change: Change) -> str:
-        return self._knobs[change.knob].wanted(self._found[_key(change)], change.value)
+        return apply.wanted_setting(self._knobs[change.knob], change, self._found[_key(change)])
 
     def _stale(self, wanted: Mapping[Key, Change], scope: Collection[str]) -> list[Entry]:
         """What is put back first: what is no longer asked for, what did not take, what stands on either."""
@@ -132,12 +152,35 @@ class Settings:
         ):
             self._found[key] = text
         entries = [entry for change in changes if (entry := self._entry(change)) is not None]
+        await self._keep_queues(one for one in entries if one.knob == "channels")
         number = self._journal.next_number()
         entries = [replace(entry, number=number + i) for i, entry in enumerate(entries)]
         if entries:
             self._journal.intend(entries)
-        await asyncio.gather(*(self._make_one(entry) for entry in entries))
+        # all come to their end before one is reported: nothing may still be writing when the undo begins
+        outcomes = await asyncio.gather(*map(self._make_one, entries), return_exceptions=True)
+        for outcome in outcomes:
+            if isinstance(outcome, BaseException):
+                raise outcome
         return {entry.host for entry in entries if entry.knob in _RESETS_LINK}
+
+    async def _keep_queues(self, entries: Iterable[Entry]) -> None:
+        """Journal what the queues of an interface have of their own before their number is changed.
+
+        Undone after it, as everything older: so that settings made by hand come back with the queues.
+        """
+        for entry in entries:
+            kept: list[Entry] = []
+            for knob in _BY_QUEUE:
+                if (entry.host, entry.target) in self._kept or knob not in self._knobs:
+                    continue
+                with suppress(LinewattError):  # an interface need not have all of them
+                    found = await self._read((entry.host, knob, entry.target))
+                    number = self._journal.next_number() + len(kept)
+                    kept.append(Entry(number, entry.host, knob, entry.target, found, found))
+            if kept:
+                self._journal.intend(kept)
+            self._kept.add((entry.host, entry.target))
 
     def _entry(self, change: Change) -> Entry | None:
         """The change as a journal entry without its number; ``None`` where there is nothing to do."""

@@ -12,6 +12,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
 
+from linewatt.campaign.factors import load_options
 from linewatt.campaign.plan import PlannedInstance, PlannedTrial
 from linewatt.engine.levels import Levels
 from linewatt.engine.readback import ReadBack
@@ -132,14 +133,18 @@ class LiveTrial:
             rate_bps=case.rate_bps if self._target_bps is None else self._target_bps / case.instances,
             reverse=case.direction == "reverse",
             zerocopy=case.zerocopy,
+            options=load_options(case),
         )
-        cpus = {case.sender: planned.sender_cpu, case.receiver: planned.receiver_cpu}
+        pins = {
+            case.sender: on_cpus(planned.sender_cpu, planned.sender_node),
+            case.receiver: on_cpus(planned.receiver_cpu, planned.receiver_node),
+        }
         load, versions = session.load, session.versions
         server = load.server_command(job, versions[case.server])
         client = load.client_command(job, versions[case.client])
         commands = {
-            "server": Command(on_cpus(cpus[case.server]), server),
-            "client": Command(on_cpus(cpus[case.client]), client),
+            "server": Command(pins[case.server], server),
+            "client": Command(pins[case.client], client),
         }
         return Instance(planned, commands)
 

@@ -11,7 +11,7 @@ import json
 import re
 from typing import Any, TypeVar
 
-from linewatt.hosts.cpulist import parse_cpulist
+from linewatt.hosts.cpulist import format_cpulist, parse_cpulist
 
 Value = TypeVar("Value")
 
@@ -139,6 +139,7 @@ LSCPU = (
     "l3_cache",
     "hypervisor",
 )
+CPU_GROUPS = ("cores", "packages", "caches")
 IP_ADDRESS = (
     "mtu",
     "state",
@@ -173,6 +174,30 @@ def lscpu(output: str) -> dict[str, Any]:
         "l3_cache": table.get("L3 cache") or table.get("L3"),
         "hypervisor": table.get("Hypervisor vendor", "none"),
     }
+
+
+def cpu_groups(output: str) -> dict[str, list[str]]:
+    """CPU lists of what belongs together, from ``lscpu --parse``: cores, packages, last-level caches.
+
+    Caches are the columns behind the node's, split by commas or colons (util-linux 2.37 changed it to
+    commas); the last that is filled is the last-level cache, of whatever level that is. Offline CPUs are
+    not listed, what is not known of a CPU is empty, and the columns of a CPU without the last level are cut.
+    """
+    lines = [line for line in output.splitlines() if line.strip()]
+    header = [re.split("[,:]", line.lstrip("# ")) for line in lines if line.startswith("# CPU,")][-1]
+    found: dict[str, dict[tuple[str, ...], list[int]]] = {name: {} for name in CPU_GROUPS}
+    for line in lines:
+        if line.startswith("#"):
+            continue
+        cpu, core, package, _, *caches = re.split("[,:]", line)
+        last = [each for each in zip(header[4:], caches, strict=False) if each[1]][-1:]
+        keys = {"cores": (package, core) if core else (), "packages": (package,) if package else ()}
+        for name, key in {**keys, "caches": last[0] if last else ()}.items():
+            if key:
+                found[name].setdefault(key, []).append(int(cpu))
+    return _some(
+        {name: [format_cpulist(group) for group in groups.values()] for name, groups in found.items()}
+    )
 
 
 def dmi_memory(output: str) -> list[dict[str, str]]:

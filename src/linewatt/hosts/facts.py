@@ -40,6 +40,10 @@ kernel_config() {{ local release file
   done; echo "no readable kernel configuration"; return 1; }}
 pci_name() {{ local device
   device=$(readlink -f "/sys/class/net/$1/device") && lspci -s "${{device##*/}}"; }}
+device_irqs() {{ local file count=0
+  for file in "/sys/class/net/$1/device/msi_irqs/"* "/sys/class/net/$1/device/../msi_irqs/"*; do
+    [[ -e $file ]] && (( ++count )); done; [[ -d /sys/class/net/$1 ]] && echo "$count"; }}
+path_of() {{ type -P "$1" || return 127; }}
 is_running() {{ type pgrep >/dev/null 2>&1 || return 127; pgrep -x "$1" >/dev/null; echo "$?"; }}
 while (( $# )); do
   printf '\\n{MARK} begin %s\\n' "$1"; words=$2; shift 2
@@ -95,6 +99,7 @@ def _file(section: str, name: str, path: str, convert: Callable[[str], Any] = pa
 
 FACTS: tuple[Fact, ...] = (
     _file("system", "hostname", "/proc/sys/kernel/hostname"),
+    Fact("system", ("uid",), ("id", "-u"), int),
     _file("system", "os", "/etc/os-release", parse.os_release),
     _file("system", "vendor", "/sys/class/dmi/id/sys_vendor"),
     _file("system", "product", "/sys/class/dmi/id/product_name"),
@@ -132,6 +137,7 @@ FACTS: tuple[Fact, ...] = (
     _file("cpus", "nohz_full", f"{_CPU}/nohz_full"),
     Fact("cpus", ("allowed",), ("grep", "Cpus_allowed_list:", "/proc/self/status"), parse.allowed),
     _file("cpus", "of_node", "/sys/devices/system/node/node[0-9]*/cpulist", parse.by_node),
+    Fact("cpus", parse.CPU_GROUPS, ("lscpu", "--parse=CPU,CORE,SOCKET,NODE,CACHE"), parse.cpu_groups),
     Fact("memory", ("total_bytes", "hugepages_total"), ("files", "/proc/meminfo"), parse.meminfo),
     _file("memory", "transparent_hugepages", "/sys/kernel/mm/transparent_hugepage/enabled", parse.chosen),
     Fact("memory", ("modules",), ("dmidecode", "-t", "17"), parse.dmi_memory, root=True),
@@ -151,6 +157,7 @@ FACTS: tuple[Fact, ...] = (
     _file("nic", "pci_max_speed", f"{_DEVICE}/max_link_speed"),
     _file("nic", "pci_max_width", f"{_DEVICE}/max_link_width", parse.integer),
     _file("nic", "numa_node", f"{_DEVICE}/numa_node", parse.integer),
+    Fact("nic", ("irqs",), ("device_irqs", DATA), int),
     Fact("nic", ("offloads",), ("ethtool", "-k", DATA), parse.ethtool_features),
     Fact("nic", ("rings",), ("ethtool", "-g", DATA), parse.ethtool_settings),
     Fact("nic", ("channels",), ("ethtool", "-l", DATA), parse.ethtool_settings),
@@ -168,6 +175,7 @@ FACTS: tuple[Fact, ...] = (
     Fact("tools", ("mpstat",), ("mpstat", "-V"), parse.first_line),
     Fact("tools", ("iproute2",), ("ip", "-V"), parse.first_line),
     Fact("tools", ("ethtool",), ("ethtool", "--version"), parse.first_line),
+    Fact("tools", ("numactl",), ("path_of", "numactl"), parse.first_line),
     Fact("tools", ("bash",), ("bash", "--version"), parse.first_line),
 )
 
@@ -233,9 +241,14 @@ def _why(fact: Fact, status: int, output: str) -> str:
 
 def _tool(fact: Fact) -> str:
     """The tool behind a function of the script."""
-    return {"pci_name": "lspci", "is_running": "pgrep", "kernel_config": "gzip", "files": "this host"}.get(
-        fact.argv[0], fact.argv[0]
-    )
+    functions = {
+        "pci_name": "lspci",
+        "is_running": "pgrep",
+        "kernel_config": "gzip",
+        "files": "this host",
+        "device_irqs": "sysfs",
+    }
+    return fact.argv[1] if fact.argv[0] == "path_of" else functions.get(fact.argv[0], fact.argv[0])
 
 
 def _base_frequency(cpu: dict[str, Any], reasons: dict[str, str]) -> None:

@@ -30,6 +30,7 @@ HOST_KEYS = set(HostSpec.__slots__) - {"name", "base_frequency_hz"} | {
     "components",
     "power",
     "psus",
+    "topology",
 }
 """what may follow ``linewatt_``"""
 

@@ -20,8 +20,8 @@ import re
 from typing import Any
 
 from linewatt.errors import InvalidInput, ParseError
-from linewatt.loads.base import LoadEnd, LoadInterval, LoadJob
 from linewatt.loads import iperf3_options
+from linewatt.loads.base import LoadEnd, LoadInterval, LoadJob
 from linewatt.model import Family, TestName
 
 MINIMUM_VERSION = (3, 2)

@@ -4,6 +4,13 @@
 from __future__ import annotations
 
 
-def on_cpus(cpus: str | None) -> list[str]:
-    """What binds the command behind it to ``cpus`` (a Linux CPU list); nothing where there are none."""
-    return [] if cpus is None else ["taskset", "-c", cpus]
+def on_cpus(cpus: str | None, node: int | None = None) -> list[str]:
+    """What binds the command behind it to ``cpus`` (a Linux CPU list) and its memory to a NUMA node.
+
+    Memory is preferred there, not bound: a node that is full slows a load down, and ends none. Nothing
+    where there are no CPUs.
+    """
+    if cpus is None:
+        return []
+    memory = [] if node is None else ["numactl", f"--preferred={node}"]
+    return [*memory, "taskset", "-c", cpus]

@@ -8,7 +8,9 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from typing import Any
 
+from linewatt.document import one_line
 from linewatt.model import Trial
 from linewatt.report import chart_data as data
 from linewatt.report import specs
@@ -40,8 +42,17 @@ def render_svg(spec: Spec) -> str:
     """The chart as SVG text. Nothing is ever loaded from elsewhere."""
     import vl_convert  # starts a JavaScript engine: only whoever draws pays for it
 
-    svg: str = vl_convert.vegalite_to_svg(spec, vl_version=specs.VEGA_LITE, allowed_base_urls=[])
+    svg: str = vl_convert.vegalite_to_svg(_drawable(spec), vl_version=specs.VEGA_LITE, allowed_base_urls=[])
     return svg
+
+
+def _drawable(value: Any) -> Any:
+    """The specification without control characters: vl-convert would end the process over one."""
+    if isinstance(value, str):
+        return one_line(value)
+    if isinstance(value, dict):
+        return {key: _drawable(one) for key, one in value.items()}
+    return [_drawable(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def figures(groups: Sequence[TestGroup], trials: Sequence[Trial]) -> tuple[Figure, ...]:

@@ -144,6 +144,11 @@ def _loss(percent: float) -> str:
     return "<0.0001" if percent < 0.0001 else significant(3, 4)(percent)
 
 
+def _signed(percent: float) -> str:
+    """A deviation in percent with its sign, ``+0.1``, ``−3.2``; none where it rounds to nothing."""
+    return f"{percent:+.1f}".replace("-", "−") if abs(percent) >= 0.05 else "0.0"
+
+
 def fixed(decimals: int) -> Callable[[float], str]:
     """Numbers with so many decimals."""
     return lambda value: f"{value:,.{decimals}f}"
@@ -244,7 +249,19 @@ COLUMNS: tuple[Column, ...] = (
 )
 """Columns of the scalability table, left to right, between instances and trials."""
 
+TARGET = Column("target_bps", "target_bps", "Target", "Target", RATE)
+OFF_TARGET = Column(
+    "target_deviation_ratio",
+    "target_deviation_ratio",
+    "Off target",
+    "Off\ntarget",
+    (Unit("%", units.percent_from_ratio, _signed),),
+)
+"""Both for load levels only."""
+
 MORE_COLUMNS: tuple[Column, ...] = (
+    TARGET,
+    OFF_TARGET,
     Column(
         "sender_cpu_cores_per_bps",
         "sender_cpu_cores_per_bps",

@@ -37,8 +37,11 @@ class EndBreakdown:
 
 
 def breakdowns(view: Digest) -> tuple[EndBreakdown, ...]:
-    """For both ends of the case with the highest throughput; an end without power and components has none."""
-    known = [one for one in view.summaries if one.throughput_bps is not None]
+    """For both ends of the case with the highest throughput; an end without power and components has none.
+
+    Load levels are left out: the one at 100 % repeats a case at full rate.
+    """
+    known = [one for group in view.groups for one in group.summaries if one.throughput_bps is not None]
     if not known:
         return ()
     case = max(known, key=lambda one: one.throughput_bps.mean if one.throughput_bps else 0.0).case

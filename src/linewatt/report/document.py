@@ -11,13 +11,24 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from linewatt.analysis import power
+from linewatt.analysis.load_levels import LevelCurve, curves
 from linewatt.analysis.summary import CaseSummary, summarise
 from linewatt.model import Case, EndResult, Role, Trial
+from linewatt.report.effects import as_document as effects_document
+from linewatt.report.effects import experiment
 from linewatt.report.flags import FlagNote, flag_notes
+from linewatt.report.levels import NO_LEVEL, as_documents, case_keys
 from linewatt.report.power_columns import power_reasons
 from linewatt.report.power_idle import idle_power
 from linewatt.report.provenance import mark
-from linewatt.report.series import TestGroup, by_test, case_labels, describe_cases, series_of
+from linewatt.report.series import (
+    TestGroup,
+    by_test,
+    case_labels,
+    describe_cases,
+    series_of,
+    setting_text,
+)
 from linewatt.report.table import export_case
 from linewatt.store.read import Result
 from linewatt.units import MISSING
@@ -32,6 +43,9 @@ class Digest:
     result: Result
     summaries: tuple[CaseSummary, ...]
     groups: tuple[TestGroup, ...]
+    """cases at full or at a fixed rate, which are what the standard tables and figures are of"""
+    levels: tuple[LevelCurve, ...]
+    """load levels, which have tables and figures of their own"""
     notes: tuple[FlagNote, ...]
     labels: dict[Case, str]
     """each case's name among all, by the case with one instance"""
@@ -66,25 +80,33 @@ def digest(result: Result) -> Digest:
     """Summaries and flag notes of a result."""
     summaries = summarise(result.trials)
     labels = case_labels({replace(summary.case, instances=1): None for summary in summaries})
-    return Digest(result, summaries, by_test(series_of(summaries)), flag_notes(result.trials), labels)
+    groups = by_test(series_of([one for one in summaries if one.case.load_level is None]))
+    return Digest(result, summaries, groups, curves(summaries), flag_notes(result.trials), labels)
 
 
 def as_json(view: Digest, *, trials: bool = False) -> dict[str, Any]:
     """The document of ``show --json``: heading, cases, flags, failed trials; every trial when asked."""
+    keys = case_keys(view.levels)
     document = {
         **heading(view),
         "linewatt_version": view.result.manifest.get("linewatt_version"),
         "hosts": list(view.hosts),
         "cases": [
-            export_case(summary) | {"reasons": summary.reasons | power_reasons(summary)}
+            export_case(summary)
+            | keys.get(summary.case, NO_LEVEL)
+            | {"reasons": summary.reasons | power_reasons(summary)}
             for summary in view.summaries
         ],
+        "load_levels": as_documents(view.levels),
         "idle_power": [asdict(one) for one in idle_power(view.result.manifest)],
         "flags": [_note(note) for note in view.notes],
         "failed_trials": [
             {"number": trial.number, **_case(trial.case), "reason": trial.reason} for trial in view.failed
         ],
     }
+    found = experiment(view.result)
+    if found is not None:
+        document["effects"] = effects_document(found)
     if trials:
         document["trials"] = [asdict(trial) for trial in view.result.trials]
     return document
@@ -108,20 +130,29 @@ def heading(view: Digest) -> dict[str, Any]:
 
 def case_rows(view: Digest) -> list[dict[str, Any]]:
     """Rows of ``show --csv``: one a case."""
-    return [export_case(summary) for summary in view.summaries]
+    keys = case_keys(view.levels)
+    return [
+        export_case(summary) | keys.get(summary.case, NO_LEVEL) | _flat_factors(summary.case)
+        for summary in view.summaries
+    ]
 
 
 def trial_rows(trials: Sequence[Trial]) -> list[dict[str, Any]]:
     """Rows of ``show --csv --trials``: one a trial."""
-    return [_trial(trial) for trial in trials]
+    return [_trial(trial) | _flat_factors(trial.case) for trial in trials]
+
+
+def _flat_factors(case: Case) -> dict[str, Any]:
+    """The levels of a case's factors as one text: a cell of CSV."""
+    return {"factors": setting_text(case.factors) or None}
 
 
 def csv_columns(*, trials: bool = False) -> list[str]:
     """Column names of ``show --csv``, the same for every result."""
     case = Case("tcp", "", "")
     if trials:
-        return list(_trial(Trial(0, 0, case, "", "failed", 0.0)))
-    return list(export_case(CaseSummary(case, 0, 0)))
+        return list(_trial(Trial(0, 0, case, "", "failed", 0.0)) | _flat_factors(case))
+    return list(export_case(CaseSummary(case, 0, 0)) | NO_LEVEL | _flat_factors(case))
 
 
 def _trial(trial: Trial) -> dict[str, Any]:
@@ -129,6 +160,7 @@ def _trial(trial: Trial) -> dict[str, Any]:
         "number": trial.number,
         "repetition": trial.repetition,
         **_case(trial.case),
+        "load_level": trial.case.load_level,
         "case_key": trial.case_key,
         "status": trial.status,
         "reason": trial.reason,
@@ -136,6 +168,7 @@ def _trial(trial: Trial) -> dict[str, Any]:
         "window_s": trial.window.seconds if trial.window else None,
         "throughput_bps": trial.throughput_bps,
         "offered_bps": trial.offered_bps,
+        "target_bps": trial.target_bps,
         "lost_ratio": trial.lost_ratio,
         "packets": trial.packets,
         "lost_packets": trial.lost_packets,

@@ -111,3 +111,23 @@ POWER_GLOSSARY: tuple[tuple[str, str], ...] = (
     ),
 )
 """For results with power"""
+
+LEVEL_GLOSSARY: tuple[tuple[str, str], ...] = (
+    (
+        "Load level, target",
+        "The part of the calibrated maximum that all instances together were asked for. The maximum is the "
+        "mean throughput of the same case at full rate; with several pairs of hosts the smallest of their "
+        "means, so that all are offered the same. Active idle: everything is ready and nothing is sent.",
+    ),
+    (
+        "Off target, missed",
+        "Throughput ÷ target − 1. A level that is more than 2 % off is missed: what it shows is not at "
+        "that load.",
+    ),
+    (
+        "Overall score",
+        "Throughput of all levels ÷ system watts of all levels, active idle included, in Mbps/W. It compares "
+        "only between curves of the same levels and the same kind of watts.",
+    ),
+)
+"""For results with load levels"""

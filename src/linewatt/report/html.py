@@ -26,10 +26,14 @@ from linewatt.report.charts import Figure, figures, render_svg
 from linewatt.report.columns import Column
 from linewatt.report.component_figures import component_figures
 from linewatt.report.document import Digest, cores, watts_text
+from linewatt.report.effects import experiment
+from linewatt.report.effects_chart import effect_figures
 from linewatt.report.environment import environment
 from linewatt.report.flags import marks, marks_by_code, number_ranges
-from linewatt.report.glossary import GLOSSARY, POWER_GLOSSARY
-from linewatt.report.levels import level_lines
+from linewatt.report.glossary import GLOSSARY, LEVEL_GLOSSARY, POWER_GLOSSARY
+from linewatt.report.level_charts import level_figures
+from linewatt.report.level_table import level_tables
+from linewatt.report.levels import where
 from linewatt.report.power_charts import power_figures
 from linewatt.report.power_idle import idle_power
 from linewatt.report.power_table import PowerTable, power_tables
@@ -82,6 +86,8 @@ def render(view: Digest) -> str:
     trials = view.result.trials
     manifest = view.result.manifest
     tables = power_tables(view.groups)
+    levels = level_tables(view.levels, by_code)
+    factors = experiment(view.result)
     page = _environment().get_template("report.html.j2")
     return page.render(
         view=view,
@@ -102,14 +108,22 @@ def render(view: Digest) -> str:
         power_tables=tables,
         power_figures=list(_draw(_of_power(view, tables), "power-figure")),
         idle_power=idle_power(manifest),
-        level_lines=level_lines(view.summaries),
+        experiment=factors,
+        effect_figures=list(_draw(effect_figures(factors) if factors else [], "effect-figure")),
+        level_tables=levels,
+        level_figures=list(_draw(level_figures(levels, trials), "level-figure")),
+        elsewhere=where(view.levels),
         psu_lines=psu_lines(view) if tables else [],
         figures=list(_draw(figures(view.groups, trials), "figure")),
         roles=_role_tables(view),
         trials=[_trial_line(trial, view, by_code) for trial in trials],
         environment=environment(view.hosts, manifest.get("idle")),
-        glossary=GLOSSARY + POWER_GLOSSARY if tables else GLOSSARY,
+        glossary=_glossary(power=bool(tables), levels=bool(levels)),
     )
+
+
+def _glossary(*, power: bool, levels: bool) -> tuple[tuple[str, str], ...]:
+    return GLOSSARY + (POWER_GLOSSARY if power else ()) + (LEVEL_GLOSSARY if levels else ())
 
 
 def write(target: Path, page: str) -> None:

@@ -7,7 +7,7 @@ row, and one line of a chart, is about. Parameters at their default that never v
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from linewatt.analysis.summary import CaseSummary
@@ -82,21 +82,44 @@ def by_test(series: Iterable[Series]) -> tuple[TestGroup, ...]:
 def case_labels(cases: Iterable[Case]) -> dict[Case, str]:
     """Each case's host pair and whatever distinguishes it, without test and instances."""
     cases = list(cases)
-    words = {case: _qualifiers(case) for case in cases}
+    varied = _varied_factors(cases)
+    words = {case: _qualifiers(case, varied) for case in cases}
     varying = {
         name for name in (words[cases[0]] if cases else ()) if len({words[case][name] for case in cases}) > 1
     }
     return {
         case: ", ".join(
             [f"{case.sender} → {case.receiver}"]
-            + [text for name, (text, default) in words[case].items() if name in varying or not default]
+            + [
+                text
+                for name, (text, default) in words[case].items()
+                if text and (name in varying or not default)
+            ]
         )
         for case in cases
     }
 
 
-def _qualifiers(case: Case) -> dict[str, tuple[str, bool]]:
-    """Text of each parameter that may distinguish a case, and whether it is at its default."""
+def _varied_factors(cases: Iterable[Case]) -> frozenset[str]:
+    """The factors with more than one level among cases."""
+    levels: dict[str, set[str]] = {}
+    for case in cases:
+        for name, level in case.factors:
+            levels.setdefault(name, set()).add(level)
+    return frozenset(name for name, seen in levels.items() if len(seen) > 1)
+
+
+def setting_text(setting: Iterable[tuple[str, str]]) -> str:
+    """Levels of factors in few words: ``gro=off mtu=9000``."""
+    return " ".join(f"{name}={level}" for name, level in setting)
+
+
+def _qualifiers(case: Case, varied: Collection[str]) -> dict[str, tuple[str, bool]]:
+    """Text of each parameter that may distinguish a case, and whether it is at its default.
+
+    ``varied`` are the factors that distinguish cases.
+    """
+    own = [(name, level) for name, level in case.factors if name in varied]
     rate = "full rate" if case.rate_bps is None else f"{format_rate(case.rate_bps)} an instance"
     return {
         "direction": (case.direction, case.direction == "forward"),
@@ -105,7 +128,10 @@ def _qualifiers(case: Case) -> dict[str, tuple[str, bool]]:
         "streams": (plural(case.streams, "stream"), case.streams == 1),
         "rate_bps": (rate, case.rate_bps is None),
         "load_level": (_level(case.load_level), case.load_level is None),
-        "zerocopy": ("zero-copy" if case.zerocopy else "no zero-copy", not case.zerocopy),
+        "zerocopy": ("", True)
+        if "zerocopy" in dict(case.factors)  # said there
+        else ("zero-copy" if case.zerocopy else "no zero-copy", not case.zerocopy),
+        "factors": (setting_text(own), not own),
     }
 
 

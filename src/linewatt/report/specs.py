@@ -70,13 +70,18 @@ def line_layers(offset_px: int = 0, aside_px: int = 7) -> list[Spec]:
     """Runs, ``aside_px`` beside their case so that error bars do not hide them, error bars, line of means."""
     mean = _of_kind("mean")
     mark = {"type": "point", "filled": True, "size": 52, "opacity": 1, "xOffset": offset_px}
-    run = {"type": "point", "filled": True, "size": 26, "opacity": 0.5, "xOffset": offset_px + aside_px}
     return [
-        {"transform": _of_kind("run"), "mark": run},
-        *(layer | {"mark": layer["mark"] | {"xOffset": offset_px}} for layer in _error_bars("y")),
+        *spread_layers(offset_px, aside_px),
         {"transform": mean, "mark": {"type": "line", "strokeWidth": 2, "xOffset": offset_px}},
         {"transform": mean, "mark": mark},
     ]
+
+
+def spread_layers(offset_px: int = 0, aside_px: int = 7) -> list[Spec]:
+    """Runs, ``aside_px`` beside their case, and error bars."""
+    run = {"type": "point", "filled": True, "size": 26, "opacity": 0.5, "xOffset": offset_px + aside_px}
+    bars = [layer | {"mark": layer["mark"] | {"xOffset": offset_px}} for layer in _error_bars("y")]
+    return [{"transform": _of_kind("run"), "mark": run}, *bars]
 
 
 def end_layers() -> list[Spec]:
@@ -174,7 +179,8 @@ def lines(rows: list[Row], layers: list[Spec], encoding: Spec, panels: Sequence[
     spec: Spec = {"encoding": encoding, "layer": layers}
     if not panels:
         return themed({"data": {"values": rows}, "width": 460, "height": 260, **spec})
-    facet = {"field": "series", "type": "nominal", "sort": list(panels), "title": None}
+    header = {"labelLimit": 400}  # all of a panel's width: what tells panels apart stands at the end
+    facet = {"field": "series", "type": "nominal", "sort": list(panels), "title": None, "header": header}
     inner = {"width": 400, "height": 200, **spec}
     return themed({"data": {"values": rows}, "facet": facet, "columns": 2, "spec": inner})
 

@@ -22,8 +22,11 @@ from linewatt.report.columns import Cell
 from linewatt.report.component_chart import component_rows
 from linewatt.report.component_figures import EndBreakdown, breakdowns
 from linewatt.report.document import Digest, cores, watts_text
+from linewatt.report.effects import TITLE as EFFECTS
+from linewatt.report.effects import EffectTable, Experiment, experiment
 from linewatt.report.flags import FlagNote, marks, marks_by_code, number_ranges
-from linewatt.report.levels import level_lines
+from linewatt.report.level_table import LevelBlock, LevelTable, level_tables
+from linewatt.report.levels import where
 from linewatt.report.power_idle import IdlePower, idle_power
 from linewatt.report.power_table import PowerTable, power_tables
 from linewatt.report.psu_words import psu_lines
@@ -60,6 +63,10 @@ def show(view: Digest, *, width: int | None = None, trials: bool = False) -> Ren
     parts: list[RenderableType] = [_heading(view)]
     for group in view.groups:
         parts.append(_scalability(scalability_table(group, by_code), width))
+    parts += _effects(experiment(view.result), width)
+    elsewhere = where(view.levels)
+    if elsewhere:
+        parts.append(Text(f"{elsewhere} below."))
     for group in view.groups:
         roles = role_table(group)
         if roles is not None:
@@ -67,9 +74,10 @@ def show(view: Digest, *, width: int | None = None, trials: bool = False) -> Ren
     power = power_tables(view.groups)
     parts += [_power(table, width) for table in power]
     parts += [_breakdown(one) for one in (breakdowns(view) if power else ())]
-    for told in (psu_lines(view) if power else [], level_lines(view.summaries)):
-        if told:
-            parts.append(Group(*(Text(line) for line in told)))
+    told = psu_lines(view) if power else []
+    if told:
+        parts.append(Group(*(Text(one_line(line)) for line in told)))
+    parts += [_levels(levels, width) for levels in level_tables(view.levels, by_code)]
     idle = idle_power(view.result.manifest)
     if idle:
         parts.append(_idle(idle))
@@ -83,9 +91,9 @@ def show(view: Digest, *, width: int | None = None, trials: bool = False) -> Ren
 
 
 def _breakdown(one: EndBreakdown) -> RenderableType:
-    lines = [Text(one.title, style="bold")]
-    lines += [Text(f"    {row['part']}: {row['text']}") for row in component_rows(one.breakdown)]
-    lines += [Text(f"{MISSING} {note}") for note in one.notes]
+    lines = [Text(one_line(one.title), style="bold")]
+    lines += [Text(one_line(f"    {row['part']}: {row['text']}")) for row in component_rows(one.breakdown)]
+    lines += [Text(f"{MISSING} {one_line(note)}") for note in one.notes]
     return Group(*lines)
 
 
@@ -208,6 +216,69 @@ def _power(table: PowerTable, width: int | None) -> RenderableType:
         *(Text(line, style="yellow") for line in table.legend),
         *(Text(f"{MISSING} {one_line(sentence)}", style="dim") for sentence in table.absent),
     )
+
+
+def _effects(found: Experiment | None, width: int | None) -> list[RenderableType]:
+    if found is None:
+        return []
+    notes = [Text(one_line(note)) for note in found.notes]
+    return [
+        Group(Text(EFFECTS, style="bold"), *notes),
+        *(_effect_table(table, width) for table in found.tables),
+    ]
+
+
+def _effect_table(table: EffectTable, width: int | None) -> RenderableType:
+    rows = table.rows
+    factors = _once(one_line(row.effect.factor) for row in rows)
+    levels = tuple(f"{one_line(row.effect.level)} (base {one_line(row.effect.base)})" for row in rows)
+    columns = [
+        TextColumn("Factor", factors, key=True, left=True),
+        TextColumn("Level", levels, key=True, left=True),
+        TextColumn("n / base", tuple(row.runs for row in rows)),
+        TextColumn("p", tuple(row.p for row in rows)),
+        TextColumn("Effect", tuple(one_line(row.words) for row in rows), left=True, free=True),
+    ]
+    marked = f" ({table.provenance})" if table.provenance else ""
+    said = [*table.remarks, table.best, *table.legend]
+    return Group(
+        Text(one_line(f"{table.title}{marked}"), style="bold"),
+        _tables(columns, width),
+        *(Text(one_line(line)) for line in said),
+    )
+
+
+def _levels(table: LevelTable, width: int | None) -> RenderableType:
+    heads = [("Case", True), ("Level", True)]
+    heads += [(f"{head.lines}\n{head.unit.name}\n{head.provenance}".rstrip(), False) for head in table.heads]
+    heads += [("n", False), ("Flags", False)]
+    cells = zip(*(line for block in table.blocks for line in _level_lines(block, table)), strict=True)
+    columns = [
+        TextColumn(title, tuple(_once(column) if title == "Case" else column), key=key, left=key)
+        for (title, key), column in zip(heads, cells, strict=True)
+        if (title != "Case" or len(table.blocks) > 1) and (title != "Flags" or table.flagged)
+    ]
+    return Group(
+        Text(one_line(table.title), style="bold"),
+        _tables(columns, width),
+        *(Text(f"! {one_line(said)}", style="yellow") for said in table.remarks),
+        *(Text(line, style="yellow") for line in table.legend),
+        *(Text(f"{MISSING} {one_line(sentence)}", style="dim") for sentence in table.absent),
+    )
+
+
+def _level_lines(block: LevelBlock, table: LevelTable) -> list[tuple[str, ...]]:
+    """The cells of a case, a line a level, and one for its overall score."""
+    name = one_line(block.name)
+    lines = []
+    for row in block.rows:
+        cells = [_cell_text(cell, sd=head.show_sd) for cell, head in zip(row.cells, table.heads, strict=True)]
+        flags = f"{row.flags} ({','.join(row.marks)})" if row.flags else "0"
+        lines.append((name, f"{row.name} {row.word}".rstrip(), *cells, row.trials, flags))
+    if block.score is not None:
+        before = [""] * (len(table.heads) - 1)
+        lines.append((name, "overall score", *before, _cell_text(block.score), "", ""))
+    return lines
 
 
 def _idle(idle: Iterable[IdlePower]) -> RenderableType:

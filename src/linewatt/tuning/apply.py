@@ -6,8 +6,8 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 
-from linewatt.errors import ChangeError
-from linewatt.hosts.base import Host
+from linewatt.errors import ChangeError, InvalidInput, LinewattError, ParseError
+from linewatt.hosts.base import Completed, Host
 from linewatt.hosts.journal import Entry, Journal
 from linewatt.tuning.base import Change, Command, Knob
 
@@ -29,7 +29,11 @@ async def apply(
     if not entries:
         return []
     journal.intend(entries)
-    await asyncio.gather(*(make(hosts[entry.host], knobs[entry.knob], entry, journal) for entry in entries))
+    # All come to their end before one is reported: nothing may still be writing when the undo begins.
+    made = [make(hosts[entry.host], knobs[entry.knob], entry, journal) for entry in entries]
+    for outcome in await asyncio.gather(*made, return_exceptions=True):
+        if isinstance(outcome, BaseException):
+            raise outcome
     return entries
 
 
@@ -38,10 +42,18 @@ def _entries(
 ) -> list[Entry]:
     entries = []
     for number, (change, setting) in enumerate(zip(changes, before, strict=True), start=first_number):
-        wanted = knobs[change.knob].wanted(setting, change.value)
+        wanted = wanted_setting(knobs[change.knob], change, setting)
         if wanted != setting:
             entries.append(Entry(number, change.host, change.knob, change.target, setting, wanted))
     return entries
+
+
+def wanted_setting(knob: Knob, change: Change, before: str) -> str:
+    """What a host that shows ``before`` is to show. Raises ChangeError naming host, knob and target."""
+    try:
+        return knob.wanted(before, change.value)
+    except LinewattError as error:
+        raise ChangeError(f"{change.host}: {change.knob} {change.target}: {error}") from error
 
 
 async def make(host: Host, knob: Knob, entry: Entry, journal: Journal) -> str:
@@ -95,13 +107,27 @@ async def reassert(host: Host, entries: Sequence[Entry], knobs: Mapping[str, Kno
 
 
 async def read(host: Host, knob: Knob, target: str) -> str:
-    """A setting in its canonical text. Raises ChangeError."""
-    return knob.parse(await _run(host, knob.read(target), f"read {knob.name} {target}"))
+    """A setting in its canonical text. Raises ChangeError naming host, knob and target."""
+    where = f"{host.spec.name}: {knob.name} {target}"
+    try:
+        command = knob.read(target)
+    except ChangeError as error:
+        raise ChangeError(f"{where}: {error}") from error
+    output = await _run(host, command, f"read {knob.name} {target}")
+    try:
+        return knob.parse(output)
+    except (ParseError, InvalidInput) as error:
+        raise ChangeError(f"{where}: {error}") from error
 
 
 async def _run(host: Host, command: Command, what: str, *, write: bool = False) -> str:
     done = await host.run(command.argv, stdin=command.stdin, root=write)
     if done.status != 0:
-        why = (done.stderr or done.stdout).strip().splitlines()
-        raise ChangeError(f"{host.spec.name}: cannot {what}: {why[-1] if why else f'status {done.status}'}")
+        raise ChangeError(f"{host.spec.name}: cannot {what}: {_why(done)}")
     return done.stdout
+
+
+def _why(done: Completed) -> str:
+    """A tool's own words in one line: what matters may stand before its last line."""
+    lines = (done.stderr.strip() or done.stdout.strip()).splitlines()
+    return "; ".join(dict.fromkeys(line.strip() for line in lines[-3:])) or f"status {done.status}"

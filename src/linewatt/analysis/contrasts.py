@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Differences of means with their uncertainty: Welch, and Holm for several at once. Pure.
+
+Values are whatever the caller compares on: logarithms, where a ratio is wanted. The run is the unit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+MIN_RUNS = 3
+"""Runs on each side below which two are not compared: the spread of two runs is hardly known."""
+MIN_DF = 4
+"""Degrees of freedom of the error below which no effect is tested; three runs on each side have as many."""
+LEVEL = 0.95
+"""of confidence intervals, each on its own"""
+ALPHA = 0.05
+
+
+@dataclass(frozen=True, slots=True)
+class Contrast:
+    """An estimated difference, its standard error, and the degrees of freedom of that.
+
+    ``tested_p`` is the p of a test of its own, such as F over several differences, in place of t.
+    """
+
+    value: float
+    se: float
+    df: float
+    tested_p: float | None = None
+
+    @property
+    def interval(self) -> tuple[float, float]:
+        """The two-sided CI (Student t) at LEVEL."""
+        from scipy.special import stdtrit
+
+        reach = float(stdtrit(self.df, (1 + LEVEL) / 2)) * self.se
+        return self.value - reach, self.value + reach
+
+    @property
+    def p(self) -> float:
+        """Two-sided p of no difference. Runs without any spread differ or are the same."""
+        if self.tested_p is not None:
+            return self.tested_p
+        if self.se == 0:
+            return 1.0 if math.isclose(self.value, 0, abs_tol=1e-12) else 0.0
+        from scipy.special import stdtr
+
+        return 2 * float(stdtr(self.df, -abs(self.value) / self.se))
+
+
+def welch(base: Sequence[float], other: Sequence[float]) -> Contrast | str:
+    """Mean of ``other`` − mean of ``base``, without taking their spread for equal; or why not.
+
+    B. L. Welch, Biometrika 34 (1947) 28–35, degrees of freedom after Satterthwaite.
+    """
+    fewest = min(len(base), len(other))
+    if fewest < MIN_RUNS:
+        return f"{len(base)} and {len(other)} runs, and each side needs {MIN_RUNS}"
+    (mean, squared), (other_mean, other_squared) = (_mean_and_squared_se(one) for one in (base, other))
+    both = squared + other_squared
+    weight = squared**2 / (len(base) - 1) + other_squared**2 / (len(other) - 1)
+    # equal runs have no spread to weigh; any number of degrees does, as se is 0
+    df = both**2 / weight if weight > 0 else float(len(base) + len(other) - 2)
+    return Contrast(other_mean - mean, math.sqrt(both), df)
+
+
+def _mean_and_squared_se(values: Sequence[float]) -> tuple[float, float]:
+    n = len(values)
+    mean = math.fsum(values) / n
+    if max(values) == min(values):  # rounding of the mean must not look like spread
+        return values[0], 0.0
+    return mean, math.fsum((value - mean) ** 2 for value in values) / (n - 1) / n
+
+
+def holm(ps: Sequence[float]) -> list[float]:
+    """Each p as if it were the only one looked at: S. Holm, Scand. J. Statistics 6 (1979) 65–70."""
+    adjusted = [0.0] * len(ps)
+    largest = 0.0
+    for rank, at in enumerate(sorted(range(len(ps)), key=ps.__getitem__)):
+        largest = max(largest, min(1.0, (len(ps) - rank) * ps[at]))
+        adjusted[at] = largest
+    return adjusted

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every case of a campaign: what its file combines, and what of it cannot be. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+
+from linewatt.campaign import factors
+from linewatt.campaign.campaign import Campaign, TestSpec
+from linewatt.campaign.design import Setting, settings
+from linewatt.model import Case, Family
+
+IMPOSSIBLE: dict[tuple[str, Family], str] = {
+    ("udp-60", "ipv6"): "an IPv6 UDP frame cannot be 60 bytes: its headers alone are 14 + 40 + 8 = 62"
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Skipped:
+    """Cases that cannot be: what they have in common, how many, and why."""
+
+    what: str
+    cases: int
+    reason: str
+
+
+def expand(campaign: Campaign) -> tuple[list[Case], list[Skipped]]:
+    """Every combination of the file, in its order, and those that cannot be. Raises InvalidInput."""
+    cases: list[Case] = []
+    skipped: Counter[tuple[str, str]] = Counter()
+    for setting in settings(campaign.factors, campaign.design):
+        for plain in _combinations(campaign):
+            found = _with_setting(plain, setting)
+            if isinstance(found, Case):
+                cases.append(found)
+            else:
+                skipped[found] += 1
+    levels = [replace(case, load_level=level) for case in cases for level in campaign.load_levels]
+    return [*cases, *levels], [Skipped(what, count, reason) for (what, reason), count in skipped.items()]
+
+
+def _with_setting(case: Case, setting: Setting) -> Case | tuple[str, str]:
+    """The case with the levels of its factors, or what is impossible about it and why."""
+    if (case.test, case.family) in IMPOSSIBLE:
+        return f"{case.test} over {case.family}", IMPOSSIBLE[case.test, case.family]
+    for name, level in setting:
+        reason = factors.impossible(case, name, level)
+        if reason is not None:
+            return f"{case.test} with {name}={level}", reason
+    return factors.applied(case, setting)
+
+
+def _combinations(campaign: Campaign) -> Iterator[Case]:
+    for spec in campaign.tests:
+        for family in campaign.families:
+            yield from _of_test(campaign, spec, family)
+
+
+def _of_test(campaign: Campaign, spec: TestSpec, family: Family) -> Iterator[Case]:
+    for network in campaign.networks:
+        for direction in campaign.directions:
+            for streams in spec.streams:
+                for instances in spec.instances:
+                    for sender, receiver in campaign.pairs:
+                        forward = direction == "forward"
+                        yield Case(
+                            test=spec.test,
+                            sender=sender if forward else receiver,
+                            receiver=receiver if forward else sender,
+                            instances=instances,
+                            streams=streams,
+                            direction=direction,
+                            family=family,
+                            network=network,
+                            rate_bps=spec.rate_bps,
+                            zerocopy=spec.zerocopy,
+                        )

@@ -1,0 +1,90 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The factors of a campaign: what each may be set to, and what a level does to a case and its hosts. Pure.
+
+Most are settings of the hosts (``tuning/factors.py``). The load's own are ``zerocopy`` and
+``iperf3.<option>``; ``placement`` is where processes and interrupts go.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Container, Iterable, Iterator
+from dataclasses import replace
+
+from linewatt.campaign.campaign import PLACEMENT
+from linewatt.campaign.design import Setting as Setting
+from linewatt.campaign.messages import suggest
+from linewatt.errors import InvalidInput
+from linewatt.hosts.base import HostSpec
+from linewatt.loads import iperf3_options
+from linewatt.model import Case
+from linewatt.placement.policy import POLICIES
+from linewatt.tuning.base import Change
+from linewatt.tuning.factors import factor_named
+
+ZEROCOPY = "zerocopy"
+IPERF3 = "iperf3."
+PINNED = "pinned"
+
+
+def of_hosts(name: str) -> bool:
+    """Whether a factor is a setting of hosts."""
+    return name not in (PLACEMENT, ZEROCOPY) and not name.startswith(IPERF3)
+
+
+def check(name: str, text: str) -> str:
+    """A level in its one spelling. Raises InvalidInput: no such factor, no such level."""
+    if name == PLACEMENT:
+        return _one_of(name, text, (PINNED, *POLICIES))
+    if name == ZEROCOPY:
+        return _one_of(name, text, ("on", "off"))
+    if name.startswith(IPERF3):
+        return iperf3_options.check(name.removeprefix(IPERF3), text)
+    return factor_named(name).check(text)
+
+
+def _one_of(name: str, text: str, known: tuple[str, ...]) -> str:
+    if text not in known:
+        raise InvalidInput(f"{name} must be one of {', '.join(known)}; {suggest(text, known)}")
+    return text
+
+
+def setting_of_hosts(case: Case) -> Setting:
+    """The levels of a case that are settings of its hosts: what idle power may depend on."""
+    return tuple((name, level) for name, level in case.factors if of_hosts(name))
+
+
+def impossible(case: Case, name: str, level: str) -> str | None:
+    """Why a case cannot have a level."""
+    if name == ZEROCOPY and level == "on" and case.test != "tcp":
+        return "sending without copying is for TCP"
+    if name.startswith(IPERF3):
+        return iperf3_options.impossible(name.removeprefix(IPERF3), case.test)
+    return None
+
+
+def applied(case: Case, setting: Setting) -> Case:
+    """The case with the levels of a setting."""
+    levels = dict(setting)
+    zerocopy = levels.get(ZEROCOPY)
+    if zerocopy is not None and case.test == "tcp":
+        case = replace(case, zerocopy=zerocopy == "on")
+    return replace(case, factors=setting)
+
+
+def changes(
+    setting: Iterable[tuple[str, str]], host: HostSpec, labels: Container[str] = ()
+) -> Iterator[Change]:
+    """What a host is changed in to show the levels of a setting; ``labels`` are not linewatt's to set.
+
+    Raises InvalidInput.
+    """
+    for name, level in setting:
+        if of_hosts(name) and name not in labels:
+            yield from factor_named(name).changes(level, host)
+
+
+def load_options(case: Case) -> tuple[tuple[str, str], ...]:
+    """The options of the load that a case's factors name."""
+    return tuple(
+        (name.removeprefix(IPERF3), level) for name, level in case.factors if name.startswith(IPERF3)
+    )

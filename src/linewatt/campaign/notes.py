@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a reader of a plan should know before it runs. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Iterator
+
+from linewatt.campaign.campaign import PLACEMENT, Campaign
+from linewatt.hosts.base import HostSpec
+from linewatt.hosts.cpulist import format_cpulist
+from linewatt.model import Case
+
+
+def notes(campaign: Campaign, cases: list[Case], alternate: bool, known: Collection[str]) -> Iterator[str]:
+    """One line each; ``known`` are the hosts that a policy had a topology of."""
+    if not alternate:
+        most = max(case.instances for case in cases)
+        yield (
+            f"ports: {campaign.ports} ports serve {most} instances, so every trial uses the same ones and "
+            f"servers cannot start ahead; {2 * most} ports would do"
+        )
+    if campaign.seed is not None and campaign.order != "random":
+        yield f"seed: has no effect, because the order is {campaign.order}"
+    for name in campaign.unused_hosts:
+        yield f"{name}: takes part in no pair and is left alone"
+    for host in campaign.hosts.values():
+        yield from _host_notes(campaign, host, cases, known)
+    yield from _shared_cpu_notes(campaign)
+    for name, sensor in campaign.sensors.items():
+        if sensor.interval_s > campaign.window_s:
+            yield (
+                f"sensors: {name} reads every {sensor.interval_s:g} s, and the window is only "
+                f"{campaign.window_s:g} s: it may have nothing to say"
+            )
+
+
+def _host_notes(
+    campaign: Campaign, host: HostSpec, cases: list[Case], known: Collection[str]
+) -> Iterator[str]:
+    policies = campaign.factors.get(PLACEMENT, (campaign.placement,))
+    chosen = [policy for policy in policies if policy not in ("pinned", "none")]
+    if chosen and host.name not in known:
+        yield (
+            f"{host.name}: placement {' and '.join(chosen)} is decided when the host has been asked; name a "
+            "topology file to see it here"
+        )
+    if "pinned" not in policies:
+        return
+    own = [case.instances for case in cases if host.name in (case.sender, case.receiver)]
+    if host.app_cpus is None:
+        yield f"{host.name}: names no app_cpus, so the system places its load processes"
+    elif max(own) > len(host.app_cpus):
+        yield f"{host.name}: {max(own)} instances on {_cpus_text(host.app_cpus)}, so that they share"
+    both = set(host.app_cpus or ()) & set(host.irq_cpus or ())
+    if both:
+        yield f"{host.name}: load processes and receive work share {_cpus_text(both)}"
+
+
+def _cpus_text(cpus: Collection[int]) -> str:
+    return f"{len(cpus)} CPU{'' if len(cpus) == 1 else 's'} ({format_cpulist(cpus)})"
+
+
+def _shared_cpu_notes(campaign: Campaign) -> Iterator[str]:
+    seen: set[frozenset[str]] = set()
+    for host in campaign.hosts.values():
+        for other in host.shares_cpus_with:
+            pair = frozenset((host.name, other))
+            if other in campaign.hosts and len(pair) == 2 and pair not in seen:
+                seen.add(pair)
+                yield f"{host.name} and {other} run on the same CPUs: what one uses, the other lacks"
+                if campaign.concurrent_pairs:
+                    yield f"{host.name} and {other}: pairs that run at the same time disturb each other"

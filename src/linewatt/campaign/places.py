@@ -1,0 +1,134 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the load processes of each case run and which CPUs take its receive work, host by host. Pure.
+
+What a host names itself (``app_cpus``, ``irq_cpus``) is known from the file; what a policy chooses takes the
+host's topology, which is known once it has been asked, or from a file of ``lstopo``.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from functools import lru_cache
+
+from linewatt.campaign.campaign import PLACEMENT, Campaign
+from linewatt.errors import InvalidInput
+from linewatt.hosts.base import HostSpec
+from linewatt.hosts.cpulist import format_cpulist
+from linewatt.model import Case
+from linewatt.placement.policy import Placement, Wish, place
+from linewatt.placement.topology import Topology
+from linewatt.tuning.base import Change
+from linewatt.tuning.commands import HOST
+
+WHY_IRQ = "receive work of the load (data, or the acknowledgements of it) goes to the IRQ CPUs"
+WHY_IRQBALANCE = "it would move interrupts away from their CPUs"
+
+
+@dataclass(frozen=True, slots=True)
+class Site:
+    """A host as it is found: its machine, and what of its interrupts can be steered.
+
+    ``has_irqs``: its interface has interrupts of its own (a virtual one has none, its receive work is
+    steered by RPS). ``may_change``: linewatt has the right to. ``irqbalance``: it runs there.
+    ``numactl``: memory can be bound.
+    """
+
+    topology: Topology
+    has_irqs: bool = False
+    may_change: bool = True
+    irqbalance: bool = False
+    numactl: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """One host's part of a case: a CPU and a NUMA node for each instance, CPUs for the receive work.
+
+    ``None`` as a CPU: the system decides; as a node: memory is where the system puts it. ``rule`` and
+    ``why`` are those of the policy that chose, ``None`` where the host named its CPUs or nobody chose.
+    """
+
+    cpus: tuple[str | None, ...]
+    nodes: tuple[int | None, ...]
+    irq_cpus: tuple[int, ...] = ()
+    changes: tuple[Change, ...] = ()
+    rule: int | None = None
+    why: str | None = None
+    notes: tuple[str, ...] = ()
+
+
+class Places:
+    """The places of a campaign's cases; ``sites`` are the hosts that have been looked at."""
+
+    def __init__(self, campaign: Campaign, sites: Mapping[str, Site]) -> None:
+        self._campaign = campaign
+        self._sites = sites
+        self._of = lru_cache(maxsize=None)(self._place)
+
+    def of(self, case: Case, host: str) -> Place:
+        """Raises InvalidInput naming the host, when its machine cannot give what the policy needs."""
+        policy = dict(case.factors).get(PLACEMENT, self._campaign.placement)
+        return self._of(host, policy, case.instances)
+
+    def _place(self, name: str, policy: str, instances: int) -> Place:
+        host, site = self._campaign.hosts[name], self._sites.get(name)
+        if policy == "pinned":
+            return self._named(host, instances)
+        if policy == "none" or site is None:
+            return Place((None,) * instances, (None,) * instances)
+        wish = Wish(instances, host.data, policy=policy, smt=self._campaign.smt, usable=host.cpus)
+        try:
+            found = place(site.topology, wish)
+        except InvalidInput as error:
+            raise InvalidInput(f"{name}: {error}") from None
+        return self._chosen(host, site, found, instances)
+
+    def _named(self, host: HostSpec, instances: int) -> Place:
+        own = host.app_cpus
+        cpus = tuple(own[i % len(own)] for i in range(instances)) if own else ()
+        return Place(
+            tuple(map(str, cpus)) or (None,) * instances,
+            self._nodes(host, cpus) or (None,) * instances,
+            host.irq_cpus or (),
+            tuple(self._steering(host, host.irq_cpus or ())),
+        )
+
+    def _chosen(self, host: HostSpec, site: Site, found: Placement, instances: int) -> Place:
+        notes = found.notes
+        irq_cpus = found.irq_cpus
+        if irq_cpus and not site.may_change:
+            notes += ("interrupts stay where they are: moving them needs root (set sudo: true)",)
+            irq_cpus = ()
+        return Place(
+            tuple(map(str, found.process_cpus)) or (None,) * instances,
+            self._nodes(host, found.process_cpus) or (None,) * instances,
+            irq_cpus,
+            tuple(self._steering(host, irq_cpus)),
+            found.rule,
+            found.why,
+            notes,
+        )
+
+    def _nodes(self, host: HostSpec, cpus: tuple[int, ...]) -> tuple[int | None, ...]:
+        """The memory beside each process's CPU, where there is more than one and it can be bound."""
+        site = self._sites.get(host.name)
+        if site is None or not site.numactl or len(site.topology.nodes) < 2:
+            return (None,) * len(cpus)
+        node_of = {cpu.id: cpu.node for cpu in site.topology.cpus}
+        return tuple(node_of.get(cpu) for cpu in cpus)
+
+    def _steering(self, host: HostSpec, cpus: tuple[int, ...]) -> Iterator[Change]:
+        """What brings the receive work of a host's interface to ``cpus``."""
+        if not cpus:
+            return
+        site = self._sites.get(host.name)
+        text = format_cpulist(cpus)
+        has_irqs = site.has_irqs if site is not None else host.lab is None
+        if not has_irqs:
+            yield Change(host.name, "rps_cpus", host.data, text, WHY_IRQ)
+            return
+        if site is not None and site.irqbalance:
+            yield Change(host.name, "irqbalance", HOST, "off", WHY_IRQBALANCE)
+        why = WHY_IRQ if site is not None else f"{WHY_IRQ}; by rps_cpus if the interface has no interrupts"
+        yield Change(host.name, "irq_affinity", host.data, text, why)

@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What placement has to know of a host: from a file of its topology, and from the host's facts."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+from linewatt.campaign.campaign import Campaign
+from linewatt.campaign.places import Site
+from linewatt.errors import InvalidInput
+from linewatt.hosts.base import HostSpec
+from linewatt.placement.hwloc import parse_xml
+from linewatt.placement.sysfs import complete, from_facts
+from linewatt.placement.topology import Topology
+
+
+def read_topologies(campaign: Campaign) -> dict[str, Topology]:
+    """The topologies that the file names, by host. Raises InvalidInput naming the file."""
+    found = {}
+    for name, path in campaign.topologies.items():
+        try:
+            found[name] = parse_xml(path.read_text(encoding="utf-8"))
+        except (OSError, UnicodeDecodeError) as error:
+            raise InvalidInput(f"{path}: cannot read the topology of {name}: {error}") from error
+        except InvalidInput as error:
+            raise InvalidInput(f"{path}: {error}") from error
+    return found
+
+
+def sites_of_files(campaign: Campaign) -> dict[str, Site]:
+    """Sites of the hosts whose topology is in a file. Raises InvalidInput."""
+    return {
+        name: Site(topology, has_irqs=any(one.name == campaign.hosts[name].data for one in topology.devices))
+        for name, topology in read_topologies(campaign).items()
+    }
+
+
+def site(host: HostSpec, facts: Mapping[str, Any], topology: Topology | None) -> Site:
+    """A host that has been asked; ``topology`` is that of its file, which facts complete.
+
+    Raises InvalidInput when neither tells its CPUs.
+    """
+    machine = from_facts(facts, host.data) if topology is None else complete(topology, facts, host.data)
+    return Site(
+        topology=machine,
+        has_irqs=bool(facts["nic"].get("irqs")),
+        may_change=host.sudo or facts["system"].get("uid") == 0,
+        irqbalance=facts["kernel"].get("irqbalance_running") is True,
+        numactl=facts["tools"].get("numactl") is not None,
+    )

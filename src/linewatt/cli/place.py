@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``linewatt place``: which CPUs a load should use on a machine, from its topology. Touches no host."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import typer
+
+from linewatt.errors import InvalidInput
+
+if TYPE_CHECKING:  # imported when the command runs
+    from linewatt.placement.policy import Placement, Wish
+    from linewatt.placement.topology import Topology
+
+SCHEMA_VERSION = 1
+MOST_BYTES = 64 * 2**20
+"""no topology is larger: lstopo writes about 1 MB for 512 CPUs"""
+
+
+def register(app: typer.Typer) -> None:
+    """Add ``place`` to the program."""
+    app.command("place")(place_command)
+
+
+def place_command(  # noqa: PLR0913  a question has this many sides
+    topology: str = typer.Argument(
+        ..., metavar="TOPOLOGY.xml", help="What lstopo --of xml wrote on the machine; - reads stdin."
+    ),
+    processes: int = typer.Option(..., "--processes", help="How many load processes run at once."),
+    nic: str | None = typer.Option(
+        None, "--nic", metavar="NAME", help="The network device that carries the load."
+    ),
+    numa_node: int | None = typer.Option(
+        None, "--numa-node", help="Its NUMA node in place of its name, as for a virtual device."
+    ),
+    policy: str = typer.Option("auto", "--policy", help="auto, none, neighbour or remote."),
+    smt: bool = typer.Option(False, "--smt", help="Use every hardware thread, not one a core."),
+    process_cpus: str | None = typer.Option(
+        None, "--process-cpus", metavar="LIST", help="Processes on these."
+    ),
+    irq_cpus: str | None = typer.Option(None, "--irq-cpus", metavar="LIST", help="Interrupts on these."),
+    cpus: str | None = typer.Option(None, "--cpus", metavar="LIST", help="Choose from these CPUs only."),
+    isolated: str | None = typer.Option(
+        None, "--isolated", metavar="LIST", help="CPUs kept free by isolcpus; the file does not say it."
+    ),
+    as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout."),
+) -> None:
+    """Say on which CPUs load processes and interrupts should run, by which rule, and why.
+
+    Everything that a process needs should be close to the network device. docs/placement.md has the rules.
+    """
+    from linewatt.cli.output import print_json
+    from linewatt.placement.hwloc import parse_xml
+    from linewatt.placement.policy import Wish, place
+
+    if (nic is None) == (numa_node is None):
+        raise InvalidInput("name either the network device (--nic) or its NUMA node (--numa-node)")
+    wish = Wish(
+        processes,
+        nic=nic,
+        node=numa_node,
+        policy=policy,
+        smt=smt,
+        process_cpus=_cpus("--process-cpus", process_cpus),
+        irq_cpus=_cpus("--irq-cpus", irq_cpus),
+        usable=_cpus("--cpus", cpus),
+    )
+    source, text = _read(topology)
+    alone = set(_cpus("--isolated", isolated) or ())
+    try:
+        machine = parse_xml(text)
+        machine = replace(machine, isolated=tuple(cpu for cpu in machine.online if cpu in alone))
+        placement = place(machine, wish)
+    except InvalidInput as error:
+        raise InvalidInput(f"{source}: {error}") from None
+    if as_json:
+        print_json(document(machine, wish, placement))
+    else:
+        typer.echo("\n".join(lines(machine, wish, placement)))
+
+
+def _cpus(option: str, text: str | None) -> tuple[int, ...] | None:
+    from linewatt.hosts.cpulist import parse_cpulist
+
+    try:
+        return None if text is None else parse_cpulist(text)
+    except InvalidInput as error:
+        raise InvalidInput(f"{option}: {error}") from None
+
+
+def _read(topology: str) -> tuple[str, str]:
+    """How messages name the file, and its text. Raises InvalidInput when it cannot be read."""
+    source = "standard input" if topology == "-" else topology if topology.isprintable() else repr(topology)
+    try:
+        if topology == "-":
+            data = sys.stdin.buffer.read(MOST_BYTES + 1)
+        else:
+            with Path(topology).open("rb") as file:
+                data = file.read(MOST_BYTES + 1)
+        text = data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        raise InvalidInput(f"{source}: not text; write a topology with: lstopo --of xml FILE") from None
+    except (OSError, ValueError) as error:
+        why = (error.strerror if isinstance(error, OSError) else None) or str(error)
+        raise InvalidInput(f"{source}: cannot be read: {why}") from None
+    if len(data) > MOST_BYTES:
+        raise InvalidInput(f"{source}: larger than {MOST_BYTES // 2**20} MiB, which no topology is")
+    return source, text
+
+
+def document(topology: Topology, wish: Wish, placement: Placement) -> dict[str, Any]:
+    """The placement as JSON; ``rule`` is null where a policy or the user decided."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "rule": placement.rule,
+        "policy": placement.policy,
+        "processes": wish.processes,
+        "nic": wish.nic,
+        "numa_node": wish.node if wish.nic is None else topology.device(wish.nic).node,
+        "process_cpus": list(placement.process_cpus),
+        "irq_cpus": list(placement.irq_cpus),
+        "shared": placement.shared,
+        "why": placement.why,
+        "notes": list(placement.notes),
+    }
+
+
+def lines(topology: Topology, wish: Wish, placement: Placement) -> Iterator[str]:
+    """The placement for people: what runs where, why, and the CPUs of each node by what they do."""
+    from linewatt.hosts.cpulist import format_cpulist
+
+    decided = f"rule {placement.rule}" if placement.rule is not None else f"policy {placement.policy}"
+    yield f"{decided}: {placement.why}"
+    yield ""
+    left = "left to the system"
+    yield f"processes   {format_cpulist(placement.process_cpus) or left}"
+    yield f"interrupts  {format_cpulist(placement.irq_cpus) or left}"
+    yield ""
+    yield from _map(topology, wish, placement)
+    if placement.notes:
+        yield ""
+        yield from (f"note: {note}" for note in placement.notes)
+
+
+def _map(topology: Topology, wish: Wish, placement: Placement) -> Iterator[str]:
+    """One line a node; ``*`` marks those that interrupts come from."""
+    near = set(topology.device(wish.nic).cpus if wish.nic is not None else topology.node_cpus(wish.node or 0))
+    usable = {cpu.id for cpu in topology.usable(wish.usable)}
+    own, served = set(placement.process_cpus), set(placement.irq_cpus)
+    roles = {
+        "processes": own - served,
+        "interrupts": served - own,
+        "both": own & served,
+        "free": usable - own - served,
+        "not usable": {cpu.id for cpu in topology.cpus} - usable,
+    }
+    nodes: dict[int | None, list[int]] = {}
+    for cpu in sorted(topology.cpus, key=lambda cpu: (cpu.node is None, cpu.node or 0, cpu.id)):
+        nodes.setdefault(cpu.node, []).append(cpu.id)
+    for node, cpus in nodes.items():
+        name = "no node" if node is None else f"node {node}{' *' if near & set(cpus) else ''}"
+        yield f"{name:<10}  {_roles(roles.items(), set(cpus))}"
+    yield "* local to the network device" if wish.nic is not None else "* the node that was named"
+
+
+def _roles(roles: Iterable[tuple[str, set[int]]], cpus: set[int]) -> str:
+    from linewatt.hosts.cpulist import format_cpulist
+
+    return " | ".join(f"{role} {format_cpulist(own & cpus)}" for role, own in roles if own & cpus)

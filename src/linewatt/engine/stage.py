@@ -1,0 +1,139 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What must be so before a round begins: labels set, settings in force, idle measured in that state."""
+
+from __future__ import annotations
+
+import asyncio
+from contextlib import suppress
+from pathlib import Path
+
+from linewatt.campaign.campaign import Campaign
+from linewatt.campaign.factors import setting_of_hosts
+from linewatt.campaign.plan import Plan, Round
+from linewatt.engine import events
+from linewatt.engine.idle import IdleBook, measure
+from linewatt.engine.labels import LabelError, Labels
+from linewatt.engine.session import Session
+from linewatt.engine.settings import Settings
+from linewatt.errors import HostError, WaitTimeout
+from linewatt.hosts.clock import now_s
+from linewatt.store import write
+
+AGAIN_AFTER_S = 2.0
+
+
+class Stage:
+    """Brings the hosts to where a round can begin, and knows which rounds can as things are."""
+
+    def __init__(
+        self,
+        session: Session,
+        campaign: Campaign,
+        plan: Plan,
+        settings: Settings,
+        labels: Labels,
+        path: Path,
+        on_event: events.OnEvent,
+    ) -> None:
+        self.idle = IdleBook(path)
+        self.settings = settings
+        self._session = session
+        self._campaign = campaign
+        self._plan = plan
+        self._labels = labels
+        self._path = path
+        self._say = on_event
+
+    async def open(self, first: Round) -> None:
+        """Start with the labels of the first round and what all have in common.
+
+        Raises HostError, ChangeError, LabelError.
+        """
+        missing = self._labels.missing(first.trials[0].case.factors)
+        if missing:
+            await self._relabel(missing)
+        else:
+            await self._common()
+        if not self._varies:
+            await self._measure_idle(set(self._session.specs), ())
+
+    @property
+    def _varies(self) -> bool:
+        return any(setting_of_hosts(case) for case in self._plan.cases)
+
+    async def _common(self) -> None:
+        if self._plan.changes:
+            self._say(events.Phase(f"making up to {len(self._plan.changes)} changes"))
+        await self.settings.to(self._plan.changes, self._session.hosts)
+        self._say(events.Phase("starting sensors"))
+        await self._session.start_sensors()
+        for feed in self._session.down():
+            self._say(events.Warned(f"{feed.host}: {feed.source}: {feed.failure}; going on without it"))
+
+    def as_it_is(self, round_: Round) -> bool:
+        """Whether a round can begin without any change."""
+        case = round_.trials[0].case
+        return (
+            not self._labels.missing(case.factors)
+            and self.settings.shows(self._plan.changes_in(round_), round_.hosts)
+            and not self._idle_lacks(round_)
+        )
+
+    async def ready(self, round_: Round) -> None:
+        """Have a round's labels set, its settings in force and idle measured with them.
+
+        Raises ChangeError when a host does not take a setting, LabelError when a label was not set.
+        """
+        if self.as_it_is(round_):
+            return
+        case = round_.trials[0].case
+        missing = self._labels.missing(case.factors)
+        if missing:
+            await self._relabel(missing)
+        await self.settings.to(self._plan.changes_in(round_), round_.hosts)
+        lacking = self._idle_lacks(round_)
+        if lacking:
+            await self._measure_idle(lacking, setting_of_hosts(case))
+
+    def _idle_lacks(self, round_: Round) -> set[str]:
+        if self._campaign.idle_s <= 0:
+            return set()
+        return self.idle.lacking(round_.hosts, setting_of_hosts(round_.trials[0].case))
+
+    async def _measure_idle(self, names: set[str], setting: tuple[tuple[str, str], ...]) -> None:
+        if self._campaign.idle_s <= 0 or not self.idle.lacking(names, setting):
+            return
+        shown = " ".join(f"{name}={level}" for name, level in setting)
+        self._say(events.Phase(f"idle window of {self._campaign.idle_s:g} s {shown}".rstrip()))
+        self.idle.add(await measure(self._session, self._campaign.idle_s, names, setting))
+
+    async def _relabel(self, levels: dict[str, str]) -> None:
+        """Everything put back, connections closed, the label set, and all made again."""
+        shown = " ".join(f"{name}={level}" for name, level in levels.items())
+        self._say(events.Phase(f"setting {shown}"))
+        await self.settings.to((), self._session.hosts)
+        self.settings.forget()
+        await self._session.close()
+        await self._labels.set(levels)
+        await self._connect_again(max(self._campaign.labels[name].timeout_s for name in levels))
+        self._labels.prove(self._session.facts)
+        number = 1 + len(list(self._path.glob("labels-*.json")))
+        seen = {"schema_version": 1, "labels": self._labels.now()}
+        write.write_json(self._path / f"labels-{number}.json", seen)
+        await self._common()
+
+    async def _connect_again(self, limit_s: float) -> None:
+        """The hosts may be rebooting. Raises HostError with the last reason."""
+        last: Exception = HostError("not tried")
+        until_s = now_s() + limit_s
+        while now_s() < until_s:
+            try:
+                await self._session.open()
+            except (HostError, WaitTimeout) as error:
+                last = error
+                with suppress(HostError, WaitTimeout):
+                    await self._session.close()
+                await asyncio.sleep(AGAIN_AFTER_S)
+            else:
+                return
+        raise LabelError(f"waited {limit_s:g} s for the hosts to be there again after a label: {last}")

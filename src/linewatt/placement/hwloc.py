@@ -1,0 +1,241 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A machine from the XML that hwloc's ``lstopo`` writes. Pure.
+
+Read are the three formats in use: hwloc 1 (``Socket``, ``Cache``, nodes as ancestors of CPUs), 2
+(``Package``, ``L3Cache``, nodes as children beside them) and 3 (kinds of devices as bits). Source: hwloc's
+manual, "Importing and exporting topologies from/to XML files" and "Upgrading to the hwloc 2.0 API"; what
+lstopo 2.9 writes of the first two, a file of the third.
+
+The standard library's parser is used: it fetches no document type, and what could make it grow without
+bounds (entities, which hwloc never writes) is refused before it sees the text.
+"""
+
+from __future__ import annotations
+
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from linewatt.errors import InvalidInput
+from linewatt.hosts.cpulist import MAX_CPUS
+from linewatt.placement.topology import Device, Groups, Topology, build_cpus
+
+if TYPE_CHECKING:
+    from xml.etree.ElementTree import Element
+
+_CPUSET = re.compile(r"(?:0x)?[0-9a-f]{0,8}(?:,(?:0x)?[0-9a-f]{0,8})*", re.ASCII)
+_EVERYTHING = "0xf...f"
+_CACHE = re.compile(r"(?:L\d+)?Cache")
+_NETWORK = {1: 2, 2: 2}
+"""``osdev_type`` of a network device, by format"""
+_NETWORK_BIT = 1 << 4
+"""the same since format 3, where a device can be of several kinds"""
+_SLOW_CAPACITY = 0.8
+
+
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where in the tree an object is: what it is part of."""
+
+    core: int | None = None
+    package: int | None = None
+    cache: int | None = None
+    cpuset: int = 0
+    address: str | None = None
+
+
+@dataclass(slots=True)
+class _Found:
+    """What the tree has, by the number of the object that holds it."""
+
+    cpus: set[int] = field(default_factory=set)
+    cores: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
+    packages: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
+    caches: dict[int, list[int]] = field(default_factory=lambda: defaultdict(list))
+    nodes: dict[int, int] = field(default_factory=dict)
+    devices: dict[str, tuple[str | None, int]] = field(default_factory=dict)
+
+
+def parse_xml(text: str) -> Topology:
+    """The machine that ``lstopo`` wrote down. Raises InvalidInput in one line for what is none.
+
+    CPUs that the file counts but does not show are taken as offline: the kernel's offline ones, and those
+    that a cgroup kept from lstopo. Isolation is not in these files: ``isolated`` is empty.
+    """
+    root = _root(text)
+    machine = root.find("object")
+    if root.tag != "topology" or machine is None:
+        raise InvalidInput(
+            f"not a topology of hwloc, but <{root.tag[:40]}>; write one with: lstopo --of xml FILE"
+        )
+    form = _format(root)
+    found = _Found()
+    for kind, element, place in _objects(machine):
+        _take(found, kind, element, place, form)
+    if not found.cpus:
+        raise InvalidInput("the topology has no CPU (PU object); write it anew with: lstopo --of xml FILE")
+    return _topology(found, machine, root)
+
+
+def _root(text: str) -> Element:
+    from xml.etree import ElementTree
+
+    if "<!ENTITY" in text:
+        raise InvalidInput("the topology declares XML entities, which hwloc never writes; it is not read")
+    try:
+        # Entities and external documents are the danger that S314 means: the first are refused above, the
+        # second are not fetched by this parser.
+        return ElementTree.fromstring(text)  # noqa: S314
+    except (ElementTree.ParseError, ValueError) as error:
+        raise InvalidInput(f"not well-formed XML ({error}); is the file cut off?") from None
+
+
+def _format(root: Element) -> int:
+    """1, 2 or 3; hwloc 1 writes no version."""
+    version = root.get("version", "1").partition(".")[0]
+    if version not in ("1", "2", "3"):
+        raise InvalidInput(f"hwloc's XML version {version[:20]!r} is not known; known are 1, 2 and 3")
+    return int(version)
+
+
+def _objects(machine: Element) -> Iterator[tuple[str, Element, _Place]]:
+    """Every object with its type and what it is part of, parents first."""
+    waiting = [(machine, _Place())]
+    while waiting:
+        element, parent = waiting.pop()
+        kind = element.get("type", "")
+        yield kind, element, parent
+        place = _inside(parent, kind, element)
+        waiting += [(child, place) for child in reversed(element.findall("object"))]
+
+
+def _inside(parent: _Place, kind: str, element: Element) -> _Place:
+    """The place of what an object holds; the object's own number is its address in memory."""
+    own = id(element)
+    known = element.get("cpuset")
+    return _Place(
+        core=own if kind == "Core" else parent.core,
+        package=own if kind in ("Package", "Socket") else parent.package,
+        cache=own if parent.cache is None and _CACHE.fullmatch(kind) else parent.cache,
+        cpuset=parent.cpuset if known is None else _bits(known),
+        address=element.get("pci_busid") if kind == "PCIDev" else parent.address,
+    )
+
+
+def _take(found: _Found, kind: str, element: Element, place: _Place, form: int) -> None:
+    if kind == "PU":
+        _take_cpu(found, _number(kind, element), place)
+    elif kind == "NUMANode":
+        known = element.get("cpuset")
+        found.nodes[_number(kind, element)] = place.cpuset if known is None else _bits(known)
+    elif kind == "OSDev" and _is_network(element, form):
+        found.devices.setdefault(element.get("name") or "", (place.address, place.cpuset))
+
+
+def _take_cpu(found: _Found, cpu: int, place: _Place) -> None:
+    if cpu in found.cpus:
+        raise InvalidInput(f"CPU {cpu} is in the topology twice: the file is damaged; write it anew")
+    found.cpus.add(cpu)
+    for groups, group in (
+        (found.cores, place.core),
+        (found.packages, place.package),
+        (found.caches, place.cache),
+    ):
+        if group is not None:
+            groups[group].append(cpu)
+
+
+def _is_network(element: Element, form: int) -> bool:
+    kind = element.get("osdev_type", "")
+    if not (kind.isascii() and kind.isdigit() and len(kind) < 10):
+        raise InvalidInput(
+            f"a device has the type {kind[:20]!r}, which hwloc does not write: the file is damaged"
+        )
+    return int(kind) == _NETWORK[form] if form in _NETWORK else bool(int(kind) & _NETWORK_BIT)
+
+
+def _number(kind: str, element: Element) -> int:
+    text = element.get("os_index", "")
+    if not (text.isascii() and text.isdigit() and len(text) < 10 and int(text) < MAX_CPUS):
+        raise InvalidInput(
+            f"a {kind} has the number {text[:20]!r}, which Linux does not give: the file is damaged"
+        )
+    return int(text)
+
+
+def _bits(cpuset: str) -> int:
+    """A set of CPUs as one number: ``0x1,,0x0f`` is 64 and 0-3. Words of 32 bits, empty ones are 0."""
+    text = cpuset.lower()
+    everything = text.startswith(_EVERYTHING)
+    words = text.removeprefix(_EVERYTHING).removeprefix(",") if everything else text
+    if not _CPUSET.fullmatch(words) or words.count(",") >= MAX_CPUS // 32:
+        raise InvalidInput(f"{cpuset[:40]!r} is not a set of CPUs as hwloc writes it: the file is damaged")
+    bits = 0
+    for word in words.split(",") if words else ():
+        bits = bits << 32 | int(word or "0", 16)
+    if everything:
+        bits |= (1 << MAX_CPUS) - (1 << 32 * (words.count(",") + 1 if words else 0))
+    return bits
+
+
+def _cpus(bits: int) -> set[int]:
+    return {at for at, bit in enumerate(reversed(f"{bits:b}")) if bit == "1"}
+
+
+def _topology(found: _Found, machine: Element, root: Element) -> Topology:
+    node_of: dict[int, int] = {}
+    # A node of memory alone (HBM, CXL, a GPU's) lists the CPUs near it; Linux counts those to the first.
+    for node in sorted(found.nodes):
+        for cpu in _cpus(found.nodes[node]) & found.cpus:
+            node_of.setdefault(cpu, node)
+    if not found.nodes:
+        node_of = dict.fromkeys(found.cpus, 0)
+    online = found.cpus & _set_of(machine, "online_cpuset", found.cpus)
+    everything = found.cpus | _set_of(machine, "complete_cpuset", found.cpus)
+    groups = Groups(*(_tuples(each) for each in (found.cores, found.packages, found.caches)))
+    return Topology(
+        cpus=build_cpus(online, everything - online, groups, node_of, _slow(root)),
+        devices=tuple(_device(name, *found.devices[name], node_of) for name in sorted(found.devices)),
+        allowed=tuple(sorted(online & _set_of(machine, "allowed_cpuset", found.cpus))),
+        empty_nodes=tuple(sorted(set(found.nodes) - set(node_of.values()))),
+    )
+
+
+def _tuples(groups: dict[int, list[int]]) -> tuple[tuple[int, ...], ...]:
+    return tuple(tuple(sorted(group)) for group in groups.values())
+
+
+def _set_of(machine: Element, name: str, otherwise: set[int]) -> set[int]:
+    """A set of the whole machine; not every format has every one."""
+    known = machine.get(name)
+    if known is None:
+        return otherwise
+    return otherwise if known.startswith(_EVERYTHING) else _cpus(_bits(known))
+
+
+def _device(name: str, address: str | None, near: int, node_of: dict[int, int]) -> Device:
+    """A device below an object is local to the object's CPUs; below one without any, everywhere."""
+    cpus = _cpus(near) & set(node_of) or set(node_of)
+    nodes = {node_of[cpu] for cpu in cpus}
+    return Device(name, address, tuple(sorted(cpus)), nodes.pop() if len(nodes) == 1 else None)
+
+
+def _slow(root: Element) -> set[int]:
+    """CPUs of slower cores: what hwloc calls IntelAtom, or has clearly less than the largest capacity.
+
+    Favoured cores of one kind differ by a few percent, kinds of core by a third and more.
+    """
+    capacity: dict[int, int] = {}
+    atoms: set[int] = set()
+    for kind in root.findall("cpukind"):
+        cpus = _cpus(_bits(kind.get("cpuset", "0x0")))
+        infos = {info.get("name"): info.get("value", "") for info in kind.findall("info")}
+        if infos.get("CoreType") == "IntelAtom":
+            atoms |= cpus
+        known = infos.get("LinuxCapacity", "")
+        if known.isascii() and known.isdigit() and len(known) < 10:
+            capacity |= dict.fromkeys(cpus, int(known))
+    most = max(capacity.values(), default=0)
+    return atoms | {cpu for cpu, own in capacity.items() if own < _SLOW_CAPACITY * most}

@@ -1,0 +1,337 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which CPUs run the processes of a load and which serve the interrupts of its network device. Pure.
+
+docs/placement.md has the rules and their reasons. In short, with N processes, L cores that are local to
+the device and T cores in all: while N < L, processes and interrupts have local cores of their own (rule 1);
+up to 2T all local cores serve interrupts and the others run processes (rule 2); beyond, the system decides
+(rule 3).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import cycle, islice
+
+from linewatt.errors import InvalidInput
+from linewatt.hosts.cpulist import format_cpulist
+from linewatt.placement.remarks import remarks
+from linewatt.placement.topology import Cpu, Topology
+
+POLICIES = ("auto", "none", "neighbour", "remote")
+EXPLICIT = "explicit"
+"""what a placement's policy is called where the wish named CPUs itself"""
+MOST_PROCESSES = 65535
+"""each has a port of its own"""
+
+
+@dataclass(frozen=True, slots=True)
+class Wish:
+    """What is to be placed. ``nic`` or ``node`` says where interrupts come from; neither: from anywhere.
+
+    ``smt`` counts hardware threads in the place of cores. ``usable`` are the CPUs to choose from (``None``:
+    all that are online and allowed). ``process_cpus`` or ``irq_cpus`` are taken as they are.
+    """
+
+    processes: int
+    nic: str | None = None
+    node: int | None = None
+    policy: str = "auto"
+    smt: bool = False
+    process_cpus: tuple[int, ...] | None = None
+    irq_cpus: tuple[int, ...] | None = None
+    usable: tuple[int, ...] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Placement:
+    """CPUs by role. ``process_cpus`` has one CPU for each process in order; empty sets: the system decides.
+
+    ``rule`` is the one that decided, ``None`` where a policy or the user did. ``shared``: a CPU has both
+    roles. ``why`` is one sentence; ``notes`` say what else a reader of the measurement must know.
+    """
+
+    rule: int | None
+    policy: str
+    process_cpus: tuple[int, ...]
+    irq_cpus: tuple[int, ...]
+    shared: bool
+    notes: tuple[str, ...]
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Ground:
+    """What there is to choose from: one CPU for each core (with ``smt``: all), the best first.
+
+    ``where`` says in words what ``local`` is local to.
+    """
+
+    topology: Topology
+    local: tuple[Cpu, ...]
+    others: tuple[Cpu, ...]
+    where: str
+    unit: str
+    notes: tuple[str, ...]
+
+    @property
+    def total(self) -> int:
+        return len(self.local) + len(self.others)
+
+    def count(self, cpus: Sequence[Cpu]) -> str:
+        return f"{len(cpus)} {self.unit}{'' if len(cpus) == 1 else 's'}"
+
+    def isolated_first(self, cpus: tuple[Cpu, ...], processes: int) -> tuple[Cpu, ...]:
+        """Isolated CPUs in front where every process finds one: nothing else is scheduled there."""
+        isolated = [cpu for cpu in cpus if cpu.id in self.topology.isolated]
+        if len(isolated) < processes:
+            return cpus
+        return (*isolated, *(cpu for cpu in cpus if cpu.id not in self.topology.isolated))
+
+
+def place(topology: Topology, wish: Wish) -> Placement:
+    """Where to put processes and interrupts. Raises InvalidInput for a wish that this machine cannot meet."""
+    _check(wish)
+    ground = _ground(topology, wish)
+    if wish.process_cpus is not None or wish.irq_cpus is not None:
+        placement = _explicit(ground, wish)
+    else:
+        placement = _BY_POLICY[wish.policy](ground, wish.processes)
+    shared = bool({*placement.process_cpus} & {*placement.irq_cpus})
+    said = remarks(topology, placement.process_cpus, placement.irq_cpus)
+    return replace(placement, shared=shared, notes=(*ground.notes, *said))
+
+
+def _check(wish: Wish) -> None:
+    if not 1 <= wish.processes <= MOST_PROCESSES:
+        raise InvalidInput(f"the number of processes must be 1 to {MOST_PROCESSES}, got {wish.processes}")
+    if wish.policy not in POLICIES:
+        raise InvalidInput(f"there is no policy {wish.policy!r}; there are: {', '.join(POLICIES)}")
+    if wish.nic is not None and wish.node is not None:
+        raise InvalidInput("a network device has its own NUMA node: name the one or the other")
+    named = wish.process_cpus is not None or wish.irq_cpus is not None
+    if named and wish.policy != "auto":
+        raise InvalidInput(f"the policy {wish.policy} chooses CPUs by itself: name CPUs, or the policy")
+
+
+def _ground(topology: Topology, wish: Wish) -> Ground:
+    usable = {cpu.id: cpu for cpu in topology.usable(wish.usable)}
+    if not usable:
+        raise InvalidInput("no CPU is left: none is online, allowed, and among those to be used")
+    near, where = _near(topology, wish)
+    notes = topology.notes
+    if not near & set(usable):
+        if wish.node is not None:
+            raise InvalidInput(
+                f"none of the CPUs of NUMA node {wish.node} may be used: they are offline, not allowed, "
+                "or not among those to be used"
+            )
+        notes += (f"none of the CPUs {where} may be used: all others are taken as local",)
+        near, where = set(usable), "that may be used"
+    best = _best(usable.values(), smt=wish.smt)
+    return Ground(
+        topology,
+        local=tuple(cpu for cpu in best if cpu.id in near),
+        others=tuple(cpu for cpu in best if cpu.id not in near),
+        where=where,
+        unit="thread" if wish.smt else "core",
+        notes=notes,
+    )
+
+
+def _near(topology: Topology, wish: Wish) -> tuple[set[int], str]:
+    """The CPUs that are local, and what they are local to."""
+    if wish.node is not None:
+        return set(topology.node_cpus(wish.node)), f"of NUMA node {wish.node}"
+    if wish.nic is None:
+        return {cpu.id for cpu in topology.cpus}, "of the machine"
+    device = topology.device(wish.nic)
+    if device.node is None:
+        return set(device.cpus), f"local to {device.name} (on no one NUMA node)"
+    return set(device.cpus), f"local to {device.name} (NUMA node {device.node})"
+
+
+def _best(cpus: Iterable[Cpu], *, smt: bool) -> list[Cpu]:
+    """Fast kinds of core before slow ones, then by node; first threads of all cores before second ones.
+
+    Without ``smt`` the first usable thread of each core stands for it.
+    """
+
+    def rank(cpu: Cpu) -> tuple[int, int, int, int]:
+        return cpu.slower, -1 if cpu.node is None else cpu.node, cpu.smt, cpu.id
+
+    ordered = sorted(cpus, key=rank)
+    if smt:
+        return ordered
+    first: dict[int | None, Cpu] = {}
+    for cpu in ordered:
+        first.setdefault(cpu.core, cpu)
+    return list(first.values())
+
+
+def _auto(ground: Ground, processes: int) -> Placement:
+    if processes < len(ground.local):
+        return _rule_1(ground, processes)
+    return _rule_2(ground, processes) if processes <= 2 * ground.total else _rule_3(ground, processes)
+
+
+def _rule_1(ground: Ground, processes: int) -> Placement:
+    cores = ground.isolated_first(ground.local, processes)
+    own, interrupts = cores[:processes], cores[processes : 2 * processes]
+    why = (
+        f"{_processes(processes)} and {'its' if processes == 1 else 'their'} interrupts fit on the "
+        f"{ground.count(cores)} {ground.where}: "
+        f"processes on {_isolated(ground, own)}{_list(own)}, interrupts on {_list(interrupts)}"
+    )
+    if len(interrupts) < processes:
+        why += f", all that {'are' if len(interrupts) != 1 else 'is'} left"
+    return _placed(1, "auto", own, interrupts, why)
+
+
+def _rule_2(ground: Ground, processes: int) -> Placement:
+    local = f"{ground.count(ground.local)} {ground.where}"
+    reason = f"{_processes(processes)} leave none of the {local} for interrupts"
+    if not ground.others:
+        own = _around(ground.local, processes)
+        why = f"{reason} alone, and there are no others: processes share them with the interrupts"
+        return _placed(2, "auto", own, ground.local, why)
+    own = _around(ground.isolated_first(ground.others, processes), processes)
+    why = (
+        f"{reason} beside them: those serve interrupts only, and the processes run on "
+        f"{_isolated(ground, own)}{_list(own)}"
+    )
+    return _placed(2, "auto", own, ground.local, why)
+
+
+def _rule_3(ground: Ground, processes: int) -> Placement:
+    why = (
+        f"{_processes(processes)} are more than two for each of the {ground.total} {ground.unit}s: "
+        "the system's own scheduling spreads them better than fixed CPUs would"
+    )
+    return _placed(3, "auto", (), (), why)
+
+
+def _none(ground: Ground, processes: int) -> Placement:
+    return _placed(
+        None, "none", (), (), "the system decides where processes and interrupts run, as asked for"
+    )
+
+
+def _neighbour(ground: Ground, processes: int) -> Placement:
+    pairs = _pairs(ground.isolated_first(ground.local, 2 * processes))
+    if len(pairs) < processes:
+        has = f"there are {len(pairs)}" if pairs else "there is none"
+        raise InvalidInput(
+            f"the policy neighbour needs two {ground.unit}s {ground.where} behind one last-level cache for "
+            f"each of {_processes(processes)}, and {has}; take fewer processes, or the policy auto"
+        )
+    own, interrupts = zip(*pairs[:processes], strict=True)
+    why = (
+        f"each process has its interrupts beside it behind the same last-level cache, on {ground.unit}s "
+        f"{ground.where}: processes on {_isolated(ground, own)}{_list(own)}, "
+        f"interrupts on {_list(interrupts)}"
+    )
+    return _placed(None, "neighbour", own, interrupts, why)
+
+
+def _pairs(cpus: Iterable[Cpu]) -> list[tuple[Cpu, Cpu]]:
+    """Neighbours behind one cache, two by two; threads of one core are no pair."""
+    waiting: dict[int, list[Cpu]] = {}
+    pairs = []
+    for cpu in cpus:
+        if cpu.llc is None:
+            continue
+        alone = waiting.setdefault(cpu.llc, [])
+        other = next((one for one in alone if one.core != cpu.core), None)
+        if other is None:
+            alone.append(cpu)
+        else:
+            alone.remove(other)
+            pairs.append((other, cpu))
+    return pairs
+
+
+def _remote(ground: Ground, processes: int) -> Placement:
+    if not ground.others:
+        raise InvalidInput(
+            f"the policy remote needs {ground.unit}s elsewhere than the {ground.count(ground.local)} "
+            f"{ground.where}, and there are none that may be used; take another policy"
+        )
+    own = _around(ground.isolated_first(ground.others, processes), processes)
+    interrupts = ground.local[:processes]
+    why = (
+        f"to measure what distance costs: processes on {_isolated(ground, own)}{_list(own)}, away from the "
+        f"{ground.unit}s {ground.where}, where interrupts stay on {_list(interrupts)}"
+    )
+    return _placed(None, "remote", own, interrupts, why)
+
+
+def _explicit(ground: Ground, wish: Wish) -> Placement:
+    """CPUs as they were named; the role that was not named gets what is left of the local ones."""
+    named = {"processes": wish.process_cpus, "interrupts": wish.irq_cpus}
+    allowed = {cpu.id for cpu in ground.topology.usable(wish.usable)}
+    for role, cpus in named.items():
+        _check_named(role, cpus, ground.topology, allowed)
+    own, interrupts = wish.process_cpus, wish.irq_cpus
+    local = [cpu.id for cpu in ground.isolated_first(ground.local, wish.processes)]
+    if own is None:
+        own = tuple(cpu for cpu in local if cpu not in set(interrupts or ())) or tuple(local)
+    own = tuple(islice(cycle(own), wish.processes))
+    if interrupts is None:
+        left = [cpu for cpu in local if cpu not in set(own)] or local
+        interrupts = tuple(left[: wish.processes])
+    roles = " and ".join(role for role, cpus in named.items() if cpus is not None)
+    why = (
+        f"the CPUs of {roles} were named: processes on {format_cpulist(own)}, "
+        f"interrupts on {format_cpulist(interrupts)}"
+    )
+    return Placement(None, EXPLICIT, own, interrupts, shared=False, notes=(), why=why)
+
+
+def _check_named(role: str, cpus: tuple[int, ...] | None, topology: Topology, allowed: set[int]) -> None:
+    if cpus is None:
+        return
+    if not cpus:
+        raise InvalidInput(f"no CPU is named for the {role}; name at least one, or leave the list out")
+    if missing := set(cpus) - {cpu.id for cpu in topology.cpus}:
+        raise InvalidInput(
+            f"the machine has no CPU {format_cpulist(missing)} for the {role}; it has "
+            f"{format_cpulist(cpu.id for cpu in topology.cpus)}"
+        )
+    if refused := set(cpus) - allowed:
+        raise InvalidInput(
+            f"CPU {format_cpulist(refused)} cannot be used for the {role}: offline, not allowed, or not "
+            f"among those to be used; these can: {format_cpulist(allowed)}"
+        )
+
+
+def _around(cpus: Sequence[Cpu], processes: int) -> tuple[Cpu, ...]:
+    """One CPU for each process, round robin where there are fewer."""
+    return tuple(islice(cycle(cpus), processes))
+
+
+def _placed(
+    rule: int | None, policy: str, processes: Sequence[Cpu], interrupts: Sequence[Cpu], why: str
+) -> Placement:
+    own, served = (tuple(cpu.id for cpu in cpus) for cpus in (processes, interrupts))
+    return Placement(rule, policy, own, served, shared=False, notes=(), why=why)
+
+
+def _processes(count: int) -> str:
+    return f"{count:,} process{'' if count == 1 else 'es'}"
+
+
+def _list(cpus: Iterable[Cpu]) -> str:
+    return format_cpulist(cpu.id for cpu in cpus)
+
+
+def _isolated(ground: Ground, cpus: Iterable[Cpu]) -> str:
+    return "isolated " if {cpu.id for cpu in cpus} <= set(ground.topology.isolated) else ""
+
+
+_BY_POLICY: dict[str, Callable[[Ground, int], Placement]] = {
+    "auto": _auto,
+    "none": _none,
+    "neighbour": _neighbour,
+    "remote": _remote,
+}

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a campaign's ``factors:`` may name, and which changes a level is on a host. Pure.
+
+A level comes from YAML as a text, a number or a switch, and has one spelling (``check``) by which results
+compare. Options of loads (zero-copy, window, lengths) are no factors: they belong to the load.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Protocol
+
+from linewatt.errors import InvalidInput
+from linewatt.hosts.base import HostSpec
+from linewatt.hosts.cpulist import format_cpulist
+from linewatt.tuning.base import Change, ListedKnob
+from linewatt.tuning.commands import HOST
+from linewatt.tuning.offload import feature_named
+from linewatt.tuning.registry import KNOBS
+from linewatt.tuning.sysctl import KEEP, key_named
+from linewatt.tuning.words import choices
+
+Level = str | int | float | bool
+"""what YAML makes of a level; ``on`` is a text in YAML 1.2 and a switch in YAML 1.1"""
+
+OWN_CPUS = "irq"
+"""a level of steering: the host's own ``irq_cpus``"""
+
+_SIZE = re.compile(r"([0-9]{1,12})\s*([kKmMgG]?)(?:i?[bB])?", re.ASCII)
+_ALGORITHM = re.compile(r"[a-z][a-z0-9_-]{1,15}")
+_UNITS = {"": 1, "k": 1 << 10, "m": 1 << 20, "g": 1 << 30}
+MAX_BUFFER_B = 2**31 - 1
+"""sizes of socket buffers are signed 32-bit numbers in the kernel"""
+
+
+class Changes(Protocol):
+    def __call__(self, level: str, spec: HostSpec) -> list[Change]: ...
+
+
+@dataclass(frozen=True, slots=True)
+class Factor:
+    """``check`` gives a level's one spelling, or raises InvalidInput; no host is needed for it.
+
+    ``changes`` are those that make a host show a level in that spelling. It raises InvalidInput where the
+    campaign does not say enough of the host, as for ``rps: irq`` without ``irq_cpus``.
+    """
+
+    name: str
+    about: str
+    levels: str
+    check: Callable[[Level], str]
+    changes: Changes
+
+
+def factor_named(text: str) -> Factor:
+    """One of FACTORS, or ``sysctl.<key>`` or ``offload.<feature>``. Raises InvalidInput with near names."""
+    if factor := FACTORS.get(text):
+        return factor
+    room, dot, rest = text.partition(".")
+    if dot and room == "sysctl":
+        key_named(rest)
+        return _knob(text, f"kernel parameter {rest}", "sysctl", rest)
+    if dot and room == "offload":
+        return _feature(text, f"feature {rest} of the data interface", feature_named(rest))
+    names = [*FACTORS, "sysctl.<key>", "offload.<feature>"]
+    raise InvalidInput(f"{text!r} is no factor; {choices(names, text)}")
+
+
+def as_text(level: Level) -> str:
+    """A level of YAML as text: ``true`` is ``on``."""
+    if isinstance(level, bool):
+        return "on" if level else "off"
+    return str(level).strip()
+
+
+def _change(spec: HostSpec, knob: str, target: str, value: str, factor: str) -> Change:
+    return Change(spec.name, knob, target, value, f"level of the factor {factor}")
+
+
+def _knob(name: str, about: str, knob: str, target: str | None = None) -> Factor:
+    """A factor whose levels are the values of one knob; its target is the data interface, or as given."""
+    chosen: ListedKnob = KNOBS[knob]
+
+    def check(level: Level) -> str:
+        return chosen.check(as_text(level))
+
+    def changes(level: str, spec: HostSpec) -> list[Change]:
+        return [_change(spec, knob, target or spec.data, level, name)]
+
+    return Factor(name, about, chosen.values, check, changes)
+
+
+def _feature(name: str, about: str, feature: str) -> Factor:
+    knob = KNOBS["offload"]
+
+    def check(level: Level) -> str:
+        return knob.check(as_text(level))
+
+    def changes(level: str, spec: HostSpec) -> list[Change]:
+        return [_change(spec, knob.name, f"{spec.data} {feature}", level, name)]
+
+    return Factor(name, about, knob.values, check, changes)
+
+
+def _steering(name: str, about: str, knob: str) -> Factor:
+    """CPUs by list, or the host's own ``irq_cpus``."""
+    chosen = KNOBS[knob]
+
+    def check(level: Level) -> str:
+        text = as_text(level)
+        return text if text == OWN_CPUS else chosen.check(text)
+
+    def changes(level: str, spec: HostSpec) -> list[Change]:
+        cpus = level
+        if level == OWN_CPUS:
+            if not spec.irq_cpus:
+                raise InvalidInput(f"{name}: {OWN_CPUS} means the irq_cpus of {spec.name}, which names none")
+            cpus = format_cpulist(spec.irq_cpus)
+        return [_change(spec, knob, spec.data, cpus, name)]
+
+    return Factor(name, about, f"{chosen.values}; `{OWN_CPUS}`: the host's `irq_cpus`", check, changes)
+
+
+def _check_flows(level: Level) -> str:
+    return KNOBS["rfs"].check(as_text(level))
+
+
+def _rfs_changes(level: str, spec: HostSpec) -> list[Change]:
+    flows = "0" if level == "off" else level
+    return [
+        _change(spec, "sysctl", "net.core.rps_sock_flow_entries", flows, "rfs"),
+        _change(spec, "rfs", spec.data, level, "rfs"),
+    ]
+
+
+def _check_word(level: Level) -> str:
+    if not _ALGORITHM.fullmatch(as_text(level)):
+        raise InvalidInput(f"{level!r} is no congestion control; write a name like cubic or bbr")
+    return as_text(level)
+
+
+def _congestion_changes(level: str, spec: HostSpec) -> list[Change]:
+    return [_change(spec, "sysctl", "net.ipv4.tcp_congestion_control", level, "congestion_control")]
+
+
+def _check_size(level: Level) -> str:
+    match = _SIZE.fullmatch(as_text(level))
+    size = int(match[1]) * _UNITS[match[2].lower()] if match else 0
+    if not 4096 <= size <= MAX_BUFFER_B:
+        raise InvalidInput(f"{level!r} is no size from 4K to 2 GiB less a byte; write bytes or 256K, 16M, 1G")
+    for unit in ("g", "m", "k"):
+        if size % _UNITS[unit] == 0:
+            return f"{size // _UNITS[unit]}{unit.upper()}"
+    return str(size)
+
+
+def _buffer_changes(level: str, spec: HostSpec) -> list[Change]:
+    """What sockets may ask for, and what TCP may grow them to; the rest of the triples stays."""
+    match = _SIZE.fullmatch(level)
+    size = str(int(match[1]) * _UNITS[match[2].lower()]) if match else level
+    largest = dict.fromkeys(("net.core.rmem_max", "net.core.wmem_max"), size)
+    grown = dict.fromkeys(("net.ipv4.tcp_rmem", "net.ipv4.tcp_wmem"), f"{KEEP} {KEEP} {size}")
+    return [_change(spec, "sysctl", key, value, "socket_buffers") for key, value in (largest | grown).items()]
+
+
+_ALL = (
+    _knob("mtu", "largest packet of the data interface, bytes", "mtu"),
+    _feature("tso", "segmentation of TCP by the device", "tso"),
+    _feature("gso", "segmentation late in the stack", "gso"),
+    _feature("gro", "joining of received packets early in the stack", "gro"),
+    _feature("lro", "joining of received packets by the device", "lro"),
+    _feature("rx_checksum", "checksums of received packets by the device", "rx"),
+    _feature("tx_checksum", "checksums of sent packets by the device; off takes TSO with it", "tx"),
+    _feature("udp_gro", "joining of UDP packets that are forwarded", "rx-udp-gro-forwarding"),
+    _feature("udp_gro_list", "joining of received packets in a list, UDP too", "rx-gro-list"),
+    _feature("udp_gso", "segmentation of UDP by the device", "tx-udp-segmentation"),
+    _knob("rings", "descriptors in the rings of each queue", "rings"),
+    _knob("coalescing", "packets or time before a device interrupts", "coalescing"),
+    _knob("channels", "queues of the data interface", "channels"),
+    _knob("pause", "flow control of the link", "pause"),
+    _steering("irq_affinity", "CPUs that take the interrupts of the queues", "irq_affinity"),
+    _steering("rps", "CPUs that do the receive work", "rps_cpus"),
+    _steering("xps", "CPUs that send through each queue", "xps_cpus"),
+    Factor("rfs", "flows that follow their reader", KNOBS["rfs"].values, _check_flows, _rfs_changes),
+    _knob("irqbalance", "the service that moves interrupts between CPUs", "irqbalance", HOST),
+    _knob("governor", "what chooses the CPUs' frequency", "governor", HOST),
+    _knob("epp", "how CPUs weigh speed against energy", "epp", HOST),
+    _knob("c_states", "deepest sleep of idle CPUs", "c_states", HOST),
+    _knob("turbo", "frequencies above the base clock", "turbo", HOST),
+    _knob("tuned", "profile of TuneD", "tuned", HOST),
+    Factor(
+        "congestion_control", "how TCP answers loss", "name such as `bbr`", _check_word, _congestion_changes
+    ),
+    Factor(
+        "socket_buffers", "largest socket buffers", "bytes, `256K`, `16M`, `1G`", _check_size, _buffer_changes
+    ),
+)
+
+FACTORS: dict[str, Factor] = {factor.name: factor for factor in _ALL}

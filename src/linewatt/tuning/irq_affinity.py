@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which CPUs take the interrupts of an interface's queues, through ``/proc/irq``.
+
+A device's interrupts are those of its PCI function (``msi_irqs``; for virtio of its parent) and those whose
+name in ``/proc/interrupts`` has the interface or the PCI address in it: mlx5 names them
+``mlx5_comp0@pci:0000:3b:00.0``, ice ``ice-eth0-TxRx-0``, virtio ``virtio0-input.0``. Where one of them names
+the interface, only those that do are its own. Those that carry no queue (``mlx5_async0``, ``…:misc``,
+``…-config``) are left alone. They are known by name, because numbers change when queues do.
+
+Some drivers let the kernel manage their interrupts; it answers a write with EIO, or EPERM (seen in 6.18),
+which is said by name.
+Source: kernel, Documentation/core-api/irq/irq-affinity.rst.
+"""
+
+from __future__ import annotations
+
+import re
+
+from linewatt.errors import InvalidInput, ParseError
+from linewatt.hosts.cpulist import format_cpulist, parse_cpulist
+from linewatt.tuning.base import Command
+from linewatt.tuning.commands import interface, script
+from linewatt.tuning.words import parse_words
+
+# $1: interface. What names the device, then a line "irq NUMBER CPUS NAME" for what may be its interrupts;
+# the counters (one a CPU and interrupt, megabytes on a large host) stay there
+_READ = r"""net=/sys/class/net/$1
+[ -d "$net" ] || { echo "there is no interface $1" >&2; exit 1; }
+device=$(readlink -f "$net/device" 2>/dev/null); bus=${device##*/}
+case $bus in virtio*) device=${device%/*}; bus=${device##*/} ;; esac
+numbers=
+for path in "$device"/msi_irqs/*; do numbers="$numbers ${path##*/}"; done
+echo "interface $1"; echo "bus $bus"
+awk -v net="$1" -v bus="$bus" -v numbers="$numbers " '
+  $1 ~ /^[0-9]+:$/ { number = $1; sub(":", "", number); name = $NF
+    own = index(numbers, " " number " ") || index(name, net) || (bus != "" && index(name, bus))
+    if (own) print number, name }
+' /proc/interrupts | while read -r number name; do
+  read -r cpus <"/proc/irq/$number/smp_affinity_list" || exit 1
+  echo "irq $number $cpus $name"
+done"""
+
+# Input: NAME=CPUS a line; a name that several interrupts have is followed by # and the number
+_WRITE = r"""export LC_ALL=C
+awk 'FNR == NR {
+    match($0, /=[^=]*$/); want[substr($0, 1, RSTART - 1)] = substr($0, RSTART + 1); next }
+  $1 ~ /^[0-9]+:$/ { number = $1; sub(":", "", number)
+    key = ($NF in want) ? $NF : $NF "#" number
+    if (key in want) print number, want[key], $NF }' - /proc/interrupts | while read -r number cpus name; do
+  file=/proc/irq/$number/smp_affinity_list
+  read -r now 2>/dev/null <"$file" && [ "$now" = "$cpus" ] && continue
+  why=$( { echo "$cpus" >"$file"; } 2>&1) && continue
+  case $why in
+    *Input/output* | *"not permitted"*) why="the kernel manages it and chooses its CPU itself" ;;
+    *) why=${why##*: } ;;
+  esac
+  echo "interrupt $number ($name) cannot go to CPU $cpus: $why" >&2; exit 1
+done"""
+
+_IRQ = re.compile(r"irq (\d+) ([\d,-]+) (\S+)", re.ASCII)
+_QUEUE = re.compile(
+    r"(?:tx-?rx|rx-?tx|rx|tx|comp|input|output|fp|queue|blk|ring|mlx4|[-_]q)[-_.]?(\d+)(?!\d)|-(\d+)\Z",
+    re.IGNORECASE,
+)
+
+
+class IrqAffinity:
+    """CPUs of each queue's interrupt; the canonical text is ``eth0-TxRx-0=0-3 eth0-TxRx-1=4``."""
+
+    name = "irq_affinity"
+    about = "CPUs that take the interrupts of an interface's queues"
+    targets = "interface with interrupts of its own"
+    values = "CPU list such as `4-7`: a queue each, round robin"
+    tool = "/proc/irq/…/smp_affinity_list"
+
+    def check(self, value: str) -> str:
+        cpus = parse_cpulist(value)
+        if not cpus:
+            raise InvalidInput("interrupts need a CPU; write a list like 4-7")
+        return format_cpulist(cpus)
+
+    def read(self, target: str) -> Command:
+        return script(_READ, interface(target))
+
+    def parse(self, output: str) -> str:
+        head = dict(line.split(" ", 1) for line in output.splitlines()[:2] if " " in line)
+        found = [match.groups() for line in output.splitlines() if (match := _IRQ.fullmatch(line))]
+        if "interface" not in head:
+            raise ParseError(f"the list of interrupts is cut off: {output[:80]!r}")
+        if not found:
+            raise ParseError(
+                f"{head['interface']} has no interrupts of its own (a virtual interface has none); steer its "
+                "receive work with rps_cpus"
+            )
+        own = _own(found, head["interface"], head.get("bus", ""))
+        names = [name for _, _, name in own]
+        settings = [
+            (name if names.count(name) == 1 else f"{name}#{number}", format_cpulist(parse_cpulist(cpus)))
+            for number, cpus, name in own
+        ]
+        return " ".join(f"{name}={cpus}" for name, cpus in sorted(settings, key=lambda one: _natural(one[0])))
+
+    def wanted(self, before: str, value: str) -> str:
+        """Both interrupts of a pair of queues go to one CPU, where a device has two a pair."""
+        cpus = parse_cpulist(self.check(value))
+        names = list(parse_words(before))
+        queues = [_queue(name) for name in names]
+        if any(queue is None for queue in queues):
+            queues = list(range(len(names)))
+        turns = {
+            queue: turn for turn, queue in enumerate(sorted({queue for queue in queues if queue is not None}))
+        }
+        return " ".join(
+            f"{name}={cpus[turns[queue] % len(cpus)]}"
+            for name, queue in zip(names, queues, strict=True)
+            if queue is not None
+        )
+
+    def write(self, target: str, setting: str) -> Command:
+        interface(target)
+        lines = (f"{name}={cpus}\n" for name, cpus in parse_words(setting).items())
+        return script(_WRITE, stdin="".join(lines))
+
+
+def _own(found: list[tuple[str, ...]], net: str, bus: str) -> list[tuple[str, ...]]:
+    """Interrupts of the interface's queues; all of the device's if none looks like a queue's."""
+    named = re.compile(rf"(?<![A-Za-z0-9]){re.escape(net)}(?![A-Za-z0-9])")
+    own = [one for one in found if named.search(one[2])] or found
+    bare = [named.sub("", name).replace(bus or "\n", "") for _, _, name in own]
+    return [one for one, name in zip(own, bare, strict=True) if _queue(name) is not None] or own
+
+
+def _queue(name: str) -> int | None:
+    """The number of the queue that an interrupt is named after."""
+    match = _QUEUE.search(re.sub(r"#\d+\Z", "", name))
+    return None if match is None else int(match[1] or match[2])
+
+
+def _natural(name: str) -> list[tuple[int, str]]:
+    return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)]

@@ -1,0 +1,149 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rules that send a port's packets to a receive queue, through ``ethtool -n`` and ``-N``.
+
+A value is a list of rules ``tcp4:5201=2``: protocol, destination port, queue. Rules of any other form that
+somebody made are shown as ``other@<id>`` and never touched. An id is chosen here, the lowest that is free,
+so that the same rule can be recognised and taken away again. Some drivers need the feature ``ntuple`` on, and
+drop every rule when it goes off. Formats checked from ethtool 4.8 to 6.7; drivers indent or not.
+"""
+
+from __future__ import annotations
+
+import re
+
+from linewatt.errors import InvalidInput, ParseError
+from linewatt.tuning.base import Command
+from linewatt.tuning.commands import interface, script, tool
+
+# $1: interface, $2: ids to keep, with commas around; then rules "PROTOCOL PORT QUEUE ID"
+_WRITE = """PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin
+net=$1 keep=$2; shift 2
+ethtool -n "$net" | while read -r word id; do
+  [ "$word" = Filter: ] || continue
+  case $keep in *,"$id",*) ;; *) ethtool -N "$net" delete "$id" || exit 1 ;; esac
+done || exit 1
+for rule; do
+  read -r protocol port queue id <<<"$rule"
+  ethtool -N "$net" flow-type "$protocol" dst-port "$port" action "$queue" loc "$id" || exit 1
+done"""
+
+_PROTOCOLS = {
+    "TCP over IPv4": "tcp4",
+    "UDP over IPv4": "udp4",
+    "TCP over IPv6": "tcp6",
+    "UDP over IPv6": "udp6",
+}
+_RULE = re.compile(r"(tcp4|udp4|tcp6|udp6):(\d{1,5})=(\d{1,4})", re.ASCII)
+_SETTING = re.compile(r"(?:(tcp4|udp4|tcp6|udp6):(\d+)=(\d+)|other)@(\d+)", re.ASCII)
+_COUNT = re.compile(r"^Total (\d+) rules", re.MULTILINE)
+_FILTER = re.compile(r"^\s*Filter: (\d+)\s*$", re.MULTILINE)
+_ANY = re.compile(
+    r"(?:Src|Dest) IP addr: \S+ mask: (?:255\.255\.255\.255|(?:ffff:?){8})"
+    r"|Src port: \d+ mask: 0xffff"
+    r"|(?:TOS|Traffic Class): \S+ mask: 0xff"
+    r"|VLAN(?: EtherType)?: \S+ mask: 0xffff"
+    r"|User-defined: \S+ mask: 0xffffffffffffffff"
+)
+"""lines of a rule that match everything: the masks are of the bits that do not count"""
+NONE = "none"
+
+Rules = dict[int, tuple[str, int, int] | None]
+"""id → protocol, port and queue; None for a rule of another form"""
+
+
+class Ntuple:
+    """The canonical text is ``tcp4:5201=2@0 other@1023``, by id; ``none`` without rules."""
+
+    name = "ntuple"
+    about = "rules that send a port's packets to a receive queue"
+    targets = "interface"
+    values = "rules `tcp4:5201=2 udp4:5201=3` (protocol, port, queue), in place of those of this form; `none`"
+    tool = "ethtool -N"
+
+    def check(self, value: str) -> str:
+        return (
+            " ".join(f"{way}:{port}={queue}" for (way, port), queue in sorted(_asked(value).items())) or NONE
+        )
+
+    def read(self, target: str) -> Command:
+        return tool("ethtool", "-n", interface(target))
+
+    def parse(self, output: str) -> str:
+        total = _COUNT.search(output)
+        if total is None:
+            raise ParseError(f"ethtool shows no rules in {output[:80]!r}")
+        heads = list(_FILTER.finditer(output))
+        if len(heads) != int(total[1]):
+            raise ParseError(f"ethtool shows {len(heads)} of {total[1]} rules; the output is cut off")
+        ends = [*(head.start() for head in heads[1:]), len(output)][: len(heads)]
+        return _text(
+            {int(head[1]): _rule(output[head.end() : end]) for head, end in zip(heads, ends, strict=True)}
+        )
+
+    def wanted(self, before: str, value: str) -> str:
+        now, asked = _rules(before), _asked(value)
+        rules = {
+            number: rule for number, rule in now.items() if rule is None or asked.get(rule[:2]) == rule[2]
+        }
+        there = {rule[:2] for rule in rules.values() if rule is not None}
+        free = (number for number in range(len(now) + len(asked)) if number not in rules)
+        for (way, port), queue in sorted(asked.items()):
+            if (way, port) not in there:
+                rules[next(free)] = (way, port, queue)
+        return _text(rules)
+
+    def write(self, target: str, setting: str) -> Command:
+        rules = _rules(setting)
+        keep = "".join(f",{number}" for number, rule in rules.items() if rule is None) + ","
+        lines = [
+            f"{rule[0]} {rule[1]} {rule[2]} {number}" for number, rule in rules.items() if rule is not None
+        ]
+        return script(_WRITE, interface(target), keep, *lines)
+
+
+def _rule(text: str) -> tuple[str, int, int] | None:
+    """One rule of ``ethtool -n``; None if anything but protocol and destination port decides."""
+    found: dict[str, str] = {}
+    for line in filter(None, map(str.strip, text.splitlines())):
+        if match := re.fullmatch(r"Rule Type: (.+)", line):
+            found["way"] = _PROTOCOLS.get(match[1], "")
+        elif match := re.fullmatch(r"Dest port: (\d+) mask: 0x0", line):
+            found["port"] = match[1]
+        elif match := re.fullmatch(r"Action: Direct to queue (\d+)", line):
+            found["queue"] = match[1]
+        elif not _ANY.fullmatch(line):
+            return None
+    if not found.get("way") or not {"port", "queue"} <= found.keys():
+        return None
+    return found["way"], int(found["port"]), int(found["queue"])
+
+
+def _asked(value: str) -> dict[tuple[str, int], int]:
+    """Protocol and port → queue. Raises InvalidInput."""
+    asked: dict[tuple[str, int], int] = {}
+    for word in [] if value.strip() == NONE else re.split(r"[\s,]+", value.strip()):
+        match = _RULE.fullmatch(word)
+        if match is None or not 1 <= int(match[2]) <= 65_535:
+            raise InvalidInput(f"{word!r} is no rule; write protocol, port and queue like tcp4:5201=2")
+        if (match[1], int(match[2])) in asked:
+            raise InvalidInput(f"{word!r}: this port has a rule already")
+        asked[match[1], int(match[2])] = int(match[3])
+    return asked
+
+
+def _rules(setting: str) -> Rules:
+    """Canonical text as values. Raises ParseError."""
+    rules: Rules = {}
+    for word in [] if setting == NONE else setting.split():
+        match = _SETTING.fullmatch(word)
+        if match is None:
+            raise ParseError(f"{word!r} is no rule with its id, such as tcp4:5201=2@0")
+        rules[int(match[4])] = (match[1], int(match[2]), int(match[3])) if match[1] else None
+    return rules
+
+
+def _text(rules: Rules) -> str:
+    words = []
+    for number, rule in sorted(rules.items()):
+        words.append(f"{f'{rule[0]}:{rule[1]}={rule[2]}' if rule else 'other'}@{number}")
+    return " ".join(words) or NONE

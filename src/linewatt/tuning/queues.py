@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One file in each queue of an interface, below ``/sys/class/net/<interface>/queues``.
+
+Source: kernel, Documentation/networking/scaling.rst and Documentation/ABI/testing/sysfs-class-net-queues.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping
+
+from linewatt.errors import ParseError
+from linewatt.hosts.cpulist import cpu_mask
+from linewatt.tuning.base import Command
+from linewatt.tuning.commands import interface, script
+
+# $1: interface, $2: rx or tx, $3: file. One line a queue
+_READ = """cd "/sys/class/net/$1/queues" 2>/dev/null || { echo "there is no interface $1" >&2; exit 1; }
+for queue in "$2"-*; do
+  read -r setting <"$queue/$3" ||
+    { echo "$queue/$3 cannot be read; with a single queue it may mean nothing" >&2; exit 1; }
+  echo "$queue=$setting"
+done"""
+
+# $1: interface, $2: file; then queue=setting
+_WRITE = """cd "/sys/class/net/$1/queues" 2>/dev/null || { echo "there is no interface $1" >&2; exit 1; }
+file=$2; shift 2
+for setting; do
+  why=$( { echo "${setting#*=}" >"${setting%%=*}/$file"; } 2>&1) ||
+    { echo "${setting%%=*}/$file takes no ${setting#*=}: ${why##*: }" >&2; exit 1; }
+done"""
+
+_QUEUE = re.compile(r"(rx|tx)-(\d+)=([0-9a-fA-F][0-9a-fA-F,]*)", re.ASCII)
+
+Settings = dict[tuple[str, int], int]
+"""queue, as direction and number → its mask or count"""
+
+
+def read_queues(target: str, direction: str, file: str) -> Command:
+    return script(_READ, interface(target), direction, file)
+
+
+def write_queues(target: str, file: str, texts: Mapping[tuple[str, int], str]) -> Command:
+    pairs = (f"{direction}-{number}={text}" for (direction, number), text in sorted(texts.items()))
+    return script(_WRITE, interface(target), file, *pairs)
+
+
+def parse_queues(text: str, direction: str, base: int = 16) -> Settings:
+    """Queue → value of lines or words like ``rx-0=00000000,00000003``. Raises ParseError."""
+    found: Settings = {}
+    for word in text.split():
+        match = _QUEUE.fullmatch(word)
+        if match is None or match[1] != direction:
+            raise ParseError(f"{word!r} is not a queue with its setting, such as {direction}-0=3")
+        try:
+            found[match[1], int(match[2])] = int(match[3].replace(",", ""), base)
+        except ValueError as error:
+            raise ParseError(f"{word!r}: {match[3]!r} is no number") from error
+    if not found:
+        raise ParseError(f"the interface shows no {direction} queue")
+    return found
+
+
+def format_queues(found: Settings, base: int = 16) -> str:
+    digits = "x" if base == 16 else "d"
+    return " ".join(
+        f"{direction}-{number}={found[direction, number]:{digits}}" for direction, number in sorted(found)
+    )
+
+
+def grouped(mask: int) -> str:
+    """A mask as the kernel takes it, in groups of 32 bits."""
+    return cpu_mask(cpu for cpu in range(mask.bit_length()) if mask >> cpu & 1)
