@@ -155,7 +155,7 @@ def test_ticks_are_told_of_a_rate_that_cannot_be_checked_only() -> None:
         (replace(H1, irq_cpus=(0, 4)), False),
         (replace(H1, shares_cpus_with=("h2",)), False),
     ],
-    ids=["CPUs of its own", "no irq_cpus named", "receive work on the app CPU", "another host on them"],
+    ids=["CPUs of its own", "no IRQ CPUs named", "receive work on the app CPU", "another host on them"],
 )
 def test_a_stranger_is_told_on_cpus_that_are_the_loads_alone(host: HostSpec, told: bool) -> None:
     crowded = replace(end_of("sender", 0.9), load_cpu_cores=0.3)

@@ -145,6 +145,41 @@ def fake_ping(directory: Path, largest: int) -> dict[str, str]:
     return {"PATH": f"{directory}:/usr/bin:/bin"}
 
 
+def test_a_file_that_cannot_be_run_is_no_tool(tmp_path: Path) -> None:
+    tool = tmp_path / "tuned-adm"
+    tool.write_text("#!/bin/sh\n")
+    found = []
+    for mode in (0o644, 0o755):
+        tool.chmod(mode)
+        done = subprocess.run(
+            probes.live_command("lo"),
+            env={"PATH": f"{tmp_path}:/usr/bin:/bin"},
+            capture_output=True,
+            text=True,
+            timeout=30,
+            check=False,
+        )
+        found.append(probes.parse_live(done.stdout).tools["tuned-adm"])
+    assert found == [False, True]
+
+
+def test_packets_on_the_way_must_not_be_fragmented(tmp_path: Path) -> None:
+    """A ping that fails unless it is told so."""
+    ping = tmp_path / "ping"
+    ping.write_text('#!/bin/bash\n[[ " $* " == *" -M do "* ]]\n')
+    ping.chmod(0o755)
+    environment = {"PATH": f"{tmp_path}:/usr/bin:/bin"}
+
+    def answered(argv: Sequence[str]) -> str:
+        return subprocess.run(
+            argv, env=environment, capture_output=True, text=True, timeout=60, check=False
+        ).stdout
+
+    (way,) = probes.parse_paths(answered(probes.paths_command([HERE])), [HERE])
+    assert (way.replies, way.full) == (True, True)
+    assert int(answered(V4.search_command())) == 1471
+
+
 @pytest.mark.parametrize("largest", [100, 101, 1000, 1371, 1471])
 def test_the_largest_packet_is_found_to_the_byte(tmp_path: Path, largest: int) -> None:
     """The search alone, with a ping made for the test; the lab has a real one."""

@@ -523,7 +523,7 @@ def test_ports_that_are_taken_or_closed_or_could_not_be_tried() -> None:
     assert "UDP port 5264 from h1: no answer" in judge(well, refused)[0].found
     assert [check.status for check in judge(well, skipped)] == ["unknown"]
     (occupied,) = judge(well, taken=[taken])
-    assert occupied.found == "port 5210 is taken by python3 (77)"
+    assert (occupied.status, occupied.found) == ("fail", "port 5210 is taken by python3 (77)")
     assert [check.status for check in judge()] == ["unknown"]
 
 

@@ -234,13 +234,13 @@ def test_cases_are_described_in_few_words() -> None:
 
 def test_role_table_has_both_ends_and_a_dash_where_a_role_is_unknown() -> None:
     [each] = scaling_trials((1,), 1)
-    unknown = end("h2", "receiver", 1.5, 0.5, 0.9, irq_cpu=None, reasons={"irq_cpu": "no irq_cpus named"})
+    unknown = end("h2", "receiver", 1.5, 0.5, 0.9, irq_cpu=None, reasons={"irq_cpu": "no IRQ CPUs named"})
     roles = role_table(digest(result([replace(each, receiver=unknown)])).groups[0])
     assert roles is not None
     receiver, sender = roles.rows
     assert [cell.text for cell in receiver.app] == ["5.0", "45.0", "0.0", "0.0", "50.0"]
     assert {cell.text for cell in receiver.irq} == {"–"}
-    assert "no irq_cpus named" in (receiver.irq[0].reason or "")
+    assert "no IRQ CPUs named" in (receiver.irq[0].reason or "")
     assert receiver.per_throughput.missing
     assert (sender.end, sender.host, sender.irq[3].text) == ("sender", "h1", "53.0")
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterator
 
 from linewatt.campaign.campaign import PLACEMENT, Campaign
+from linewatt.campaign.design import words
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.cpulist import format_cpulist
 from linewatt.model import Case
@@ -21,6 +22,12 @@ def notes(campaign: Campaign, cases: list[Case], alternate: bool, known: Collect
         )
     if campaign.seed is not None and campaign.order != "random":
         yield f"seed: has no effect, because the order is {campaign.order}"
+    yield from words(campaign.factors, campaign.design)
+    if campaign.labels and campaign.order != "sequential":
+        yield (
+            f"factors: {' and '.join(campaign.labels)} cannot be interleaved, because hands change them: "
+            "drift of the hosts cannot be told from their effect"
+        )
     for name in campaign.unused_hosts:
         yield f"{name}: takes part in no pair and is left alone"
     for host in campaign.hosts.values():

@@ -36,7 +36,7 @@ def end_result(
         role=role,
         cpu_cores=_cores(shares, reasons, cpu.failure if cpu else None),
         app_cpu=_shares(tuple(sorted(set(app_cpus))), shares, "app_cpu", "not pinned", reasons),
-        irq_cpu=_shares(host.irq_cpus or (), shares, "irq_cpu", "no irq_cpus named", reasons),
+        irq_cpu=_shares(host.irq_cpus or (), shares, "irq_cpu", "no IRQ CPUs named", reasons),
         load_cpu_cores=load_cpu_cores,
         base_frequency_hz=base_frequency_hz,
         counters=_counters(readings, window, reasons),

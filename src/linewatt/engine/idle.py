@@ -32,10 +32,15 @@ Setting = tuple[tuple[str, str], ...]
 async def measure(
     session: Session, seconds: float, names: Collection[str] | None = None, setting: Setting = ()
 ) -> dict[str, Any]:
-    """Wait ``seconds`` and say what the CPUs of hosts (None: all) did meanwhile. Raises WaitTimeout."""
-    window = Window(now_s(), now_s() + seconds)
+    """Wait ``seconds`` and say what the CPUs of hosts (None: all) did meanwhile. Raises WaitTimeout.
+
+    The window begins when every source of power has been read: a gauge covers nothing before that.
+    """
     hosts = [name for name in session.specs if names is None or name in names]
     feeds = [feed for name in hosts for feed in session.feeds[name]]
+    meters = [feed for feed in feeds if not feed.essential]
+    await asyncio.gather(*(_past(feed, feed.started_s, LATE_LIMIT_S) for feed in meters))
+    window = Window(now_s(), now_s() + seconds)
     await asyncio.gather(*(_past(feed, window.end_s, seconds + LATE_LIMIT_S) for feed in feeds))
     return {
         "schema_version": SCHEMA_VERSION,

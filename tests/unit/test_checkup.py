@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Asking hosts that fail in the middle of it: the others keep their checks."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from linewatt.campaign.file import load
+from linewatt.engine import checkup
+from linewatt.engine.checkup import Checkup
+from linewatt.engine.readiness import Check
+from linewatt.errors import HostLost
+from linewatt.hosts.base import Completed, HostSpec
+from linewatt.hosts.local import LocalHost
+
+EXAMPLE = Path(__file__).parents[2] / "examples" / "two-hosts.yaml"
+
+
+class Failing(LocalHost):
+    """This machine, until it is asked ``lasts`` times."""
+
+    def __init__(self, spec: HostSpec, lasts: int) -> None:
+        super().__init__(spec)
+        self._left = lasts
+
+    async def run(self, argv: Sequence[str], **more: Any) -> Completed:
+        self._left -= 1
+        if self._left < 0:
+            raise HostLost(f"{self.spec.name}: the SSH connection ended")
+        return await super().run(argv, **more)
+
+
+def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, lasts: int) -> list[Check]:
+    """The checks of two hosts that both are this machine; the second one fails after ``lasts`` commands."""
+    campaign = load(EXAMPLE)
+    hosts = {
+        name: replace(spec, address="local", data="lo", sudo=False, data_ipv4="127.0.0.1")
+        for name, spec in campaign.hosts.items()
+    }
+    bad = list(hosts)[1]
+
+    async def connect(spec: HostSpec, _: asyncio.Semaphore) -> LocalHost:
+        return Failing(spec, lasts if spec.name == bad else 1000)
+
+    async def all_checks() -> tuple[Check, ...]:
+        one = Checkup(replace(campaign, hosts=hosts, power={}), tmp_path, tmp_path)
+        await one.open()
+        return await one.checks()
+
+    monkeypatch.setattr(checkup, "connect", connect)
+    return list(asyncio.run(all_checks()))
+
+
+@pytest.mark.parametrize("lasts", [0, 1, 2])
+def test_a_host_that_goes_away_in_the_middle_leaves_the_others_checks(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path, lasts: int
+) -> None:
+    checks = asked(monkeypatch, tmp_path, lasts)
+    good, bad = dict.fromkeys(check.host for check in checks if check.host != "controller")
+    names = {check.name for check in checks if check.host == good}
+    assert {"ssh", "tools", "clock", "tick", "cpus", "load", "link"} <= names
+    lost = {check.name: check for check in checks if check.host == bad}
+    if lasts < 2:
+        assert lost["ssh"].status == "fail"
+        assert lost["ssh"].found == "the SSH connection ended"
+        assert lost.keys() == {"ssh", "undo"}
+    else:
+        assert lost["route"].status == "unknown"
+        assert lost["route"].found.endswith("the SSH connection ended")
+    assert {check.status for check in checks if check.name in ("route", "mtu", "ports")} <= {
+        "unknown",
+        "fail",
+    }
