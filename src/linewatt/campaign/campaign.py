@@ -102,6 +102,8 @@ class Campaign:
     """host → its power supplies"""
     smt: bool = False
     """whether placement counts hardware threads in the place of cores"""
+    steer: bool = False
+    """whether each instance's packets are sent to a receive queue of its own"""
     factors: Mapping[str, tuple[str, ...]] = field(default_factory=dict)
     """factor → its levels, the base first"""
     design: Design = "one-at-a-time"

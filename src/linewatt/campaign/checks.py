@@ -9,13 +9,13 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from linewatt.campaign import factors
 from linewatt.campaign.campaign import PLACEMENT, TestSpec
 from linewatt.campaign.design import settings
+from linewatt.campaign.factor_entries import LabelEntry
 from linewatt.campaign.fields import cpus_text
 from linewatt.campaign.messages import suggest
 from linewatt.campaign.schema import (
     MAX_LOAD_S,
     CampaignFile,
     HostEntry,
-    LabelEntry,
     TestEntry,
     levels_of,
     sensors_of,

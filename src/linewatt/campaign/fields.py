@@ -8,7 +8,6 @@ leading ``-`` never get further than this file. The checks raise ``ValueError("m
 from __future__ import annotations
 
 import ipaddress
-import math
 import re
 import unicodedata
 from typing import Annotated, Any, TypeVar
@@ -29,7 +28,6 @@ LAST_PORT = 65535
 MAX_INSTANCES = 1024
 MAX_STREAMS = 128
 """iperf3's MAX_STREAMS"""
-MAX_LEVELS = 100
 PORT_SPAN = 1024
 """how many ports a single number stands for"""
 
@@ -77,32 +75,6 @@ FactName = text_like(
     "must be a fact by section and name, as in the report's configuration",
     "kernel.release",
 )
-Word = Annotated[str, Field(min_length=1, max_length=4096, pattern=r"^[^\x00-\x1f\x7f]*$")]
-"""a word of a command on this machine"""
-
-
-_LEVEL = r"[A-Za-z0-9][A-Za-z0-9 ._+=/,:%@()-]{0,255}"
-
-
-def _level(value: object) -> str:
-    if isinstance(value, bool):
-        return "on" if value else "off"
-    if isinstance(value, float) and not math.isfinite(value):
-        raise ValueError("must be a number, on, off, or a text")
-    if isinstance(value, (int, float)):
-        return repr(value)
-    if not isinstance(value, str):
-        raise ValueError("must be a number, on, off, or a text")
-    text = " ".join(value.split(" "))
-    if not re.fullmatch(_LEVEL, text, re.ASCII):
-        raise ValueError(
-            "must be a number, on, off, or a text of letters, digits, blanks and . _ + = / , : % @ ( ) -"
-        )
-    return text
-
-
-_LEVEL_SCHEMA = {"type": ["string", "number", "boolean"]}
-FactorLevel = Annotated[str, BeforeValidator(_level), WithJsonSchema(_LEVEL_SCHEMA)]
 
 
 def _address(text: str) -> str:
@@ -354,12 +326,6 @@ def _all(text: str) -> str:
     return text
 
 
-def _several(levels: tuple[str, ...]) -> tuple[str, ...]:
-    if not 2 <= len(levels) <= MAX_LEVELS:
-        raise ValueError(f"must have 2 to {MAX_LEVELS} levels; what has one belongs under settings")
-    return levels
-
-
 def _unique(values: tuple[T, ...]) -> tuple[T, ...]:
     seen: set[T] = set()
     for value in values:
@@ -369,14 +335,6 @@ def _unique(values: tuple[T, ...]) -> tuple[T, ...]:
     return values
 
 
-FactorLevels = Annotated[
-    tuple[FactorLevel, ...],
-    BeforeValidator(_to_tuple),
-    AfterValidator(_unique),
-    AfterValidator(_several),
-    WithJsonSchema({"type": "array", "items": _LEVEL_SCHEMA, "minItems": 2, "maxItems": MAX_LEVELS}),
-]
-"""the levels of a factor, as text"""
 NotAHost = BeforeValidator(_not_a_host)
 NotAPath = BeforeValidator(_not_a_path)
 All = Annotated[str, AfterValidator(_all), Field(json_schema_extra={"const": "all"})]

@@ -12,6 +12,7 @@ from pathlib import Path
 from linewatt.campaign import checks, factors
 from linewatt.campaign.campaign import Campaign, Label, Policy, PowerSource, TestSpec, power_config
 from linewatt.campaign.cases import IMPOSSIBLE
+from linewatt.campaign.factor_entries import LabelEntry
 from linewatt.campaign.fields import HOST_NAME, parse_pair
 from linewatt.campaign.messages import Problem, find_problems, not_a_mapping, problem, raise_first
 from linewatt.campaign.schema import (
@@ -19,7 +20,6 @@ from linewatt.campaign.schema import (
     HostEntry,
     InventoryHostEntry,
     InventoryRef,
-    LabelEntry,
     TestEntry,
     levels_of,
     sensors_of,
@@ -215,6 +215,7 @@ def _campaign(
         },
         psus={name: psus.model_dump() for name in used if (psus := hosts.entries[name].psus) is not None},
         smt=entry.smt,
+        steer=entry.steer,
         factors=_levels(entry),
         design=entry.design,
         labels={

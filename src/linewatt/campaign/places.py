@@ -7,7 +7,7 @@ host's topology, which is known once it has been asked, or from a file of ``lsto
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 
@@ -22,6 +22,7 @@ from linewatt.tuning.base import Change
 from linewatt.tuning.commands import HOST
 
 WHY_IRQ = "receive work of the load (data, or the acknowledgements of it) goes to the IRQ CPUs"
+WHY_STEER = "each instance's packets go to a receive queue of its own"
 WHY_IRQBALANCE = "it would move interrupts away from their CPUs"
 
 
@@ -30,12 +31,13 @@ class Site:
     """A host as it is found: its machine, and what of its interrupts can be steered.
 
     ``has_irqs``: its interface has interrupts of its own (a virtual one has none, its receive work is
-    steered by RPS). ``may_change``: linewatt has the right to. ``irqbalance``: it runs there.
-    ``numactl``: memory can be bound.
+    steered by RPS). ``queues``: how many receive queues that has, as far as known. ``may_change``:
+    linewatt has the right to. ``irqbalance``: it runs there. ``numactl``: memory can be bound.
     """
 
     topology: Topology
     has_irqs: bool = False
+    queues: int = 0
     may_change: bool = True
     irqbalance: bool = False
     numactl: bool = False
@@ -108,6 +110,24 @@ class Places:
             found.rule,
             found.why,
             notes,
+        )
+
+    def queue_rules(self, case: Case, first_ports: Sequence[int]) -> tuple[Change, ...]:
+        """What makes the packets of instance i land on receive queue i, whose interrupt the i-th CPU takes.
+
+        Only where the receiver is the server, whose port tells instances apart, and has a queue for each.
+        """
+        name = case.receiver
+        host, site = self._campaign.hosts[name], self._sites.get(name)
+        if not self._campaign.steer or case.direction == "reverse" or site is None:
+            return ()
+        if not (site.has_irqs and site.may_change and case.instances <= site.queues):
+            return ()
+        way = f"{'tcp' if case.test == 'tcp' else 'udp'}{case.family[-1]}"
+        rules = (f"{way}:{port + i}={i}" for port in sorted(set(first_ports)) for i in range(case.instances))
+        return (
+            Change(name, "offload", f"{host.data} ntuple", "on", WHY_STEER),
+            Change(name, "ntuple", host.data, " ".join(rules), WHY_STEER),
         )
 
     def _nodes(self, host: HostSpec, cpus: tuple[int, ...]) -> tuple[int | None, ...]:

@@ -5,15 +5,16 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from typing import Any
 
 from linewatt.campaign import factors
 from linewatt.campaign.campaign import Campaign, Order
 from linewatt.campaign.cases import Skipped, expand
+from linewatt.campaign.layout import Layout
 from linewatt.campaign.notes import notes
-from linewatt.campaign.places import Place, Places, Site
+from linewatt.campaign.places import Places, Site
 from linewatt.errors import InvalidInput
 from linewatt.model import Case
 from linewatt.tuning.base import Change
@@ -110,8 +111,9 @@ def plan(campaign: Campaign, seed: int, sites: Mapping[str, Site] | None = None)
     if most > campaign.ports:
         raise InvalidInput(f"{most} instances need {most} ports, and ports names {campaign.ports}")
     alternate = campaign.ports >= 2 * most
-    layout = _Layout(campaign, Places(campaign, sites or {}))
-    base, rounds = _in_common(campaign, _rounds(campaign, cases, seed, layout, alternate))
+    first_ports = campaign.first_port, campaign.first_port + (campaign.ports // 2 if alternate else 0)
+    layout = Layout(campaign, Places(campaign, sites or {}), first_ports)
+    base, rounds = _in_common(campaign, _rounds(campaign, cases, seed, layout))
     idle_windows = len({factors.setting_of_hosts(case) for case in cases}) + campaign.measures_power
     return Plan(
         cases=tuple(cases),
@@ -127,56 +129,6 @@ def plan(campaign: Campaign, seed: int, sites: Mapping[str, Site] | None = None)
     )
 
 
-class _Layout:
-    """What each host of a case is to show, and where its processes go."""
-
-    def __init__(self, campaign: Campaign, places: Places) -> None:
-        self._campaign = campaign
-        self._places = places
-        self._static = {name: tuple(_static(campaign, name)) for name in campaign.hosts}
-        self._shown = cache(self._show)
-
-    def place(self, case: Case, host: str) -> Place:
-        return self._places.of(case, host)
-
-    def changes(self, case: Case, host: str) -> tuple[Change, ...]:
-        """Placement, then what the file sets, then the case's factors: of one setting the last one counts."""
-        return self._shown(self.place(case, host), host, case.factors)
-
-    def _show(self, place: Place, host: str, setting: factors.Setting) -> tuple[Change, ...]:
-        spec = self._campaign.hosts[host]
-        spec = replace(spec, irq_cpus=place.irq_cpus or spec.irq_cpus)
-        own = factors.changes(setting, spec, self._campaign.labels)
-        every = (*place.changes, *self._static[host], *own)
-        return tuple({(one.knob, one.target): one for one in every}.values())
-
-    def irq_cpus(self, case: Case, host: str) -> tuple[int, ...]:
-        """The CPUs of the receive work; none where a factor steers it otherwise."""
-        place = self.place(case, host)
-        return place.irq_cpus if set(place.changes) <= set(self.changes(case, host)) else ()
-
-    def said(self, cases: Iterable[Case]) -> tuple[str, ...]:
-        """What policies chose, a line for each host and number of instances."""
-        lines: dict[str, None] = {}
-        for case in cases:
-            for name in case.hosts:
-                place = self.place(case, name)
-                if place.why is not None:
-                    rule = f"rule {place.rule}: " if place.rule is not None else ""
-                    lines[f"{name}: {rule}{place.why}"] = None
-                lines |= dict.fromkeys(f"{name}: {note}" for note in place.notes)
-        return tuple(lines)
-
-
-def _static(campaign: Campaign, host: str) -> Iterator[Change]:
-    """What the file sets on a host throughout."""
-    why = "the campaign's settings ask for it"
-    for key, value in campaign.sysctl.items():
-        yield Change(host, "sysctl", key, value, why)
-    for change in factors.changes(campaign.settings.items(), campaign.hosts[host]):
-        yield replace(change, why=why)
-
-
 @dataclass(frozen=True, slots=True)
 class _Fit:
     """What a case's trials have in common; ``instances`` by their first port."""
@@ -186,12 +138,7 @@ class _Fit:
     changes: tuple[Change, ...]
 
 
-def _rounds(
-    campaign: Campaign, cases: list[Case], seed: int, layout: _Layout, alternate: bool
-) -> Iterator[Round]:
-    half = campaign.ports // 2 if alternate else 0
-    first_ports = campaign.first_port, campaign.first_port + half
-
+def _rounds(campaign: Campaign, cases: list[Case], seed: int, layout: Layout) -> Iterator[Round]:
     @cache
     def fit(case: Case) -> _Fit:
         sender, receiver = (layout.place(case, name) for name in case.hosts)
@@ -201,7 +148,7 @@ def _rounds(
         return _Fit(
             {
                 port: tuple(PlannedInstance(i, port + i, *end) for i, end in enumerate(ends))
-                for port in first_ports
+                for port in layout.first_ports
             },
             (layout.irq_cpus(case, case.sender), layout.irq_cpus(case, case.receiver)),
             tuple(change for name in case.hosts for change in layout.changes(case, name)),
@@ -213,7 +160,7 @@ def _rounds(
         trials = []
         for case, one in zip(group, fits, strict=True):
             number += 1
-            instances = one.instances[first_ports[position % 2]]
+            instances = one.instances[layout.first_ports[position % 2]]
             trials.append(PlannedTrial(number, repetition, case, instances, *one.irq_cpus))
         changes = fits[0].changes if len(fits) == 1 else tuple(each for one in fits for each in one.changes)
         yield Round(tuple(trials), changes)

@@ -21,6 +21,7 @@ from pydantic import (
 
 from linewatt.campaign import fields as f
 from linewatt.campaign.campaign import Design, Policy
+from linewatt.campaign.factor_entries import Factor, FactorLevel
 from linewatt.campaign.part import Part
 from linewatt.campaign.power_entries import Components, PsuEntry
 from linewatt.model import Direction, Family, TestName
@@ -149,36 +150,6 @@ class IdleEntry(Part):
     )
 
 
-class LabelEntry(Part):
-    """A factor that linewatt cannot set: it asks, or runs a program of yours, before each level."""
-
-    label: f.FactorLevels = Field(
-        examples=["[6.1, 6.12]"], description="Its levels, in your words; the first is the base."
-    )
-    hook: Annotated[tuple[f.Word, ...], Field(min_length=1), f.AsTuple] | None = Field(
-        default=None,
-        description="Program on this machine that sets a level, with its arguments; it gets "
-        "`LINEWATT_FACTOR`, `LINEWATT_LEVEL` and `LINEWATT_HOSTS`, and may reboot the hosts. "
-        "Left out: `run` pauses and asks.",
-    )
-    fact: f.FactName | None = Field(
-        default=None,
-        description="Fact that must differ between levels, such as `kernel.release`; it proves the change.",
-    )
-    timeout: float = Field(
-        default=900.0,
-        gt=0,
-        le=MAX_LOAD_S,
-        description="Seconds for the hook, and then for the hosts to be there again.",
-    )
-
-
-Factor = Annotated[
-    Annotated[f.FactorLevels, Tag("list")] | Annotated[LabelEntry, Tag("LabelEntry")],
-    Discriminator(lambda value: "LabelEntry" if isinstance(value, dict) else "list"),
-]
-
-
 class Settings(Part):
     """Settings made on every host that takes part, and undone at the end."""
 
@@ -188,7 +159,7 @@ class Settings(Part):
 
 
 def _setting(factor: HostFactor) -> Any:
-    return (f.FactorLevel | None, Field(default=None, description=f"{factor.about}: {factor.levels}."))
+    return (FactorLevel | None, Field(default=None, description=f"{factor.about}: {factor.levels}."))
 
 
 SettingsEntry = create_model(
@@ -321,6 +292,11 @@ class CampaignFile(Part):
     )
     smt: bool = Field(
         default=False, description="Whether placement counts hardware threads in the place of cores."
+    )
+    steer: bool = Field(
+        default=False,
+        description="Whether the packets of instance i are sent to receive queue i of the receiver, by an "
+        "ntuple rule for its port; where the NIC has interrupts and a queue for each.",
     )
     factors: dict[f.FactorName, Factor] = Field(
         default_factory=dict,

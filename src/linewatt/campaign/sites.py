@@ -45,7 +45,13 @@ def site(host: HostSpec, facts: Mapping[str, Any], topology: Topology | None) ->
     return Site(
         topology=machine,
         has_irqs=bool(facts["nic"].get("irqs")),
+        queues=_queues(facts["nic"].get("channels") or {}),
         may_change=host.sudo or facts["system"].get("uid") == 0,
         irqbalance=facts["kernel"].get("irqbalance_running") is True,
         numactl=facts["tools"].get("numactl") is not None,
     )
+
+
+def _queues(channels: Mapping[str, Any]) -> int:
+    """Receive queues: combined ones, and those that only receive."""
+    return sum(value for name in ("combined", "rx") if isinstance(value := channels.get(name), int))

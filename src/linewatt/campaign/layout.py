@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What each host of a case is to show, and where its processes go. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from functools import cache
+
+from linewatt.campaign import factors
+from linewatt.campaign.campaign import Campaign
+from linewatt.campaign.places import Place, Places
+from linewatt.model import Case
+from linewatt.tuning.base import Change
+
+
+class Layout:
+    """The hosts of a campaign as its cases want them; ``first_ports``: rounds take turns with them."""
+
+    def __init__(self, campaign: Campaign, places: Places, first_ports: tuple[int, int]) -> None:
+        self.first_ports = first_ports
+        self._campaign = campaign
+        self._places = places
+        self._static = {name: tuple(_static(campaign, name)) for name in campaign.hosts}
+        self._shown = cache(self._show)
+
+    def place(self, case: Case, host: str) -> Place:
+        """Raises InvalidInput where a host's machine cannot give what the policy needs."""
+        return self._places.of(case, host)
+
+    def changes(self, case: Case, host: str) -> tuple[Change, ...]:
+        """Placement, then what the file sets, then the case's factors: of one setting the last one counts."""
+        place = self.place(case, host)
+        rules = self._places.queue_rules(case, self.first_ports) if host == case.receiver else ()
+        return self._shown(host, (*place.changes, *rules), place.irq_cpus, case.factors)
+
+    def _show(
+        self, host: str, placed: tuple[Change, ...], irq_cpus: tuple[int, ...], setting: factors.Setting
+    ) -> tuple[Change, ...]:
+        spec = self._campaign.hosts[host]
+        spec = replace(spec, irq_cpus=irq_cpus or spec.irq_cpus)
+        own = factors.changes(setting, spec, self._campaign.labels)
+        every = (*placed, *self._static[host], *own)
+        return tuple({(one.knob, one.target): one for one in every}.values())
+
+    def irq_cpus(self, case: Case, host: str) -> tuple[int, ...]:
+        """The CPUs of the receive work; none where a factor steers it otherwise."""
+        place = self.place(case, host)
+        return place.irq_cpus if set(place.changes) <= set(self.changes(case, host)) else ()
+
+    def said(self, cases: Iterable[Case]) -> tuple[str, ...]:
+        """What policies chose, a line for each host and number of instances."""
+        lines: dict[str, None] = {}
+        for case in cases:
+            for name in case.hosts:
+                place = self.place(case, name)
+                if place.why is not None:
+                    rule = f"rule {place.rule}: " if place.rule is not None else ""
+                    lines[f"{name}: {rule}{place.why}"] = None
+                lines |= dict.fromkeys(f"{name}: {note}" for note in place.notes)
+        return tuple(lines)
+
+
+def _static(campaign: Campaign, host: str) -> Iterator[Change]:
+    """What the file sets on a host throughout."""
+    why = "the campaign's settings ask for it"
+    for key, value in campaign.sysctl.items():
+        yield Change(host, "sysctl", key, value, why)
+    for change in factors.changes(campaign.settings.items(), campaign.hosts[host]):
+        yield replace(change, why=why)
