@@ -12,6 +12,7 @@ from typing import Any, cast
 
 import pytest
 
+from linewatt.engine.settings import Settings
 from linewatt.errors import ChangeError, LinewattError
 from linewatt.hosts.base import Completed, Host, HostSpec
 from linewatt.hosts.journal import Journal, journal_path
@@ -85,8 +86,10 @@ def journal(tmp_path: Path) -> Iterator[Journal]:
 
 
 def changed(host: Namespace, changes: Sequence[Change], journal: Journal) -> int:
-    made = asyncio.run(apply.apply({"veth": cast(Host, host)}, changes, KNOBS, journal))
-    return len(made)
+    """Make changes; how many of them were not there yet."""
+    known = {entry.number for entry in journal.read()[1]}
+    asyncio.run(Settings({"veth": cast(Host, host)}, KNOBS, journal).to(changes, ["veth"]))
+    return sum(entry.number not in known and entry.wanted != entry.before for entry in journal.read()[1])
 
 
 def put_back(host: Namespace, journal: Journal) -> None:

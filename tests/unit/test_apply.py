@@ -4,19 +4,20 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
 
 from linewatt.engine.restore import undo_all
+from linewatt.engine.settings import Settings
 from linewatt.errors import ChangeError, HostError
 from linewatt.hosts.base import Completed, HostSpec, Line, Process
 from linewatt.hosts.clock import Offset
-from linewatt.hosts.journal import Journal, journal_path
-from linewatt.tuning.apply import apply, read
-from linewatt.tuning.base import Change
+from linewatt.hosts.journal import Entry, Journal, journal_path
+from linewatt.tuning.apply import read
+from linewatt.tuning.base import Change, Knob
 from linewatt.tuning.registry import KNOBS
 
 
@@ -67,6 +68,14 @@ def journal(tmp_path: Path) -> Journal:
     journal = Journal(journal_path(tmp_path, "run"), create=True)
     journal.begin([SPEC])
     return journal
+
+
+async def apply(
+    hosts: dict[str, FakeHost], changes: Sequence[Change], knobs: Mapping[str, Knob], journal: Journal
+) -> list[Entry]:
+    """Make changes on one host; what became of them in the journal."""
+    await Settings(hosts, knobs, journal).to(changes, hosts)
+    return list(journal.read()[1])
 
 
 def change(key: str, value: str) -> Change:

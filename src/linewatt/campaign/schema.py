@@ -21,7 +21,7 @@ from pydantic import (
 
 from linewatt.campaign import fields as f
 from linewatt.campaign.campaign import Design, Policy
-from linewatt.campaign.factor_entries import Factor, FactorLevel
+from linewatt.campaign.factor_entries import Factor, FactorLevel, LabelEntry
 from linewatt.campaign.part import Part
 from linewatt.campaign.power_entries import Components, PsuEntry
 from linewatt.model import Direction, Family, TestName

@@ -14,11 +14,11 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 from linewatt.engine.restore import FIXES, leftovers
+from linewatt.engine.settings import Settings
 from linewatt.errors import ChangeError, LinewattError
 from linewatt.hosts.base import Host, HostSpec
 from linewatt.hosts.clock import now_s
 from linewatt.hosts.journal import Journal, journal_path
-from linewatt.tuning.apply import apply
 from linewatt.tuning.base import Change
 from linewatt.tuning.registry import KNOBS
 
@@ -81,14 +81,22 @@ def _new_journal(campaign: str, state: Path) -> Journal:
 
 async def _fix_host(host: Host, changes: Sequence[Change], journal: Journal) -> list[Fixed]:
     """One that cannot be made does not keep the next from being made."""
-    found = []
+    found: list[Fixed] = []
+    name = host.spec.name
+    settings = Settings({name: host}, KNOBS, journal)
+    good: list[Change] = []
     for change in changes:
         try:
-            made = await apply({change.host: host}, [change], KNOBS, journal)
+            await settings.to([*good, change], [name])
         except LinewattError as error:
-            found.append(Fixed(change, problem=_without(change.host, str(error))))
+            found.append(Fixed(change, problem=_without(name, str(error))))
             continue
-        found += [Fixed(change, entry.before, entry.wanted) for entry in made]
+        good.append(change)
+        found += [
+            Fixed(change, entry.before, entry.wanted)
+            for entry in journal.read()[1]
+            if (entry.host, entry.knob, entry.target) == (change.host, change.knob, change.target)
+        ]
     return found
 
 

@@ -1,51 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Making changes on hosts and taking them back: read, journal, write, read back."""
+"""One change on one host, and taking it back: read, journal, write, read back."""
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Mapping, Sequence
 
 from linewatt.errors import ChangeError, InvalidInput, LinewattError, ParseError
 from linewatt.hosts.base import Completed, Host
 from linewatt.hosts.journal import Entry, Journal
 from linewatt.tuning.base import Change, Command, Knob
-
-Hosts = Mapping[str, Host]
-
-
-async def apply(
-    hosts: Hosts, changes: Sequence[Change], knobs: Mapping[str, Knob], journal: Journal
-) -> list[Entry]:
-    """Make ``changes``; those that a host shows already are none. Returns what was changed.
-
-    Raises ChangeError when a setting cannot be read or written, or does not read back as asked; what was
-    changed until then is in the journal.
-    """
-    before = await asyncio.gather(
-        *(read(hosts[change.host], knobs[change.knob], change.target) for change in changes)
-    )
-    entries = _entries(changes, knobs, before, journal.next_number())
-    if not entries:
-        return []
-    journal.intend(entries)
-    # All come to their end before one is reported: nothing may still be writing when the undo begins.
-    made = [make(hosts[entry.host], knobs[entry.knob], entry, journal) for entry in entries]
-    for outcome in await asyncio.gather(*made, return_exceptions=True):
-        if isinstance(outcome, BaseException):
-            raise outcome
-    return entries
-
-
-def _entries(
-    changes: Sequence[Change], knobs: Mapping[str, Knob], before: Sequence[str], first_number: int
-) -> list[Entry]:
-    entries = []
-    for number, (change, setting) in enumerate(zip(changes, before, strict=True), start=first_number):
-        wanted = wanted_setting(knobs[change.knob], change, setting)
-        if wanted != setting:
-            entries.append(Entry(number, change.host, change.knob, change.target, setting, wanted))
-    return entries
 
 
 def wanted_setting(knob: Knob, change: Change, before: str) -> str:
