@@ -6,7 +6,7 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -96,3 +96,25 @@ def _server_of(bench: Bench) -> str:
 
     until(there, 5, "the iperf3 server on h2")
     return found[0]
+
+
+@pytest.mark.skipif(
+    len(os.sched_getaffinity(0)) != 2, reason="three lab hosts share CPUs only if there are two"
+)
+def test_policies_choose_on_the_host_as_it_is_found(make_lab: Callable[..., Any], tmp_path: Path) -> None:
+    """Three hosts on two CPUs share them, so that each has two to choose from."""
+    bench = Bench(make_lab(hosts=3), tmp_path)
+    factors = {"placement": ["auto", "none"]}
+    bench.run("run", bench.campaign(rate="300M", trials=1, factors=factors, instances=[1, 2]))
+    rps = {}
+    for trial in bench.trials():
+        policy, count = dict(trial["case"]["factors"])["placement"], trial["case"]["instances"]
+        ran_on = sorted(one["receiver_ran_on"] for one in trial["instances"])
+        rps[policy, count] = trial["receiver"]["settings"].get("rps_cpus data0")
+        assert not {"process-moved", "setting-changed"} & flags(trial).keys()
+        if policy == "auto":
+            assert ran_on == [str(cpu) for cpu in range(count)]
+    assert rps == {("auto", 1): "rx-0=2", ("auto", 2): "rx-0=3", ("none", 1): None, ("none", 2): None}
+    places = json.loads((bench.result / "manifest.json").read_text())["places"]
+    assert any(line.startswith("h2: rule 1: 1 process and") for line in places), places
+    assert any("processes share them with the interrupts" in line for line in places)

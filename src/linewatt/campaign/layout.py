@@ -46,7 +46,9 @@ class Layout:
     def irq_cpus(self, case: Case, host: str) -> tuple[int, ...]:
         """The CPUs of the receive work; none where a factor steers it otherwise."""
         place = self.place(case, host)
-        return place.irq_cpus if set(place.changes) <= set(self.changes(case, host)) else ()
+        made = {(one.knob, one.target, one.value) for one in self.changes(case, host)}
+        steered = all((one.knob, one.target, one.value) in made for one in place.changes)
+        return place.irq_cpus if steered else ()
 
     def said(self, cases: Iterable[Case]) -> tuple[str, ...]:
         """What policies chose, a line for each host and number of instances."""
