@@ -148,7 +148,7 @@ class Sim:
             self.process = None
 
     def meter(self, **settings: object) -> Ipmi:
-        own = {"address": "127.0.0.1", "port": self.port, "user": "watch", **settings}
+        own = {"address": "127.0.0.1", "port": self.port, "user": "watch", "password_env": "BMC", **settings}
         return Ipmi(IpmiConfig.model_validate(own))
 
     def ipmitool(self, suite: int = 3) -> list[str]:
@@ -312,14 +312,16 @@ def test_a_bmc_of_ipmi_1_5_is_told_apart(tmp_path: Path) -> None:
 
 
 def test_a_closed_port_is_told_at_once() -> None:
-    cfg = IpmiConfig(address="127.0.0.1", port=_free_port(), user="watch")
+    cfg = IpmiConfig(address="127.0.0.1", port=_free_port(), user="watch", password_env="BMC")
     error, seconds = took(lambda: Ipmi(cfg).open(CANARY))
     assert "connection refused; is it up, and is IPMI over LAN on at this port?" in str(error)
     assert seconds < QUICK_S
 
 
 def test_a_name_that_does_not_exist_is_told() -> None:
-    error, seconds = took(lambda: Ipmi(IpmiConfig(address="bmc.invalid", user="watch")).open(CANARY))
+    error, seconds = took(
+        lambda: Ipmi(IpmiConfig(address="bmc.invalid", user="watch", password_env="BMC")).open(CANARY)
+    )
     assert "bmc.invalid:623: cannot be resolved" in str(error)
     assert seconds < CALL_LIMIT_S
 
@@ -327,7 +329,7 @@ def test_a_name_that_does_not_exist_is_told() -> None:
 def test_an_address_that_never_answers_is_given_up_in_time() -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:
         silent.bind(("127.0.0.1", 0))
-        cfg = IpmiConfig(address="127.0.0.1", port=silent.getsockname()[1], user="watch")
+        cfg = IpmiConfig(address="127.0.0.1", port=silent.getsockname()[1], user="watch", password_env="BMC")
         error, seconds = took(lambda: Ipmi(cfg).open(CANARY))
     assert "no answer to the IPMI login for 3.0 s" in str(error)
     assert seconds < CALL_LIMIT_S
@@ -488,14 +490,26 @@ def test_dcmi_and_both_suites(server: Callable[[int], int], suite: int) -> None:
     assert "Instantaneous power reading:                   241 Watts" in done.stdout
     for wanted in (suite, "auto"):
         cfg = IpmiConfig.model_validate(
-            {"address": "127.0.0.1", "port": port, "user": "watch", "cipher_suite": wanted}
+            {
+                "address": "127.0.0.1",
+                "port": port,
+                "user": "watch",
+                "password_env": "BMC",
+                "cipher_suite": wanted,
+            }
         )
         session = Ipmi(cfg).open(CANARY)
         assert session.read(["dcmi", "PSU1 Power In"]) == {"dcmi": 241, "PSU1 Power In": 240}
         assert session.channels["dcmi"].scope == "system:DCMI"
         session.close()
     other = IpmiConfig.model_validate(
-        {"address": "127.0.0.1", "port": port, "user": "watch", "cipher_suite": 20 - suite}
+        {
+            "address": "127.0.0.1",
+            "port": port,
+            "user": "watch",
+            "password_env": "BMC",
+            "cipher_suite": 20 - suite,
+        }
     )
     error, seconds = took(lambda: Ipmi(other).open(CANARY))
     assert "set cipher_suite to one that the BMC allows" in str(error)

@@ -21,7 +21,7 @@ READINGS = {
     for number, said in (line.split(":", 1) for line in (CAPTURE / "readings").read_text().splitlines())
     if "rsp=" not in said
 }
-CFG = IpmiConfig(address="bmc1", user="watch")
+CFG = IpmiConfig(address="bmc1", user="watch", password_env="BMC")
 DEVICE = bytes.fromhex("2081020002bf574301000f0000000000")
 DCMI = bytes.fromhex("dc f000 c800 2c01 e600 00000000 e8030000 40")
 
@@ -251,12 +251,12 @@ def test_what_the_settings_say_of_accuracy_and_simulation_is_in_the_channels(
 )
 def test_impossible_settings_are_refused(settings: dict[str, object]) -> None:
     with pytest.raises(ValidationError):
-        IpmiConfig.model_validate({"address": "bmc1", "user": "watch", **settings})
+        IpmiConfig.model_validate({"address": "bmc1", "user": "watch", "password_env": "BMC", **settings})
 
 
 def test_settings_may_name_sensors_in_a_list() -> None:
     cfg = IpmiConfig.model_validate(
-        {"address": "bmc1", "user": "watch", "sensors": ["PSU*", "94h"], "dcmi": True}
+        {"address": "bmc1", "user": "watch", "password_env": "BMC", "sensors": ["PSU*", "94h"], "dcmi": True}
     )
     assert cfg.sensors == ("PSU*", "94h")
     assert IpmiConfig.model_validate_json(cfg.model_dump_json(exclude_unset=True)) == cfg

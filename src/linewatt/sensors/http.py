@@ -148,7 +148,7 @@ class HttpConfig(PowerConfig, Secret):
             raise ValueError(
                 "has a user, password or token in url; use user and password_env or password_file"
             )
-        if self.user is not None and not (self.password_env or self.password_file or self.password_keyring):
+        if self.user is not None and not self.has_password:
             raise ValueError("has a user without password_env, password_file or password_keyring")
         if self.ca_file is not None and not self.verify:
             raise ValueError("has ca_file and verify: false; leave one out")

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from typing import ClassVar, Literal, Protocol
 
-from pydantic import Field
+from pydantic import Field, model_validator
 
 from linewatt.errors import HostError, InvalidInput
 from linewatt.model import Channel
@@ -52,6 +52,12 @@ class IpmiConfig(PowerConfig, Secret):
     dcmi: Literal["auto", True, False] = Field(
         default="auto", description="Whether DCMI power is read, too; auto: where the BMC has it."
     )
+
+    @model_validator(mode="after")
+    def _password(self) -> IpmiConfig:
+        if not self.has_password:
+            raise ValueError("needs one of password_env, password_file, password_keyring")
+        return self
 
 
 class Link(Protocol):

@@ -15,9 +15,9 @@ import json
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
-from typing import Annotated, Any, ClassVar, Literal, Protocol, get_args
+from typing import Annotated, Any, ClassVar, Literal, Protocol, Self, get_args
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from linewatt.errors import ParseError
 from linewatt.model import Channel
@@ -114,6 +114,18 @@ class Secret(BaseModel):
     password_keyring: Annotated[str, Field(pattern=r"^[^/]+/[^/]+$")] | None = Field(
         default=None, description="`service/user` in the controller's keyring."
     )
+
+    @model_validator(mode="after")
+    def _one_password(self) -> Self:
+        named = [name for name in Secret.model_fields if getattr(self, name) is not None]
+        if len(named) > 1:
+            raise ValueError(f"names {' and '.join(named)}; name the password once")
+        return self
+
+    @property
+    def has_password(self) -> bool:
+        """Whether a password is named anywhere."""
+        return any(getattr(self, name) is not None for name in Secret.model_fields)
 
 
 @dataclass(frozen=True, slots=True)

@@ -80,10 +80,9 @@ class SnmpConfig(PowerConfig, Secret):
             raise ValueError("has outlet and phase; name one of them")
         if self.profile is not None and not PROFILES[self.profile].columns(self.outlet, self.phase)[2]:
             raise ValueError(f"{self.profile} has no {'outlets' if self.outlet else 'phases'} with a reading")
-        named = self.password_env or self.password_file or self.password_keyring
         if self.version != "3" and self.user is not None:
             raise ValueError("has a user, which only version 3 knows")
-        if self.version == "3" and (self.user is None or (named is None) != (self.auth == "none")):
+        if self.version == "3" and (self.user is None or self.has_password == (self.auth == "none")):
             raise ValueError(
                 "version 3 needs user, and unless auth is none one of password_env, password_file, "
                 "password_keyring"
