@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import json
+import os
+import pty
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -177,3 +179,32 @@ def test_a_label_that_was_not_changed_ends_the_campaign_in_words(bench: Experime
 def test_a_label_that_needs_hands_is_refused_where_nobody_can_be_asked(bench: Experiments) -> None:
     done = bench.run("run", bench.experiment(factors={"dimms": {"label": [8, 16]}}), status=2)
     assert "factors.dimms: is set by hand, and there is no terminal to ask on" in done.stderr
+
+
+def test_run_asks_for_what_only_hands_can_do_and_waits(bench: Experiments) -> None:
+    """On a terminal: somebody at the other end of it reads the question and presses Enter."""
+    ours, theirs = pty.openpty()
+    campaign = bench.experiment(factors={"dimms": {"label": [8, 16]}}, design="full", trials=1)
+    running = subprocess.Popen(
+        bench.command("run", campaign),
+        env=bench.environment,
+        stdin=theirs,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    os.close(theirs)
+    try:
+        assert running.stderr is not None
+        asked = []
+        for line in running.stderr:
+            if line.startswith("Set dimms to"):
+                asked.append(line.strip())
+                os.write(ours, b"\n")
+        assert running.wait(30) == 0
+    finally:
+        running.kill()
+        running.communicate()
+        os.close(ours)
+    assert asked == [f"Set dimms to {level} on h1, h2, then press Enter" for level in (8, 16)]
+    assert [dict(trial["case"]["factors"])["dimms"] for trial in bench.trials()] == ["8", "16"]

@@ -442,3 +442,29 @@ def test_remote_processes_are_away_or_there_is_nowhere_to_go(
     found = place(topology, wish)
     assert not near & set(found.process_cpus)
     assert set(found.irq_cpus) <= near
+
+
+BESIDE = Path(__file__).resolve().parents[2].parent / "shared" / "topologies"
+
+
+@pytest.mark.parametrize("processes", [1, 2, 7, 24, 100, 500])
+@pytest.mark.parametrize("name", ["2-socket-opteron", "4-socket-96-core"])
+def test_machines_of_others_get_placements_that_make_sense(name: str, processes: int) -> None:
+    file = BESIDE / f"{name}.xml"
+    if not file.exists():
+        pytest.skip("no shared/topologies beside this clone")
+    topology = parse_xml(file.read_text())
+    for node in topology.nodes:
+        local = {cpu.id for cpu in topology.usable() if cpu.node == node}
+        cores = len({cpu.core for cpu in topology.usable() if cpu.id in local})
+        total = len({cpu.core for cpu in topology.usable()})
+        found = place(topology, Wish(processes, node=node))
+        assert found.rule == (1 if processes < cores else 2 if processes <= 2 * total else 3)
+        if found.rule == 1:
+            assert {*found.process_cpus, *found.irq_cpus} <= local
+            assert not {*found.process_cpus} & {*found.irq_cpus}
+        elif found.rule == 2:
+            assert {*found.irq_cpus} <= local
+            assert not {*found.process_cpus} & local
+        else:
+            assert found.process_cpus == found.irq_cpus == ()
