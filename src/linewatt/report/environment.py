@@ -3,10 +3,14 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from linewatt.errors import InvalidInput
+from linewatt.hosts.cpulist import format_cpulist, parse_cpulist
+from linewatt.report.series import plural
 from linewatt.units import MISSING, format_rate, format_significant, ghz_from_hz, percent_from_cores
 
 # How linewatt reaches a host is no part of what was measured.
@@ -32,6 +36,8 @@ _WRITTEN = {
     name.lower(): name
     for name in ("CPU", "CPUs", "NIC", "NICs", "BIOS", "OS", "DIMMs", "PSUs", "NUMA", "IRQs")
 }
+_GROUPS = {"cores": ("core", "thread"), "packages": ("package", "CPU"), "caches": ("cache", "CPU")}
+"""facts of the section ``cpus`` that are lists of CPU lists: what one is called, and what it has"""
 _SECRET = ("password", "secret", "token", "passphrase", "private_key", "community")
 
 
@@ -64,7 +70,7 @@ def environment(
     """Sections of facts, hosts in columns: the campaign's settings, what was read, the idle window."""
     own = {name: _without_connection(host) for name, host in hosts.items()}
     sections = [_section("In the campaign", own)] if any(own.values()) else []
-    facts = {name: _mapping(host.get("facts")) for name, host in hosts.items()}
+    facts = {name: _in_short(_mapping(host.get("facts"))) for name, host in hosts.items()}
     titles = dict.fromkeys(title for sections_of in facts.values() for title in sections_of)
     for title in (title for title in titles if title != _REASONS):
         sections.append(_section(_title(title), {name: facts[name].get(title) for name in hosts}))
@@ -80,6 +86,30 @@ def _without_connection(host: Mapping[str, Any]) -> dict[str, Any]:
         for key, value in host.items()
         if key not in _CONNECTION and value not in (None, [], (), {})
     }
+
+
+def _in_short(facts: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Facts with the section ``cpus`` in a few words; on large machines it is hundreds of numbers."""
+    if not isinstance(facts.get("cpus"), Mapping):
+        return facts
+    return {**facts, "cpus": {name: _cpus_text(name, value) for name, value in facts["cpus"].items()}}
+
+
+def _cpus_text(name: str, value: Any) -> Any:
+    """A list of CPUs as Linux writes it; groups of CPUs as their numbers and the first of them."""
+    if not isinstance(value, list) or not value:
+        return value
+    if all(type(cpu) is int for cpu in value):
+        return format_cpulist(value)
+    if name not in _GROUPS or not all(isinstance(group, str) for group in value):
+        return value
+    noun, member = _GROUPS[name]
+    try:
+        sizes = Counter(len(parse_cpulist(group)) for group in value)
+    except InvalidInput:  # damaged: shown as it is
+        return value
+    counts = [f"{plural(count, noun)} of {plural(size, member)}" for size, count in sizes.items()]
+    return f"{', '.join(counts)} (the first: CPU {value[0]})"
 
 
 def _mapping(value: Any) -> Mapping[str, Any]:

@@ -41,6 +41,7 @@ from linewatt.report.psu_words import psu_lines
 from linewatt.report.roles import RoleTable, role_table
 from linewatt.report.series import plural
 from linewatt.report.table import TableRow, scalability_table
+from linewatt.report.topology_map import machine_maps
 from linewatt.report.words import caveats, headline, is_lab, progress, when
 from linewatt.units import MISSING, format_percent, format_rate, format_seconds, percent_from_cores
 
@@ -116,6 +117,7 @@ def render(view: Digest) -> str:
         psu_lines=psu_lines(view) if tables else [],
         figures=list(_draw(figures(view.groups, trials), "figure")),
         roles=_role_tables(view),
+        maps=machine_maps(view),
         trials=[_trial_line(trial, view, by_code) for trial in trials],
         environment=environment(view.hosts, manifest.get("idle")),
         glossary=_glossary(power=bool(tables), levels=bool(levels)),

@@ -27,6 +27,7 @@ from linewatt.report.effects import EffectTable, Experiment, experiment
 from linewatt.report.flags import FlagNote, marks, marks_by_code, number_ranges
 from linewatt.report.level_table import LevelBlock, LevelTable, level_tables
 from linewatt.report.levels import where
+from linewatt.report.placements import ran_lines
 from linewatt.report.power_idle import IdlePower, idle_power
 from linewatt.report.power_table import PowerTable, power_tables
 from linewatt.report.psu_words import psu_lines
@@ -71,6 +72,7 @@ def show(view: Digest, *, width: int | None = None, trials: bool = False) -> Ren
         roles = role_table(group)
         if roles is not None:
             parts.append(_roles(roles, width))
+    parts += _ran(view)
     power = power_tables(view.groups)
     parts += [_power(table, width) for table in power]
     parts += [_breakdown(one) for one in (breakdowns(view) if power else ())]
@@ -88,6 +90,11 @@ def show(view: Digest, *, width: int | None = None, trials: bool = False) -> Ren
     if trials and view.result.trials:
         parts.append(_trials(view, width, power=bool(power)))
     return Group(*(part for each in parts for part in (each, Text())))
+
+
+def _ran(view: Digest) -> list[RenderableType]:
+    lines = [Text(one_line(line)) for line in ran_lines(view)]
+    return [Group(Text("Where it ran", style="bold"), *lines)] if lines else []
 
 
 def _breakdown(one: EndBreakdown) -> RenderableType:

@@ -12,10 +12,10 @@ from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from ipaddress import ip_address
-from typing import TYPE_CHECKING, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 from urllib.parse import urlsplit
 
-from pydantic import Field, model_validator
+from pydantic import BeforeValidator, Field, model_validator
 
 from linewatt.errors import HostError, InvalidInput
 from linewatt.model import Channel
@@ -28,6 +28,7 @@ from linewatt.sensors.power import (
     PowerConfig,
     Secret,
     as_configured,
+    no_login,
 )
 from linewatt.sensors.redfish_readings import Resource, Source, clean, problems, sources
 
@@ -42,7 +43,7 @@ LOGOUT_S = 1.0
 class RedfishConfig(PowerConfig, Secret):
     """How the service is reached, and what of it is the host."""
 
-    url: str | None = Field(
+    url: Annotated[str | None, BeforeValidator(no_login)] = Field(
         default=None,
         pattern=r"^https?://[^/@\s?#]+/?$",
         examples=["https://192.0.2.110"],
@@ -80,7 +81,7 @@ class RedfishConfig(PowerConfig, Secret):
             raise ValueError("needs user and one of password_env, password_file, password_keyring together")
         if self.user is not None and self.base_url.startswith("http://") and not _is_here(self.base_url):
             raise ValueError(
-                "would send the password unencrypted; use https://, with verify: false if need be"
+                "would send the password unencrypted; use https:// (verify: false if need be)"
             )
         if self.ca_file is not None and not self.verify:
             raise ValueError("has ca_file and verify: false; leave one out")
