@@ -22,7 +22,7 @@ demo:  ## bring the lab up, run the example campaign, print and write its report
 test:  ## run every test, with real namespaces, sshd and iperf3
 	@scripts/root.sh $@
 	@scripts/setup.sh test $@
-	@scripts/root.sh $@ $(python) -m pytest $(ARGS)
+	@scripts/root.sh $@ scripts/test.sh $(ARGS)
 
 lint:  ## format, style, types, and the layers of the house
 	@scripts/setup.sh lint $@

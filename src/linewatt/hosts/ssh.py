@@ -58,23 +58,18 @@ async def _read(stream: asyncssh.SSHReader[bytes]) -> bytes:
         return b""
 
 
-class SshHost:
-    """A connected host; made by :func:`connect`."""
+class Wire:
+    """One connection to a host, with the anchor that ends it when it goes silent."""
 
-    def __init__(
-        self, spec: HostSpec, connection: asyncssh.SSHClientConnection, openings: asyncio.Semaphore
-    ) -> None:
-        self._spec = spec
-        self._openings = openings
+    def __init__(self, name: str, connection: asyncssh.SSHClientConnection) -> None:
+        self._name = name
         self._connection = connection
         self._lost: str | None = None
-        self._exchanges: deque[Exchange] = deque(maxlen=CLOCK_MEMORY)
+        self._channels: list[Channel] = []
+        self._most: int | None = None
         self._anchor: Channel | None = None
         self._pulse: asyncio.Task[None] | None = None
-
-    @property
-    def spec(self) -> HostSpec:
-        return self._spec
+        self.exchanges: deque[Exchange] = deque(maxlen=CLOCK_MEMORY)
 
     @property
     def lost(self) -> str | None:
@@ -84,19 +79,33 @@ class SshHost:
         return self._lost
 
     @property
-    def clock(self) -> Offset:
-        """Offset of the host's clock, from the quickest of the last exchanges."""
-        offset = best_offset(list(self._exchanges))
-        if offset is None:
-            raise HostError(f"{self.spec.name}: its clock was never read")
-        return offset
+    def is_full(self) -> bool:
+        """Whether it holds as many channels as its sshd has shown to allow (``MaxSessions``)."""
+        return self._most is not None and self._count() >= self._most
+
+    def _count(self) -> int:
+        """How many channels are open now."""
+        self._channels = [one for one in self._channels if not one.is_closing()]
+        return len(self._channels)
 
     async def begin(self) -> None:
         """Start the anchor and take the first readings of the host's clock."""
-        self._anchor = await self._open(leash.anchor())
+        self._anchor = await self.open(leash.anchor())
         for _ in range(CLOCK_READINGS):
             await self._beat(self._anchor)
         self._pulse = asyncio.create_task(self._beat_for_ever(self._anchor))
+
+    async def open(self, argv: Sequence[str]) -> Channel:
+        """Raises ChannelOpenError when sshd allows no more, and is full then; asyncssh's other errors."""
+        if self.lost:
+            raise HostLost(f"{self._name}: {self.lost}")
+        try:
+            channel = await self._connection.create_process(leash.shell_line(argv), encoding=None)
+        except asyncssh.ChannelOpenError:
+            self._most = self._count()
+            raise
+        self._channels.append(channel)
+        return channel
 
     async def _beat_for_ever(self, anchor: Channel) -> None:
         try:
@@ -113,16 +122,78 @@ class SshHost:
         reply = await bounded(anchor.stdout.readline(), REPLY_LIMIT_S, "the answer to a heartbeat")
         if not reply:
             raise HostLost("the SSH connection ended")
-        self._exchanges.append(Exchange(sent_s, float(reply.split()[1]), now_s()))
+        self.exchanges.append(Exchange(sent_s, float(reply.split()[1]), now_s()))
+
+    async def close(self) -> None:
+        if self._pulse:
+            self._pulse.cancel()
+        self._connection.close()
+        with suppress(asyncssh.Error, TimeoutError, OSError):
+            await asyncio.wait_for(self._connection.wait_closed(), 2.0)
+
+
+class SshHost:
+    """A connected host; made by :func:`connect`.
+
+    It has one connection, and further ones where its sshd allows no more channels on one: ten, unless its
+    ``MaxSessions`` says otherwise (sshd_config(5)).
+    """
+
+    def __init__(self, spec: HostSpec, openings: asyncio.Semaphore) -> None:
+        self._spec = spec
+        self._openings = openings
+        self._wires: list[Wire] = []
+        self._dialling = asyncio.Lock()
+
+    @property
+    def spec(self) -> HostSpec:
+        return self._spec
+
+    @property
+    def lost(self) -> str | None:
+        """Why a connection is no more, or ``None`` while all are."""
+        return next((wire.lost for wire in self._wires if wire.lost), None)
+
+    @property
+    def clock(self) -> Offset:
+        """Offset of the host's clock, from the quickest of the last exchanges."""
+        offset = best_offset([exchange for wire in self._wires for exchange in wire.exchanges])
+        if offset is None:
+            raise HostError(f"{self.spec.name}: its clock was never read")
+        return offset
+
+    async def begin(self) -> Wire:
+        """Open a connection. Raises asyncssh's errors, OSError, TimeoutError."""
+        connecting = asyncssh.connect(self._spec.address, **_options(self._spec))
+        wire = Wire(self._spec.name, await asyncio.wait_for(connecting, CONNECT_LIMIT_S))
+        try:
+            await wire.begin()
+        except BaseException:
+            await wire.close()
+            raise
+        self._wires.append(wire)
+        return wire
 
     async def _open(self, argv: Sequence[str]) -> Channel:
         try:
             async with self._openings:
                 if self.lost:
                     raise HostLost(f"{self.spec.name}: {self.lost}")
-                return await self._connection.create_process(leash.shell_line(argv), encoding=None)
-        except (asyncssh.Error, OSError) as error:
+                channel = await self._open_on_one(argv)
+                if channel is None:
+                    async with self._dialling:  # whoever waited finds room on the connection made meanwhile
+                        channel = await self._open_on_one(argv) or await (await self.begin()).open(argv)
+                return channel
+        except (asyncssh.Error, OSError, TimeoutError) as error:
             raise HostLost(f"{self.spec.name}: cannot start {argv[0]}: {error}") from error
+
+    async def _open_on_one(self, argv: Sequence[str]) -> Channel | None:
+        """A channel on one of the connections there are; ``None``: all are full."""
+        for wire in self._wires:
+            if not wire.is_full:
+                with suppress(asyncssh.ChannelOpenError):
+                    return await wire.open(argv)
+        return None
 
     async def run(
         self, argv: Sequence[str], *, stdin: str = "", timeout_s: float = 10.0, root: bool = False
@@ -156,20 +227,16 @@ class SshHost:
         return LeashedProcess(self.spec.name, argv, _SshPipes(channel), on_line)
 
     async def close(self) -> None:
-        if self._pulse:
-            self._pulse.cancel()
-        self._connection.close()
-        with suppress(asyncssh.Error, TimeoutError, OSError):
-            await asyncio.wait_for(self._connection.wait_closed(), 2.0)
+        await asyncio.gather(*(wire.close() for wire in self._wires))
 
 
 async def connect(spec: HostSpec, openings: asyncio.Semaphore) -> SshHost:
     """Open the connection to a host. Raises HostError: what failed, where, what to do."""
     where = f"{spec.name} ({spec.address}:{spec.port})"
+    host = SshHost(spec, openings)
     try:
         async with openings:
-            connecting = asyncssh.connect(spec.address, **_options(spec))
-            connection = await asyncio.wait_for(connecting, CONNECT_LIMIT_S)
+            await host.begin()
     except TimeoutError as error:
         raise HostError(f"{where}: no SSH connection within {CONNECT_LIMIT_S:g} s; is it up?") from error
     except asyncssh.HostKeyNotVerifiable as error:
@@ -181,8 +248,6 @@ async def connect(spec: HostSpec, openings: asyncio.Semaphore) -> SshHost:
         raise HostError(f"{where}: login refused ({error}); check user and key_file") from error
     except (asyncssh.Error, OSError, ValueError) as error:
         raise HostError(f"{where}: no SSH connection: {error}; check address, port and sshd") from error
-    host = SshHost(spec, connection, openings)
-    await host.begin()
     return host
 
 
