@@ -20,6 +20,7 @@ from bench import (
     machine,
     own_cpu,
     place_512,
+    placement_hosts96,
     power_sweeps,
     startup,
     throughput_paired,
@@ -40,6 +41,7 @@ MEASUREMENTS: dict[str, tuple[Callable[..., list[Row]], int]] = {
         own_cpu,
         power_sweeps,
         hosts96,
+        placement_hosts96,
         throughput_paired,
     )
 }

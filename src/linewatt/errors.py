@@ -8,6 +8,7 @@ LinewattError               what, where, what to do: one line for the user
 │   └── WaitTimeout         a bounded wait ran out; the message says what was awaited
 ├── ChangeError             a setting could not be read, written or read back
 ├── ParseError              a tool's output is not what its parser knows
+│   └── NotReady            a sensor says that its readings are still to come
 ├── StoreError              a result is missing, damaged, or would be overwritten
 └── LabError                the lab cannot be built or taken down
 """
@@ -43,6 +44,10 @@ class ChangeError(LinewattError):
 
 class ParseError(LinewattError):
     """A tool's output is not what its parser knows."""
+
+
+class NotReady(ParseError):
+    """A sensor's record says that its readings are still to come."""
 
 
 class StoreError(LinewattError):

@@ -17,6 +17,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -31,6 +32,7 @@ pytestmark = pytest.mark.skipif(
     reason="needs ipmi_sim and ipmitool",
 )
 
+WHO: dict[str, Any] = {"user": "watch", "password_env": "BMC"}
 CANARY = "canary-5d21"
 RECORDS = Path(__file__).parents[1] / "captures" / "ipmi" / "openipmi-2.0.33-formats" / "records"
 SERVER = Path(__file__).with_name("ipmi_server.py")
@@ -312,16 +314,14 @@ def test_a_bmc_of_ipmi_1_5_is_told_apart(tmp_path: Path) -> None:
 
 
 def test_a_closed_port_is_told_at_once() -> None:
-    cfg = IpmiConfig(address="127.0.0.1", port=_free_port(), user="watch", password_env="BMC")
+    cfg = IpmiConfig(address="127.0.0.1", port=_free_port(), **WHO)
     error, seconds = took(lambda: Ipmi(cfg).open(CANARY))
     assert "connection refused; is it up, and is IPMI over LAN on at this port?" in str(error)
     assert seconds < QUICK_S
 
 
 def test_a_name_that_does_not_exist_is_told() -> None:
-    error, seconds = took(
-        lambda: Ipmi(IpmiConfig(address="bmc.invalid", user="watch", password_env="BMC")).open(CANARY)
-    )
+    error, seconds = took(lambda: Ipmi(IpmiConfig(address="bmc.invalid", **WHO)).open(CANARY))
     assert "bmc.invalid:623: cannot be resolved" in str(error)
     assert seconds < CALL_LIMIT_S
 
@@ -329,7 +329,7 @@ def test_a_name_that_does_not_exist_is_told() -> None:
 def test_an_address_that_never_answers_is_given_up_in_time() -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:
         silent.bind(("127.0.0.1", 0))
-        cfg = IpmiConfig(address="127.0.0.1", port=silent.getsockname()[1], user="watch", password_env="BMC")
+        cfg = IpmiConfig(address="127.0.0.1", port=silent.getsockname()[1], **WHO)
         error, seconds = took(lambda: Ipmi(cfg).open(CANARY))
     assert "no answer to the IPMI login for 3.0 s" in str(error)
     assert seconds < CALL_LIMIT_S

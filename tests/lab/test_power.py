@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import base64
 import json
 import os
 import shutil
@@ -10,8 +11,10 @@ import signal
 import subprocess
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import dataclass
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
@@ -120,13 +123,18 @@ class Scene:
     bench: Bench
     bmc: Bmc
 
-    def campaign(self, source: dict[str, object] | None = None, **keys: object) -> Path:
+    def campaign(
+        self,
+        source: dict[str, object] | None = None,
+        more: Mapping[str, object] | None = None,
+        **keys: object,
+    ) -> Path:
         yaml = YAML(typ="safe")
         inventory = yaml.load(self.bench.lab.inventory)
         for name, host in _hosts(inventory):
             host.pop("linewatt_power", None)
             if name == "h2":
-                host["linewatt_power"] = {"bmc": source or self.bmc.source()}
+                host["linewatt_power"] = {"bmc": source or self.bmc.source(), **(more or {})}
         path = self.bench.tmp / "inventory.yaml"
         path.write_text(json.dumps(inventory))
         return self.bench.campaign(**{"hosts": str(path), "trials": 1, "rate": "200M", **keys})
@@ -269,35 +277,180 @@ def test_a_bmc_that_cannot_be_opened_is_told_and_the_campaign_goes_on(scene: Sce
     assert "going on without it" in done.stderr
 
 
-def test_a_sensor_that_does_not_exist_is_refused_before_any_trial(scene: Scene) -> None:
-    done = scene.bench.run("run", scene.campaign(scene.bmc.source(sensors=["PSU9 Power In"])), status=2)
-    (line,) = [line for line in done.stderr.splitlines() if "PSU9" in line]
-    assert "PSU1 Power In" in line
-    assert not list(scene.bench.results.glob("*/trials/*"))
-
-
 def test_a_password_that_is_not_there_is_refused_before_any_host_is_touched(scene: Scene) -> None:
     source = scene.bmc.source()
+    del source["password_file"]
     source["password_env"] = "LINEWATT_TEST_NO_SUCH"  # noqa: S105  the name of a variable
     done = scene.bench.run("run", scene.campaign(source), status=2)
     assert "LINEWATT_TEST_NO_SUCH is not set here" in done.stderr
     assert not scene.bench.results.exists()
 
 
-def test_no_password_is_left_anywhere(scene: Scene) -> None:
-    seen: list[bytes] = []
+REFUSED: dict[str, tuple[dict[str, object], str]] = {
+    "hwmon": ({"driver": "hwmon", "chips": ["no_such_chip"]}, "chips: no chip fits 'no_such_chip'; there"),
+    "command": (
+        {
+            "driver": "command",
+            "argv": ["echo", '{"channel": "roof", "value": 3}'],
+            "provenance": "simulated",
+            "channels": {"wall": {"scope": "wall", "unit": "W"}},
+        },
+        "channel 'roof' was not declared; declared are wall",
+    ),
+}
 
-    def look() -> None:
-        for path in Path("/proc").glob("[0-9]*"):
-            for name in ("cmdline", "environ"):
-                try:
-                    seen.append((path / name).read_bytes())
-                except OSError:
-                    continue
 
-    _with_trouble(scene, look)
+@pytest.mark.parametrize("driver", ["ipmi", *REFUSED])
+def test_a_choice_that_cannot_be_is_one_line_before_any_change_and_any_trial(
+    scene: Scene, driver: str
+) -> None:
+    source, said = REFUSED.get(
+        driver, (scene.bmc.source(sensors=["FAN*", "Watts"]), "no sensor is called 'Watts'; there are PSU1")
+    )
+    setting = {"sysctl": {"net.ipv4.tcp_rmem": "4096 131072 7340032"}}
+    done = scene.bench.run("run", scene.campaign(source, settings=setting), status=2)
+    (line,) = [line for line in done.stderr.splitlines() if line.startswith("linewatt: ")]
+    assert line.startswith("linewatt: h2: bmc: ")
+    assert said in line
+    assert "starting sensors" in done.stderr
+    assert "changes" not in done.stderr
+    assert "put back" not in done.stderr
+    assert not list(scene.bench.results.glob("*/trials/*"))
+
+
+def test_a_source_that_is_not_there_or_silent_is_told_once_and_costs_nothing_else(scene: Scene) -> None:
+    sources = {
+        "none": {"driver": "ipmitool", "device": 99},
+        "mute": {**REFUSED["command"][0], "argv": ["sleep", "300"]},
+        "gone": {**REFUSED["command"][0], "argv": ["linewatt-no-such-program"]},
+    }
+    done = scene.bench.run("run", scene.campaign(more=sources))
+    (trial,) = scene.bench.trials()
+    assert trial["status"] == "done"
+    for name, why in (
+        ("none", "ipmitool"),
+        ("mute", "waited 5 s for its first reading"),
+        ("gone", "ended with status 127"),
+    ):
+        (line,) = [line for line in done.stderr.splitlines() if f"h2: {name}: " in line]
+        assert why in line
+        assert "going on without it" in line
+        assert why in trial["receiver"]["reasons"][f"power.{name}"] or name == "mute"
+    missing = {flag["where"] for flag in trial["flags"] if flag["code"] == "power-missing"}
+    assert {f"h2: {name}" for name in sources} <= missing
+    assert scene.psu_out()["power_w"] == 80
+
+
+def secrets_of(*canaries: str) -> list[bytes]:
+    """The canaries as they are, and as a login of HTTP sends them."""
+    plain = [canary.encode() for canary in canaries]
+    return [*plain, *(base64.b64encode(b"admin:" + one)[:-4] for one in plain)]
+
+
+def of_processes() -> list[bytes]:
+    """Arguments and environment of all that run now, but for the test's own and its linewatt."""
+    seen = []
+    for path in Path("/proc").glob("[0-9]*"):
+        try:
+            command = (path / "cmdline").read_bytes()
+            seen.append(command)
+            if OWN not in command and int(path.name) != os.getpid():
+                seen.append((path / "environ").read_bytes())
+        except OSError:
+            continue
+    return seen
+
+
+def of_files(*folders: Path) -> list[bytes]:
+    return [path.read_bytes() for folder in folders for path in folder.rglob("*") if path.is_file()]
+
+
+def leaks(texts: Iterable[bytes], secrets: Iterable[bytes]) -> list[bytes]:
+    """The texts that hold a secret, where it begins."""
+    return [text[text.index(one) :][:200] for one in secrets for text in texts if one in text]
+
+
+OWN = b"linewatt.cli"
+"""linewatt itself has the variable that its user exported; nothing that it starts may have it"""
+
+
+def test_the_search_for_a_password_finds_one_wherever_it_may_be(tmp_path: Path) -> None:
+    """So that finding none means something."""
+    secrets = secrets_of(CANARY)
+    (tmp_path / "deep").mkdir()
+    (tmp_path / "deep" / "x.parquet").write_bytes(b"\0\1" + CANARY.encode())
+    assert len(leaks(of_files(tmp_path), secrets)) == 1
+    assert leaks([b"Authorization: Basic " + base64.b64encode(b"admin:" + CANARY.encode())], secrets)
+    for argv, env in ((["sleep", "30"], {"P": CANARY}), (["bash", "-c", "read", CANARY], {})):
+        process = subprocess.Popen(argv, stdin=subprocess.PIPE, env={"PATH": os.environ["PATH"], **env})
+        try:
+            end_s = time.monotonic() + 5
+            while not leaks(of_processes(), secrets):
+                assert time.monotonic() < end_s, "waited 5 s to find the canary in a process"
+        finally:
+            process.kill()
+            process.wait(5)
+
+
+@pytest.mark.parametrize("login", ["right", "wrong"])
+@pytest.mark.parametrize("words", [["--json"], []], ids=["json", "text"])
+def test_no_password_is_left_anywhere(
+    scene: Scene, login: str, words: list[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Not in processes, in what linewatt says, in results or in its state, also when a login fails."""
+    wrong = "wrong-canary-88c1"
+    monkeypatch.setitem(scene.bench.environment, "PLUG_PASSWORD", wrong)
+    (scene.bench.tmp / "wrong").write_text(wrong + "\n")
+    with refusing() as port:
+        plug = {"driver": "http", "profile": "shelly-gen1", "address": "127.0.0.1", "port": port}
+        more = {"plug": {**plug, "password_env": "PLUG_PASSWORD"}}
+        file = {} if login == "right" else {"password_file": str(scene.bench.tmp / "wrong")}
+        campaign = scene.campaign(scene.bmc.source(**file), more=more)
+        process = subprocess.Popen(
+            [*scene.bench.command("run", campaign), *words],
+            env=scene.bench.environment,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.STDOUT,
+        )
+        assert process.stdout is not None
+        said, seen = [], []
+        for line in process.stdout:
+            said.append(line)
+            seen += [*of_processes(), *of_files(scene.bench.results, scene.bench.tmp / "state")]
+        assert process.wait(60) == 0
+    secrets = secrets_of(CANARY, wrong)
     assert len(seen) > 50
-    assert not [text for text in seen if CANARY.encode() in text]
-    kept = [path for path in scene.bench.results.rglob("*") if path.is_file()]
-    assert kept
-    assert not [path for path in kept if CANARY.encode() in path.read_bytes()]
+    assert any(b"iperf3" in text for text in seen)
+    assert any(b"refuses (401)" in line for line in said)
+    assert any(b"login" in line for line in said) == (login == "wrong")
+    assert not leaks(said, secrets)
+    assert not leaks(seen, secrets)
+    kept = of_files(scene.bench.results, scene.bench.tmp / "state")
+    assert len(kept) > 5
+    assert not leaks(kept, secrets)
+    shown = [scene.bench.run("show", *how).stdout.encode() for how in ((), ("--json",))]
+    assert not leaks(shown, secrets)
+
+
+@contextmanager
+def refusing() -> Iterator[int]:
+    """The port of a device that knows no password."""
+
+    class Refusing(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self.send_response(401)
+            self.send_header("WWW-Authenticate", 'Basic realm="plug"')
+            self.end_headers()
+
+        def log_message(self, *_: Any) -> None:
+            """Quietly."""
+
+    server = ThreadingHTTPServer(("127.0.0.1", 0), Refusing)
+    thread = threading.Thread(target=server.serve_forever)
+    thread.start()
+    try:
+        yield server.server_port
+    finally:
+        server.shutdown()
+        thread.join()
+        server.server_close()

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 import pytest
+from tests.fake_batches import answered, is_batch
 
 from linewatt.engine.restore import undo_all
 from linewatt.engine.settings import Settings
@@ -36,6 +37,8 @@ class FakeHost:
     async def run(
         self, argv: Sequence[str], *, stdin: str = "", timeout_s: float = 10.0, root: bool = False
     ) -> Completed:
+        if is_batch(argv):
+            return await answered(argv, lambda words, text: self.run(words, stdin=text, root=root))
         if argv[-2] == "-n":
             if argv[-1] not in self.settings:
                 return Completed(tuple(argv), 255, "", f"sysctl: cannot stat {argv[-1]}")

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from linewatt.analysis.energy import Energy, Meter, distinct_updates, from_power, from_total
 from linewatt.model import Window
+from linewatt.sensors.counters import counter_delta
 
 WINDOW = Window(100.0, 106.0)
 BMC = Meter(update_s=0.2, step_w=4.0)
@@ -132,5 +133,40 @@ def test_each_cause_of_error_widens_the_uncertainty() -> None:
 def test_a_total_of_energy_is_uncertain_at_the_windows_edges_only() -> None:
     totals: list[tuple[float, float | None]] = [(99.0 + i, 100.0 * i) for i in range(9)]
     found = from_total(totals, WINDOW, Meter(1.0, tolerance_ratio=0.01), counted_j=600.0)
+    assert isinstance(found, Energy)
     assert found.power_w == pytest.approx(100.0)
     assert found.uncertainty_j == pytest.approx(math.hypot(6.0, 50.0))
+
+
+@given(st.floats(20.0, 1000.0), st.sampled_from([3.6, 60.0, 400.0]), st.floats(0.0, 1.0))
+def test_a_total_in_steps_is_off_by_no_more_than_it_says(power_w: float, step_j: float, phase: float) -> None:
+    """Plugs count whole Wh or watt-minutes: what they show in a window may be a whole step too much."""
+
+    def shown_j(time_s: float) -> float:
+        return math.floor((power_w * (time_s - 90.0)) / step_j + phase) * step_j
+
+    totals: list[tuple[float, float | None]] = [(99.5 + 0.5 * i, shown_j(99.5 + 0.5 * i)) for i in range(16)]
+    delta = counter_delta(totals, WINDOW)
+    assert delta.value is not None
+    found = from_total(totals, WINDOW, Meter(0.5, step_j=step_j), delta.value)
+    if isinstance(found, str):
+        assert power_w * WINDOW.seconds < 2 * step_j
+    else:
+        assert abs(found.energy_j - power_w * WINDOW.seconds) <= found.uncertainty_j + 1e-6
+
+
+def test_a_total_that_does_not_move_is_no_0_w() -> None:
+    """A PDU counts in 0.1 kWh: 20 minutes of 300 W."""
+    totals: list[tuple[float, float | None]] = [(99.0 + i, 3.6e8) for i in range(9)]
+    assert from_total(totals, WINDOW, Meter(1.0, step_j=360_000.0), counted_j=0.0) == (
+        "its total did not move in the window, in steps of 360000 J"
+    )
+    assert from_total(totals, WINDOW, Meter(1.0), counted_j=0.0) == "its total did not move in the window"
+
+
+def test_updates_of_a_total_are_those_that_moved_it_in_the_window() -> None:
+    totals: list[tuple[float, float | None]] = [(99.0 + i, 3600.0 * (i > 4)) for i in range(9)]
+    found = from_total(totals, WINDOW, Meter(1.0, step_j=3600.0), counted_j=3600.0)
+    assert isinstance(found, Energy)
+    assert found.updates == 1
+    assert found.uncertainty_j >= 3600.0

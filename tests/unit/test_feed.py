@@ -10,7 +10,7 @@ from typing import Any, ClassVar
 import pytest
 
 from linewatt.engine.feed import Feed
-from linewatt.errors import ParseError, WaitTimeout
+from linewatt.errors import InvalidInput, NotReady, ParseError, WaitTimeout
 from linewatt.hosts.base import HostSpec, Line
 from linewatt.hosts.clock import Offset
 from linewatt.model import Channel
@@ -37,6 +37,10 @@ class Numbers:
         word = record.split(". ")[1]
         if word == "!":
             raise ParseError("numbers: damaged")
+        if word == "later":
+            raise NotReady("numbers: still counting")
+        if word == "none":
+            raise InvalidInput("numbers: no 9; there are 1, 2")
         return {"n": None if word == "x" else float(word)}
 
     def reasons(self, record: str) -> dict[str, str]:
@@ -168,3 +172,42 @@ def test_a_stamp_that_cannot_be_makes_no_number(arrived_s: float, stamp_s: float
     reading = stamped((11.0, 110.0), (arrived_s, stamp_s)).reading(0.0, 999.0)
     assert reading.values("wall") == [(10.0, 100.0)]
     assert said in reading.problems[0]
+
+
+def silent(feed: Feed, *words: str, limit_s: float = 5.0, opening_s: float = 5.0) -> str | None:
+    """What a feed says of its silence, with records that arrive one by one while it waits."""
+
+    async def scene() -> str | None:
+        waiting = asyncio.create_task(feed.silent(limit_s, opening_s))
+        for number, word in enumerate(words):
+            await asyncio.sleep(0.01)
+            feed.take(Line(10.0 + number, f". {word}"))
+        return await waiting
+
+    return asyncio.run(scene())
+
+
+def test_the_first_record_says_whether_a_source_delivers() -> None:
+    assert silent(fed(), "1") is None
+    assert silent(fed(), "x") == "x was read"
+    assert silent(fed(), "!") == "numbers: damaged"
+
+
+def test_a_choice_that_cannot_be_is_told_apart_from_damage() -> None:
+    wrong, damaged = fed(), fed()
+    assert silent(wrong, "none") == "numbers: no 9; there are 1, 2"
+    assert str(wrong.refused) == "numbers: no 9; there are 1, 2"
+    silent(damaged, "!")
+    assert damaged.refused is None
+
+
+def test_a_source_that_is_still_opening_is_waited_for_and_then_heard() -> None:
+    feed = fed()
+    assert silent(feed, "later", "later", "none", limit_s=0.02) == "numbers: no 9; there are 1, 2"
+    assert feed.refused is not None
+    assert silent(fed(), "later", "1", limit_s=0.02) is None
+
+
+def test_a_source_that_says_nothing_is_waited_for_no_longer_than_the_limit() -> None:
+    assert silent(fed(), limit_s=0.05) == "waited 0.05 s for its first reading"
+    assert silent(fed(), "later", limit_s=0.05, opening_s=0.05) == "numbers: still counting"

@@ -234,6 +234,18 @@ def test_an_answer_without_end_is_cut() -> None:
         HttpMeter(HttpConfig(url=f"{url}/x", channels={"w": {"path": "w", "scope": "wall"}})).open(None)  # type: ignore[dict-item]
 
 
+@pytest.mark.parametrize(
+    ("found", "said"),
+    [({"w": 3, "v": 230}, "is no number but has w, v"), ([7], "but [7]"), (True, "but True")],
+    ids=["mapping", "list", "switch"],
+)
+def test_a_path_to_what_is_no_number_is_refused_at_first(found: Any, said: str) -> None:
+    served = Device({"a": found})
+    with serving(served.answer) as url, pytest.raises(InvalidInput) as caught:
+        HttpMeter(HttpConfig.model_validate({"url": f"{url}/x", "channels": CHANNELS})).open(None)
+    assert said in str(caught.value)
+
+
 def test_a_connection_that_the_device_ended_is_made_anew(plug: Device) -> None:
     def last(handler: BaseHTTPRequestHandler) -> bool:
         handler.close_connection = True
@@ -311,7 +323,7 @@ CHANNELS = {"w": {"path": "a", "scope": "wall"}}
         ({"url": "http://a/b"}, "needs profile and address"),
         ({"profile": "tasmota", "address": "a", "url": "http://a/", "channels": CHANNELS}, "one of the two"),
         ({"profile": "shelly", "address": "a"}, "shelly-gen1"),
-        ({"url": "http://admin:pw@a/b", "channels": CHANNELS}, "pattern"),
+        ({"url": "http://admin:pw@a/b", "channels": CHANNELS}, "has a user or password in it"),
         ({"url": "http://a/cm?user=admin&password=pw", "channels": CHANNELS}, "password or token in url"),
         ({"url": "http://a/x?apiKey=pw", "channels": CHANNELS}, "password or token in url"),
         ({"url": "http://a/x", "channels": {"w": {"path": "a..b", "scope": "wall"}}}, "pattern"),

@@ -18,7 +18,7 @@ from pydantic import ValidationError
 from tests.stream_helpers import children, needs_bash, open_tree, records, streaming, used_s
 
 from linewatt.engine.feed import Feed
-from linewatt.errors import ParseError
+from linewatt.errors import InvalidInput, ParseError
 from linewatt.hosts.base import HostSpec, Line
 from linewatt.sensors.hwmon import Hwmon, HwmonConfig, command
 
@@ -175,9 +175,42 @@ def test_chips_and_channels_choose_what_is_read(tmp_path: Path) -> None:
     assert names(chips=["amdgpu"]) == {"amdgpu.power1"}
     assert names(chips=["*-0000:03:*", "ina226"], channels=["*.power1"]) == {"amdgpu.power1", "ina226.power1"}
     assert names(channels=["corsairpsu.power total"]) == {"corsairpsu.power1"}
-    assert names(chips=["i915"]) == {"power"}
-    record = one_record(tmp_path, chips=["i915"])
-    assert "that chips and channels choose" in hwmon(chips=["i915"]).reasons(record)["power"]
+    assert names(channels=["*", "ina226.power1"]) == names()
+
+
+@needs_bash
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        ({"chips": ["amdgpu", "i915"]}, "chips: no chip fits 'i915'; there are amdgpu, sfp_1"),
+        (
+            {"channels": ["amdgpu.power9"]},
+            "no sensor of power or energy fits 'amdgpu.power9'; there are amdgpu.PPT, amdgpu.power2",
+        ),
+        ({"channels": ["*", "sfp_1.TX_power"]}, "fits 'sfp_1.TX_power'; there are amdgpu.PPT"),
+        (
+            {"channels": ["amdgpu.PPT"], "scopes": {"amdgpu.PPT": "gpu", "amdgpu.power2": "cpu"}},
+            "scopes: no sensor that is read fits 'amdgpu.power2'; there are amdgpu.PPT",
+        ),
+    ],
+    ids=["chip", "channel", "light", "scope"],
+)
+def test_a_choice_that_fits_nothing_is_refused_with_what_there_is(
+    tmp_path: Path, settings: dict[str, Any], said: str
+) -> None:
+    put_chip(tmp_path, "hwmon0", "amdgpu", "gpu", power1_average=9, power1_label="PPT", power2_input=1)
+    put_chip(tmp_path, "hwmon1", "sfp_1", power1_input=532, power1_label="TX_power")
+    record = one_record(tmp_path, **settings)
+    for ask in (hwmon(**settings).parse, hwmon(**settings).reasons):
+        with pytest.raises(InvalidInput) as caught:
+            ask(record)
+        assert said in str(caught.value)
+
+
+@needs_bash
+def test_a_choice_on_a_host_without_sensors_is_refused_with_why(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match=r"no chip fits 'amdgpu'; there is none: a virtual machine"):
+        hwmon().parse(one_record(tmp_path, chips=["amdgpu"]))
 
 
 @needs_bash

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 from pydantic import ValidationError
@@ -21,7 +22,8 @@ READINGS = {
     for number, said in (line.split(":", 1) for line in (CAPTURE / "readings").read_text().splitlines())
     if "rsp=" not in said
 }
-CFG = IpmiConfig(address="bmc1", user="watch", password_env="BMC")
+WHO: dict[str, Any] = {"user": "watch", "password_env": "BMC"}
+CFG = IpmiConfig(address="bmc1", **WHO)
 DEVICE = bytes.fromhex("2081020002bf574301000f0000000000")
 DCMI = bytes.fromhex("dc f000 c800 2c01 e600 00000000 e8030000 40")
 

@@ -17,7 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from linewatt.errors import ParseError
+from linewatt.errors import InvalidInput, NotReady, ParseError
 from linewatt.hosts.base import HostSpec
 from linewatt.sensors.ipmitool import Ipmitool, IpmitoolConfig, command
 
@@ -130,7 +130,8 @@ def test_each_capture_gives_what_it_says(case: str) -> None:
     for line, wanted in zip(lines, expected["records"], strict=True):
         assert sensor.ends_record(line)
         if "problem" in wanted:
-            with pytest.raises(ParseError, match="ipmitool: ") as raised:
+            kind = InvalidInput if expected.get("refused") else ParseError
+            with pytest.raises(kind, match="ipmitool: ") as raised:
                 sensor.parse(line)
             assert wanted["problem"] in str(raised.value).replace("‘", "'").replace("’", "'")
         else:
@@ -172,7 +173,7 @@ def test_no_text_raises_anything_else(text: str) -> None:
     for record in (text, f"linewatt-ipmitool 1 1|{text}|end 2"):
         try:
             values = SENSOR.parse(record)
-        except ParseError:
+        except (ParseError, InvalidInput):
             continue
         assert all(SENSOR.channel(name) for name in values)
 
@@ -209,8 +210,28 @@ def test_dcmi_is_read_where_it_is_there(tool: Any) -> None:
 
 def test_dcmi_that_must_be_there_and_is_not_is_told(tool: Any) -> None:
     (line,) = stream(tool(), 1, IpmitoolConfig(dcmi=True))
-    with pytest.raises(ParseError, match="no DCMI power here"):
+    with pytest.raises(InvalidInput, match="no DCMI power here"):
         SENSOR.parse(line)
+
+
+@pytest.mark.parametrize(
+    ("sensors", "said"),
+    [
+        (("PSU9 Power In",), "no sensor is called 'PSU9 Power In'; there are PSU1 Power In, "),
+        (("Inlet Temp",), "sensor 'Inlet Temp' is in degrees C; W, rpm, V, A and % can be read"),
+        (("Current",), "2 sensors are called 'Current': 94h, 95h; name the one you mean by its number"),
+    ],
+    ids=["no such sensor", "unit not W", "two sensors"],
+)
+def test_a_choice_that_cannot_be_is_refused_and_no_mere_problem(
+    tool: Any, sensors: tuple[str, ...], said: str
+) -> None:
+    cfg = CFG.model_copy(update={"sensors": sensors})
+    (line,) = stream(tool(), 1, cfg)
+    with pytest.raises(InvalidInput) as caught:
+        Ipmitool(cfg).parse(line)
+    assert said in str(caught.value)
+    assert "there are" not in said or "Inlet Temp" not in str(caught.value)
 
 
 def test_words_of_warning_are_no_readings(tool: Any) -> None:
@@ -235,7 +256,7 @@ def test_while_records_are_read_slowly_the_stream_goes_on(tool: Any) -> None:
     """Records of a real BMC can take many seconds; nobody must take that for a dead stream."""
     begin_s = time.monotonic()
     first, *_, last = stream(tool(slow=0.02), 5)
-    with pytest.raises(ParseError, match="still reading the sensor records"):
+    with pytest.raises(NotReady, match="still reading the sensor records"):
         SENSOR.parse(first)
     assert SENSOR.parse(last)["CPU_Power"] == 107.5
     assert time.monotonic() - begin_s < 10
@@ -279,7 +300,7 @@ def test_a_hostile_name_is_only_a_name(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     (line,) = stream(tool(), 1, CFG.model_copy(update={"sensors": (name,)}))
-    with pytest.raises(ParseError, match="no sensor is called"):
+    with pytest.raises(InvalidInput, match="no sensor is called"):
         SENSOR.parse(line)
     assert not os.path.lexists(tmp_path / "canary")
 

@@ -43,6 +43,42 @@ def test_a_line_that_a_crash_cut_off_is_left_out(tmp_path: Path) -> None:
     journal.close()
 
 
+@pytest.mark.parametrize("left", [b'{"event": "undone", "num', bytes(40)], ids=["cut off", "never written"])
+def test_what_a_resumed_campaign_intends_is_not_lost_with_a_line_that_a_crash_cut_off(
+    tmp_path: Path, left: bytes
+) -> None:
+    journal = Journal(journal_path(tmp_path, "run"), create=True)
+    journal.begin([HOST])
+    journal.intend([entry(0)])
+    journal.close()
+    with journal.path.open("ab") as file:
+        file.write(left)
+    again = Journal(journal.path, create=True)
+    second = entry(again.next_number())
+    again.intend([second])
+    assert again.read()[1] == (entry(0), second)
+    again.close()
+
+
+def test_what_is_intended_is_synced_before_it_is_made_and_the_rest_with_one_wait(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = Journal(journal_path(tmp_path, "run"), create=True)
+    synced: list[str] = []
+    monkeypatch.setattr("os.fsync", lambda _: synced.append(journal.path.read_text()))
+    journal.begin([HOST])
+    journal.intend([entry(0), entry(1)])
+    assert [text.count("intend") for text in synced] == [0, 2]
+    for number in (0, 1):
+        journal.applied(number, "2")
+        journal.undone(number)
+    assert len(synced) == 2
+    assert journal.read()[1] == (), "what is not synced is there all the same while the machine is"
+    journal.sync()
+    assert synced[-1].count("undone") == 2
+    journal.close()
+
+
 def test_a_journal_that_is_being_written_cannot_be_opened_by_another(tmp_path: Path) -> None:
     journal = Journal(journal_path(tmp_path, "run"), create=True)
     with pytest.raises(ChangeError, match="still running"):

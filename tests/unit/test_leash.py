@@ -36,6 +36,23 @@ def until(condition: Callable[[], bool], limit_s: float, awaited: str) -> None:
         time.sleep(0.01)
 
 
+def test_commands_on_this_machine_do_not_inherit_what_may_be_a_password(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """`password_env` is in linewatt's own environment, and a local host's load must not carry it about."""
+    monkeypatch.setenv("BMC_PASSWORD", "canary-1d0e")
+    monkeypatch.setenv("LC_CTYPE", "C.UTF-8")
+
+    async def scene() -> None:
+        done = await HOST.run(["env"])
+        assert "canary" not in done.stdout
+        assert "LC_CTYPE=C.UTF-8" in done.stdout
+        process = await HOST.start(["env"])
+        assert "canary" not in (await process.wait(5, "env to end")).stdout
+
+    asyncio.run(scene())
+
+
 def test_a_command_gives_its_output_its_status_and_its_times() -> None:
     async def scene() -> None:
         before_s = now_s()

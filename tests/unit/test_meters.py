@@ -110,10 +110,75 @@ def test_a_reading_that_is_not_available_keeps_its_reason() -> None:
     asyncio.run(scene())
 
 
-def test_settings_that_the_meter_cannot_meet_are_raised() -> None:
+def test_settings_that_the_meter_cannot_meet_are_told_apart_from_one_that_is_down() -> None:
     async def scene() -> None:
-        with pytest.raises(InvalidInput, match="no sensor PSU9"):
-            await feed_of(InvalidInput("h1: no sensor PSU9; there are PSU1, PSU2")).start(NO_HOST)
+        wrong = feed_of(InvalidInput("192.0.2.1: no sensor PSU9; there are PSU1, PSU2"))
+        down = feed_of(HostError("192.0.2.1: no answer"))
+        for feed in (wrong, down):
+            await feed.start(NO_HOST)
+            await feed.stop()
+        assert "there are PSU1, PSU2" in str(wrong.refused)
+        assert down.refused is None
+        assert await wrong.silent(5, 5) == "192.0.2.1: no sensor PSU9; there are PSU1, PSU2"
+        assert await down.silent(5, 5) == "192.0.2.1: no answer"
+
+    asyncio.run(scene())
+
+
+def test_a_meter_whose_records_are_incomplete_after_its_restart_is_tried_again() -> None:
+    """A BMC that starts may say for a while that it has no such sensor: that must not end it for good."""
+    gone = threading.Event()
+
+    def course() -> float:
+        if gone.is_set():
+            raise HostError("192.0.2.1: the session ended")
+        return 100.0
+
+    async def scene() -> None:
+        again = Session(lambda: 110.0)
+        feed = feed_of(Session(course), InvalidInput("192.0.2.1: no sensor PSU1; there are"), again)
+        await feed.start(NO_HOST)
+        assert await feed.silent(5, 5) is None
+        gone.set()
+        await until(lambda: feed.latest(1)[0].values["psu1_in"] == 110.0, "a reading of the second session")
+        reasons = [one.reason for one in feed.reading(0.0, now_s()).samples("psu1_in") if one.value is None]
+        assert "192.0.2.1: no sensor PSU1; there are" in reasons
+        assert feed.failure is None
+        assert feed.refused is None
+        await feed.stop()
+
+    asyncio.run(scene())
+
+
+def test_a_meter_that_opens_too_slowly_is_down_until_it_has_and_ends_no_campaign(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(meters, "OPEN_LIMIT_S", 0.1)
+    may = threading.Event()
+
+    class Slow(FakeMeter):
+        def open(self, password: str | None) -> MeterSession:
+            may.wait(5)
+            return super().open(password)
+
+    async def scene() -> None:
+        feed = MeterFeed("h1", "bmc", Slow(CFG, Session(lambda: 100.0)), CFG, None)
+        await feed.start(NO_HOST)
+        assert await feed.silent(5, 5) == "waited 0.1 s for it to answer"
+        may.set()
+        await until(lambda: bool(feed.latest(1)), "a reading")
+        assert feed.failure is None
+        await feed.stop()
+
+    asyncio.run(scene())
+
+
+def test_a_meter_that_answers_without_a_number_says_why() -> None:
+    async def scene() -> None:
+        feed = feed_of(Session(lambda: None))
+        await feed.start(NO_HOST)
+        assert await feed.silent(5, 5) == "scanning disabled"
+        await feed.stop()
 
     asyncio.run(scene())
 

@@ -35,7 +35,7 @@ def reading(courses: dict[Channel, Values], failure: str | None = None, source: 
         reasons = {name: "not available" for name, value in values.items() if value is None}
         records.append(Record(99.5 + 0.2 * number, 0.2, json.dumps(values), values, reasons))
     channels = {channel.name: channel for channel in courses}
-    return Reading("h1", source, tuple(records), channels, failure=failure)
+    return Reading("h1", source, tuple(records), channels, failure=failure, optional=True)
 
 
 def end_of(*readings: Reading, idle_w: dict[tuple[str, str], float] | None = None) -> EndResult:
@@ -132,6 +132,73 @@ def test_the_systems_power_is_its_supplies_output_and_nothing_is_counted_twice()
 def test_one_supply_that_is_not_read_leaves_the_system_without_a_number() -> None:
     found = totals.system(end_of(reading({OUT: [100.0], OUT2: [None]})).power)
     assert found == "bmc psu2_out: not available"
+
+
+def test_a_standby_unit_at_0_w_leaves_the_sum_its_uncertainty() -> None:
+    found = totals.system(end_of(reading({OUT: [100.0], OUT2: [0.0]})).power)
+    assert isinstance(found, totals.Total)
+    assert (found.power_w, found.uncertainty_w) == pytest.approx((100.0, 8.0))
+
+
+@pytest.mark.parametrize("channel", [OUT, CPU, replace(IN, scope="wall"), replace(IN, scope="system:DCMI")])
+def test_0_w_of_a_host_that_runs_is_no_reading(channel: Channel) -> None:
+    """BMCs and meters that do not measure say 0: as a number it would be the most efficient host there is."""
+    power = end_of(reading({channel: [0.0]})).power
+    found = totals.cpu(power) if channel is CPU else totals.system(power)
+    assert found == f"bmc {channel.name}: 0 W of a host that runs is no reading"
+
+
+def test_the_whole_and_its_parts_are_not_added() -> None:
+    whole, one, two = (replace(IN, name=scope, scope=scope) for scope in ("wall", "wall:1", "wall:2"))
+    found = totals.system(end_of(reading({whole: [200.0], one: [120.0], two: [80.0]})).power)
+    assert isinstance(found, totals.Total)
+    assert found.power_w == pytest.approx(200.0)
+    assert found.channels == ("wall",)
+    found = totals.system(end_of(reading({whole: [None], one: [120.0], two: [80.0]})).power)
+    assert isinstance(found, totals.Total)
+    assert found.power_w == pytest.approx(200.0)
+
+
+def test_an_estimate_is_taken_only_where_nothing_measures() -> None:
+    model = reading(
+        {replace(CPU, name="system", scope="system:all", provenance="estimate"): [300.0]}, source="m"
+    )
+    wall = reading({replace(IN, scope="wall"): [200.0]}, source="pdu")
+    for found in (totals.system(end_of(model, wall).power), totals.system(end_of(wall, model).power)):
+        assert isinstance(found, totals.Total)
+        assert (found.scope, found.provenance) == ("wall", "measured")
+    alone = totals.system(end_of(model).power)
+    assert isinstance(alone, totals.Total)
+    assert alone.provenance == "estimate"
+    down = reading({replace(IN, scope="wall"): [None]}, source="pdu")
+    assert totals.system(end_of(model, down).power) == "pdu psu1_in: not available"
+
+
+def test_a_total_that_was_reset_is_no_wrap() -> None:
+    """PDUs let anybody set their energy to 0; as a wrap of 2**32 Wh it would be 15 TJ."""
+    pdu = Channel("outlet_j", "J", "counter", "wall:1", wraps_at=2**32 * 3600.0)
+    (one,) = end_of(reading({pdu: [7.2e6, 0.0, 3600.0]})).power
+    assert one.power_w is None
+    assert "it was reset" in str(one.reason)
+
+
+def test_a_frozen_total_is_missing_and_flagged() -> None:
+    assert codes(reading({PACKAGE: [500.0]})) == ["power-missing"]
+
+
+def test_a_source_whose_records_hold_nothing_is_missing_with_its_words() -> None:
+    problem = "ipmitool: Could not open device at /dev/ipmi0"
+    records = tuple(Record(99.0 + number, 1.0, "", problem=problem) for number in range(8))
+    said = end_of(Reading("h1", "bmc", records, optional=True))
+    assert said.reasons["power.bmc"] == problem
+    assert end_of(Reading("h1", "bmc", (), optional=True)).reasons["power.bmc"] == "no reading in the window"
+
+
+def test_a_sensor_of_the_cpu_is_no_source_of_power() -> None:
+    """mpstat that ended is told as such, and not as watts that are missing."""
+    assert end_of(Reading("h1", "mpstat", failure="ended with status 1")).reasons == END.reasons
+    fans = reading({Channel("FAN1", "rpm", "gauge", "fan:1"): [4000.0]})
+    assert end_of(fans).reasons == END.reasons
 
 
 def test_the_lesser_provenance_goes_for_the_sum() -> None:

@@ -180,6 +180,20 @@ def test_a_supply_without_a_reading_stays_so_that_no_sum_is_made_without_it(ilo:
     session.close()
 
 
+@pytest.mark.parametrize("linked", [True, False])
+def test_a_supply_without_metrics_stays_so_that_no_sum_is_made_without_it(linked: bool) -> None:
+    """A BMC that starts may have a supply before its metrics."""
+    bay = "/redfish/v1/Chassis/1U/PowerSubsystem/PowerSupplies/Bay2"
+    with redfish(capture(CAPTURES / "dsp2043-rackmount")) as server:
+        server.resources[bay]["Status"] = {"State": "Enabled"}
+        if linked:
+            server.resources[bay]["Metrics"] = {"@odata.id": f"{bay}/Metrics"}
+        session = Redfish(config(server)).open(PASSWORD)
+        assert session.read(["Bay1_in_w", "Bay2_in_w"]) == {"Bay1_in_w": 937.4, "Bay2_in_w": None}
+        assert bay in session.reasons["Bay2_in_w"]
+        session.close()
+
+
 def test_an_empty_bay_is_no_channel(ilo: RedfishServer) -> None:
     ilo.resources[POWER]["PowerSupplies"][1]["Status"] = {"State": "Absent"}
     session = Redfish(config(ilo)).open(PASSWORD)
@@ -428,7 +442,7 @@ def test_no_message_record_log_or_address_holds_the_password(
     [
         ({}, "needs url or address"),
         ({"url": "https://a", "address": "a"}, "needs url or address"),
-        ({"url": "https://admin:secret@a"}, "pattern"),
+        ({"url": "https://admin:secret@a"}, "has a user or password in it"),
         ({"url": "ftp://a"}, "pattern"),
         ({"url": "https://a/redfish"}, "pattern"),
         ({"url": "https://a", "port": 443}, "port beside url"),

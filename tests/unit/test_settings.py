@@ -7,16 +7,18 @@ import asyncio
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, given
 from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
+from tests.fake_batches import answered, is_batch
 
 from linewatt.engine import restore
 from linewatt.engine.restore import undo_all
 from linewatt.engine.settings import Settings
-from linewatt.errors import ChangeError, InvalidInput
+from linewatt.errors import ChangeError, InvalidInput, WaitTimeout
 from linewatt.hosts.base import Completed, HostSpec
 from linewatt.hosts.clock import Offset
 from linewatt.hosts.journal import Journal, journal_path
@@ -55,12 +57,16 @@ class FakeHost:
     state: dict[tuple[str, str], str] = field(default_factory=dict)
     log: list[str] = field(default_factory=list)
     refuses: tuple[str, ...] = ()
+    batches: int = 0
     lost: str | None = None
     clock: Offset = field(default_factory=lambda: Offset(0, 0))
 
     async def run(
         self, argv: Sequence[str], *, stdin: str = "", timeout_s: float = 10.0, root: bool = False
     ) -> Completed:
+        if is_batch(argv):
+            self.batches += 1
+            return await answered(argv, lambda words, text: self.run(words, stdin=text, root=root))
         match argv:
             case ["read", knob, target]:
                 if (knob, target) not in self.state:
@@ -135,6 +141,67 @@ def test_what_the_next_round_does_not_ask_for_is_put_back(rig: Rig) -> None:
     assert rig.hosts["h1"].state["sysctl", "a"] == "1"
     assert rig.settings.of("h1") == [("mtu", "eth0", "900")]
     assert rig.hosts["h1"].log.count("mtu=900") == 1, "what stays is not written again"
+
+
+def test_a_host_is_asked_once_for_what_can_go_together(rig: Rig) -> None:
+    changes = [made("h1 sysctl=2"), made("h1 rps_cpus=3"), made("h1 mtu=900")]
+    asyncio.run(rig.settings.check(changes))
+    assert rig.hosts["h1"].batches == 1
+    asyncio.run(rig.settings.to(changes, ("h1",)))
+    assert rig.hosts["h1"].batches == 4, "mtu is made, the others are read anew, then made"
+    assert rig.undo() == (3, ())
+    assert rig.hosts["h1"].batches == 7, "the others are read, then put back, then mtu is: read on its own"
+    assert rig.hosts["h1"].state == FOUND
+
+
+def test_one_wait_for_the_disk_is_for_all_hosts(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[list[str]] = []
+    monkeypatch.setattr("os.fsync", lambda _: synced.append(rig.hosts["h2"].log.copy()))
+    rig.to("h1 sysctl=2", "h2 sysctl=2", "h1 rps_cpus=3", "h2 rps_cpus=3", scope=("h1", "h2"))
+    assert synced == [[], ["sysctl=2", "rps_cpus=3"]], "before anything is made, and when all is"
+    rig.undo()
+    assert len(synced) == 3
+
+
+def test_what_cannot_be_put_back_does_not_keep_what_went_with_it(rig: Rig) -> None:
+    rig.to("h1 sysctl=2", "h1 rps_cpus=3")
+    rig.hosts["h1"].refuses = ("1",)
+    undone, problems = rig.undo()
+    assert undone == 1
+    assert problems == ("h1: cannot put back sysctl a: Operation not supported",)
+    assert rig.hosts["h1"].state["rps_cpus", "eth0"] == "0"
+    (left,) = rig.journal.read()[1]
+    assert left.knob == "sysctl"
+
+
+def test_a_batch_that_does_not_end_is_undone_one_by_one(rig: Rig, monkeypatch: pytest.MonkeyPatch) -> None:
+    rig.to("h1 sysctl=2", "h1 rps_cpus=3")
+    alone = rig.hosts["h1"].run
+
+    async def hangs(argv: Sequence[str], **options: Any) -> Completed:
+        if "sysctl" in argv:
+            raise WaitTimeout("h1: sysctl did not end within 10 s")
+        return await alone(argv, **options)
+
+    monkeypatch.setattr(rig.hosts["h1"], "run", hangs)
+    assert rig.undo() == (1, ("h1: sysctl did not end within 10 s",))
+    assert rig.hosts["h1"].state["rps_cpus", "eth0"] == "0"
+
+
+def test_other_hosts_come_to_their_end_before_one_that_fails_is_reported(rig: Rig) -> None:
+    rig.to("h1 sysctl=2", "h2 sysctl=2", scope=("h1", "h2"))
+    rig.hosts["h1"].refuses = ("1",)
+    slow = rig.hosts["h2"].run
+
+    async def later(argv: Sequence[str], **options: Any) -> Completed:
+        for _ in range(20):
+            await asyncio.sleep(0)
+        return await slow(argv, **options)
+
+    rig.hosts["h2"].run = later  # type: ignore[method-assign]
+    with pytest.raises(ChangeError, match="h1: cannot put back sysctl a"):
+        rig.to(scope=("h1", "h2"))
+    assert rig.hosts["h2"].state == FOUND
 
 
 def test_hosts_out_of_scope_stay_as_they_are(rig: Rig) -> None:

@@ -146,8 +146,8 @@ def test_a_counter_wraps_where_its_type_does(pdu: Pdu) -> None:
         "1.3.6.1.4.1.534.1.0|65|7\n1.3.6.1.4.1.534.2.0|70|8\n"
         "1.3.6.1.4.1.534.3.0|2|9\n1.3.6.1.4.1.534.4.0|66|9\n"
     )
-    entry = {"unit": "J", "scale": 3600.0, "scope": "wall"}
-    channels = {f"e{n}": {"oid": f"1.3.6.1.4.1.534.{n}.0", **entry} for n in (1, 2, 3)}
+    entry = {"unit": "J", "scale": 3600.0}
+    channels = {f"e{n}": {"oid": f"1.3.6.1.4.1.534.{n}.0", "scope": f"wall:{n}", **entry} for n in (1, 2, 3)}
     watts = {"w": {"oid": "1.3.6.1.4.1.534.4.0", "scope": "wall"}}
     session = Snmp(config(pdu, channels={**channels, **watts})).open(COMMUNITY)
     wraps = {name: one.wraps_at for name, one in session.channels.items()}
@@ -168,7 +168,7 @@ def test_the_meters_own_digits_scale_a_reading(pdu: Pdu) -> None:
 @needs_snmpd
 def test_a_text_that_is_a_number_is_read_and_another_is_not(pdu: Pdu) -> None:
     pdu.say("1.3.6.1.4.1.534.1.0|4|12.5\n1.3.6.1.4.1.534.2.0|4|n/a\n")
-    channels = {f"w{n}": {"oid": f".1.3.6.1.4.1.534.{n}.0", "scope": "wall"} for n in (1, 2)}
+    channels = {f"w{n}": {"oid": f".1.3.6.1.4.1.534.{n}.0", "scope": f"wall:{n}"} for n in (1, 2)}
     session = Snmp(config(pdu, channels=channels)).open(COMMUNITY)
     assert session.read() == {"w1": 12.5, "w2": None}
     assert session.reasons == {"w2": "1.3.6.1.4.1.534.2.0: is 'n/a', no number"}

@@ -45,11 +45,12 @@ class Energy:
 
 @dataclass(frozen=True, slots=True)
 class Meter:
-    """What is known of a sensor: update interval (s), step (W), tolerance (0.05: ± 5 %)."""
+    """What is known of a sensor: update interval (s), step (W; of a total J), tolerance (0.05: ± 5 %)."""
 
     update_s: float
     step_w: float | None = None
     tolerance_ratio: float | None = None
+    step_j: float | None = None
 
 
 def distinct_updates(readings: Readings, update_s: float) -> list[tuple[float, float]]:
@@ -83,15 +84,23 @@ def _timing_j(jumps_j: Sequence[float]) -> float:
     return math.fsum(ordered[:SAME_WAY]) + math.hypot(*ordered[SAME_WAY:])
 
 
-def from_total(readings: Readings, window: Window, meter: Meter, counted_j: float) -> Energy:
-    """Energy that a running total counted in the window (``counted_j``, free of wraps), with its uncertainty.
+def from_total(readings: Readings, window: Window, meter: Meter, counted_j: float) -> Energy | str:
+    """Energy that a running total counted in the window (``counted_j``, free of wraps), or why it tells none.
 
-    The window's edges fall between readings: there the power is known no better than the steps around it.
+    The window's edges fall between updates: there the power is known no better than the steps around it. A
+    total that did not move is of a meter too coarse for the window, or of one that stands: never 0 W.
     """
-    times = sorted(time_s for time_s, value in readings if value is not None)
+    if counted_j <= 0:
+        steps = f", in steps of {meter.step_j:g} J" if meter.step_j else ""
+        return f"its total did not move in the window{steps}"
+    ordered = sorted((time_s, value) for time_s, value in readings if value is not None)
+    moves = [after for before, after in pairwise(ordered) if after[1] != before[1]]
+    times = [ordered[0][0], *(time_s for time_s, _ in moves)]
     longest_s = max((after - before for before, after in pairwise(times)), default=0.0)
     edges_j = 2 * counted_j / window.seconds * longest_s / 4
-    return _energy(counted_j, window, Meter(meter.update_s, None, meter.tolerance_ratio), edges_j, len(times))
+    coarse_j = edges_j + (meter.step_j or 0.0)
+    known = Meter(meter.update_s, None, meter.tolerance_ratio)
+    return _energy(counted_j, window, known, coarse_j, _inside(moves, window))
 
 
 def _energy(energy_j: float, window: Window, meter: Meter, timing_j: float, updates: int) -> Energy:

@@ -3,7 +3,8 @@
 
 The system's power is the DC output of its power supplies where that is known, because their losses depend on
 how they are loaded (docs/metrics.md); else the next best scope, by name. A total is only made of channels of
-one scope and one source, and only when all of them have a number.
+one scope and one source, and only when all of them have a number. An estimate is taken only where nothing
+measures, and 0 W of a host that runs is no reading.
 """
 
 from __future__ import annotations
@@ -63,7 +64,8 @@ def cpu(power: Sequence[PowerResult]) -> Total | str:
 
 def total(power: Sequence[PowerResult], scope: str) -> Total | str | None:
     """All channels of one scope of the first source that has it; ``None`` when none has."""
-    of_scope = [one for one in power if one.scope.partition(":")[0] == scope]
+    every = [one for one in power if one.scope.partition(":")[0] == scope]
+    of_scope = [one for one in every if one.provenance != "estimate"] or every
     if not of_scope:
         return None
     own = _once_each([one for one in of_scope if one.source == of_scope[0].source])
@@ -71,6 +73,8 @@ def total(power: Sequence[PowerResult], scope: str) -> Total | str | None:
     if len(values) < len(own):
         missing = next(one for one in own if one.power_w is None)
         return f"{missing.source} {missing.channel}: {missing.reason or 'not read'}"
+    if scope in (*SYSTEM_SCOPES, *CPU_SCOPES) and sum(values) == 0:
+        return f"{own[0].source} {own[0].channel}: 0 W of a host that runs is no reading"
     return Total(
         power_w=sum(values),
         idle_w=_idle_w(own),
@@ -83,12 +87,16 @@ def total(power: Sequence[PowerResult], scope: str) -> Total | str | None:
 
 
 def _once_each(power: Sequence[PowerResult]) -> list[PowerResult]:
-    """One channel of each part: a source may tell the same watts as power and as a total of energy."""
+    """One channel of each part: a source may tell the same watts as power and as a total of energy, and the
+    whole (``wall``) beside its parts (``wall:outlet1``)."""
     found: dict[str, PowerResult] = {}
     for one in power:
         if one.scope not in found or found[one.scope].power_w is None:
             found[one.scope] = one
-    return list(found.values())
+    whole = next((one for scope, one in found.items() if ":" not in scope), None)
+    if whole is None or len(found) == 1:
+        return list(found.values())
+    return [whole] if whole.power_w is not None else [one for one in found.values() if one is not whole]
 
 
 def _idle_w(power: Sequence[PowerResult]) -> float | None:
@@ -97,18 +105,17 @@ def _idle_w(power: Sequence[PowerResult]) -> float | None:
 
 
 def _first(power: Sequence[PowerResult], scopes: Sequence[str], none: str) -> Total | str:
-    for scope in scopes:
-        found = total(power, scope)
-        if found is not None:
-            return found
+    measured = [one for one in power if one.provenance != "estimate"]
+    for results in (measured, power):
+        for scope in scopes:
+            found = total(results, scope)
+            if found is not None:
+                return found
     return none
 
 
 def _uncertainty_w(power: Sequence[PowerResult]) -> float | None:
     """Bounds of channels of one kind are not independent, so they are added; ``None`` if one is unknown."""
-    parts = [
-        one.energy_uncertainty_j * one.power_w / one.energy_j
-        for one in power
-        if one.energy_uncertainty_j is not None and one.power_w and one.energy_j
-    ]
-    return math.fsum(parts) if len(parts) == len(power) else None
+    seconds = next((one.energy_j / one.power_w for one in power if one.energy_j and one.power_w), None)
+    bounds_j = [one.energy_uncertainty_j for one in power if one.energy_uncertainty_j is not None]
+    return math.fsum(bounds_j) / seconds if seconds and len(bounds_j) == len(power) else None

@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from linewatt.errors import HostError, ParseError, WaitTimeout
+from linewatt.errors import HostError, InvalidInput, NotReady, ParseError, WaitTimeout
 from linewatt.hosts.base import Host, Line, Process
 from linewatt.hosts.clock import now_s
 from linewatt.hosts.process import bounded
@@ -59,6 +59,8 @@ class Reading:
     """how often a channel is updated at its source, where that could be measured"""
     failure: str | None = None
     """why its source delivers nothing now"""
+    optional: bool = False
+    """a source of power, which a campaign can do without"""
 
     @property
     def problems(self) -> tuple[str, ...]:
@@ -102,13 +104,19 @@ class Feed:
     def __init__(
         self, host: str, sensor: Sensor, cfg: Any, source: str | None = None, *, essential: bool = True
     ) -> None:
-        """``essential``: a campaign does not begin without it."""
+        """``essential``: a campaign does not begin without it.
+
+        ``refused`` is set while its source says that the settings ask for what it does not have.
+        """
         self.host = host
         self.essential = essential
         self.source = source or sensor.name
         self.sensor = sensor
         self.updates_s: dict[str, float] = {}
         self.failure: str | None = None
+        self.refused: InvalidInput | None = None
+        self._said: Record | None = None
+        self._opening: str | None = None
         self._cfg = cfg
         self._channels: dict[str, Channel] = {}
         self._records: deque[Record] = deque()
@@ -123,6 +131,7 @@ class Feed:
     async def start(self, host: Host) -> None:
         """Start (or start again) the sensor's process. Raises HostError, WaitTimeout."""
         self._lines.clear()
+        self._said = self._opening = self.refused = None
         self._host = host
         words = [f"{name}={value}" for name, value in self.sensor.environment().items()]
         argv = ["env", *words, *self.sensor.command(self._cfg, host.spec)]
@@ -150,8 +159,11 @@ class Feed:
         if self.sensor.ends_record(line.text):
             span_s = line.received_s - self._since_s
             self._since_s = line.received_s
-            self._records.append(self._record(line.received_s, span_s, "\n".join(self._lines)))
+            record = self._record(line.received_s, span_s, "\n".join(self._lines))
+            self._records.append(record)
             self._lines.clear()
+            if self._opening is None:
+                self._said = record
             self.arrived()
 
     def arrived(self) -> None:
@@ -161,8 +173,11 @@ class Feed:
     def _record(self, received_s: float, span_s: float, text: str) -> Record:
         try:
             values, reasons = self.sensor.parse(text), self.sensor.reasons(text)
-        except ParseError as error:
+        except (ParseError, InvalidInput) as error:
+            self.refused = error if isinstance(error, InvalidInput) else None
+            self._opening = str(error) if isinstance(error, NotReady) else None
             return Record(received_s, span_s, text, problem=str(error))
+        self.refused = self._opening = None
         read_s = self._read_s(text)
         problem = None if read_s is None else self._misplaced(read_s, received_s)
         if problem is not None:
@@ -200,6 +215,21 @@ class Feed:
             self._arrived.clear()
             await bounded(self._arrived.wait(), limit_s, f"{self.host}: the next reading of {self.source}")
 
+    async def silent(self, limit_s: float, opening_s: float) -> str | None:
+        """Wait for the first record since its start, and say why it holds no number; None: it does.
+
+        ``opening_s`` more are waited for one whose records say that its readings are still to come.
+        """
+        until_s = now_s() + limit_s
+        while self.failure is None and self._said is None:
+            self._arrived.clear()
+            left_s = until_s + (opening_s if self._opening else 0.0) - now_s()
+            try:
+                await bounded(self._arrived.wait(), max(0.0, left_s), "its first reading")
+            except WaitTimeout:
+                return self._opening or f"waited {limit_s:g} s for its first reading"
+        return self.failure or (_without_number(self._said) if self._said else None)
+
     def forget_before(self, time_s: float) -> None:
         """Drop records that no later window can need."""
         while len(self._records) > 1 and self._records[1].time_s < time_s:
@@ -220,7 +250,8 @@ class Feed:
         records = self.between(start_s, end_s)
         names = dict.fromkeys(name for record in records for name in record.values)
         channels = {name: self._channels[name] for name in names}
-        return Reading(self.host, self.source, records, channels, dict(self.updates_s), self.failure)
+        updates_s, optional = dict(self.updates_s), not self.essential
+        return Reading(self.host, self.source, records, channels, updates_s, self.failure, optional)
 
     async def stop(self) -> None:
         if self._watcher is not None:
@@ -232,6 +263,15 @@ class Feed:
                 return
             finally:
                 self._process = None
+
+
+def _without_number(record: Record) -> str | None:
+    """Why a record has no number at all."""
+    if record.problem is not None:
+        return record.problem
+    if any(value is not None for value in record.values.values()):
+        return None
+    return "; ".join(dict.fromkeys(_reason(record.reasons, name) for name in record.values))
 
 
 def _reason(reasons: Mapping[str, str], channel: str) -> str:

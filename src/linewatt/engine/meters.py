@@ -14,7 +14,7 @@ from statistics import median
 from typing import Any
 
 from linewatt.engine.feed import Feed
-from linewatt.errors import HostError, InvalidInput
+from linewatt.errors import HostError, InvalidInput, WaitTimeout
 from linewatt.hosts.base import Host, Line
 from linewatt.hosts.clock import now_s
 from linewatt.hosts.process import bounded
@@ -22,6 +22,8 @@ from linewatt.model import Channel
 from linewatt.sensors.power import CALL_LIMIT_S, Meter, MeterRecord, MeterSession, PowerConfig, parse_record
 
 RETRY_S = 5.0
+OPEN_LIMIT_S = 2 * CALL_LIMIT_S
+"""opening is more than one call; one that takes longer is down until it answers"""
 PROBE_S = 2.0
 PROBE_EVERY_S = 0.05
 PROBE_CHANGES = 6
@@ -97,23 +99,24 @@ class MeterFeed(Feed):
         self._password = password
         self._ended = threading.Event()
         self._settled = asyncio.Event()
-        self._refused: InvalidInput | None = None
         self._thread: threading.Thread | None = None
 
     async def start(self, host: Host) -> None:
-        """Open the meter. Raises InvalidInput for settings it cannot meet; one that is down only warns."""
+        """Open the meter; one that is down, or cannot meet its settings, is tried again and again."""
         if self._thread is not None and not self._ended.is_set():
             return
         self._ended = threading.Event()
         self._settled.clear()
+        self._said = self.refused = None
         self.started_s = self._since_s = now_s()
         loop = asyncio.get_running_loop()
         name = f"meter {self.host} {self.source}"
         self._thread = threading.Thread(target=self._run, args=(loop, self._ended), name=name, daemon=True)
         self._thread.start()
-        await bounded(self._settled.wait(), 2 * CALL_LIMIT_S, f"{self.host}: {self.source} to answer")
-        if self._refused is not None:
-            raise self._refused
+        try:
+            await bounded(self._settled.wait(), OPEN_LIMIT_S, "it to answer")
+        except WaitTimeout as error:
+            self.failure = str(error)
 
     async def stop(self) -> None:
         """Let the thread end by itself: it may be waiting for a meter that hangs."""
@@ -129,11 +132,8 @@ class MeterFeed(Feed):
         while not ended.is_set():
             try:
                 session = self._meter.open(self._password)
-            except InvalidInput as error:
-                tell(self._refuse, error)
-                return
-            except HostError as error:
-                tell(self._fail, str(error))
+            except (HostError, InvalidInput) as error:
+                tell(self._fail, str(error), error if isinstance(error, InvalidInput) else None)
                 ended.wait(RETRY_S)
                 continue
             tell(self._opened, dict(session.channels))
@@ -169,19 +169,15 @@ class MeterFeed(Feed):
         while not probe.ended and now_s() + PROBE_EVERY_S < until_s and not ended.wait(PROBE_EVERY_S):
             probe.saw(session.read([str(probe.watched)])[str(probe.watched)])
 
-    def _refuse(self, error: InvalidInput) -> None:
-        self._refused = error
-        self._settled.set()
-
     def _opened(self, channels: Mapping[str, Channel]) -> None:
-        self.failure = None
+        self.failure = self.refused = None
         self._meter_records.channels = dict(channels)
         self._settled.set()
 
     def _measured(self, updates_s: Mapping[str, float]) -> None:
         self.updates_s = {**self.updates_s, **updates_s}
 
-    def _fail(self, reason: str) -> None:
+    def _fail(self, reason: str, refused: InvalidInput | None = None) -> None:
         """Missing readings for all it is known to deliver, so that the gap is on record."""
         self.failure = reason
         known = self._meter_records.channels
@@ -189,5 +185,6 @@ class MeterFeed(Feed):
             when_s = now_s()
             record = MeterRecord(when_s, when_s, dict.fromkeys(known), dict.fromkeys(known, reason))
             self.take(Line(when_s, record.line()))
+        self.refused = refused
         self._settled.set()
         self.arrived()

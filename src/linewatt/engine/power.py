@@ -14,6 +14,8 @@ from linewatt.model import Channel, EndResult, PowerResult, Window
 from linewatt.sensors.counters import counter_delta
 
 POWER_UNITS = ("W", "J")
+MOST_W = 1e5
+"""More than this is no server's power: a total that was reset looks as if it had wrapped."""
 
 IdlePower = Mapping[tuple[str, str], float]
 """(source, channel) → its mean power in the idle window, W"""
@@ -25,10 +27,18 @@ def with_power(end: EndResult, readings: Sequence[Reading], window: Window, idle
     reasons = dict(end.reasons)
     for reading in readings:
         own = [channel for channel in reading.channels.values() if channel.unit in POWER_UNITS]
-        if not own and reading.failure is not None:
-            reasons[f"power.{reading.source}"] = reading.failure
+        why = None if own else _nothing(reading)
+        if why is not None:
+            reasons[f"power.{reading.source}"] = why
         results += [_result(reading, channel, window, idle_w) for channel in own]
     return replace(end, power=tuple(results), reasons=reasons)
+
+
+def _nothing(reading: Reading) -> str | None:
+    """Why a source of power delivered nothing at all."""
+    if not reading.optional or (reading.failure is None and reading.channels):
+        return None
+    return reading.failure or next(reversed(reading.problems), "no reading in the window")
 
 
 def _result(reading: Reading, channel: Channel, window: Window, idle_w: IdlePower) -> PowerResult:
@@ -38,6 +48,7 @@ def _result(reading: Reading, channel: Channel, window: Window, idle_w: IdlePowe
         update_s=update_s or _interval_s(values),
         step_w=channel.step if channel.unit == "W" else None,
         tolerance_ratio=channel.tolerance_ratio,
+        step_j=channel.step if channel.unit == "J" else None,
     )
     found = (
         _counted(values, channel, window, meter) if channel.unit == "J" else from_power(values, window, meter)
@@ -67,6 +78,9 @@ def _counted(
     delta = counter_delta(values, window, channel.bits, wraps_at=channel.wraps_at)
     if delta.value is None:
         return delta.reason or "not read"
+    if delta.value > MOST_W * window.seconds:
+        power_w = delta.value / window.seconds
+        return f"its total would make {power_w:.3g} W, which no host draws: it was reset, or scale is wrong"
     return from_total(values, window, meter, delta.value)
 
 

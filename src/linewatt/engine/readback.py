@@ -2,23 +2,23 @@
 """Where a trial's processes really ran, and whether its settings were still in force: read while it runs.
 
 A host is asked once a trial, in the tail of the load after the window, so that the question costs the window
-nothing: one script of bash builtins for all its processes, and the read of each setting.
+nothing: in one go, a script of bash builtins for all its processes and the read of each setting.
 """
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from linewatt.errors import HostError, LinewattError, ParseError, WaitTimeout
-from linewatt.hosts.base import Host
+from linewatt.errors import ChangeError, HostError, LinewattError, ParseError, WaitTimeout
+from linewatt.hosts.base import Completed, Host
+from linewatt.hosts.batch import Short, run_all
 from linewatt.hosts.clock import now_s
 from linewatt.hosts.cpulist import parse_cpulist
 from linewatt.tuning import apply
 from linewatt.tuning.base import Knob
 
-LIMIT_S = 3.0
+LIMIT_S = 10.0
 
 # A line a thread: process, thread, the CPU it ran on last, its CPU time in ticks, the CPUs it may run on.
 # Fields behind the name in parentheses are those of proc(5), which may itself hold blanks and parentheses.
@@ -74,21 +74,29 @@ async def read_back(
     What goes wrong is part of the answer, because the trial is not to suffer from it.
     """
     asked_s = now_s()
-    settings = asyncio.gather(*(_setting(host, knobs[knob], target, text) for knob, target, text in made))
+    settings = list(made)
+    threads = Short(("bash", "-c", _THREADS, "linewatt", *map(str, pids)))
     try:
-        words = ["bash", "-c", _THREADS, "linewatt", *map(str, pids)]
-        done = await host.run(words, timeout_s=LIMIT_S)
-        return ReadBack(asked_s, parse_threads(done.stdout), tuple(await settings))
-    except (HostError, WaitTimeout, ParseError) as error:
-        return ReadBack(asked_s, (), tuple(await settings), str(error))
+        questions = [apply.question(host.spec.name, knobs[knob], target) for knob, target, _ in settings]
+        done, *answers = await run_all(host, [threads, *questions], limit_s=LIMIT_S)
+    except (HostError, WaitTimeout, ChangeError) as error:
+        unread = (SettingRead(*setting, found=None, problem=str(error)) for setting in settings)
+        return ReadBack(asked_s, (), tuple(unread), str(error))
+    shown = tuple(
+        _setting(host.spec.name, knobs[setting[0]], setting, one)
+        for setting, one in zip(settings, answers, strict=True)
+    )
+    try:
+        return ReadBack(asked_s, parse_threads(done.stdout), shown)
+    except ParseError as error:
+        return ReadBack(asked_s, (), shown, str(error))
 
 
-async def _setting(host: Host, knob: Knob, target: str, wanted: str) -> SettingRead:
+def _setting(host: str, knob: Knob, setting: tuple[str, str, str], done: Completed) -> SettingRead:
     try:
-        found = await apply.read(host, knob, target)
-    except LinewattError as error:
-        return SettingRead(knob.name, target, wanted, None, str(error))
-    return SettingRead(knob.name, target, wanted, found)
+        return SettingRead(*setting, found=apply.answer(host, knob, setting[1], done))
+    except ChangeError as error:
+        return SettingRead(*setting, found=None, problem=str(error))
 
 
 def parse_threads(text: str) -> tuple[Thread, ...]:

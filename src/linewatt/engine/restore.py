@@ -13,12 +13,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from linewatt.engine.layers import apart
 from linewatt.engine.readiness import Leftover
 from linewatt.errors import ChangeError, LinewattError
 from linewatt.hosts.base import Host, HostSpec
 from linewatt.hosts.connect import connect
 from linewatt.hosts.journal import Entry, Journal, journal_path, journals, parse
-from linewatt.tuning.apply import undo
+from linewatt.tuning.apply import put_back
 from linewatt.tuning.registry import KNOBS
 
 FIXES = "check-"
@@ -64,6 +65,7 @@ async def undo_all(
             if name not in covered
         )
     )
+    journal.sync()
     problems = tuple(problem for outcome in outcomes for problem in outcome)
     problems += tuple(
         f"{name}: left as it is until what {newer} changed after it is put back"
@@ -80,11 +82,9 @@ async def _undo_host(
     try:
         if host is None or host.lost:
             host = opened = await connect(spec)
-        for entry in entries:
-            try:
-                await undo(host, KNOBS[entry.knob], entry, journal, force=force)
-            except LinewattError as error:
-                problems.append(str(error))
+        for together in apart(entries):
+            outcomes = await put_back(host, KNOBS, together, journal, force=force)
+            problems += [str(problem) for problem in outcomes if problem is not None]
     except LinewattError as error:
         problems.append(f"{error} ({len(entries)} settings are still to be put back)")
     finally:

@@ -2,6 +2,7 @@
 """Passwords of power sources, looked up once on the controller before any host is touched.
 
 They go from here to the session that needs them, and nowhere else: not into a result, a log or an argument.
+A variable that held one is taken out of the environment, which every process inherits that is started here.
 """
 
 from __future__ import annotations
@@ -17,23 +18,30 @@ from linewatt.sensors.power import PowerConfig, Secret
 Passwords = dict[tuple[str, str], str | None]
 """(host, source) → its password, or ``None`` where it needs none"""
 
+_TAKEN: dict[str, str] = {}
+"""variables that were taken out of the environment: a program may ask for them again"""
+
 
 def passwords(campaign: Campaign) -> Passwords:
     """Every source's password. Raises InvalidInput for one that is named and not there."""
-    return {
+    found = {
         (host, name): _password(f"hosts.{host}.power.{name}", source.cfg)
         for host, sources in campaign.power.items()
         for name, source in sources.items()
     }
+    for name in _TAKEN:
+        os.environ.pop(name, None)
+    return found
 
 
 def _password(where: str, cfg: PowerConfig) -> str | None:
     if not isinstance(cfg, Secret):
         return None
     if cfg.password_env is not None:
-        value = os.environ.get(cfg.password_env)
+        value = os.environ.get(cfg.password_env, _TAKEN.get(cfg.password_env))
         if not value:
             raise InvalidInput(f"{where}.password_env: {cfg.password_env} is not set here; export it first")
+        _TAKEN[cfg.password_env] = value
         return value
     if cfg.password_file is not None:
         return _from_file(where, Path(cfg.password_file).expanduser())

@@ -25,6 +25,8 @@ FACTS_LIMIT_S = 20.0
 AT_ONCE = 8
 """hosts that are opened at once, and channels"""
 FIRST_READING_LIMIT_S = 5.0
+OPENING_LIMIT_S = 25.0
+"""more for a source that says that it is still finding out what there is"""
 READINGS_A_WINDOW = 30
 LEAST_INTERVAL_S = 0.2
 
@@ -114,9 +116,12 @@ class Session:
     def _feeds(self, names: Iterable[str] | None) -> list[Feed]:
         return [feed for name in names or self.specs for feed in self.feeds[name]]
 
-    def down(self) -> list[Feed]:
-        """Feeds whose source delivers nothing now, each with its ``failure``."""
-        return [feed for feed in self._feeds(None) if feed.failure is not None]
+    async def silent(self) -> list[tuple[Feed, str]]:
+        """Sources of power that deliver no number after their first reading, and why."""
+        feeds = [feed for feed in self._feeds(None) if not feed.essential]
+        waits = (feed.silent(FIRST_READING_LIMIT_S, OPENING_LIMIT_S) for feed in feeds)
+        whys = await asyncio.gather(*waits)
+        return [(feed, why) for feed, why in zip(feeds, whys, strict=True) if why is not None]
 
     def lost(self) -> dict[str, str]:
         """Hosts that can no longer be reached, and why."""

@@ -9,10 +9,12 @@ the layers above are put back before one below changes, and made anew after it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import replace
 
+from linewatt.engine.layers import TOP, apart
+from linewatt.engine.layers import layer as layer_of
 from linewatt.errors import ChangeError, HostError, LinewattError, WaitTimeout
 from linewatt.hosts.base import Host
 from linewatt.hosts.journal import Entry, Journal
@@ -21,11 +23,6 @@ from linewatt.tuning.base import Change, Knob
 
 LINK_LIMIT_S = 30
 _RESETS_LINK = {"mtu", "rings", "channels", "offload", "pause", "coalescing"}
-_LAYERS = (
-    {"irqbalance", "tuned"},
-    {"channels", "rings", "mtu", "governor", "offload"},
-)
-"""from the ground up; every other knob stands on these"""
 _BY_QUEUE = ("irq_affinity", "rps_cpus", "rfs", "xps_cpus")
 """what each queue has of its own: gone with a queue that ``channels`` takes away"""
 
@@ -82,8 +79,8 @@ class Settings:
         await self._look(set(wanted))
         await self._put_back(self._stale(wanted, scope))
         touched = set()
-        for layer in range(len(_LAYERS) + 1):
-            touched |= await self._make([one for one in wanted.values() if _layer(one.knob) == layer])
+        for layer in range(TOP + 1):
+            touched |= await self._make([one for one in wanted.values() if layer_of(one.knob) == layer])
         await asyncio.gather(*(self._wait_link(name) for name in sorted(touched)))
         others = {key: text for key, text in self._asked.items() if key[0] not in scope}
         self._asked = others | {key: self._wanted(change) for key, change in wanted.items()}
@@ -108,9 +105,20 @@ class Settings:
     async def _look(self, keys: set[Key]) -> None:
         """Learn what hosts show, once; where a setting is in force its entry knows what was there before."""
         self._found |= {key: entry.before for key, entry in self._in_force.items() if key not in self._found}
-        unknown = sorted(keys - self._found.keys())
-        found = await asyncio.gather(*(self._read(key) for key in unknown))
-        self._found |= dict(zip(unknown, found, strict=True))
+        self._found |= await self._read_all(sorted(keys - self._found.keys()))
+
+    async def _read_all(self, keys: Sequence[Key]) -> dict[Key, str]:
+        """What hosts show now, all of them at once. Raises ChangeError, the first of them."""
+        by_host: dict[str, list[Key]] = {}
+        for key in keys:
+            by_host.setdefault(key[0], []).append(key)
+        texts = await asyncio.gather(*(self._look_at(name, own) for name, own in by_host.items()))
+        found = {key: text for own in texts for key, text in own.items()}
+        return {key: _or_raise(found[key]) for key in keys}
+
+    async def _look_at(self, name: str, keys: Sequence[Key]) -> dict[Key, str | LinewattError]:
+        texts = await apply.look(self._hosts[name], [(self._knobs[knob], target) for _, knob, target in keys])
+        return dict(zip(keys, texts, strict=True))
 
     async def _read(self, key: Key) -> str:
         host, knob, target = key
@@ -121,48 +129,60 @@ class Settings:
 
     def _stale(self, wanted: Mapping[Key, Change], scope: Collection[str]) -> list[Entry]:
         """What is put back first: what is no longer asked for, what did not take, what stands on either."""
-        lowest = dict.fromkeys(scope, len(_LAYERS))
+        lowest = dict.fromkeys(scope, TOP)
         for key, change in wanted.items():
             entry = self._in_force.get(key)
             if self._wanted(change) != (entry.wanted if entry else self._found[key]):
-                lowest[change.host] = min(lowest[change.host], _layer(change.knob))
+                lowest[change.host] = min(lowest[change.host], layer_of(change.knob))
         own = [entry for entry in self._in_force.values() if entry.host in scope]
         gone = [entry for entry in own if _key(entry) not in wanted or entry.after != entry.wanted]
         for entry in gone:
-            lowest[entry.host] = min(lowest[entry.host], _layer(entry.knob))
-        return [entry for entry in own if entry in gone or _layer(entry.knob) > lowest[entry.host]]
+            lowest[entry.host] = min(lowest[entry.host], layer_of(entry.knob))
+        return [entry for entry in own if entry in gone or layer_of(entry.knob) > lowest[entry.host]]
 
     async def _put_back(self, entries: Sequence[Entry]) -> None:
         """Undo these, on each host the newest first."""
         by_host: dict[str, list[Entry]] = {}
         for entry in reversed(entries):
             by_host.setdefault(entry.host, []).append(entry)
-        await asyncio.gather(*(self._put_back_on(name, own) for name, own in by_host.items()))
+        await self._each(self._put_back_on(name, own) for name, own in by_host.items())
 
     async def _put_back_on(self, name: str, entries: Sequence[Entry]) -> None:
-        for entry in entries:
-            await apply.undo(self._hosts[name], self._knobs[entry.knob], entry, self._journal)
-            self._in_force.pop(_key(entry))
+        for together in apart(entries):
+            problems = await apply.put_back(self._hosts[name], self._knobs, together, self._journal)
+            for entry, problem in zip(together, problems, strict=True):
+                if problem is None:
+                    self._in_force.pop(_key(entry))
+            for problem in filter(None, problems):
+                raise problem
 
     async def _make(self, changes: Sequence[Change]) -> set[str]:
         """Change what does not show its value yet; returns the hosts whose link that may have reset."""
         fresh = [change for change in changes if _key(change) not in self._in_force]
-        for key, text in zip(
-            map(_key, fresh), await asyncio.gather(*(self._read(_key(one)) for one in fresh)), strict=True
-        ):
-            self._found[key] = text
+        self._found |= await self._read_all([_key(change) for change in fresh])
         entries = [entry for change in changes if (entry := self._entry(change)) is not None]
         await self._keep_queues(one for one in entries if one.knob == "channels")
         number = self._journal.next_number()
         entries = [replace(entry, number=number + i) for i, entry in enumerate(entries)]
         if entries:
             self._journal.intend(entries)
-        # all come to their end before one is reported: nothing may still be writing when the undo begins
-        outcomes = await asyncio.gather(*map(self._make_one, entries), return_exceptions=True)
+        by_host: dict[str, list[Entry]] = {}
+        for entry in entries:
+            by_host.setdefault(entry.host, []).append(entry)
+        await self._each(self._make_on(name, own) for name, own in by_host.items())
+        return {entry.host for entry in entries if entry.knob in _RESETS_LINK}
+
+    async def _each(self, work: Iterable[Awaitable[None]]) -> None:
+        """On all hosts at once; what became of it is on disk then.
+
+        All come to their end before one is reported: nothing may still be writing when the undo begins.
+        """
+        outcomes = await asyncio.gather(*work, return_exceptions=True)
+        if outcomes:
+            self._journal.sync()
         for outcome in outcomes:
             if isinstance(outcome, BaseException):
                 raise outcome
-        return {entry.host for entry in entries if entry.knob in _RESETS_LINK}
 
     async def _keep_queues(self, entries: Iterable[Entry]) -> None:
         """Journal what the queues of an interface have of their own before their number is changed.
@@ -190,13 +210,19 @@ class Settings:
             return None
         return Entry(0, change.host, change.knob, change.target, self._found[_key(change)], wanted)
 
-    async def _make_one(self, entry: Entry) -> None:
-        old = self._in_force.get(_key(entry))
-        self._in_force[_key(entry)] = entry
-        after = await apply.make(self._hosts[entry.host], self._knobs[entry.knob], entry, self._journal)
-        self._in_force[_key(entry)] = replace(entry, after=after)
-        if old is not None:
-            self._journal.undone(old.number)
+    async def _make_on(self, name: str, entries: Sequence[Entry]) -> None:
+        """Raises ChangeError, the first of them; all others are made by then."""
+        old = {_key(entry): self._in_force.get(_key(entry)) for entry in entries}
+        self._in_force |= {_key(entry): entry for entry in entries}
+        outcomes = await apply.make(self._hosts[name], self._knobs, entries, self._journal)
+        for entry, after in zip(entries, outcomes, strict=True):
+            if isinstance(after, str):
+                self._in_force[_key(entry)] = replace(entry, after=after)
+                before = old[_key(entry)]
+                if before is not None:
+                    self._journal.undone(before.number)
+        for outcome in outcomes:
+            _or_raise(outcome)
 
     async def _wait_link(self, name: str) -> None:
         """A setting that resets a link is made when the link is up again. Raises ChangeError."""
@@ -217,5 +243,7 @@ def _key(one: Entry | Change) -> Key:
     return one.host, one.knob, one.target
 
 
-def _layer(knob: str) -> int:
-    return next((i for i, layer in enumerate(_LAYERS) if knob in layer), len(_LAYERS))
+def _or_raise(outcome: str | LinewattError) -> str:
+    if isinstance(outcome, LinewattError):
+        raise outcome
+    return outcome

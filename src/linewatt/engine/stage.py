@@ -15,7 +15,7 @@ from linewatt.engine.idle import IdleBook, measure
 from linewatt.engine.labels import LabelError, Labels
 from linewatt.engine.session import Session
 from linewatt.engine.settings import Settings
-from linewatt.errors import HostError, WaitTimeout
+from linewatt.errors import HostError, InvalidInput, WaitTimeout
 from linewatt.hosts.clock import now_s
 from linewatt.store import write
 
@@ -43,11 +43,12 @@ class Stage:
         self._labels = labels
         self._path = path
         self._say = on_event
+        self._began = False
 
     async def open(self, first: Round) -> None:
         """Start with the labels of the first round and what all have in common.
 
-        Raises HostError, ChangeError, LabelError.
+        Raises HostError, ChangeError, LabelError, InvalidInput.
         """
         missing = self._labels.missing(first.trials[0].case.factors)
         if missing:
@@ -62,13 +63,22 @@ class Stage:
         return any(setting_of_hosts(case) for case in self._plan.cases)
 
     async def _common(self) -> None:
+        await self._sensors()
         if self._plan.changes:
             self._say(events.Phase(f"making up to {len(self._plan.changes)} changes"))
         await self.settings.to(self._plan.changes, self._session.hosts)
+
+    async def _sensors(self) -> None:
+        """Start them. Raises InvalidInput, before any change and any trial, for a choice that cannot be."""
         self._say(events.Phase("starting sensors"))
         await self._session.start_sensors()
-        for feed in self._session.down():
-            self._say(events.Warned(f"{feed.host}: {feed.source}: {feed.failure}; going on without it"))
+        silent = await self._session.silent()
+        refused = next(((feed, why) for feed, why in silent if feed.refused is not None), None)
+        if refused is not None and not self._began:
+            raise InvalidInput(f"{refused[0].host}: {refused[0].source}: {refused[1]}")
+        self._began = True
+        for feed, why in silent:
+            self._say(events.Warned(f"{feed.host}: {feed.source}: {why}; going on without it"))
 
     def as_it_is(self, round_: Round) -> bool:
         """Whether a round can begin without any change."""

@@ -59,25 +59,39 @@ class Journal:
         except BlockingIOError as error:
             os.close(self._fd)
             raise ChangeError(f"{path.stem}: this campaign is still running") from error
+        self._end_last_line()
+
+    def _end_last_line(self) -> None:
+        """What a crash cut off stays a line of its own: the next one must not be lost with it."""
+        size = os.fstat(self._fd).st_size
+        if size and os.pread(self._fd, 1, size - 1) != b"\n":
+            os.write(self._fd, b"\n")
 
     def begin(self, hosts: Iterable[HostSpec]) -> None:
         """Record how the hosts are reached, so that they can be restored without the campaign file."""
         self._append([{"event": "hosts", "schema_version": 1, "hosts": [asdict(spec) for spec in hosts]}])
+        self.sync()
 
     def intend(self, entries: Sequence[Entry]) -> None:
         """Write changes that are about to be made; they are on disk when this returns."""
         self._append([{"event": "intend", **asdict(entry)} for entry in entries])
+        self.sync()
 
     def applied(self, number: int, after: str) -> None:
+        """A change was made, and reads so since. Outlives this process, and with :meth:`sync` the machine."""
         self._append([{"event": "applied", "number": number, "after": after}])
 
     def undone(self, number: int) -> None:
+        """A change was put back. If this is lost with the machine, it is found to be so when it is undone."""
         self._append([{"event": "undone", "number": number}])
+
+    def sync(self) -> None:
+        """Have all that was written on disk: one wait for what became of many changes."""
+        os.fsync(self._fd)
 
     def _append(self, events: Sequence[dict[str, Any]]) -> None:
         text = "".join(json.dumps(event, sort_keys=True) + "\n" for event in events)
         os.write(self._fd, text.encode())
-        os.fsync(self._fd)
 
     def read(self) -> tuple[dict[str, HostSpec], tuple[Entry, ...]]:
         """Hosts, and the changes not yet undone, in the order they were made."""

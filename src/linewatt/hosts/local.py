@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import os
 from asyncio.subprocess import PIPE
 from collections.abc import Callable, Sequence
 
@@ -12,6 +13,9 @@ from linewatt.hosts import leash
 from linewatt.hosts.base import Completed, HostSpec, Line
 from linewatt.hosts.clock import Offset
 from linewatt.hosts.process import LeashedProcess, bounded, ignore_broken_pipe
+
+KEPT = {"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR"}
+"""variables that commands on this machine inherit, and LC_*"""
 
 
 class _LocalPipes:
@@ -88,9 +92,14 @@ class LocalHost:
     async def _spawn(self, argv: Sequence[str]) -> asyncio.subprocess.Process:
         try:
             return await asyncio.create_subprocess_exec(
-                *argv, stdin=PIPE, stdout=PIPE, stderr=PIPE, start_new_session=True
+                *argv, stdin=PIPE, stdout=PIPE, stderr=PIPE, start_new_session=True, env=_environment()
             )
         except OSError as error:
             raise HostError(f"{self.spec.name}: cannot start {argv[0]}: {error}") from error
 
     async def close(self) -> None: ...
+
+
+def _environment() -> dict[str, str]:
+    """What a login over SSH would have: linewatt's own environment may hold passwords of power sources."""
+    return {name: value for name, value in os.environ.items() if name in KEPT or name.startswith("LC_")}

@@ -65,7 +65,11 @@ class Sensor(Protocol):
         """Whether this line completes a record."""
 
     def parse(self, record: str) -> dict[str, float | None]:
-        """Readings of one record, channel name → value in SI. Raises ParseError."""
+        """Readings of one record, channel name → value in SI.
+
+        Raises ParseError; NotReady for a record that says that readings are still to come; InvalidInput for
+        one that says that the settings ask for what is not there: the message lists what there is.
+        """
 
     def reasons(self, record: str) -> dict[str, str]:
         """Why readings are None or absent, by channel or by the group of channels (the part before a dot)."""

@@ -20,10 +20,10 @@ from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
-from linewatt.errors import ParseError
+from linewatt.errors import InvalidInput, ParseError
 from linewatt.hosts.base import HostSpec
 from linewatt.model import Channel
-from linewatt.sensors.power import PowerConfig, ScopeName, as_configured
+from linewatt.sensors.power import PowerConfig, ScopeName, as_configured, each_once
 
 _KEYS = {"time", "channel", "value", "values", "reason"}
 
@@ -66,6 +66,7 @@ class CommandConfig(PowerConfig):
     channels: Annotated[
         dict[Annotated[str, Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9_-]{0,62}$")], CommandChannel],
         Field(min_length=1),
+        AfterValidator(each_once),
     ] = Field(
         examples=["{wall: {scope: wall, unit: W}}"],
         description="What the program prints: each channel's scope and unit. Any other is a problem.",
@@ -111,7 +112,10 @@ class Command:
         return bool(line.strip())
 
     def parse(self, record: str) -> dict[str, float | None]:
-        """The readings of a line, by channel. Raises ParseError, also for a channel that was not declared."""
+        """The readings of a line, by channel.
+
+        Raises ParseError, and InvalidInput for a channel that was not declared.
+        """
         return dict(self._line(record).values)
 
     def reasons(self, record: str) -> dict[str, str]:
@@ -124,14 +128,13 @@ class Command:
         return self._line(record).time_s
 
     def channel(self, name: str) -> Channel:
-        """What a channel is, as the settings say. Raises ParseError for one that was not declared."""
+        """What a channel is, as the settings say. Raises InvalidInput for one that was not declared."""
         own = self.cfg.channels[self._declared(name)]
-        scope = own.scope if ":" in own.scope else f"{own.scope}:{name}"
         channel = Channel(
             name=name,
             unit=own.unit,
             kind="counter" if own.unit == "J" else "gauge",
-            scope=scope,
+            scope=own.scope,
             provenance=self.cfg.provenance,
             method=f"program {self.cfg.argv[0].rpartition('/')[2]}",
             step=own.step,
@@ -141,10 +144,12 @@ class Command:
         return configured if tolerance is None else replace(configured, tolerance_ratio=tolerance / 100)
 
     def _declared(self, name: object) -> str:
-        """The name of a channel. Raises ParseError when the settings have none of that name."""
-        if not isinstance(name, str) or name not in self.cfg.channels:
+        """The name of a channel. Raises InvalidInput when the settings have none of that name."""
+        if not isinstance(name, str):
+            raise ParseError(f"command: channel {str(name)[:63]!r} is no name")
+        if name not in self.cfg.channels:
             known = ", ".join(self.cfg.channels)
-            raise ParseError(f"command: channel {str(name)[:63]!r} was not declared; declared are {known}")
+            raise InvalidInput(f"command: channel {str(name)[:63]!r} was not declared; declared are {known}")
         return name
 
     def _line(self, record: str) -> _Line:

@@ -15,7 +15,7 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, BeforeValidator, Field, model_validator
 
 from linewatt.errors import HostError, InvalidInput
 from linewatt.model import Channel
@@ -27,6 +27,8 @@ from linewatt.sensors.power import (
     PowerConfig,
     Secret,
     as_configured,
+    each_once,
+    no_login,
 )
 from linewatt.sensors.quantity import ChannelName, Quantity
 
@@ -118,13 +120,13 @@ class HttpConfig(PowerConfig, Secret):
     )
     port: int = Field(default=80, ge=1, le=65535, description="TCP port, with `address`.")
     meter: int = Field(default=0, ge=0, le=99, description="Which of the device's meters, from 0.")
-    url: str | None = Field(
+    url: Annotated[str | None, BeforeValidator(no_login)] = Field(
         default=None,
         pattern=r"^https?://[A-Za-z0-9_.:%\[\]-]+(/[A-Za-z0-9_.~:/?@!&()*+,=%\[\]-]*)?$",
         examples=["http://192.0.2.140/api/v1/data"],
         description="What is asked, if there is no `profile`.",
     )
-    channels: dict[ChannelName, HttpChannel] = Field(
+    channels: Annotated[dict[ChannelName, HttpChannel], AfterValidator(each_once)] = Field(
         default_factory=dict, description="Readings by names of your own, with `url`."
     )
     user: Account | None = Field(
@@ -317,6 +319,11 @@ class HttpSession:
             found, why = at(document, item.path)
             if why:
                 continue  # a device without totals
+            if isinstance(found, bool | dict | list):
+                inside = (
+                    f"has {', '.join(list(found)[:MOST_KEYS])}" if isinstance(found, dict) else repr(found)
+                )
+                raise InvalidInput(f"{self._awaited()}: {item.path}: is no number but {inside[:200]}")
             whole = isinstance(found, int) and item.channel.step is None
             channel = replace(item.channel, step=item.scale) if whole else item.channel
             own = as_configured(self._cfg, channel)

@@ -30,13 +30,14 @@ from typing import Annotated, Any, ClassVar
 
 from pydantic import Field
 
-from linewatt.errors import ParseError
+from linewatt.errors import InvalidInput, ParseError
 from linewatt.hosts.base import HostSpec
 from linewatt.model import Channel
 from linewatt.sensors.base import PACED
 from linewatt.sensors.power import PowerConfig, ScopeName, as_configured
 
 MARK = "linewatt-hwmon"
+MOST_NAMED = 60
 MOST_W = 1e5
 """More than this is no server's power but garbage."""
 
@@ -45,25 +46,35 @@ _SCRIPT = (
     PACED
     + r"""
 root=$1/sys/class/hwmon interval_us=$2 count=$3; shift 3
-chips=("${@:1:count}") channels=("${@:count + 1}") heads=() files=() seen=
+chips=("${@:1:count}") channels=("${@:count + 1}") heads=() files=() seen= names= lacks=
+declare -A met=()
 
 word() { text=; read -r text <"$1"; text=${text//[|$'\t']/_}; } 2>/dev/null
 
 any() {  # whether one of $2… is matched by a pattern of the array $1; no pattern matches all
-  local -n patterns=$1; shift
-  local pattern name
+  local -n patterns=$1
+  local kind=$1 pattern name status=1; shift
   (( ${#patterns[@]} )) || return 0
   for pattern in "${patterns[@]}"; do
-    for name; do [[ $name != $pattern ]] || return 0; done
+    for name; do [[ $name != $pattern ]] || { met["$kind $pattern"]=1 status=0; }; done
   done
-  return 1
+  return "$status"
+}
+
+lacking() {  # the first pattern of $1 that nothing fits, and what there is: $2
+  local -n patterns=$1
+  local pattern
+  for pattern in "${patterns[@]}"; do
+    [[ ${met["$1 $pattern"]} || $pattern == \* || $lacks ]] || lacks="|lacks"$'\t'"$1"$'\t'"$pattern$2"
+  done
 }
 
 sensor() {  # $1 folder of the chip, $2 of its files, $3 file, $4 name of the sensor
   local label interval accuracy
   word "$2/$4_label"; label=$text
-  any channels "$name.$4" "$name-$device.$4" "$name.$label" "$name-$device.$label" || return
   case $label in [TR]X_power*) return;; Ecore*) (( ${#channels[@]} )) || return;; esac
+  names+=$'\t'$name.${label:-$4}
+  any channels "$name.$4" "$name-$device.$4" "$name.$label" "$name-$device.$label" || return
   word "$3_interval"; interval=$text
   word "$2/$4_accuracy"; accuracy=$text
   heads+=("${1##*/}"$'\t'"$name"$'\t'"$device"$'\t'"${3##*/}"$'\t'"$label"$'\t'"$interval"$'\t'"$accuracy")
@@ -98,9 +109,11 @@ readings() {
     record+="|${heads[number]}"$'\t'"$text"
   done
   (( ${#files[@]} )) || record+="|none$seen"
+  record+=$lacks
 }
 
 for folder in "$root"/hwmon*; do [[ ! -d $folder ]] || chip "$folder"; done
+lacking chips "${seen// /$'\t'}"; lacking channels "$names"
 while :; do
   now; record="linewatt-hwmon 1 $now_us"
   readings
@@ -235,7 +248,8 @@ class Hwmon:
         """``power_meter.power1`` in W, ``amd_energy.energy1`` a running total in J; of several chips with one
         name ``amdgpu-0000:03:00.0.power1``. What is garbage or cannot be read is None.
 
-        Without any sensor it is ``power`` that is missing. Raises ParseError.
+        Without any sensor it is ``power`` that is missing. Raises ParseError; InvalidInput where a pattern
+        of the settings fits nothing.
         """
         readings = self._readings(record)
         self._channels.update((one.channel.name, one.channel) for one in readings)
@@ -254,9 +268,17 @@ class Hwmon:
     def _readings(self, record: str) -> list[_Reading]:
         sensors, chips = _sensors(record)
         if sensors:
+            self._check_scopes(sensors)
             return list(self._read(sensors))
         none = as_configured(self.cfg, Channel("power", "W", "gauge", "other:none"))
         return [_Reading(none, None, _nothing(chips, self.cfg))]
+
+    def _check_scopes(self, sensors: list[_Sensor]) -> None:
+        """Raises InvalidInput for a scope of what is not read."""
+        for pattern in self.cfg.scopes:
+            if not any(fnmatchcase(name, pattern) for one in sensors for name in one.names):
+                there = [f"{one.chip}.{one.label or one.sensor}" for one in sensors]
+                raise InvalidInput(f"hwmon: scopes: no sensor that is read fits {pattern!r}; {_there(there)}")
 
     def _read(self, sensors: list[_Sensor]) -> Iterator[_Reading]:
         folders = {sensor.folder: (sensor.chip, sensor.device) for sensor in sensors}
@@ -312,10 +334,15 @@ def _known(sensor: _Sensor, part: str, *, alone: bool) -> str | None:
 
 
 def _sensors(record: str) -> tuple[list[_Sensor], str]:
-    """The sensors of a record, and without any the names of the chips there are. Raises ParseError."""
+    """The sensors of a record, and without any the names of the chips there are.
+
+    Raises ParseError, InvalidInput.
+    """
     head, *parts, end = record.strip().split("|") if "|" in record else (record, "")
     if not _HEAD.fullmatch(head) or not _END.fullmatch(end) or not parts:
         raise ParseError(f"hwmon: {record[:60]!r} is no whole record")
+    if parts[-1].startswith("lacks\t"):
+        raise _refuse(parts[-1])
     if len(parts) == 1 and (parts[0] + " ").startswith("none "):
         return [], parts[0].removeprefix("none").strip()
     return [_sensor(part) for part in parts], ""
@@ -347,6 +374,21 @@ def _tolerance(accuracy: str) -> float | None:
     match = _PERCENT.fullmatch(accuracy)
     percent = float(match[1]) if match else 0.0
     return round(1 - percent / 100, 6) if 80 <= percent < 100 else None
+
+
+def _refuse(lack: str) -> InvalidInput:
+    """The error for ``lacks``, the setting, its pattern, and what there is, with tabs between."""
+    _, kind, pattern, *there = (*lack.split("\t"), "")
+    there = [name for name in there if name]
+    what = "chip" if kind == "chips" else "sensor of power or energy"
+    return InvalidInput(f"hwmon: {kind}: no {what} fits {pattern!r}; {_there(there)}")
+
+
+def _there(names: list[str]) -> str:
+    more = f" and {len(names) - MOST_NAMED} more" if len(names) > MOST_NAMED else ""
+    if not names:
+        return "there is none: a virtual machine, or its drivers are not loaded"
+    return f"there are {', '.join(names[:MOST_NAMED])}{more}"
 
 
 def _nothing(chips: str, cfg: HwmonConfig) -> str:

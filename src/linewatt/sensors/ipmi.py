@@ -259,7 +259,7 @@ def _has_dcmi(link: Link, wanted: Literal["auto"] | bool) -> bool:
     there = code == 0 and data[:1] == bytes(sdr.DCMI_REQUEST[:1])
     if wanted is True and not there:
         raise InvalidInput(f"{link.where}: no DCMI power here ({sdr.said(code)}); take {DCMI} out")
-    return there
+    return there and (wanted is True or sdr.dcmi_reading(data)[0] is not None)
 
 
 def _must(link: Link, code: int, what: str) -> None:

@@ -204,7 +204,8 @@ def dcmi_reading(data: bytes) -> tuple[float | None, str | None]:
         return None, "the answer is none of DCMI"
     if not data[17] & _DCMI_ACTIVE:
         return None, "the BMC does not measure power now"
-    return float(int.from_bytes(data[1:3], "little")), None
+    watts = int.from_bytes(data[1:3], "little")
+    return (float(watts), None) if watts else (None, "the BMC says 0 W, as those do that do not measure")
 
 
 def dcmi_channel() -> Channel:

@@ -23,7 +23,7 @@ from typing import ClassVar, Literal
 
 from pydantic import Field
 
-from linewatt.errors import InvalidInput, ParseError
+from linewatt.errors import InvalidInput, LinewattError, NotReady, ParseError
 from linewatt.hosts.base import HostSpec
 from linewatt.model import Channel
 from linewatt.sensors import ipmi_sdr as sdr
@@ -75,10 +75,10 @@ shut() {
   kill -9 "$pid"; exec {in}>&- {out}<&-; wait "$pid"
 } 2>/dev/null
 
-fail() {
+fail() {  # $1 why, $2 "invalid" where the settings ask for what is not there
   local words=${1//|/ }
   shut
-  problem=${words:0:1000}
+  problem="${2-error} ${words:0:1000}"
   now; again_us=$(( now_us + retry_us ))
 }
 
@@ -129,7 +129,7 @@ is_wanted() {
   [[ ${#1} -gt 96 && ${1:10:2} == 20 && $(( 16#${1:12:2} & 3 )) == 0 ]] || return
   for (( at = 0; at < 2 * length; at += 2 )); do name+="\\x${hex:at:2}"; done
   printf -v name "$name"
-  names+=", $name"
+  case ${1:42:2},$(( flags & 1 )) in 06,0|12,0|04,0|05,0|00,1) names+=", $name";; esac
   if (( ${#wanted[@]} == 0 )); then
     local plain=${name,,} pattern='^$'; plain=${plain//[_.-]/ }
     (( flags >> 6 != 3 && (16#${1:46:2} & 127) < 12 )) || return
@@ -189,15 +189,17 @@ open() {
     records=("${records[@]}") requests=("${requests[@]}")
   fi
   for at in "${!wanted[@]}"; do
-    [[ ${met[at]-} ]] || { fail "no sensor is called '${wanted[at]}'; there are ${names#, }"; return 1; }
+    [[ ${met[at]-} ]] && continue
+    fail "no sensor is called '${wanted[at]}'; there are ${names#, }" invalid; return 1
   done
   if [[ $dcmi != false ]]; then
     ask 'raw 0x2c 0x02 0xdc 0x01 0 0' || { fail "$said"; return 1; }
-    if [[ ${answers[0]} == ' dc '* ]]; then requests+=('raw 0x2c 0x02 0xdc 0x01 0 0')
-    elif [[ $dcmi == true ]]; then fail "no DCMI power here:${answers[0]}"; return 1; fi
+    if [[ $dcmi == auto && ${answers[0]} == ' dc 00 00'* ]]; then :  # it does not measure
+    elif [[ ${answers[0]} == ' dc '* ]]; then requests+=('raw 0x2c 0x02 0xdc 0x01 0 0')
+    elif [[ $dcmi == true ]]; then fail "no DCMI power here:${answers[0]}" invalid; return 1; fi
   fi
   (( ${#requests[@]} )) \
-    || { fail "no sensor's name says that it measures power; there are ${names#, }"; return 1; }
+    || { fail "no sensor's name says that it measures power; there are ${names#, }" invalid; return 1; }
 }
 
 sweep() {
@@ -210,7 +212,7 @@ while :; do
   begin
   if [[ $state == closed ]] && (( now_us >= again_us )); then open; begin; fi
   [[ $state == closed ]] || sweep
-  [[ $state == open ]] || record+="|error $problem"
+  [[ $state == open ]] || record+="|$problem"
   emit
 done
 """
@@ -221,6 +223,9 @@ _ADVICE = {
     "failed to run command": "install ipmitool",
     "stdbuf": "install coreutils",
 }
+
+_WORDS: Mapping[str, type[LinewattError]] = {"error": ParseError, "wait": NotReady, "invalid": InvalidInput}
+"""what stands in a record in place of readings"""
 
 _HEX = re.compile(r"(?: ?[0-9a-f]{2})+", re.ASCII)
 _CODE = re.compile(r"rsp=0x([0-9a-f]{1,2})", re.ASCII)
@@ -264,12 +269,14 @@ class Ipmitool:
         return line.startswith(MARK)
 
     def parse(self, record: str) -> dict[str, float | None]:
-        """Readings by the sensors' own names; ``dcmi`` is DCMI's. Raises ParseError, also for a record that
-        says why there are no readings."""
+        """Readings by the sensors' own names; ``dcmi`` is DCMI's.
+
+        Raises ParseError, NotReady or InvalidInput, also for a record that says why there are no readings.
+        """
         return self._read(record)[0]
 
     def reasons(self, record: str) -> dict[str, str]:
-        """Why readings are None. Raises ParseError."""
+        """Why readings are None. Raises what :meth:`parse` raises."""
         return self._read(record)[1]
 
     def channel(self, name: str) -> Channel:
@@ -316,16 +323,16 @@ def command(cfg: IpmitoolConfig, tool: Sequence[str]) -> list[str]:
 
 
 def _parts(record: str) -> list[tuple[str, str]]:
-    """(sensor record in hexadecimal or ``dcmi``, answer) of each reading. Raises ParseError."""
+    """(sensor record in hexadecimal or ``dcmi``, answer) of each reading. Raises what parse raises."""
     head, *parts = record.strip().split("|")
     words = head.split()
     if len(words) != 3 or words[:2] != [MARK, "1"] or len(parts) < 2 or not parts[-1].startswith("end "):
         raise ParseError(f"ipmitool: {record[:60]!r} is no whole record")
     found = [(known, answer.strip()) for known, _, answer in (part.partition(" ") for part in parts[:-1])]
     for known, answer in found:
-        if known in ("error", "wait"):
+        if known in _WORDS:
             advice = next((f"; {advice}" for sign, advice in _ADVICE.items() if sign in answer), "")
-            raise ParseError(f"ipmitool: {answer}{advice}")
+            raise _WORDS[known](f"ipmitool: {answer}{advice}")
         if known != DCMI and not _HEX.fullmatch(known):
             raise ParseError(f"ipmitool: {known[:60]!r} is no sensor record")
     return found
@@ -333,7 +340,7 @@ def _parts(record: str) -> list[tuple[str, str]]:
 
 @lru_cache(maxsize=256)
 def _chosen(known: tuple[str, ...], wanted: tuple[str, ...] | None) -> Mapping[str, sdr.Chosen]:
-    """The sensors to show, by their records. Raises ParseError."""
+    """The sensors to show, by their records. Raises ParseError, InvalidInput."""
     sensors = {text: sdr.decode(bytes.fromhex(text)) for text in known if text != DCMI}
     there = {text: sensor for text, sensor in sensors.items() if sensor is not None}
     if len(there) < len(sensors):
@@ -341,7 +348,7 @@ def _chosen(known: tuple[str, ...], wanted: tuple[str, ...] | None) -> Mapping[s
     try:
         chosen = sdr.choose(list(there.values()), wanted, DCMI in known, "the host's BMC")
     except InvalidInput as error:
-        raise ParseError(f"ipmitool: {error}") from error
+        raise InvalidInput(f"ipmitool: {error}") from error
     texts = {id(sensor): text for text, sensor in there.items()}
     return {texts[id(one.sensor)]: one for one in chosen}
 

@@ -10,13 +10,20 @@ from __future__ import annotations
 import math
 import struct
 from collections.abc import Collection, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, ClassVar, Literal
+from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from linewatt.errors import HostError, InvalidInput
 from linewatt.model import Channel
-from linewatt.sensors.power import CALL_LIMIT_S, MeterSession, NetworkAddress, PowerConfig, as_configured
+from linewatt.sensors.power import (
+    CALL_LIMIT_S,
+    MeterSession,
+    NetworkAddress,
+    PowerConfig,
+    as_configured,
+    each_once,
+)
 from linewatt.sensors.quantity import ChannelName, Quantity
 
 if TYPE_CHECKING:  # what is slow to import is imported when a meter is opened
@@ -107,7 +114,7 @@ class ModbusConfig(PowerConfig):
     address: NetworkAddress = Field(description="Name or address of the meter.")
     port: int = Field(default=502, ge=1, le=65535, description="TCP port.")
     unit_id: int = Field(default=1, ge=0, le=255, description="Unit behind a gateway.")
-    channels: dict[ChannelName, ModbusRegister] = Field(
+    channels: Annotated[dict[ChannelName, ModbusRegister], AfterValidator(each_once)] = Field(
         min_length=1, description="Readings by names of your own."
     )
 

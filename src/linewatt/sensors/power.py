@@ -71,6 +71,14 @@ Account = text_like(
     "admin",
 )
 
+
+def no_login(url: object) -> object:
+    """An address as it is written; raises ValueError, which does not repeat it, where a login is in it."""
+    if isinstance(url, str) and "@" in url.partition("?")[0]:
+        raise ValueError("has a user or password in it; use user, and password_env or password_file")
+    return url
+
+
 ScopeName = Annotated[
     str,
     Field(
@@ -197,6 +205,20 @@ class Meter(Protocol):
         reached, and InvalidInput when the settings ask for what it does not have: the message lists what
         there is.
         """
+
+
+def each_once(channels: dict[str, Any]) -> dict[str, Any]:
+    """Channels that a user describes; raises ValueError where two of them would count the same watts."""
+    seen: dict[tuple[str, str], str] = {}
+    for name, one in channels.items():
+        other = seen.setdefault((one.scope, one.unit), name)
+        if one.unit in ("W", "J") and other != name:
+            kind = one.scope.partition(":")[0]
+            raise ValueError(
+                f"{other} and {name} are both {one.scope} in {one.unit}, of which only one would count; "
+                f"give each a scope of its own, such as {kind}:{other} and {kind}:{name}"
+            )
+    return channels
 
 
 def as_configured(cfg: PowerConfig, channel: Channel) -> Channel:

@@ -80,9 +80,7 @@ class RedfishConfig(PowerConfig, Secret):
         if (self.user is not None) != self.has_password:
             raise ValueError("needs user and one of password_env, password_file, password_keyring together")
         if self.user is not None and self.base_url.startswith("http://") and not _is_here(self.base_url):
-            raise ValueError(
-                "would send the password unencrypted; use https:// (verify: false if need be)"
-            )
+            raise ValueError("would send the password unencrypted; use https:// (verify: false if need be)")
         if self.ca_file is not None and not self.verify:
             raise ValueError("has ca_file and verify: false; leave one out")
         return self

@@ -114,8 +114,14 @@ class Service:
         return replace(found, power=await self._maybe(_link(chassis, "Power")))
 
     async def _supplies(self, subsystem: str | None) -> list[tuple[Resource, Resource]]:
-        resource = await self._maybe(subsystem)
-        return await self._measured(await self._members(_link(resource, "PowerSupplies")), "Metrics")
+        """Also those without metrics: a sum without them would be too small."""
+        paths = await self._members(_link(await self._maybe(subsystem), "PowerSupplies"))
+        found = [one for one in await _together([self._maybe(path) for path in paths]) if one is not None]
+        metrics = await _together([self._maybe(_link(one, "Metrics")) for one in found])
+        return [
+            (one, own or {"@odata.id": _link(one, "Metrics") or one["@odata.id"]})
+            for one, own in zip(found, metrics, strict=True)
+        ]
 
     async def _parts(self, systems: list[str], parts: Collection[str]) -> list[tuple[Resource, Resource]]:
         measured: list[tuple[Resource, Resource]] = []

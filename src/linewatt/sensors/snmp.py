@@ -13,11 +13,19 @@ from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
-from pydantic import Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
 from linewatt.errors import HostError, InvalidInput
 from linewatt.model import Channel
-from linewatt.sensors.power import Account, MeterSession, NetworkAddress, PowerConfig, Secret, as_configured
+from linewatt.sensors.power import (
+    Account,
+    MeterSession,
+    NetworkAddress,
+    PowerConfig,
+    Secret,
+    as_configured,
+    each_once,
+)
 from linewatt.sensors.quantity import ChannelName, Quantity
 from linewatt.sensors.snmp_profiles import PROFILES, ProfileName, place
 
@@ -66,7 +74,7 @@ class SnmpConfig(PowerConfig, Secret):
     phase: int | None = Field(default=None, ge=1, le=99, description="Phase or infeed that feeds it alone.")
     pdu: int | None = Field(default=None, ge=0, le=99, description="PDU in a chain; left out: the first.")
     inlet: int = Field(default=1, ge=1, le=99, description="Inlet or cord of the PDU.")
-    channels: dict[ChannelName, SnmpChannel] = Field(
+    channels: Annotated[dict[ChannelName, SnmpChannel], AfterValidator(each_once)] = Field(
         default_factory=dict, description="Readings by names of your own, if there is no `profile`."
     )
 

@@ -1,14 +1,21 @@
 # SPDX-License-Identifier: Apache-2.0
-"""One change on one host, and taking it back: read, journal, write, read back."""
+"""Changes on one host, and taking them back: read, journal, write, read back.
+
+What can go together goes together: a host is asked once for all of it (:mod:`linewatt.hosts.batch`). Whoever
+has changes made or put back syncs the journal when all hosts are through.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from linewatt.errors import ChangeError, InvalidInput, LinewattError, ParseError
+from linewatt.hosts import batch
 from linewatt.hosts.base import Completed, Host
 from linewatt.hosts.journal import Entry, Journal
 from linewatt.tuning.base import Change, Command, Knob
+
+Knobs = Mapping[str, Knob]
 
 
 def wanted_setting(knob: Knob, change: Change, before: str) -> str:
@@ -19,74 +26,180 @@ def wanted_setting(knob: Knob, change: Change, before: str) -> str:
         raise ChangeError(f"{change.host}: {change.knob} {change.target}: {error}") from error
 
 
-async def make(host: Host, knob: Knob, entry: Entry, journal: Journal) -> str:
-    """Write a setting and read it back; ``entry`` is in the journal already. Returns what it reads then.
+async def make(
+    host: Host, knobs: Knobs, entries: Sequence[Entry], journal: Journal
+) -> list[str | LinewattError]:
+    """Write settings of a host in their order and read each back; they are in the journal already.
 
-    Raises ChangeError when it cannot be written, or does not read back as asked.
+    What each reads then, or why it is not as asked: it cannot be written, or does not read back so.
     """
-    await _run(host, knob.write(entry.target, entry.wanted), f"set {knob.name} {entry.target}", write=True)
-    after = await read(host, knob, entry.target)
-    journal.applied(entry.number, after)
-    if after != entry.wanted:
-        raise ChangeError(
-            f"{entry.host}: {entry.knob} {entry.target} was set to {entry.wanted!r} but reads {after!r}; "
+    found = await _written(host, knobs, {entry: entry.wanted for entry in entries}, "set")
+    for entry, text in found.items():
+        if isinstance(text, str):
+            journal.applied(entry.number, text)
+    return [
+        text
+        if isinstance(text, LinewattError) or text == entry.wanted
+        else ChangeError(
+            f"{entry.host}: {entry.knob} {entry.target} was set to {entry.wanted!r} but reads {text!r}; "
             "the kernel does not take this value"
         )
-    return after
+        for entry, text in found.items()
+    ]
+
+
+async def put_back(
+    host: Host, knobs: Knobs, entries: Sequence[Entry], journal: Journal, *, force: bool = False
+) -> list[LinewattError | None]:
+    """Put settings back as they were found, unless somebody else has changed them since.
+
+    None of them may stand on another. For each the reason why it is not put back: it cannot be, or shows a
+    value that linewatt did not set (``force`` puts that back all the same). Raises nothing else: what goes
+    wrong with one does not keep the others from being put back.
+    """
+    try:
+        return await _put_back(host, knobs, entries, journal, force)
+    except LinewattError as error:
+        if len(entries) == 1:
+            return [error]
+    return [
+        problem for entry in entries for problem in await put_back(host, knobs, [entry], journal, force=force)
+    ]
+
+
+async def _put_back(
+    host: Host, knobs: Knobs, entries: Sequence[Entry], journal: Journal, force: bool
+) -> list[LinewattError | None]:
+    shown = await look(host, [(knobs[entry.knob], entry.target) for entry in entries])
+    outcomes = {entry.number: _refusal(entry, now, force) for entry, now in zip(entries, shown, strict=True)}
+    changed = {
+        entry: entry.before
+        for entry, now in zip(entries, shown, strict=True)
+        if outcomes[entry.number] is None and now != entry.before
+    }
+    for entry, text in (await _written(host, knobs, changed, "put back")).items():
+        if isinstance(text, LinewattError):
+            outcomes[entry.number] = text
+        elif text != entry.before:
+            outcomes[entry.number] = ChangeError(
+                f"{entry.host}: {entry.knob} {entry.target} reads {text!r} after it was put back to "
+                f"{entry.before!r}; set it by hand"
+            )
+    for number, problem in outcomes.items():
+        if problem is None:
+            journal.undone(number)
+    return list(outcomes.values())
+
+
+def _refusal(entry: Entry, now: str | LinewattError, force: bool) -> LinewattError | None:
+    """Why a setting that reads ``now`` is left as it is."""
+    if isinstance(now, LinewattError):
+        return now
+    if force or entry.after is None or now in (entry.before, entry.after):
+        return None
+    return ChangeError(
+        f"{entry.host}: {entry.knob} {entry.target} reads {now!r}, which linewatt did not set "
+        f"({entry.before!r} before, {entry.after!r} by linewatt); "
+        "left as it is, restore --force puts it back"
+    )
 
 
 async def undo(host: Host, knob: Knob, entry: Entry, journal: Journal, *, force: bool = False) -> None:
-    """Put a setting back as it was found, unless somebody else has changed it since.
-
-    Raises ChangeError when it cannot be put back, or now shows a value that linewatt did not set
-    (``force`` puts it back all the same).
-    """
-    now = await read(host, knob, entry.target)
-    if now != entry.before:
-        if entry.after is not None and now != entry.after and not force:
-            raise ChangeError(
-                f"{entry.host}: {entry.knob} {entry.target} reads {now!r}, which linewatt did not set "
-                f"({entry.before!r} before, {entry.after!r} by linewatt); "
-                "left as it is, restore --force puts it back"
-            )
-        command = knob.write(entry.target, entry.before)
-        await _run(host, command, f"put back {knob.name} {entry.target}", write=True)
-        now = await read(host, knob, entry.target)
-        if now != entry.before:
-            raise ChangeError(
-                f"{entry.host}: {entry.knob} {entry.target} reads {now!r} after it was put back to "
-                f"{entry.before!r}; set it by hand"
-            )
-    journal.undone(entry.number)
+    """Put one setting back. Raises what :func:`put_back` says of it."""
+    (problem,) = await put_back(host, {entry.knob: knob}, [entry], journal, force=force)
+    if problem is not None:
+        raise problem
 
 
-async def reassert(host: Host, entries: Sequence[Entry], knobs: Mapping[str, Knob]) -> None:
+async def reassert(host: Host, entries: Sequence[Entry], knobs: Knobs) -> None:
     """Make changes again that a host which went away and came back no longer shows. Raises ChangeError."""
     for entry in entries:
-        knob = knobs[entry.knob]
-        if await read(host, knob, entry.target) != entry.wanted:
-            command = knob.write(entry.target, entry.wanted)
-            await _run(host, command, f"set {knob.name} {entry.target} again", write=True)
+        if await read(host, knobs[entry.knob], entry.target) != entry.wanted:
+            command = knobs[entry.knob].write(entry.target, entry.wanted)
+            (done,) = await batch.run_all(host, [_short(command)], root=True)
+            _output(host.spec.name, done, f"set {entry.knob} {entry.target} again")
 
 
 async def read(host: Host, knob: Knob, target: str) -> str:
     """A setting in its canonical text. Raises ChangeError naming host, knob and target."""
-    where = f"{host.spec.name}: {knob.name} {target}"
+    (text,) = await look(host, [(knob, target)])
+    if isinstance(text, LinewattError):
+        raise text
+    return text
+
+
+async def look(host: Host, settings: Sequence[tuple[Knob, str]]) -> list[str | LinewattError]:
+    """Settings in their canonical texts, or why one cannot be read. Raises HostLost, WaitTimeout."""
+    questions: list[batch.Short | LinewattError] = []
+    for knob, target in settings:
+        try:
+            questions.append(question(host.spec.name, knob, target))
+        except ChangeError as error:
+            questions.append(error)
+    asked = [one for one in questions if isinstance(one, batch.Short)]
+    answers = iter(await batch.run_all(host, asked))
+    return [
+        one if isinstance(one, LinewattError) else _try_answer(host.spec.name, knob, target, next(answers))
+        for one, (knob, target) in zip(questions, settings, strict=True)
+    ]
+
+
+def question(host: str, knob: Knob, target: str) -> batch.Short:
+    """The command that reads a setting. Raises ChangeError naming host, knob and target."""
     try:
-        command = knob.read(target)
+        return _short(knob.read(target))
     except ChangeError as error:
-        raise ChangeError(f"{where}: {error}") from error
-    output = await _run(host, command, f"read {knob.name} {target}")
+        raise ChangeError(f"{host}: {knob.name} {target}: {error}") from error
+
+
+def answer(host: str, knob: Knob, target: str, done: Completed) -> str:
+    """A setting in its canonical text, from what that command said. Raises ChangeError."""
+    output = _output(host, done, f"read {knob.name} {target}")
     try:
         return knob.parse(output)
     except (ParseError, InvalidInput) as error:
-        raise ChangeError(f"{where}: {error}") from error
+        raise ChangeError(f"{host}: {knob.name} {target}: {error}") from error
 
 
-async def _run(host: Host, command: Command, what: str, *, write: bool = False) -> str:
-    done = await host.run(command.argv, stdin=command.stdin, root=write)
+def _try_answer(host: str, knob: Knob, target: str, done: Completed) -> str | LinewattError:
+    try:
+        return answer(host, knob, target, done)
+    except ChangeError as error:
+        return error
+
+
+async def _written(
+    host: Host, knobs: Knobs, texts: Mapping[Entry, str], what: str
+) -> dict[Entry, str | LinewattError]:
+    """Write a text for each entry; what it reads directly after it, or what went wrong."""
+    commands = [
+        one for entry, text in texts.items() for one in _write_and_read(knobs[entry.knob], entry, text)
+    ]
+    limit_s = batch.LIMIT_S * max(1, len(texts))
+    answers = iter(await batch.run_all(host, commands, root=True, limit_s=limit_s))
+    found: dict[Entry, str | LinewattError] = {}
+    for entry in texts:
+        written, shown = next(answers), next(answers)
+        try:
+            _output(entry.host, written, f"{what} {entry.knob} {entry.target}")
+            found[entry] = answer(entry.host, knobs[entry.knob], entry.target, shown)
+        except ChangeError as error:
+            found[entry] = error
+    return found
+
+
+def _write_and_read(knob: Knob, entry: Entry, text: str) -> Iterator[batch.Short]:
+    yield _short(knob.write(entry.target, text))
+    yield question(entry.host, knob, entry.target)
+
+
+def _short(command: Command) -> batch.Short:
+    return batch.Short(command.argv, command.stdin)
+
+
+def _output(host: str, done: Completed, what: str) -> str:
     if done.status != 0:
-        raise ChangeError(f"{host.spec.name}: cannot {what}: {_why(done)}")
+        raise ChangeError(f"{host}: cannot {what}: {_why(done)}")
     return done.stdout
 
 

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Several short commands of one host as one.
+
+On a host, starting a command costs a channel, a login shell and a few processes, whatever the command does;
+and sshd refuses more than ten channels at a time unless its ``MaxSessions`` says otherwise (sshd_config(5)).
+A constant script runs the commands one after the other; their words and their input are its arguments.
+"""
+
+from __future__ import annotations
+
+import shlex
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from linewatt.errors import ParseError
+from linewatt.hosts.base import Completed, Host
+
+LIMIT_S = 10.0
+MOST_CHARACTERS = 60_000
+"""of a batch as the login shell gets it: one argument of a program can be 131,072 bytes (execve(2))"""
+
+# For each command: the number of its words, its input, its words. NUL, which no text has, ends what each says
+_SCRIPT = r"""while [ $# -gt 0 ]; do
+  count=$1 input=$2; shift 2
+  if [ -n "$input" ]; then "${@:1:count}" < <(printf %s "$input"); else "${@:1:count}" </dev/null; fi
+  printf '\0%s\0' "$?"; printf '\0' >&2
+  shift "$count"
+done"""
+
+
+@dataclass(frozen=True, slots=True)
+class Short:
+    """A short command: an argument list with what goes to its standard input."""
+
+    argv: tuple[str, ...]
+    stdin: str = ""
+
+
+async def run_all(
+    host: Host, commands: Sequence[Short], *, root: bool = False, limit_s: float = LIMIT_S
+) -> list[Completed]:
+    """Run commands in their order, each to its end; ``limit_s`` is for all of a batch.
+
+    Raises HostLost, WaitTimeout. Where answers cannot be told apart, the commands are run one by one, so
+    that each says itself what is wrong: they must do no harm when they are run twice.
+    """
+    found: list[Completed] = []
+    for batch in batches(commands):
+        found += await _run_batch(host, batch, root, limit_s)
+    return found
+
+
+async def _run_batch(host: Host, batch: Sequence[Short], root: bool, limit_s: float) -> list[Completed]:
+    if len(batch) > 1:
+        done = await host.run(script(batch), timeout_s=limit_s, root=root)
+        try:
+            return answers(done, batch)
+        except ParseError:
+            pass
+    return [await host.run(one.argv, stdin=one.stdin, timeout_s=limit_s, root=root) for one in batch]
+
+
+def batches(commands: Sequence[Short]) -> Iterator[list[Short]]:
+    """Commands in their order, as many together as an argument list can hold."""
+    batch: list[Short] = []
+    held = 0
+    for one in commands:
+        size = len(shlex.join([*one.argv, one.stdin]).encode())
+        if batch and held + size > MOST_CHARACTERS:
+            yield batch
+            batch, held = [], 0
+        batch.append(one)
+        held += size
+    if batch:
+        yield batch
+
+
+def script(batch: Sequence[Short]) -> list[str]:
+    """The argument list that runs a batch."""
+    words = [word for one in batch for word in (str(len(one.argv)), one.stdin, *one.argv)]
+    return ["bash", "-c", _SCRIPT, "linewatt", *words]
+
+
+def answers(done: Completed, batch: Sequence[Short]) -> list[Completed]:
+    """What each command of a batch said. Raises ParseError when that is not whole."""
+    said, complained = done.stdout.split("\0"), done.stderr.split("\0")
+    statuses = said[1::2]
+    if (len(said), len(complained)) != (2 * len(batch) + 1, len(batch) + 1) or said[-1]:
+        raise ParseError(f"{len(batch)} commands gave {len(statuses)} answers, status {done.status}")
+    if not all(status.isdecimal() for status in statuses):
+        raise ParseError(f"statuses of {len(batch)} commands: {statuses!r}")
+    return [
+        Completed(one.argv, int(status), stdout, stderr)
+        for one, status, stdout, stderr in zip(batch, statuses, said[::2], complained, strict=False)
+    ]

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Passwords: looked up once, one line where there is none, and inherited by no process that is started."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+from linewatt.campaign.file import load
+from linewatt.engine.secrets import passwords
+from linewatt.errors import InvalidInput
+
+NAME = "LINEWATT_TEST_PASSWORD"
+CANARY = "canary-40b7"
+
+
+def asked(tmp_path: Path, **secret: str) -> str | None:
+    """The password of the one source of a campaign."""
+    power = {"bmc": {"driver": "ipmi", "address": "192.0.2.9", "user": "u", **secret}}
+    hosts = {
+        "a": {"address": "192.0.2.1", "data": "eth0", "power": power},
+        "b": {"address": "192.0.2.2", "data": "eth0"},
+    }
+    file = tmp_path / "campaign.yaml"
+    file.write_text(json.dumps({"name": "n", "hosts": hosts, "tests": ["tcp"]}))
+    return passwords(load(file))["a", "bmc"]
+
+
+def test_a_variable_is_taken_out_of_what_processes_inherit_and_can_be_asked_for_again(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv(NAME, CANARY)
+    assert asked(tmp_path, password_env=NAME) == CANARY
+    assert NAME not in os.environ
+    child = [sys.executable, "-c", "import os; print(dict(os.environ))"]
+    assert CANARY not in subprocess.run(child, capture_output=True, text=True, check=True).stdout
+    assert asked(tmp_path, password_env=NAME) == CANARY
+    monkeypatch.setenv(NAME, "another")
+    assert asked(tmp_path, password_env=NAME) == "another"
+
+
+@pytest.mark.parametrize("value", [None, ""])
+def test_a_variable_that_is_not_set_or_empty_is_refused(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, value: str | None
+) -> None:
+    name = "LINEWATT_TEST_NOWHERE"
+    monkeypatch.delenv(name, raising=False)
+    if value is not None:
+        monkeypatch.setenv(name, value)
+    with pytest.raises(InvalidInput, match=rf"^hosts\.a\.power\.bmc\.password_env: {name} is not set here"):
+        asked(tmp_path, password_env=name)
+
+
+@pytest.mark.parametrize(
+    ("content", "said"),
+    [
+        (None, "No such file"),
+        (b"", "its first line is empty"),
+        (b"\nx", "first line is empty"),
+        (b"\xff", "text"),
+    ],
+    ids=["missing", "empty", "second line", "binary"],
+)
+def test_a_file_without_a_password_is_refused_by_its_name_and_never_its_content(
+    tmp_path: Path, content: bytes | None, said: str
+) -> None:
+    if content is not None:
+        (tmp_path / "secret").write_bytes(content)
+    with pytest.raises(InvalidInput, match=said) as caught:
+        asked(tmp_path, password_file="secret")  # noqa: S106  a name
+    assert str(tmp_path / "secret") in str(caught.value)
+
+
+def test_a_password_is_the_first_line_of_its_file_beside_the_campaign(tmp_path: Path) -> None:
+    (tmp_path / "secret").write_text(f" {CANARY} \r\na comment\n")
+    assert asked(tmp_path, password_file="secret") == f" {CANARY} "  # noqa: S106  a name
