@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The bench of placement and settings: by hand is by hand, hosts are as they were, nothing is left running."""
+"""The bench of placement and settings: by hand is by hand, hosts are as they were, nothing runs on."""
 
 from __future__ import annotations
 
@@ -22,7 +22,7 @@ KEY = ("h1", "mtu", "data0")
 def test_a_host_that_is_not_as_it_was_found_is_no_result(after: dict[Any, str]) -> None:
     placement_hosts96.same({KEY: "1500"}, {KEY: "1500"}, "linewatt")
     with pytest.raises(
-        MeasurementFailed, match="h1: mtu data0 shows .* after linewatt put it back; it was '1500'"
+        MeasurementFailed, match=r"h1: mtu data0 shows .* after linewatt put it back; it was '1500'"
     ):
         placement_hosts96.same({KEY: "1500"}, after, "linewatt")
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Any
 
 from linewatt.engine.readback import read_back
@@ -40,14 +41,12 @@ def test_threads_and_settings_are_read_in_one_go() -> None:
     found = asyncio.run(read_back(host, [os.getpid(), 2**22 + 1], SETTINGS, KNOBS))
     assert host.asked == 1
     assert found.problem is None
-    assert {thread.tid for thread in found.of(os.getpid())} == {
-        int(tid) for tid in os.listdir("/proc/self/task")
-    }
-    assert set(found.of(os.getpid())[0].allowed) == os.sched_getaffinity(0)
+    own = {thread.tid: thread for thread in found.of(os.getpid())}
+    assert set(own[os.getpid()].allowed) == os.sched_getaffinity(0)
     mtu, steering, missing = found.settings
     assert (mtu.wanted, mtu.problem) == ("9", None)
-    assert mtu.found == "65536"
-    assert steering.found == steering.wanted == "rx-0=0"
+    assert (mtu.found or "").split("/")[0] == Path("/sys/class/net/lo/mtu").read_text().strip()
+    assert (steering.found or "").startswith("rx-0=")
     assert missing.found is None
     assert "here: cannot read sysctl no.such.key" in (missing.problem or "")
 
