@@ -35,7 +35,7 @@ from linewatt.tuning import apply
 from linewatt.tuning.base import Change
 from linewatt.tuning.registry import KNOBS
 
-ABOUT_S = 200
+ABOUT_S = 300
 HOSTS = 96
 ASKED: dict[str, Any] = {
     "mtu": 1400,
