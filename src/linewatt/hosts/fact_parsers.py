@@ -234,6 +234,17 @@ def kernel_config(output: str) -> dict[str, Any]:
     }
 
 
+def managed(output: str) -> bool:
+    """Whether NetworkManager manages an interface, from ``GENERAL.STATE`` of ``nmcli``: ``100 (connected)``.
+
+    10 is unmanaged (NMDeviceState). Without nmcli, or with NetworkManager down, there is nobody who would.
+    """
+    text = output.strip()
+    if text == "no NetworkManager" or "NetworkManager is not running" in text:
+        return False
+    return int(text.split()[0]) > 10
+
+
 def running(output: str) -> bool:
     """Exit status of ``pgrep``, printed: 0 found, 1 not."""
     return {"0": True, "1": False}[output.strip()]

@@ -45,6 +45,8 @@ device_irqs() {{ local file count=0
     [[ -e $file ]] && (( ++count )); done; [[ -d /sys/class/net/$1 ]] && echo "$count"; }}
 path_of() {{ type -P "$1" || return 127; }}
 is_running() {{ type pgrep >/dev/null 2>&1 || return 127; pgrep -x "$1" >/dev/null; echo "$?"; }}
+nm_state() {{ type -P nmcli >/dev/null || {{ echo "no NetworkManager"; return; }}
+  nmcli --get-values GENERAL.STATE device show "$1"; }}
 while (( $# )); do
   printf '\\n{MARK} begin %s\\n' "$1"; words=$2; shift 2
   "${{@:1:words}}" 2>&1 </dev/null
@@ -165,6 +167,7 @@ FACTS: tuple[Fact, ...] = (
     Fact("nic", ("pause",), ("ethtool", "-a", DATA), parse.ethtool_settings),
     _file("nic", "rps_cpus", f"/sys/class/net/{DATA}/queues/rx-*/rps_cpus", parse.distinct),
     Fact("nic", ("qdisc",), ("tc", "qdisc", "show", "dev", DATA), parse.queueing),
+    Fact("nic", ("networkmanager",), ("nm_state", DATA), parse.managed),
     Fact(
         "sysctl",
         tuple(key.replace("/", ".") for key in _SYSCTLS),
@@ -175,6 +178,7 @@ FACTS: tuple[Fact, ...] = (
     Fact("tools", ("mpstat",), ("mpstat", "-V"), parse.first_line),
     Fact("tools", ("iproute2",), ("ip", "-V"), parse.first_line),
     Fact("tools", ("ethtool",), ("ethtool", "--version"), parse.first_line),
+    Fact("tools", ("nmstatectl",), ("nmstatectl", "--version"), parse.first_line),
     Fact("tools", ("numactl",), ("path_of", "numactl"), parse.first_line),
     Fact("tools", ("bash",), ("bash", "--version"), parse.first_line),
 )
@@ -244,6 +248,7 @@ def _tool(fact: Fact) -> str:
     functions = {
         "pci_name": "lspci",
         "is_running": "pgrep",
+        "nm_state": "nmcli",
         "kernel_config": "gzip",
         "files": "this host",
         "device_irqs": "sysfs",

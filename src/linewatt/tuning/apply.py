@@ -14,6 +14,7 @@ from linewatt.hosts import batch
 from linewatt.hosts.base import Completed, Host
 from linewatt.hosts.journal import Entry, Journal
 from linewatt.tuning.base import Change, Command, Knob
+from linewatt.tuning.words import apart, brief
 
 Knobs = Mapping[str, Knob]
 
@@ -23,7 +24,7 @@ def wanted_setting(knob: Knob, change: Change, before: str) -> str:
     try:
         return knob.wanted(before, change.value)
     except LinewattError as error:
-        raise ChangeError(f"{change.host}: {change.knob} {change.target}: {error}") from error
+        raise ChangeError(f"{change.host}: {change.knob} {brief(change.target)}: {error}") from error
 
 
 async def make(
@@ -41,8 +42,9 @@ async def make(
         text
         if isinstance(text, LinewattError) or text == entry.wanted
         else ChangeError(
-            f"{entry.host}: {entry.knob} {entry.target} was set to {entry.wanted!r} but reads {text!r}; "
-            "the kernel does not take this value"
+            "{}: {} {} was set to {!r} but reads {!r}; the kernel does not take this value".format(
+                entry.host, entry.knob, brief(entry.target), *apart(entry.wanted, text)
+            )
         )
         for entry, text in found.items()
     ]
@@ -82,8 +84,9 @@ async def _put_back(
             outcomes[entry.number] = text
         elif text != entry.before:
             outcomes[entry.number] = ChangeError(
-                f"{entry.host}: {entry.knob} {entry.target} reads {text!r} after it was put back to "
-                f"{entry.before!r}; set it by hand"
+                "{}: {} {} reads {!r} after it was put back to {!r}; set it by hand".format(
+                    entry.host, entry.knob, brief(entry.target), *apart(text, entry.before)
+                )
             )
     for number, problem in outcomes.items():
         if problem is None:
@@ -97,10 +100,10 @@ def _refusal(entry: Entry, now: str | LinewattError, force: bool) -> LinewattErr
         return now
     if force or entry.after is None or now in (entry.before, entry.after):
         return None
+    shown, before, after = apart(now, entry.before, entry.after)
     return ChangeError(
-        f"{entry.host}: {entry.knob} {entry.target} reads {now!r}, which linewatt did not set "
-        f"({entry.before!r} before, {entry.after!r} by linewatt); "
-        "left as it is, restore --force puts it back"
+        f"{entry.host}: {entry.knob} {brief(entry.target)} reads {shown!r}, which linewatt did not set "
+        f"({before!r} before, {after!r} by linewatt); left as it is, restore --force puts it back"
     )
 
 
@@ -117,7 +120,7 @@ async def reassert(host: Host, entries: Sequence[Entry], knobs: Knobs) -> None:
         if await read(host, knobs[entry.knob], entry.target) != entry.wanted:
             command = knobs[entry.knob].write(entry.target, entry.wanted)
             (done,) = await batch.run_all(host, [_short(command)], root=True)
-            _output(host.spec.name, done, f"set {entry.knob} {entry.target} again")
+            _output(host.spec.name, done, f"set {entry.knob} {brief(entry.target)} again")
 
 
 async def read(host: Host, knob: Knob, target: str) -> str:
@@ -149,16 +152,16 @@ def question(host: str, knob: Knob, target: str) -> batch.Short:
     try:
         return _short(knob.read(target))
     except ChangeError as error:
-        raise ChangeError(f"{host}: {knob.name} {target}: {error}") from error
+        raise ChangeError(f"{host}: {knob.name} {brief(target)}: {error}") from error
 
 
 def answer(host: str, knob: Knob, target: str, done: Completed) -> str:
     """A setting in its canonical text, from what that command said. Raises ChangeError."""
-    output = _output(host, done, f"read {knob.name} {target}")
+    output = _output(host, done, f"read {knob.name} {brief(target)}")
     try:
         return knob.parse(output)
     except (ParseError, InvalidInput) as error:
-        raise ChangeError(f"{host}: {knob.name} {target}: {error}") from error
+        raise ChangeError(f"{host}: {knob.name} {brief(target)}: {error}") from error
 
 
 def _try_answer(host: str, knob: Knob, target: str, done: Completed) -> str | LinewattError:
@@ -181,7 +184,7 @@ async def _written(
     for entry in texts:
         written, shown = next(answers), next(answers)
         try:
-            _output(entry.host, written, f"{what} {entry.knob} {entry.target}")
+            _output(entry.host, written, f"{what} {entry.knob} {brief(entry.target)}")
             found[entry] = answer(entry.host, knobs[entry.knob], entry.target, shown)
         except ChangeError as error:
             found[entry] = error

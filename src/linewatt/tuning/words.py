@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
@@ -21,6 +22,8 @@ _SWITCH = {
 }
 _WORD = re.compile(r"([^\s=]+)=(\S+)")
 MAX_U32 = 2**32 - 1
+BRIEF = 60
+"""characters of a target that a message names in full"""
 
 
 def parse_words(text: str) -> dict[str, str]:
@@ -71,3 +74,22 @@ def choices(names: Iterable[str], asked_for: str = "") -> str:
     if near:
         return f"did you mean {' or '.join(near)}?"
     return f"there are {', '.join(known)}" if known else "there are none"
+
+
+def brief(target: str) -> str:
+    """A target as a message names it: a list of many items by its first one."""
+    words = target.split()
+    return target if len(target) <= BRIEF or len(words) < 2 else f"{words[0]} … ({len(words)} items)"
+
+
+def apart(*texts: str) -> tuple[str, ...]:
+    """Settings as a message tells them apart: of those that are JSON, item by item, the items that differ."""
+    try:
+        values = [json.loads(text) for text in texts]
+    except (ValueError, RecursionError):
+        return texts
+    if not all(isinstance(value, dict) for value in values):
+        return texts
+    names = sorted({name for value in values for name in value})
+    differing = [name for name in names if any(value.get(name) != values[0].get(name) for value in values)]
+    return tuple(json.dumps({name: value.get(name) for name in differing}) for value in values)

@@ -1,0 +1,141 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From an NMState document to what a host is to show. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from linewatt.network import schema
+from linewatt.network.description import HostNetwork
+from linewatt.network.interfaces import MAIN_TABLE, Interface, InterfaceAddress, Route, Setting
+from linewatt.network.kinds import GENEVE_PORT, VXLAN_PORT
+
+
+def describe(state: schema.NetworkState, host: str) -> HostNetwork:
+    """What ``host`` is to show; ``state`` has passed :func:`linewatt.network.checks.check_state`."""
+    interfaces = [interface_of(one) for one in state.interfaces]
+    routes = tuple(_route(one) for one in state.routes.config)
+    return HostNetwork(host, tuple(in_order(interfaces)), routes)
+
+
+def in_order(interfaces: Sequence[Interface]) -> Iterator[Interface]:
+    """Each behind what it stands on, otherwise in their order. A loop ends where it began."""
+    by_name = {one.name: one for one in interfaces}
+    done: set[str] = set()
+
+    def visit(one: Interface) -> Iterator[Interface]:
+        if one.name in done:
+            return
+        done.add(one.name)
+        for lower in lower_names(one):
+            if lower in by_name:
+                yield from visit(by_name[lower])
+        yield one
+
+    for one in interfaces:
+        yield from visit(one)
+
+
+def lower_names(one: Interface) -> tuple[str, ...]:
+    """Interfaces that one stands on."""
+    return (*([one.base] if one.base is not None else []), *one.ports)
+
+
+def interface_of(one: schema.AnyInterface) -> Interface:
+    addresses = tuple(
+        InterfaceAddress(one.name, address.ip, address.prefix_length)
+        for family in (one.ipv4, one.ipv6)
+        if family.enabled and one.state != "absent"
+        for address in family.address
+    )
+    plain = Interface(one.name, one.type, one.state, one.mtu, addresses)
+    return plain if one.state == "absent" else _with_config(one, plain)
+
+
+def _with_config(one: schema.AnyInterface, plain: Interface) -> Interface:
+    base: str | None = None
+    peer: str | None = None
+    ports: tuple[str, ...] = ()
+    options: Setting = ()
+    settings: dict[str, str | int | bool | None] = {}
+    match one:
+        case schema.VethInterface(veth=schema.Veth() as veth):
+            peer = veth.peer
+        case schema.VxlanInterface(vxlan=schema.Vxlan() as vxlan):
+            base = vxlan.base_iface
+            settings = {"id": vxlan.id, "remote": vxlan.remote, "local": vxlan.local}
+            settings |= {"port": vxlan.destination_port or VXLAN_PORT, "learning": vxlan.learning}
+        case schema.VlanInterface(vlan=schema.Vlan() as vlan):
+            base = vlan.base_iface
+            settings = {"id": vlan.id, "protocol": vlan.protocol}
+        case schema.GeneveInterface(geneve=schema.Geneve() as geneve):
+            settings = {"id": geneve.id, "remote": geneve.remote}
+            settings["port"] = geneve.destination_port or GENEVE_PORT
+        case schema.MacVlanInterface(mac_vlan=schema.MacVlan() as mac_vlan):
+            base = mac_vlan.base_iface
+            settings = {"mode": mac_vlan.mode, "promiscuous": mac_vlan.promiscuous}
+        case schema.BondInterface(link_aggregation=schema.LinkAggregation() as bond):
+            ports, settings, options = bond.port, {"mode": bond.mode}, _bond_options(bond.options)
+        case schema.BridgeInterface():
+            ports = tuple(port.name for port in one.bridge.port)
+            options = _bridge_options(one.bridge.options)
+    known = tuple((name, value) for name, value in settings.items() if value is not None)
+    return Interface(
+        plain.name, plain.kind, plain.state, plain.mtu, plain.addresses, base, ports, peer, known, options
+    )
+
+
+def _bond_options(options: schema.BondOptions) -> Setting:
+    """By the names that ``ip -j`` shows them with."""
+    found = {
+        "miimon": options.miimon,
+        "updelay": options.updelay,
+        "downdelay": options.downdelay,
+        "xmit_hash_policy": options.xmit_hash_policy,
+        "ad_lacp_rate": options.lacp_rate,
+        "min_links": options.min_links,
+        "ad_select": options.ad_select,
+        "fail_over_mac": options.fail_over_mac,
+        "primary": options.primary,
+    }
+    return tuple((name, value) for name, value in found.items() if value is not None)
+
+
+def _bridge_options(options: schema.BridgeOptions) -> Setting:
+    """By the names that ``ip -j`` shows them with; its times are hundredths of a second."""
+    stp = options.stp
+    found: dict[str, int | None] = {}
+    if stp is not None:
+        found = {
+            "forward_delay": _hundredths(stp.forward_delay),
+            "hello_time": _hundredths(stp.hello_time),
+            "max_age": _hundredths(stp.max_age),
+            "priority": stp.priority,
+            "stp_state": int(stp.enabled),
+        }
+    found["ageing_time"] = _hundredths(options.mac_ageing_time)
+    found["mcast_snooping"] = _switch(options.multicast_snooping)
+    found["mcast_querier"] = _switch(options.multicast_querier)
+    return tuple((name, value) for name, value in found.items() if value is not None)
+
+
+def _hundredths(seconds: int | None) -> int | None:
+    return None if seconds is None else 100 * seconds
+
+
+def _switch(value: bool | None) -> int | None:
+    return None if value is None else int(value)
+
+
+def _route(one: schema.RouteEntry) -> Route:
+    metric = None if one.metric in (None, -1) else one.metric  # -1 is NMState's word for the default
+    table = one.table_id or MAIN_TABLE  # as 0 is
+    state: str = one.state or "up"
+    return Route(
+        one.destination,
+        one.next_hop_interface,
+        one.next_hop_address,
+        metric,
+        table,
+        "absent" if state == "absent" else "up",
+    )

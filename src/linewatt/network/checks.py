@@ -1,0 +1,204 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What takes more than one value of a document to judge; each check yields (path, what is wrong). Pure."""
+
+from __future__ import annotations
+
+import ipaddress
+from collections.abc import Iterator, Mapping, Sequence
+
+from linewatt.document import KeyPath
+from linewatt.network import schema
+from linewatt.network.build import interface_of, lower_names
+from linewatt.network.interfaces import Interface
+from linewatt.network.items import SMALLEST_WITH_IPV6
+from linewatt.network.schema import Finding
+
+_SECTIONS = {
+    "veth": ("veth", "veth: {peer: veth1}"),
+    "vxlan": ("vxlan", "vxlan: {id: 100, base-iface: eth1, remote: 192.0.2.2}"),
+    "vlan": ("vlan", "vlan: {id: 100, base-iface: eth1}"),
+    "bond": ("link-aggregation", "link-aggregation: {mode: 802.3ad, port: [eth1, eth2]}"),
+    "geneve": ("geneve", "geneve: {id: 100, remote: 192.0.2.2}"),
+    "mac-vlan": ("mac-vlan", "mac-vlan: {base-iface: eth1, mode: bridge}"),
+}
+"""``type`` → the key with what it is made of, and an example"""
+
+
+def check_state(state: schema.NetworkState, at: KeyPath = ()) -> Iterator[Finding]:
+    """What is wrong with one host's document."""
+    plain = [interface_of(one) for one in state.interfaces]
+    yield from _check_names(plain, at)
+    for index, one in enumerate(state.interfaces):
+        where = (*at, "interfaces", index)
+        yield from _check_section(one, where)
+        yield from _check_addresses(one, where)
+        if isinstance(one, schema.VxlanInterface) and one.vxlan is not None:
+            yield from _check_vxlan(one.vxlan, (*where, "vxlan"))
+    yield from _check_below(state.interfaces, plain, at)
+    yield from _check_ports(plain, at)
+    yield from _check_twice(plain, at)
+    yield from _check_routes(state, plain, at)
+
+
+def check_hosts(states: Mapping[str, tuple[schema.NetworkState, KeyPath]]) -> Iterator[Finding]:
+    """Addresses that two hosts would have; each host with its document and where that stands."""
+    first: dict[str, str] = {}
+    for host, (state, at) in states.items():
+        for index, one in enumerate(state.interfaces):
+            for address in interface_of(one).addresses if one.state == "up" else ():
+                other = first.setdefault(address.address, host)
+                if other != host:
+                    path = (*at, "interfaces", index, address.family)
+                    yield path, f"{address.address} is also an address of host {other}; give each its own"
+
+
+def _check_names(plain: Sequence[Interface], at: KeyPath) -> Iterator[Finding]:
+    first: dict[str, int] = {}
+    for index, one in enumerate(plain):
+        if first.setdefault(one.name, index) != index:
+            text = f"{one.name} is interfaces[{first[one.name]}] already; describe an interface once"
+            yield (*at, "interfaces", index, "name"), text
+
+
+def _check_section(one: schema.AnyInterface, where: KeyPath) -> Iterator[Finding]:
+    """That an interface says what it is made of, and can be in the state that is asked for."""
+    section = _SECTIONS.get(one.type)
+    if one.state == "up" and section is not None and getattr(one, section[0].replace("-", "_")) is None:
+        yield (*where, section[0]), f"is missing; add it, for example `{section[1]}`"
+    if one.type == "ethernet" and one.state == "absent":
+        yield (*where, "state"), "cannot be absent: the host has it; write down, or take the interface out"
+    if one.type != "ethernet" and one.state == "down":
+        yield (*where, "state"), "of a virtual interface that is down is none: write absent, or take it out"
+    if one.state == "absent" and one.type in ("veth", "bond"):
+        text = f"cannot be absent: linewatt could not make the {one.type} again as it was; remove it by hand"
+        yield (*where, "state"), text
+    mac_vlan = one.mac_vlan if isinstance(one, schema.MacVlanInterface) else None
+    if mac_vlan is not None and not mac_vlan.promiscuous and mac_vlan.mode != "passthru":
+        yield (*where, "mac-vlan", "promiscuous"), "may be false in the mode passthru only"
+
+
+def _check_addresses(one: schema.AnyInterface, where: KeyPath) -> Iterator[Finding]:
+    for family, part, bits in (("ipv4", one.ipv4, 32), ("ipv6", one.ipv6, 128)):
+        for index, address in enumerate(part.address):
+            path = (*where, family, "address", index)
+            version = "ipv6" if ":" in address.ip else "ipv4"
+            if version != family:
+                yield (*path, "ip"), f"{address.ip} is {version}; move it there"
+            elif address.prefix_length > bits:
+                text = f"must be at most {bits} with {family}, got {address.prefix_length}"
+                yield (*path, "prefix-length"), text
+        if part.address and not part.enabled:
+            yield (*where, family, "enabled"), "is false, but there are addresses; take one of them out"
+        if part.address and one.state != "up":
+            yield (*where, family), f"has addresses, but the interface is {one.state}; take one of them out"
+    if one.mtu is not None and one.mtu < SMALLEST_WITH_IPV6 and one.ipv6.enabled and one.ipv6.address:
+        yield (*where, "mtu"), f"must be at least {SMALLEST_WITH_IPV6} with IPv6, got {one.mtu}"
+
+
+def _check_vxlan(vxlan: schema.Vxlan, where: KeyPath) -> Iterator[Finding]:
+    remote, local = (None if ip is None else ipaddress.ip_address(ip) for ip in (vxlan.remote, vxlan.local))
+    if remote is not None and local is not None and remote.version != local.version:
+        yield (*where, "local"), f"{local} and the remote {remote} must be of one family"
+    if remote is not None and remote == local:
+        yield (*where, "remote"), f"{remote} is the local address too; name the peer's"
+    if remote is not None and remote.is_multicast and vxlan.base_iface is None:
+        yield (
+            (*where, "base-iface"),
+            "is missing; a multicast remote needs the interface it is reached through",
+        )
+    if remote is not None and remote.is_unspecified:
+        yield (*where, "remote"), "must be an address of a peer, or a multicast group"
+
+
+def _check_below(
+    interfaces: Sequence[schema.AnyInterface], plain: Sequence[Interface], at: KeyPath
+) -> Iterator[Finding]:
+    """What interfaces stand on: not themselves, nothing that stands on them, nothing that is taken away."""
+    by_name = {one.name: one for one in plain}
+    for index, one in enumerate(plain):
+        where = (*at, "interfaces", index)
+        section = _SECTIONS.get(one.kind, ("bridge", ""))[0]
+        key = (*where, section, "port") if one.ports else (*where, section, "base-iface")
+        if one.name in lower_names(one):
+            yield key, f"{one.name} cannot stand on itself"
+        elif loop := _loop(one, by_name):
+            yield key, f"makes a loop: {' on '.join(loop)}"
+        if one.peer == one.name:
+            yield (*where, "veth", "peer"), f"{one.name} cannot be its own peer; name the other end"
+        peer = by_name.get(one.peer or "")
+        if peer is not None and peer is not one and (peer.kind, peer.peer) != ("veth", one.name):
+            yield (*where, "veth", "peer"), f"{peer.name} is not a veth with the peer {one.name}"
+        for lower in lower_names(one):
+            gone = by_name.get(lower)
+            if gone is not None and gone.state != "up":
+                yield key, f"{lower} is {gone.state} in this document"
+            elif gone is not None and one.base and one.mtu and gone.mtu and one.mtu > gone.mtu:
+                text = f"must be at most {gone.mtu}, the MTU of {lower} below it, got {one.mtu}"
+                yield (*where, "mtu"), text
+
+
+def _loop(one: Interface, by_name: Mapping[str, Interface]) -> list[str]:
+    """Names from an interface down to itself; empty without a loop."""
+
+    def search(name: str, way: list[str]) -> list[str]:
+        below = by_name.get(name)
+        for lower in () if below is None else lower_names(below):
+            if lower == one.name:
+                return [*way, lower]
+            if lower not in way and (found := search(lower, [*way, lower])):
+                return found
+        return []
+
+    return search(one.name, [one.name])
+
+
+def _check_ports(plain: Sequence[Interface], at: KeyPath) -> Iterator[Finding]:
+    master: dict[str, str] = {}
+    by_name = {one.name: index for index, one in enumerate(plain)}
+    for index, one in enumerate(plain):
+        section = "link-aggregation" if one.kind == "bond" else "bridge"
+        for number, port in enumerate(one.ports):
+            path = (*at, "interfaces", index, section, "port", number)
+            if port in one.ports[:number]:
+                yield path, f"{port} is named twice; name it once"
+            elif master.setdefault(port, one.name) != one.name:
+                yield path, f"{port} is a port of {master[port]} already"
+            if port in by_name and plain[by_name[port]].addresses:
+                family = plain[by_name[port]].addresses[0].family
+                text = f"{port} is a port of {one.name}, which is to have the addresses; move them there"
+                yield (*at, "interfaces", by_name[port], family), text
+
+
+def _check_twice(plain: Sequence[Interface], at: KeyPath) -> Iterator[Finding]:
+    first: dict[str, str] = {}
+    for index, one in enumerate(plain):
+        for address in one.addresses:
+            path = (*at, "interfaces", index, address.family)
+            if address.address in first:
+                yield path, f"{address.address} is an address of {first[address.address]} already"
+            first.setdefault(address.address, one.name)
+
+
+def _check_routes(state: schema.NetworkState, plain: Sequence[Interface], at: KeyPath) -> Iterator[Finding]:
+    by_name = {one.name: one for one in plain}
+    seen: dict[tuple[str, int | None, int | None], int] = {}
+    for index, route in enumerate(state.routes.config):
+        path = (*at, "routes", "config", index)
+        network = ipaddress.ip_network(route.destination)
+        hop = route.next_hop_address
+        if hop is not None and ipaddress.ip_address(hop).version != network.version:
+            yield (*path, "next-hop-address"), f"{hop} is of another family than {network}"
+        own = by_name.get(route.next_hop_interface)
+        if own is not None and own.state != "up" and route.state is None:
+            text = f"{own.name} is {own.state} in this document, and carries no route"
+            yield (*path, "next-hop-interface"), text
+        identity = (route.destination, route.metric, route.table_id)
+        if route.state is None and seen.setdefault(identity, index) != index:
+            text = f"{network} is routes.config[{seen[identity]}] already; give one of them another metric"
+            yield (*path, "destination"), text
+        subnets = {address.subnet for address in own.addresses} if own is not None else set()
+        if network in subnets and network.num_addresses > 1 and hop is None and route.state is None:
+            text = (
+                f"{network} is reached through an address of {route.next_hop_interface}; take the route out"
+            )
+            yield (*path, "destination"), text

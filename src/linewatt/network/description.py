@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What one host is to show in one network."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from linewatt.model import Family
+from linewatt.network.framing import Encapsulation
+from linewatt.network.interfaces import Interface, InterfaceAddress, Route
+from linewatt.network.items import items
+from linewatt.network.text import canonical
+
+KNOB = "network"
+
+
+@dataclass(frozen=True, slots=True)
+class Stack:
+    """What lies between an interface and the one at the bottom: the way of its packets to the wire.
+
+    ``encapsulations`` are innermost first. ``mtu`` is that of the interface as far as the document says.
+    """
+
+    interface: str
+    base: str
+    mtu: int | None
+    encapsulations: tuple[Encapsulation, ...] = ()
+
+    @property
+    def header_bytes(self) -> int:
+        return sum(one.header_bytes for one in self.encapsulations)
+
+
+@dataclass(frozen=True, slots=True)
+class HostNetwork:
+    """Interfaces in the order they are made, the lower first, and static routes of one host."""
+
+    host: str
+    interfaces: tuple[Interface, ...] = ()
+    routes: tuple[Route, ...] = ()
+
+    def interface(self, name: str) -> Interface | None:
+        return next((one for one in self.interfaces if one.name == name), None)
+
+    def addresses(self, family: Family) -> tuple[InterfaceAddress, ...]:
+        """Addresses of interfaces that are up, in the document's order."""
+        return tuple(
+            address
+            for one in self.interfaces
+            if one.state == "up"
+            for address in one.addresses
+            if address.family == family
+        )
+
+    def change(self) -> tuple[str, str, str]:
+        """Knob, target and value that make the host show it."""
+        wanted = items(self.interfaces, self.routes)
+        return KNOB, " ".join(wanted), canonical(wanted)
+
+    def stack(self, interface: str, data: str) -> Stack:
+        """The way down from an interface; ``data`` is the host's data interface, where it is to end.
+
+        Where ports and peers leave a choice, the one that leads to ``data`` is taken; a tunnel that names no
+        interface below it runs over ``data``.
+        """
+        found = list(self._ways_down(interface, data, frozenset()))
+        base, encapsulations = next((one for one in found if one[0] == data), found[0])
+        own = self.interface(interface)
+        return Stack(interface, base, None if own is None else own.mtu, encapsulations)
+
+    def _ways_down(
+        self, name: str, data: str, seen: frozenset[str]
+    ) -> Iterator[tuple[str, tuple[Encapsulation, ...]]]:
+        own = self.interface(name)
+        below = [] if own is None or name == data else list(self._below(own, data, seen))
+        if not below:
+            yield name, ()
+        for lower in below:
+            for base, rest in self._ways_down(lower, data, seen | {name}):
+                yield base, (*_around(own), *rest)
+
+    def _below(self, own: Interface, data: str, seen: frozenset[str]) -> Iterator[str]:
+        """Names of what carries an interface's packets next; none that were passed already."""
+        if own.kind == "veth" and own.peer is not None:
+            # Behind a pair's other end goes on whatever has that end as a port
+            lower = [one.name for one in self.interfaces if own.peer in one.ports]
+            seen = seen | {own.peer}
+        elif own.kind in ("vxlan", "geneve"):
+            lower = [own.base or data]
+        else:
+            lower = [own.base] if own.base is not None else list(own.ports)
+        yield from (name for name in lower if name not in seen)
+
+
+def _around(interface: Interface | None) -> tuple[Encapsulation, ...]:
+    if interface is None:
+        return ()
+    settings = dict(interface.settings)
+    if interface.kind == "vlan":
+        return (Encapsulation("vlan"),)
+    if interface.kind == "vxlan" or interface.kind == "geneve":
+        outer = str(settings.get("remote") or settings.get("local") or "")
+        return (Encapsulation(interface.kind, "ipv6" if ":" in outer else "ipv4"),)
+    return ()

@@ -1,0 +1,282 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The knob ``network``: interfaces, addresses and routes of a host, through iproute2.
+
+A target lists what is managed, item by item (:mod:`linewatt.network.items`); a setting is compact JSON, item
+→ what the host shows, ``null`` where there is none. What is not named stays as it is. Checked with iproute2
+6.1.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from typing import Any
+
+from linewatt.errors import ChangeError, InvalidInput, ParseError
+from linewatt.network import whole, write
+from linewatt.network.description import KNOB
+from linewatt.network.items import Key, parse_key
+from linewatt.network.kinds import shown_option, shown_state
+from linewatt.network.text import canonical, mapping
+from linewatt.tuning.base import Command
+from linewatt.tuning.commands import script
+
+# $1: what is asked for, said back first. stdin: lines for ip, of which some may name what is not there
+_READ = r"""PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin; export LC_ALL=C
+type ip >/dev/null 2>&1 || { echo "ip is not installed there" >&2; exit 127; }
+{ exec 9</proc/self/ns/net && flock -s -w 10 9; } 2>/dev/null
+printf '%s\n' "$1"
+ip -N -d -j -force -batch - 2>/dev/null
+exit 0"""
+
+_DEFAULT_METRIC = {"ipv4": 0, "ipv6": 1024}
+"""of a route that names none; the kernel's IP6_RT_PRIO_USER"""
+
+Links = Mapping[str, Mapping[str, Any]]
+Routes = Sequence[Mapping[str, Any]]
+
+
+class NetworkKnob:
+    """Interfaces and routes that a network manages on one host, made and taken away together."""
+
+    name = KNOB
+    about = "interfaces, addresses and routes of a network"
+    targets = "what is managed, such as `link:vxlan0 address:vxlan0/198.18.100.1/24`"
+    values = "JSON, item by item"
+    tool = "ip -batch"
+
+    def check(self, value: str) -> str:
+        return canonical(mapping(value, InvalidInput))
+
+    def read(self, target: str) -> Command:
+        keys = write.check_keys(target)
+        lines = ["address show"]
+        for key in keys:
+            if key.kind == "route":
+                lines.append(f"route show exact {key.route.destination} table all")
+        if any(key.kind in ("gone", "lost") for key in keys):
+            lines += ["link show", "route show table all"]  # asked for one interface, ip does not name it
+        return script(_READ, " ".join(map(str, keys)), stdin="".join(f"{line}\n" for line in lines))
+
+    def parse(self, output: str) -> str:
+        first, _, rest = output.partition("\n")
+        try:
+            keys = write.check_keys(first)
+        except ChangeError as error:
+            raise ParseError(f"the answer does not say what it is about: {str(error)[:120]}") from error
+        links: dict[str, dict[str, Any]] = {}
+        routes: list[Mapping[str, Any]] = []
+        for one in _objects(rest):
+            if "ifname" in one:
+                links.setdefault(str(one["ifname"]), {}).update(one)
+            elif "dst" in one:
+                routes.append(one)
+        if not links:
+            raise ParseError(f"ip shows no interface at all in {rest[:80]!r}")
+        try:
+            return canonical({str(key): _shown(key, links, routes) for key in keys})
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise ParseError(f"what ip shows has an unknown shape: {error!r}"[:200]) from error
+
+    def wanted(self, before: str, value: str) -> str:
+        shown, asked = mapping(before, ParseError), mapping(value, InvalidInput)
+        if set(shown) != set(asked):
+            raise ChangeError("what is asked for and what was read are not about the same items")
+        bounds = {parse_key(word).interface: shown[word] for word in shown if word.startswith("need:")}
+        return canonical({word: _wanted(parse_key(word), shown[word], asked[word], bounds) for word in asked})
+
+    def write(self, target: str, setting: str) -> Command:
+        return write.command(target, mapping(setting, ParseError))
+
+
+def _objects(text: str) -> Iterator[Mapping[str, Any]]:
+    """The objects of all arrays in ``text``, one array a command. Raises ParseError."""
+    decoder, at = json.JSONDecoder(), 0
+    while (at := _skip(text, at)) < len(text):
+        try:
+            value, at = decoder.raw_decode(text, at)
+        except ValueError:
+            raise ParseError(f"ip wrote no JSON but {text[at : at + 60]!r}") from None
+        if not isinstance(value, list):
+            raise ParseError(f"ip wrote {str(value)[:60]!r}, which is no list")
+        yield from (one for one in value if isinstance(one, dict))
+
+
+def _skip(text: str, at: int) -> int:
+    while at < len(text) and text[at].isspace():
+        at += 1
+    return at
+
+
+def _shown(key: Key, links: Links, routes: Routes) -> Any:
+    """What a host shows of one item; None where it is not there."""
+    if key.kind == "address":
+        return _address(key, links)
+    if key.kind == "route":
+        return _route(key, routes)
+    link = links.get(key.interface)
+    if link is None:
+        return None
+    return _shown_of_link(key, link, links, routes)
+
+
+def _shown_of_link(key: Key, link: Mapping[str, Any], links: Links, routes: Routes) -> Any:
+    match key.kind:
+        case "need":
+            return f"{link.get('min_mtu', 68)}-{link.get('max_mtu') or 65_535}"
+        case "lost":
+            return whole.lost(link, routes)
+        case "gone":
+            return whole.capture(link, links.values(), routes)
+        case "link":
+            return shown_state(link)
+        case "option":
+            return shown_option(link, key.rest)
+        case "master":
+            return str(link.get("master", ""))
+        case "mtu":
+            return int(link["mtu"])
+        case _:
+            return "UP" in link["flags"]
+
+
+def _address(key: Key, links: Links) -> str | None:
+    """Interface and prefix length of an address, its own interface first."""
+    wanted = key.address.address
+    found = [
+        f"{name}/{one.get('prefixlen')}"
+        for name, link in links.items()
+        for one in link.get("addr_info", ())
+        if one.get("local") == wanted
+    ]
+    return min(
+        found, key=lambda text: (text != f"{key.interface}/{key.address.prefix_length}", text), default=None
+    )
+
+
+def _route(key: Key, routes: Routes) -> dict[str, Any] | None:
+    """Attributes of the route of this destination, table and metric; that of its own interface first."""
+    wanted = key.route
+    metric = _DEFAULT_METRIC[wanted.family] if wanted.metric is None else wanted.metric
+    found = [
+        route
+        for route in routes
+        if _destination(route) == wanted.destination
+        and str(route.get("table", "254")) == str(wanted.table)
+        and int(route.get("metric", 0)) == metric
+        and route.get("type") in whole.UNICAST
+    ]
+    if not found:
+        return None
+    route = min(found, key=lambda one: one.get("dev") != wanted.interface)
+    value: dict[str, Any] = {"protocol": _PROTOCOLS.get(str(route.get("protocol")), route.get("protocol"))}
+    if route.get("dev") != wanted.interface:
+        value["elsewhere"] = str(route.get("dev", "several interfaces"))
+    if "gateway" in route:
+        value["via"] = route["gateway"]
+    if wanted.family == "ipv4" and str(route.get("scope")) != ("0" if "gateway" in route else "253"):
+        value["scope"] = route.get("scope")
+    if "prefsrc" in route:
+        value["source"] = route["prefsrc"]
+    strange = set(route) - _ROUTE_KNOWN
+    if strange:
+        value["cannot"] = sorted(strange)
+    return value
+
+
+_PROTOCOLS = {"2": "kernel", "3": "boot", "4": "static"}
+_ROUTE_KNOWN = {
+    "type", "dst", "dev", "table", "protocol", "scope", "gateway", "prefsrc", "metric", "flags", "pref",
+}  # fmt: skip
+
+
+def _destination(route: Mapping[str, Any]) -> str:
+    """With its length; a default route shows no family but has ``pref`` with IPv6."""
+    text = str(route["dst"])
+    if text == "default":
+        return "::/0" if "pref" in route else "0.0.0.0/0"
+    return text if "/" in text else f"{text}/{128 if ':' in text else 32}"
+
+
+def _wanted(key: Key, shown: Any, asked: Any, bounds: Mapping[str, Any]) -> Any:
+    """What an item is to show. Raises ChangeError if the host cannot, or somebody else has it otherwise."""
+    name = key.interface
+    if key.kind == "need":
+        if shown is None:
+            raise ChangeError(f"there is no interface {name}; `ip link` on the host lists them")
+        return shown
+    if key.kind == "lost":
+        if shown:
+            raise ChangeError(
+                f"{name} would lose {', '.join(map(str, shown))} when it goes down, which linewatt could "
+                "not put back; take it off by hand first"
+            )
+        return shown
+    if key.kind == "mtu":
+        _check_mtu(name, asked, bounds.get(name))
+    if key.kind == "gone":
+        return _wanted_gone(shown)
+    if key.kind == "route":
+        return _wanted_route(key, shown, asked)
+    if shown is not None and shown != asked:
+        _check_unlike(key, shown, asked)
+    return asked
+
+
+def _check_mtu(name: str, mtu: int, bounds: Any) -> None:
+    lowest, _, highest = str(bounds or "68-65535").partition("-")
+    if not int(lowest) <= mtu <= int(highest):
+        raise ChangeError(f"{name} cannot have an MTU of {mtu}; its device takes {lowest} to {highest} bytes")
+
+
+def _check_unlike(key: Key, shown: Any, asked: Any) -> None:
+    """Items that cannot be changed from what the host has. Raises ChangeError."""
+    name = key.interface
+    if key.kind == "link":
+        different = [word for word in {**shown, **asked} if shown.get(word) != asked.get(word)]
+        has = ", ".join(
+            f"{word} {shown.get(word, 'none')} in place of {asked.get(word, 'none')}" for word in different
+        )
+        raise ChangeError(
+            f"there is an interface {name} already, with {has}; remove it, or give this one another name"
+        )
+    if key.kind == "option":
+        raise ChangeError(f"{name} is there already with {key.rest} {shown} in place of {asked}")
+    if key.kind == "master" and shown and asked:
+        raise ChangeError(f"{name} is a port of {shown}; take it out there first")
+    if key.kind == "address":
+        raise ChangeError(
+            f"the host has {key.address.address} already, as {shown.rpartition('/')[0]} with the length "
+            f"{shown.rpartition('/')[2]}; use another address, or take it off there"
+        )
+
+
+def _wanted_gone(shown: Any) -> None:
+    if isinstance(shown, dict) and "cannot" in shown:
+        raise ChangeError(f"{shown['cannot']}; remove it by hand")
+
+
+def _wanted_route(key: Key, shown: Any, asked: Any) -> Any:
+    what = f"the host has a route to {key.route.destination}"
+    if shown is None:
+        return asked
+    if "elsewhere" in shown:
+        if asked is None:
+            return shown
+        raise ChangeError(f"{what} already, through {shown['elsewhere']}; give this one another metric")
+    if asked is None:
+        if shown["protocol"] == "kernel":
+            raise ChangeError(
+                f"{what} that the kernel makes of an address of {key.interface}; it comes and goes with it"
+            )
+        if "cannot" in shown:
+            raise ChangeError(
+                f"{what} with {', '.join(shown['cannot'])}, which could not be put back as it was"
+            )
+        return None
+    if shown.get("via") == asked.get("via"):
+        return shown
+    raise ChangeError(
+        f"{what} already, by {shown.get('via', 'the link')} in place of {asked.get('via', 'the link')}; "
+        "give this one another metric"
+    )

@@ -1,0 +1,10 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The knobs that make a host show a network, by name."""
+
+from __future__ import annotations
+
+from linewatt.network.knob import NetworkKnob
+from linewatt.network.nmstatectl import NmstateKnob
+from linewatt.tuning.base import Knob
+
+KNOBS: dict[str, Knob] = {knob.name: knob for knob in (NetworkKnob(), NmstateKnob())}
