@@ -8,7 +8,7 @@ picks one unit for a whole table, so that rows compare.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from linewatt import units
@@ -67,6 +67,8 @@ class Column:
     show_sd: bool = False
     trivial: bool = False
     remark: str = ""
+    show_ci: bool = False
+    """whether JSON, CSV and the report have its 95 % CI"""
 
     @property
     def json_key(self) -> str:
@@ -97,16 +99,38 @@ class Column:
     def cell(self, summary: CaseSummary, unit: Unit) -> Cell:
         """Text of one case in ``unit``."""
         reason = summary.reasons.get(self.field, "not recorded")
-        return cell_of(self.value(summary), unit, summary.trials_done, reason)
+        cell = cell_of(self.value(summary), unit, summary.trials_done, reason)
+        if self.field == "throughput_bps" and summary.modes is not None:
+            return replace(cell, note="; ".join(filter(None, (cell.note, "two modes"))))
+        return cell
+
+    def ci_text(self, summary: CaseSummary, unit: Unit) -> str | None:
+        """The 95 % CI of a case's mean in ``unit``; ``None`` where it is not shown or there is none."""
+        value = self.value(summary)
+        found = value.interval() if self.show_ci and isinstance(value, Estimate) else None
+        if found is None:
+            return None
+        return " to ".join(unit.text(unit.from_si(end)) for end in (found.low, found.high))
 
     def export(self, summary: CaseSummary) -> dict[str, Any]:
         """Keys and values for JSON and CSV, SI; missing is ``None``."""
         value = self.value(summary)
         if not self.estimate:
             return {self.key: value}
-        if not isinstance(value, Estimate):
-            return {self.json_key: None, f"{self.key}_sd": None, f"{self.key}_n": 0}
-        return {self.json_key: value.mean, f"{self.key}_sd": value.sd, f"{self.key}_n": value.n}
+        estimate = value if isinstance(value, Estimate) else None
+        found = {
+            self.json_key: estimate and estimate.mean,
+            f"{self.key}_sd": estimate and estimate.sd,
+            f"{self.key}_n": estimate.n if estimate else 0,
+        }
+        if not self.show_ci:
+            return found
+        ci = estimate.interval() if estimate else None
+        return found | {
+            f"{self.key}_ci95_low": ci and ci.low,
+            f"{self.key}_ci95_high": ci and ci.high,
+            f"{self.key}_ci95_method": ci and ci.method,
+        }
 
 
 def cell_of(value: Value, unit: Unit, trials_done: int, reason: str, mark: str | None = None) -> Cell:
@@ -175,7 +199,7 @@ RATIO = (Unit("", _same, fixed(2)),)
 COUNT = (Unit("", _same, _count),)
 
 COLUMNS: tuple[Column, ...] = (
-    Column("throughput_bps", "throughput_bps", "Throughput", "Throughput", RATE, show_sd=True),
+    Column("throughput_bps", "throughput_bps", "Throughput", "Throughput", RATE, show_sd=True, show_ci=True),
     Column("offered_bps", "offered_bps", "Offered", "Offered", RATE, loads="udp"),
     Column("lost_ratio", "lost_ratio", "Loss", "Loss", (PERCENT,), loads="udp"),
     Column(
@@ -202,6 +226,7 @@ COLUMNS: tuple[Column, ...] = (
         "Efficiency receiver (remote)",
         "Effic.\nreceiver",
         PER_CORE,
+        show_ci=True,
     ),
     Column(
         "efficiency_sender_bps_per_core",
@@ -209,6 +234,7 @@ COLUMNS: tuple[Column, ...] = (
         "Efficiency sender (local)",
         "Effic.\nsender",
         PER_CORE,
+        show_ci=True,
     ),
     Column(
         "efficiency_at_3ghz_bps_per_core",

@@ -18,9 +18,11 @@ from linewatt.report.effects import as_document as effects_document
 from linewatt.report.effects import experiment
 from linewatt.report.flags import FlagNote, flag_notes
 from linewatt.report.levels import NO_LEVEL, as_documents, case_keys
+from linewatt.report.limits import export_limit
 from linewatt.report.power_columns import power_reasons
 from linewatt.report.power_idle import idle_power
 from linewatt.report.provenance import mark
+from linewatt.report.repeats import repeats_document
 from linewatt.report.series import (
     TestGroup,
     by_test,
@@ -67,7 +69,7 @@ class Digest:
     @property
     def planned(self) -> int:
         """Trials the campaign asks for."""
-        return int(self.result.manifest["trials_planned"])
+        return self.result.trials_planned
 
     @property
     def hosts(self) -> dict[str, dict[str, Any]]:
@@ -81,7 +83,7 @@ def digest(result: Result) -> Digest:
     summaries = summarise(result.trials)
     labels = case_labels({replace(summary.case, instances=1): None for summary in summaries})
     groups = by_test(series_of([one for one in summaries if one.case.load_level is None]))
-    return Digest(result, summaries, groups, curves(summaries), flag_notes(result.trials), labels)
+    return Digest(result, summaries, groups, curves(summaries), flag_notes(result.trials, summaries), labels)
 
 
 def as_json(view: Digest, *, trials: bool = False) -> dict[str, Any]:
@@ -94,10 +96,12 @@ def as_json(view: Digest, *, trials: bool = False) -> dict[str, Any]:
         "cases": [
             export_case(summary)
             | keys.get(summary.case, NO_LEVEL)
+            | export_limit(summary)
             | {"reasons": summary.reasons | power_reasons(summary)}
             for summary in view.summaries
         ],
         "load_levels": as_documents(view.levels),
+        "repeats": repeats_document(view.result),
         "idle_power": [asdict(one) for one in idle_power(view.result.manifest)],
         "flags": [_note(note) for note in view.notes],
         "failed_trials": [
@@ -120,6 +124,7 @@ def heading(view: Digest) -> dict[str, Any]:
         "id": view.result.id,
         "name": manifest.get("name"),
         "created_s": manifest.get("created_s"),
+        "imported_from": view.result.imported_from,
         "complete": view.result.complete,
         "trials_planned": view.planned,
         "trials_done": view.done,
@@ -132,14 +137,23 @@ def case_rows(view: Digest) -> list[dict[str, Any]]:
     """Rows of ``show --csv``: one a case."""
     keys = case_keys(view.levels)
     return [
-        export_case(summary) | keys.get(summary.case, NO_LEVEL) | _flat_factors(summary.case)
+        export_case(summary)
+        | keys.get(summary.case, NO_LEVEL)
+        | export_limit(summary)
+        | _source(view.result.imported_from)
+        | _flat_factors(summary.case)
         for summary in view.summaries
     ]
 
 
-def trial_rows(trials: Sequence[Trial]) -> list[dict[str, Any]]:
+def trial_rows(trials: Sequence[Trial], imported_from: str | None = None) -> list[dict[str, Any]]:
     """Rows of ``show --csv --trials``: one a trial."""
-    return [_trial(trial) | _flat_factors(trial.case) for trial in trials]
+    return [_trial(trial) | _source(imported_from) | _flat_factors(trial.case) for trial in trials]
+
+
+def _source(imported_from: str | None) -> dict[str, Any]:
+    """Where figures are from that linewatt did not measure."""
+    return {"imported_from": imported_from}
 
 
 def _flat_factors(case: Case) -> dict[str, Any]:
@@ -151,8 +165,9 @@ def csv_columns(*, trials: bool = False) -> list[str]:
     """Column names of ``show --csv``, the same for every result."""
     case = Case("tcp", "", "")
     if trials:
-        return list(_trial(Trial(0, 0, case, "", "failed", 0.0)) | _flat_factors(case))
-    return list(export_case(CaseSummary(case, 0, 0)) | NO_LEVEL | _flat_factors(case))
+        return list(_trial(Trial(0, 0, case, "", "failed", 0.0)) | _source(None) | _flat_factors(case))
+    nothing = CaseSummary(case, 0, 0)
+    return list(export_case(nothing) | NO_LEVEL | export_limit(nothing) | _source(None) | _flat_factors(case))
 
 
 def _trial(trial: Trial) -> dict[str, Any]:

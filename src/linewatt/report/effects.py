@@ -9,6 +9,7 @@ from typing import Any, get_args
 
 from linewatt.analysis.effects import GroupEffects, Interaction, MainEffect, ResponseEffects, Setting, effects
 from linewatt.analysis.power import SCOPE_WORDS
+from linewatt.analysis.responses import Response
 from linewatt.analysis.verdicts import Verdict, signed
 from linewatt.campaign import design
 from linewatt.campaign.campaign import Design
@@ -191,7 +192,7 @@ def _response(found: ResponseEffects) -> dict[str, Any]:
             {
                 "factors": list(one.factors),
                 "levels": list(one.levels),
-                **_numbers(found, one.verdict),
+                **numbers(found.response, one.verdict),
                 "found": one.found,
             }
             for one in found.interactions
@@ -200,7 +201,7 @@ def _response(found: ResponseEffects) -> dict[str, Any]:
             "setting": _setting(best.setting),
             "words": best.words,
             "compared": best.compared,
-            **_numbers(found, best.verdict),
+            **numbers(found.response, best.verdict),
         },
     }
 
@@ -216,16 +217,16 @@ def _main(found: ResponseEffects, effect: MainEffect) -> dict[str, Any]:
         "base": effect.base,
         "runs": effect.runs,
         "base_runs": effect.base_runs,
-        **_numbers(found, effect.verdict),
+        **numbers(found.response, effect.verdict),
         "depends_on": list(effect.depends_on),
     }
 
 
-def _numbers(found: ResponseEffects, verdict: Verdict | None) -> dict[str, Any]:
+def numbers(response: Response, verdict: Verdict | None) -> dict[str, Any]:
     """A change as a ratio to the base, or for shares as a difference; its CI; p alone and among all."""
     change = None if verdict is None else verdict.change
     ends = (None, None, None) if change is None else (change.value, change.low, change.high)
-    relative = found.response.relative
+    relative = response.relative
     row: dict[str, Any] = {}
     for name, value in zip(("", "_low", "_high"), ends, strict=True):
         row[f"ratio{name}"] = 1 + value if relative and value is not None else None

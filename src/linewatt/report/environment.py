@@ -8,37 +8,20 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from linewatt.analysis.differences import CONNECTION, IDENTITY, SECRET
 from linewatt.errors import InvalidInput
 from linewatt.hosts.cpulist import format_cpulist, parse_cpulist
 from linewatt.report.series import plural
 from linewatt.units import MISSING, format_rate, format_significant, ghz_from_hz, percent_from_cores
 
-# How linewatt reaches a host is no part of what was measured.
 _REASONS = "not_known"
 """Why facts are missing: for programs; people see which are."""
-_CONNECTION = {"facts", "name", "port", "user", "key_file", "known_hosts", "sudo"}
-# These name a host; that they differ says nothing.
-_IDENTITY = {
-    "address",
-    "data_ipv4",
-    "data_ipv6",
-    "ipv4_addresses",
-    "ipv6_addresses",
-    "shares_cpus_with",
-    "hostname",
-    "mac",
-    "serial",
-    "uuid",
-    "machine_id",
-    "boot_id",
-}
 _WRITTEN = {
     name.lower(): name
     for name in ("CPU", "CPUs", "NIC", "NICs", "BIOS", "OS", "DIMMs", "PSUs", "NUMA", "IRQs")
 }
 _GROUPS = {"cores": ("core", "thread"), "packages": ("package", "CPU"), "caches": ("cache", "CPU")}
 """facts of the section ``cpus`` that are lists of CPU lists: what one is called, and what it has"""
-_SECRET = ("password", "secret", "token", "passphrase", "private_key", "community")
 
 
 @dataclass(frozen=True, slots=True)
@@ -84,7 +67,7 @@ def _without_connection(host: Mapping[str, Any]) -> dict[str, Any]:
     return {
         key: value
         for key, value in host.items()
-        if key not in _CONNECTION and value not in (None, [], (), {})
+        if key not in CONNECTION and value not in (None, [], (), {})
     }
 
 
@@ -138,7 +121,7 @@ def _section(title: str, values: Mapping[str, Any]) -> Section:
 
 def _row(fact: str, values: list[str | None]) -> FactRow:
     known = {value for value in values if value is not None}
-    differs = len(known) > 1 and fact.rpartition(".")[2] not in _IDENTITY
+    differs = len(known) > 1 and fact.rpartition(".")[2] not in IDENTITY
     return FactRow(fact, tuple(MISSING if value is None else value for value in values), differs)
 
 
@@ -153,7 +136,7 @@ def _flatten(value: Any, path: str = "") -> Iterator[tuple[str, str | None]]:
     if isinstance(value, Mapping):
         for key, inner in value.items():
             name = f"{path}.{key}" if path else str(key)
-            if any(word in str(key).lower() for word in _SECRET) and not str(key).endswith("_env"):
+            if any(word in str(key).lower() for word in SECRET) and not str(key).endswith("_env"):
                 yield name, "(not shown)"
             else:
                 yield from _flatten(inner, name)

@@ -7,6 +7,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from string import ascii_lowercase
 
+from linewatt.analysis.summary import CaseSummary
 from linewatt.model import Case, Flag, Trial
 
 
@@ -58,13 +59,23 @@ _WRITTEN = (
 _ACRONYMS = {name.lower(): name for name in _WRITTEN}
 
 
-def flag_notes(trials: Iterable[Trial]) -> tuple[FlagNote, ...]:
-    """One note per flag code, in order of first appearance; failed trials' flags too."""
+def flag_notes(trials: Iterable[Trial], cases: Iterable[CaseSummary] = ()) -> tuple[FlagNote, ...]:
+    """One note per flag code, in order of first appearance; failed trials' flags too, and those of cases."""
+    trials = tuple(trials)
     raised: dict[str, list[tuple[Trial, Flag]]] = {}
     for trial in trials:
         for flag in trial.flags:
             raised.setdefault(flag.code, []).append((trial, flag))
-    return tuple(_note(_mark(index), code, items) for index, (code, items) in enumerate(raised.items()))
+    of_trials = [_note(_mark(index), code, items) for index, (code, items) in enumerate(raised.items())]
+    whole: dict[str, list[tuple[Case, Flag]]] = {}
+    for summary in cases:
+        for flag in summary.case_flags:
+            whole.setdefault(flag.code, []).append((summary.case, flag))
+    of_cases = (
+        _case_note(_mark(index), code, items, trials)
+        for index, (code, items) in enumerate(whole.items(), start=len(of_trials))
+    )
+    return (*of_trials, *of_cases)
 
 
 def marks_by_code(notes: Iterable[FlagNote]) -> dict[str, str]:
@@ -88,6 +99,23 @@ def _note(mark: str, code: str, items: Sequence[tuple[Trial, Flag]]) -> FlagNote
         trials=tuple(dict.fromkeys(trial.number for trial, _ in items)),
         cases=tuple(dict.fromkeys(trial.case for trial, _ in items)),
         sightings=tuple(Sighting(*what, tuple(numbers)) for what, numbers in evidence.items()),
+        advice=tuple(dict.fromkeys(flag.advice for _, flag in items)),
+    )
+
+
+def _case_note(mark: str, code: str, items: Sequence[tuple[Case, Flag]], trials: Sequence[Trial]) -> FlagNote:
+    """A note on cases as a whole: each counts once, and all its done trials show it."""
+    numbers: dict[Case, tuple[int, ...]] = dict.fromkeys((case for case, _ in items), ())
+    for one in trials:
+        if one.status == "done" and one.case in numbers:
+            numbers[one.case] += (one.number,)
+    return FlagNote(
+        mark=mark,
+        code=code,
+        count=len(items),
+        trials=tuple(number for case, _ in items for number in numbers[case]),
+        cases=tuple(case for case, _ in items),
+        sightings=tuple(Sighting(flag.where, flag.evidence, numbers[case]) for case, flag in items),
         advice=tuple(dict.fromkeys(flag.advice for _, flag in items)),
     )
 

@@ -77,6 +77,16 @@ GLOSSARY: tuple[tuple[str, str], ...] = (
         "–",
         "Not measured, or not derivable. A missing number is never counted as 0.",
     ),
+    (
+        "CPU/tput and W/tput (each end in full)",
+        "CPU of the app and IRQ CPUs, and watts above idle, ÷ what that end itself sent or received; cut, not"
+        " rounded. Other tables divide by what arrived.",
+    ),
+    (
+        "Limited by",
+        "The line, or the CPUs of a role that are at least 98 % busy. “Not found” is no proof of room: shares"
+        " are means over the CPUs of a role.",
+    ),
 )
 
 POWER_GLOSSARY: tuple[tuple[str, str], ...] = (

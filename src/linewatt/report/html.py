@@ -19,25 +19,33 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from linewatt import __version__
+from linewatt.analysis.detail import DetailBlock, detail_blocks
 from linewatt.analysis.stats import Estimate
 from linewatt.errors import StoreError
 from linewatt.model import Case, Trial
+from linewatt.report.chart_data import runs_of
 from linewatt.report.charts import Figure, figures, render_svg
-from linewatt.report.columns import Column
+from linewatt.report.columns import Column, Unit
 from linewatt.report.component_figures import component_figures
+from linewatt.report.detail import detail_groups
 from linewatt.report.document import Digest, cores, watts_text
 from linewatt.report.effects import experiment
 from linewatt.report.effects_chart import effect_figures
 from linewatt.report.environment import environment
 from linewatt.report.flags import marks, marks_by_code, number_ranges
 from linewatt.report.glossary import GLOSSARY, LEVEL_GLOSSARY, POWER_GLOSSARY
+from linewatt.report.heat_map import heat_figures, heat_maps
 from linewatt.report.level_charts import level_figures
 from linewatt.report.level_table import level_tables
 from linewatt.report.levels import where
+from linewatt.report.limits import limit_notes
+from linewatt.report.matrix import MatrixTable, matrix_tables
+from linewatt.report.paired_bars import paired_figures
 from linewatt.report.power_charts import power_figures
 from linewatt.report.power_idle import idle_power
 from linewatt.report.power_table import PowerTable, power_tables
 from linewatt.report.psu_words import psu_lines
+from linewatt.report.repeats import repeats_lines
 from linewatt.report.roles import RoleTable, role_table
 from linewatt.report.series import plural
 from linewatt.report.table import TableRow, scalability_table
@@ -81,6 +89,13 @@ def _of_power(view: Digest, tables: Sequence[PowerTable]) -> list[Figure]:
     return [*power_figures(tables, view.result), *component_figures(view)] if tables else []
 
 
+def _of_pairs(
+    tables: Sequence[MatrixTable], blocks: Sequence[DetailBlock], trials: Sequence[Trial]
+) -> list[Figure]:
+    """Figures of hosts and networks side by side; none where there is one pair and one network."""
+    return [*heat_figures(heat_maps(tables)), *paired_figures(blocks, runs_of(trials))]
+
+
 def render(view: Digest) -> str:
     """The whole page."""
     by_code = marks_by_code(view.notes)
@@ -89,7 +104,9 @@ def render(view: Digest) -> str:
     tables = power_tables(view.groups)
     levels = level_tables(view.levels, by_code)
     factors = experiment(view.result)
-    page = _environment().get_template("report.html.j2")
+    blocks = detail_blocks(trials)
+    pairs = matrix_tables(view.groups, list(view.hosts))
+    page = environment_of_pages().get_template("report.html.j2")
     return page.render(
         view=view,
         name=manifest.get("name") or view.result.id,
@@ -101,22 +118,27 @@ def render(view: Digest) -> str:
         style=Markup((_HERE / "style.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
         created=when(manifest.get("created_s")),
         progress=progress(view),
+        repeats=repeats_lines(view.result),
         lab=is_lab(view),
         caveats=caveats(view),
         headlines=[headline(series) for group in view.groups for series in group.series],
         by_code=by_code,
         tables=[scalability_table(group, by_code) for group in view.groups],
+        limits=[(group.title, limit_notes(group)) for group in view.groups],
         power_tables=tables,
-        power_figures=list(_draw(_of_power(view, tables), "power-figure")),
+        power_figures=list(drawn(_of_power(view, tables), "power-figure")),
         idle_power=idle_power(manifest),
+        matrix_tables=pairs,
+        matrix_figures=list(drawn(_of_pairs(pairs, blocks, trials), "matrix-figure")),
         experiment=factors,
-        effect_figures=list(_draw(effect_figures(factors) if factors else [], "effect-figure")),
+        effect_figures=list(drawn(effect_figures(factors) if factors else [], "effect-figure")),
         level_tables=levels,
-        level_figures=list(_draw(level_figures(levels, trials), "level-figure")),
+        level_figures=list(drawn(level_figures(levels, trials), "level-figure")),
         elsewhere=where(view.levels),
         psu_lines=psu_lines(view) if tables else [],
-        figures=list(_draw(figures(view.groups, trials), "figure")),
-        roles=_role_tables(view),
+        figures=list(drawn(figures(view.groups, trials), "figure")),
+        roles=_role_tables(view, blocks),
+        details=detail_groups(view, blocks),
         maps=machine_maps(view),
         trials=[_trial_line(trial, view, by_code) for trial in trials],
         environment=environment(view.hosts, manifest.get("idle")),
@@ -154,7 +176,8 @@ def _umask() -> int:
     return mask
 
 
-def _environment() -> Environment:
+def environment_of_pages() -> Environment:
+    """Where templates come from, and what they may use."""
     made = Environment(
         loader=FileSystemLoader(_HERE / "templates"),
         autoescape=True,
@@ -165,6 +188,7 @@ def _environment() -> Environment:
     made.filters["ranges"] = number_ranges
     made.filters["si"] = _si
     made.filters["marks"] = marks
+    made.filters["ci"] = _ci
     made.globals["plural"] = plural
     made.globals["missing"] = MISSING
     return made
@@ -178,8 +202,14 @@ def _si(column: Column, row: TableRow) -> str:
     return repr(value.mean if isinstance(value, Estimate) else value)
 
 
-def _draw(drawn: Sequence[Figure], name: str) -> Iterator[DrawnFigure]:
-    for number, figure in enumerate(drawn, start=1):
+def _ci(column: Column, row: TableRow, unit: Unit) -> str | None:
+    """The 95 % CI behind a cell, in the unit of its column."""
+    return column.ci_text(row.summary, unit)
+
+
+def drawn(figures: Sequence[Figure], name: str) -> Iterator[DrawnFigure]:
+    """Figures with their SVG, whose ids begin with ``name``."""
+    for number, figure in enumerate(figures, start=1):
         yield DrawnFigure(figure, inline_svg(render_svg(figure.spec), figure, f"{name}-{number}"))
 
 
@@ -199,8 +229,8 @@ def inline_svg(svg: str, figure: Figure, name: str) -> Markup:
     return Markup(opening + svg[root.end() :])  # noqa: S704 - vl-convert escapes text; a test holds it to that
 
 
-def _role_tables(view: Digest) -> list[RoleTable]:
-    return [table for group in view.groups if (table := role_table(group)) is not None]
+def _role_tables(view: Digest, blocks: Sequence[DetailBlock]) -> list[RoleTable]:
+    return [table for group in view.groups if (table := role_table(group, blocks)) is not None]
 
 
 def _trial_line(trial: Trial, view: Digest, by_code: dict[str, str]) -> TrialLine:

@@ -6,7 +6,11 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from linewatt.model import CpuShares
+from linewatt.analysis.detail import DetailBlock
+from linewatt.analysis.shares import ShareSpread
+from linewatt.analysis.stats import Estimate
+from linewatt.analysis.summary import CaseSummary
+from linewatt.model import CpuShares, Role
 from linewatt.report.columns import COLUMNS, MORE_COLUMNS, SHARES, Cell
 from linewatt.report.series import TestGroup
 from linewatt.units import MISSING, percent_from_ratio
@@ -18,7 +22,7 @@ _PER_THROUGHPUT = {
 
 @dataclass(frozen=True, slots=True)
 class RoleRow:
-    """One end of one case. Shares are percent of one CPU, ``–`` when unknown."""
+    """One end of one case. Shares are percent of one CPU with their SD over trials, ``–`` when unknown."""
 
     series: str
     instances: int
@@ -39,8 +43,9 @@ class RoleTable:
     rows: tuple[RoleRow, ...]
 
 
-def role_table(group: TestGroup) -> RoleTable | None:
-    """The table of a test; ``None`` when no role's CPU is known."""
+def role_table(group: TestGroup, blocks: Sequence[DetailBlock] = ()) -> RoleTable | None:
+    """The table of a test, with the SDs of ``blocks``; ``None`` when no role's CPU is known."""
+    spreads = {(block.case, block.role): block for block in blocks}
     found = [getattr(s, f"{end}_{part}") for s in group.summaries for end in _ENDS for part in ("app", "irq")]
     known: list[CpuShares] = [shares for shares in found if shares is not None]
     if not known:
@@ -53,24 +58,40 @@ def role_table(group: TestGroup) -> RoleTable | None:
     for series in group.series:
         for summary in series.summaries:
             for end in _ENDS:
+                block = spreads.get((summary.case, end))
                 rows.append(
                     RoleRow(
                         series=series.label,
                         instances=summary.case.instances,
                         end=end,
                         host=getattr(summary.case, end),
-                        app=_shares(getattr(summary, f"{end}_app"), shown, summary.reasons.get(f"{end}_app")),
-                        irq=_shares(getattr(summary, f"{end}_irq"), shown, summary.reasons.get(f"{end}_irq")),
+                        app=_shares(summary, f"{end}_app", block.app if block else None, shown),
+                        irq=_shares(summary, f"{end}_irq", block.irq if block else None, shown),
                         per_throughput=_PER_THROUGHPUT[f"{end}_cpu_cores_per_bps"].cell(summary, unit),
                     )
                 )
     return RoleTable(group.title, shown, unit.name, tuple(rows))
 
 
-_ENDS = ("receiver", "sender")
+_ENDS: tuple[Role, Role] = ("receiver", "sender")
 
 
-def _shares(shares: CpuShares | None, names: Sequence[str], reason: str | None) -> tuple[Cell, ...]:
+def _shares(
+    summary: CaseSummary, field: str, spread: ShareSpread | None, names: Sequence[str]
+) -> tuple[Cell, ...]:
+    shares: CpuShares | None = getattr(summary, field)
     if shares is None:
-        return tuple(Cell(MISSING, reason=reason or "not recorded") for _ in names)
-    return tuple(Cell(f"{percent_from_ratio(getattr(shares, f'{name}_ratio')):.1f}") for name in names)
+        reason = summary.reasons.get(field, "not recorded")
+        return tuple(Cell(MISSING, reason=reason) for _ in names)
+    return tuple(
+        Cell(_percent(getattr(shares, f"{name}_ratio")), None if spread is None else _sd(spread.share(name)))
+        for name in names
+    )
+
+
+def _sd(share: Estimate) -> str | None:
+    return None if share.sd is None else _percent(share.sd)
+
+
+def _percent(ratio: float) -> str:
+    return f"{percent_from_ratio(ratio):.1f}"

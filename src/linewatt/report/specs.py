@@ -30,7 +30,7 @@ SHARE_COLOURS = {
     "soft": "var(--chart-soft, #d4a017)",
     "other": "var(--chart-other, #77767b)",
 }
-_MUTED = "var(--chart-muted, #77767b)"
+MUTED = "var(--chart-muted, #77767b)"
 _GRID = "var(--chart-grid, #deddda)"
 _SHORT_LABEL = 26
 
@@ -80,7 +80,7 @@ def line_layers(offset_px: int = 0, aside_px: int = 7) -> list[Spec]:
 def spread_layers(offset_px: int = 0, aside_px: int = 7) -> list[Spec]:
     """Runs, ``aside_px`` beside their case, and error bars."""
     run = {"type": "point", "filled": True, "size": 26, "opacity": 0.5, "xOffset": offset_px + aside_px}
-    bars = [layer | {"mark": layer["mark"] | {"xOffset": offset_px}} for layer in _error_bars("y")]
+    bars = [layer | {"mark": layer["mark"] | {"xOffset": offset_px}} for layer in error_bars("y")]
     return [{"transform": _of_kind("run"), "mark": run}, *bars]
 
 
@@ -106,7 +106,7 @@ def _only(field: str, name: str, names: Sequence[str], layer: Spec) -> Spec:
     return layer | {"transform": only} | shape
 
 
-def _error_bars(along: str) -> list[Spec]:
+def error_bars(along: str) -> list[Spec]:
     """One SD to either side, with caps; nothing where there is one trial."""
     transform = [*_of_kind("mean"), {"filter": "isValid(datum.high)"}]
     tick_orient = "horizontal" if along == "y" else "vertical"
@@ -143,7 +143,7 @@ def ideal_label() -> Spec:
             "text": "linear",
             "fontStyle": "italic",
         },
-        "encoding": {"color": {"value": _MUTED}},
+        "encoding": {"color": {"value": MUTED}},
     }
 
 
@@ -210,7 +210,7 @@ def courses(rows: list[Row], panels: Sequence[str], names: Sequence[str], top: f
     }
     window = {
         "transform": _of_kind("window"),
-        "mark": {"type": "rect", "fill": _MUTED, "opacity": 0.16},
+        "mark": {"type": "rect", "fill": MUTED, "opacity": 0.16},
         "encoding": {"x": x, "x2": {"field": "until_s"}},
     }
     dashes = {
@@ -268,7 +268,7 @@ def bars(rows: list[Row], title: str, encoding: Spec) -> Spec:
     layers: list[Spec] = [
         {"transform": _of_kind("mean"), "mark": {"type": "bar", "opacity": 0.45}},
         {"transform": _of_kind("run"), "mark": dot},
-        *_error_bars("x"),
+        *error_bars("x"),
         value,
     ]
     step = 22 if "yOffset" in encoding else 34
@@ -302,7 +302,7 @@ def unknown_layer() -> Spec:
     return {
         "transform": _of_kind("unknown"),
         "mark": {"type": "text", "align": "left", "fontStyle": "italic", "text": "not measured"},
-        "encoding": {"x": {"value": 4}, "color": {"value": _MUTED}},
+        "encoding": {"x": {"value": 4}, "color": {"value": MUTED}},
     }
 
 
@@ -325,8 +325,8 @@ def themed(spec: Spec) -> Spec:
                 "titleFontWeight": "normal",
                 "titlePadding": 14,
                 "gridColor": _GRID,
-                "domainColor": _MUTED,
-                "tickColor": _MUTED,
+                "domainColor": MUTED,
+                "tickColor": MUTED,
             },
             "legend": text | {"orient": "top", "symbolOpacity": 1, "offset": 8, "columnPadding": 40},
             "header": text,

@@ -7,6 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from linewatt.analysis.modes import FEWEST_RUNS
 from linewatt.analysis.summary import CaseSummary
 from linewatt.model import Case, CpuShares
 from linewatt.report.columns import COLUMNS, MORE_COLUMNS, ROLES, SHARES, Cell, Column, Unit
@@ -138,14 +139,28 @@ def export_case(summary: CaseSummary) -> dict[str, Any]:
         row |= column.export(summary)
     for field, _ in ROLES:
         row |= _export_shares(field, getattr(summary, field))
+    row |= _export_modes(summary)
     row |= export_power(summary)
     row["flags_count"] = sum(flag.count for flag in summary.flags)
     row["flags"] = " ".join(flag.code for flag in summary.flags)
     return row
 
 
+def _export_modes(summary: CaseSummary) -> dict[str, Any]:
+    """How many modes throughput has, where there are runs enough to tell, and both if there are two."""
+    runs = summary.throughput_bps.n if summary.throughput_bps else 0
+    found = summary.modes
+    row: dict[str, Any] = {"throughput_modes": 2 if found else 1 if runs >= FEWEST_RUNS else None}
+    for name, mode in (("high", found and found.high), ("low", found and found.low)):
+        row[f"throughput_mode_{name}_bps_mean"] = mode and mode.mean
+        row[f"throughput_mode_{name}_bps_sd"] = mode and mode.sd
+        row[f"throughput_mode_{name}_bps_n"] = mode.n if mode else 0
+    return row
+
+
 def _export_shares(field: str, shares: CpuShares | None) -> dict[str, Any]:
-    row: dict[str, Any] = {f"{field}_cpus": None if shares is None else " ".join(map(str, shares.cpus))}
+    known = None if shares is None or shares.unnumbered else shares.cpus
+    row: dict[str, Any] = {f"{field}_cpus": None if known is None else " ".join(map(str, known))}
     for name in SHARES:
         row[f"{field}_{name}_ratio"] = None if shares is None else getattr(shares, f"{name}_ratio")
     return row

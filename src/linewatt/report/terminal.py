@@ -7,63 +7,54 @@ Numbers are never cut or wrapped: a table wider than ``width`` is split into sev
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
 
-from rich import box
 from rich.console import Group, RenderableType
 from rich.padding import Padding
-from rich.table import Table as RichTable
 from rich.text import Text
 
 from linewatt.analysis.summary import CaseSummary
 from linewatt.document import one_line
 from linewatt.model import Trial
-from linewatt.report.columns import Cell
 from linewatt.report.component_chart import component_rows
 from linewatt.report.component_figures import EndBreakdown, breakdowns
+from linewatt.report.detail import detail_groups
 from linewatt.report.document import Digest, cores, watts_text
 from linewatt.report.effects import TITLE as EFFECTS
 from linewatt.report.effects import EffectTable, Experiment, experiment
 from linewatt.report.flags import FlagNote, marks, marks_by_code, number_ranges
+from linewatt.report.heat_map import heat_maps
 from linewatt.report.level_table import LevelBlock, LevelTable, level_tables
 from linewatt.report.levels import where
+from linewatt.report.limits import limit_notes
+from linewatt.report.matrix import matrix_tables
 from linewatt.report.placements import ran_lines
 from linewatt.report.power_idle import IdlePower, idle_power
 from linewatt.report.power_table import PowerTable, power_tables
 from linewatt.report.psu_words import psu_lines
+from linewatt.report.repeats import repeats_lines
 from linewatt.report.roles import RoleTable, role_table
 from linewatt.report.series import plural
 from linewatt.report.table import Table, scalability_table
+from linewatt.report.terminal_detail import detail as detail_part
+from linewatt.report.terminal_matrix import heat_map, matrix
+from linewatt.report.text_table import TextColumn, cell_text, once, tables, unit_lines
 from linewatt.report.words import caveats, progress, when
 from linewatt.units import MISSING, format_percent, format_rate, percent_from_cores
 
-_GAP = 2
 _MOST_EVIDENCE = 3
 
 
-@dataclass(frozen=True, slots=True)
-class TextColumn:
-    """A column of text: its heading in lines, its cells, and whether it is repeated when a table is split."""
-
-    heading: str
-    cells: tuple[str, ...]
-    key: bool = False
-    left: bool = False
-    free: bool = False
-    """prose, which may wrap"""
-
-    @property
-    def width(self) -> int:
-        """Characters of its longest line."""
-        return max(len(line) for text in (self.heading, *self.cells) for line in text.split("\n"))
-
-
-def show(view: Digest, *, width: int | None = None, trials: bool = False) -> RenderableType:
+def show(
+    view: Digest, *, width: int | None = None, trials: bool = False, detail: bool = False
+) -> RenderableType:
     """The whole of ``linewatt show``; ``width`` is the terminal's, ``None`` for no limit."""
     by_code = marks_by_code(view.notes)
     parts: list[RenderableType] = [_heading(view)]
     for group in view.groups:
         parts.append(_scalability(scalability_table(group, by_code), width))
+    pairs = matrix_tables(view.groups, list(view.hosts))
+    parts += [matrix(table, width) for table in pairs]
+    parts += [heat_map(one, width) for one in heat_maps(pairs)]
     parts += _effects(experiment(view.result), width)
     elsewhere = where(view.levels)
     if elsewhere:
@@ -83,6 +74,7 @@ def show(view: Digest, *, width: int | None = None, trials: bool = False) -> Ren
     idle = idle_power(view.result.manifest)
     if idle:
         parts.append(_idle(idle))
+    parts += [detail_part(group) for group in (detail_groups(view) if detail else ())]
     if view.notes:
         parts.append(_flags(view))
     if view.failed:
@@ -108,17 +100,19 @@ def show_list(views: Sequence[Digest], *, width: int | None = None) -> Renderabl
     """The table of ``linewatt list``."""
     columns = [
         TextColumn("Id", tuple(one_line(view.result.id) for view in views), key=True, left=True),
-        TextColumn("Name", tuple(_name(view) for view in views), left=True),
+        TextColumn("Name", tuple(_name(view, source=True) for view in views), left=True),
         TextColumn("When", tuple(when(view.result.manifest.get("created_s")) for view in views), left=True),
         TextColumn("Done", tuple(f"{view.done}/{view.planned}" for view in views)),
         TextColumn("Failed", tuple(str(len(view.failed)) for view in views)),
         TextColumn("Flags", tuple(str(sum(note.count for note in view.notes)) for view in views)),
     ]
-    return _tables(columns, width)
+    return tables(columns, width)
 
 
-def _name(view: Digest) -> str:
-    return one_line(str(view.result.manifest.get("name") or MISSING))
+def _name(view: Digest, *, source: bool = False) -> str:
+    name = str(view.result.manifest.get("name") or MISSING)
+    imported = view.result.imported_from if source else None
+    return one_line(f"{name} (imported from {imported})" if imported else name)
 
 
 def _heading(view: Digest) -> RenderableType:
@@ -129,6 +123,7 @@ def _heading(view: Digest) -> RenderableType:
         progress(view),
     ]
     lines.append(Text(" · ".join(fact for fact in facts if fact)))
+    lines += [Text(one_line(line)) for line in repeats_lines(view.result)]
     lines += [Text(f"! {one_line(caveat)}", style="yellow") for caveat in caveats(view)]
     if not view.result.trials:
         lines.append(Text("No trial is stored yet."))
@@ -140,33 +135,23 @@ def _scalability(table: Table, width: int | None) -> RenderableType:
     columns = []
     if len(table.group.series) > 1:
         columns.append(
-            TextColumn("Case", _once([one_line(r.series.label) for r in rows]), key=True, left=True)
+            TextColumn("Case", once([one_line(r.series.label) for r in rows]), key=True, left=True)
         )
     counts = tuple(str(row.summary.case.instances) for row in rows)
     columns.append(TextColumn("Inst.", counts, key=True))
     for at, (column, unit) in enumerate(table.columns):
-        cells = tuple(_cell_text(row.cells[at], sd=column.show_sd) for row in rows)
-        columns.append(TextColumn(f"{column.heading}\n{_unit_lines(unit.name)}".rstrip(), cells))
+        cells = tuple(cell_text(row.cells[at], sd=column.show_sd) for row in rows)
+        columns.append(TextColumn(f"{column.heading}\n{unit_lines(unit.name)}".rstrip(), cells))
     columns.append(TextColumn("n", tuple(_trials_text(row.summary) for row in rows)))
     if any(row.flags for row in rows):
         flags = tuple(f"{row.flags} ({','.join(row.marks)})" if row.flags else "0" for row in rows)
         columns.append(TextColumn("Flags", flags))
     return Group(
         Text(one_line(table.title), style="bold"),
-        _tables(columns, width),
+        tables(columns, width),
         *(Text(f"{MISSING} {one_line(absence.sentence)}", style="dim") for absence in table.absent),
+        *(Text(one_line(note.sentence)) for note in limit_notes(table.group)),
     )
-
-
-def _cell_text(cell: Cell, *, sd: bool = False) -> str:
-    text = f"{cell.text} ± {cell.sd}" if sd and cell.sd is not None else cell.text
-    text = f"{text} {cell.mark}" if cell.mark else text
-    return f"{text} ({cell.note})" if cell.note else text
-
-
-def _unit_lines(name: str) -> str:
-    """A unit in as little width as reads well: ``% per Gbps`` → ``%/Gbps``, ``Mbps/core`` in two lines."""
-    return name.replace(" per ", "/").replace("/core", "/\ncore").replace("packets/s", "pkts/s")
 
 
 def _trials_text(summary: CaseSummary) -> str:
@@ -175,22 +160,12 @@ def _trials_text(summary: CaseSummary) -> str:
     return f"{summary.trials_done}/{stored}" if summary.trials_failed else f"{stored}"
 
 
-def _once(texts: Iterable[str]) -> tuple[str, ...]:
-    """The same texts, with repetitions of the one above left empty."""
-    shown: list[str] = []
-    last = None
-    for text in texts:
-        shown.append("" if text == last else text)
-        last = text
-    return tuple(shown)
-
-
 def _roles(table: RoleTable, width: int | None) -> RenderableType:
     rows = table.rows
     several = len({row.series for row in rows}) > 1
     columns = []
     if several:
-        columns.append(TextColumn("Case", _once(one_line(row.series) for row in rows), key=True, left=True))
+        columns.append(TextColumn("Case", once(one_line(row.series) for row in rows), key=True, left=True))
     columns.append(TextColumn("Inst.", tuple(str(row.instances) for row in rows), key=True))
     columns.append(
         TextColumn("End", tuple(f"{row.end} {one_line(row.host)}" for row in rows), key=True, left=True)
@@ -199,27 +174,27 @@ def _roles(table: RoleTable, width: int | None) -> RenderableType:
         columns.append(TextColumn(f"App\n{name}", tuple(row.app[at].text for row in rows)))
     for at, name in enumerate(table.shares):
         columns.append(TextColumn(f"IRQ\n{name}", tuple(row.irq[at].text for row in rows)))
-    per = tuple(_cell_text(row.per_throughput) for row in rows)
-    columns.append(TextColumn(f"App + IRQ\n{_unit_lines(table.unit)}", per))
+    per = tuple(cell_text(row.per_throughput) for row in rows)
+    columns.append(TextColumn(f"App + IRQ\n{unit_lines(table.unit)}", per))
     title = Text(f"{table.title}: CPU by role, % of one CPU", style="bold")
-    return Group(title, _tables(columns, width))
+    return Group(title, tables(columns, width))
 
 
 def _power(table: PowerTable, width: int | None) -> RenderableType:
     rows = table.rows
     columns = []
     if len(table.series) > 1:
-        labels = _once(one_line(row.series.label) for row in rows)
+        labels = once(one_line(row.series.label) for row in rows)
         columns.append(TextColumn("Case", labels, key=True, left=True))
     columns.append(TextColumn("Inst.", tuple(str(row.summary.case.instances) for row in rows), key=True))
     columns.append(TextColumn("Regime", tuple(row.regime for row in rows), left=True))
     for at, head in enumerate(table.heads):
-        cells = tuple(_cell_text(row.cells[at], sd=head.show_sd) for row in rows)
+        cells = tuple(cell_text(row.cells[at], sd=head.show_sd) for row in rows)
         said = head.provenance.replace(" ", "\n")
         columns.append(TextColumn(f"{head.lines}\n{head.unit.name}\n{said}".rstrip(), cells))
     return Group(
         Text(one_line(table.title), style="bold"),
-        _tables(columns, width),
+        tables(columns, width),
         *(Text(line, style="yellow") for line in table.legend),
         *(Text(f"{MISSING} {one_line(sentence)}", style="dim") for sentence in table.absent),
     )
@@ -237,7 +212,7 @@ def _effects(found: Experiment | None, width: int | None) -> list[RenderableType
 
 def _effect_table(table: EffectTable, width: int | None) -> RenderableType:
     rows = table.rows
-    factors = _once(one_line(row.effect.factor) for row in rows)
+    factors = once(one_line(row.effect.factor) for row in rows)
     levels = tuple(f"{one_line(row.effect.level)} (base {one_line(row.effect.base)})" for row in rows)
     columns = [
         TextColumn("Factor", factors, key=True, left=True),
@@ -250,7 +225,7 @@ def _effect_table(table: EffectTable, width: int | None) -> RenderableType:
     said = [*table.remarks, table.best, *table.legend]
     return Group(
         Text(one_line(f"{table.title}{marked}"), style="bold"),
-        _tables(columns, width),
+        tables(columns, width),
         *(Text(one_line(line)) for line in said),
     )
 
@@ -261,13 +236,13 @@ def _levels(table: LevelTable, width: int | None) -> RenderableType:
     heads += [("n", False), ("Flags", False)]
     cells = zip(*(line for block in table.blocks for line in _level_lines(block, table)), strict=True)
     columns = [
-        TextColumn(title, tuple(_once(column) if title == "Case" else column), key=key, left=key)
+        TextColumn(title, tuple(once(column) if title == "Case" else column), key=key, left=key)
         for (title, key), column in zip(heads, cells, strict=True)
         if (title != "Case" or len(table.blocks) > 1) and (title != "Flags" or table.flagged)
     ]
     return Group(
         Text(one_line(table.title), style="bold"),
-        _tables(columns, width),
+        tables(columns, width),
         *(Text(f"! {one_line(said)}", style="yellow") for said in table.remarks),
         *(Text(line, style="yellow") for line in table.legend),
         *(Text(f"{MISSING} {one_line(sentence)}", style="dim") for sentence in table.absent),
@@ -279,12 +254,12 @@ def _level_lines(block: LevelBlock, table: LevelTable) -> list[tuple[str, ...]]:
     name = one_line(block.name)
     lines = []
     for row in block.rows:
-        cells = [_cell_text(cell, sd=head.show_sd) for cell, head in zip(row.cells, table.heads, strict=True)]
+        cells = [cell_text(cell, sd=head.show_sd) for cell, head in zip(row.cells, table.heads, strict=True)]
         flags = f"{row.flags} ({','.join(row.marks)})" if row.flags else "0"
         lines.append((name, f"{row.name} {row.word}".rstrip(), *cells, row.trials, flags))
     if block.score is not None:
         before = [""] * (len(table.heads) - 1)
-        lines.append((name, "overall score", *before, _cell_text(block.score), "", ""))
+        lines.append((name, "overall score", *before, cell_text(block.score), "", ""))
     return lines
 
 
@@ -350,51 +325,9 @@ def _trials(view: Digest, width: int | None, *, power: bool) -> RenderableType:
     if view.failed:
         failed = tuple(f"failed: {_reason(trial)}" if trial.status == "failed" else "" for trial in trials)
         columns.append(TextColumn("", failed, left=True, free=True))
-    return Group(Text("Every trial", style="bold"), _tables(columns, width))
+    return Group(Text("Every trial", style="bold"), tables(columns, width))
 
 
 def cpu_text(value: float | None) -> str:
     """CPU used in the field's %, one full core 100; ``–`` when unknown."""
     return MISSING if value is None else f"{percent_from_cores(value):,.1f}"
-
-
-def _tables(columns: Sequence[TextColumn], width: int | None) -> RenderableType:
-    return Group(*(_table(part) for part in split(columns, width)))
-
-
-def split(columns: Sequence[TextColumn], width: int | None) -> list[list[TextColumn]]:
-    """Columns in portions that fit ``width``, key columns in each; a portion has at least one other."""
-    keys = [column for column in columns if column.key]
-    others = [column for column in columns if not column.key]
-    room = None if width is None else width - sum(column.width + _GAP for column in keys)
-    parts: list[list[TextColumn]] = [[]]
-    used = 0
-    for column in others:
-        needed = min(column.width, 24) if column.free else column.width
-        if room is not None and parts[-1] and used + needed > room:
-            parts.append([])
-            used = 0
-        parts[-1].append(column)
-        used += needed + _GAP
-    return [keys + part for part in parts]
-
-
-def _table(columns: Sequence[TextColumn]) -> RichTable:
-    table = RichTable(
-        box=box.SIMPLE_HEAD,
-        show_edge=False,
-        pad_edge=False,
-        padding=(0, _GAP - 1, 0, 0),
-        collapse_padding=True,
-    )
-    for column in columns:
-        table.add_column(
-            Text(column.heading),
-            justify="left" if column.left else "right",
-            vertical="bottom",
-            no_wrap=not column.free,
-            min_width=None if column.free else column.width,
-        )
-    for cells in zip(*(column.cells for column in columns), strict=True):
-        table.add_row(*map(Text, cells))
-    return table

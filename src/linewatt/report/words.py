@@ -156,6 +156,12 @@ def progress(view: Digest) -> str:
 def caveats(view: Digest) -> tuple[str, ...]:
     """What a reader must know before any number: lab hosts, shared CPUs, an unfinished run, failures."""
     said = []
+    source = view.result.imported_from
+    if source is not None:
+        said.append(
+            f"Imported from {source}: linewatt did not measure these figures, and knows of hosts and trials "
+            "only what that table says."
+        )
     lab = [name for name, host in view.hosts.items() if host.get("lab")]
     if lab:
         said.append(

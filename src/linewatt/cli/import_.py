@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``linewatt import``: a table of host blocks as a stored result."""
+
+from __future__ import annotations
+
+import re
+import time
+from pathlib import Path
+
+import typer
+
+from linewatt.errors import InvalidInput
+
+SCHEMA_VERSION = 1
+
+
+def register(app: typer.Typer) -> None:
+    """Add ``import`` to the program."""
+    app.command("import")(import_command)
+
+
+def import_command(
+    table: str = typer.Argument(..., metavar="TABLE.csv", help="A row a host block; - reads stdin."),
+    name: str | None = typer.Option(None, "--name", metavar="N", help="Name of the result; default TABLE."),
+    results: Path = typer.Option(
+        Path("results"),
+        "--results",
+        envvar="LINEWATT_RESULTS",
+        help="Directory that holds the results.",
+        metavar="DIR",
+    ),
+    as_json: bool = typer.Option(False, "--json", help="Say what was stored as JSON."),
+) -> None:
+    """Store a table of host blocks as a result, for show, report and compare.
+
+    A row is one end of one trial: test, receiver, sender, host, role, throughput, throughput_unit, and what
+    there is of power_w, idle_w, app_cpu_usr_pct … irq_cpu_idle_pct, network, kernel, instances, direction,
+    family, repetition. What the table does not say is missing in the result, never 0.
+    """
+    from linewatt.analysis.imported import RECOGNISED, import_table
+    from linewatt.analysis.table import read_table
+    from linewatt.cli.derive import read_bytes
+    from linewatt.cli.output import print_json, say
+    from linewatt.store.imported import imported_manifest, write_imported
+
+    source, data = read_bytes(table)
+    called = _name(name, table)
+    raw, _ = read_table(data, source, known=RECOGNISED)
+    now_s = time.time()
+    found = import_table(raw, source, now_s)
+    text = data.decode("utf-8-sig")
+    manifest = imported_manifest(
+        called, Path(source).name, text, now_s, found.trials, found.hosts, found.factors
+    )
+    path = write_imported(results, manifest, found.trials)
+    if found.ignored:
+        say(f"not read: {', '.join(found.ignored)}")
+    if as_json:
+        print_json(
+            {
+                "schema_version": SCHEMA_VERSION,
+                "id": path.name,
+                "path": str(path),
+                "trials": len(found.trials),
+                "ignored_columns": list(found.ignored),
+            }
+        )
+    else:
+        say(f"{len(raw.rows)} rows stored as {len(found.trials)} trials of {len(found.hosts)} hosts")
+        typer.echo(path.name)
+
+
+def _name(wanted: str | None, table: str) -> str:
+    """The result's name: what is asked for, else made of the file's. Raises InvalidInput."""
+    from linewatt.campaign.fields import HOST_NAME
+
+    if wanted is not None:
+        if not re.fullmatch(HOST_NAME, wanted, re.ASCII):
+            raise InvalidInput(f"--name {wanted!r}: use letters, digits, dots, underscores and dashes")
+        return wanted
+    plain = re.sub(r"[^A-Za-z0-9._-]+", "-", Path(table).stem, flags=re.ASCII).strip("-._")[:63]
+    return plain or "imported"

@@ -1,0 +1,327 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Matrices of hosts: a table a test, heat maps with a value in each cell, and networks side by side."""
+
+from __future__ import annotations
+
+import io
+import itertools
+import re
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from rich.console import Console
+from tests.report_factories import end, powered, renumbered, result, scaling_trials, shares, trial
+
+from linewatt.analysis.detail import detail_blocks
+from linewatt.analysis.matrix import fullest, matrices
+from linewatt.analysis.summary import summarise
+from linewatt.model import Case, Trial
+from linewatt.report import html
+from linewatt.report.chart_data import runs_of
+from linewatt.report.charts import render_svg
+from linewatt.report.document import Digest, digest
+from linewatt.report.heat_map import STEPS, heat_figures, heat_maps
+from linewatt.report.matrix import NOT_RUN, matrix_tables
+from linewatt.report.matrix_specs import panel_columns
+from linewatt.report.paired_bars import MOST_PANELS, paired_figures
+from linewatt.report.terminal import show
+from linewatt.units import MISSING
+
+HOSTS = ("arm", "x19", "x89")
+STYLE = Path(html.__file__).parent / "style.css"
+
+
+def pair_trials(
+    hosts: Sequence[str] = HOSTS,
+    networks: Iterable[str] = ("bare",),
+    *,
+    without: Iterable[tuple[str, str]] = (),
+    trials: int = 2,
+    **case: Any,
+) -> tuple[Trial, ...]:
+    """Every ordered pair at 10, 11, 12 … Gbps, half of it through any network but the bare one."""
+    made = []
+    for network in networks:
+        for at, (sender, receiver) in enumerate(itertools.permutations(hosts, 2)):
+            if (sender, receiver) in without:
+                continue
+            one = replace(Case("tcp", sender, receiver, network=network), **case)
+            bps = (10e9 + at * 1e9) * (1.0 if network == "bare" else 0.5)
+            for repetition in range(1, trials + 1):
+                part = 1 + 0.02 * (repetition - 1)
+                done = trial(1, one, bps * part, 1.5, repetition=repetition)
+                done = replace(
+                    done,
+                    offered_bps=bps * part / (0.9 if one.test != "tcp" else 1.0),
+                    sender=_end(sender, "sender"),
+                    receiver=_end(receiver, "receiver"),
+                )
+                made.append(done)
+    return renumbered(made)
+
+
+def _end(host: str, role: Any) -> Any:
+    return end(host, role, 1.5, 0, 0, app_cpu=shares(0.5), irq_cpu=shares(0.9, cpus=(1,), soft=0.9))
+
+
+def view_of(trials: Sequence[Trial]) -> Digest:
+    return digest(result(trials))
+
+
+def test_two_hosts_make_no_matrix_and_three_pairs_do() -> None:
+    assert matrices(summarise(pair_trials(HOSTS[:2]))) == ()
+    (one,) = matrices(summarise(pair_trials(without=[("arm", "x19"), ("arm", "x89"), ("x19", "x89")])))
+    assert len(one.cells) == 3
+
+
+def test_a_matrix_holds_cases_that_differ_in_hosts_only() -> None:
+    found = matrices(summarise(pair_trials(networks=("bare", "vxlan"))), ("x89", "nobody", "arm"))
+    assert [one.case.network for one in found] == ["bare", "vxlan"]
+    for one in found:
+        assert one.hosts == ("x89", "arm", "x19")
+        assert len(one.cells) == 6
+        assert one.missing == ()
+        assert all(cell.case.hosts == pair for pair, cell in one.cells.items())
+
+
+def test_pairs_that_were_not_run_are_named() -> None:
+    (one,) = matrices(summarise(pair_trials(without=[("x19", "arm")])))
+    assert one.missing == (("x19", "arm"),)
+
+
+def test_of_several_instance_counts_the_largest_is_drawn() -> None:
+    trials = renumbered(pair_trials(), pair_trials(instances=4))
+    found = matrices(summarise(trials))
+    assert [one.case.instances for one in found] == [1, 4]
+    assert [one.case.instances for one in fullest(found)] == [4]
+
+
+def test_a_table_has_every_pair_and_a_dash_with_a_reason_for_one_that_was_not_run() -> None:
+    (table,) = matrix_tables(view_of(pair_trials(without=[("x19", "arm")])).groups)
+    (block,) = table.blocks
+    assert len(block.rows) == 6
+    (lacking,) = (row for row in block.rows if row.trials == "not run")
+    assert lacking.pair == "x19 → arm"
+    assert {(cell.text, cell.reason) for cell in lacking.cells} == {(MISSING, NOT_RUN)}
+    titles = [head.title for head in table.heads]
+    assert titles[:3] == ["Throughput", "CPU receiver (remote)", "CPU sender (local)"]
+    assert block.rows[1].cells[0].sd is not None
+
+
+def test_labels_say_what_matrices_of_a_test_differ_in() -> None:
+    trials = renumbered(
+        pair_trials(networks=("bare", "vxlan")),
+        pair_trials(direction="reverse"),
+        pair_trials(family="ipv6", instances=4),
+    )
+    (table,) = matrix_tables(view_of(trials).groups)
+    assert [block.label for block in table.blocks] == [
+        "forward, IPv4, bare, 1 instance",
+        "forward, IPv4, vxlan, 1 instance",
+        "reverse, IPv4, bare, 1 instance",
+        "forward, IPv6, bare, 4 instances",
+    ]
+    (alone,) = matrix_tables(view_of(pair_trials()).groups)
+    assert alone.blocks[0].label == ""
+
+
+def test_watts_in_the_table_are_marked_unless_measured() -> None:
+    plain = [replace(one, case=replace(one.case, sender=s)) for s in "abc" for one in scaling_trials((1,), 1)]
+    (table,) = matrix_tables(view_of(renumbered(powered(plain, provenance="simulated"))).groups)
+    at = [head.title for head in table.heads].index("Power, receiver")
+    cells = [row.cells[at] for row in table.blocks[0].rows if row.receiver == "h2"]
+    assert [cell.mark for cell in cells] == ["sim"] * 3
+    assert table.legend != ()
+
+
+def test_a_heat_map_prints_every_value_and_colours_it_from_zero() -> None:
+    maps = heat_maps(matrix_tables(view_of(pair_trials(without=[("x19", "arm")])).groups))
+    throughput, cost = maps
+    assert (throughput.unit, cost.unit) == ("Gbps", "% per Gbps")
+    cells = {(cell.sender, cell.receiver): cell for cell in throughput.cells}
+    assert len(cells) == 6
+    assert (cells["arm", "x19"].text, cells["x89", "x19"].text) == ("10.1", "15.2")
+    assert cells["x89", "x19"].step == len(STEPS) - 1
+    assert cells["arm", "x19"].step == int(len(STEPS) * 10.1 / 15.15)
+    assert (cells["x19", "arm"].text, cells["x19", "arm"].step) == (MISSING, None)
+    assert cells["x19", "arm"].reason == NOT_RUN
+    assert throughput.row("arm") == ["", "10.1", "11.1"]
+
+
+def test_nearly_equal_values_have_one_colour() -> None:
+    trials = [replace(one, throughput_bps=94e9 + one.number * 1e6) for one in pair_trials(trials=1)]
+    throughput = heat_maps(matrix_tables(view_of(trials).groups))[0]
+    assert {cell.step for cell in throughput.cells} == {len(STEPS) - 1}
+
+
+def test_maps_of_one_test_share_their_scale_and_figure() -> None:
+    maps = heat_maps(matrix_tables(view_of(pair_trials(networks=("bare", "vxlan"))).groups))
+    bare, vxlan = (one for one in maps if one.name.startswith("throughput"))
+    assert (bare.label, vxlan.label) == ("bare", "vxlan")
+    assert max(cell.step or 0 for cell in bare.cells) == len(STEPS) - 1
+    assert max(cell.step or 0 for cell in vxlan.cells) <= len(STEPS) // 2
+    figures = heat_figures(maps)
+    assert len(figures) == 2
+    assert "vxlan: arm → x19 5.05" in figures[0].description
+    assert figures[0].wide
+
+
+def test_cpu_that_nobody_measured_draws_no_map_of_it() -> None:
+    bare = [replace(one, sender=None, receiver=None) for one in pair_trials()]
+    maps = heat_maps(matrix_tables(view_of(bare).groups))
+    assert [one.name for one in maps] == ["throughput_bps-tcp"]
+
+
+def test_a_chart_has_the_values_and_the_missing_pair_as_text() -> None:
+    figure = heat_figures(heat_maps(matrix_tables(view_of(pair_trials(without=[("x19", "arm")])).groups)))[0]
+    svg = render_svg(figure.spec)
+    texts = re.findall(r">([^<>]+)</text>", svg)
+    assert {"10.1", "15.2", MISSING, "arm", "x89", "Sender", "Receiver"} <= set(texts)
+    assert "var(--heat-7, #0d3468)" in svg
+    assert "stroke-dasharray" in svg
+    assert "Dashed, –: this pair was not run." in figure.caption
+
+
+def _palettes() -> list[list[tuple[str, str]]]:
+    found = re.findall(r"--heat-\d: (#\w{6}); --heat-ink-\d: (#\w{6});", STYLE.read_text())
+    return [found[: len(STEPS)], found[len(STEPS) :]]
+
+
+def _luminance(colour: str) -> float:
+    """Relative luminance. Source: WCAG 2.1."""
+    parts = [int(colour[at : at + 2], 16) / 255 for at in (1, 3, 5)]
+    linear = [part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts]
+    return 0.2126 * linear[0] + 0.7152 * linear[1] + 0.0722 * linear[2]
+
+
+@pytest.mark.parametrize(("scheme", "rising"), [(0, False), (1, True)], ids=["light", "dark"])
+def test_colours_differ_in_lightness_alone_and_their_text_stands_out(scheme: int, rising: bool) -> None:
+    palette = _palettes()[scheme]
+    assert len(palette) == len(STEPS)
+    grounds = [_luminance(ground) for ground, _ in palette]
+    assert grounds == sorted(grounds, reverse=not rising)
+    for ground, ink in palette:
+        high, low = sorted((_luminance(ground), _luminance(ink)), reverse=True)
+        assert (high + 0.05) / (low + 0.05) >= 4.5, (ground, ink)
+
+
+def test_the_fallback_colours_are_those_of_the_light_scheme() -> None:
+    assert tuple(_palettes()[0]) == STEPS
+
+
+def test_large_matrices_stand_alone_and_small_ones_side_by_side() -> None:
+    assert panel_columns(3, 4) == 4
+    assert panel_columns(3, 2) == 2
+    assert panel_columns(16, 4) == 1
+
+
+def paired(trials: Sequence[Trial]) -> tuple[Any, ...]:
+    return paired_figures(detail_blocks(trials), runs_of(trials))
+
+
+def values(figure: Any, kind: str) -> list[dict[str, Any]]:
+    return [row for row in figure.spec["data"]["values"] if row["kind"] == kind]
+
+
+def test_generated_and_received_stand_in_pairs_with_the_networks_side_by_side() -> None:
+    throughput, cost = paired(pair_trials(HOSTS[:2], ("bare", "vxlan"), test="udp-1500"))
+    means = [row for row in values(throughput, "mean") if row["pair"] == "arm → x19"]
+    assert [row["bar"] for row in means] == [
+        "bare: generated",
+        "bare: received",
+        "vxlan: generated",
+        "vxlan: received",
+    ]
+    assert [row["value"] for row in means] == pytest.approx([10.1 / 0.9, 10.1, 5.05 / 0.9, 5.05])
+    assert all(row["low"] < row["value"] < row["high"] for row in means)
+    assert len(values(throughput, "run")) == 2 * 2 * 2 * 2
+    assert "UDP 1500" in cost.title
+
+
+def test_cpu_per_throughput_is_stacked_of_app_and_irq_at_each_end() -> None:
+    _, cost = paired(pair_trials(HOSTS[:2], ("bare", "vxlan"), test="udp-1500"))
+    parts = [
+        row for row in values(cost, "part") if row["bar"] == "bare: receiver" and row["pair"].endswith("x19")
+    ]
+    assert [row["part"] for row in parts] == ["App CPU", "IRQ CPU"]
+    (mean,) = (
+        row for row in values(cost, "mean") if row["bar"] == "bare: receiver" and row["pair"] == "arm → x19"
+    )
+    assert sum(row["value"] for row in parts) == pytest.approx(mean["value"])
+    assert mean["value"] == pytest.approx((140 / 10 + 140 / 10.2) / 2)
+
+
+def test_roles_on_the_same_cpus_are_one_bar() -> None:
+    both = {"app_cpu": shares(0.5), "irq_cpu": shares(0.5)}
+    trials = [
+        replace(one, receiver=end(one.case.receiver, "receiver", 1.0, 0, 0, **both))
+        for one in pair_trials(networks=("bare", "vxlan"))
+    ]
+    cost = paired(trials)[1]
+    assert {row["part"] for row in values(cost, "part") if row["bar"] == "bare: receiver"} == {"same CPUs"}
+
+
+def test_each_direction_has_figures_of_its_own() -> None:
+    trials = renumbered(pair_trials(), pair_trials(direction="reverse"))
+    assert [figure.title for figure in paired(trials)] == [
+        "TCP, forward: generated and received",
+        "TCP, forward: CPU per throughput at both ends",
+        "TCP, reverse: generated and received",
+        "TCP, reverse: CPU per throughput at both ends",
+    ]
+
+
+def test_one_pair_on_one_network_needs_no_figure_of_pairs() -> None:
+    assert paired(pair_trials(HOSTS[:2])) == ()
+
+
+def test_a_large_matrix_says_how_many_pairs_are_not_drawn() -> None:
+    trials = pair_trials([f"h{n}" for n in range(5)], trials=1)
+    figure = paired(trials)[0]
+    assert len({row["pair"] for row in values(figure, "mean")}) == MOST_PANELS
+    assert f"{20 - MOST_PANELS} more pairs in the tables." in figure.caption
+
+
+def test_hostile_host_names_are_text_in_the_charts() -> None:
+    trials = pair_trials(("<script>alert(1)</script>", "b", "c"))
+    figures = [*heat_figures(heat_maps(matrix_tables(view_of(trials).groups))), *paired(trials)]
+    for figure in figures:
+        assert "<script" not in render_svg(figure.spec)
+
+
+def test_show_has_the_table_and_the_grid() -> None:
+    out = io.StringIO()
+    Console(file=out, width=400).print(show(view_of(pair_trials(without=[("x19", "arm")]))))
+    text = out.getvalue()
+    assert "TCP: every pair of hosts" in text
+    assert "not run" in text
+    grid = text[text.index("TCP: throughput (Gbps)") :].splitlines()
+    assert grid[1].split() == ["sender", "↓", "receiver", "→", "arm", "x19", "x89"]
+    assert grid[3].split() == ["arm", "10.1", "11.1"]
+    assert grid[4].split() == ["x19", MISSING, "13.1"]
+    assert "every pair" not in _text(pair_trials(HOSTS[:2]))
+
+
+def _text(trials: Sequence[Trial]) -> str:
+    out = io.StringIO()
+    Console(file=out, width=400).print(show(view_of(trials)))
+    return out.getvalue()
+
+
+def test_the_report_has_the_sections_only_where_there_is_a_matrix_or_another_network() -> None:
+    matrix = html.render(view_of(pair_trials()))
+    assert "Every pair of hosts" in matrix
+    networks = html.render(view_of(pair_trials(HOSTS[:2], ("bare", "vxlan"))))
+    assert "Networks side by side" in networks
+    assert 'id="matrix"' not in html.render(view_of(pair_trials(HOSTS[:2])))
+
+
+def test_a_report_of_sixteen_hosts_stays_of_a_size_to_send() -> None:
+    trials = pair_trials([f"host{n:02d}" for n in range(16)], trials=1)
+    blocks = detail_blocks(trials)
+    tables = matrix_tables(view_of(trials).groups)
+    figures = [*heat_figures(heat_maps(tables)), *paired_figures(blocks, runs_of(trials))]
+    assert sum(len(render_svg(figure.spec)) for figure in figures) < 500_000
