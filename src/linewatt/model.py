@@ -155,6 +155,8 @@ class CpuShares:
     idle_ratio: float
     other_ratio: float
     """nice, iowait, steal and guest together"""
+    unnumbered: int = field(default=0, kw_only=True)
+    """how many more CPUs it is the mean of, whose numbers nobody wrote down (imported tables)"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -240,6 +242,7 @@ class Trial:
     """One repetition of a case, as stored in ``trials/<n>/trial.json``.
 
     A failed trial has ``status`` "failed", a ``reason``, and ``None`` where numbers would be.
+    An imported one is done and has a ``reason`` for what its table does not say.
     ``lost_ratio`` is lost / (lost + received) datagrams in the window; ``start_skew_s`` is last minus
     first instance start; ``clock`` maps host to its offset and uncertainty in seconds.
     """
@@ -256,6 +259,8 @@ class Trial:
     offered_bps: float | None = None
     target_bps: float | None = None
     """what a load level asked for, all instances together"""
+    line_goodput_bps: float | None = None
+    """the most payload that the line between the hosts can carry; None: its rate is not known"""
     retransmits: int | None = None
     packets: int | None = None
     lost_packets: int | None = None

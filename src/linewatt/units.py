@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 import re
-from decimal import Decimal, InvalidOperation
+from decimal import ROUND_DOWN, Context, Decimal, InvalidOperation
 from typing import Final
 
 from linewatt.errors import InvalidInput
@@ -33,6 +33,8 @@ MISSING: Final = "–"
 _PREFIXES: Final = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
 _UNIT = re.compile(r"([kmgt]?)(?:bps|b/s|bits?/s|bits?/sec|bits?ps|bits?/second)?", re.IGNORECASE)
 _BYTES = re.compile(r"B(?!it|IT)")
+_WIDE: Final = Context(prec=400)
+"""digits enough for any float without its exponent"""
 _RATE = re.compile(r"([0-9]+(?:\.[0-9]*)?|\.[0-9]+)(?:[eE]([+-]?[0-9]{1,3}))?\s*([A-Za-z/]*)")
 
 
@@ -163,6 +165,19 @@ def format_significant(value: float | None, digits: int = 3) -> str:
     rounded = float(f"{value:.{digits - 1}e}")
     decimals = max(0, digits - 1 - math.floor(math.log10(abs(rounded))))
     return f"{value:.{decimals}f}"
+
+
+def format_cut(value: float | None, decimals: int) -> str:
+    """A number with ``decimals`` decimals, further ones cut, not rounded, as studies of hosts print them.
+
+    Digits beyond the 12th are noise of binary fractions: 0.3 is never cut to 0.299.
+    """
+    if value is None or not math.isfinite(value):
+        return MISSING
+    exact = Decimal(f"{value:.12g}")
+    step = Decimal(1).scaleb(-decimals)
+    # + 0 makes no number of a negative zero
+    return f"{exact.quantize(step, ROUND_DOWN, _WIDE) + 0:,f}"
 
 
 def format_percent(ratio: float | None, decimals: int = 1) -> str:

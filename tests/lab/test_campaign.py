@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -162,10 +163,10 @@ def await_event(process: subprocess.Popen[str], kind: str, number: int | None = 
     raise AssertionError(f"the campaign ended without {kind}: {process.communicate()[1]}")
 
 
-def end(process: subprocess.Popen[str], status: int) -> tuple[dict[str, Any], str]:
+def end(process: subprocess.Popen[str], status: int, limit_s: float = 60) -> tuple[dict[str, Any], str]:
     """Wait for a running command's end: its last event, and what it said on stderr."""
-    out, err = process.communicate(timeout=60)
-    assert process.returncode == status, out + err
+    out, err = process.communicate(timeout=limit_s)
+    assert process.returncode == status, out[-2000:] + err
     return json.loads(out.splitlines()[-1]), err
 
 
@@ -421,3 +422,37 @@ def test_an_unknown_host_key_is_refused(bench: Bench, tmp_path: Path) -> None:
     done = bench.run("run", bench.campaign(hosts=str(bench.bad_inventory(known_hosts=str(empty)))), status=1)
     assert "host key" in done.stderr
     assert not bench.results.exists()
+
+
+def test_a_case_stops_when_its_mean_is_sure_and_goes_to_the_most_when_it_is_not(bench: Bench) -> None:
+    window = {"seconds": 1, "omit": 0.2, "tail": 0.5}
+    trials = {"min": 3, "max": 6, "until": "50%"}
+    # at a rate that a busy machine keeps up, too: what is tested is when cases stop
+    bench.run("run", bench.campaign(trials=trials, rate="50M", window=window))
+    assert len(bench.trials()) == 3
+    (case,) = json.loads((bench.result / "repeats.json").read_text())["cases"]
+    assert (case["runs"], case["until_met"], case["trials_left_out"]) == (3, True, 3)
+    (listed,) = json.loads(bench.run("list", "--json").stdout)["results"]
+    assert (listed["complete"], listed["trials_planned"]) == (True, 3)
+    assert "nothing to do" in bench.run("resume", "last").stderr
+    shutil.rmtree(bench.result)
+
+    bench.run("run", bench.campaign(trials={**trials, "until": "0.001%"}, window=window))
+    assert [trial["repetition"] for trial in bench.trials()] == [1, 2, 3, 4, 5, 6]
+    (case,) = json.loads((bench.result / "repeats.json").read_text())["cases"]
+    assert (case["runs"], case["until_met"], case["trials_left_out"]) == (6, False, 0)
+    assert "± 0.001 % was not reached in 6 trials" in bench.run("show", "last").stdout
+
+
+def test_resume_of_a_killed_campaign_stops_where_the_whole_one_would_have(bench: Bench) -> None:
+    window = {"seconds": 1, "omit": 0.2, "tail": 0.5}
+    trials, tests = {"min": 3, "max": 6, "until": "50%"}, ["tcp", "udp-1500"]
+    process = bench.start("run", bench.campaign(trials=trials, tests=tests, rate="50M", window=window))
+    await_event(process, "trial_started", 5)
+    process.kill()
+    process.communicate(timeout=60)
+    until(lambda: bench.processes() == [], 5, "the leashes to end the load")
+    bench.restore()
+    bench.run("resume", "last")
+    assert [trial["number"] for trial in bench.trials()] == [1, 2, 3, 4, 5, 6]
+    assert json.loads((bench.result / "repeats.json").read_text())["trials_left_out"] == 6

@@ -87,6 +87,15 @@ HOSTILE = (
     "",
 )
 
+def tunnel(host: str) -> dict[str, Any]:
+    """One end of a VXLAN, as an NMState document."""
+    own, peer = (1, 2) if host == "a" else (2, 1)
+    address = {"ip": f"198.18.100.{own}", "prefix-length": 24}
+    vxlan = {"id": 1, "base-iface": "eth0", "remote": f"192.0.2.{peer}"}
+    interface = {"name": "vx0", "type": "vxlan", "vxlan": vxlan}
+    return {"interfaces": [{**interface, "ipv4": {"enabled": True, "address": [address]}}]}
+
+
 EVERY_TEXT: dict[str, Any] = {
     "name": "n",
     "description": "d",
@@ -187,7 +196,12 @@ EVERY_TEXT: dict[str, Any] = {
     "directions": ["forward"],
     "tests": ["tcp", {"test": "udp-60", "rate": "1M"}],
     "families": ["ipv4"],
-    "networks": ["bare"],
+    "networks": [
+        "bare",
+        {"name": "one", "file": "one.yaml"},
+        {"name": "each", "files": {"a": "a.yaml", "b": "b.yaml"}},
+        {"name": "here", "hosts": {"a": tunnel("a"), "b": tunnel("b")}},
+    ],
     "rate": "1G",
     "order": "random",
     "ports": "5201-5264",
@@ -201,8 +215,18 @@ EVERY_TEXT: dict[str, Any] = {
 }
 """a campaign in which every key that may hold text does"""
 
-FREE = (("power",), ("channels",), ("scopes",), ("factors",))
+FREE = (("power",), ("channels",), ("scopes",), ("factors",), ("files",), ("hosts",))
 """mappings by names of the user's own, wherever they stand"""
+
+
+@pytest.fixture
+def with_files(tmp_path: Path) -> Path:
+    """A directory with the files that the good campaign names."""
+    shutil.copy(BAD.parents[1] / "topology" / "2.9.0-v2-devices" / "topology.xml", tmp_path / "k")
+    (tmp_path / "one.yaml").write_text(as_yaml({"hosts": {"a": tunnel("a"), "b": tunnel("b")}}))
+    for name in ("a", "b"):
+        (tmp_path / f"{name}.yaml").write_text(as_yaml(tunnel(name)))
+    return tmp_path
 
 
 def linewatt(*arguments: str) -> subprocess.CompletedProcess[str]:
@@ -307,9 +331,9 @@ def test_there_are_many_bad_files() -> None:
 @pytest.mark.parametrize("path", PLACES, ids=lambda path: ".".join(map(str, path)))
 @pytest.mark.parametrize("text", HOSTILE, ids=repr)
 def test_hostile_text_is_refused_in_every_text_field(
-    tmp_path: Path, path: tuple[str | int, ...], text: str
+    with_files: Path, path: tuple[str | int, ...], text: str
 ) -> None:
-    file = tmp_path / "bad.yaml"
+    file = with_files / "bad.yaml"
     file.write_text(as_yaml(replaced(EVERY_TEXT, path, text)))
     with pytest.raises(InvalidInput) as caught:
         load(file)
@@ -328,6 +352,7 @@ def test_no_text_field_is_left_out_of_the_hostile_tests() -> None:
     }
     tried = {re.sub(r"^hosts\.[ab]\b", "hosts.*", name) for name in tried}
     tried = {re.sub(r"\.(power|channels|scopes)\.[a-z]\b\*?", r".\1.*", name) for name in tried}
+    tried = {re.sub(r"^networks\.(hosts|files)\.[ab]\b", r"networks.\1.*", name) for name in tried}
     tried = {re.sub(r"^factors\.(\w+|\*)", "factors.*", name) for name in tried}
     tried = {name.replace("sysctl.net.core.rmem_max", "sysctl.*") for name in tried}
     in_inventories = {"hosts", "hosts.inventory", "hosts.group"}
@@ -344,10 +369,12 @@ def test_hostile_text_is_refused_where_an_inventory_is_named(tmp_path: Path, key
         load(file)
 
 
-def test_the_campaign_of_the_hostile_tests_is_good_itself(tmp_path: Path) -> None:
-    file = tmp_path / "good.yaml"
+def test_the_campaign_of_the_hostile_tests_is_good_itself(with_files: Path) -> None:
+    file = with_files / "good.yaml"
     file.write_text(as_yaml(EVERY_TEXT))
-    assert load(file).hosts["a"].irq_cpus == (1,)
+    campaign = load(file)
+    assert campaign.hosts["a"].irq_cpus == (1,)
+    assert campaign.networks == ("bare", "one", "each", "here")
 
 
 @pytest.mark.parametrize(
@@ -360,15 +387,8 @@ def test_the_guard_of_these_tests_does_catch_what_it_forbids(tmp_path: Path, act
     assert b"FORBIDDEN" in done.stderr
 
 
-@pytest.fixture
-def with_topology(tmp_path: Path) -> Path:
-    """A directory with the topology file that the good campaign names."""
-    shutil.copy(BAD.parents[1] / "topology" / "2.9.0-v2-devices" / "topology.xml", tmp_path / "k")
-    return tmp_path
-
-
-def test_description_is_free_text_and_runs_nothing(with_topology: Path) -> None:
-    file = with_topology / "good.yaml"
+def test_description_is_free_text_and_runs_nothing(with_files: Path) -> None:
+    file = with_files / "good.yaml"
     file.write_text(as_yaml({**EVERY_TEXT, "description": 'it\'s "$(touch here)" `x`\nand a second line'}))
     done = linewatt("plan", str(file))
     assert (done.returncode, done.stderr) == (0, "")
@@ -384,9 +404,9 @@ def test_description_with_terminal_escapes_is_refused(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("arguments", [(), ("--json",), ("--trials",)])
 def test_plan_of_a_good_campaign_starts_connects_to_and_writes_nothing(
-    with_topology: Path, arguments: tuple[str, ...]
+    with_files: Path, arguments: tuple[str, ...]
 ) -> None:
-    file = with_topology / "good.yaml"
+    file = with_files / "good.yaml"
     file.write_text(as_yaml(EVERY_TEXT))
     done = linewatt("plan", str(file), *arguments)
     assert (done.returncode, done.stderr) == (0, "")

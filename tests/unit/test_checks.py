@@ -13,7 +13,7 @@ from linewatt.engine.window import EndRun
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.clock import Offset
 from linewatt.loads.base import LoadEnd, LoadInterval
-from linewatt.model import Case, CpuShares, EndResult, Flag, InstanceResult, Role, Window
+from linewatt.model import Case, CpuShares, EndResult, Flag, InstanceResult, Role
 
 CASE = Case("tcp", "h1", "h2", instances=2)
 H1 = HostSpec("h1", "192.0.2.1", "eth0", irq_cpus=(4, 5))
@@ -87,27 +87,6 @@ def test_udp_loss_is_told_from_one_in_a_thousand(lost: int, told: bool) -> None:
 def test_datagrams_out_of_order_are_told() -> None:
     one = replace(instance(0, None, None), packets=1000, lost_packets=0, out_of_order_packets=5)
     assert codes(checks.datagrams(CASE, [one])) == ["udp-out-of-order"]
-
-
-def test_warm_up_inside_the_window_is_told() -> None:
-    slow_start = run_of([3e9, 6e9, 9e9, 9.1e9, 9e9, 9e9, 8.9e9, 9e9, 9e9, 9.1e9])
-    (flag,) = checks.warm_up([slow_start], Window(0, 10))
-    assert flag.code == "warm-up-in-window"
-    assert "the first 2 of 10 intervals" in flag.evidence
-
-
-@pytest.mark.parametrize(
-    "rates",
-    [
-        [9e9] * 10,
-        [9e9, 9.3e9, 8.8e9, 9.1e9, 9e9, 9.2e9, 8.9e9, 9e9, 9.1e9, 9e9],
-        [5e9, 9e9, 2e9, 8e9, 3e9, 9e9, 4e9, 7e9, 2e9, 6e9],
-        [1e9, 9e9],
-    ],
-    ids=["steady", "ordinary noise", "wild but without a trend", "too short to tell"],
-)
-def test_a_window_without_warm_up_raises_nothing(rates: list[float]) -> None:
-    assert checks.warm_up([run_of(rates)], Window(0, len(rates))) == []
 
 
 def test_a_start_or_a_clock_that_is_not_known_well_is_told() -> None:

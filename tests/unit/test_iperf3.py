@@ -18,7 +18,7 @@ from hypothesis import strategies as st
 
 from linewatt.errors import InvalidInput, ParseError
 from linewatt.loads.base import LoadJob
-from linewatt.loads.iperf3 import PACING_TIMER_US, Iperf3, payload_bytes
+from linewatt.loads.iperf3 import PACING_TIMER_US, Iperf3
 
 CAPTURES = Path(__file__).parents[1] / "captures" / "iperf3"
 ENDS = [
@@ -170,8 +170,8 @@ def test_a_datagram_fills_its_frame(test: Any, family: Any, length: int) -> None
     assert option(client(replace(JOB, test=test, family=family)), "--length") == str(length)
 
 
-def test_a_tunnel_takes_its_bytes_from_the_payload() -> None:
-    assert payload_bytes("udp-1500", "ipv4", mtu=1450) == 1422
+def test_a_network_that_leaves_less_room_names_the_payload() -> None:
+    assert option(client(replace(JOB, test="udp-1500", payload_bytes=1422)), "--length") == "1422"
 
 
 def test_udp_60_over_ipv6_is_refused_because_its_headers_do_not_fit() -> None:

@@ -32,7 +32,7 @@ from tests.report_factories import (
 
 from linewatt.cli import main
 from linewatt.model import Case
-from linewatt.report.terminal import TextColumn, split
+from linewatt.report.text_table import TextColumn, split
 from linewatt.store.read import Result
 
 Run = Callable[..., tuple[int, str, str]]

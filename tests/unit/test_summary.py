@@ -6,12 +6,13 @@ from dataclasses import fields, replace
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from linewatt import units
+from linewatt.analysis.shares import mean_shares
 from linewatt.analysis.stats import Estimate
-from linewatt.analysis.summary import CaseSummary, app_and_irq_cores, mean_shares, summarise
+from linewatt.analysis.summary import CaseSummary, app_and_irq_cores, summarise
 from linewatt.model import Case, CpuShares, EndResult, Flag, Role, TestName, Trial, Window
 
 TCP = Case("tcp", "gen", "dut")
@@ -94,7 +95,8 @@ def test_a_failed_trial_is_counted_and_never_becomes_a_number() -> None:
 
 def test_a_case_of_failures_only_has_no_numbers_and_says_why() -> None:
     summary = one(failed(0), failed(1, reason=None))
-    measured = [field.name for field in fields(CaseSummary)][4:-2]
+    about = {"case", "trials_done", "trials_failed", "failures", "flags", "reasons", "modes", "case_flags"}
+    measured = [field.name for field in fields(CaseSummary) if field.name not in about]
     assert all(getattr(summary, name) is None for name in measured)
     assert set(measured) == set(summary.reasons)
     assert summary.reasons["throughput_bps"] == "no trial of this case is done"
@@ -274,6 +276,7 @@ def test_cases_come_by_test_then_series_then_instances() -> None:
     ]
 
 
+@settings(deadline=None)  # the first trend that looks real imports scipy
 @given(st.permutations(range(6)))
 def test_figures_do_not_depend_on_the_order_of_the_trials(order: list[int]) -> None:
     rates = [10e9, 11e9, 12e9, 13e9, 14e9, 15e9]
@@ -284,6 +287,7 @@ def test_figures_do_not_depend_on_the_order_of_the_trials(order: list[int]) -> N
 maybe = st.one_of(st.none(), st.floats(min_value=0, max_value=1e12))
 
 
+@settings(deadline=None)
 @given(
     st.lists(
         st.tuples(st.sampled_from(["tcp", "udp-60"]), st.integers(1, 3), maybe, maybe, st.booleans()),

@@ -4,20 +4,69 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable
-from dataclasses import dataclass
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+from functools import cache, lru_cache
+from typing import Any, Literal
+
+LEVEL = 0.95
+"""of confidence intervals, each on its own"""
+BCA_FROM = 20
+"""Runs from which a bootstrap covers what it says; at 5 it covers 83 % and Student's t 95 %."""
+RESAMPLES = 2_000
+SEED = 20
+"""of the bootstrap: the same runs have the same interval, today and in ten years"""
+
+Method = Literal["student-t", "bca-bootstrap"]
+
+
+@dataclass(frozen=True, slots=True)
+class Interval:
+    """A two-sided confidence interval of a mean, in its unit. ``level`` is 0..1.
+
+    ``student-t`` is symmetrical; ``bca-bootstrap`` is bias-corrected and accelerated (B. Efron, JASA 82
+    (1987) 171–185) and follows the skew of the runs.
+    """
+
+    low: float
+    high: float
+    method: Method
+    level: float = LEVEL
+
+    @property
+    def half_width(self) -> float:
+        """Half of its length, in the unit of the mean."""
+        return (self.high - self.low) / 2
 
 
 @dataclass(frozen=True, slots=True)
 class Estimate:
     """Mean over ``n`` trials with the sample standard deviation, both in the unit of the field it is in.
 
-    ``sd`` is ``None`` at ``n`` = 1: one run says nothing about spread.
+    ``sd`` is ``None`` at ``n`` = 1: one run says nothing about spread. ``values`` are the runs, in the order
+    they were given; empty where only their mean and SD are known.
     """
 
     mean: float
     sd: float | None
     n: int
+    values: tuple[float, ...] = field(default=(), compare=False, repr=False)
+
+    def interval(self) -> Interval | None:
+        """The 95 % CI of the mean; ``None`` at ``n`` = 1 (:data:`NO_INTERVAL` says why).
+
+        Student's t below :data:`BCA_FROM` runs and where the runs are not known, else the BCa bootstrap.
+        """
+        if self.sd is None:
+            return None
+        if self.n >= BCA_FROM and len(self.values) == self.n and self.sd > 0:
+            found = _bca(self.values)
+            if found is not None:
+                return found
+        return student(self.mean, self.sd, self.n)
+
+
+NO_INTERVAL = "one run: its spread, and so how sure its mean is, is unknown"
 
 
 def estimate(values: Iterable[float | None]) -> Estimate | None:
@@ -25,14 +74,77 @@ def estimate(values: Iterable[float | None]) -> Estimate | None:
 
     Missing (``None``) and non-finite values are left out and not counted in ``n``.
     """
-    present = [value for value in values if value is not None and math.isfinite(value)]
+    present = tuple(value for value in values if value is not None and math.isfinite(value))
     if not present:
         return None
     n = len(present)
     # dividing first keeps the sum of large values finite
     mean = math.fsum(value / n for value in present)
     if n == 1:
-        return Estimate(mean=present[0], sd=None, n=1)
+        return Estimate(mean=present[0], sd=None, n=1, values=present)
     # hypot scales by itself, so squares neither overflow nor vanish
     sd = math.hypot(*(value - mean for value in present)) / math.sqrt(n - 1)
-    return Estimate(mean=mean, sd=sd, n=n)
+    return Estimate(mean=mean, sd=sd, n=n, values=present)
+
+
+def interval(values: Iterable[float | None]) -> Interval | str:
+    """The 95 % CI of the mean of the values that are there; or why there is none."""
+    found = estimate(values)
+    if found is None:
+        return "no run has a value"
+    return found.interval() or NO_INTERVAL
+
+
+def student(mean: float, sd: float, n: int) -> Interval:
+    """Student's interval of the mean of ``n`` ≥ 2 runs (Biometrika 6 (1908) 1–25)."""
+    reach = t_quantile(n - 1) * sd / math.sqrt(n)
+    return Interval(mean - reach, mean + reach, "student-t")
+
+
+@cache
+def t_quantile(df: int) -> float:
+    """How many standard errors the interval at :data:`LEVEL` reaches, by degrees of freedom."""
+    from scipy.special import stdtrit  # scipy.stats would take a second longer to import
+
+    return float(stdtrit(df, (1 + LEVEL) / 2))
+
+
+def _bca(values: Sequence[float]) -> Interval | None:
+    """The BCa interval of the mean; ``None`` where the runs are too much alike for one.
+
+    A bootstrap of the mean is too narrow by √((n − 1) / n), and has z where few runs need t: uncorrected it
+    covers 92 % at n = 20. It is asked for a level that makes up for both (T. Hesterberg, The American
+    Statistician 69 (2015) 371–386, "expanded percentile interval"). ``scipy.stats.bootstrap`` gives the same
+    (a test compares them) in 20 times the time, which a thousand cases have not.
+    """
+    import numpy as np
+    from scipy.special import ndtr, ndtri
+
+    n = len(values)
+    scale = float(max(map(abs, values)))
+    runs = np.asarray(values) / scale
+    mean = float(runs.mean())
+    means = np.sort(_resampled(n) @ runs)
+    below = (np.searchsorted(means, mean, "left") + np.searchsorted(means, mean, "right")) / (2 * RESAMPLES)
+    bias = float(ndtri(below))
+    apart = runs - mean
+    squares = float(apart @ apart)
+    if squares <= 0 or not math.isfinite(bias):
+        return None
+    acceleration = float((apart**3).sum()) / (6 * squares**1.5)
+    reach = math.sqrt(n / (n - 1)) * t_quantile(n - 1)
+    moved = [bias + sign * reach for sign in (-1, 1)]
+    parts = [float(ndtr(bias + one / (1 - acceleration * one))) for one in moved]
+    low, high = (scale * float(end) for end in np.quantile(means, parts))
+    return Interval(low, high, "bca-bootstrap")
+
+
+@lru_cache(maxsize=8)
+def _resampled(n: int) -> Any:
+    """The part of the mean that each of ``n`` runs has in each resample: an array of resamples × runs."""
+    import numpy as np
+
+    drawn = np.random.default_rng(SEED).integers(0, n, (RESAMPLES, n))
+    weights = np.zeros((RESAMPLES, n))
+    np.add.at(weights, (np.arange(RESAMPLES)[:, None], drawn), 1 / n)
+    return weights

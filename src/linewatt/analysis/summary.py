@@ -12,7 +12,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from linewatt.analysis import metrics
+from linewatt.analysis.case_flags import case_flags, case_modes
+from linewatt.analysis.modes import Modes
 from linewatt.analysis.power_summary import EndPower, end_power
+from linewatt.analysis.shares import mean_shares
 from linewatt.analysis.stats import Estimate, estimate
 from linewatt.model import Case, CpuShares, EndResult, Flag, Role, Trial
 
@@ -51,6 +54,8 @@ class CaseSummary:
     """what a load level asked for, all instances together"""
     target_deviation_ratio: Estimate | None = None
     """throughput ÷ that − 1: how far the load is from what the level asked for"""
+    line_rate_ratio: Estimate | None = None
+    """throughput ÷ the most payload that the line can carry"""
     lost_ratio: Estimate | None = None
     packets_per_s: Estimate | None = None
     """datagrams a second that the receiver got (UDP)"""
@@ -91,6 +96,10 @@ class CaseSummary:
     flags: tuple[FlagCount, ...] = ()
     """by code, in order of first appearance; those of failed trials too"""
     reasons: dict[str, str] = field(default_factory=dict)
+    modes: Modes | None = None
+    """of throughput, where its runs fall into two groups: the mean is of neither"""
+    case_flags: tuple[Flag, ...] = ()
+    """those of ``flags`` that are about the case as a whole, not about one trial"""
 
 
 def summarise(trials: Sequence[Trial]) -> tuple[CaseSummary, ...]:
@@ -129,12 +138,16 @@ def _summarise_case(case: Case, trials: Sequence[Trial]) -> CaseSummary:
         measured[f"{role}_power"] = end_power(done, role)
         if measured[f"{role}_power"] is None:
             reasons[f"{role}_power"] = "no source of power is named for this host"
+    modes = case_modes(done)
+    own_flags = tuple(case_flags(case, done, modes))
     return CaseSummary(
         case=case,
+        modes=modes,
+        case_flags=own_flags,
         trials_done=len(done),
         trials_failed=len(failed),
         failures=tuple(f"trial {trial.number}: {trial.reason or 'no reason recorded'}" for trial in failed),
-        flags=count_flags(trials),
+        flags=count_flags(trials) + tuple(FlagCount(one.code, 1, len(done), one) for one in own_flags),
         reasons=reasons,
         **measured,
     )
@@ -161,9 +174,16 @@ _ROLES: tuple[Role, Role] = ("sender", "receiver")
 def _estimate(
     name: str, read: Callable[[Trial], _Value], trials: Sequence[Trial], reasons: dict[str, str]
 ) -> Estimate | None:
-    values = [read(trial) for trial in trials]
+    values = [_explained(read(trial), trial) for trial in trials]
     _note_missing(name, values, reasons)
     return estimate(value for value, _ in values)
+
+
+def _explained(value: _Value, trial: Trial) -> _Value:
+    """The value of a done trial; an imported one has itself the reason for what its table lacks."""
+    found, why = value
+    lacking = why is None or why.endswith(("not recorded", trial.reason or "not recorded"))
+    return found, trial.reason if trial.reason and lacking else why
 
 
 def _note_missing(name: str, values: Sequence[tuple[object, str | None]], reasons: dict[str, str]) -> None:
@@ -203,6 +223,12 @@ def _target_deviation(trial: Trial) -> _Value:
     if target_bps <= 0:
         return None, "nothing is sent at active idle"
     return trial.throughput_bps / target_bps - 1, None
+
+
+def _line_rate_ratio(trial: Trial) -> _Value:
+    if trial.line_goodput_bps is None or trial.throughput_bps is None:
+        return None, "the line rate between the hosts is not known"
+    return trial.throughput_bps / trial.line_goodput_bps, None
 
 
 def _udp_only(name: str) -> Callable[[Trial], _Value]:
@@ -294,6 +320,8 @@ def app_and_irq_cores(end: EndResult) -> _Value:
     if end.irq_cpu is None:
         return None, _why(end, "irq_cpu", "irq CPU shares")
     app, irq = set(end.app_cpu.cpus), set(end.irq_cpu.cpus)
+    if end.app_cpu.unnumbered or end.irq_cpu.unnumbered:  # a table that tells them apart says so
+        return _cores(end.app_cpu) + _cores(end.irq_cpu), None
     if app >= irq:
         return _cores(end.app_cpu), None
     if app < irq:
@@ -305,7 +333,7 @@ def app_and_irq_cores(end: EndResult) -> _Value:
 
 
 def _cores(shares: CpuShares) -> float:
-    return len(set(shares.cpus)) * (1 - shares.idle_ratio)
+    return (len(set(shares.cpus)) + shares.unnumbered) * (1 - shares.idle_ratio)
 
 
 _VALUES: Mapping[str, Callable[[Trial], _Value]] = {
@@ -313,6 +341,7 @@ _VALUES: Mapping[str, Callable[[Trial], _Value]] = {
     "offered_bps": _recorded("offered_bps"),
     "target_bps": _target,
     "target_deviation_ratio": _target_deviation,
+    "line_rate_ratio": _line_rate_ratio,
     "lost_ratio": _udp_only("lost_ratio"),
     "packets_per_s": _packets_per_s,
     "out_of_order_packets": _udp_only("out_of_order_packets"),
@@ -340,28 +369,6 @@ def _shares(
         values.append((shares, _why(end, f"{part}_cpu", f"{part} CPU shares")))
     _note_missing(f"{role}_{part}", values, reasons)
     return mean_shares([shares for shares, _ in values if shares is not None])
-
-
-def mean_shares(shares: Sequence[CpuShares]) -> CpuShares | None:
-    """Mean of the shares of several trials, each trial counting once; ``None`` when there is none.
-
-    ``cpus`` are all CPUs that had the role in any of the trials.
-    """
-    if not shares:
-        return None
-
-    def mean(read: Callable[[CpuShares], float]) -> float:
-        return sum(map(read, shares)) / len(shares)
-
-    return CpuShares(
-        cpus=tuple(sorted({cpu for item in shares for cpu in item.cpus})),
-        usr_ratio=mean(lambda item: item.usr_ratio),
-        sys_ratio=mean(lambda item: item.sys_ratio),
-        irq_ratio=mean(lambda item: item.irq_ratio),
-        soft_ratio=mean(lambda item: item.soft_ratio),
-        idle_ratio=mean(lambda item: item.idle_ratio),
-        other_ratio=mean(lambda item: item.other_ratio),
-    )
 
 
 def _with_scaling(summary: CaseSummary, summaries: Mapping[Case, CaseSummary]) -> CaseSummary:

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from linewatt.hosts.base import HostSpec
 from linewatt.model import Direction, Family, TestName
+from linewatt.network.description import HostNetwork
 from linewatt.sensors.base import SensorConfig
 from linewatt.sensors.power import PowerConfig
 from linewatt.sensors.registry import POWER
@@ -64,9 +65,9 @@ class Campaign:
     """A campaign file, checked.
 
     ``hosts`` are those that take part in a pair; ``pairs`` are (sender, receiver). A trial's load runs
-    ``omit_s + window_s + tail_s``. Ports ``first_port`` to ``last_port``, both included. ``sensors`` maps
-    the name of each sensor that is on to its settings. ``text`` is the file as it was read, ``inventory``
-    the Ansible inventory the hosts came from.
+    ``omit_s + window_s + tail_s``. A case has ``trials`` of them at most. Ports ``first_port`` to
+    ``last_port``, both included. ``sensors`` maps the name of each sensor that is on to its settings.
+    ``text`` is the file as it was read, ``inventory`` the Ansible inventory the hosts came from.
     """
 
     name: str
@@ -92,6 +93,12 @@ class Campaign:
     sensors: Mapping[str, SensorConfig]
     text: str
     path: Path
+    described: Mapping[str, Mapping[str, HostNetwork]] = field(default_factory=dict)
+    """network → host → what the host shows in it; ``bare`` is in none"""
+    min_trials: int | None = None
+    """runs after which a case may stop; None: every case has ``trials``"""
+    until_ratio: float | None = None
+    """a case stops when the CI half-width of its throughput is at most so much of the mean"""
     load_levels: tuple[float, ...] = ()
     """parts (0..1) of each case's calibrated maximum"""
     power: Mapping[str, Mapping[str, PowerSource]] = field(default_factory=dict)

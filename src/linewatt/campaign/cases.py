@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from linewatt.campaign import factors
 from linewatt.campaign.campaign import Campaign, TestSpec
 from linewatt.campaign.design import Setting, settings
+from linewatt.campaign.ways import Ways
 from linewatt.model import Case, Family
 
 IMPOSSIBLE: dict[tuple[str, Family], str] = {
@@ -30,9 +31,10 @@ def expand(campaign: Campaign) -> tuple[list[Case], list[Skipped]]:
     """Every combination of the file, in its order, and those that cannot be. Raises InvalidInput."""
     cases: list[Case] = []
     skipped: Counter[tuple[str, str]] = Counter()
+    ways = Ways(campaign)
     for setting in settings(campaign.factors, campaign.design):
         for plain in _combinations(campaign):
-            found = _with_setting(plain, setting)
+            found = _with_setting(plain, setting, ways)
             if isinstance(found, Case):
                 cases.append(found)
             else:
@@ -41,10 +43,13 @@ def expand(campaign: Campaign) -> tuple[list[Case], list[Skipped]]:
     return [*cases, *levels], [Skipped(what, count, reason) for (what, reason), count in skipped.items()]
 
 
-def _with_setting(case: Case, setting: Setting) -> Case | tuple[str, str]:
+def _with_setting(case: Case, setting: Setting, ways: Ways) -> Case | tuple[str, str]:
     """The case with the levels of its factors, or what is impossible about it and why."""
     if (case.test, case.family) in IMPOSSIBLE:
         return f"{case.test} over {case.family}", IMPOSSIBLE[case.test, case.family]
+    way = ways.of(case)
+    if isinstance(way, str):
+        return f"{case.sender} → {case.receiver} on network {case.network}", way
     for name, level in setting:
         reason = factors.impossible(case, name, level)
         if reason is not None:

@@ -21,6 +21,7 @@ from linewatt.campaign.schema import (
     sensors_of,
     settings_of,
 )
+from linewatt.campaign.trials_entry import check_trials, most_trials
 from linewatt.document import KeyPath
 from linewatt.errors import InvalidInput, LinewattError
 from linewatt.hosts.cpulist import format_cpulist
@@ -162,8 +163,9 @@ def check_size(entry: CampaignFile, tests: Sequence[TestSpec], pairs: Pairs) -> 
     cases = per_pair * combinations * _count_settings(entry)
     if cases > MAX_CASES:
         yield ("tests",), f"make {cases} cases with all other lists; at most {MAX_CASES} are possible"
-    elif cases * entry.trials > MAX_TRIALS:
-        yield ("trials",), f"make {cases * entry.trials} trials of {cases} cases; at most {MAX_TRIALS}"
+    elif (trials := cases * most_trials(entry.trials)) > MAX_TRIALS:
+        yield ("trials",), f"make {trials} trials of {cases} cases; at most {MAX_TRIALS}"
+    yield from check_trials(entry.trials, levels=bool(entry.load_levels))
     yield from _check_ports(entry, tests)
 
 

@@ -13,6 +13,7 @@ from dataclasses import replace
 from linewatt.campaign.campaign import PLACEMENT
 from linewatt.campaign.design import Setting as Setting
 from linewatt.campaign.messages import suggest
+from linewatt.campaign.network_entries import BARE
 from linewatt.errors import InvalidInput
 from linewatt.hosts.base import HostSpec
 from linewatt.loads import iperf3_options
@@ -24,6 +25,7 @@ from linewatt.tuning.factors import factor_named
 ZEROCOPY = "zerocopy"
 IPERF3 = "iperf3."
 PINNED = "pinned"
+NETWORK = "network"
 
 
 def of_hosts(name: str) -> bool:
@@ -49,8 +51,9 @@ def _one_of(name: str, text: str, known: tuple[str, ...]) -> str:
 
 
 def setting_of_hosts(case: Case) -> Setting:
-    """The levels of a case that are settings of its hosts: what idle power may depend on."""
-    return tuple((name, level) for name, level in case.factors if of_hosts(name))
+    """What of a case is set on its hosts, network included: what idle power may depend on."""
+    network = () if case.network == BARE else ((NETWORK, case.network),)
+    return network + tuple((name, level) for name, level in case.factors if of_hosts(name))
 
 
 def impossible(case: Case, name: str, level: str) -> str | None:

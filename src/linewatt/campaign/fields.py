@@ -270,15 +270,6 @@ Pair = Annotated[
 ]
 
 
-def _network(text: str) -> str:
-    if text != "bare":
-        raise ValueError("must be bare: linewatt cannot set up other networks yet")
-    return text
-
-
-Network = Annotated[str, AfterValidator(_network), Field(json_schema_extra={"enum": ["bare"]})]
-
-
 def _sysctl_value(value: object) -> str:
     if isinstance(value, int) and not isinstance(value, bool) and abs(value) < 1 << 64:
         return str(value)

@@ -15,6 +15,8 @@ from linewatt.campaign.cases import IMPOSSIBLE
 from linewatt.campaign.factor_entries import LabelEntry
 from linewatt.campaign.fields import HOST_NAME, parse_pair
 from linewatt.campaign.messages import Problem, find_problems, not_a_mapping, problem, raise_first
+from linewatt.campaign.network_entries import check_network_names, name_of
+from linewatt.campaign.networks import read_networks
 from linewatt.campaign.schema import (
     CampaignFile,
     HostEntry,
@@ -26,6 +28,8 @@ from linewatt.campaign.schema import (
     settings_of,
 )
 from linewatt.campaign.ssh_files import check_ssh_files, resolve
+from linewatt.campaign.trials_entry import TrialsEntry, most_trials
+from linewatt.campaign.ways import check_used
 from linewatt.document import Document, KeyPath, Place, read_yaml, show_path, show_value
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.inventory import InventoryHost, read_inventory
@@ -74,13 +78,16 @@ def load(path: Path, hosts_override: Path | None = None, *, will_connect: bool =
         checks.check_hosts(used, explicit_pinning=entry.placement == "pinned"),
         checks.check_tests(entry, tests),
         checks.check_factors(entry),
+        check_network_names(entry.networks),
         checks.check_size(entry, tests, pairs),
         checks.check_sensors(entry),
         _check_possible(entry, tests),
         check_ssh_files(used, hosts.base) if will_connect else (),
     )
     raise_first(_problems(findings, locate), document.file)
-    return _campaign(entry, document, hosts, pairs, tests)
+    campaign = _campaign(entry, document, hosts, pairs, tests)
+    raise_first(_problems(check_used(campaign), locate), document.file)
+    return campaign
 
 
 class _Locator:
@@ -181,6 +188,7 @@ def _campaign(
     specs = {name: _spec(name, host, hosts.base) for name, host in hosts.entries.items()}
     paired = set(itertools.chain.from_iterable(pairs))
     used = {name: spec for name, spec in specs.items() if name in paired}
+    described = read_networks(entry.networks, document, list(used), hosts.entries)
     names_cpus = any(spec.app_cpus or spec.irq_cpus for spec in used.values())
     placement: Policy = entry.placement or ("pinned" if names_cpus else "auto")
     first_port, last_port = entry.ports
@@ -192,8 +200,11 @@ def _campaign(
         directions=entry.directions,
         tests=tests,
         families=entry.families,
-        networks=entry.networks,
-        trials=entry.trials,
+        networks=tuple(map(name_of, entry.networks)),
+        described=described,
+        trials=most_trials(entry.trials),
+        min_trials=entry.trials.min if isinstance(entry.trials, TrialsEntry) else None,
+        until_ratio=entry.trials.until if isinstance(entry.trials, TrialsEntry) else None,
         order=entry.order,
         seed=entry.seed,
         window_s=entry.window.seconds,

@@ -11,6 +11,8 @@ from linewatt.campaign import factors
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.places import Place, Places
 from linewatt.model import Case
+from linewatt.network.description import HostNetwork
+from linewatt.network.nmstatectl import change_of
 from linewatt.tuning.base import Change
 
 
@@ -22,7 +24,17 @@ class Layout:
         self._campaign = campaign
         self._places = places
         self._static = {name: tuple(_static(campaign, name)) for name in campaign.hosts}
+        self._networks = {
+            (network, name): Change(name, *self._change(name, described), f"network {network}")
+            for network, hosts in campaign.described.items()
+            for name, described in hosts.items()
+            if described.interfaces or described.routes
+        }
         self._shown = cache(self._show)
+
+    def _change(self, host: str, described: HostNetwork) -> tuple[str, str, str]:
+        """Knob, target and value. Raises ChangeError for what the tool of the host does not have."""
+        return change_of(described) if self._places.uses_nmstate(host) else described.change()
 
     def place(self, case: Case, host: str) -> Place:
         """Raises InvalidInput where a host's machine cannot give what the policy needs."""
@@ -32,7 +44,9 @@ class Layout:
         """Placement, then what the file sets, then the case's factors: of one setting the last one counts."""
         place = self.place(case, host)
         rules = self._places.queue_rules(case, self.first_ports) if host == case.receiver else ()
-        return self._shown(host, (*place.changes, *rules), place.irq_cpus, case.factors)
+        network = self._networks.get((case.network, host))
+        placed = (*place.changes, *rules, *(() if network is None else (network,)))
+        return self._shown(host, placed, place.irq_cpus, case.factors)
 
     def _show(
         self, host: str, placed: tuple[Change, ...], irq_cpus: tuple[int, ...], setting: factors.Setting

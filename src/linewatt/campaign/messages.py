@@ -10,6 +10,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from pydantic import BaseModel, ValidationError
+from pydantic.fields import FieldInfo
 from pydantic_core import ErrorDetails
 
 from linewatt.document import KeyPath, Place, show_value
@@ -29,11 +30,11 @@ _TYPES = {
     "model_attributes_type": "must be a mapping",
 }
 _BOUNDS = {
-    "greater_than": "must be greater than {gt:g}",
-    "greater_than_equal": "must be at least {ge:g}",
-    "less_than": "must be less than {lt:g}",
-    "less_than_equal": "must be at most {le:g}",
-    "multiple_of": "must be a multiple of {multiple_of:g}",
+    "greater_than": "must be greater than {gt:.12g}",
+    "greater_than_equal": "must be at least {ge:.12g}",
+    "less_than": "must be less than {lt:.12g}",
+    "less_than_equal": "must be at most {le:.12g}",
+    "multiple_of": "must be a multiple of {multiple_of:.12g}",
     "literal_error": "must be {expected}",
 }
 
@@ -141,13 +142,18 @@ def _with_value(text: str, error: ErrorDetails) -> str:
 
 def _field(model: type[BaseModel], loc: tuple[int | str, ...]) -> Any:
     for candidate in _models(model, loc[:-1]):
-        if loc[-1] in candidate.model_fields:
-            return candidate.model_fields[str(loc[-1])]
+        if loc[-1] in _fields(candidate):
+            return _fields(candidate)[str(loc[-1])]
     return None
 
 
 def _known_keys(model: type[BaseModel], loc: tuple[int | str, ...]) -> set[str]:
-    return {name for candidate in _models(model, loc) for name in candidate.model_fields}
+    return {name for candidate in _models(model, loc) for name in _fields(candidate)}
+
+
+def _fields(model: type[BaseModel]) -> dict[str, FieldInfo]:
+    """Fields by the keys they have in a file."""
+    return {field.alias or name: field for name, field in model.model_fields.items()}
 
 
 def _models(model: type[BaseModel], loc: tuple[int | str, ...]) -> list[type[BaseModel]]:
@@ -155,7 +161,7 @@ def _models(model: type[BaseModel], loc: tuple[int | str, ...]) -> list[type[Bas
     here = [model]
     for part in loc:
         named = [candidate for candidate in here if candidate.__name__ == part]
-        inside = [candidate.model_fields[part] for candidate in here if part in candidate.model_fields]
+        inside = [fields[str(part)] for candidate in here if part in (fields := _fields(candidate))]
         if named:
             here = named
         elif inside:

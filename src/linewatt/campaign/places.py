@@ -32,7 +32,8 @@ class Site:
 
     ``has_irqs``: its interface has interrupts of its own (a virtual one has none, its receive work is
     steered by RPS). ``queues``: how many receive queues that has, as far as known. ``may_change``:
-    linewatt has the right to. ``irqbalance``: it runs there. ``numactl``: memory can be bound.
+    linewatt has the right to. ``irqbalance``: it runs there. ``numactl``: memory can be bound. ``nmstate``:
+    its interfaces are NetworkManager's, and nmstatectl is there.
     """
 
     topology: Topology
@@ -41,6 +42,7 @@ class Site:
     may_change: bool = True
     irqbalance: bool = False
     numactl: bool = False
+    nmstate: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +74,11 @@ class Places:
         """Raises InvalidInput naming the host, when its machine cannot give what the policy needs."""
         policy = dict(case.factors).get(PLACEMENT, self._campaign.placement)
         return self._of(host, policy, case.instances)
+
+    def uses_nmstate(self, host: str) -> bool:
+        """Whether a host's networks go through nmstatectl; not, as far as is known before it was asked."""
+        site = self._sites.get(host)
+        return site is not None and site.nmstate
 
     def _place(self, name: str, policy: str, instances: int) -> Place:
         host, site = self._campaign.hosts[name], self._sites.get(name)

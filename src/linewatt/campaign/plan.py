@@ -72,8 +72,8 @@ class Plan:
 
     ``cases`` stand in the order of the file. ``changes`` are what hosts show in every round that they are
     part of. ``ports_alternate``: successive rounds use different ports, so that servers can start ahead.
-    ``seed`` is None unless the order is random. ``duration_s`` is an estimate. ``places`` says for each host
-    and number of instances what a policy chose and why.
+    ``seed`` is None unless the order is random. ``duration_s`` is an estimate, of the longest where cases may
+    stop early. ``places`` says for each host and number of instances what a policy chose and why.
     """
 
     cases: tuple[Case, ...]
@@ -86,6 +86,8 @@ class Plan:
     skipped: tuple[Skipped, ...]
     notes: tuple[str, ...]
     places: tuple[str, ...] = ()
+    least_s: float | None = None
+    """the same if every case stops as early as it may; None where none may"""
 
     def changes_in(self, round_: Round) -> tuple[Change, ...]:
         """All that the hosts of a round show."""
@@ -122,11 +124,24 @@ def plan(campaign: Campaign, seed: int, sites: Mapping[str, Site] | None = None)
         order=campaign.order,
         seed=seed if campaign.order == "random" else None,
         ports_alternate=alternate,
-        duration_s=campaign.idle_s * idle_windows + len(rounds) * (campaign.load_s + ROUND_OVERHEAD_S),
+        duration_s=_duration_s(campaign, len(rounds), idle_windows),
         skipped=tuple(skipped),
         notes=tuple(notes(campaign, cases, alternate, set(sites or {}))),
         places=layout.said(cases),
+        least_s=_least_s(campaign, rounds, idle_windows),
     )
+
+
+def _duration_s(campaign: Campaign, rounds: int, idle_windows: int) -> float:
+    return campaign.idle_s * idle_windows + rounds * (campaign.load_s + ROUND_OVERHEAD_S)
+
+
+def _least_s(campaign: Campaign, rounds: Iterable[Round], idle_windows: int) -> float | None:
+    fewest = campaign.min_trials
+    if fewest is None:
+        return None
+    sure = sum(any(trial.repetition <= fewest for trial in round_.trials) for round_ in rounds)
+    return _duration_s(campaign, sure, idle_windows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -269,6 +284,7 @@ def as_dict(planned: Plan) -> dict[str, Any]:
         "order": planned.order,
         "seed": planned.seed,
         "duration_s": round(planned.duration_s, 3),
+        **({} if planned.least_s is None else {"least_duration_s": round(planned.least_s, 3)}),
         "ports_alternate": planned.ports_alternate,
         "cases": [_case_dict(case) for case in planned.cases],
         "placements": [[_instance(one) for one in instances] for instances in placements],

@@ -22,8 +22,10 @@ from pydantic import (
 from linewatt.campaign import fields as f
 from linewatt.campaign.campaign import Design, Policy
 from linewatt.campaign.factor_entries import Factor, FactorLevel, LabelEntry
+from linewatt.campaign.network_entries import BARE, Network
 from linewatt.campaign.part import Part
 from linewatt.campaign.power_entries import Components, PsuEntry
+from linewatt.campaign.trials_entry import Trials
 from linewatt.model import Direction, Family, TestName
 from linewatt.sensors.base import Sensor, SensorConfig
 from linewatt.sensors.registry import POWER, SENSORS
@@ -31,6 +33,7 @@ from linewatt.tuning.factors import FACTORS
 from linewatt.tuning.factors import Factor as HostFactor
 
 MAX_TESTS = 100
+MAX_NETWORKS = 100
 MAX_LOAD_S = 86_400
 """iperf3 ends a test after a day"""
 
@@ -251,8 +254,11 @@ class CampaignFile(Part):
     families: Annotated[tuple[Family, ...], Field(min_length=1), f.AsTuple, f.Unique] = Field(
         default=("ipv4",), description="`ipv4`, `ipv6`."
     )
-    networks: Annotated[tuple[f.Network, ...], Field(min_length=1), f.AsTuple, f.Unique] = Field(
-        default=("bare",), description="Networks; only `bare` interfaces so far."
+    networks: Annotated[tuple[Network, ...], Field(min_length=1, max_length=MAX_NETWORKS), f.AsTuple] = Field(
+        default=(BARE,),
+        examples=["[bare, vxlan.yaml]"],
+        description="`bare` interfaces, and networks as NMState documents describe them: the file of one, "
+        "or a mapping with its name; see docs/networks.md.",
     )
     rate: f.Rate | None = Field(
         default=None,
@@ -265,7 +271,11 @@ class CampaignFile(Part):
         "which calibrate it, every case is run at these rates; 0 is active idle. The maximum is the "
         "smallest of all pairs', so that all are offered the same.",
     )
-    trials: int = Field(default=10, ge=1, le=1000, description="Repetitions of every case.")
+    trials: Trials = Field(
+        default=10,
+        description="Repetitions of every case; or bounds and how sure its mean must be, such as "
+        "`{min: 10, max: 30, until: 1%}`.",
+    )
     order: Literal["interleaved", "sequential", "random"] = Field(
         default="interleaved",
         description="`interleaved`: every case once, then all again. `sequential`: all trials of a case, "

@@ -10,6 +10,7 @@ from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.places import Site
 from linewatt.errors import InvalidInput
 from linewatt.hosts.base import HostSpec
+from linewatt.network.nmstatectl import uses_nmstate
 from linewatt.placement.hwloc import parse_xml
 from linewatt.placement.sysfs import complete, from_facts
 from linewatt.placement.topology import Topology
@@ -49,6 +50,7 @@ def site(host: HostSpec, facts: Mapping[str, Any], topology: Topology | None) ->
         may_change=host.sudo or facts["system"].get("uid") == 0,
         irqbalance=facts["kernel"].get("irqbalance_running") is True,
         numactl=facts["tools"].get("numactl") is not None,
+        nmstate=uses_nmstate(facts),
     )
 
 

@@ -29,6 +29,10 @@ def as_dict(campaign: Campaign) -> dict[str, Any]:
         "inventory": None if campaign.inventory is None else str(campaign.inventory),
         "hosts": {name: asdict(host) for name, host in campaign.hosts.items()},
         "tests": [asdict(test) for test in campaign.tests],
+        "described": {
+            network: {name: asdict(one) for name, one in hosts.items()}
+            for network, hosts in campaign.described.items()
+        },
         "labels": {name: asdict(label) for name, label in campaign.labels.items()},
         "topologies": {name: str(path) for name, path in campaign.topologies.items()},
         "sysctl": dict(campaign.sysctl),

@@ -50,7 +50,7 @@ def derive_command(
 
     if as_json and as_csv:
         raise InvalidInput("--json and --csv exclude each other: choose one")
-    source, data = _read(table)
+    source, data = read_bytes(table)
     raw, found = read_table(data, source, known=RECOGNISED)
     try:
         derived = derive(raw)
@@ -68,7 +68,7 @@ def derive_command(
         _print_table(derived)
 
 
-def _read(table: str) -> tuple[str, bytes]:
+def read_bytes(table: str) -> tuple[str, bytes]:
     """How messages name the table, and its bytes. Raises InvalidInput when it cannot be read."""
     if table == "-":
         return "standard input", sys.stdin.buffer.read()

@@ -62,9 +62,7 @@ def schema_command() -> None:
 
 
 def _lines(campaign: Campaign, planned: Plan, trials: bool) -> Iterator[str]:
-    from linewatt.units import format_seconds
-
-    yield f"{campaign.name}: {_headline(campaign, planned)}; about {format_seconds(planned.duration_s)}"
+    yield f"{campaign.name}: {_headline(campaign, planned)}; {_duration(planned)}"
     yield ""
     rows = _trial_rows(planned) if trials else _case_rows(planned)
     yield from _table(_without_constants(list(rows)))
@@ -96,9 +94,15 @@ def _change_lines(planned: Plan) -> Iterator[str]:
     if not planned.changes and not values:
         yield "no change to any host"
     for change in planned.changes:
-        yield f"change {change.host}: {change.knob} {change.target} = {change.value} ({change.why})"
+        shown = _setting(change.knob, change.target, change.value)
+        yield f"change {change.host}: {shown} ({change.why})"
     for (host, knob, target), found in sorted(values.items()):
-        yield f"vary {host}: {knob} {target} = {' | '.join(sorted(found))} ({whys[host, knob, target]})"
+        yield f"vary {host}: {_setting(knob, target, ' | '.join(sorted(found)))} ({whys[host, knob, target]})"
+
+
+def _setting(knob: str, target: str, value: str) -> str:
+    """A network's target says all by itself: item by item what is managed."""
+    return f"{knob} {target}" if knob in ("network", "nmstate") else f"{knob} {target} = {value}"
 
 
 def _host_line(host: HostSpec) -> str:
@@ -112,9 +116,20 @@ def _host_line(host: HostSpec) -> str:
     return f"host {host.name}: {where}, data {host.data}{cpus}{lab}"
 
 
+def _duration(planned: Plan) -> str:
+    from linewatt.units import format_seconds
+
+    most = format_seconds(planned.duration_s)
+    return f"about {most}" if planned.least_s is None else f"{format_seconds(planned.least_s)} to {most}"
+
+
 def _headline(campaign: Campaign, planned: Plan) -> str:
     total = sum(len(round_.trials) for round_ in planned.rounds)
-    trials = f"{_count(len(planned.cases), 'case')} × {_count(campaign.trials, 'trial')} = {total}"
+    cases = _count(len(planned.cases), "case")
+    trials = f"{cases} × {_count(campaign.trials, 'trial')} = {total}"
+    if campaign.min_trials is not None and campaign.until_ratio is not None:
+        sure = f"until ± {100 * campaign.until_ratio:g} %"
+        trials = f"{cases} × {campaign.min_trials} to {campaign.trials} trials, {sure} = at most {total}"
     rounds = "" if total == len(planned.rounds) else f" in {_count(len(planned.rounds), 'round')}"
     order = planned.order if planned.seed is None else f"{planned.order} order with seed {planned.seed}"
     load = f"{campaign.omit_s:g} s omitted, {campaign.window_s:g} s window, {campaign.tail_s:g} s tail"

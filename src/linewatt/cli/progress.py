@@ -67,9 +67,10 @@ class PlainProgress:
     def __call__(self, event: events.Event) -> None:
         match event:
             case events.Started():
+                sure = "at most" if event.at_most else "about"
                 say(
                     f"{event.id}: {event.trials - event.trials_stored} of {event.trials} trials to run, "
-                    f"about {format_seconds(event.duration_s)}"
+                    f"{sure} {format_seconds(event.duration_s)}"
                 )
             case events.Phase():
                 say(event.text)

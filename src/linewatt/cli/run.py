@@ -64,6 +64,8 @@ def resume(
     from linewatt.store.read import find, load
 
     result = load(find(results, result_id))
+    if result.imported_from is not None:
+        raise StoreError(f"{result.id}: imported from {result.imported_from}, so there is nothing to resume")
     campaign = stored.from_dict(result.manifest["campaign"])
     planned = plan(campaign, result.manifest["seed"] or 0)
     if as_dict(planned) != result.manifest["plan"]:

@@ -3,19 +3,15 @@
 
 from __future__ import annotations
 
-import sys
-from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from linewatt.cli.output import print_csv, print_json, say
+from linewatt.cli.output import print_csv, print_json, print_rich, say
 from linewatt.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from rich.console import RenderableType
-
     from linewatt.report.document import Digest
 
 _Results = Annotated[
@@ -48,7 +44,7 @@ def list_results(results: _Results = Path("results"), as_json: _Json = False) ->
     else:
         from linewatt.report.terminal import show_list
 
-        _print(lambda width: show_list(views, width=width))
+        print_rich(lambda width: show_list(views, width=width))
 
 
 def show(
@@ -60,28 +56,46 @@ def show(
     effects: Annotated[
         bool, typer.Option("--effects", help="With --csv: a row for each effect of a factor.")
     ] = False,
+    detail: Annotated[
+        bool, typer.Option("--detail", help="Each end of each case in full, as host matrices print it.")
+    ] = False,
 ) -> None:
     """Show a result: scalability table, CPU by role, power, flags with advice, failures."""
     if as_json and as_csv:
         raise InvalidInput("--json and --csv: choose one")
     if effects and (trials or not as_csv):
         raise InvalidInput("--effects: goes with --csv alone; everything else has the effects anyway")
+    if detail and as_csv:
+        raise InvalidInput("--detail: goes with --json or alone; --csv has a row a case or trial")
     from linewatt.report.document import as_json as document
     from linewatt.report.document import case_rows, csv_columns, trial_rows
 
     view = _digest(results, wanted)
     if as_json:
-        print_json(document(view, trials=trials))
+        print_json(document(view, trials=trials) | _detail(view, wanted=detail))
     elif effects:
         from linewatt.report.effects import EFFECT_COLUMNS, effect_rows
 
         print_csv(EFFECT_COLUMNS, effect_rows(view.result))
     elif as_csv:
-        print_csv(csv_columns(trials=trials), trial_rows(view.result.trials) if trials else case_rows(view))
+        print_csv(
+            csv_columns(trials=trials),
+            trial_rows(view.result.trials, view.result.imported_from) if trials else case_rows(view),
+        )
     else:
         from linewatt.report import terminal
 
-        _print(lambda width: terminal.show(view, width=width, trials=trials))
+        print_rich(lambda width: terminal.show(view, width=width, trials=trials, detail=detail))
+
+
+def _detail(view: Digest, *, wanted: bool) -> dict[str, Any]:
+    """What ``--detail`` adds to the document."""
+    if not wanted:
+        return {}
+    from linewatt.analysis.detail import detail_blocks
+    from linewatt.report.detail import as_documents
+
+    return {"detail": as_documents(detail_blocks(view.result.trials))}
 
 
 def report(
@@ -94,7 +108,7 @@ def report(
 ) -> None:
     """Write a report: one HTML file that needs nothing else, not even a network."""
     view = _digest(results, wanted)
-    target = _checked(output or Path(f"{view.result.id}.html"))
+    target = checked_target(output or Path(f"{view.result.id}.html"))
     from linewatt.report.html import render, write
 
     write(target, render(view))
@@ -111,7 +125,7 @@ def _digest(results: Path, wanted: str) -> Digest:
     return digest(read.load(read.find(results, wanted)))
 
 
-def _checked(target: Path) -> Path:
+def checked_target(target: Path) -> Path:
     """The target, before time is spent on it. Raises InvalidInput when it cannot be a new file."""
     if target.is_dir():
         raise InvalidInput(f"{target}: is a directory; give -o the name of a file in it")
@@ -120,20 +134,3 @@ def _checked(target: Path) -> Path:
     if not target.parent.is_dir():
         raise InvalidInput(f"{target}: there is no directory {target.parent}; make it first")
     return target
-
-
-def _print(render: Callable[[int | None], RenderableType]) -> None:
-    """Print for a terminal at its width; elsewhere at any width, without colour or trailing blanks."""
-    from rich.console import Console
-
-    if hasattr(sys.stdout, "reconfigure"):
-        sys.stdout.reconfigure(errors="replace")  # a locale without ± must not end in a traceback
-    console = Console(markup=False, emoji=False, highlight=False)
-    if console.is_terminal:
-        console.print(render(console.width))
-        return
-    wide = Console(width=100_000, color_system=None, markup=False, emoji=False, highlight=False)
-    with wide.capture() as captured:
-        wide.print(render(None))
-    lines = [line.rstrip() for line in captured.get().rstrip().split("\n")]
-    sys.stdout.write("\n".join(lines) + "\n")

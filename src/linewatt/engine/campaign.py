@@ -10,12 +10,15 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from linewatt import __version__
+from linewatt.analysis import repeats, steadiness
 from linewatt.campaign import stored
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.plan import Plan, PlannedTrial, Round, plan
 from linewatt.campaign.plan import as_dict as plan_dict
 from linewatt.campaign.sites import read_topologies, site
 from linewatt.engine import events, idle, labels
+from linewatt.engine.knobs import KNOBS
+from linewatt.engine.repeats import Remaining
 from linewatt.engine.restore import refuse_leftovers, undo_all
 from linewatt.engine.rounds import RoundRunner
 from linewatt.engine.secrets import passwords
@@ -27,7 +30,6 @@ from linewatt.hosts.clock import now_s
 from linewatt.hosts.journal import Journal, journal_path
 from linewatt.loads.registry import LOADS
 from linewatt.store import read, samples, write
-from linewatt.tuning.registry import KNOBS
 
 RECONNECT_ATTEMPTS = 5
 RECONNECT_PAUSE_S = 1.0
@@ -74,6 +76,9 @@ class CampaignRun:
 
     async def resume(self, result: read.Result) -> events.Ended:
         """Run the trials that ``result`` lacks. Raises StoreError if its hosts are not what they were."""
+        remaining = Remaining(self._campaign, self._plan, result.trials)
+        if not remaining.to_run:
+            return self._ended(result.path, remaining)
         return await self._run(result)
 
     async def _run(self, result: read.Result | None) -> events.Ended:
@@ -97,9 +102,11 @@ class CampaignRun:
             stage = self._stage = Stage(
                 self._session, self._campaign, self._plan, settings, self._labels, path, self._say
             )
-            rounds = self._remaining(result)
-            await asyncio.gather(stage.open(rounds[0]), asyncio.to_thread(samples.warm_up))
-            return await self._rounds(path, rounds, stage)
+            remaining = Remaining(self._campaign, self._plan, result.trials if result else ())
+            rounds = remaining.rounds()
+            warm = (asyncio.to_thread(one) for one in (samples.warm_up, repeats.warm_up, steadiness.warm_up))
+            await asyncio.gather(stage.open(rounds[0]), *warm)
+            return await self._rounds(path, rounds, stage, remaining)
         finally:
             await asyncio.shield(self._undo(journal))
 
@@ -171,8 +178,7 @@ class CampaignRun:
         before = read.read_json(first)
         setting = tuple(before.get("setting", {}).items())
         try:
-            if setting:
-                await stage.ready(self._plan.rounds[0])
+            await stage.as_at_first()
             await asyncio.sleep(SETTLE_S)
             after = await idle.measure(self._session, self._campaign.idle_s, set(before["hosts"]), setting)
         except (WaitTimeout, ChangeError) as error:
@@ -182,32 +188,40 @@ class CampaignRun:
         for text in idle.drift(before, after):
             self._say(events.Warned(text))
 
-    def _remaining(self, result: read.Result | None) -> list[Round]:
-        """The rounds with the trials that a result still lacks."""
-        done = {trial.number for trial in (result.trials if result else ())}
-        rounds = (
-            replace(one, trials=tuple(trial for trial in one.trials if trial.number not in done))
-            for one in self._plan.rounds
-        )
-        return [one for one in rounds if one.trials]
+    async def _rounds(
+        self, path: Path, rounds: Sequence[Round], stage: Stage, remaining: Remaining
+    ) -> events.Ended:
+        def say(event: events.Event) -> None:
+            if isinstance(event, events.TrialStored):
+                remaining.learn(event.trial)
+            self._say(event)
 
-    async def _rounds(self, path: Path, rounds: Sequence[Round], stage: Stage) -> events.Ended:
-        total = sum(1 for _ in self._plan.trials)
-        remaining = sum(len(one.trials) for one in rounds)
-        self._say(events.Started(path.name, str(path), total, total - remaining, self._plan.duration_s))
-        runner = RoundRunner(self._session, self._campaign, stage, read.load(path), total, self._say)
+        total, to_run, plan = remaining.total, remaining.to_run, self._plan
+        adaptive = plan.least_s is not None
+        self._say(
+            events.Started(path.name, str(path), total, total - to_run, plan.duration_s, at_most=adaptive)
+        )
+        runner = RoundRunner(self._session, self._campaign, stage, read.load(path), total, say)
         try:
-            for position, round_ in enumerate(rounds):
-                following = rounds[position + 1] if position + 1 < len(rounds) else None
-                await self._round(runner, stage, round_, following, len(rounds) - position)
+            for position, planned in enumerate(rounds):
+                round_ = remaining.round(planned)
+                if round_.trials:
+                    rest = (remaining.round(rounds[at]) for at in range(position + 1, len(rounds)))
+                    following = next((one for one in rest if one.trials), None)
+                    left = min(len(rounds) - position, remaining.to_run)
+                    await self._round(runner, stage, round_, following, left)
         finally:
             await asyncio.shield(runner.close())
         await self._idle_again(path, stage)
+        return self._ended(path, remaining)
+
+    def _ended(self, path: Path, remaining: Remaining) -> events.Ended:
+        """How it ended; why each case stopped is on disk."""
+        remaining.record(path)
         stored_trials = [read.read_trial(directory) for directory in read.trial_dirs(path)]
         failed = sum(trial.status == "failed" for trial in stored_trials)
-        ended = events.Ended(
-            path.name, str(path), len(stored_trials) - failed, failed, total - len(stored_trials)
-        )
+        done = len(stored_trials) - failed
+        ended = events.Ended(path.name, str(path), done, failed, remaining.to_run)
         self._say(ended)
         return ended
 
@@ -256,4 +270,11 @@ class CampaignRun:
 def _may_overlap(trials: Sequence[PlannedTrial], following: Sequence[PlannedTrial]) -> bool:
     """Whether the next round can be prepared while this one runs: not if it must learn its rate from it."""
     calibrates = any(trial.case.load_level is None for trial in trials)
-    return not (calibrates and any(trial.case.load_level is not None for trial in following))
+    if calibrates and any(trial.case.load_level is not None for trial in following):
+        return False
+    return not _ports(trials) & _ports(following)
+
+
+def _ports(trials: Sequence[PlannedTrial]) -> set[tuple[str, int]]:
+    """Where servers of these trials listen; rounds that were left out may leave two on the same ports."""
+    return {(trial.case.server, one.port) for trial in trials for one in trial.instances}

@@ -11,20 +11,16 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from linewatt.engine.feed import Reading
-from linewatt.engine.window import EndRun, rates_over
+from linewatt.engine.window import EndRun
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.clock import Offset
-from linewatt.model import Case, EndResult, Flag, InstanceResult, Window
+from linewatt.model import Case, EndResult, Flag, InstanceResult
 from linewatt.sensors import cpu_check
 from linewatt.sensors.mpstat import record_time_s
 
 LOSS_SHOWN = 0.001
 FULL_CPU = 0.98
 HEADROOM = 0.90
-WARM_UP_PART = 0.2
-WARM_UP_DIFFERENCE = 0.05
-WARM_UP_SDS = 3.0
-MIN_INTERVALS = 10
 START_UNCERTAINTY_S = 0.1
 CLOCK_UNCERTAINTY_S = 0.05
 ARRIVAL_LATE_S = 1.5
@@ -119,31 +115,6 @@ def datagrams(case: Case, instances: Sequence[InstanceResult]) -> list[Flag]:
             )
         )
     return flags
-
-
-def warm_up(receivers: Sequence[EndRun], window: Window) -> list[Flag]:
-    """A first part of the window that runs at another rate than the rest: warm-up not left out."""
-    series = [rates_over(run, window) for run in receivers]
-    length = min((len(rates) for rates in series), default=0)
-    if length < MIN_INTERVALS:
-        return []
-    total = [sum(rates[i] for rates in series) for i in range(length)]
-    first = max(1, round(length * WARM_UP_PART))
-    head, rest = total[:first], total[first:]
-    mean = sum(rest) / len(rest)
-    sd = (sum((rate - mean) ** 2 for rate in rest) / (len(rest) - 1)) ** 0.5
-    apart = abs(sum(head) / len(head) - mean)
-    if mean <= 0 or apart <= max(WARM_UP_DIFFERENCE * mean, WARM_UP_SDS * sd / first**0.5):
-        return []
-    return [
-        Flag(
-            "warm-up-in-window",
-            "window",
-            f"the first {first} of {length} intervals run at {sum(head) / len(head) / 1e9:.3g} Gbps, "
-            f"the rest at {mean / 1e9:.3g} Gbps",
-            "raise window.omit until the flag goes away",
-        )
-    ]
 
 
 def alignment(ends: Sequence[EndRun], clocks: Mapping[str, Offset]) -> list[Flag]:

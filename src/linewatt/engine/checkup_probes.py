@@ -39,8 +39,8 @@ stat before; sleep "$seconds"; stat after"""
 # Arguments: milliseconds are no unit of old pings, so seconds; then five words a peer:
 # family (4 or 6), own address, peer's address, payload of a small and of a full packet
 _PATHS = """PATH=$PATH:/usr/sbin:/sbin; limit=$1; shift; number=0
-probe() { ping -"$1" -n -q -M do -c 2 -i 0.2 -W "$limit" -I "$2" -s "$4" "$3" >/dev/null 2>&1
-  echo "ping $5 $6 $?"; }
+once() { ping -"$1" -n -q -M do -c 1 -W "$limit" -I "$2" -s "$4" "$3" >/dev/null 2>&1; }
+probe() { once "$@" || once "$@"; echo "ping $5 $6 $?"; }
 type -P ping >/dev/null || echo "no ping"
 while (( $# >= 5 )); do
   echo "route $number $(ip -j -"$1" route get "$3" 2>/dev/null)"

@@ -18,6 +18,8 @@ class Started:
     trials: int
     trials_stored: int
     duration_s: float
+    at_most: bool = False
+    """whether cases may stop before all their trials, so that all of it may be less"""
 
 
 @dataclass(frozen=True, slots=True)

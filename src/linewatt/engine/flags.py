@@ -5,7 +5,14 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from linewatt.engine import checks, cpu_checks, placement_checks, power_checks, power_plausibility
+from linewatt.engine import (
+    checks,
+    cpu_checks,
+    placement_checks,
+    power_checks,
+    power_plausibility,
+    steady_checks,
+)
 from linewatt.engine.cut import Cut
 from linewatt.engine.ends import cpu_shares
 from linewatt.engine.feed import Reading
@@ -21,7 +28,7 @@ def flags(
     found = [
         *checks.placement(case, instances, [cut.spec(name) for name in case.hosts]),
         *checks.datagrams(case, instances),
-        *checks.warm_up([one.receiver for one in cut.runs], cut.window),
+        *steady_checks.throughput([one.receiver for one in cut.runs], cut.window),
         *checks.alignment(ends, clocks),
         *checks.spinning(case, ends),
         *checks.bottleneck(case, sender, receiver),

@@ -109,6 +109,7 @@ def _done(cut: Cut, overhead_s: float) -> Trial:
         throughput_bps=sum(one.throughput_bps for one in instances),
         offered_bps=sum(one.offered_bps for one in instances),
         target_bps=run.target_bps,
+        line_goodput_bps=run.line_goodput_bps,
         retransmits=_sum(one.retransmits for one in instances),
         packets=packets,
         lost_packets=lost,

@@ -8,6 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from linewatt.engine.readback import ReadBack, Thread
 from linewatt.hosts.cpulist import format_cpulist, parse_cpulist
 from linewatt.model import CpuShares, Flag
+from linewatt.tuning.words import apart, brief
 
 ELSEWHERE_RATIO = 0.25
 """more of a receiver's interrupt time on other CPUs than this is not what was asked for"""
@@ -58,10 +59,11 @@ def settings(host: str, readback: ReadBack | None) -> Iterator[Flag]:
         advice = "find out what changed it (a network manager, tuned, a udev rule); compare nothing with it"
         if one.knob in STEERING:
             advice = "irqbalance or a script of the driver may have undone it: stop it, and measure again"
+        found, wanted = apart(one.found or "", one.wanted)
         yield Flag(
             "setting-changed" if one.found is not None else "setting-not-read",
-            f"{host}: {one.knob} {one.target}",
-            one.problem or f"reads {one.found!r} in the trial, was set to {one.wanted!r}",
+            f"{host}: {one.knob} {brief(one.target)}",
+            one.problem or f"reads {found!r} in the trial, was set to {wanted!r}",
             advice,
         )
 

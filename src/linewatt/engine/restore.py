@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from linewatt.engine.knobs import KNOBS
 from linewatt.engine.layers import apart
 from linewatt.engine.readiness import Leftover
 from linewatt.errors import ChangeError, LinewattError
@@ -20,7 +21,6 @@ from linewatt.hosts.base import Host, HostSpec
 from linewatt.hosts.connect import connect
 from linewatt.hosts.journal import Entry, Journal, journal_path, journals, parse
 from linewatt.tuning.apply import put_back
-from linewatt.tuning.registry import KNOBS
 
 FIXES = "check-"
 """how the journals of ``check --fix`` begin; those of runs begin with their time"""

@@ -20,6 +20,7 @@ from linewatt.campaign.plan import PlannedTrial
 from linewatt.engine import events
 from linewatt.engine.cut import Setup
 from linewatt.engine.feed import Feed, Reading
+from linewatt.engine.knobs import KNOBS
 from linewatt.engine.levels import Levels, NotCalibrated
 from linewatt.engine.measure import Measured, measure
 from linewatt.engine.readback import ReadBack, read_back
@@ -31,7 +32,6 @@ from linewatt.hosts.clock import now_s
 from linewatt.model import Trial
 from linewatt.store import read
 from linewatt.store.write import write_trial
-from linewatt.tuning.registry import KNOBS
 
 SENSOR_LIMIT_S = 4.0
 WRITERS = 4

@@ -5,10 +5,13 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Iterable, Iterator
+from dataclasses import dataclass
 from typing import Any
 
 from linewatt.campaign.campaign import Campaign
+from linewatt.campaign.ways import Ways
 from linewatt.engine.feed import Feed
+from linewatt.engine.line_rate import line_goodput_bps
 from linewatt.engine.meters import MeterFeed
 from linewatt.engine.secrets import Passwords
 from linewatt.errors import HostError, InvalidInput
@@ -18,6 +21,7 @@ from linewatt.hosts.clock import Offset
 from linewatt.hosts.connect import connect
 from linewatt.loads.base import Load
 from linewatt.model import Case, Family
+from linewatt.network.framing import Framing
 from linewatt.sensors.power import PowerConfig
 from linewatt.sensors.registry import POWER, SENSORS
 
@@ -33,11 +37,22 @@ LEAST_INTERVAL_S = 0.2
 Facts = dict[str, dict[str, Any]]
 
 
+@dataclass(frozen=True, slots=True)
+class End:
+    """One end of a way of data: its interface and address, and how its packets come to the wire."""
+
+    interface: str
+    address: str
+    framing: Framing
+
+
 class Session:
     """Hosts by name, with what is known of each and the sensors that run on it."""
 
     def __init__(self, campaign: Campaign, secrets: Passwords, load: Load) -> None:
         self.specs = dict(campaign.hosts)
+        self.ways = Ways(campaign)
+        self._settings = campaign.settings
         self.load = load
         self.hosts: dict[str, Host] = {}
         self._openings = asyncio.Semaphore(AT_ONCE)
@@ -82,7 +97,38 @@ class Session:
         if known["nic"].get("mtu") is None:
             raise InvalidInput(f"{name}: no interface {spec.data}; name one that `ip link` shows there")
 
-    def data_address(self, name: str, family: Family) -> str:
+    def ends(self, case: Case) -> dict[str, End]:
+        """Host → where the data of a case leaves and enters it. Raises HostError: no address of the family."""
+        way = self.ways.of(case)
+        if way is None:
+            return {name: self._bare_end(name, case) for name in case.hosts}
+        if isinstance(way, str):
+            raise HostError(f"network {case.network}: {way}")
+        return {
+            name: End(
+                one.interface,
+                one.address,
+                self.ways.framing(case.network, name, one.interface, self._mtu(name, case)),
+            )
+            for name, one in ((case.sender, way.sender), (case.receiver, way.receiver))
+        }
+
+    def line_goodput_bps(self, case: Case) -> float | None:
+        """The most payload that the line between the hosts of a case can carry. Raises HostError."""
+        framings = {name: end.framing for name, end in self.ends(case).items()}
+        return line_goodput_bps(case, framings, self.facts)
+
+    def _bare_end(self, name: str, case: Case) -> End:
+        return End(
+            self.specs[name].data, self._data_address(name, case.family), Framing(self._mtu(name, case))
+        )
+
+    def _mtu(self, name: str, case: Case) -> int:
+        """Of a host's data interface: as the campaign sets it, else as the host had it."""
+        asked = dict(case.factors).get("mtu") or self._settings.get("mtu")
+        return int(asked or self.facts[name]["nic"]["mtu"])
+
+    def _data_address(self, name: str, family: Family) -> str:
         """Address of a host's data interface. Raises HostError when it has none of the family."""
         spec = self.specs[name]
         known = spec.data_ipv4 if family == "ipv4" else spec.data_ipv6

@@ -22,7 +22,7 @@ from linewatt.tuning import apply
 from linewatt.tuning.base import Change, Knob
 
 LINK_LIMIT_S = 30
-_RESETS_LINK = {"mtu", "rings", "channels", "offload", "pause", "coalescing"}
+_RESETS_LINK = {"mtu", "rings", "channels", "offload", "pause", "coalescing", "network", "nmstate"}
 _BY_QUEUE = ("irq_affinity", "rps_cpus", "rfs", "xps_cpus")
 """what each queue has of its own: gone with a queue that ``channels`` takes away"""
 

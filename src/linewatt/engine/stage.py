@@ -4,18 +4,21 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterable, Sequence
 from contextlib import suppress
 from pathlib import Path
 
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.factors import setting_of_hosts
+from linewatt.campaign.network_entries import BARE
 from linewatt.campaign.plan import Plan, Round
 from linewatt.engine import events
 from linewatt.engine.idle import IdleBook, measure
 from linewatt.engine.labels import LabelError, Labels
+from linewatt.engine.proof import legs, prove
 from linewatt.engine.session import Session
 from linewatt.engine.settings import Settings
-from linewatt.errors import HostError, InvalidInput, WaitTimeout
+from linewatt.errors import ChangeError, HostError, InvalidInput, WaitTimeout
 from linewatt.hosts.clock import now_s
 from linewatt.store import write
 
@@ -55,18 +58,53 @@ class Stage:
             await self._relabel(missing)
         else:
             await self._common()
-        if not self._varies:
-            await self._measure_idle(set(self._session.specs), ())
-
-    @property
-    def _varies(self) -> bool:
-        return any(setting_of_hosts(case) for case in self._plan.cases)
 
     async def _common(self) -> None:
         await self._sensors()
         if self._plan.changes:
             self._say(events.Phase(f"making up to {len(self._plan.changes)} changes"))
         await self.settings.to(self._plan.changes, self._session.hosts)
+        for rounds in self._networks():
+            case = rounds[0].trials[0].case
+            try:
+                await self._show(rounds)
+                await self._prove(rounds)
+            except ChangeError:
+                if case.network != BARE:
+                    raise
+                continue  # a level that cannot be set: the rounds that need it say so
+            await self._measure_idle(_hosts(rounds), setting_of_hosts(case))
+
+    def _networks(self) -> list[list[Round]]:
+        """The rounds of each network with the first levels of all factors, as labels stand now."""
+        found: dict[str, list[Round]] = {}
+        for round_ in self._plan.rounds:
+            case = round_.trials[0].case
+            if self._labels.missing(case.factors):
+                continue
+            own = found.setdefault(case.network, [])
+            if not own or own[0].trials[0].case.factors == case.factors:
+                own.append(round_)
+        return list(found.values())
+
+    async def _show(self, rounds: Sequence[Round]) -> None:
+        """Have every host of these rounds show what it does in its first of them. Raises ChangeError."""
+        first = {name: one for one in reversed(rounds) for name in one.hosts}
+        every = ((name, self._plan.changes_in(one)) for name, one in first.items())
+        await self.settings.to([one for name, own in every for one in own if one.host == name], first)
+
+    async def _prove(self, rounds: Sequence[Round]) -> None:
+        """Whether data gets through a network. Raises HostError; ChangeError for one that linewatt made."""
+        problems = await prove(self._session.hosts, legs(self._session, rounds))
+        if problems and rounds[0].trials[0].case.network != BARE:
+            more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+            raise ChangeError(problems[0] + more)
+        for problem in problems:
+            self._say(events.Warned(problem))
+
+    async def as_at_first(self) -> None:
+        """Have all hosts show what they did in their first idle window. Raises ChangeError."""
+        await self._show(self._networks()[0])
 
     async def _sensors(self) -> None:
         """Start them. Raises InvalidInput, before any change and any trial, for a choice that cannot be."""
@@ -147,3 +185,7 @@ class Stage:
             else:
                 return
         raise LabelError(f"waited {limit_s:g} s for the hosts to be there again after a label: {last}")
+
+
+def _hosts(rounds: Iterable[Round]) -> set[str]:
+    return {name for one in rounds for name in one.hosts}

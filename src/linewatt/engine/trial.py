@@ -16,12 +16,13 @@ from linewatt.campaign.factors import load_options
 from linewatt.campaign.plan import PlannedInstance, PlannedTrial
 from linewatt.engine.levels import Levels
 from linewatt.engine.readback import ReadBack
-from linewatt.engine.session import Session
-from linewatt.errors import HostError, LinewattError
+from linewatt.engine.session import End, Session
+from linewatt.errors import HostError, InvalidInput, LinewattError
 from linewatt.hosts.base import Ended, Host, Process
 from linewatt.hosts.clock import Offset, now_s
 from linewatt.loads.base import LoadJob
 from linewatt.model import Case
+from linewatt.network.framing import payload_bytes
 from linewatt.placement.pin import on_cpus
 
 LISTEN_LIMIT_S = 5
@@ -89,6 +90,7 @@ class TrialRun:
     clocks: dict[str, Offset] = field(default_factory=dict)
     failure: str | None = None
     target_bps: float | None = None
+    line_goodput_bps: float | None = None
     readback: Mapping[str, ReadBack] = field(default_factory=dict)
 
 
@@ -100,6 +102,7 @@ class LiveTrial:
         self.load_s = load.seconds
         self._levels = levels
         self._target_bps: float | None = None
+        self._line_goodput_bps: float | None = None
         self._session = session
         self._interval_s = load.interval_s
         self._instances: list[Instance] = []
@@ -112,6 +115,7 @@ class LiveTrial:
     async def prepare(self) -> None:
         """Servers listening, clients held. Raises TrialFailed, HostError, NotCalibrated."""
         self._target_bps = self._levels.target_bps(self.case)
+        self._line_goodput_bps = self._session.line_goodput_bps(self.case)
         self._instances = [self._instance(planned) for planned in self.planned.instances]
         server, client = self._session.hosts[self.case.server], self._session.hosts[self.case.client]
         await asyncio.gather(*(self._start(instance, server, client) for instance in self._instances))
@@ -121,10 +125,12 @@ class LiveTrial:
 
     def _instance(self, planned: PlannedInstance) -> Instance:
         case, session = self.case, self._session
+        ends = session.ends(case)
         job = LoadJob(
             test=case.test,
-            server_address=session.data_address(case.server, case.family),
-            client_address=session.data_address(case.client, case.family),
+            server_address=ends[case.server].address,
+            client_address=ends[case.client].address,
+            payload_bytes=_payload_bytes(case, ends.values()),
             port=planned.port,
             duration_s=self.load_s,
             interval_s=self._interval_s,
@@ -256,7 +262,17 @@ class LiveTrial:
             clocks,
             failure,
             self._target_bps,
+            self._line_goodput_bps,
         )
+
+
+def _payload_bytes(case: Case, ends: Iterable[End]) -> int | None:
+    """What fits through both ends. Raises TrialFailed."""
+    try:
+        sizes = [payload_bytes(case.test, case.family, end.framing) for end in ends]
+    except InvalidInput as error:
+        raise TrialFailed(str(error)) from error
+    return min((size for size in sizes if size is not None), default=None)
 
 
 async def _stopped(process: Process) -> None:

@@ -24,6 +24,8 @@ class LoadJob:
     rate_bps: float | None = None
     reverse: bool = False
     zerocopy: bool = False
+    payload_bytes: int | None = None
+    """of one datagram; None: what a bare interface of MTU 1500 has room for"""
     options: tuple[tuple[str, str], ...] = ()
     """the load's own options by name, beyond those above"""
 

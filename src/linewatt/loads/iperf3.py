@@ -35,8 +35,11 @@ CONNECT_TIMEOUT_MS = 3000
 PACING_TIMER_US = 317
 """Prime, and no divisor of a tick of 1, 2.5, 3.33, 4 or 10 ms: the load visits every phase of it."""
 
-_HEADER_BYTES = {"ipv4": 20 + 8, "ipv6": 40 + 8}
-_UDP_60_PAYLOAD_BYTES = 60 - 14 - 20 - 8
+_BARE_PAYLOAD_BYTES: dict[tuple[TestName, Family], int] = {
+    ("udp-1500", "ipv4"): 1500 - 20 - 8,
+    ("udp-1500", "ipv6"): 1500 - 40 - 8,
+    ("udp-60", "ipv4"): 60 - 14 - 20 - 8,
+}
 _VERSION = re.compile(r"^iperf (\d+(?:\.\d+)+)", re.MULTILINE)
 
 
@@ -104,20 +107,6 @@ class Iperf3:
             raise ParseError(f"iperf3: its JSON has an unknown shape: {error!r}") from error
 
 
-def payload_bytes(test: TestName, family: Family, mtu: int = 1500) -> int | None:
-    """Datagram payload of a UDP test: the one that fills ``mtu``, or 18 in a 60-byte frame; None for TCP.
-
-    Raises InvalidInput for UDP 60 over IPv6, whose headers alone exceed the frame (RFC 8200, RFC 768).
-    """
-    if test == "tcp":
-        return None
-    if test == "udp-1500":
-        return mtu - _HEADER_BYTES[family]
-    if family == "ipv6":
-        raise InvalidInput("udp-60 needs ipv4: the headers of an IPv6 datagram alone fill 62 bytes")
-    return _UDP_60_PAYLOAD_BYTES
-
-
 def _check(job: LoadJob, version: tuple[int, ...]) -> None:
     """Raises InvalidInput for what iperf3, or this copy of it, cannot do."""
     shown = ".".join(map(str, version))
@@ -129,6 +118,8 @@ def _check(job: LoadJob, version: tuple[int, ...]) -> None:
         raise InvalidInput(f"iperf3 runs 1 to {MAX_STREAMS} streams a process, not {job.streams}")
     if job.rate_bps is not None and job.rate_bps / job.streams < 1:
         raise InvalidInput(f"a rate of {job.rate_bps:g} bit/s is none; leave it out to run unlimited")
+    if (job.test, job.family) == ("udp-60", "ipv6"):
+        raise InvalidInput("udp-60 needs ipv4: the headers of an IPv6 datagram alone fill 62 bytes")
     if job.zerocopy and job.test != "tcp":
         raise InvalidInput(f"zerocopy is for tcp; {job.test} would ignore it")
     if job.zerocopy and job.reverse and version < (3, 11):
@@ -145,9 +136,9 @@ def _rate_flags(job: LoadJob) -> list[str]:
 
 def _udp_flags(job: LoadJob, version: tuple[int, ...]) -> list[str]:
     """64-bit counters, because 32 bits wrap within the hour at a million packets a second."""
-    length = payload_bytes(job.test, job.family)
-    if length is None:
+    if job.test == "tcp":
         return []
+    length = job.payload_bytes or _BARE_PAYLOAD_BYTES[job.test, job.family]
     flags = ["--udp", "--length", str(length), "--udp-counters-64bit"]
     if job.test == "udp-1500" and job.family == "ipv4" and version >= (3, 10):
         flags.append("--dont-fragment")

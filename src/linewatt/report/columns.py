@@ -200,6 +200,14 @@ COUNT = (Unit("", _same, _count),)
 
 COLUMNS: tuple[Column, ...] = (
     Column("throughput_bps", "throughput_bps", "Throughput", "Throughput", RATE, show_sd=True, show_ci=True),
+    Column(
+        "line_rate_ratio",
+        "line_rate_ratio",
+        "Part of the line's goodput",
+        "Of line\nrate",
+        (Unit("%", units.percent_from_ratio, fixed(1)),),
+        remark="throughput ÷ the most payload that fits between the headers of the line (docs/networks.md)",
+    ),
     Column("offered_bps", "offered_bps", "Offered", "Offered", RATE, loads="udp"),
     Column("lost_ratio", "lost_ratio", "Loss", "Loss", (PERCENT,), loads="udp"),
     Column(

@@ -7,7 +7,6 @@ from dataclasses import dataclass
 from typing import Any
 
 from linewatt.analysis.limits import Limit, limit
-from linewatt.analysis.stats import Estimate
 from linewatt.analysis.summary import CaseSummary
 from linewatt.report.series import Series, TestGroup, plural
 
@@ -53,8 +52,8 @@ class LimitNote:
 
 def limit_of(summary: CaseSummary) -> Limit:
     """What limits a case, its part of the line rate taken into account where that is known."""
-    found = getattr(summary, "line_rate_ratio", None)
-    return limit(summary, found.mean if isinstance(found, Estimate) else found)
+    found = summary.line_rate_ratio
+    return limit(summary, None if found is None else found.mean)
 
 
 def limit_notes(group: TestGroup) -> tuple[LimitNote, ...]:

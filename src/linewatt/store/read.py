@@ -25,7 +25,8 @@ class Result:
     ``campaign_text``, ``campaign``, ``plan``, ``seed``, ``order``, ``trials_planned``, ``hosts`` (host name →
     its specification with ``facts``, a mapping of section → {fact: value or null}), and ``idle`` and
     ``idle_end`` (host name → readings of the idle windows before the first and after the last trial; empty
-    until they were taken).
+    until they were taken). ``repeats`` says why each case stopped where cases stop by themselves
+    (``engine/repeats.py``); None until all have.
     """
 
     id: str
@@ -34,8 +35,20 @@ class Result:
     trials: tuple[Trial, ...]
 
     @property
+    def imported_from(self) -> str | None:
+        """The file whose figures these are; ``None`` where linewatt measured them."""
+        source = self.manifest.get("imported_from")
+        return None if source is None else str(source)
+
+    @property
     def complete(self) -> bool:
-        return len(self.trials) == int(self.manifest["trials_planned"])
+        return len(self.trials) == self.trials_planned
+
+    @property
+    def trials_planned(self) -> int:
+        """Trials the campaign asks for; those not counted that cases did not need to be sure enough."""
+        repeats = self.manifest.get("repeats") or {}
+        return int(self.manifest["trials_planned"]) - int(repeats.get("trials_left_out", 0))
 
 
 def find(root: Path, wanted: str) -> Path:
@@ -43,7 +56,7 @@ def find(root: Path, wanted: str) -> Path:
 
     Raises StoreError naming what exists when none or several match.
     """
-    ids = [path.name for path in _result_dirs(root)]
+    ids = [path.name for path in result_dirs(root)]
     if wanted == "last" and ids:
         return root / ids[-1]
     matching = [name for name in ids if name == wanted] or [name for name in ids if name.startswith(wanted)]
@@ -57,6 +70,13 @@ def find(root: Path, wanted: str) -> Path:
 
 def load(path: Path) -> Result:
     """Read a result directory. Raises StoreError naming the damaged file."""
+    manifest = load_manifest(path)
+    trials = tuple(read_trial(directory) for directory in trial_dirs(path))
+    return Result(path.name, path, manifest, trials)
+
+
+def load_manifest(path: Path) -> dict[str, Any]:
+    """A result's manifest with its idle windows. Raises StoreError naming the damaged file."""
     manifest = read_json(path / "manifest.json")
     if manifest.get("schema_version") != SCHEMA_VERSION:
         raise StoreError(
@@ -65,8 +85,8 @@ def load(path: Path) -> Result:
         )
     manifest["idle"] = _idle_hosts(path / "idle.json")
     manifest["idle_end"] = _idle_hosts(path / "idle-end.json")
-    trials = tuple(read_trial(directory) for directory in trial_dirs(path))
-    return Result(path.name, path, manifest, trials)
+    manifest["repeats"] = read_json(path / "repeats.json") if (path / "repeats.json").exists() else None
+    return manifest
 
 
 def _idle_hosts(path: Path) -> dict[str, Any]:
@@ -105,8 +125,9 @@ def read_json(path: Path) -> dict[str, Any]:
 
 def list_results(root: Path) -> list[Result]:
     """All results below ``root``, oldest first; an empty list when there are none."""
-    return [load(path) for path in _result_dirs(root)]
+    return [load(path) for path in result_dirs(root)]
 
 
-def _result_dirs(root: Path) -> list[Path]:
+def result_dirs(root: Path) -> list[Path]:
+    """Directories of results below ``root``, by name."""
     return sorted(path.parent for path in root.glob("*/manifest.json"))

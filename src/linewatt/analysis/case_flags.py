@@ -1,0 +1,51 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What makes a case doubtful that no single trial of it shows: two modes, drift over the campaign. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from linewatt.analysis.modes import Modes, modes
+from linewatt.analysis.stats import Estimate
+from linewatt.analysis.steadiness import drift
+from linewatt.model import Case, Flag, Trial
+from linewatt.units import format_rate, format_seconds
+
+
+def case_modes(trials: Sequence[Trial]) -> Modes | None:
+    """The two modes of the throughput of a case's done trials; ``None`` where there is one."""
+    return modes([trial.throughput_bps for trial in trials if trial.throughput_bps is not None])
+
+
+def case_flags(case: Case, trials: Sequence[Trial], found: Modes | None) -> Iterator[Flag]:
+    """Flags of a case as a whole, from its done ``trials`` and the modes they have."""
+    where = f"{case.sender} → {case.receiver}"
+    if found is not None:
+        yield Flag(
+            "two-modes",
+            where,
+            f"throughput has two modes, by {found.by}: {_mode(found.high)}, and {_mode(found.low)} "
+            f"({100 * found.apart_ratio:.0f} % less); the mean is of neither",
+            "some trials' streams may share a receive queue (RSS hashes addresses and ports): give each a "
+            "queue with steer: true, spread them over more streams (streams: 8), or pin processes and "
+            "interrupts (placement); look at each mode apart",
+        )
+    timed = [(one.started_s, one.throughput_bps) for one in trials if one.throughput_bps is not None]
+    times_s, values = [time_s for time_s, _ in timed], [value for _, value in timed]
+    trend = drift(times_s, values)
+    if trend is not None:
+        went = "rises" if trend.last > trend.first else "falls"
+        change = f"{100 * (trend.last / trend.first - 1):+.1f} %".replace("-", "−")
+        yield Flag(
+            "drifts-over-trials",
+            where,
+            f"throughput {went} over its {len(values)} runs from {format_rate(trend.first)} to "
+            f"{format_rate(trend.last)} ({change}) in {format_seconds(max(times_s) - min(times_s))}",
+            "look at temperature, frequency and what else ran; let hosts warm up, and compare interleaved "
+            "cases only (order: interleaved)",
+        )
+
+
+def _mode(mode: Estimate) -> str:
+    spread = "" if mode.sd is None else f" ± {format_rate(mode.sd)}"
+    return f"{mode.n} runs at {format_rate(mode.mean)}{spread}"

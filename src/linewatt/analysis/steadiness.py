@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a series stays where it is: one step, or a slope, that its own noise does not explain. Pure.
+
+Throughput of neighbouring intervals is alike (TCP's control, queues, clocks), so that a plain test would see
+a change in every other series. Standard errors are therefore those of noise with the series' own lag-1
+autocorrelation. Nothing is ever trimmed: what is found is a flag's business.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import numpy as np
+
+FEWEST = 10
+"""values below which no step or slope within a window is told"""
+VISIBLE = 0.05
+"""of the mean: the least change of a step, or from end to end of a slope, that is told"""
+STEP_CHANCE = 1e-5
+SLOPE_CHANCE = 3e-5
+"""Two-sided p (Student's t) that it must be below. It is that strict because autocorrelation is hardly known,
+and the best of several steps is looked at; the false alarms are in docs/metrics.md ("Statistics")."""
+MOST_CORRELATED = 0.95
+FEWEST_RUNS = 6
+"""runs below which no drift of a case is told"""
+VISIBLE_DRIFT = 0.02
+DRIFT_CHANCE = 0.005
+"""the same for a case's runs over the campaign"""
+DRIFT_SES = 2.8
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """From value number ``at`` (from 0) on the mean is ``after``, and before it ``before``."""
+
+    at: int
+    before: float
+    after: float
+
+    @property
+    def ratio(self) -> float:
+        """The change, in parts of the mean after it."""
+        return self.before / self.after - 1
+
+
+@dataclass(frozen=True, slots=True)
+class Slope:
+    """A straight line through the series: ``first`` at its beginning, ``last`` at its end."""
+
+    first: float
+    last: float
+
+
+def step(values: Sequence[float]) -> Step | None:
+    """The clearest step in a series of equal intervals; ``None`` where its noise may have made it.
+
+    Candidates are the change points of PELT (R. Killick et al., JASA 107 (2012) 1590–1598).
+    """
+    import numpy as np
+
+    series = np.asarray(values, float)
+    if len(series) < FEWEST or series.mean() <= 0:
+        return None
+    tried = [(_chance(series, at), at) for at in _change_points(series)]
+    if not tried:
+        return None
+    chance, at = min(tried)
+    before, after = float(series[:at].mean()), float(series[at:].mean())
+    if chance > STEP_CHANCE or after <= 0 or abs(before / after - 1) < VISIBLE:
+        return None
+    return Step(int(at), before, after)
+
+
+def slope(values: Sequence[float]) -> Slope | None:
+    """The trend of a series of equal intervals; ``None`` where its noise may have made it."""
+    import numpy as np
+
+    series = np.asarray(values, float)
+    n = len(series)
+    if n < FEWEST or series.mean() <= 0:
+        return None
+    time = np.arange(n) - (n - 1) / 2
+    rise = float(time @ series / (time @ time))
+    rest = series - series.mean() - rise * time
+    change = rise * (n - 1)
+    mean = float(series.mean())
+    if abs(change) < VISIBLE * mean or _p(rise, 1 / float(time @ time), rest, parameters=2) > SLOPE_CHANCE:
+        return None
+    return Slope(mean - change / 2, mean + change / 2)
+
+
+def drift(times_s: Sequence[float], values: Sequence[float]) -> Slope | None:
+    """The trend of a case's runs over the campaign; ``None`` where their spread may have made it.
+
+    From the time of the first run to that of the last. Trials are independent, so this is a plain test.
+    """
+    n = len(values)
+    if n < FEWEST_RUNS or max(times_s) <= min(times_s) or math.fsum(values) <= 0:
+        return None
+    middle_s, mean = math.fsum(times_s) / n, math.fsum(values) / n
+    squares = math.fsum((time_s - middle_s) ** 2 for time_s in times_s)
+    pairs = [(time_s - middle_s, value - mean) for time_s, value in zip(times_s, values, strict=True)]
+    rise = math.fsum(time_s * value for time_s, value in pairs) / squares
+    if abs(rise) * (max(times_s) - min(times_s)) < VISIBLE_DRIFT * mean:
+        return None
+    variance = math.fsum((value - rise * time_s) ** 2 for time_s, value in pairs) / (n - 2) / squares
+    # what not even the normal distribution calls unlikely needs no library
+    if abs(rise) < DRIFT_SES * math.sqrt(variance) or _student_p(rise, variance, n - 2) > DRIFT_CHANCE:
+        return None
+    return Slope(mean + rise * (min(times_s) - middle_s), mean + rise * (max(times_s) - middle_s))
+
+
+def warm_up() -> None:
+    """Have the change-point search imported, in good time and not between two loads."""
+    import ruptures  # noqa: F401
+
+
+def _change_points(series: np.ndarray[Any, Any]) -> list[int]:
+    """PELT's change points of the mean, with a penalty for independent noise: it only proposes."""
+    import numpy as np
+    from ruptures import KernelCPD
+
+    differences = np.diff(series)
+    noise = float(np.median(np.abs(differences - np.median(differences)))) / (0.6745 * math.sqrt(2))
+    scale = noise or float(series.std()) or 1.0
+    search = KernelCPD(kernel="linear", min_size=2).fit((series - series.mean()) / scale)
+    found: list[int] = search.predict(pen=2 * math.log(len(series)))
+    return found[:-1]
+
+
+def _chance(series: np.ndarray[Any, Any], at: int) -> float:
+    """The p of no difference between the means before and after a point.
+
+    Noise is that of the longer part: a ramp in the shorter one is none.
+    """
+    before, after = series[:at], series[at:]
+    longer = max(before, after, key=len)
+    change = float(before.mean() - after.mean())
+    return _p(change, 1 / len(before) + 1 / len(after), longer - longer.mean(), parameters=1)
+
+
+def _p(change: float, share: float, rest: np.ndarray[Any, Any], parameters: int) -> float:
+    """Two-sided p of a change whose variance is ``share`` of that of the noise in ``rest``.
+
+    ``parameters`` were fitted to have the noise left. Autocorrelated values count as the fewer independent
+    ones that would say as much.
+    """
+    more = _inflation(rest, parameters)
+    variance = float(rest @ rest) / (len(rest) - parameters) * more * share
+    return _student_p(change, variance, max(1.0, len(rest) / more - parameters))
+
+
+def _student_p(change: float, variance: float, df: float) -> float:
+    from scipy.special import stdtr
+
+    if variance <= 0:
+        return 0.0 if change else 1.0
+    return 2 * float(stdtr(df, -abs(change) / math.sqrt(variance)))
+
+
+def _inflation(rest: np.ndarray[Any, Any], parameters: int) -> float:
+    """How much larger the variance of a mean is for AR(1) noise than for independent noise.
+
+    The lag-1 autocorrelation r of few residuals is too small by about (1 + 3 r) / n around a mean (M. G.
+    Kendall, Biometrika 41 (1954) 403–404) and (2 + 4 r) / n around a line; it is made larger by that, and
+    never taken for negative.
+    """
+    squares = float(rest @ rest)
+    if squares <= 0:
+        return 1.0
+    n = len(rest)
+    r = float(rest[1:] @ rest[:-1]) / squares
+    r = min(max(0.0, r + (parameters + (parameters + 2) * r) / n), MOST_CORRELATED)
+    return (1 + r) / (1 - r)

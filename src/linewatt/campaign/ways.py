@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which way the data of a case takes: the ends of its network, as the documents describe it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import cache
+
+from linewatt.campaign.campaign import Campaign
+from linewatt.campaign.network_entries import BARE
+from linewatt.document import KeyPath
+from linewatt.model import Case, Family
+from linewatt.network.framing import Framing
+from linewatt.network.paths import NetworkPath, path_between
+
+
+class Ways:
+    """The ways between the hosts of a campaign."""
+
+    def __init__(self, campaign: Campaign) -> None:
+        self._campaign = campaign
+        self._between = cache(self._find)
+
+    def of(self, case: Case) -> NetworkPath | str | None:
+        """From sender to receiver; ``None`` for bare interfaces, a text says why there is no way."""
+        return self._between(case.network, case.sender, case.receiver, case.family)
+
+    def _find(self, network: str, sender: str, receiver: str, family: Family) -> NetworkPath | str | None:
+        if network == BARE:
+            return None
+        described = self._campaign.described[network]
+        return path_between(described[sender], described[receiver], family)
+
+    def framing(self, network: str, host: str, interface: str, base_mtu: int) -> Framing:
+        """How packets of an interface come to the wire; ``base_mtu`` is that of the host's data interface.
+
+        An interface that names no MTU has what its headers leave of that, as the kernel gives it.
+        """
+        data = self._campaign.hosts[host].data
+        stack = self._campaign.described[network][host].stack(interface, data)
+        headers, _ = Framing(encapsulations=stack.encapsulations).outer_bytes(0)
+        return Framing(stack.mtu or base_mtu - headers, stack.encapsulations)
+
+
+def check_used(campaign: Campaign) -> Iterator[tuple[KeyPath, str]]:
+    """Networks on which no pair of hosts has a way, and why the first has none."""
+    for index, network in enumerate(campaign.networks):
+        if network == BARE:
+            continue
+        described = campaign.described[network]
+        ways = [
+            path_between(described[sender], described[receiver], family)
+            for sender, receiver in campaign.pairs
+            for family in campaign.families
+        ]
+        if all(isinstance(way, str) for way in ways):
+            yield ("networks", index), f"carries nothing that is to be sent: {ways[0]}"

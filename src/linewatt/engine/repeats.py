@@ -1,0 +1,89 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Trials of a campaign that are still to run: what is stored is not, nor what a case no longer needs."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from linewatt.analysis import repeats
+from linewatt.campaign.campaign import Campaign
+from linewatt.campaign.plan import Plan, Round
+from linewatt.model import Case, Trial
+from linewatt.store import write
+
+SCHEMA_VERSION = 1
+FILE = "repeats.json"
+
+
+class Remaining:
+    """The trials of a plan that are still to run; cases that may stop early do so as trials come in."""
+
+    def __init__(self, campaign: Campaign, plan: Plan, stored: Sequence[Trial] = ()) -> None:
+        self._plan = plan
+        self._stored = {trial.number for trial in stored}
+        self._left = Counter(one.case for one in plan.trials if one.number not in self._stored)
+        self._book = _book(campaign, plan, stored)
+        self.total = len(self._stored) + sum(self._left.values())
+        """trials that the campaign has, if no case stops before its last"""
+        self.to_run = sum(number for case, number in self._left.items() if self._needs(case))
+        """trials that are still to run, as far as is known now"""
+
+    def round(self, planned: Round) -> Round:
+        """A round with those of its trials that are still to run."""
+        left = (one for one in planned.trials if one.number not in self._stored and self._needs(one.case))
+        return replace(planned, trials=tuple(left))
+
+    def rounds(self) -> list[Round]:
+        """The rounds of the plan with what is left of them."""
+        return [left for one in self._plan.rounds if (left := self.round(one)).trials]
+
+    def learn(self, trial: Trial) -> None:
+        """Take a trial into account that is on disk now."""
+        self._stored.add(trial.number)
+        self._left[trial.case] -= 1
+        self.to_run -= self._needs(trial.case)
+        if self._book is not None:
+            self.to_run -= sum(self._left[case] for case in self._book.learn(trial))
+
+    def record(self, result: Path) -> None:
+        """Write down why each case stopped, once nothing is left to run. Raises StoreError."""
+        if self._book is not None and not self.to_run and not (result / FILE).exists():
+            write.write_json(result / FILE, self._document(self._book))
+
+    def _needs(self, case: Case) -> bool:
+        return self._book is None or self._book.needs(case)
+
+    def _document(self, book: repeats.Repeats) -> dict[str, Any]:
+        rule = book.rule
+        return {
+            "schema_version": SCHEMA_VERSION,
+            "min": rule.fewest,
+            "max": rule.most,
+            "until_ratio": rule.until_ratio,
+            "trials_left_out": sum(self._left.values()),
+            "cases": [self._case(case, book.outcome(case)) for case in self._plan.cases],
+        }
+
+    def _case(self, case: Case, outcome: repeats.Outcome) -> dict[str, Any]:
+        return {
+            "case_key": case.key,
+            "sender": case.sender,
+            "receiver": case.receiver,
+            "runs": outcome.runs,
+            "trials_failed": outcome.failed,
+            "trials_left_out": self._left[case],
+            "half_width_ratio": outcome.half_width_ratio,
+            "until_met": outcome.stopped,
+            "why": outcome.why,
+        }
+
+
+def _book(campaign: Campaign, plan: Plan, stored: Sequence[Trial]) -> repeats.Repeats | None:
+    if campaign.min_trials is None or campaign.until_ratio is None:
+        return None
+    rule = repeats.Rule(campaign.min_trials, campaign.trials, campaign.until_ratio)
+    return repeats.Repeats(rule, plan.cases, stored)

@@ -1,0 +1,327 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Campaigns on networks that linewatt makes: measured there, proven before, and nothing of them left over."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from collections import Counter
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.lab.conftest import Labs
+from tests.lab.test_campaign import LINEWATT, Bench, await_event, connection_pids, end, until
+from tests.lab.test_network_knob import steady
+
+pytestmark = pytest.mark.lab
+
+ROUTES = "route show table all"
+SHORT = {"seconds": 0.5, "omit": 0.1, "tail": 0.4}
+
+
+class Networks(Bench):
+    """Hosts with everything of their interfaces, addresses and routes to compare."""
+
+    def state(self) -> list[str]:
+        """What `ip` shows of every host: an interface with its addresses, or a route, each."""
+        shown = []
+        for number in range(1, len(self.lab.hosts) + 1):
+            for family, what in (("-4", "-d address"), ("-4", ROUTES), ("-6", "address"), ("-6", ROUTES)):
+                found = json.loads(self.on_host(number, "ip", "-j", family, *what.split()))
+                shown += sorted(f"h{number} {json.dumps(steady(one), sort_keys=True)}" for one in found)
+        return shown
+
+    def tunnel(self, own: int, peer: int, **keys: object) -> dict[str, Any]:
+        """One end of a VXLAN between two hosts, as NMState writes it."""
+        low, high = sorted((own, peer))
+        return {
+            "name": f"vx{peer}",
+            "type": "vxlan",
+            "state": "up",
+            "mtu": 1450,
+            "ipv4": {
+                "enabled": True,
+                "dhcp": False,
+                "address": [{"ip": f"198.18.{200 + 10 * low + high}.{own}", "prefix-length": 24}],
+            },
+            "vxlan": {
+                "base-iface": "data0",
+                "id": 100 + 10 * low + high,
+                "remote": self.lab.hosts[peer - 1].data_ipv4,
+            },
+            **keys,
+        }
+
+    def mesh(self) -> dict[str, Any]:
+        """A VXLAN between any two hosts."""
+        numbers = range(1, len(self.lab.hosts) + 1)
+        return {
+            f"h{own}": {"interfaces": [self.tunnel(own, peer) for peer in numbers if peer != own]}
+            for own in numbers
+        }
+
+    def between(self, **keys: object) -> dict[str, Any]:
+        """A VXLAN between the first two hosts."""
+        return {
+            "h1": {"interfaces": [self.tunnel(1, 2, **keys)]},
+            "h2": {"interfaces": [self.tunnel(2, 1, **keys)]},
+        }
+
+    def on(self, hosts: dict[str, Any], **keys: object) -> Path:
+        """A short campaign between two hosts on one network."""
+        networks = [{"name": "vxlan", "hosts": hosts}]
+        return self.campaign(**{"networks": networks, "window": SHORT, "trials": 1, "rate": "200M", **keys})
+
+    def refused(self, file: Path) -> str:
+        """The one line that a run ends with; nothing was measured, and nothing is left to restore."""
+        before = self.state()
+        done = self.run("run", file, status=1)
+        assert "Traceback" not in done.stderr
+        assert self.state() == before
+        assert "nothing to restore" in self.restore()
+        (line,) = [line for line in done.stderr.splitlines() if line.startswith("linewatt: ")]
+        return line
+
+
+@pytest.fixture(scope="module")
+def lab3() -> Iterator[Any]:
+    labs = Labs(f"t{os.getpid()}-n")
+    try:
+        yield labs.make(hosts=3, rate="1gbit")
+    finally:
+        labs.close()
+
+
+@pytest.fixture
+def bench(lab3: Any, tmp_path: Path) -> Iterator[Networks]:
+    one = Networks(lab3, tmp_path)
+    before = one.state()
+    yield one
+    assert one.processes() == []
+    assert one.state() == before
+
+
+@pytest.fixture(scope="module")
+def matrix(lab3: Any, tmp_path_factory: pytest.TempPathFactory) -> Networks:
+    """Every ordered pair of three hosts × three tests × bare and VXLAN × three trials, from one file."""
+    one = Networks(lab3, tmp_path_factory.mktemp("matrix"))
+    before = one.state()
+    file = one.campaign(
+        name="vxlan-cost",
+        pairs="all",
+        tests=["tcp", "udp-1500", "udp-60"],
+        networks=["bare", {"name": "vxlan", "hosts": one.mesh()}],
+        trials=3,
+        window=SHORT,
+        idle={"seconds": 0.5},
+        rate="20M",
+    )
+    running = one.start("run", file)
+    end(running, 0, limit_s=600)
+    assert one.state() == before
+    return one
+
+
+def test_a_matrix_on_two_networks_from_one_file_leaves_every_host_as_it_was(matrix: Networks) -> None:
+    trials = matrix.trials()
+    assert {trial["status"] for trial in trials} == {"done"}
+    cases = Counter(
+        (trial["case"]["sender"], trial["case"]["receiver"], trial["case"]["test"], trial["case"]["network"])
+        for trial in trials
+    )
+    assert len(cases) == 6 * 3 * 2
+    assert set(cases.values()) == {3}
+    first = [trial["case"]["network"] for trial in trials if trial["repetition"] == 1]
+    second = [trial["case"]["network"] for trial in trials if trial["repetition"] == 2]
+    assert first == second != sorted(first), "networks take turns within a repetition"
+
+
+def test_the_load_runs_where_the_network_says(matrix: Networks) -> None:
+    for path in sorted(matrix.result.glob("trials/*/trial.json")):
+        case = json.loads(path.read_text())["case"]
+        argv = json.loads((path.parent / "raw/commands.json").read_text())[0]["argv"]
+        address = argv[argv.index("--bind") + 1]
+        assert address.startswith("198.18.2" if case["network"] == "vxlan" else "198.19.")
+        if case["test"] != "tcp":
+            sizes = {"udp-60": "18", "udp-1500": "1422" if case["network"] == "vxlan" else "1472"}
+            assert argv[argv.index("--length") + 1] == sizes[case["test"]]
+
+
+def test_what_a_line_can_carry_follows_the_encapsulation(matrix: Networks) -> None:
+    most = {
+        (trial["case"]["test"], trial["case"]["network"]): trial["line_goodput_bps"]
+        for trial in matrix.trials()
+    }
+    assert most["tcp", "bare"] == pytest.approx(1e9 * 1448 / 1514)
+    assert most["tcp", "vxlan"] == pytest.approx(1e9 * 1398 / 1514)
+    assert most["udp-60", "vxlan"] == pytest.approx(1e9 * 18 / (14 + 46 + 50))
+
+
+def test_every_trial_reads_its_network_back(matrix: Networks) -> None:
+    for trial in matrix.trials():
+        made = [name for name in trial["receiver"]["settings"] if name.startswith("network ")]
+        assert len(made) == (trial["case"]["network"] == "vxlan")
+        assert "setting-changed" not in {flag["code"] for flag in trial["flags"]}
+
+
+def test_idle_is_measured_once_on_each_network_for_all_hosts(matrix: Networks) -> None:
+    assert not (matrix.result / "idle-3.json").exists()
+    for name, setting in (("idle.json", {}), ("idle-2.json", {"network": "vxlan"})):
+        found = json.loads((matrix.result / name).read_text())
+        assert found.get("setting", {}) == setting
+        assert set(found["hosts"]) == {"h1", "h2", "h3"}
+
+
+def test_a_document_for_each_host_with_a_host_route_and_both_families(bench: Networks) -> None:
+    """The form that NMState's own examples have: one file a host, static addresses, a route to the peer."""
+    files = {}
+    for own, peer in ((1, 2), (2, 1)):
+        document = {
+            "interfaces": [
+                {
+                    "name": "vxlan0",
+                    "type": "vxlan",
+                    "state": "up",
+                    "mtu": 1450,
+                    "vxlan": {
+                        "base-iface": "data0",
+                        "id": 42,
+                        "remote": bench.lab.hosts[peer - 1].data_ipv4,
+                        "destination-port": 4789,
+                    },
+                    "ipv4": {
+                        "enabled": True,
+                        "dhcp": False,
+                        "address": [{"ip": f"198.18.250.{own}", "prefix-length": 32}],
+                    },
+                    "ipv6": {
+                        "enabled": True,
+                        "address": [{"ip": f"2001:2:0:fffa::{own}", "prefix-length": 64}],
+                    },
+                }
+            ],
+            "routes": {
+                "config": [
+                    {
+                        "destination": f"198.18.250.{peer}/32",
+                        "next-hop-interface": "vxlan0",
+                    }
+                ]
+            },
+        }
+        files[f"h{own}"] = f"h{own}.yaml"
+        (bench.tmp / f"h{own}.yaml").write_text(json.dumps(document))
+    keys: dict[str, object] = {"networks": [{"name": "tunnel", "files": files}], "window": SHORT, "trials": 1}
+    bench.run("run", bench.campaign(families=["ipv4", "ipv6"], tests=["udp-1500"], rate="20M", **keys))
+    four, six = bench.trials()
+    assert (four["status"], six["status"]) == ("done", "done"), four["reason"] or six["reason"]
+    lengths = []
+    for directory in ("00001", "00002"):
+        argv = json.loads((bench.result / "trials" / directory / "raw/commands.json").read_text())[0]["argv"]
+        lengths.append(argv[argv.index("--length") + 1])
+    assert lengths == ["1422", "1402"]
+
+
+def test_a_remote_that_nobody_answers_at_ends_the_run_with_one_line(bench: Networks) -> None:
+    hosts = bench.between()
+    for host in hosts.values():  # both: one end would learn from the other where to send
+        vxlan = host["interfaces"][0]["vxlan"]
+        vxlan["remote"] = vxlan["remote"].rpartition(".")[0] + ".77"
+    said = bench.refused(bench.on(hosts))
+    assert "network vxlan: h" in said
+    assert "does not answer through vx" in said
+    assert not list(bench.result.glob("trials/*"))
+
+
+def test_an_mtu_that_the_kernel_refuses_is_one_line(bench: Networks) -> None:
+    said = bench.refused(bench.on(bench.between(mtu=1500)))
+    assert "Invalid argument" in said
+    assert "mtu 1500" in said
+
+
+def test_a_full_packet_that_does_not_pass_is_found_before_the_first_trial(bench: Networks) -> None:
+    """What carries the tunnel lets less through than the MTU of its interface promises."""
+    switch = bench.lab.hosts[0].namespace.rpartition("-")[0] + "-sw"
+    narrow = ["ip", "-n", switch, "link", "set", "p1", "mtu"]
+    subprocess.run([*narrow, "1400"], check=True)
+    try:
+        said = bench.refused(bench.on(bench.between()))
+    finally:
+        subprocess.run([*narrow, "1500"], check=True)
+    assert "a packet of 1450 bytes, the MTU of vx" in said
+    assert "the largest that passes has 135" in said
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ({"vxlan": {"base-iface": "nosuch0", "id": 1, "remote": "198.18.0.9"}}, "no interface nosuch0"),
+        ({"vxlan": {"base-iface": "lo", "id": 1, "remote": "198.18.0.9"}, "name": "data0"}, "data0 already"),
+    ],
+)
+def test_what_a_host_cannot_show_is_one_line_before_anything_is_changed(
+    bench: Networks, keys: dict[str, object], said: str
+) -> None:
+    assert said in bench.refused(bench.on(bench.between(**keys)))
+
+
+def test_a_peer_that_dies_half_way_through_leaves_both_hosts_as_they_were(bench: Networks) -> None:
+    hosts = bench.between()
+    many = [
+        {
+            "name": f"mv{i}",
+            "type": "mac-vlan",
+            "state": "up",
+            "mac-vlan": {"base-iface": "data0", "mode": "bridge"},
+        }
+        for i in range(200)
+    ]
+    hosts["h2"]["interfaces"] = many + hosts["h2"]["interfaces"]
+    before = bench.state()
+    running = bench.start("run", bench.on(hosts))
+    pids: list[int] = []
+
+    def begun() -> bool:
+        pids[:] = connection_pids(bench, 2) or pids
+        return "mv0" in bench.on_host(2, "ls", "/sys/class/net").split()
+
+    until(begun, 30, "the first interface on h2")
+    for pid in pids:
+        os.kill(pid, signal.SIGKILL)
+    _, err = end(running, 1)
+    assert "Traceback" not in err
+    assert bench.state() == before
+    assert "nothing to restore" in bench.restore()
+
+
+def test_kill_dash_nine_on_a_network_is_undone_by_restore_and_resumed(bench: Networks) -> None:
+    before = bench.state()
+    running = bench.start("run", bench.on(bench.between(), trials=3, window={"seconds": 1, "omit": 0.2}))
+    await_event(running, "trial_started", 2)
+    assert "vx2" in bench.on_host(1, "ls", "/sys/class/net").split()
+    running.kill()
+    running.communicate()
+    until(lambda: bench.processes() == [], 2, "every process on the hosts to end")
+    bench.restore()
+    assert bench.state() == before
+    bench.run("resume", "last")
+    assert [trial["status"] for trial in bench.trials()] == ["done"] * 3
+    assert all(trial["case"]["network"] == "vxlan" for trial in bench.trials())
+
+
+def test_a_tunnel_changed_by_hand_in_mid_campaign_is_flagged_and_left_to_the_user(bench: Networks) -> None:
+    running = bench.start("run", bench.on(bench.between(), trials=2, window={"seconds": 2, "omit": 0.2}))
+    await_event(running, "trial_started", 1)
+    subprocess.run(
+        ["ip", "-n", bench.lab.hosts[1].namespace, "link", "set", "vx1", "mtu", "1400"], check=True
+    )
+    out, err = running.communicate(timeout=60)
+    assert running.returncode == 0, err
+    codes = {flag["code"] for trial in bench.trials() for flag in trial["flags"]}
+    assert "setting-changed" in codes
+    assert "left as it is, restore --force puts it back" in out
+    subprocess.run([*LINEWATT, "restore", "--force"], env=bench.environment, check=True, timeout=60)
