@@ -7,12 +7,14 @@ A derived value is computed in each trial and then averaged, as the trial is the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from linewatt.analysis import metrics
 from linewatt.analysis.case_flags import case_flags, case_modes
+from linewatt.analysis.flag_counts import FlagCount as FlagCount
+from linewatt.analysis.flag_counts import count_flags as count_flags
 from linewatt.analysis.modes import Modes
 from linewatt.analysis.power_summary import EndPower, end_power
 from linewatt.analysis.shares import mean_shares
@@ -20,16 +22,6 @@ from linewatt.analysis.stats import Estimate, estimate
 from linewatt.model import Case, CpuShares, EndResult, Flag, Role, Trial
 
 TEST_ORDER = ("tcp", "udp-1500", "udp-60")
-
-
-@dataclass(frozen=True, slots=True)
-class FlagCount:
-    """A flag's code, how often it was raised, in how many trials of the case, and its first occurrence."""
-
-    code: str
-    count: int
-    trials: int
-    example: Flag
 
 
 @dataclass(frozen=True, slots=True)
@@ -151,19 +143,6 @@ def _summarise_case(case: Case, trials: Sequence[Trial]) -> CaseSummary:
         reasons=reasons,
         **measured,
     )
-
-
-def count_flags(trials: Iterable[Trial]) -> tuple[FlagCount, ...]:
-    """The flags of ``trials`` by code, in order of first appearance, with counts and the first example."""
-    counts: dict[str, FlagCount] = {}
-    for trial in trials:
-        seen: set[str] = set()
-        for flag in trial.flags:
-            known = counts.get(flag.code, FlagCount(flag.code, 0, 0, flag))
-            first = flag.code not in seen
-            counts[flag.code] = replace(known, count=known.count + 1, trials=known.trials + first)
-            seen.add(flag.code)
-    return tuple(counts.values())
 
 
 # A value of one trial, or None with the reason.

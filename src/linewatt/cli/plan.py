@@ -101,8 +101,12 @@ def _change_lines(planned: Plan) -> Iterator[str]:
 
 
 def _setting(knob: str, target: str, value: str) -> str:
-    """A network's target says all by itself: item by item what is managed."""
-    return f"{knob} {target}" if knob in ("network", "nmstate") else f"{knob} {target} = {value}"
+    """A network's target says all by itself: what is made, and the addresses and routes of it."""
+    if knob not in ("network", "nmstate"):
+        return f"{knob} {target} = {value}"
+    items = [word.partition(":")[::2] for word in target.split()]
+    shown = [f"{kind} {rest}" for kind, rest in items if kind not in ("need", "lost", "mtu", "up", "option")]
+    return f"{knob} of {', '.join(shown)}"
 
 
 def _host_line(host: HostSpec) -> str:

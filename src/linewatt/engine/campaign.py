@@ -10,7 +10,7 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from linewatt import __version__
-from linewatt.analysis import repeats, steadiness
+from linewatt.analysis import repeats
 from linewatt.campaign import stored
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.plan import Plan, PlannedTrial, Round, plan
@@ -104,7 +104,7 @@ class CampaignRun:
             )
             remaining = Remaining(self._campaign, self._plan, result.trials if result else ())
             rounds = remaining.rounds()
-            warm = (asyncio.to_thread(one) for one in (samples.warm_up, repeats.warm_up, steadiness.warm_up))
+            warm = (asyncio.to_thread(one) for one in (samples.warm_up, repeats.warm_up))
             await asyncio.gather(stage.open(rounds[0]), *warm)
             return await self._rounds(path, rounds, stage, remaining)
         finally:

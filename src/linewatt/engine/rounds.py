@@ -13,6 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
+from linewatt.analysis import steadiness
 from linewatt.analysis.psu import Supply
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.factors import setting_of_hosts
@@ -70,6 +71,7 @@ class RoundRunner:
         self._interval_s = 1.0 if campaign.window_s >= SHORT_WINDOW_S else 0.2
         self._ahead: asyncio.Task[Prepared] | None = None
         self._ahead_numbers: list[int] = []
+        self._warm: asyncio.Task[None] | None = None
         self._last_end_s = now_s()
         self._setup = _setup(session, campaign)
         self._writers = ThreadPoolExecutor(WRITERS, thread_name_prefix="store")
@@ -82,6 +84,7 @@ class RoundRunner:
         started_s = now_s()
         for live in prepared.ready:
             live.release()
+        self._warm_up()
         remaining_s = rounds_left * self._campaign.load_s
         self._announce(prepared, remaining_s)
         ticker = asyncio.create_task(self._tick(prepared.ready, started_s, remaining_s))
@@ -99,6 +102,11 @@ class RoundRunner:
         overhead_s = ended_s - self._last_end_s - self._campaign.load_s
         self._last_end_s = ended_s
         await self._store(runs, overhead_s)
+
+    def _warm_up(self) -> None:
+        """While the first load runs: what looks for steps in a window is slow to import."""
+        if self._warm is None and self._campaign.window_s >= steadiness.FEWEST * self._interval_s:
+            self._warm = asyncio.create_task(asyncio.to_thread(steadiness.warm_up))
 
     async def fail(self, trials: Sequence[PlannedTrial], reason: str) -> None:
         """Store trials that cannot begin. Raises StoreError."""
@@ -220,6 +228,8 @@ class RoundRunner:
             with suppress(asyncio.CancelledError):
                 await _stop(await self._ahead)
             self._ahead = None
+        if self._warm is not None:
+            await self._warm
         self._writers.shutdown()
 
 
