@@ -16,6 +16,7 @@ from typing import Any
 
 from bench import (
     campaign_edges,
+    compare_1000,
     hosts96,
     machine,
     own_cpu,
@@ -36,6 +37,7 @@ MEASUREMENTS: dict[str, tuple[Callable[..., list[Row]], int]] = {
     for module in (
         startup,
         place_512,
+        compare_1000,
         trial_overhead,
         campaign_edges,
         own_cpu,

@@ -24,12 +24,14 @@ class Contrast:
     """An estimated difference, its standard error, and the degrees of freedom of that.
 
     ``tested_p`` is the p of a test of its own, such as F over several differences, in place of t.
+    ``permutation_p`` is that of shuffled runs, where it was asked for (``permutation``).
     """
 
     value: float
     se: float
     df: float
     tested_p: float | None = None
+    permutation_p: float | None = None
 
     @property
     def interval(self) -> tuple[float, float]:

@@ -8,7 +8,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from linewatt.analysis import metrics, power
-from linewatt.model import Provenance, Role, Trial
+from linewatt.model import EndResult, Provenance, Role, Trial
 
 
 @dataclass(frozen=True, slots=True)
@@ -40,6 +40,9 @@ THROUGHPUT = Response("throughput_bps", "Throughput", "faster", "slower")
 EFFICIENCY = Response(
     "efficiency_receiver_bps_per_core", "Efficiency of the receiver", "more efficient", "less efficient"
 )
+SENDER_EFFICIENCY = Response(
+    "efficiency_sender_bps_per_core", "Efficiency of the sender", "more efficient", "less efficient"
+)
 LOSS = Response("lost_ratio", "Loss", "more loss", "less loss", higher_is_better=False, relative=False)
 PER_WATT: dict[Role, Response] = {
     role: Response(
@@ -49,13 +52,14 @@ PER_WATT: dict[Role, Response] = {
 }
 
 
-def responses(trials: Sequence[Trial]) -> list[Values]:
+def responses(trials: Sequence[Trial], *, sender: bool = False) -> list[Values]:
     """The responses that trials of otherwise equal cases have: those without any value are left out.
 
-    At a load level throughput is what was asked for, so it is no response.
+    At a load level throughput is what was asked for, so it is no response. ``sender``: its efficiency, too.
     """
     found = [
-        _values(EFFICIENCY, trials, _efficiency),
+        _values(EFFICIENCY, trials, lambda trial: _efficiency(trial, trial.receiver)),
+        *([_values(SENDER_EFFICIENCY, trials, lambda trial: _efficiency(trial, trial.sender))] * sender),
         *(_per_watt(role, trials) for role in PER_WATT),
     ]
     if all(trial.case.load_level is None for trial in trials):
@@ -78,8 +82,8 @@ def _usable(response: Response, trial: Trial, value: float | None) -> float | No
     return math.log(value) if value > 0 else None
 
 
-def _efficiency(trial: Trial) -> float | None:
-    cores = None if trial.receiver is None else trial.receiver.cpu_cores
+def _efficiency(trial: Trial, end: EndResult | None) -> float | None:
+    cores = None if end is None else end.cpu_cores
     return metrics.efficiency_bps_per_core(trial.throughput_bps, cores)
 
 

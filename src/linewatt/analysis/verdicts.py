@@ -26,10 +26,44 @@ WIDEST = 5.0
 
 
 @dataclass(frozen=True, slots=True)
+class Wording:
+    """How verdicts of a kind of comparison read.
+
+    They may hold ``{said}``, ``{limit}``, ``{reach}``, ``{family}`` (how many), ``{among}`` (if several).
+
+    ``chance_is_doubt``: what would count alone but not among all is undecided, however narrow its CI. Else it
+    is the same within its CI, with the words ``chance``, unless that is too wide.
+    """
+
+    same: str
+    small: str
+    chance: str
+    doubt: str
+    chance_is_doubt: bool
+
+
+EFFECTS = Wording(
+    same="no measurable effect (within ± {reach})",
+    small="less than {limit}: {said}",
+    chance="",
+    doubt="not enough runs to tell it from chance among {family} effects: {said}",
+    chance_is_doubt=True,
+)
+COMPARISON = Wording(
+    same="the same within ± {reach}",
+    small="the same within ± {reach} ({said}, less than the factor of {limit})",
+    chance="the same within ± {reach} ({said} may be chance{among})",
+    doubt="not enough runs to tell it from chance{among}: {said}",
+    chance_is_doubt=False,
+)
+
+
+@dataclass(frozen=True, slots=True)
 class Change:
     """A change against the base: relative (0.031 is + 3.1 %), or a difference of shares.
 
-    ``low`` and ``high`` are its 95 % CI, ``p`` is of this one alone, ``p_holm`` among all of its family.
+    ``low`` and ``high`` are its 95 % CI, ``p`` is of this one alone, ``p_holm`` among all of its family,
+    ``permutation_p`` that of shuffled runs, alone; ``None`` where it was not asked for.
     """
 
     value: float
@@ -37,6 +71,12 @@ class Change:
     high: float
     p: float
     p_holm: float
+    permutation_p: float | None = None
+
+    @property
+    def significant(self) -> bool:
+        """Whether it is beyond chance among all, and shuffled runs do not contradict."""
+        return self.p_holm < ALPHA and (self.permutation_p is None or self.permutation_p < ALPHA)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,19 +89,23 @@ class Verdict:
 
 
 def verdicts(
-    response: Response, family: Sequence[Contrast | str], matters: float | None = None
+    response: Response,
+    family: Sequence[Contrast | str],
+    matters: float | None = None,
+    wording: Wording = EFFECTS,
 ) -> tuple[Verdict, ...]:
     """A verdict on each contrast of a family that is looked at together; a text says why there is none.
 
     ``matters`` is the factor that a change must be beyond.
     """
-    limit = matters if matters is not None else MATTERS_RATIO if response.relative else MATTERS_LOSS
+    usual = MATTERS_RATIO if response.relative else MATTERS_LOSS
     known = [one for one in family if isinstance(one, Contrast)]
+    judge = _Judge(response, usual if matters is None else matters, wording, len(known))
     adjusted = iter(holm([one.p for one in known]))
     return tuple(
         Verdict("undecided", f"not enough runs: {one}")
         if isinstance(one, str)
-        else _judged(response, _change(response, one, next(adjusted)), limit, len(known))
+        else judge(_change(response, one, next(adjusted)))
         for one in family
     )
 
@@ -69,7 +113,7 @@ def verdicts(
 def _change(response: Response, contrast: Contrast, p_holm: float) -> Change:
     ends = (contrast.value, *contrast.interval)
     value, low, high = map(_relative, ends) if response.relative else ends
-    return Change(value, low, high, contrast.p, p_holm)
+    return Change(value, low, high, contrast.p, p_holm, contrast.permutation_p)
 
 
 def _relative(log_ratio: float) -> float:
@@ -77,20 +121,46 @@ def _relative(log_ratio: float) -> float:
     return math.expm1(min(log_ratio, 700.0))
 
 
-def _judged(response: Response, change: Change, limit: float, looked_at: int) -> Verdict:
-    said = change_words(response, change)
-    beyond = abs(change.value) > limit
-    reach = max(abs(change.low), abs(change.high))
-    if change.p_holm < ALPHA:
-        if not beyond:
-            return Verdict("small", f"less than {amount(response, limit)}: {said}", change)
-        return Verdict("better" if (change.value > 0) == response.higher_is_better else "worse", said, change)
-    if change.p < ALPHA and beyond:
-        words = f"not enough runs to tell it from chance among {looked_at} effects: {said}"
-        return Verdict("undecided", words, change)
-    if reach > WIDEST * limit:
-        return Verdict("undecided", f"not enough runs: anything from {span(response, change)}", change)
-    return Verdict("same", f"no measurable effect (within ± {amount(response, reach)})", change)
+@dataclass(frozen=True, slots=True)
+class _Judge:
+    """What a change of a response means; ``limit`` is the factor it must be beyond."""
+
+    response: Response
+    limit: float
+    wording: Wording
+    family: int
+
+    @property
+    def widest(self) -> float:
+        """How far the CI of no change may reach: nobody asks for more than a large factor says."""
+        return max(self.limit, WIDEST * (MATTERS_RATIO if self.response.relative else MATTERS_LOSS))
+
+    def __call__(self, change: Change) -> Verdict:
+        beyond = abs(change.value) > self.limit
+        if change.significant and beyond:
+            better = (change.value > 0) == self.response.higher_is_better
+            return Verdict("better" if better else "worse", change_words(self.response, change), change)
+        if change.significant:
+            return self._verdict("small", self.wording.small, change)
+        told = max(abs(change.low), abs(change.high)) <= self.widest
+        if change.p < ALPHA and beyond and (self.wording.chance_is_doubt or not told):
+            return self._verdict("undecided", self.wording.doubt, change)
+        if not told:
+            words = f"not enough runs: anything from {span(self.response, change)}"
+            return Verdict("undecided", words, change)
+        chance = change.p < ALPHA and beyond
+        return self._verdict("same", self.wording.chance if chance else self.wording.same, change)
+
+    def _verdict(self, kind: Kind, words: str, change: Change) -> Verdict:
+        reach = max(abs(change.low), abs(change.high))
+        said = words.format(
+            said=change_words(self.response, change),
+            limit=amount(self.response, self.limit),
+            reach=amount(self.response, reach),
+            family=self.family,
+            among=f" among {self.family} comparisons" if self.family > 1 else "",
+        )
+        return Verdict(kind, said, change)
 
 
 def change_words(response: Response, change: Change) -> str:

@@ -1,0 +1,364 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two sides of a comparison, case by case and response by response, with a verdict on each. Pure.
+
+Ratios by Welch's t on logarithms with a 95 % CI; what counts must be beyond chance among all cases (Holm, a
+family for each response), must not be contradicted by shuffled runs, and must be beyond the stated factor.
+The run is the unit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from linewatt.analysis.comparable import Ends, obstacles
+from linewatt.analysis.contrasts import ALPHA, Contrast, welch
+from linewatt.analysis.differences import Difference, differences
+from linewatt.analysis.matching import LeftOver, Match, Matching, Side
+from linewatt.analysis.modes import modes
+from linewatt.analysis.permutation import permutation_ps, smallest_p
+from linewatt.analysis.power import SCOPE_WORDS
+from linewatt.analysis.responses import (
+    EFFICIENCY,
+    LOSS,
+    PER_WATT,
+    SENDER_EFFICIENCY,
+    THROUGHPUT,
+    Response,
+    Values,
+    responses,
+)
+from linewatt.analysis.stats import Estimate, estimate
+from linewatt.analysis.summary import FlagCount, count_flags
+from linewatt.analysis.verdicts import COMPARISON, Kind, Verdict, verdicts
+from linewatt.model import Case, Provenance, Trial
+
+METRICS: dict[str, tuple[Response, ...]] = {
+    "throughput": (THROUGHPUT,),
+    "efficiency": (EFFICIENCY, SENDER_EFFICIENCY),
+    "loss": (LOSS,),
+    "power": tuple(PER_WATT.values()),
+}
+"""what ``--metric`` may name"""
+FAIL_ON: dict[str, tuple[Response, ...]] = {
+    "slower": METRICS["throughput"],
+    "less-efficient": METRICS["efficiency"],
+    "more-loss": METRICS["loss"],
+    "less-per-watt": METRICS["power"],
+}
+"""what ``--fail-on`` may name: a change for the worse of any of these"""
+SEED = 20_130_717
+"""of the deals of shuffled runs: the same runs give the same p at any time"""
+_TARGET_TOLERANCE = 0.02
+
+Outcome = Kind | Literal["refused"]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """``matters`` is the factor a ratio must be beyond (``None``: the usual), ``allowed`` what may differ."""
+
+    by: str | None = None
+    matters: float | None = None
+    metrics: Collection[str] = tuple(METRICS)
+    allowed: Collection[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One response of two matched cases.
+
+    ``base`` and ``other`` are of the runs that have a value, SI. ``scope`` and ``provenance`` are those of
+    watts in it, the less certain of both sides. Refused rows have no ``change``.
+    """
+
+    match: Match
+    response: Response
+    base: Estimate | None
+    other: Estimate | None
+    outcome: Outcome
+    verdict: Verdict
+    scope: str | None = None
+    provenance: Provenance | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Pair:
+    """Two matched cases: flags of either side, what was refused and what is to be known."""
+
+    match: Match
+    base_flags: tuple[FlagCount, ...]
+    other_flags: tuple[FlagCount, ...]
+    refused: tuple[str, ...]
+    remarks: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """All of it: rows by response in their order, then by case as matched."""
+
+    base: Side
+    other: Side
+    options: Options
+    pairs: tuple[Pair, ...]
+    rows: tuple[Row, ...]
+    left_over: tuple[LeftOver, ...]
+    differences: tuple[Difference, ...]
+    words: tuple[str, ...]
+    levels: tuple[str, ...] = ()
+
+    def of(self, response: Response) -> tuple[Row, ...]:
+        """The rows of a response."""
+        return tuple(row for row in self.rows if row.response == response)
+
+    @property
+    def responses(self) -> tuple[Response, ...]:
+        return tuple(dict.fromkeys(row.response for row in self.rows))
+
+
+@dataclass
+class _Draft:
+    """A row before its family is judged; ``refusal`` is why there is no verdict."""
+
+    match: Match
+    response: Response
+    names: tuple[str, str] = ("A", "B")
+    base: list[float] = field(default_factory=list)
+    other: list[float] = field(default_factory=list)
+    scope: str | None = None
+    provenance: Provenance | None = None
+    refusal: str | None = None
+    contrast: Contrast | str = ""
+
+
+def compare(base: Side, other: Side, matching: Matching, options: Options) -> Comparison:
+    """Everything that can be said of two sides whose cases were matched.
+
+    Levels of one result have the same ``base`` and ``other``.
+    """
+    own, theirs = _by_case(base.trials), _by_case(other.trials)
+    drafts: list[_Draft] = []
+    pairs: list[Pair] = []
+    for match in matching.matches:
+        ends = Ends(
+            match,
+            replace(base, name=match.base_level or base.name),
+            replace(other, name=match.level or other.name),
+            _done(own.get(match.base, ())),
+            _done(theirs.get(match.other, ())),
+            options.by,
+            options.allowed,
+        )
+        found = _drafts(ends, options)
+        drafts += found
+        pairs.append(_pair(ends, found, own.get(match.base, ()), theirs.get(match.other, ())))
+    for one in matching.unlike:
+        drafts.append(_Draft(one.match, THROUGHPUT, refusal=one.what))
+        pairs.append(Pair(one.match, (), (), (one.what,), ()))
+    return Comparison(
+        base=base,
+        other=other,
+        options=options,
+        pairs=tuple(pairs),
+        rows=_judged(drafts, options),
+        left_over=matching.left_over,
+        differences=differences(base, other, matching.matches, options.by),
+        words=matching.words,
+        levels=matching.levels,
+    )
+
+
+def _by_case(trials: Iterable[Trial]) -> dict[Case, list[Trial]]:
+    found: dict[Case, list[Trial]] = {}
+    for trial in trials:
+        found.setdefault(trial.case, []).append(trial)
+    return found
+
+
+def _done(trials: Sequence[Trial]) -> list[Trial]:
+    return [trial for trial in trials if trial.status == "done"]
+
+
+def _drafts(ends: Ends, options: Options) -> list[_Draft]:
+    """The responses that either side has; throughput where neither has any, so that this is said."""
+    own, theirs = (
+        {values.response.name: values for values in responses(trials, sender=True)}
+        for trials in (ends.base_trials, ends.other_trials)
+    )
+    wanted = [response for name in METRICS if name in options.metrics for response in METRICS[name]]
+    there = [one for one in wanted if one.name in own or one.name in theirs]
+    barred = obstacles(ends)
+    found = []
+    for response in there or wanted[:1]:
+        draft = _draft(ends, response, own.get(response.name), theirs.get(response.name))
+        reasons = [one.words for one in barred if one.bars(response.name)]
+        if reasons:
+            draft.refusal = "; ".join(reasons)
+        found.append(draft)
+    return found
+
+
+def _draft(ends: Ends, response: Response, own: Values | None, theirs: Values | None) -> _Draft:
+    names = (ends.base.name, ends.other.name)
+    draft = _Draft(ends.match, response, names, _known(own), _known(theirs))
+    if response in METRICS["power"]:
+        draft.refusal = _watts_differ(ends, own, theirs)
+        draft.scope = own.scope if own else theirs.scope if theirs else None
+        draft.provenance = own.provenance if own else theirs.provenance if theirs else None
+    return draft
+
+
+def _known(values: Values | None) -> list[float]:
+    return [] if values is None else [value for value in values.values if value is not None]
+
+
+def _watts_differ(ends: Ends, own: Values | None, theirs: Values | None) -> str | None:
+    """Watts of two scopes, or of which one was made up, are not compared, whatever is allowed."""
+    if own is None or theirs is None:
+        return f"no watts in {ends.base.name if own is None else ends.other.name}"
+    said = []
+    if own.scope != theirs.scope:
+        names = (SCOPE_WORDS.get(each.scope or "", each.scope) for each in (own, theirs))
+        said.append("watts of {} in {}, of {} in {}".format(*_alternate(ends, *names)))
+    if own.provenance != theirs.provenance:
+        kinds = (each.provenance for each in (own, theirs))
+        said.append("watts {} in {}, {} in {}".format(*_alternate(ends, *kinds)))
+    return "; ".join(said) or None
+
+
+def _alternate(ends: Ends, one: object, two: object) -> tuple[object, ...]:
+    return one, ends.base.name, two, ends.other.name
+
+
+def _pair(ends: Ends, drafts: Sequence[_Draft], own: Sequence[Trial], theirs: Sequence[Trial]) -> Pair:
+    refused = tuple(dict.fromkeys(draft.refusal for draft in drafts if draft.refusal))
+    return Pair(
+        ends.match, count_flags(own), count_flags(theirs), refused, tuple(_remarks(ends, own, theirs))
+    )
+
+
+def _remarks(ends: Ends, own: Sequence[Trial], theirs: Sequence[Trial]) -> list[str]:
+    said = []
+    for side, trials in ((ends.base, own), (ends.other, theirs)):
+        failed = sum(trial.status == "failed" for trial in trials)
+        if failed:
+            said.append(f"{failed} of {len(trials)} trials failed in {side.name}")
+    targets = [
+        estimate(trial.target_bps for trial in trials) for trials in (ends.base_trials, ends.other_trials)
+    ]
+    one, two = (None if each is None else each.mean for each in targets)
+    if one and two and abs(two / one - 1) > _TARGET_TOLERANCE:
+        said.append(f"the level asks for {two / one:.2f} times as much in {ends.other.name}")
+    return said
+
+
+def _judged(drafts: Sequence[_Draft], options: Options) -> tuple[Row, ...]:
+    """Each response is a family of its own: every case that has a verdict counts as looked at."""
+    asked = [draft for draft in drafts if not draft.refusal]
+    for draft in asked:
+        draft.contrast = _contrast(draft)
+    _shuffle([draft for draft in asked if isinstance(draft.contrast, Contrast)])
+    rows: list[Row] = []
+    said: dict[Match, str] = {}  # of throughput, which all that is made of it shares
+    for response in (one for each in METRICS.values() for one in each):
+        own = [draft for draft in drafts if draft.response == response]
+        family = [draft for draft in own if not draft.refusal]
+        matters = options.matters if response.relative else None
+        found = iter(verdicts(response, [draft.contrast for draft in family], matters, COMPARISON))
+        for draft in own:
+            if draft.match not in said and response.relative:
+                said[draft.match] = _modes_of(draft)
+            verdict = None if draft.refusal else _with_modes(draft, next(found), said.get(draft.match, ""))
+            rows.append(_row(draft, verdict))
+    return tuple(rows)
+
+
+def _contrast(draft: _Draft) -> Contrast | str:
+    found = welch(draft.base, draft.other)
+    smallest = smallest_p(len(draft.base), len(draft.other))
+    if isinstance(found, Contrast) and smallest > ALPHA:
+        counts = f"{len(draft.base)} and {len(draft.other)} runs"
+        return f"{counts} when shuffled give no p below {smallest:.2f}; take 4 or more on each side"
+    return found
+
+
+def _shuffle(drafts: Sequence[_Draft]) -> None:
+    ps = permutation_ps([(draft.base, draft.other) for draft in drafts], SEED)
+    for draft, p in zip(drafts, ps, strict=True):
+        if isinstance(draft.contrast, Contrast):
+            draft.contrast = replace(draft.contrast, permutation_p=p)
+
+
+def _modes_of(draft: _Draft) -> str:
+    """Where the runs of either side fall into two modes, in words; empty where they do not."""
+    said = []
+    for name, logs in zip(draft.names, (draft.base, draft.other), strict=True):
+        found = modes([math.exp(value) for value in logs])
+        if found is not None:
+            below = f"{100 * found.apart_ratio:.0f} % below the other {found.high.n}"
+            said.append(f"two modes in {name} ({found.low.n} runs are {below})")
+    return " and ".join(said)
+
+
+def _with_modes(draft: _Draft, verdict: Verdict, said: str) -> Verdict:
+    """A verdict that says where the runs of its case fall into two modes, whose mean no run has.
+
+    It stands only if every run of one side is beyond every run of the other.
+    """
+    if not said or not draft.response.relative:
+        return verdict
+    sides = draft.base, draft.other
+    apart = all(sides) and (max(draft.base) < min(draft.other) or max(draft.other) < min(draft.base))
+    if apart and verdict.kind in ("better", "worse"):
+        return replace(verdict, words=f"{verdict.words}; {said}")
+    words = f"not told by means: {said}; of the means: {verdict.words}"
+    return replace(verdict, kind="undecided", words=words)
+
+
+def _row(draft: _Draft, verdict: Verdict | None) -> Row:
+    outcome: Outcome = "refused" if verdict is None else verdict.kind
+    return Row(
+        match=draft.match,
+        response=draft.response,
+        base=_plain(draft.response, draft.base),
+        other=_plain(draft.response, draft.other),
+        outcome=outcome,
+        verdict=verdict or Verdict("undecided", f"not comparable: {draft.refusal}"),
+        scope=draft.scope,
+        provenance=draft.provenance,
+    )
+
+
+def _plain(response: Response, values: Sequence[float]) -> Estimate | None:
+    """Mean and SD of the runs themselves, not of their logarithms."""
+    return estimate(math.exp(value) if response.relative else value for value in values)
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a comparison means for whoever asked for a check: an exit code, and why in words."""
+
+    exit_code: Literal[0, 3, 4]
+    words: str
+
+
+def finding(found: Comparison, fail_on: Sequence[str]) -> Finding:
+    """3: a change for the worse of a response that ``fail_on`` names. 4: none, and not every verdict on
+    these is there. 0: none, and all are there; or nothing was asked for.
+    """
+    if not fail_on:
+        return Finding(0, "")
+    names: Mapping[str, Response] = {one.name: one for name in fail_on for one in FAIL_ON[name]}
+    asked = [row for row in found.rows if row.response.name in names]
+    worse = sum(row.outcome == "worse" for row in asked)
+    listed = " or ".join(fail_on)
+    if worse:
+        return Finding(3, f"{worse} of {len(asked)} comparisons: {listed}")
+    open_rows = [row for row in asked if row.outcome in ("undecided", "refused")]
+    if open_rows:
+        return Finding(4, f"{len(open_rows)} of {len(asked)} comparisons have no verdict on {listed}")
+    if not asked:
+        return Finding(4, f"nothing could be compared for {listed}")
+    return Finding(0, f"no case is {listed}")

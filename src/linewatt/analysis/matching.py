@@ -1,0 +1,290 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which cases are compared with which: by key and host pair, ignoring what was named. Pure.
+
+What finds no partner is left over, with the reason; nothing is dropped.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from linewatt.model import Case, Trial
+
+HOST_LIKE = ("host", "kernel", "sender", "receiver")
+"""properties that are of the hosts: cases match whatever their hosts are called"""
+PARAMETERS = {
+    "direction": "direction",
+    "family": "family",
+    "instances": "instances",
+    "level": "load_level",
+    "network": "network",
+    "rate": "rate_bps",
+    "streams": "streams",
+    "test": "test",
+    "zerocopy": "zerocopy",
+}
+"""what users call a parameter of a case → its name in :attr:`Case.parameters`"""
+_LOAD = ("streams", "rate", "zerocopy", "level")
+"""parameters that make two cases of otherwise equal ones incomparable, rather than just other cases"""
+
+Facts = Mapping[str, Any]
+Texts = Callable[[Case], str]
+
+
+@dataclass(frozen=True, slots=True)
+class Side:
+    """One side of a comparison: ``name`` is A or B, or a level; ``hosts`` are those of the manifest."""
+
+    name: str
+    id: str
+    campaign: Mapping[str, Any]
+    hosts: Mapping[str, Mapping[str, Any]]
+    trials: tuple[Trial, ...]
+    created_s: float | None = None
+
+    def facts(self, host: str) -> Facts:
+        """Section → fact → value of a host; empty where nothing is on record."""
+        facts = (self.hosts.get(host) or {}).get("facts")
+        return facts if isinstance(facts, Mapping) else {}
+
+    def fact(self, host: str, section: str, name: str) -> Any:
+        """One fact of a host, ``None`` where it is not known."""
+        found = self.facts(host).get(section)
+        return found.get(name) if isinstance(found, Mapping) else None
+
+
+@dataclass(frozen=True, slots=True)
+class Match:
+    """Two cases to compare. ``level`` is that of ``other`` where levels of one result are compared."""
+
+    base: Case
+    other: Case
+    base_level: str = ""
+    level: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class LeftOver:
+    """A case without a partner, on which side, and why."""
+
+    side: str
+    case: Case
+    why: str
+
+
+@dataclass(frozen=True, slots=True)
+class Unlike:
+    """Two cases that would match but for one parameter of the load."""
+
+    match: Match
+    what: str
+
+
+@dataclass(frozen=True, slots=True)
+class Matching:
+    """What is compared and what is not; ``words`` say how it was found."""
+
+    matches: tuple[Match, ...]
+    left_over: tuple[LeftOver, ...]
+    unlike: tuple[Unlike, ...]
+    words: tuple[str, ...] = ()
+    levels: tuple[str, ...] = ()
+    """those of one result, the base first"""
+
+
+def known_properties(trials: Iterable[Trial]) -> list[str]:
+    """What ``--by`` may name for these trials."""
+    factors = dict.fromkeys(name for trial in trials for name, _ in trial.case.factors)
+    return [*PARAMETERS, *HOST_LIKE, *(name for name in factors if name not in PARAMETERS)]
+
+
+def identity(case: Case, by: str | None) -> tuple[Any, ...]:
+    """The parameters of a case without ``by``: equal in cases that match."""
+    own = dict(case.parameters)
+    factors = dict(own.pop("factors", {}))
+    if by is not None:
+        own.pop(PARAMETERS.get(by, by), None)
+        factors.pop(by, None)
+    return (*sorted(own.items()), tuple(sorted(factors.items())))
+
+
+def _pair(case: Case, by: str) -> tuple[str, ...]:
+    """The hosts that must be equal; a label called ``kernel`` is a factor like any other."""
+    if by in dict(case.factors):
+        return case.hosts
+    kept = {"host": (), "kernel": (), "sender": (case.receiver,), "receiver": (case.sender,)}
+    return kept.get(by, case.hosts)
+
+
+def match_two(base: Side, other: Side, by: str | None) -> Matching:
+    """Cases of two results that are the same, ``by`` aside.
+
+    Cases of equal names of hosts go together. Where these differ, cases match by their key alone if each
+    result has one pair of hosts, or if ``by`` says that hosts are what differs.
+    """
+    found = _Found(by)
+    free = by in HOST_LIKE or (len(_pairs(base)) == 1 and len(_pairs(other)) == 1)
+    groups = _grouped(base.trials, by), _grouped(other.trials, by)
+    for key in dict.fromkeys([*groups[0], *groups[1]]):
+        found.group(groups[0].get(key, []), groups[1].get(key, []), (base.name, other.name), free=free)
+    unlike = _unlike(found.left, (base.name, other.name), by, free=free)
+    gone = {id(case) for one in unlike for case in (one.match.base, one.match.other)}
+    left = tuple(one for one in found.left if id(one.case) not in gone)
+    return Matching(tuple(found.matches), left, unlike, found.words(base, other))
+
+
+def _pairs(side: Side) -> set[frozenset[str]]:
+    return {frozenset(trial.case.hosts) for trial in side.trials}
+
+
+def _grouped(trials: Sequence[Trial], by: str | None) -> dict[tuple[Any, ...], list[Case]]:
+    groups: dict[tuple[Any, ...], list[Case]] = {}
+    for case in dict.fromkeys(trial.case for trial in trials):
+        groups.setdefault(identity(case, by), []).append(case)
+    return groups
+
+
+@dataclass
+class _Found:
+    """What was matched until now."""
+
+    by: str | None
+    matches: list[Match] = field(default_factory=list)
+    left: list[LeftOver] = field(default_factory=list)
+
+    def group(self, bases: list[Case], others: list[Case], names: tuple[str, str], *, free: bool) -> None:
+        """Cases of two sides that are the same but for their hosts."""
+        for hosts in dict.fromkeys(case.hosts for case in bases):
+            own = [case for case in bases if case.hosts == hosts]
+            theirs = [case for case in others if case.hosts == hosts]
+            if len(own) == len(theirs) == 1:
+                self.matches.append(Match(own[0], theirs[0]))
+                bases, others = _without(bases, own), _without(others, theirs)
+        if free and len(bases) == len(others) == 1:
+            self.matches.append(Match(bases[0], others[0]))
+            return
+        for name, cases, there in ((names[0], bases, others), (names[1], others, bases)):
+            opposite = names[1] if name == names[0] else names[0]
+            self.left += [LeftOver(name, case, self._why(case, cases, there, opposite)) for case in cases]
+
+    def _why(self, case: Case, own: Sequence[Case], there: Sequence[Case], opposite: str) -> str:
+        if not there:
+            return f"no such case in {opposite}"
+        alike = [one for one in own if one.hosts == case.hosts]
+        if len(alike) > 1 or len([one for one in there if one.hosts == case.hosts]) > 1:
+            return f"several cases are the same but for {self.by}"
+        pairs = ", ".join(f"{one.sender} → {one.receiver}" for one in there)
+        return f"{opposite} has it between other hosts only ({pairs}); --by host compares whatever they are"
+
+    def words(self, base: Side, other: Side) -> tuple[str, ...]:
+        renamed = dict.fromkeys(
+            (one.base.hosts, one.other.hosts) for one in self.matches if one.base.hosts != one.other.hosts
+        )
+        ignoring = f", ignoring {self.by}" if self.by else ""
+        count = len(self.matches)
+        how = "by key and hosts" if not renamed else "by key"
+        said = [f"{count} {'case' if count == 1 else 'cases'} matched {how}{ignoring}"]
+        said += [
+            f"{' → '.join(own)} in {base.name} is compared with {' → '.join(theirs)} in {other.name}"
+            for own, theirs in renamed
+        ]
+        return tuple(said)
+
+
+def _without(cases: list[Case], gone: Sequence[Case]) -> list[Case]:
+    return [case for case in cases if case not in gone]
+
+
+def _unlike(
+    left: Sequence[LeftOver], names: tuple[str, str], by: str | None, *, free: bool
+) -> tuple[Unlike, ...]:
+    """Left-over cases that are one another's only partner but for one parameter of the load."""
+    found: list[Unlike] = []
+    taken: set[int] = set()
+    for what in _LOAD:
+        groups: dict[tuple[Any, ...], tuple[list[Case], list[Case]]] = {}
+        for one in left:
+            if id(one.case) in taken:
+                continue
+            plain = [item for item in identity(one.case, by)[:-1] if item[0] != PARAMETERS[what]]
+            key = (*plain, identity(one.case, by)[-1], () if free else one.case.hosts)
+            groups.setdefault(key, ([], []))[names.index(one.side)].append(one.case)
+        for bases, others in groups.values():
+            if len(bases) == len(others) == 1:
+                taken |= {id(bases[0]), id(others[0])}
+                values = (_shown(bases[0], what), _shown(others[0], what))
+                words = (
+                    f"{what} {values[0]} in {names[0]}, {values[1]} in {names[1]}; --by {what} compares them"
+                )
+                found.append(Unlike(Match(bases[0], others[0]), words))
+    return tuple(found)
+
+
+def _shown(case: Case, what: str) -> str:
+    value = case.parameters.get(PARAMETERS[what])
+    if value is None:
+        return "unlimited" if what == "rate" else "full"
+    if isinstance(value, bool):
+        return "on" if value else "off"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def levels_of(side: Side, by: str) -> list[str]:
+    """The levels of a property among the cases of a result, as they first appear."""
+    name = _level_name(side, by)
+    return list(dict.fromkeys(name(trial.case) for trial in side.trials))
+
+
+def match_levels(side: Side, by: str, chosen: str) -> Matching:
+    """Cases of one result that are the same but for ``by``, each level against the ``chosen`` one."""
+    name = _level_name(side, by)
+    groups: dict[tuple[Any, ...], dict[str, list[Case]]] = {}
+    for case in dict.fromkeys(trial.case for trial in side.trials):
+        key = (identity(case, by), _pair(case, by))
+        groups.setdefault(key, {}).setdefault(name(case), []).append(case)
+    matches: list[Match] = []
+    left: list[LeftOver] = []
+    for group in groups.values():
+        at_base = group.get(chosen, [])
+        for level, cases in group.items():
+            if level == chosen:
+                continue
+            if len(at_base) == len(cases) == 1:
+                matches.append(Match(at_base[0], cases[0], chosen, level))
+            else:
+                why = f"no such case at {by} {chosen}" if not at_base else f"several such cases at one {by}"
+                left += [LeftOver(level, case, why) for case in cases]
+        if len(group) == 1 and at_base:
+            left += [LeftOver(chosen, case, f"no other {by}") for case in at_base]
+    order = [chosen, *(level for level in levels_of(side, by) if level != chosen)]
+    noun = "comparison" if len(matches) == 1 else "comparisons"
+    words = f"{len(matches)} {noun} of {by} with {chosen}, of cases that are the same otherwise"
+    return Matching(tuple(matches), tuple(left), (), (words,), tuple(order))
+
+
+def _level_name(side: Side, by: str) -> Texts:
+    """What the level of a case is called."""
+
+    def kernel(case: Case) -> str:
+        found = [side.fact(host, "kernel", "release") for host in case.hosts]
+        known = dict.fromkeys(str(one) if one else "not on record" for one in found)
+        return " → ".join(known)
+
+    of_case: dict[str, Texts] = {
+        "host": lambda case: f"{case.sender} → {case.receiver}",
+        "sender": lambda case: case.sender,
+        "receiver": lambda case: case.receiver,
+        "kernel": kernel,
+    }
+
+    def level(case: Case) -> str:
+        factors = dict(case.factors)
+        if by in factors:
+            return factors[by]
+        if by in of_case:
+            return of_case[by](case)
+        return _shown(case, by) if by in PARAMETERS else "not set"
+
+    return level

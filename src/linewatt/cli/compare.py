@@ -1,0 +1,263 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``linewatt compare``: is B slower than A, by how much, and how sure is that."""
+
+from __future__ import annotations
+
+import gc
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from linewatt.cli.output import print_csv, print_json, print_rich
+from linewatt.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from linewatt.analysis.compare import Comparison, Finding, Options
+    from linewatt.analysis.matching import Side
+    from linewatt.store.read import Result
+
+_RATIO = re.compile(r"([0-9]+(?:\.[0-9]+)?|\.[0-9]+)\s*(%?)")
+_LARGEST_FACTOR = 1.0
+NOTHING = "nothing"
+
+_Wanted = Annotated[
+    list[str],
+    typer.Argument(metavar="A [B]", help="Ids of results, their beginnings, 'last', or directories."),
+]
+_By = Annotated[
+    str | None,
+    typer.Option(
+        "--by",
+        metavar="WHAT",
+        help="What differs: network, kernel, host, test, instances, direction, family, … or a factor. "
+        "With one result, its levels are compared.",
+    ),
+]
+_Base = Annotated[
+    str | None,
+    typer.Option("--base", metavar="LEVEL", help="With one result: the level that others are compared with."),
+]
+_Factor = Annotated[
+    str | None,
+    typer.Option(
+        "--factor", metavar="RATIO", help="A smaller change does not count, such as 3%; default 1 %."
+    ),
+]
+_FailOn = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--fail-on",
+        metavar="WHAT",
+        help="Exit 3 on: slower, less-efficient, more-loss, less-per-watt, any, nothing; repeatable. "
+        "Default: slower for two results, nothing for one.",
+    ),
+]
+_Metric = Annotated[
+    list[str] | None,
+    typer.Option("--metric", metavar="WHAT", help="Only: throughput, efficiency, loss, power; repeatable."),
+]
+_Allow = Annotated[
+    list[str] | None,
+    typer.Option(
+        "--allow",
+        metavar="WHAT",
+        help="Compare although it differs: window, offloads, payload, accounting, iperf3-threads, "
+        "iperf3-options; repeatable.",
+    ),
+]
+_Results = Annotated[
+    Path,
+    typer.Option(
+        "--results", envvar="LINEWATT_RESULTS", help="Directory that holds the results.", metavar="DIR"
+    ),
+]
+_Output = Annotated[
+    Path | None,
+    typer.Option(
+        "--output", "-o", metavar="FILE", help="Also write an HTML page with charts; needs no network."
+    ),
+]
+_Json = Annotated[bool, typer.Option("--json", help="One JSON document, units in key names.")]
+_Csv = Annotated[bool, typer.Option("--csv", help="One CSV row a case and metric.")]
+
+
+def register(app: typer.Typer) -> None:
+    """Add ``compare`` to the program."""
+    app.command("compare")(compare)
+
+
+def compare(  # noqa: PLR0913 - one parameter an option
+    wanted: _Wanted,
+    by: _By = None,
+    base: _Base = None,
+    factor: _Factor = None,
+    fail_on: _FailOn = None,
+    metric: _Metric = None,
+    allow: _Allow = None,
+    results: _Results = Path("results"),
+    as_json: _Json = False,
+    as_csv: _Csv = False,
+    output: _Output = None,
+) -> None:
+    """Compare two results, or levels of one: ratios with intervals, and verdicts in words.
+
+    Exit codes: 0 nothing that --fail-on names; 3 a change for the worse; 4 no such change, but not every
+    verdict that it asks for could be given; 2 wrong use.
+    """
+    if as_json and as_csv:
+        raise InvalidInput("--json and --csv: choose one")
+    from linewatt.analysis.compare import Options, finding
+    from linewatt.cli.show import checked_target
+
+    target = None if output is None else checked_target(output)
+
+    matters = None if factor is None else parse_factor(factor)
+    metrics = _metrics(metric)
+    named = _fail_on(fail_on, metrics, two=len(wanted) == 2)
+    options = Options(by, matters, metrics, _chosen("--allow", allow, _codes()))
+    with uncollected():
+        found = _compared(_loaded(wanted, results, by, base), options, base)
+        verdict = finding(found, named)
+        if target is not None:
+            from linewatt.report.comparison_html import render
+            from linewatt.report.html import write
+
+            write(target, render(found, verdict))
+        _print(found, verdict, as_json=as_json, as_csv=as_csv)
+    if verdict.exit_code:
+        raise typer.Exit(verdict.exit_code)
+
+
+def _print(found: Comparison, verdict: Finding, *, as_json: bool, as_csv: bool) -> None:
+    if as_json or as_csv:
+        from linewatt.report.comparison import CSV_COLUMNS, as_document, csv_rows
+
+        if as_json:
+            print_json(as_document(found, verdict))
+        else:
+            print_csv(CSV_COLUMNS, csv_rows(found))
+    else:
+        from linewatt.report.comparison_terminal import show
+
+        print_rich(lambda width: show(found, verdict, width))
+
+
+@contextmanager
+def uncollected() -> Iterator[None]:
+    """No garbage collection while values are made that all stay: looking for cycles takes a third of it."""
+    on = gc.isenabled()
+    gc.disable()
+    try:
+        yield
+    finally:
+        if on:
+            gc.enable()
+
+
+def parse_factor(text: str) -> float:
+    """A ratio of ``3%`` or ``0.03``. Raises InvalidInput."""
+    matched = _RATIO.fullmatch(text.strip())
+    value = float(matched[1]) / (100 if matched[2] else 1) if matched else -1.0
+    if not 0 <= value < _LARGEST_FACTOR:
+        raise InvalidInput(f"--factor {text}: write a part such as 3% or 0.03, from 0 to below 100%")
+    return value
+
+
+def _codes() -> Sequence[str]:
+    from linewatt.analysis.comparable import CODES
+
+    return CODES
+
+
+def _chosen(option: str, words: Iterable[str] | None, known: Iterable[str]) -> tuple[str, ...]:
+    """Words of a repeatable option, which may also be joined by commas. Raises InvalidInput."""
+    own = tuple(part.strip() for word in words or () for part in word.split(","))
+    names = list(known)
+    for word in own:
+        if word not in names:
+            raise InvalidInput(f"{option} {word!r}: must be one of {', '.join(names)}")
+    return own
+
+
+def _metrics(words: list[str] | None) -> tuple[str, ...]:
+    from linewatt.analysis.compare import METRICS
+
+    return _chosen("--metric", words, METRICS) or tuple(METRICS)
+
+
+def _fail_on(words: list[str] | None, metrics: Sequence[str], *, two: bool) -> tuple[str, ...]:
+    """What ends with exit code 3. Raises InvalidInput where its metric is not compared."""
+    from linewatt.analysis.compare import FAIL_ON, METRICS
+
+    there = {response for name in metrics for response in METRICS[name]}
+    if words is None:
+        return ("slower",) if two and "throughput" in metrics else ()
+    named = _chosen("--fail-on", words, (*FAIL_ON, "any", NOTHING))
+    if NOTHING in named:
+        if len(named) > 1:
+            raise InvalidInput(f"--fail-on {NOTHING}: goes alone")
+        return ()
+    if "any" in named:
+        return tuple(name for name, own in FAIL_ON.items() if there.issuperset(own))
+    for name in named:
+        if not there.issuperset(FAIL_ON[name]):
+            raise InvalidInput(f"--fail-on {name}: its metric is not among --metric {','.join(metrics)}")
+    return named
+
+
+def _loaded(wanted: Sequence[str], results: Path, by: str | None, base: str | None) -> list[Result]:
+    """One result or two. Raises InvalidInput, StoreError."""
+    from linewatt.store.brief import find_anywhere, load_brief
+
+    if len(wanted) > 2:
+        raise InvalidInput(f"compare takes one result or two, got {len(wanted)}")
+    if len(wanted) == 1 and by is None:
+        raise InvalidInput(
+            f"{wanted[0]} alone: name a second result, or with --by what is compared within it"
+        )
+    if len(wanted) == 2 and base is not None:
+        raise InvalidInput("--base names a level of one result; of two, the first is the base")
+    paths = [find_anywhere(results, one) for one in wanted]
+    if len(paths) == 2 and paths[0].resolve() == paths[1].resolve():
+        raise InvalidInput(f"{' and '.join(wanted)} are the same result; name two, or one with --by")
+    return [load_brief(path) for path in paths]
+
+
+def _compared(loaded: Sequence[Result], options: Options, base: str | None) -> Comparison:
+    from linewatt.analysis.compare import compare as compare_sides
+    from linewatt.analysis.matching import known_properties, levels_of, match_levels, match_two
+
+    sides = [side_of(name, one) for name, one in zip(("A", "B"), loaded, strict=False)]
+    known = known_properties(trial for side in sides for trial in side.trials)
+    if options.by is not None and options.by not in known:
+        raise InvalidInput(f"--by {options.by}: must be one of {', '.join(known)}")
+    if len(sides) == 2 or options.by is None:
+        return compare_sides(sides[0], sides[-1], match_two(sides[0], sides[-1], options.by), options)
+    levels = levels_of(sides[0], options.by)
+    if len(levels) < 2:
+        there = ", ".join(levels) or "no trial"
+        raise InvalidInput(f"--by {options.by}: {loaded[0].id} has nothing to compare, only {there}")
+    if base is not None and base not in levels:
+        raise InvalidInput(f"--base {base}: {options.by} is one of {', '.join(levels)}")
+    return compare_sides(sides[0], sides[0], match_levels(sides[0], options.by, base or levels[0]), options)
+
+
+def side_of(name: str, result: Result) -> Side:
+    """A result as analysis takes it."""
+    from linewatt.analysis.matching import Side
+
+    manifest = result.manifest
+    hosts = {host: one for host, one in (manifest.get("hosts") or {}).items() if isinstance(one, dict)}
+    created_s = manifest.get("created_s")
+    return Side(
+        name=name,
+        id=result.id,
+        campaign=manifest.get("campaign") or {},
+        hosts=hosts,
+        trials=result.trials,
+        created_s=created_s if isinstance(created_s, (int, float)) else None,
+    )

@@ -1,0 +1,84 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pairs of results with known ratios between them, for the tests of what compares them."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from tests.report_factories import CREATED_S, FACTS, host, result, trial
+
+from linewatt.analysis.compare import Comparison, Options, compare
+from linewatt.analysis.matching import Side, levels_of, match_levels, match_two
+from linewatt.model import Case, Trial
+from linewatt.store.read import Result
+
+TCP = Case("tcp", "h1", "h2")
+UDP = Case("udp-1500", "h1", "h2")
+CAMPAIGN: dict[str, Any] = {"window_s": 60.0, "omit_s": 5.0, "placement": "pinned"}
+BASE_BPS = 94e9
+
+
+def runs(
+    case: Case = TCP, ratio: float = 1.0, *, n: int = 10, cv: float = 0.004, seed: int = 1, **changes: Any
+) -> tuple[Trial, ...]:
+    """``n`` trials of a case around ``ratio`` × 94 Gbps and two cores."""
+    draw = random.Random(seed)  # noqa: S311
+    made = []
+    for at in range(n):
+        bps, cores = BASE_BPS * ratio * draw.gauss(1, cv), 2 * draw.gauss(1, cv)
+        made.append(trial(at + 1, case, bps, cores, repetition=at + 1, **changes))
+    return tuple(made)
+
+
+def numbered(*groups: Sequence[Trial]) -> tuple[Trial, ...]:
+    """Trials of several cases as those of one campaign."""
+    return tuple(replace(one, number=at) for at, one in enumerate((t for g in groups for t in g), start=1))
+
+
+def made(
+    name: str,
+    trials: Sequence[Trial],
+    *,
+    campaign: dict[str, Any] | None = None,
+    day: int = 1,
+    **manifest: Any,
+) -> Result:
+    """A result whose hosts have the same facts."""
+    names = dict.fromkeys(each for one in trials for each in one.case.hosts) or ("h1", "h2")
+    given: dict[str, Any] = {
+        "id": f"202601{day:02d}-000000-{name}",
+        "name": name,
+        "hosts": {each: host(each) for each in names},
+        "created_s": CREATED_S + 86_400 * day,
+        "campaign": CAMPAIGN | (campaign or {}),
+    }
+    return result(trials, **(given | manifest))
+
+
+def with_facts(name: str, **sections: dict[str, Any]) -> dict[str, Any]:
+    """A host whose facts differ in these sections."""
+    facts = FACTS | {section: FACTS.get(section, {}) | own for section, own in sections.items()}
+    return host(name, facts=facts)
+
+
+def side(name: str, one: Result) -> Side:
+    """A result as analysis takes it."""
+    manifest = one.manifest
+    return Side(name, one.id, manifest["campaign"], manifest["hosts"], one.trials, manifest["created_s"])
+
+
+def compared(base: Result, other: Result, **options: Any) -> Comparison:
+    """Two results compared."""
+    chosen = Options(**options)
+    own, theirs = side("A", base), side("B", other)
+    return compare(own, theirs, match_two(own, theirs, chosen.by), chosen)
+
+
+def compared_levels(one: Result, by: str, base: str | None = None, **options: Any) -> Comparison:
+    """Levels of one result compared."""
+    own = side("A", one)
+    matching = match_levels(own, by, base or levels_of(own, by)[0])
+    return compare(own, own, matching, Options(by=by, **options))

@@ -1,0 +1,275 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``linewatt compare`` as a user meets it, on stored results."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import sys
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from tests.compare_factories import TCP, UDP, compared, made, numbered, runs, with_facts
+from tests.report_factories import HOSTILE, powered, stored
+
+from linewatt.analysis.compare import FAIL_ON, METRICS
+from linewatt.cli import main
+from linewatt.cli.compare import parse_factor
+from linewatt.errors import InvalidInput, StoreError
+from linewatt.model import EndResult, Flag
+from linewatt.report.comparison import tables
+from linewatt.report.comparison_html import MOST_ROWS, rows_of
+from linewatt.store import read
+from linewatt.store.brief import load_brief
+from linewatt.store.read import Result
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run ``linewatt`` in an empty directory: exit code, stdout, stderr."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["linewatt", *arguments])
+        capsys.readouterr()
+        try:
+            main()
+            code = 0
+        except SystemExit as error:
+            code = int(error.code or 0)
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return call
+
+
+def keep(*results: Result) -> None:
+    for one in results:
+        stored(Path("results"), one)
+
+
+def test_a_slower_result_ends_with_3_and_a_table_that_says_so(run: Run) -> None:
+    keep(made("a", runs()), made("b", runs(ratio=0.95, seed=2), day=2))
+    code, out, err = run("compare", "20260101", "20260102")
+    assert (code, err) == (3, "")
+    assert "TCP, h1 → h2, 1 instance" in out
+    assert "slower by 5." in out or "slower by 4." in out
+    assert "Throughput, Gbps: 1 slower" in out
+    assert out.rstrip().endswith("Regression: 1 of 1 comparisons: slower.")
+    assert all(line == line.rstrip() for line in out.splitlines())
+    assert "\x1b" not in out
+
+
+def test_an_equal_result_ends_with_0_and_a_thin_one_with_4(run: Run) -> None:
+    keep(made("a", runs()), made("b", runs(seed=2), day=2), made("c", runs(n=3, seed=3), day=3))
+    keep(made("d", runs(n=3, seed=4), day=4))
+    assert run("compare", "20260101", "20260102")[0] == 0
+    code, out, _ = run("compare", "20260103", "20260104")
+    assert code == 4
+    assert "Not enough evidence: 1 of 1 comparisons have no verdict on slower." in out
+    assert run("compare", "20260103", "20260104", "--fail-on", "nothing")[0] == 0
+
+
+def test_what_differs_is_listed_and_what_is_refused_is_said(run: Run) -> None:
+    hosts = {"h1": with_facts("h1"), "h2": with_facts("h2", nic={"firmware": "22.41"})}
+    base = made("a", numbered(runs(), runs(UDP)))
+    keep(base, made("b", runs(seed=2), day=2, hosts=hosts, campaign={"omit_s": 1.0}))
+    code, out, _ = run("compare", "20260101", "20260102")
+    assert code == 4
+    assert "h2: nic.firmware 22.39.1002 → 22.41" in out
+    assert "campaign: campaign.omit_s 5 → 1" in out
+    assert "warm-up left out of 5 s in A, 1 s in B: 3 comparisons" in out
+    assert "only in A (no such case in B): UDP 1500, h1 → h2, 1 instance" in out
+
+
+def test_flags_of_either_side_stand_beside_the_verdict(run: Run) -> None:
+    flag = Flag("process-moved", "h2", "seen on CPU 5", "pin it")
+    keep(made("a", runs()), made("b", runs(seed=2, flags=(flag,)), day=2))
+    _, out, _ = run("compare", "20260101", "20260102")
+    assert "B: process-moved ×10" in out
+
+
+def test_simulated_watts_are_marked_at_every_number(run: Run) -> None:
+    keep(
+        made("a", powered(runs(), provenance="simulated")),
+        made("b", powered(runs(seed=2), provenance="simulated"), day=2),
+    )
+    _, out, _ = run("compare", "20260101", "20260102", "--metric", "power")
+    (row,) = [line for line in out.splitlines() if line.startswith("TCP, ")]
+    assert row.count(" sim") == 4
+    assert "not drawn by any hardware" in out
+
+
+def test_the_page_holds_everything_and_loads_nothing(run: Run) -> None:
+    case = replace(TCP, network=HOSTILE)
+    keep(
+        made("a", powered(numbered(runs(case), runs()), provenance="simulated")),
+        made("b", powered(runs(case, 0.95, seed=2), provenance="simulated"), day=2),
+    )
+    code, _, err = run("compare", "20260101", "20260102", "-o", "page.html")
+    assert (code, err) == (3, "")
+    page = Path("page.html").read_text()
+    assert HOSTILE not in page
+    assert "<script" not in page
+    assert "http://" not in page.replace("http://www.w3.org", "")
+    assert page.count("<svg ") == 4
+    assert page.count("slower by 4.") >= 2
+    assert "Watts are simulated, not measured." in page
+    assert "only in A (no such case in B)" in page
+    assert run("compare", "20260101", "20260102", "-o", "none/page.html")[0] == 2
+
+
+def test_of_very_many_cases_those_that_changed_most_are_drawn() -> None:
+    cases = [replace(TCP, instances=count) for count in range(1, MOST_ROWS + 11)]
+    base = numbered(*(runs(case, n=4, seed=at) for at, case in enumerate(cases)))
+    other = numbered(
+        *(runs(case, 0.9 if at == 50 else 1, n=4, seed=99 + at) for at, case in enumerate(cases))
+    )
+    (table, *_) = tables(compared(made("a", base), made("b", other, day=2)))
+    rows = rows_of(table)
+    assert len(rows) == MOST_ROWS
+    assert any(row["change"] < -9 for row in rows)
+
+
+def test_levels_of_one_result_are_compared_and_end_with_0(run: Run) -> None:
+    slow = runs(replace(TCP, network="vxlan"), 0.7, seed=2)
+    keep(made("a", numbered(runs(), slow)))
+    code, out, _ = run("compare", "last", "--by", "network")
+    assert code == 0
+    assert "TCP, h1 → h2, 1 instance: network vxlan against bare" in out
+    assert "slower by 30." in out or "slower by 29." in out
+    assert run("compare", "last", "--by", "network", "--base", "vxlan", "--fail-on", "slower")[0] == 0
+    assert run("compare", "last", "--by", "network", "--fail-on", "slower")[0] == 3
+
+
+def test_json_has_units_ratios_intervals_and_every_p(run: Run) -> None:
+    keep(made("a", numbered(runs(), runs(UDP))), made("b", runs(ratio=0.95, seed=2), day=2))
+    code, out, _ = run("compare", "20260101", "20260102", "--json")
+    document = json.loads(out)
+    assert (code, document["exit_code"], document["schema_version"]) == (3, 3, 1)
+    row = document["comparisons"][0]
+    assert row["response"] == "throughput_bps"
+    assert row["ratio_low"] < row["ratio"] < row["ratio_high"] < 1
+    assert row["kind"] == "worse"
+    assert 0 < row["p_shuffled"] < 0.05
+    assert row["p_holm"] == row["p"] < 0.05
+    assert (row["base_n"], row["other_n"]) == (10, 10)
+    assert [one["side"] for one in document["left_over"]] == ["A"]
+
+
+def test_csv_has_a_row_a_case_and_metric(run: Run) -> None:
+    keep(made("a", runs()), made("b", runs(seed=2), day=2))
+    _, out, _ = run("compare", "20260101", "20260102", "--csv")
+    rows = list(csv.DictReader(io.StringIO(out)))
+    assert [row["response"] for row in rows] == [
+        "throughput_bps",
+        "efficiency_receiver_bps_per_core",
+        "efficiency_sender_bps_per_core",
+    ]
+    assert rows[0]["verdict"].startswith("the same within ± ")
+
+
+def test_results_may_be_directories_anywhere(run: Run) -> None:
+    one, two = made("a", runs()), made("b", runs(seed=2), day=2)
+    paths = [stored(Path("elsewhere"), one), stored(Path("artifacts"), two)]
+    assert run("compare", *map(str, paths))[0] == 0
+
+
+def test_names_cannot_colour_or_break_the_table(run: Run) -> None:
+    case = replace(TCP, network=f"{HOSTILE}\x1b[31m\n")
+    keep(made("a", runs(case)), made("b", runs(case, seed=2), day=2))
+    _, out, _ = run("compare", "20260101", "20260102")
+    assert "\x1b" not in out
+    assert len([line for line in out.splitlines() if line.startswith("TCP, ")]) == 3
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (["20260101"], "name a second result, or with --by"),
+        (["20260101", "20260102", "20260101"], "one result or two, got 3"),
+        (["20260101", "20260101"], "are the same result"),
+        (["20260101", "20260102", "--by", "colour"], "--by colour: must be one of direction, family"),
+        (["20260101", "20260102", "--factor", "3 percent"], "--factor 3 percent: write a part such as 3%"),
+        (["20260101", "20260102", "--factor", "200%"], "--factor 200%: write a part"),
+        (["20260101", "20260102", "--fail-on", "worse"], "must be one of slower, less-efficient"),
+        (["20260101", "20260102", "--fail-on", "nothing,slower"], "--fail-on nothing: goes alone"),
+        (["20260101", "20260102", "--metric", "loss", "--fail-on", "slower"], "is not among --metric loss"),
+        (["20260101", "20260102", "--allow", "all"], "must be one of window, offloads"),
+        (["20260101", "20260102", "--base", "bare"], "of two, the first is the base"),
+        (["20260101", "--by", "network"], "has nothing to compare, only bare"),
+        (["20260101", "--by", "test", "--base", "udp"], "--base udp: test is one of tcp, udp-1500"),
+        (["20260101", "20260102", "--json", "--csv"], "choose one"),
+    ],
+)
+def test_wrong_use_is_one_line_and_2(run: Run, arguments: list[str], said: str) -> None:
+    keep(made("a", numbered(runs(), runs(UDP))), made("b", runs(seed=2), day=2))
+    code, out, err = run("compare", *arguments)
+    assert (code, out) == (2, "")
+    assert said in err
+    assert err.count("\n") == 1
+
+
+def test_a_missing_result_and_a_damaged_trial_are_one_line_and_1(run: Run) -> None:
+    keep(made("a", runs()), made("b", runs(seed=2), day=2))
+    assert run("compare", "20260101", "2027")[0] == 1
+    path = next(Path("results").glob("20260102*/trials/00003/trial.json"))
+    path.write_text('{"number": 3')
+    code, _, err = run("compare", "20260101", "20260102")
+    assert code == 1
+    assert str(path) in err
+    assert "damaged" in err
+
+
+@pytest.mark.parametrize(
+    ("text", "ratio"), [("3%", 0.03), ("3 %", 0.03), ("0.03", 0.03), (".5%", 0.005), ("0", 0)]
+)
+def test_a_factor_is_a_percentage_or_a_part(text: str, ratio: float) -> None:
+    assert parse_factor(text) == pytest.approx(ratio)
+
+
+@pytest.mark.parametrize("text", ["", "-1%", "100%", "1", "nan", "1e-3"])
+def test_what_is_no_part_is_no_factor(text: str) -> None:
+    with pytest.raises(InvalidInput, match="write a part such as 3%"):
+        parse_factor(text)
+
+
+def test_everything_to_fail_on_is_a_metric() -> None:
+    known = {response for each in METRICS.values() for response in each}
+    assert all(known.issuperset(own) for own in FAIL_ON.values())
+
+
+def test_reading_in_brief_gives_what_comparing_needs_and_nothing_else_differs(tmp_path: Path) -> None:
+    flag = Flag("process-moved", "h2", "seen on CPU 5", "pin it")
+    path = stored(tmp_path, made("a", powered(numbered(runs(flags=(flag,)), runs(UDP)))))
+    whole, brief = read.load(path), load_brief(path)
+    assert brief.manifest == whole.manifest
+    for one, short in zip(whole.trials, brief.trials, strict=True):
+        assert one.sender is not None
+        assert one.receiver is not None
+        assert short == replace(
+            one,
+            offered_bps=None,
+            retransmits=None,
+            out_of_order_packets=None,
+            start_skew_s=None,
+            overhead_s=None,
+            sender=brief_end(one.sender),
+            receiver=brief_end(one.receiver),
+        )
+
+
+def brief_end(end: EndResult) -> EndResult:
+    return replace(end, app_cpu=None, irq_cpu=None, load_cpu_cores=None, base_frequency_hz=None)
+
+
+def test_a_result_without_trials_directory_is_said_to_be_damaged(tmp_path: Path) -> None:
+    path = stored(tmp_path, made("a", ()))
+    (path / "trials").rmdir()
+    with pytest.raises(StoreError, match="trials: No such file or directory"):
+        load_brief(path)

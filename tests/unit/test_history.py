@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where the course of a case changes for good, and where it only varies."""
+
+from __future__ import annotations
+
+import json
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.compare_factories import TCP, UDP, made, numbered, runs, side, with_facts
+from tests.report_factories import stored
+
+from linewatt.analysis.history import FEWEST_RESULTS, Course, Point, change_points, courses
+from linewatt.analysis.matching import Side
+from linewatt.analysis.responses import LOSS, THROUGHPUT
+from linewatt.analysis.stats import Estimate
+from linewatt.cli import main
+
+Run = Callable[..., tuple[int, str, str]]
+
+
+def sides(ratios: Sequence[float], **manifests: dict[str, Any]) -> list[Side]:
+    """A result a day; ``manifests`` by the day as ``day3``."""
+    found = []
+    for day, ratio in enumerate(ratios, start=1):
+        given = manifests.get(f"day{day}", {})
+        found.append(side(f"r{day}", made("r", runs(ratio=ratio, seed=day), day=day, **given)))
+    return found
+
+
+def the(ratios: Sequence[float], **manifests: dict[str, Any]) -> Course:
+    (course,) = courses(sides(ratios, **manifests), THROUGHPUT)
+    return course
+
+
+def test_a_step_is_found_where_it_is_and_the_last_segment_is_compared_with_the_one_before() -> None:
+    course = the([1, 1, 1, 1, 0.95, 0.95, 0.95])
+    (change,) = course.changes
+    assert (change.at, change.verdict.kind) == (4, "worse")
+    assert course.words.startswith("slower by ")
+    assert course.words.endswith(f"since {course.points[4].side.id} (3 results)")
+
+
+def test_what_else_changed_at_the_step_is_named() -> None:
+    newer = {name: with_facts(name, kernel={"release": "6.12"}) for name in ("h1", "h2")}
+    after: dict[str, Any] = {"hosts": newer}
+    course = the([1, 1, 1, 0.9, 0.9, 0.9], day4=after, day5=after, day6=after)
+    (change,) = course.changes
+    assert [(one.where, one.fact, one.other) for one in change.environment] == [
+        ("h1", "kernel.release", "6.12"),
+        ("h2", "kernel.release", "6.12"),
+    ]
+
+
+def test_a_change_that_went_back_is_two_changes() -> None:
+    course = the([1, 1, 1, 0.9, 0.9, 0.9, 1, 1, 1])
+    assert [(change.at, change.verdict.kind) for change in course.changes] == [(3, "worse"), (6, "better")]
+
+
+def test_one_bad_result_is_no_segment() -> None:
+    assert the([1, 1, 1, 0.9, 1, 1, 1]).changes == ()
+
+
+def test_two_results_after_a_step_are_enough_where_results_agree() -> None:
+    assert [change.at for change in the([1, 1, 1, 1, 0.95, 0.95]).changes] == [4]
+
+
+def test_results_that_differ_from_day_to_day_need_a_larger_step_than_their_runs_do() -> None:
+    """Each result's own runs spread by 0.4 %, the days by far more."""
+    assert the([1, 1.03, 0.98, 1.02, 0.97, 0.99, 0.96, 1.0]).changes == ()
+
+
+def test_a_step_below_the_factor_is_none() -> None:
+    ratios = [1, 1, 1, 1, 0.95, 0.95, 0.95, 0.95]
+    (course,) = courses(sides(ratios), THROUGHPUT, matters=0.10)
+    assert course.changes == ()
+
+
+@pytest.mark.parametrize("count", [1, 2, 3])
+def test_few_results_are_not_enough_and_it_is_said(count: int) -> None:
+    course = the([1, 0.5, 1][:count])
+    assert course.changes == ()
+    assert course.words == f"not enough results: {count}, and a change needs 2 before and after it"
+
+
+def test_equal_results_without_any_spread_have_no_change() -> None:
+    point = Point(sides([1])[0], TCP, (1.0, 1.0, 1.0), Estimate(1, 0, 3))
+    assert change_points([point] * 6) == []
+    stepped = [point] * 3 + [replace(point, values=(2.0, 2.0, 2.0))] * 3
+    assert change_points(stepped) == [3]
+
+
+def simulated(levels: Iterable[float], draw: np.random.Generator) -> list[Point]:
+    own = sides([1])[0]
+    return [
+        Point(own, TCP, tuple(map(float, draw.normal(level, 0.02, 10))), Estimate(1, 0, 10))
+        for level in levels
+    ]
+
+
+@pytest.mark.parametrize("between", [0.0, 0.01])
+@pytest.mark.parametrize("count", [6, 20])
+def test_results_that_only_vary_are_seldom_said_to_change(count: int, between: float) -> None:
+    """Runs of CV 2 %, ten a result, and results that differ by 1 % from one to the next."""
+    draw = np.random.default_rng(11)
+    found = sum(bool(change_points(simulated(draw.normal(0, between, count), draw))) for _ in range(60))
+    assert found <= 6  # of 60; Welch and the factor then leave fewer
+
+
+def test_a_step_of_3_percent_is_found_among_ten_results() -> None:
+    draw = np.random.default_rng(12)
+    levels = [0.0] * 6 + [-0.03] * 4
+    found = sum(change_points(simulated(levels, draw)) == [6] for _ in range(40))
+    assert found >= 32
+
+
+def test_cases_are_followed_by_key_and_hosts_and_may_be_absent_between() -> None:
+    results = [
+        side(
+            f"r{day}",
+            made("r", numbered(runs(seed=day), runs(UDP, seed=day)) if day != 2 else runs(), day=day),
+        )
+        for day in range(1, FEWEST_RESULTS + 1)
+    ]
+    found = courses(results, THROUGHPUT)
+    assert [(one.case.test, len(one.points)) for one in found] == [("tcp", 4), ("udp-1500", 3)]
+    (udp,) = courses(results, LOSS)
+    assert udp.case == UDP
+
+
+@pytest.fixture
+def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
+    """Run ``linewatt`` in an empty directory: exit code, stdout, stderr."""
+    monkeypatch.chdir(tmp_path)
+
+    def call(*arguments: str) -> tuple[int, str, str]:
+        monkeypatch.setattr(sys, "argv", ["linewatt", *arguments])
+        capsys.readouterr()
+        try:
+            main()
+            code = 0
+        except SystemExit as error:
+            code = int(error.code or 0)
+        captured = capsys.readouterr()
+        return code, captured.out, captured.err
+
+    return call
+
+
+def keep(ratios: Sequence[float]) -> None:
+    # ids are not in time order: the manifest's time counts
+    for day, ratio in enumerate(ratios, start=1):
+        name = f"r{len(ratios) - day}"
+        stored(Path("results"), made(name, runs(ratio=ratio, seed=day), day=day, id=name))
+
+
+def test_history_shows_means_in_time_order_and_the_change(run: Run) -> None:
+    keep([1, 1, 1, 0.95, 0.95, 0.95])
+    code, out, err = run("history")
+    assert (code, err) == (0, "")
+    rows = [line for line in out.splitlines() if " UTC " in line]
+    assert [row.split()[0] for row in rows] == ["r5", "r4", "r3", "r2", "r1", "r0"]
+    assert ["◀" in row for row in rows] == [False, False, False, True, False, False]
+    assert "r2: nothing on record of the hosts changed with it" in out
+    assert f"[{TCP.key}]: slower by" in out
+
+
+def test_history_as_json_has_units_and_what_changed(run: Run) -> None:
+    keep([1, 1, 1, 0.95, 0.95, 0.95])
+    document = json.loads(run("history", "--case", TCP.key[:6], "--json")[1])
+    (case,) = document["cases"]
+    assert (document["response"], document["schema_version"]) == ("throughput_bps", 1)
+    assert len(case["results"]) == 6
+    (change,) = case["changes"]
+    assert change["id"] == "r2"
+    assert change["ratio_low"] < change["ratio"] < change["ratio_high"] < 1
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (
+            ["--test", "udp-60"],
+            "none of the 2 results below results has a case with --test udp-60 throughput",
+        ),
+        (["--metric", "power"], "--metric 'power': must be one of throughput, efficiency, loss"),
+        (["--results", "none"], "no results below none"),
+    ],
+)
+def test_wrong_use_is_one_line_and_2(run: Run, arguments: list[str], said: str) -> None:
+    keep([1, 1])
+    code, out, err = run("history", *arguments)
+    assert (code, out) == (2, "")
+    assert said in err
