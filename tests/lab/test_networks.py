@@ -325,3 +325,33 @@ def test_a_tunnel_changed_by_hand_in_mid_campaign_is_flagged_and_left_to_the_use
     assert "setting-changed" in codes
     assert "left as it is, restore --force puts it back" in out
     subprocess.run([*LINEWATT, "restore", "--force"], env=bench.environment, check=True, timeout=60)
+
+
+def test_what_the_tunnel_costs_is_said_with_its_interval(matrix: Networks) -> None:
+    """Three runs a side give no verdict on one pair; over all six pairs there is one, or it says how wide."""
+    document = json.loads(matrix.run("compare", "last", "--by", "network", "--json").stdout)
+    rows = [row for row in document["comparisons"] if row["response"] == "throughput_bps"]
+    assert len(rows) == 6 * 3
+    assert all(row["ratio_low"] < row["ratio"] < row["ratio_high"] for row in rows)
+    assert {row["kind"] for row in rows} == {"undecided"}
+    overall = [row for row in document["overall"] if row["response"] == "throughput_bps"]
+    assert [(row["test"], row["pairs"]) for row in overall] == [
+        ("tcp", 6),
+        ("udp-1500", 6),
+        ("udp-60", 6),
+    ]
+    assert all(row["ratio_low"] < row["ratio"] < row["ratio_high"] for row in overall)
+    shown = matrix.run("compare", "last", "--by", "network").stdout
+    assert "vxlan ÷ bare" in shown
+    assert "TCP, 1 instance, all 6 pairs of hosts" in shown.replace(", 20.0 Mbps an instance", "")
+
+
+def test_the_matrix_is_shown_block_by_block_and_reported(matrix: Networks) -> None:
+    detail = matrix.run("show", "last", "--detail").stdout
+    assert detail.count("srv(rcv)") >= 6 * 3 * 2
+    assert "vxlan" in detail
+    page = matrix.tmp / "report.html"
+    subprocess.run(
+        matrix.command("report", "last", "-o", page), env=matrix.environment, check=True, timeout=120
+    )
+    assert "sender × receiver" in page.read_text().lower() or "heat" in page.read_text().lower()

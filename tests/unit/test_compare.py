@@ -22,8 +22,9 @@ from tests.compare_factories import (
 )
 from tests.report_factories import failed, host, powered, watts
 
-from linewatt.analysis.compare import Comparison, Row, finding
+from linewatt.analysis.compare import Comparison, Row
 from linewatt.analysis.contrasts import Contrast
+from linewatt.analysis.finding import finding
 from linewatt.analysis.matching import match_two
 from linewatt.analysis.responses import EFFICIENCY, LOSS, PER_WATT, THROUGHPUT, Response
 from linewatt.analysis.verdicts import COMPARISON, verdicts

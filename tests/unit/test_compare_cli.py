@@ -15,7 +15,8 @@ import pytest
 from tests.compare_factories import TCP, UDP, compared, made, numbered, runs, with_facts
 from tests.report_factories import HOSTILE, powered, stored
 
-from linewatt.analysis.compare import FAIL_ON, METRICS
+from linewatt.analysis.compare import METRICS
+from linewatt.analysis.finding import FAIL_ON
 from linewatt.cli import main
 from linewatt.cli.compare import parse_factor
 from linewatt.errors import InvalidInput, StoreError
@@ -59,7 +60,7 @@ def test_a_slower_result_ends_with_3_and_a_table_that_says_so(run: Run) -> None:
     assert (code, err) == (3, "")
     assert "TCP, h1 → h2, 1 instance" in out
     assert "slower by 5." in out or "slower by 4." in out
-    assert "Throughput, Gbps: 1 slower" in out
+    assert "Throughput, TCP, Gbps: 1 slower" in out
     assert out.rstrip().endswith("Regression: 1 of 1 comparisons: slower.")
     assert all(line == line.rstrip() for line in out.splitlines())
     assert "\x1b" not in out
@@ -141,7 +142,7 @@ def test_levels_of_one_result_are_compared_and_end_with_0(run: Run) -> None:
     keep(made("a", numbered(runs(), slow)))
     code, out, _ = run("compare", "last", "--by", "network")
     assert code == 0
-    assert "TCP, h1 → h2, 1 instance: network vxlan against bare" in out
+    assert "vxlan ÷ bare" in out
     assert "slower by 30." in out or "slower by 29." in out
     assert run("compare", "last", "--by", "network", "--base", "vxlan", "--fail-on", "slower")[0] == 0
     assert run("compare", "last", "--by", "network", "--fail-on", "slower")[0] == 3

@@ -9,16 +9,16 @@ The run is the unit.
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from linewatt.analysis.comparable import Ends, obstacles
-from linewatt.analysis.contrasts import ALPHA, Contrast, welch
+from linewatt.analysis.contrasts import ALPHA, Contrast, over_strata, welch
 from linewatt.analysis.differences import Difference, differences
 from linewatt.analysis.matching import LeftOver, Match, Matching, Side
 from linewatt.analysis.modes import modes
-from linewatt.analysis.permutation import permutation_ps, smallest_p
+from linewatt.analysis.permutation import permutation_ps, smallest_p, strata_p
 from linewatt.analysis.power import SCOPE_WORDS
 from linewatt.analysis.responses import (
     EFFICIENCY,
@@ -42,13 +42,6 @@ METRICS: dict[str, tuple[Response, ...]] = {
     "power": tuple(PER_WATT.values()),
 }
 """what ``--metric`` may name"""
-FAIL_ON: dict[str, tuple[Response, ...]] = {
-    "slower": METRICS["throughput"],
-    "less-efficient": METRICS["efficiency"],
-    "more-loss": METRICS["loss"],
-    "less-per-watt": METRICS["power"],
-}
-"""what ``--fail-on`` may name: a change for the worse of any of these"""
 SEED = 20_130_717
 """of the deals of shuffled runs: the same runs give the same p at any time"""
 _TARGET_TOLERANCE = 0.02
@@ -82,6 +75,8 @@ class Row:
     verdict: Verdict
     scope: str | None = None
     provenance: Provenance | None = None
+    pairs: int = 1
+    """of hosts that it is over; the cases of ``match`` are then those of the first"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +103,8 @@ class Comparison:
     differences: tuple[Difference, ...]
     words: tuple[str, ...]
     levels: tuple[str, ...] = ()
+    overall: tuple[Row, ...] = ()
+    """over all pairs of hosts, where cases differ in nothing else"""
 
     def of(self, response: Response) -> tuple[Row, ...]:
         """The rows of a response."""
@@ -163,6 +160,7 @@ def compare(base: Side, other: Side, matching: Matching, options: Options) -> Co
         options=options,
         pairs=tuple(pairs),
         rows=_judged(drafts, options),
+        overall=_overall(drafts, options),
         left_over=matching.left_over,
         differences=differences(base, other, matching.matches, options.by),
         words=matching.words,
@@ -259,7 +257,7 @@ def _judged(drafts: Sequence[_Draft], options: Options) -> tuple[Row, ...]:
     asked = [draft for draft in drafts if not draft.refusal]
     for draft in asked:
         draft.contrast = _contrast(draft)
-    _shuffle([draft for draft in asked if isinstance(draft.contrast, Contrast)])
+    _shuffle([draft for draft in asked if isinstance(draft.contrast, Contrast) and not draft.contrast.doubt])
     rows: list[Row] = []
     said: dict[Match, str] = {}  # of throughput, which all that is made of it shares
     for response in (one for each in METRICS.values() for one in each):
@@ -275,12 +273,62 @@ def _judged(drafts: Sequence[_Draft], options: Options) -> tuple[Row, ...]:
     return tuple(rows)
 
 
+def _overall(drafts: Sequence[_Draft], options: Options) -> tuple[Row, ...]:
+    """A row for cases that differ in their hosts alone: the mean change over these pairs of hosts.
+
+    Each response is a family of its own, as with single cases.
+    """
+    groups: dict[tuple[str, ...], list[_Draft]] = {}
+    for draft in drafts:
+        match = draft.match
+        if draft.refusal is None and not isinstance(draft.contrast, str):
+            key = draft.response.name, match.base.key, match.other.key, match.base_level, match.level
+            groups.setdefault(key, []).append(draft)
+    rows: list[Row] = []
+    for response in (one for each in METRICS.values() for one in each):
+        own = [group for key, group in groups.items() if key[0] == response.name and len(group) > 1]
+        found = verdicts(
+            response,
+            [_over_pairs(group) for group in own],
+            options.matters if response.relative else None,
+            COMPARISON,
+        )
+        rows += [_overall_row(group, verdict) for group, verdict in zip(own, found, strict=True)]
+    return tuple(rows)
+
+
+def _over_pairs(group: Sequence[_Draft]) -> Contrast | str:
+    strata = [(draft.base, draft.other) for draft in group]
+    found = over_strata(strata)
+    if isinstance(found, str) or found.doubt is not None:
+        return found
+    return replace(found, permutation_p=strata_p(strata, SEED))
+
+
+def _overall_row(group: Sequence[_Draft], verdict: Verdict) -> Row:
+    """Means are those of the pairs' means; they have no spread that says anything."""
+    base, other = (_mean_of_means(group[0].response, runs) for runs in _sides(group))
+    return replace(_row(group[0], verdict), base=base, other=other, pairs=len(group))
+
+
+def _sides(group: Sequence[_Draft]) -> tuple[list[list[float]], list[list[float]]]:
+    return [draft.base for draft in group], [draft.other for draft in group]
+
+
+def _mean_of_means(response: Response, runs: Sequence[Sequence[float]]) -> Estimate | None:
+    known = [one for values in runs if (one := _plain(response, values)) is not None]
+    if not known:
+        return None
+    return Estimate(math.fsum(one.mean for one in known) / len(known), None, sum(one.n for one in known))
+
+
 def _contrast(draft: _Draft) -> Contrast | str:
     found = welch(draft.base, draft.other)
     smallest = smallest_p(len(draft.base), len(draft.other))
     if isinstance(found, Contrast) and smallest > ALPHA:
         counts = f"{len(draft.base)} and {len(draft.other)} runs"
-        return f"{counts} when shuffled give no p below {smallest:.2f}; take 4 or more on each side"
+        doubt = f"{counts} when shuffled give no p below {smallest:.2f}; take 4 or more on each side"
+        return replace(found, doubt=doubt)
     return found
 
 
@@ -334,31 +382,3 @@ def _row(draft: _Draft, verdict: Verdict | None) -> Row:
 def _plain(response: Response, values: Sequence[float]) -> Estimate | None:
     """Mean and SD of the runs themselves, not of their logarithms."""
     return estimate(math.exp(value) if response.relative else value for value in values)
-
-
-@dataclass(frozen=True, slots=True)
-class Finding:
-    """What a comparison means for whoever asked for a check: an exit code, and why in words."""
-
-    exit_code: Literal[0, 3, 4]
-    words: str
-
-
-def finding(found: Comparison, fail_on: Sequence[str]) -> Finding:
-    """3: a change for the worse of a response that ``fail_on`` names. 4: none, and not every verdict on
-    these is there. 0: none, and all are there; or nothing was asked for.
-    """
-    if not fail_on:
-        return Finding(0, "")
-    names: Mapping[str, Response] = {one.name: one for name in fail_on for one in FAIL_ON[name]}
-    asked = [row for row in found.rows if row.response.name in names]
-    worse = sum(row.outcome == "worse" for row in asked)
-    listed = " or ".join(fail_on)
-    if worse:
-        return Finding(3, f"{worse} of {len(asked)} comparisons: {listed}")
-    open_rows = [row for row in asked if row.outcome in ("undecided", "refused")]
-    if open_rows:
-        return Finding(4, f"{len(open_rows)} of {len(asked)} comparisons have no verdict on {listed}")
-    if not asked:
-        return Finding(4, f"nothing could be compared for {listed}")
-    return Finding(0, f"no case is {listed}")

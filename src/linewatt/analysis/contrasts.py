@@ -24,7 +24,8 @@ class Contrast:
     """An estimated difference, its standard error, and the degrees of freedom of that.
 
     ``tested_p`` is the p of a test of its own, such as F over several differences, in place of t.
-    ``permutation_p`` is that of shuffled runs, where it was asked for (``permutation``).
+    ``permutation_p`` is that of shuffled runs, where it was asked for (``permutation``). ``doubt`` is why no
+    verdict can stand on it, though it can be estimated.
     """
 
     value: float
@@ -32,6 +33,7 @@ class Contrast:
     df: float
     tested_p: float | None = None
     permutation_p: float | None = None
+    doubt: str | None = None
 
     @property
     def interval(self) -> tuple[float, float]:
@@ -67,6 +69,29 @@ def welch(base: Sequence[float], other: Sequence[float]) -> Contrast | str:
     # equal runs have no spread to weigh; any number of degrees does, as se is 0
     df = both**2 / weight if weight > 0 else float(len(base) + len(other) - 2)
     return Contrast(other_mean - mean, math.sqrt(both), df)
+
+
+def over_strata(strata: Sequence[tuple[Sequence[float], Sequence[float]]]) -> Contrast | str:
+    """The mean over strata of the difference of their sides' means, every stratum alike; or why not.
+
+    It is of these strata and no others: their spread is not in it. Each side of each has a spread of its own,
+    degrees of freedom after Satterthwaite.
+    """
+    fewest = min(min(len(base), len(other)) for base, other in strata)
+    if fewest < 2:
+        return f"{fewest} {'run' if fewest == 1 else 'runs'} on a side, and each needs 2"
+    parts = [(_mean_and_squared_se(base), _mean_and_squared_se(other)) for base, other in strata]
+    value = math.fsum(other[0] - base[0] for base, other in parts) / len(parts)
+    both = math.fsum(base[1] + other[1] for base, other in parts)
+    counts = [(len(base) - 1, len(other) - 1) for base, other in strata]
+    weight = math.fsum(
+        squared**2 / free
+        for pair, frees in zip(parts, counts, strict=True)
+        for (_, squared), free in zip(pair, frees, strict=True)
+    )
+    df = both**2 / weight if weight > 0 else float(sum(map(sum, counts)))
+    doubt = f"{df:.1f} degrees of freedom, and {MIN_DF} are needed" if df < MIN_DF else None
+    return Contrast(value, math.sqrt(both) / len(parts), df, doubt=doubt)
 
 
 def _mean_and_squared_se(values: Sequence[float]) -> tuple[float, float]:

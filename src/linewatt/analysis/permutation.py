@@ -125,3 +125,43 @@ def _random_deals(base_runs: int, other_runs: int, seed: int) -> Iterator[Floats
         order = draw.random((count, runs)).argsort(axis=1)
         yield (order < other_runs).astype(float)
         left -= count
+
+
+STRATA_DRAWS = 1_999
+
+
+def strata_p(strata: Sequence[Sides], seed: int) -> float:
+    """The two-sided p of the difference over strata, when runs are dealt within each of them.
+
+    At least two runs a side. The statistic is that of :func:`contrasts.over_strata`; random deals.
+    """
+    import numpy as np
+
+    draw: Any = np.random.default_rng(seed)
+    gap, spread = np.zeros(STRATA_DRAWS + 1), np.zeros(STRATA_DRAWS + 1)
+    for base, other in strata:
+        runs = np.array([*base, *other], dtype=float)
+        runs -= runs.mean()
+        order = draw.random((STRATA_DRAWS, len(runs))).argsort(axis=1)
+        as_run = np.arange(len(runs)) >= len(base)
+        dealt = np.vstack([as_run, order >= len(base)]).astype(float)
+        own_gap, own_spread = _gap_and_spread(runs, dealt)
+        gap += own_gap
+        spread += own_spread
+    scale = max(float(spread.max()), _ROUNDING)
+    squared = np.where(spread > scale * _TIE, gap * gap / np.maximum(spread, scale * _TIE), np.inf)
+    squared = np.where(np.abs(gap) > math.sqrt(scale) * _TIE, squared, 0.0)
+    hits = int((squared[1:] >= squared[0] * (1 - _TIE)).sum())
+    return (hits + 1) / (STRATA_DRAWS + 1)
+
+
+def _gap_and_spread(runs: Floats, dealt: Floats) -> tuple[Floats, Floats]:
+    """Of each deal the difference of both means and its squared standard error."""
+    others = dealt[0].sum()
+    bases = len(runs) - others
+    squares = runs * runs
+    other_sum, other_squares = dealt @ runs, dealt @ squares
+    base_sum, base_squares = runs.sum() - other_sum, squares.sum() - other_squares
+    spread = (other_squares - other_sum**2 / others) / (others - 1) / others
+    spread = spread + (base_squares - base_sum**2 / bases) / (bases - 1) / bases
+    return other_sum / others - base_sum / bases, spread

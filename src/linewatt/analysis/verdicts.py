@@ -99,12 +99,14 @@ def verdicts(
     ``matters`` is the factor that a change must be beyond.
     """
     usual = MATTERS_RATIO if response.relative else MATTERS_LOSS
-    known = [one for one in family if isinstance(one, Contrast)]
+    known = [one for one in family if isinstance(one, Contrast) and one.doubt is None]
     judge = _Judge(response, usual if matters is None else matters, wording, len(known))
     adjusted = iter(holm([one.p for one in known]))
     return tuple(
         Verdict("undecided", f"not enough runs: {one}")
         if isinstance(one, str)
+        else Verdict("undecided", f"not enough runs: {one.doubt}", _change(response, one, 1.0))
+        if one.doubt is not None
         else judge(_change(response, one, next(adjusted)))
         for one in family
     )

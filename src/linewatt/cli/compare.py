@@ -16,7 +16,8 @@ from linewatt.cli.output import print_csv, print_json, print_rich
 from linewatt.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from linewatt.analysis.compare import Comparison, Finding, Options
+    from linewatt.analysis.compare import Comparison, Options
+    from linewatt.analysis.finding import Finding
     from linewatt.analysis.matching import Side
     from linewatt.store.read import Result
 
@@ -110,7 +111,8 @@ def compare(  # noqa: PLR0913 - one parameter an option
     """
     if as_json and as_csv:
         raise InvalidInput("--json and --csv: choose one")
-    from linewatt.analysis.compare import Options, finding
+    from linewatt.analysis.compare import Options
+    from linewatt.analysis.finding import finding
     from linewatt.cli.show import checked_target
 
     target = None if output is None else checked_target(output)
@@ -191,7 +193,8 @@ def _metrics(words: list[str] | None) -> tuple[str, ...]:
 
 def _fail_on(words: list[str] | None, metrics: Sequence[str], *, two: bool) -> tuple[str, ...]:
     """What ends with exit code 3. Raises InvalidInput where its metric is not compared."""
-    from linewatt.analysis.compare import FAIL_ON, METRICS
+    from linewatt.analysis.compare import METRICS
+    from linewatt.analysis.finding import FAIL_ON
 
     there = {response for name in metrics for response in METRICS[name]}
     if words is None:

@@ -26,7 +26,7 @@ class Line:
 
 
 def line(nic: Mapping[str, Any]) -> Line | None:
-    """From a host's facts of its interface; ``None``: not known. The speed that a virtual one names is none."""
+    """From a host's facts of its interface; ``None``: not known. What a virtual one names is no speed."""
     shaper = _SHAPER.search(str(nic.get("qdisc") or ""))
     speed_bps = nic.get("speed_bps") if nic.get("kind") == "physical" else None
     shaped_bps = parse_rate(f"{shaper[1]}{shaper[2]}") if shaper else None

@@ -98,7 +98,7 @@ class Session:
             raise InvalidInput(f"{name}: no interface {spec.data}; name one that `ip link` shows there")
 
     def ends(self, case: Case) -> dict[str, End]:
-        """Host → where the data of a case leaves and enters it. Raises HostError: no address of the family."""
+        """Host → where the data of a case leaves and enters it. Raises HostError without an address."""
         way = self.ways.of(case)
         if way is None:
             return {name: self._bare_end(name, case) for name in case.hosts}

@@ -7,8 +7,9 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from linewatt.analysis.compare import Comparison, Finding, Pair, Row
+from linewatt.analysis.compare import Comparison, Pair, Row
 from linewatt.analysis.differences import Difference
+from linewatt.analysis.finding import Finding
 from linewatt.analysis.matching import LeftOver, Match, Side
 from linewatt.analysis.power import SCOPE_WORDS
 from linewatt.analysis.responses import PER_WATT, Response
@@ -67,15 +68,32 @@ class ResponseTable:
 
 
 def case_names(found: Comparison) -> dict[Match, str]:
-    """``TCP, h1 → h2, 4 instances`` of each match; behind it its levels where levels are compared."""
+    """``TCP, h1 → h2, 4 instances`` of each match; behind it its levels where several are compared."""
     matches = [pair.match for pair in found.pairs]
     labels = case_labels(dict.fromkeys(replace(match.base, instances=1) for match in matches))
     names = {}
     for match in matches:
         by = found.options.by if match.level else None
-        level = f": {by} {match.level} against {match.base_level}" if by else ""
-        names[match] = f"{_case_name(match.base, labels, by)}{level}"
+        names[match] = f"{_case_name(match.base, labels, by)}{_level(found, match)}"
     return names
+
+
+def _level(found: Comparison, match: Match) -> str:
+    """The levels of a match, where the heads of the columns do not say them."""
+    if not match.level or side_names(found) != BASE_AND_LEVEL:
+        return ""
+    return f": {found.options.by} {match.level} against {match.base_level}"
+
+
+BASE_AND_LEVEL = ("base", "level")
+
+
+def side_names(found: Comparison) -> tuple[str, str]:
+    """How the two sides are called: A and B, the two levels, or base and level where there are more."""
+    if not found.levels:
+        return found.base.name, found.other.name
+    levels = {(pair.match.base_level, pair.match.level) for pair in found.pairs}
+    return next(iter(levels)) if len(levels) == 1 else BASE_AND_LEVEL
 
 
 def _case_name(case: Case, labels: dict[Case, str], by: str | None = None) -> str:
@@ -89,29 +107,57 @@ def _case_name(case: Case, labels: dict[Case, str], by: str | None = None) -> st
 
 
 def tables(found: Comparison) -> tuple[ResponseTable, ...]:
-    """A table for each response, in their order."""
+    """A table for each response and test, in their order; what is over all pairs of hosts stands first."""
     names = case_names(found)
     flags = {pair.match: _flags_text(pair, found) for pair in found.pairs}
-    return tuple(_table(response, found.of(response), names, flags) for response in found.responses)
+    made = []
+    for response in found.responses:
+        tests = dict.fromkeys(row.match.base.test for row in found.of(response))
+        for test in [None] if found.options.by == "test" else tests:
+            rows, overall = (
+                [one for one in every if one.response == response and test in (None, one.match.base.test)]
+                for every in (found.rows, found.overall)
+            )
+            made.append(_table(found, response, (*overall, *rows), names, flags))
+    return tuple(made)
 
 
 def _table(
-    response: Response, rows: Sequence[Row], names: dict[Match, str], flags: dict[Match, str]
+    found: Comparison,
+    response: Response,
+    rows: Sequence[Row],
+    names: dict[Match, str],
+    flags: dict[Match, str],
 ) -> ResponseTable:
     means = [each.mean for row in rows for each in (row.base, row.other) if each is not None]
     unit = unit_of(response, means)
     scopes = dict.fromkeys(SCOPE_WORDS.get(row.scope, row.scope) for row in rows if row.scope)
     title = f"{response.title} ({', '.join(scopes)})" if scopes else response.title
-    found = [row.provenance for row in rows]
+    kinds = [row.provenance for row in rows]
+    tests = dict.fromkeys(test_title(row.match.base.test) for row in rows)
     return ResponseTable(
         response=response,
-        title=title,
+        title=f"{title}, {next(iter(tests))}" if len(tests) == 1 else title,
         unit=unit.name,
-        lines=tuple(_line(row, unit, names[row.match], flags[row.match]) for row in rows),
-        tally=_tally(response, rows),
-        provenance=sources(found),
-        legend=legend(found),
+        lines=tuple(
+            _line(row, unit, names[row.match], flags[row.match])
+            if row.pairs == 1
+            else _line(row, unit, _over_pairs(found, row), "")
+            for row in rows
+        ),
+        tally=_tally(response, [row for row in rows if row.pairs == 1]),
+        provenance=sources(kinds),
+        legend=legend(kinds),
     )
+
+
+def _over_pairs(found: Comparison, row: Row) -> str:
+    """``TCP, 4 instances, all 6 pairs of hosts``, as far as the case is not at its defaults."""
+    case = replace(row.match.base, sender="", receiver="")
+    label = case_labels(dict.fromkeys([replace(case, instances=1)]))[replace(case, instances=1)]
+    said = (test_title(case.test), label.removeprefix(" → ").strip(", "), plural(case.instances, "instance"))
+    what = ", ".join(text for text in said if text)
+    return f"{what}, all {row.pairs} pairs of hosts{_level(found, row.match)}"
 
 
 def unit_of(response: Response, means: Sequence[float]) -> Unit:
@@ -125,8 +171,9 @@ def _line(row: Row, unit: Unit, name: str, flags: str) -> Line:
     change = row.verdict.change
     p, shuffled = MISSING, MISSING
     if change is not None:
-        p = p_text(change.p_holm)
-        shuffled = MISSING if change.permutation_p is None else p_text(change.permutation_p)
+        tested = change.permutation_p is not None
+        p = p_text(change.p_holm) if tested else MISSING
+        shuffled = p_text(change.permutation_p) if change.permutation_p is not None else MISSING
     return Line(
         row=row,
         case=name,
@@ -259,6 +306,7 @@ def as_document(found: Comparison, verdict: Finding) -> dict[str, Any]:
         "factor_ratio": found.options.matters,
         "matched": list(found.words),
         "comparisons": [_row(row) for row in found.rows],
+        "overall": [_overall(row) for row in found.overall],
         "flags": [_flags(pair) for pair in found.pairs if pair.base_flags or pair.other_flags],
         "remarks": [
             {**_case(pair.match), "remarks": list(pair.remarks)} for pair in found.pairs if pair.remarks
@@ -308,6 +356,12 @@ def _row(row: Row) -> dict[str, Any]:
         "scope": row.scope,
         "provenance": row.provenance,
     }
+
+
+def _overall(row: Row) -> dict[str, Any]:
+    """A row over pairs of hosts, which are not named in it."""
+    hosts = {"sender", "receiver", "other_sender", "other_receiver"}
+    return {"pairs": row.pairs, **{name: value for name, value in _row(row).items() if name not in hosts}}
 
 
 def _estimate(name: str, value: Estimate | None) -> dict[str, Any]:

@@ -9,7 +9,8 @@ from pathlib import Path
 from markupsafe import Markup
 
 from linewatt import __version__
-from linewatt.analysis.compare import Comparison, Finding
+from linewatt.analysis.compare import Comparison
+from linewatt.analysis.finding import Finding
 from linewatt.report import forest, specs
 from linewatt.report.chart_data import Row
 from linewatt.report.charts import Figure
@@ -21,6 +22,7 @@ from linewatt.report.comparison import (
     left_over_lines,
     remark_lines,
     shown_differences,
+    side_names,
     tables,
 )
 from linewatt.report.html import DrawnFigure, drawn, environment_of_pages
@@ -41,7 +43,7 @@ def render(found: Comparison, verdict: Finding) -> str:
         style=Markup((_HERE / "style.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
         title=_title(found),
         heading=heading(found),
-        names=(found.base.name, found.other.name) if not found.levels else ("base", "level"),
+        names=side_names(found),
         tables=list(zip(shown, drawings(shown), strict=True)),
         factor=factor_words(found),
         by=found.options.by,
@@ -100,7 +102,7 @@ def _figure(table: ResponseTable) -> Figure | None:
     title = f"{table.title} {f'({table.provenance})' if table.provenance else ''}".rstrip()
     panel = forest.panel([title], unit, rows, labels, _PANEL_PX, first=True)
     return Figure(
-        name=f"change-{table.response.name}",
+        name=f"change-{table.response.name}-{table.lines[0].row.match.base.test}",
         title=f"{table.title}: change with its 95 % interval",
         caption=f"Filled: beyond chance and beyond the factor. Hollow: not.{marked}{more}",
         description="; ".join(f"{line.case}: {line.words}" for line in table.lines[:MOST_ROWS]),

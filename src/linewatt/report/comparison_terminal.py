@@ -9,7 +9,8 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from linewatt.analysis.compare import Comparison, Finding
+from linewatt.analysis.compare import Comparison
+from linewatt.analysis.finding import Finding
 from linewatt.document import one_line
 from linewatt.report.comparison import (
     ResponseTable,
@@ -19,6 +20,7 @@ from linewatt.report.comparison import (
     left_over_lines,
     remark_lines,
     shown_differences,
+    side_names,
     tables,
 )
 from linewatt.report.series import plural
@@ -58,7 +60,7 @@ def _lines(title: str, lines: Iterable[str], style: str = "") -> RenderableType:
 
 def _table(table: ResponseTable, found: Comparison, width: int | None) -> RenderableType:
     lines = table.lines
-    names = (found.base.name, found.other.name) if not found.levels else ("Base", "Level")
+    names = side_names(found)
     columns = [
         TextColumn("Case", tuple(one_line(line.case) for line in lines), key=True, left=True),
         TextColumn(f"{names[0]}: mean\n± SD (n)", tuple(line.base for line in lines)),

@@ -65,9 +65,7 @@ def environment(
 
 def _without_connection(host: Mapping[str, Any]) -> dict[str, Any]:
     return {
-        key: value
-        for key, value in host.items()
-        if key not in CONNECTION and value not in (None, [], (), {})
+        key: value for key, value in host.items() if key not in CONNECTION and value not in (None, [], (), {})
     }
 
 
