@@ -58,7 +58,7 @@ def test_a_slower_result_ends_with_3_and_a_table_that_says_so(run: Run) -> None:
     keep(made("a", runs()), made("b", runs(ratio=0.95, seed=2), day=2))
     code, out, err = run("compare", "20260101", "20260102")
     assert (code, err) == (3, "")
-    assert "TCP, h1 → h2, 1 instance" in out
+    assert "h1 → h2, 1 instance" in out
     assert "slower by 5." in out or "slower by 4." in out
     assert "Throughput, TCP, Gbps: 1 slower" in out
     assert out.rstrip().endswith("Regression: 1 of 1 comparisons: slower.")
@@ -101,7 +101,7 @@ def test_simulated_watts_are_marked_at_every_number(run: Run) -> None:
         made("b", powered(runs(seed=2), provenance="simulated"), day=2),
     )
     _, out, _ = run("compare", "20260101", "20260102", "--metric", "power")
-    (row,) = [line for line in out.splitlines() if line.startswith("TCP, ")]
+    (row,) = [line for line in out.splitlines() if line.startswith("h1 → h2")]
     assert row.count(" sim") == 4
     assert "not drawn by any hardware" in out
 
@@ -186,7 +186,7 @@ def test_names_cannot_colour_or_break_the_table(run: Run) -> None:
     keep(made("a", runs(case)), made("b", runs(case, seed=2), day=2))
     _, out, _ = run("compare", "20260101", "20260102")
     assert "\x1b" not in out
-    assert len([line for line in out.splitlines() if line.startswith("TCP, ")]) == 3
+    assert len([line for line in out.splitlines() if line.startswith("h1 → h2")]) == 3
 
 
 @pytest.mark.parametrize(

@@ -88,10 +88,10 @@ def test_a_regression_over_all_pairs_is_one_though_no_pair_has_a_verdict() -> No
 def test_the_row_over_all_pairs_leads_its_table_and_names_no_host() -> None:
     found = compared_levels(made("a", numbered(*matrix(0.95))), "network", metrics=("throughput",))
     (table,) = tables(found)
-    assert table.lines[0].case == "TCP, 1 instance, all 6 pairs of hosts"
+    assert table.lines[0].case == "all 6 pairs of hosts, 1 instance"
     assert [line.case for line in table.lines[1:3]] == [
-        "TCP, h1 → h2, 1 instance",
-        "TCP, h2 → h1, 1 instance",
+        "h1 → h2, 1 instance",
+        "h2 → h1, 1 instance",
     ]
     assert table.tally == "6 without a verdict", "what is over pairs is not counted with them"
     (overall,) = as_document(found, finding(found, ()))["overall"]

@@ -88,7 +88,7 @@ def limit(summary: CaseSummary, line_rate_ratio: float | None = None) -> Limit:
     names = _named(summary, full)
     return Limit(
         tuple(_KINDS[name] for name in names),
-        " and ".join(ROLES[name] for name in names),
+        _what(names),
         "; ".join(_evidence(name, full[name], several=len(names) > 1) for name in names)
         + _loss(summary, names),
     )
@@ -114,6 +114,18 @@ def _named(summary: CaseSummary, full: dict[str, CpuShares]) -> list[str]:
     receiving = [name for name in names if name.startswith("receiver")]
     lossless = summary.throughput_bps is not None and _lost(summary) < LOSS_RATIO
     return sending if sending and lossless else sending + receiving
+
+
+def _what(names: Sequence[str]) -> str:
+    """``the receiver's IRQ CPU and the sender's app CPU``; both of one end in one."""
+    if len(names) == len(ROLES):
+        return "all CPUs of both ends"
+    ends = dict.fromkeys(name.partition("_")[0] for name in names)
+    said = []
+    for end in ends:
+        own = [name for name in names if name.startswith(end)]
+        said.append(f"the {end}'s app and IRQ CPUs" if len(own) > 1 else ROLES[own[0]])
+    return " and ".join(said)
 
 
 def _lost(summary: CaseSummary) -> float:

@@ -135,6 +135,8 @@ def _table(
     title = f"{response.title} ({', '.join(scopes)})" if scopes else response.title
     kinds = [row.provenance for row in rows]
     tests = dict.fromkeys(test_title(row.match.base.test) for row in rows)
+    if len(tests) == 1:
+        names = {match: name.removeprefix(f"{next(iter(tests))}, ") for match, name in names.items()}
     return ResponseTable(
         response=response,
         title=f"{title}, {next(iter(tests))}" if len(tests) == 1 else title,
@@ -142,7 +144,7 @@ def _table(
         lines=tuple(
             _line(row, unit, names[row.match], flags[row.match])
             if row.pairs == 1
-            else _line(row, unit, _over_pairs(found, row), "")
+            else _line(row, unit, _over_pairs(found, row, with_test=len(tests) > 1), "")
             for row in rows
         ),
         tally=_tally(response, [row for row in rows if row.pairs == 1]),
@@ -151,13 +153,17 @@ def _table(
     )
 
 
-def _over_pairs(found: Comparison, row: Row) -> str:
-    """``TCP, 4 instances, all 6 pairs of hosts``, as far as the case is not at its defaults."""
-    case = replace(row.match.base, sender="", receiver="")
-    label = case_labels(dict.fromkeys([replace(case, instances=1)]))[replace(case, instances=1)]
-    said = (test_title(case.test), label.removeprefix(" → ").strip(", "), plural(case.instances, "instance"))
-    what = ", ".join(text for text in said if text)
-    return f"{what}, all {row.pairs} pairs of hosts{_level(found, row.match)}"
+def _over_pairs(found: Comparison, row: Row, *, with_test: bool) -> str:
+    """``all 6 pairs of hosts, 4 instances``, with what of the case is not at its default."""
+    case = replace(row.match.base, sender="", receiver="", instances=1)
+    label = case_labels([case])[case].removeprefix(" → ").strip(", ")
+    said = (
+        test_title(case.test) if with_test else "",
+        f"all {row.pairs} pairs of hosts",
+        label,
+        plural(row.match.base.instances, "instance"),
+    )
+    return ", ".join(text for text in said if text) + _level(found, row.match)
 
 
 def unit_of(response: Response, means: Sequence[float]) -> Unit:

@@ -12,6 +12,8 @@ from linewatt.report.series import Series, TestGroup, plural
 
 MOST_NAMED = 6
 """cases that a line names; JSON has all"""
+MOST_WITH_EVIDENCE = 2
+"""cases that a line gives the evidence of, each"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,9 +30,11 @@ class LimitNote:
 
     @property
     def named(self) -> str:
-        """The first cases with their evidence, as one line of text."""
+        """The first cases, as one line of text; of more than two, the evidence of the first stands for all."""
+        several = len(self.cases) > MOST_WITH_EVIDENCE
         shown = [
-            f"{name}{f' ({evidence})' if evidence else ''}" for name, evidence in self.cases[:MOST_NAMED]
+            f"{name}{f' ({evidence})' if evidence and (at == 0 or not several) else ''}"
+            for at, (name, evidence) in enumerate(self.cases[:MOST_NAMED])
         ]
         return "; ".join(shown) + (f"; and {plural(self.more, 'more case')}" if self.more else "")
 
