@@ -170,6 +170,14 @@ def test_history_shows_means_in_time_order_and_the_change(run: Run) -> None:
     assert f"[{TCP.key}]: slower by" in out
 
 
+def test_cases_of_one_result_have_no_table_and_are_counted(run: Run) -> None:
+    keep([1])
+    code, out, _ = run("history")
+    assert code == 0
+    assert "In one result only, so that there is nothing to follow: 1 case (TCP, h1 → h2" in out
+    assert not [line for line in out.splitlines() if " UTC " in line]
+
+
 def test_history_as_json_has_units_and_what_changed(run: Run) -> None:
     keep([1, 1, 1, 0.95, 0.95, 0.95])
     document = json.loads(run("history", "--case", TCP.key[:6], "--json")[1])

@@ -24,6 +24,8 @@ from linewatt.report.words import when
 
 SCHEMA_VERSION = 1
 _MOST_DIFFERENCES = 8
+_MOST_NAMED = 4
+"""cases without a course that are named; JSON has all"""
 
 
 def course_names(courses: Sequence[Course]) -> list[str]:
@@ -43,8 +45,16 @@ def show(
     unit = unit_of(response, [point.mean.mean for one in courses for point in one.points])
     head = f"{response.title} ({unit.name}) over {plural(results, 'result')}"
     parts: list[RenderableType] = [Text(head, style="bold")]
+    alone = []
     for name, one in zip(course_names(courses), courses, strict=True):
-        parts.append(_course(name, one, unit, width))
+        if len(one.points) > 1:
+            parts.append(_course(name, one, unit, width))
+        else:
+            alone.append(name)
+    if alone:
+        said = f"In one result only, so that there is nothing to follow: {plural(len(alone), 'case')}"
+        more = ", …" if len(alone) > _MOST_NAMED else ""
+        parts.append(Text(one_line(f"{said} ({'; '.join(alone[:_MOST_NAMED])}{more})")))
     return Group(*(part for each in parts for part in (each, Text())))
 
 
