@@ -30,7 +30,7 @@ class LimitNote:
 
     @property
     def named(self) -> str:
-        """The first cases, as one line of text; of more than two, the evidence of the first stands for all."""
+        """The first cases as one line of text; of more than two, the first one has its evidence."""
         several = len(self.cases) > MOST_WITH_EVIDENCE
         shown = [
             f"{name}{f' ({evidence})' if evidence and (at == 0 or not several) else ''}"
