@@ -8,6 +8,7 @@ import json
 import os
 import subprocess
 from collections.abc import Coroutine, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, cast
 
@@ -305,6 +306,95 @@ def test_one_network_follows_another_and_the_host_is_as_before(
     before = two[0].everything()
     for text in (VXLAN, BRIDGE, VXLAN6, REMOVING["vxlan"], VXLAN):
         run(settings.to(changes({"a": both(text)["a"]}), {"a"}))
+    run(settings.to([], {"a"}))
+    assert two[0].everything() == before
+
+
+def test_of_two_networks_with_the_same_names_the_second_is_made_anew(
+    two: tuple[Namespace, Namespace], tmp_path: Path
+) -> None:
+    """A tunnel's id and port cannot be changed once it is made, and both have the same items."""
+    journal, settings = campaign(tmp_path, two)
+    before = two[0].everything()
+    for port in ("4789", "8472", "4789"):
+        text = VXLAN.replace("4789", port)
+        run(settings.to(changes({"a": both(text)["a"]}), {"a"}))
+        (link,) = json.loads(two[0].call("ip", "-j", "-d", "link", "show", "dev", "vxlan0").stdout)
+        assert str(link["linkinfo"]["info_data"]["port"]) == port
+        assert len(journal.read()[1]) == 1
+    run(settings.to([], {"a"}))
+    assert two[0].everything() == before
+
+
+HOLD = "exec 9</proc/self/ns/net; flock 9; exec sleep 60"
+
+
+def test_a_write_that_does_not_end_is_waited_for_and_named(two: tuple[Namespace, Namespace]) -> None:
+    """Nothing is read or written beside it: an undo of what it still makes would leave that."""
+    host, knob = two[0], KNOBS["network"]
+    _, target, value = both(VXLAN)["a"].change()
+    inside = ["ip", "netns", "exec", host.namespace, "bash", "-c", HOLD]
+    before = host.everything()
+    with subprocess.Popen(inside) as holder:
+        try:
+            held = host.call("flock", "-n", "/proc/self/ns/net", "true")
+            for _ in range(200):
+                if held.returncode:
+                    break
+                held = host.call("flock", "-n", "/proc/self/ns/net", "true")
+            assert held.returncode == 1, "the lock is taken"
+            read = knob.read(target)
+            with ThreadPoolExecutor(2) as pool:
+                asked = pool.submit(host.call, *read.argv, stdin=read.stdin)
+                write = knob.write(target, value)
+                done = host.call(*write.argv, stdin=write.stdin)
+                assert (done.returncode, asked.result().returncode) == (1, 1)
+                assert "waited 8 s for another change of networks" in done.stderr
+        finally:
+            holder.terminate()
+    assert host.everything() == before
+
+
+SAME_DESTINATION = """
+routes:
+  config:
+  - {destination: 10.60.0.0/16, next-hop-interface: eth0}
+  - {destination: "2001:db8:60::/48", next-hop-interface: eth0}
+  - {destination: 0.0.0.0/0, next-hop-interface: eth0, next-hop-address: 192.0.2.254}
+"""
+
+
+def test_an_undo_takes_no_route_of_another_metric_with_it(two: tuple[Namespace, Namespace]) -> None:
+    """Without a metric the kernel deletes whichever there is: of a network that was never made, others'."""
+    host, knob = two[0], KNOBS["network"]
+    for own in ("10.60.0.0/16", "2001:db8:60::/48", "default"):
+        via = "2001:db8::9" if ":" in own else "192.0.2.9"
+        assert host.call("ip", "route", "add", own, "via", via, "metric", "100").returncode == 0
+    before_all = host.everything()
+    _, target, value = both(SAME_DESTINATION)["a"].change()
+
+    def ask(command: Command) -> str:
+        done = host.call(*command.argv, stdin=command.stdin)
+        assert (done.returncode, done.stderr) == (0, "")
+        return done.stdout
+
+    before = knob.parse(ask(knob.read(target)))
+    ask(knob.write(target, before))
+    assert host.everything() == before_all
+    ask(knob.write(target, knob.wanted(before, value)))
+    assert host.everything() != before_all
+    ask(knob.write(target, before))
+    assert host.everything() == before_all
+
+
+def test_a_route_that_is_not_to_be_on_one_interface_stays_on_another(
+    two: tuple[Namespace, Namespace], tmp_path: Path
+) -> None:
+    absent = "  - {state: absent, destination: 10.50.0.0/16, next-hop-interface: eth1}"
+    _, settings = campaign(tmp_path, two)
+    before = two[0].everything()
+    run(settings.to(changes({"a": both(f"{VXLAN.rstrip()}\n{absent}\n")["a"]}), {"a"}))
+    assert "via 192.0.2.254 dev eth0" in two[0].call("ip", "route", "show", "10.50.0.0/16").stdout
     run(settings.to([], {"a"}))
     assert two[0].everything() == before
 

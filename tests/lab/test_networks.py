@@ -355,3 +355,49 @@ def test_the_matrix_is_shown_block_by_block_and_reported(matrix: Networks) -> No
         matrix.command("report", "last", "-o", page), env=matrix.environment, check=True, timeout=120
     )
     assert "sender × receiver" in page.read_text().lower() or "heat" in page.read_text().lower()
+
+
+def test_resume_puts_back_one_network_before_it_looks_at_hosts_for_another(bench: Networks) -> None:
+    """Of a run that was killed on it: a tunnel of the same name is in the way of the second network's."""
+    before = bench.state()
+    other = bench.between()
+    for host in other.values():
+        host["interfaces"][0]["vxlan"]["id"] = 4711
+        del host["interfaces"][0]["mtu"]
+    networks = [{"name": "one", "hosts": bench.between()}, {"name": "two", "hosts": other}]
+    running = bench.start("run", bench.campaign(networks=networks, window=SHORT, trials=1, rate="200M"))
+    await_event(running, "trial_started", 1)
+    running.kill()
+    running.communicate()
+    until(lambda: bench.processes() == [], 2, "every process on the hosts to end")
+    assert bench.state() != before
+    bench.run("resume", "last")
+    assert [trial["status"] for trial in bench.trials()] == ["done", "done"]
+    assert "nothing to restore" in bench.restore()
+
+
+def test_a_bridge_with_stp_is_waited_for_until_its_port_forwards(bench: Networks) -> None:
+    options = {"stp": {"enabled": True, "forward-delay": 2}}
+    bridged = {
+        f"h{number}": {
+            "interfaces": [
+                {
+                    "name": "br0",
+                    "type": "linux-bridge",
+                    "bridge": {"options": options, "port": [{"name": "data0"}]},
+                    "ipv4": {"address": [{"ip": f"198.18.249.{number}", "prefix-length": 24}]},
+                }
+            ]
+        }
+        for number in (1, 2)
+    }
+    bench.run("run", bench.on(bridged))
+    assert [trial["status"] for trial in bench.trials()] == ["done"]
+
+
+def test_the_interface_that_a_host_is_reached_by_is_not_taken_away(bench: Networks) -> None:
+    hosts = bench.between()
+    port = {"name": "br0", "type": "linux-bridge", "bridge": {"port": [{"name": "mgmt0"}]}}
+    hosts["h2"]["interfaces"].append(port)
+    said = bench.refused(bench.on(hosts))
+    assert "h2: network vxlan makes mgmt0 a port of br0" in said

@@ -230,6 +230,24 @@ def test_pairs_of_very_many_hosts_are_refused_before_they_are_made(tmp_path: Pat
         written(tmp_path, "name: n\nhosts: inventory\npairs: all\ntests: [tcp]\n")
 
 
+def test_networks_may_describe_machines_of_an_inventory_that_no_pair_names(tmp_path: Path) -> None:
+    """One file with the networks of a whole rack serves every campaign on some of it."""
+    (tmp_path / "inventory").write_text(INVENTORY)
+    shown = "".join(
+        f"  {name}: {{interfaces: [{{name: eth0, type: ethernet, ipv4: {{address: [{{ip: 198.18.9.{number}, "
+        "prefix-length: 24}]}}]}\n"
+        for number, name in enumerate(("gen", "dut", "printer"), 1)
+    )
+    (tmp_path / "rack.yaml").write_text(f"hosts:\n{shown}")
+    text = 'name: n\nhosts: inventory\npairs: ["dut -> gen"]\ntests: [tcp]\nnetworks: [rack.yaml]\n'
+    assert set(written(tmp_path, text).described["rack"]) == {"dut", "gen"}
+    (tmp_path / "rack.yaml").write_text(f"hosts:\n{shown}  scanner: {{}}\n")
+    with pytest.raises(
+        InvalidInput, match=r"no host scanner in the campaign; known here: dut, gen, printer$"
+    ):
+        written(tmp_path, text)
+
+
 def test_group_of_an_inventory_can_be_named(tmp_path: Path) -> None:
     (tmp_path / "inventory").write_text(INVENTORY)
     text = "name: n\nhosts: {inventory: inventory, group: lab}\npairs: all\ntests: [tcp]\n"

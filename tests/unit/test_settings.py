@@ -46,7 +46,7 @@ class Fake:
         return Command(("write", self.name, target, setting))
 
 
-KNOBS = {name: Fake(name) for name in ("channels", "rps_cpus", "sysctl", "mtu")}
+KNOBS = {name: Fake(name) for name in ("channels", "rps_cpus", "sysctl", "mtu", "nmstate")}
 
 
 @dataclass
@@ -56,6 +56,7 @@ class FakeHost:
     spec: HostSpec
     state: dict[tuple[str, str], str] = field(default_factory=dict)
     log: list[str] = field(default_factory=list)
+    waits: list[tuple[str, ...]] = field(default_factory=list)
     refuses: tuple[str, ...] = ()
     batches: int = 0
     lost: str | None = None
@@ -68,6 +69,8 @@ class FakeHost:
             self.batches += 1
             return await answered(argv, lambda words, text: self.run(words, stdin=text, root=root))
         match argv:
+            case ["bash", "-c", _, "linewatt", "40", *links]:
+                self.waits.append(tuple(links))
             case ["read", knob, target]:
                 if (knob, target) not in self.state:
                     return Completed(tuple(argv), 1, "", "no such device")
@@ -84,7 +87,13 @@ class FakeHost:
         return Completed(tuple(argv), 0, "", "")
 
 
-FOUND = {("channels", "eth0"): "4", ("rps_cpus", "eth0"): "0", ("sysctl", "a"): "1", ("mtu", "eth0"): "1500"}
+FOUND = {
+    ("channels", "eth0"): "4",
+    ("rps_cpus", "eth0"): "0",
+    ("sysctl", "a"): "1",
+    ("mtu", "eth0"): "1500",
+    ("nmstate", "eth0"): "{}",
+}
 
 
 @dataclass
@@ -256,6 +265,25 @@ def test_a_refused_setting_says_so_and_all_before_it_can_be_undone(rig: Rig) -> 
     rig.undo()
     assert rig.hosts["h1"].state == FOUND
     assert rig.journal.read()[1] == ()
+
+
+def test_what_cannot_be_changed_once_it_is_made_is_put_back_and_made_anew(rig: Rig) -> None:
+    """Two networks may have the same items: a tunnel of one name with another id."""
+    rig.to("h1 nmstate=5")
+    rig.to("h1 nmstate=6")
+    rig.to("h1 nmstate=6")
+    assert rig.hosts["h1"].log == ["nmstate=5", "nmstate={}", "nmstate=6"]
+    assert rig.undo() == (1, ())
+    assert rig.hosts["h1"].state == FOUND
+
+
+def test_a_link_that_was_reset_by_putting_back_is_waited_for(rig: Rig) -> None:
+    """The next round may be on the bare interface, whose link comes back only now."""
+    rig.to("h1 mtu=900")
+    rig.hosts["h1"].waits.clear()
+    rig.to()
+    rig.to()
+    assert rig.hosts["h1"].waits == [("eth0",)]
 
 
 def test_a_resumed_campaign_knows_what_its_first_part_found(rig: Rig) -> None:

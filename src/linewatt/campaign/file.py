@@ -188,7 +188,7 @@ def _campaign(
     specs = {name: _spec(name, host, hosts.base) for name, host in hosts.entries.items()}
     paired = set(itertools.chain.from_iterable(pairs))
     used = {name: spec for name, spec in specs.items() if name in paired}
-    described = read_networks(entry.networks, document, list(used), hosts.entries)
+    described = read_networks(entry.networks, document, list(used), hosts.names)
     names_cpus = any(spec.app_cpus or spec.irq_cpus for spec in used.values())
     placement: Policy = entry.placement or ("pinned" if names_cpus else "auto")
     first_port, last_port = entry.ports

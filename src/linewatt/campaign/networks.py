@@ -141,9 +141,10 @@ def _state(value: Any, at: KeyPath, locate: Locate) -> NetworkState:
 def _check_names(
     value: Mapping[str, Any], path: KeyPath, hosts: Collection[str], known: Collection[str]
 ) -> Iterator[Finding]:
+    every = list(dict.fromkeys([*hosts, *known]))
     for name in value:
-        if name not in hosts and name not in known:
-            yield (*path, name), f"there is no host {name} in the campaign; {suggest(name, [*hosts, *known])}"
+        if name not in every:
+            yield (*path, name), f"there is no host {name} in the campaign; {suggest(name, every)}"
     for name in hosts:
         if name not in value:
             yield (

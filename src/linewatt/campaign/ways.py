@@ -32,14 +32,10 @@ class Ways:
         return path_between(described[sender], described[receiver], family)
 
     def framing(self, network: str, host: str, interface: str, base_mtu: int) -> Framing:
-        """How packets of an interface come to the wire; ``base_mtu`` is that of the host's data interface.
-
-        An interface that names no MTU has what its headers leave of that, as the kernel gives it.
-        """
-        data = self._campaign.hosts[host].data
-        stack = self._campaign.described[network][host].stack(interface, data)
-        headers, _ = Framing(encapsulations=stack.encapsulations).outer_bytes(0)
-        return Framing(stack.mtu or base_mtu - headers, stack.encapsulations)
+        """How packets of an interface come to the wire; ``base_mtu`` is that of the host's data interface."""
+        described = self._campaign.described[network][host]
+        stack = described.stack(interface, self._campaign.hosts[host].data)
+        return Framing(described.mtu(interface, base_mtu), stack.encapsulations)
 
 
 def check_used(campaign: Campaign) -> Iterator[tuple[KeyPath, str]]:

@@ -18,8 +18,9 @@ from linewatt.campaign.plan import as_dict as plan_dict
 from linewatt.campaign.sites import read_topologies, site
 from linewatt.engine import events, idle, labels
 from linewatt.engine.knobs import KNOBS
+from linewatt.engine.reach import check_reach
 from linewatt.engine.repeats import Remaining
-from linewatt.engine.restore import refuse_leftovers, undo_all
+from linewatt.engine.restore import refuse_leftovers, undo_all, undo_first_part
 from linewatt.engine.rounds import RoundRunner
 from linewatt.engine.secrets import passwords
 from linewatt.engine.session import Session, identity
@@ -83,9 +84,12 @@ class CampaignRun:
 
     async def _run(self, result: read.Result | None) -> events.Ended:
         refuse_leftovers(self._places.state, self._campaign.hosts.values(), result.id if result else None)
+        if result is not None:
+            await undo_first_part(self._places.state, result.id)
         try:
             self._say(events.Phase(f"connecting to {', '.join(self._session.specs)}"))
             await self._session.open()
+            await check_reach(self._campaign.described, self._session.hosts)
             self._plan = self._placed()
             path = self._new_result() if result is None else self._same_hosts(result)
             return await self._run_changed(path, result)

@@ -30,10 +30,13 @@ class Leg:
 
 
 def legs(session: Session, rounds: Iterable[Round]) -> list[Leg]:
-    """Both ways of everything that rounds send, each once. Raises HostError."""
+    """Both ways of all that rounds send, each once; a case without an address says so in its trials."""
     found: dict[Leg, None] = {}
     for case in dict.fromkeys(trial.case for one in rounds for trial in one.trials):
-        ends = session.ends(case)
+        try:
+            ends = session.ends(case)
+        except HostError:
+            continue
         for host, peer in (case.hosts, case.hosts[::-1]):
             own = ends[host]
             way = probes.Way(host, peer, case.family, own.address, ends[peer].address, own.framing.mtu)
@@ -60,11 +63,14 @@ async def _prove_from(host: Host, legs: Sequence[Leg]) -> list[str]:
         except HostError as error:
             return [*problems, str(error)]
         answers = zip(some, probes.parse_paths(done.stdout, ways), strict=True)
-        problems += [text for leg, one in answers if (text := await _problem(host, leg, one)) is not None]
+        for leg, one in answers:
+            text = await _problem(host, leg, one, search=not problems)
+            problems += [] if text is None else [text]
     return problems
 
 
-async def _problem(host: Host, leg: Leg, answer: PathAnswer) -> str | None:
+async def _problem(host: Host, leg: Leg, answer: PathAnswer, *, search: bool) -> str | None:
+    """``search``: for the largest packet that passes, which takes seconds."""
     way = leg.way
     where = f"network {leg.network}: {way.host} to {way.peer} ({way.family})"
     if answer.problem is not None:
@@ -84,7 +90,7 @@ async def _problem(host: Host, leg: Leg, answer: PathAnswer) -> str | None:
             "it (remote, id, destination-port, base-iface), and whether a firewall drops the packets"
         )
     if answer.full is False:
-        largest = await _largest(host, way)
+        largest = await _largest(host, way) if search else None
         passes = f"the largest that passes has {largest} bytes" if largest else "smaller ones do"
         return (
             f"{where}: a packet of {way.mtu} bytes, the MTU of {leg.interface}, does not pass; {passes}. "

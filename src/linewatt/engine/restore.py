@@ -21,6 +21,7 @@ from linewatt.hosts.base import Host, HostSpec
 from linewatt.hosts.connect import connect
 from linewatt.hosts.journal import Entry, Journal, journal_path, journals, parse
 from linewatt.tuning.apply import put_back
+from linewatt.tuning.words import brief
 
 FIXES = "check-"
 """how the journals of ``check --fix`` begin; those of runs begin with their time"""
@@ -108,10 +109,28 @@ def refuse_leftovers(state: Path, specs: Iterable[HostSpec], resumed: str | None
         for entry in entries:
             spec = known[entry.host]
             if (spec.address, spec.port) in ours:
+                what = f"{entry.knob} {brief(entry.target)}"
                 raise ChangeError(
-                    f"{ours[spec.address, spec.port]}: {path.stem} changed {entry.knob} {entry.target} there "
+                    f"{ours[spec.address, spec.port]}: {path.stem} changed {what} there "
                     "and has not put it back; wait for it, or run `linewatt restore` if it was killed"
                 )
+
+
+async def undo_first_part(state: Path, result_id: str) -> None:
+    """Put back what the killed part of a resumed campaign left, before its hosts are looked at.
+
+    What they show meanwhile is not theirs: an MTU, a tunnel in the way of another network's; and a host that
+    was rebooted shows none of it. Raises ChangeError: something cannot be put back.
+    """
+    path = journal_path(state, result_id)
+    if not path.exists():
+        return
+    journal = Journal(path, create=False)
+    _, problems = await undo_all(journal, {})
+    if problems:
+        journal.close()
+        raise ChangeError(problems[0])
+    journal.discard()
 
 
 def leftovers(state: Path, specs: Iterable[HostSpec]) -> Iterator[Leftover]:

@@ -15,26 +15,35 @@ from dataclasses import replace
 
 from linewatt.engine.layers import TOP, apart
 from linewatt.engine.layers import layer as layer_of
-from linewatt.errors import ChangeError, HostError, LinewattError, WaitTimeout
+from linewatt.errors import ChangeError, HostError, LinewattError
 from linewatt.hosts.base import Host
 from linewatt.hosts.journal import Entry, Journal
+from linewatt.network.description import KNOB as NETWORK
+from linewatt.network.knob import carrying
 from linewatt.tuning import apply
 from linewatt.tuning.base import Change, Knob
 
-LINK_LIMIT_S = 30
+LINK_LIMIT_S = 40
+"""a port of a bridge with STP is 30 s on its way at the longest delay by default (IEEE 802.1D, 2 × 15 s)"""
 _RESETS_LINK = {"mtu", "rings", "channels", "offload", "pause", "coalescing", "network", "nmstate"}
+_MADE_ANEW = {"network", "nmstate"}
+"""what has parts that cannot be changed once they are made, such as the id of a tunnel"""
 _BY_QUEUE = ("irq_affinity", "rps_cpus", "rfs", "xps_cpus")
 """what each queue has of its own: gone with a queue that ``channels`` takes away"""
 
-# Looks, and looks again 20 ms later. $1: interface, $2: limit in seconds
-_WAIT_LINK = """path=/sys/class/net/$1
-until read -r carrier <"$path/carrier" && [ "$carrier" = 1 ]; do
-  [ "$SECONDS" -ge "$2" ] && exit 1
-  sleep 0.02
+# Looks, and looks again 20 ms later; says which is not up. $1: limit in seconds, then interfaces
+_WAIT_LINK = """limit=$1; shift
+for name; do
+  until read -r carrier <"/sys/class/net/$name/carrier" && [ "$carrier" = 1 ]; do
+    [ "$SECONDS" -ge "$limit" ] && { echo "$name"; exit 1; }
+    sleep 0.02
+  done
 done 2>/dev/null"""
 
 Key = tuple[str, str, str]
 """host, knob, target"""
+Link = tuple[str, str]
+"""host, interface"""
 
 
 class Settings:
@@ -77,11 +86,13 @@ class Settings:
         wanted = {_key(change): change for change in changes if change.host in scope}
         self._values = {key: value for key, value in self._values.items() if key[0] not in scope}
         await self._look(set(wanted))
-        await self._put_back(self._stale(wanted, scope))
-        touched = set()
+        stale = self._stale(wanted, scope)
+        await self._put_back(stale)
+        touched = self._links((entry, entry.before) for entry in stale)
         for layer in range(TOP + 1):
             touched |= await self._make([one for one in wanted.values() if layer_of(one.knob) == layer])
-        await asyncio.gather(*(self._wait_link(name) for name in sorted(touched)))
+        waited = {name: sorted(link for host, link in touched if host == name) for name, _ in touched}
+        await asyncio.gather(*(self._wait_links(name, links) for name, links in sorted(waited.items())))
         others = {key: text for key, text in self._asked.items() if key[0] not in scope}
         self._asked = others | {key: self._wanted(change) for key, change in wanted.items()}
         self._values |= {key: change.value for key, change in wanted.items()}
@@ -136,6 +147,13 @@ class Settings:
                 lowest[change.host] = min(lowest[change.host], layer_of(change.knob))
         own = [entry for entry in self._in_force.values() if entry.host in scope]
         gone = [entry for entry in own if _key(entry) not in wanted or entry.after != entry.wanted]
+        gone += [
+            entry
+            for entry in own
+            if entry.knob in _MADE_ANEW
+            and entry not in gone
+            and self._wanted(wanted[_key(entry)]) != entry.wanted
+        ]
         for entry in gone:
             lowest[entry.host] = min(lowest[entry.host], layer_of(entry.knob))
         return [entry for entry in own if entry in gone or layer_of(entry.knob) > lowest[entry.host]]
@@ -156,8 +174,8 @@ class Settings:
             for problem in filter(None, problems):
                 raise problem
 
-    async def _make(self, changes: Sequence[Change]) -> set[str]:
-        """Change what does not show its value yet; returns the hosts whose link that may have reset."""
+    async def _make(self, changes: Sequence[Change]) -> set[Link]:
+        """Change what does not show its value yet; returns the links that may have been reset by that."""
         fresh = [change for change in changes if _key(change) not in self._in_force]
         self._found |= await self._read_all([_key(change) for change in fresh])
         entries = [entry for change in changes if (entry := self._entry(change)) is not None]
@@ -170,7 +188,17 @@ class Settings:
         for entry in entries:
             by_host.setdefault(entry.host, []).append(entry)
         await self._each(self._make_on(name, own) for name, own in by_host.items())
-        return {entry.host for entry in entries if entry.knob in _RESETS_LINK}
+        return self._links((entry, entry.wanted) for entry in entries)
+
+    def _links(self, texts: Iterable[tuple[Entry, str]]) -> set[Link]:
+        """What has to be up again once these entries show these texts: data interfaces, those of networks."""
+        found = set()
+        for entry, text in texts:
+            if entry.knob in _RESETS_LINK:
+                found.add((entry.host, self._hosts[entry.host].spec.data))
+            if entry.knob == NETWORK:
+                found |= {(entry.host, name) for name in carrying(text)}
+        return found
 
     async def _each(self, work: Iterable[Awaitable[None]]) -> None:
         """On all hosts at once; what became of it is on disk then.
@@ -224,17 +252,17 @@ class Settings:
         for outcome in outcomes:
             _or_raise(outcome)
 
-    async def _wait_link(self, name: str) -> None:
+    async def _wait_links(self, name: str, links: Sequence[str]) -> None:
         """A setting that resets a link is made when the link is up again. Raises ChangeError."""
-        host = self._hosts[name]
-        argv = ["bash", "-c", _WAIT_LINK, "linewatt", host.spec.data, str(LINK_LIMIT_S)]
+        argv = ["bash", "-c", _WAIT_LINK, "linewatt", str(LINK_LIMIT_S), *links]
         try:
-            done = await host.run(argv, timeout_s=LINK_LIMIT_S + 2.0)
-        except (HostError, WaitTimeout) as error:
-            raise ChangeError(f"{name}: waiting for {host.spec.data} to be up again: {error}") from error
+            done = await self._hosts[name].run(argv, timeout_s=LINK_LIMIT_S + 2.0)
+        except HostError as error:
+            raise ChangeError(f"{name}: waiting for {' '.join(links)} to be up again: {error}") from error
         if done.status != 0:
+            down = done.stdout.strip() or " ".join(links)
             raise ChangeError(
-                f"{name}: waited {LINK_LIMIT_S} s for {host.spec.data} to be up after its settings changed; "
+                f"{name}: waited {LINK_LIMIT_S} s for {down} to be up after its settings changed; "
                 "the link partner may not take them"
             )
 

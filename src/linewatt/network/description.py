@@ -13,6 +13,9 @@ from linewatt.network.items import items
 from linewatt.network.text import canonical
 
 KNOB = "network"
+ETHERNET_MTU = 1500
+_TAGS = ("vlan", "mac-vlan")
+"""kinds whose packets are as large as those of their base"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -57,6 +60,32 @@ class HostNetwork:
         """Knob, target and value that make the host show it."""
         wanted = items(self.interfaces, self.routes)
         return KNOB, " ".join(wanted), canonical(wanted)
+
+    def mtu(self, interface: str, found: int) -> int:
+        """MTU of an interface, where the document leaves it out as the kernel gives it.
+
+        ``found``: that of the host's own interfaces, which carry the others. Interfaces are made before any
+        MTU is set, so that they follow the one their base had; those that only tag follow it down later, too.
+        """
+        own = self.interface(interface)
+        if own is None or own.mtu is not None:
+            return found if own is None or own.mtu is None else own.mtu
+        if own.kind == "linux-bridge":
+            return min((self.mtu(port, found) for port in own.ports), default=ETHERNET_MTU)
+        first = self._first_mtu(own, found)
+        return min(first, self.mtu(own.base, found)) if own.kind in _TAGS and own.base else first
+
+    def _first_mtu(self, own: Interface | None, found: int) -> int:
+        """What the kernel gives an interface when it is made (its drivers/net, and net/8021q)."""
+        if own is None or own.kind == "ethernet":
+            return found
+        if own.kind in _TAGS and own.base is not None:
+            return self._first_mtu(self.interface(own.base), found)
+        if own.kind == "geneve":  # by the route to its remote end
+            return found - _around(own)[0].header_bytes
+        if own.kind == "vxlan" and own.base is not None:
+            return self._first_mtu(self.interface(own.base), found) - _around(own)[0].header_bytes
+        return ETHERNET_MTU
 
     def stack(self, interface: str, data: str) -> Stack:
         """The way down from an interface; ``data`` is the host's data interface, where it is to end.

@@ -24,13 +24,11 @@ from linewatt.tuning.commands import script
 # $1: what is asked for, said back first. stdin: lines for ip, of which some may name what is not there
 _READ = r"""PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin; export LC_ALL=C
 type ip >/dev/null 2>&1 || { echo "ip is not installed there" >&2; exit 127; }
-{ exec 9</proc/self/ns/net && flock -s -w 10 9; } 2>/dev/null
+{ exec 9</proc/self/ns/net && flock -s -E 75 -w 8 9; } 2>/dev/null
+[ $? = 75 ] && { echo "waited 8 s for a change of networks there to end" >&2; exit 1; }
 printf '%s\n' "$1"
 ip -N -d -j -force -batch - 2>/dev/null
 exit 0"""
-
-_DEFAULT_METRIC = {"ipv4": 0, "ipv6": 1024}
-"""of a route that names none; the kernel's IP6_RT_PRIO_USER"""
 
 Links = Mapping[str, Mapping[str, Any]]
 Routes = Sequence[Mapping[str, Any]]
@@ -87,6 +85,23 @@ class NetworkKnob:
 
     def write(self, target: str, setting: str) -> Command:
         return write.command(target, mapping(setting, ParseError))
+
+
+def carrying(setting: str) -> set[str]:
+    """Interfaces of a setting that are made and have addresses: what is to be up once it is in force.
+
+    A bridge is when one of its ports forwards (kernel, br_port_state_selection); without ports it never is.
+    """
+    shown = {
+        parse_key(word): value for word, value in mapping(setting, ParseError).items() if value is not None
+    }
+    masters = {value for key, value in shown.items() if key.kind == "master"}
+    made = {
+        key.interface
+        for key, value in shown.items()
+        if key.kind == "link" and (value["kind"] not in ("bridge", "bond") or key.interface in masters)
+    }
+    return made & {key.interface for key in shown if key.kind == "address"}
 
 
 def _objects(text: str) -> Iterator[Mapping[str, Any]]:
@@ -157,7 +172,7 @@ def _address(key: Key, links: Links) -> str | None:
 def _route(key: Key, routes: Routes) -> dict[str, Any] | None:
     """Attributes of the route of this destination, table and metric; that of its own interface first."""
     wanted = key.route
-    metric = _DEFAULT_METRIC[wanted.family] if wanted.metric is None else wanted.metric
+    metric = write.DEFAULT_METRIC[wanted.family] if wanted.metric is None else wanted.metric
     found = [
         route
         for route in routes

@@ -4,8 +4,9 @@
 from __future__ import annotations
 
 import ipaddress
-from collections.abc import Iterator
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
+from functools import lru_cache
 
 from linewatt.model import Family
 from linewatt.network.description import HostNetwork
@@ -36,12 +37,16 @@ def path_between(sender: HostNetwork, receiver: HostNetwork, family: Family) -> 
     for one in (sender, receiver):
         if not one.addresses(family):
             return f"host {one.host} has no {family} address in this network"
-    found = [
-        (_rank(sender, receiver, path, path.sender == here and path.receiver == there), path)
-        for here in sender.addresses(family)
-        for there in receiver.addresses(family)
-        if (path := _path(sender, receiver, here, there)) is not None
-    ]
+    out, back = _Table(sender, family), _Table(receiver, family)
+    towards = [(there, ways) for there in receiver.addresses(family) if (ways := out.ways(there.address))]
+    found = []
+    for here in sender.addresses(family):
+        ways_back = back.ways(here.address)
+        for there, ways in towards if ways_back else ():
+            if here.address != there.address:
+                path = NetworkPath(family, _leaving(here, ways), _leaving(there, ways_back))
+                own = path.sender == here and path.receiver == there
+                found.append((_rank(sender, receiver, path, own), path))
     if found:
         return min(found, key=lambda one: one[0])[1]
     return (
@@ -50,46 +55,44 @@ def path_between(sender: HostNetwork, receiver: HostNetwork, family: Family) -> 
     )
 
 
-def _path(
-    sender: HostNetwork, receiver: HostNetwork, here: InterfaceAddress, there: InterfaceAddress
-) -> NetworkPath | None:
-    if here.address == there.address:
-        return None
-    leaves, arrives = _leaving(sender, here, there), _leaving(receiver, there, here)
-    return None if leaves is None or arrives is None else NetworkPath(here.family, leaves, arrives)
-
-
-def _leaving(network: HostNetwork, own: InterfaceAddress, peer: InterfaceAddress) -> InterfaceAddress | None:
+def _leaving(own: InterfaceAddress, ways: Sequence[str]) -> InterfaceAddress:
     """An end's address with the interface by which it reaches the peer: its own before another one."""
-    ways = _ways_out(network, peer.address)
-    if not ways or own.interface in ways:
-        return own if ways else None
-    return replace(own, interface=ways[0])
+    return own if own.interface in ways else replace(own, interface=ways[0])
 
 
-def _ways_out(network: HostNetwork, address: str) -> list[str]:
-    """Interfaces through which a host reaches an address: those of the longest prefix that covers it.
+class _Table:
+    """Through which interfaces a host reaches addresses: a mesh asks for each of its pairs."""
 
-    Of several routes of one prefix the kernel takes that of the smallest metric.
-    """
-    wanted = ipaddress.ip_address(address)
-    ways = [way for way in _ways(network) if wanted in way[0]]
-    if not ways:
+    def __init__(self, network: HostNetwork, family: Family) -> None:
+        self._bits = 32 if family == "ipv4" else 128
+        self._ways: dict[int, dict[int, list[tuple[int, str]]]] = {}
+        for address in network.addresses(family):
+            self._add(f"{address.address}/{address.prefix_length}", 0, address.interface)
+        for route in network.routes:
+            if route.state == "up" and route.table == MAIN_TABLE and route.family == family:
+                self._add(route.destination, route.metric or 0, route.interface)
+        self._lengths = sorted(self._ways, reverse=True)
+
+    def _add(self, subnet: str, metric: int, interface: str) -> None:
+        length, number = _subnet(subnet)
+        own = self._ways.setdefault(length, {}).setdefault(number >> (self._bits - length), [])
+        own.append((metric, interface))
+
+    def ways(self, address: str) -> list[str]:
+        """Those of the longest prefix that covers it; of several routes those of the smallest metric."""
+        _, number = _subnet(address)
+        for length in self._lengths:
+            if found := self._ways[length].get(number >> (self._bits - length)):
+                best = min(metric for metric, _ in found)
+                return [name for metric, name in found if metric == best]
         return []
-    best = min((-way[0].prefixlen, way[1]) for way in ways)
-    return [name for subnet, metric, name in ways if (-subnet.prefixlen, metric) == best]
 
 
-def _ways(
-    network: HostNetwork,
-) -> Iterator[tuple[ipaddress.IPv4Network | ipaddress.IPv6Network, int, str]]:
-    for interface in network.interfaces:
-        if interface.state == "up":
-            for address in interface.addresses:
-                yield address.subnet, 0, address.interface
-    for route in network.routes:
-        if route.state == "up" and route.table == MAIN_TABLE:
-            yield route.network, route.metric or 0, route.interface
+@lru_cache(maxsize=2**16)
+def _subnet(text: str) -> tuple[int, int]:
+    """Length of the prefix, and the address as a number."""
+    interface = ipaddress.ip_interface(text)
+    return interface.network.prefixlen, int(interface.ip)
 
 
 def _rank(sender: HostNetwork, receiver: HostNetwork, path: NetworkPath, own: bool) -> tuple[bool, ...]:

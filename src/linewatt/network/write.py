@@ -18,16 +18,21 @@ from linewatt.network.whole import restored
 from linewatt.tuning.base import Command
 from linewatt.tuning.commands import script
 
+DEFAULT_METRIC = {"ipv4": 0, "ipv6": 1024}
+"""of a route that names none; the kernel's IP6_RT_PRIO_USER"""
+
 Line = tuple[str, list[str]]
 """a condition, and the words behind ``ip``"""
 
 # stdin: lines for ip that take away, an empty line, then lines that make: a condition, then words for ip.
 # A condition is three fields with bars between: always||, link|NAME|, address|NAME|IP/LENGTH. The latter two
 # hold where there is none such. The lock is for an undo that comes while a write still runs whose connection
-# was cut: it is held until the last ip has ended.
+# was cut: it is held until the last ip has ended. The module of bonds would make a bond0 of its own as it is
+# loaded (kernel, bonding.rst, max_bonds).
 _SCRIPT = r"""PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin; export LC_ALL=C
 type ip >/dev/null 2>&1 || { echo "ip is not installed there" >&2; exit 127; }
-{ exec 9</proc/self/ns/net && flock -w 10 9; } 2>/dev/null
+{ exec 9</proc/self/ns/net && flock -E 75 -w 8 9; } 2>/dev/null
+[ $? = 75 ] && { echo "waited 8 s for another change of networks there to end" >&2; exit 1; }
 gone= made=
 while IFS= read -r line && [ -n "$line" ]; do gone+=$line$'\n'; done
 [ -z "$gone" ] || ip -force -batch - >/dev/null 2>&1 <<<"$gone"
@@ -39,6 +44,7 @@ while IFS='|' read -r kind name address line; do
   [ "$kind" = always ] || [ -z "${there[$key]}" ] && made+=$line$'\n'
 done
 [ -n "$made" ] || exit 0
+[[ $made == *" type bond "* && ! -e /sys/module/bonding ]] && modprobe -q bonding max_bonds=0 2>/dev/null
 why=$(ip -batch - 2>&1 <<<"$made") && exit 0
 number=${why##*Command failed -:}
 mapfile -t lines <<<"$made"
@@ -63,7 +69,20 @@ def _gone(key: Key) -> Iterator[list[str]]:
     elif key.kind == "address":
         yield ["address", "del", key.rest, "dev", key.interface]
     elif key.kind == "route":
-        yield ["route", "del", *route_words(key, {})]
+        yield _route_gone(key)
+
+
+def _route_gone(key: Key) -> list[str]:
+    """Words that take away the route of this metric and no other.
+
+    Without a metric the kernel takes any (fib_table_delete, ip6_route_del), also one that was there before.
+    IPv4 has no word for 0 there, but a flush asks for each that it lists.
+    """
+    words = route_words(key, {})
+    if key.route.metric is not None:
+        return ["route", "del", *words]
+    metric = ["metric", str(DEFAULT_METRIC[key.route.family])]
+    return ["route", *(["flush", "exact"] if key.route.family == "ipv4" else ["del"]), *words, *metric]
 
 
 def _made(keys: list[Key], setting: Mapping[str, Any]) -> Iterator[Line]:
@@ -101,7 +120,7 @@ def _made_on(key: Key, value: Any, links: Mapping[str, Mapping[str, Any]]) -> It
     elif key.kind == "address":
         words = ["address", "add", key.rest, *dev, *(["nodad"] if ":" in key.rest else [])]
         yield _if_no_address(key.interface, key.rest), words
-    elif key.kind == "route":
+    elif key.kind == "route" and "elsewhere" not in value:
         yield ALWAYS, ["route", "replace", *route_words(key, value)]
 
 
