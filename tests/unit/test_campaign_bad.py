@@ -87,6 +87,7 @@ HOSTILE = (
     "",
 )
 
+
 def tunnel(host: str) -> dict[str, Any]:
     """One end of a VXLAN, as an NMState document."""
     own, peer = (1, 2) if host == "a" else (2, 1)

@@ -108,7 +108,7 @@ def test_requirements_cover_what_the_project_declares() -> None:
     project, extras = PROJECT["project"], PROJECT["project"]["optional-dependencies"]
     assert _wanted(project["dependencies"]) <= set(pins("core"))
     assert _wanted(PROJECT["build-system"]["requires"]) <= set(pins("core"))
-    assert _wanted(extras["test"]) | _wanted(extras["meters"]) <= set(pins("test"))
+    assert _wanted(extras["test"]) | _wanted(extras["meters"]) | _wanted(extras["users"]) <= set(pins("test"))
     assert _wanted(extras["lint"]) <= set(pins("lint"))
 
 
