@@ -191,6 +191,23 @@ def test_a_small_mtu_is_refused_where_it_would_cost_the_ipv6_addresses(
     put_back(host, journal)
 
 
+def test_an_mtu_that_would_lower_what_stands_on_the_interface_is_refused(
+    host: Namespace, journal: Journal
+) -> None:
+    """The kernel lowers a MAC-VLAN with its interface, and does not raise it again."""
+    upper = ["ip", "-n", host.name, "link", "add", "link", "kn0", "name", "mv0", "type", "macvlan"]
+    subprocess.run(upper, check=True, timeout=20)
+    subprocess.run(["ip", "-n", host.name, "link", "set", "mv0", "mtu", "1450"], check=True, timeout=20)
+    before = host.everything()
+    with pytest.raises(ChangeError, match="mv0 on kn0 has 1450 bytes: it would be lowered with kn0"):
+        changed(host, [Change("veth", "mtu", "kn0", "1400", "a test")], journal)
+    assert host.everything() == before
+    put_back(host, journal)
+    assert changed(host, [Change("veth", "mtu", "kn0", "1450", "a test")], journal) == 1
+    put_back(host, journal)
+    assert host.everything() == before
+
+
 def test_reading_needs_no_root(host: Namespace) -> None:
     """As nobody, in the same namespace: what a login without rights sees."""
 

@@ -2,7 +2,9 @@
 """The largest packet of an interface, through ``ip link``.
 
 Below 1280 bytes Linux takes IPv6 off an interface, and addresses set by hand do not come back with a larger
-MTU (kernel, addrconf_notify): such a value is refused where the interface has any. Checked with iproute2 6.1.
+MTU (kernel, addrconf_notify): such a value is refused where the interface has any. VLANs and MAC-VLANs go down with the
+MTU of the interface that they are on and not up again (vlan_device_event, macvlan_device_event): a value below
+theirs is refused, too. Checked with iproute2 6.1.
 """
 
 from __future__ import annotations
@@ -15,15 +17,20 @@ from linewatt.tuning.commands import interface, script, tool
 from linewatt.tuning.words import whole
 
 IPV4_MINIMUM = 68
-IPV6_MINIMUM = 1280
 MAXIMUM = 65_535
 """of an IPv4 packet; a loopback interface's 65,536 is the only larger one"""
 
 # $1: interface, $2: bytes
-_WRITE_SMALL = """PATH=$PATH:/usr/sbin:/sbin
-if [ -n "$(ip -6 address show dev "$1" scope global)" ]; then
+_WRITE = """PATH=$PATH:/usr/sbin:/sbin
+if [ "$2" -lt 1280 ] && [ -n "$(ip -6 address show dev "$1" scope global)" ]; then
   echo "below 1280 bytes Linux takes the IPv6 addresses off $1, and they would not come back" >&2; exit 1
 fi
+read -r own 2>/dev/null <"/sys/class/net/$1/ifindex"
+for upper in "/sys/class/net/$1/"upper_*; do
+  read -r below <"$upper/iflink" && read -r mtu <"$upper/mtu" || continue
+  [ "$below" = "$own" ] && [ "$mtu" -gt "$2" ] && ! grep -q DEVTYPE=vxlan "$upper/uevent" || continue
+  echo "${upper##*/upper_} on $1 has $mtu bytes: it would be lowered with $1, and not come back" >&3; exit 1
+done 3>&2 2>/dev/null
 exec ip link set dev "$1" mtu "$2" """
 
 _MTU = re.compile(r"\bmtu (\d+)\b")
@@ -66,9 +73,7 @@ class Mtu:
 
     def write(self, target: str, setting: str) -> Command:
         mtu = _parts(setting)[0]
-        if mtu < IPV6_MINIMUM:
-            return script(_WRITE_SMALL, interface(target), str(mtu))
-        return tool("ip", "link", "set", "dev", interface(target), "mtu", str(mtu))
+        return script(_WRITE, interface(target), str(mtu))
 
 
 def _parts(setting: str) -> tuple[int, int | None, int | None]:
