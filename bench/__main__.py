@@ -17,6 +17,7 @@ from typing import Any
 from bench import (
     campaign_edges,
     compare_1000,
+    ftp_users,
     hosts96,
     machine,
     own_cpu,
@@ -42,6 +43,7 @@ MEASUREMENTS: dict[str, tuple[Callable[..., list[Row]], int]] = {
         campaign_edges,
         own_cpu,
         power_sweeps,
+        ftp_users,
         hosts96,
         placement_hosts96,
         throughput_paired,

@@ -10,9 +10,15 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 Verdict = Literal["met", "not met here", "cannot tell here", ""]
-Unit = Literal["ratio", "s", "percent", "count"]
+Unit = Literal["ratio", "s", "percent", "count", "gbit_per_cpu_s"]
 
-_SUFFIX: dict[Unit, str] = {"ratio": "", "s": " s", "percent": " %", "count": ""}
+_SUFFIX: dict[Unit, str] = {
+    "ratio": "",
+    "s": " s",
+    "percent": " %",
+    "count": "",
+    "gbit_per_cpu_s": " Gbit/CPU-s",
+}
 _COLUMNS = ("measurement", "what", "target", "measured: median [min to max]", "beside it", "ratio", "verdict")
 
 

@@ -23,8 +23,8 @@ compile() {
 }
 
 compile core
-compile test --extra test --extra meters --constraint "$work/core.txt"
-compile lint --extra test --extra meters --extra lint --constraint "$work/test.txt"
+compile test --extra test --extra meters --extra users --constraint "$work/core.txt"
+compile lint --extra test --extra meters --extra users --extra lint --constraint "$work/test.txt"
 for name in core test lint; do
     sed "s|$work/||" "$work/$name.txt" >"requirements/$name.txt"
 done

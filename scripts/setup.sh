@@ -18,7 +18,7 @@ target=${2:-setup}
 
 case $stage in
     demo) requirements='core' ;;
-    bench | test) requirements='test' ;; # the bench reads meters too: httpx, pymodbus, pysnmp
+    bench | test) requirements='test' ;; # the bench reads meters and runs users too
     lint) requirements='lint' ;;
     *) die "no such stage: $stage; use demo, bench, test or lint" ;;
 esac
@@ -51,9 +51,15 @@ tools_of_tests='
     snmpd               snmpd           net-snmp
 '
 
-# What reads meters by hand, beside linewatt.
+# The server of scripted users.
+tools_of_users='
+    vsftpd              vsftpd          vsftpd
+'
+
+# What reads meters and moves files by hand, beside linewatt.
 tools_of_bench='
     curl                curl            curl
+    lftp                lftp            lftp
     snmpget             snmp            net-snmp-utils
 '
 
@@ -120,6 +126,7 @@ services_of() {
         openipmi) echo openipmi.service ;;
         OpenIPMI) echo ipmi.service ;;
         ipmitool) echo ipmievd.service ;;
+        vsftpd) echo vsftpd.service ;;
         snmpd | net-snmp) echo snmpd.service snmptrapd.service ;;
     esac
 }
@@ -359,10 +366,12 @@ if [[ $stage != lint ]]; then install_bmcs; fi
 case $stage in
     bench)
         install_wanted snmpd "$tools_of_tests" "the bench does not time SNMP"
-        install_wanted by-hand "$tools_of_bench" "the bench has nothing beside what linewatt reads of such meters"
+        install_wanted vsftpd "$tools_of_users" "the bench does not time FTP users"
+        install_wanted by-hand "$tools_of_bench" "the bench has nothing beside some meters and FTP users"
         ;;
     test)
         install_wanted snmpd "$tools_of_tests" "tests of SNMP will be skipped"
+        install_wanted vsftpd "$tools_of_users" "tests of FTP users will be skipped"
         install_browser
         ;;
 esac

@@ -2,8 +2,8 @@
 """The largest packet of an interface, through ``ip link``.
 
 Below 1280 bytes Linux takes IPv6 off an interface, and addresses set by hand do not come back with a larger
-MTU (kernel, addrconf_notify): such a value is refused where the interface has any. VLANs and MAC-VLANs go down with the
-MTU of the interface that they are on and not up again (vlan_device_event, macvlan_device_event): a value below
+MTU (kernel, addrconf_notify): such a value is refused where the interface has any. VLANs and MAC-VLANs follow
+the interface that they are on down and not up again (vlan_device_event, macvlan_device_event): a value below
 theirs is refused, too. Checked with iproute2 6.1.
 """
 

@@ -1,0 +1,116 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Many users in one process, a thread each: sendfile and recv run without Python's lock."""
+
+from __future__ import annotations
+
+import os
+import threading
+import time
+from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
+from contextlib import nullcontext, suppress
+from dataclasses import dataclass
+
+from linewatt.errors import WaitTimeout
+from linewatt.loads.users.base import ByteCount
+from linewatt.loads.users.content import MemoryFile
+from linewatt.loads.users.decisions import own_randomness
+from linewatt.loads.users.ftp import FtpUser, Surroundings
+from linewatt.loads.users.job import UsersJob
+from linewatt.loads.users.life import BARRIER_LIMIT_S, Arrivals, Company, Life
+from linewatt.loads.users.tally import Tally
+
+SATURATED = 0.9
+_ARRIVALS = -1
+"""the index whose randomness says when transfers are due"""
+
+
+@dataclass(frozen=True, slots=True)
+class Run:
+    """What the users of one process did, and what that cost it. ``cpu_cores`` of ``cpus`` it may use."""
+
+    tally: Tally
+    wall_s: float
+    cpu_s: float
+    cpus: int
+
+    @property
+    def cpu_cores(self) -> float:
+        return self.cpu_s / self.wall_s
+
+    @property
+    def cpu_s_per_gbit(self) -> float | None:
+        """``None`` where nothing was moved."""
+        counted = self.tally.total().bytes
+        gbit = (counted.received_bytes + counted.sent_bytes) * 8 / 1e9
+        return self.cpu_s / gbit if gbit else None
+
+    @property
+    def is_saturated(self) -> bool:
+        """Whether the client is what limits: its CPUs were full, so that a rate is not the server's."""
+        return self.cpu_cores >= SATURATED * self.cpus
+
+
+def put_path(job: UsersJob, index: int) -> str:
+    """The one file of a user on the server."""
+    return f"{job.put_folder}/{job.name}-{index}"
+
+
+def run(job: UsersJob, stop: threading.Event | None = None, tally: Tally | None = None) -> Run:
+    """Run all users of a job here. ``stop`` ends it early; ``tally`` can be watched meanwhile.
+
+    Raises WaitTimeout where users do not end within the job's limits after its time.
+    """
+    tally = Tally() if tally is None else tally
+    began_s, cpu_s = time.monotonic(), time.process_time()
+    with MemoryFile() if job.get_share < 1 else nullcontext() as source:
+        company = _company(job, tally, began_s, stop or threading.Event())
+        around = Surroundings(source, job.limits, company.until_s + job.limits.grace_s, discard=job.discard)
+        with ThreadPoolExecutor(job.users, "user") as pool:
+            lives = [_life(job, index, company, around) for index in range(job.users)]
+            _await([pool.submit(life.run) for life in lives], company)
+    wall_s = time.monotonic() - began_s
+    return Run(tally, wall_s, time.process_time() - cpu_s, len(os.sched_getaffinity(0)))
+
+
+def _company(job: UsersJob, tally: Tally, began_s: float, stop: threading.Event) -> Company:
+    rate_hz = job.arrival_rate_hz
+    arrivals = None if rate_hz is None else Arrivals(rate_hz, own_randomness(job, _ARRIVALS))
+    barrier = threading.Barrier(job.users)
+
+    def step_off() -> None:
+        with suppress(threading.BrokenBarrierError):  # one that hangs at login does not hold up the others
+            barrier.wait(min(BARRIER_LIMIT_S, job.limits.connect_s + job.limits.reply_s))
+
+    return Company(
+        job,
+        tally,
+        began_s,
+        began_s + job.duration_s,
+        stop,
+        arrivals,
+        step_off if job.start == "synchronised" else None,
+    )
+
+
+def _life(job: UsersJob, index: int, company: Company, around: Surroundings) -> Life:
+    def script(counted: ByteCount) -> FtpUser:
+        return FtpUser(job.target, put_path(job, index), counted, around)
+
+    return Life(index, company, script)
+
+
+def _await(running: list[Future[None]], company: Company) -> None:
+    """Until all have ended; what no user was written to expect is raised here."""
+    limits = company.job.limits
+    # The last transfer, the reply after it, and logging in again to take back what was put.
+    last_s = limits.grace_s + limits.stall_s + limits.connect_s + 3 * limits.reply_s
+    limit_s = max(0.0, company.until_s + last_s - time.monotonic())
+    done, left = wait(running, limit_s, FIRST_EXCEPTION)
+    company.stop.set()
+    for one in done:
+        one.result()
+    if left:
+        raise WaitTimeout(
+            f"users: {len(left)} of {len(running)} to end were awaited for {last_s:g} s after their time;"
+            " see whether the server answers"
+        )

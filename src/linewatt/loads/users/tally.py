@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What users did, counted: each user's bytes and transfers, times of all of them; added up over workers."""
+
+from __future__ import annotations
+
+import threading
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from linewatt.errors import ParseError
+from linewatt.loads.users.base import Action, ByteCount, Failure, Transfer
+from linewatt.loads.users.percentiles import Times
+
+TIMES = ("login", "get.first_byte", "get.total", "put.first_byte", "put.total", "wait")
+"""``wait``: how much later than due a transfer of an open loop began"""
+
+
+@dataclass(slots=True)
+class UserCounts:
+    """One user's. Only that user writes it; ``bytes`` has what passed its data sockets, also in vain.
+
+    ``failures`` has (action, name) → how often.
+    """
+
+    bytes: ByteCount = field(default_factory=ByteCount)
+    logins: int = 0
+    gets: int = 0
+    puts: int = 0
+    checked: int = 0
+    unfinished: int = 0
+    failures: Counter[tuple[Action, Failure]] = field(default_factory=Counter)
+
+    @property
+    def transfers(self) -> int:
+        return self.gets + self.puts
+
+    def add(self, other: UserCounts) -> None:
+        self.bytes.received_bytes += other.bytes.received_bytes
+        self.bytes.sent_bytes += other.bytes.sent_bytes
+        for name in ("logins", "gets", "puts", "checked", "unfinished"):
+            setattr(self, name, getattr(self, name) + getattr(other, name))
+        self.failures.update(other.failures)
+
+    def clear(self) -> None:
+        self.bytes.received_bytes = self.bytes.sent_bytes = 0
+        for name in ("logins", "gets", "puts", "checked", "unfinished"):
+            setattr(self, name, 0)
+        self.failures.clear()
+
+
+class Tally:
+    """All users of one process, or of all of them. ``said`` keeps the first line of each kind of failure."""
+
+    def __init__(self) -> None:
+        self.users: dict[int, UserCounts] = {}
+        self.times: dict[str, Times] = {name: Times() for name in TIMES}
+        self.said: dict[tuple[Action, Failure], str] = {}
+        self._lock = threading.Lock()
+
+    def user(self, index: int) -> UserCounts:
+        with self._lock:
+            return self.users.setdefault(index, UserCounts())
+
+    def logged_in(self, index: int, took_s: float) -> None:
+        self.users[index].logins += 1
+        self._time({"login": took_s})
+
+    def done(self, index: int, action: Action, transfer: Transfer, wait_s: float | None) -> None:
+        """A transfer; ``wait_s`` is how late it began in an open loop, and part of its total."""
+        counts = self.users[index]
+        counts.gets += action == "get"
+        counts.puts += action == "put"
+        counts.checked += transfer.is_checked
+        late_s = wait_s or 0.0
+        times = {
+            f"{action}.first_byte": transfer.first_byte_s + late_s,
+            f"{action}.total": transfer.total_s + late_s,
+        }
+        self._time(times if wait_s is None else {**times, "wait": wait_s})
+
+    def failed(self, index: int, action: Action, failure: Failure, line: str) -> bool:
+        """Count it. True where this is the first of its kind, whose line is worth saying."""
+        self.users[index].failures[action, failure] += 1
+        with self._lock:
+            return self.said.setdefault((action, failure), line) is line
+
+    def _time(self, values: Mapping[str, float]) -> None:
+        with self._lock:
+            for name, value_s in values.items():
+                self.times[name].add(value_s)
+
+    def total(self) -> UserCounts:
+        """Of all users."""
+        return added(list(self.users.values()))
+
+    def sustained(self, least_bps: float, duration_s: float) -> int:
+        """How many users moved at least ``least_bps`` both ways together, on average over ``duration_s``."""
+        least_bytes = least_bps * duration_s / 8
+        return sum(
+            one.bytes.received_bytes + one.bytes.sent_bytes >= least_bytes for one in self.users.values()
+        )
+
+    def merge(self, other: Tally) -> None:
+        for index, counts in other.users.items():
+            self.user(index).add(counts)
+        with self._lock:
+            for name, times in other.times.items():
+                self.times[name].merge(times)
+            for kind, line in other.said.items():
+                self.said.setdefault(kind, line)
+
+    def taken(self) -> Tally:
+        """What was counted until now, as a tally of its own; this one counts on from zero.
+
+        Users keep their counters, so these are lowered by what was taken and not replaced. To be called
+        where users cannot count meanwhile, as between two switches of greenlets.
+        """
+        part = Tally()
+        with self._lock:
+            for index, counts in self.users.items():
+                part.users[index] = UserCounts()
+                part.users[index].add(counts)
+                counts.clear()
+            part.times, self.times = self.times, part.times
+            part.said = dict(self.said)
+        return part
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON; :meth:`from_dict` makes the same again."""
+        with self._lock:
+            return {
+                "users": {str(index): _plain(counts) for index, counts in self.users.items()},
+                "times": {name: times.encoded() for name, times in self.times.items()},
+                "said": [[action, failure, line] for (action, failure), line in self.said.items()],
+            }
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> Tally:
+        """Raises ParseError for what :meth:`as_dict` did not make."""
+        tally = cls()
+        try:
+            tally.users = {int(index): _counts(each) for index, each in values["users"].items()}
+            tally.times |= {name: Times.decoded(text) for name, text in values["times"].items()}
+            tally.said = {(action, Failure(name)): line for action, name, line in values["said"]}
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise ParseError(f"what users counted cannot be read: {error!r}") from error
+        return tally
+
+
+def added(counts: Iterable[UserCounts]) -> UserCounts:
+    total = UserCounts()
+    for one in counts:
+        total.add(one)
+    return total
+
+
+def _plain(counts: UserCounts) -> dict[str, Any]:
+    return {
+        "received_bytes": counts.bytes.received_bytes,
+        "sent_bytes": counts.bytes.sent_bytes,
+        "logins": counts.logins,
+        "gets": counts.gets,
+        "puts": counts.puts,
+        "checked": counts.checked,
+        "unfinished": counts.unfinished,
+        "failures": [[action, failure, count] for (action, failure), count in counts.failures.items()],
+    }
+
+
+def _counts(values: Mapping[str, Any]) -> UserCounts:
+    rest = dict(values)
+    failures = rest.pop("failures")
+    count = ByteCount(rest.pop("received_bytes"), rest.pop("sent_bytes"))
+    return UserCounts(
+        count, failures=Counter({(action, Failure(name)): times for action, name, times in failures}), **rest
+    )

@@ -1,0 +1,198 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A real vsftpd with a configuration of its own, its files in memory: ended by process id, no service."""
+
+from __future__ import annotations
+
+import os
+import pwd
+import shutil
+import signal
+import socket
+import subprocess
+import time
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
+from dataclasses import replace
+from pathlib import Path, PurePosixPath
+
+from linewatt.loads.users import content
+from linewatt.loads.users.base import RemoteFile
+from linewatt.loads.users.job import Target
+from linewatt.loads.users.server_vsftpd import (
+    GET_FOLDER,
+    PUT_FOLDER,
+    USER,
+    LoggedTransfer,
+    Vsftpd,
+    configuration,
+    transfers,
+)
+
+PASSWORD = "only for this test"  # noqa: S105
+LIMIT_S = 10.0
+_LOOK_S = 0.01
+_LISTENS = "0A"  # include/net/tcp_states.h
+
+
+def why_not() -> str | None:
+    """Why no vsftpd can be had here; ``None`` if it can."""
+    if os.geteuid() != 0:
+        return "vsftpd with a chroot needs root"
+    return None if program() else "vsftpd is not installed"
+
+
+def program() -> str | None:
+    return shutil.which("vsftpd", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
+
+
+class Server:
+    """One vsftpd; ``namespace`` is the network namespace it is in, ``None`` the caller's."""
+
+    def __init__(self, folder: Path, server: Vsftpd, namespace: str | None) -> None:
+        self.folder = folder
+        self.settings = server
+        self.home = Path(server.home)
+        self._inside = ["ip", "netns", "exec", namespace] if namespace else []
+        self._process: subprocess.Popen[bytes] | None = None
+
+    def target(self, password: str = PASSWORD) -> Target:
+        family = "ipv6" if ":" in self.settings.address else "ipv4"
+        return Target(self.settings.address, self.settings.port, USER, password, family)  # type: ignore[arg-type]
+
+    def file(self, name: str) -> RemoteFile:
+        size = (self.home / GET_FOLDER / name).stat().st_size
+        return RemoteFile(f"{GET_FOLDER}/{name}", size, content.crc32(size))
+
+    def logged(self) -> list[LoggedTransfer]:
+        log = Path(self.settings.transfers_log)
+        return list(transfers(log.read_text())) if log.exists() else []
+
+    def left(self) -> list[str]:
+        """Files that users left."""
+        return sorted(path.name for path in (self.home / PUT_FOLDER).iterdir())
+
+    def start(self, **changed: int) -> None:
+        """Start it and wait until it listens; ``changed`` are settings that differ from now on."""
+        self.settings = replace(self.settings, **changed)  # type: ignore[arg-type]
+        text = self.folder / "vsftpd.conf"
+        text.write_text(configuration(self.settings))
+        argv = [*self._inside, str(program()), str(text)]
+        self._process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, start_new_session=True)
+        end_s = time.monotonic() + LIMIT_S
+        while not _listens(self._process.pid, self.settings.port):
+            if self._process.poll() is not None or time.monotonic() > end_s:
+                raise AssertionError(
+                    f"vsftpd to listen on {self.settings.port} was awaited for {LIMIT_S:g} s"
+                )
+            time.sleep(_LOOK_S)
+
+    def kill(self) -> None:
+        """SIGKILL to the listener and its sessions, which are in no process group together."""
+        process, self._process = self._process, None
+        if process is None:
+            return
+        with suppress(ProcessLookupError):
+            os.kill(process.pid, signal.SIGSTOP)  # from here on it starts no session
+        tree = [process.pid, *_below(process.pid)]
+        for each in tree:
+            with suppress(ProcessLookupError):
+                os.kill(each, signal.SIGKILL)
+        process.wait(LIMIT_S)
+        end_s = time.monotonic() + LIMIT_S
+        while any(_runs(each) for each in tree):
+            assert time.monotonic() < end_s, f"vsftpd's {tree} to end were awaited for {LIMIT_S:g} s"
+            time.sleep(_LOOK_S)
+
+
+@contextmanager
+def vsftpd(
+    folder: Path,
+    files: Mapping[str, int],
+    *,
+    memory: str = "64m",
+    address: str = "127.0.0.1",
+    namespace: str | None = None,
+    **settings: int,
+) -> Iterator[Server]:
+    """A running server with these files (name → bytes) in memory of that size; everything is gone after."""
+    home = folder / "home"
+    for each in (home, folder / "empty"):
+        each.mkdir(mode=0o755)
+    (folder / "passwords").write_text(PASSWORD + "\n")
+    subprocess.run(["mount", "-t", "tmpfs", "-o", f"size={memory},mode=0755", "tmpfs", home], check=True)
+    try:
+        _fill(home, files)
+        port = 2121 if namespace else free_port(address)
+        server = Server(folder, _settings(folder, address, port), namespace)
+        try:
+            server.start(**settings)
+            yield server
+        finally:
+            server.kill()
+    finally:
+        subprocess.run(["umount", home], check=True)
+
+
+def free_port(address: str) -> int:
+    family = socket.AF_INET6 if ":" in address else socket.AF_INET
+    with socket.socket(family, socket.SOCK_STREAM) as probe:
+        probe.bind((address, 0))
+        return int(probe.getsockname()[1])
+
+
+def _settings(folder: Path, address: str, port: int) -> Vsftpd:
+    at = PurePosixPath(folder)
+    return Vsftpd(
+        address=address,
+        port=port,
+        passive_ports=(20000, 20999),  # below what the kernel gives to clients
+        home=at / "home",
+        empty=at / "empty",
+        passwords_file=at / "passwords",
+        transfers_log=at / "transfers.log",
+        server_log=at / "server.log",
+    )
+
+
+def _fill(home: Path, files: Mapping[str, int]) -> None:
+    user = pwd.getpwnam("ftp")
+    for name in (GET_FOLDER, PUT_FOLDER):
+        (home / name).mkdir(mode=0o755)
+    os.chown(home / PUT_FOLDER, user.pw_uid, user.pw_gid)
+    for name, size in files.items():
+        with (home / GET_FOLDER / name).open("wb") as file:
+            for piece in content.pieces(size):
+                file.write(piece)
+        (home / GET_FOLDER / name).chmod(0o644)
+
+
+def _listens(process: int, port: int) -> bool:
+    """Asked of the kernel and not by connecting: a caller would count as a client."""
+    for table in ("tcp", "tcp6"):
+        with suppress(OSError):
+            for row in Path(f"/proc/{process}/net/{table}").read_text().splitlines()[1:]:
+                _, local, _, state, *_ = row.split()
+                if state == _LISTENS and local.endswith(f":{port:04X}"):
+                    return True
+    return False
+
+
+def _below(process: int) -> list[int]:
+    parents: dict[int, list[int]] = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            with suppress(OSError):
+                parent = int((entry / "stat").read_text().rpartition(")")[2].split()[1])
+                parents.setdefault(parent, []).append(int(entry.name))
+    found, at = [process], 0
+    while at < len(found):
+        found += parents.get(found[at], [])
+        at += 1
+    return found[1:]
+
+
+def _runs(process: int) -> bool:
+    try:
+        return (Path(f"/proc/{process}/stat").read_text().rpartition(")")[2].split()[0]) != "Z"
+    except OSError:
+        return False

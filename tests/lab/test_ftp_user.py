@@ -1,0 +1,391 @@
+# SPDX-License-Identifier: Apache-2.0
+"""FTP users against a real vsftpd: what moves, what is counted, and each failure under its own name."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.ftp_server import Server, free_port, vsftpd, why_not
+
+from linewatt import lab
+from linewatt.loads.users import fleet
+from linewatt.loads.users.base import ActionFailed, ByteCount, Failure, RemoteFile
+from linewatt.loads.users.content import MemoryFile
+from linewatt.loads.users.ftp import FtpUser, Surroundings
+from linewatt.loads.users.job import Limits, PutSize, Target, UsersJob, as_dict
+from linewatt.loads.users.tally import Tally
+
+pytestmark = pytest.mark.skipif(bool(why_not()), reason=str(why_not()))
+
+LOCUSTFILE = Path(fleet.__file__).with_name("locustfile.py")
+MIB = 1024 * 1024
+FILES = {"small": 1000, "odd": 3 * MIB + 17, "empty": 0}
+LIMITS = Limits(connect_s=1.0, reply_s=5.0, stall_s=5.0, grace_s=5.0)
+
+
+@pytest.fixture
+def server(tmp_path: Path) -> Iterator[Server]:
+    with vsftpd(tmp_path, FILES) as running:
+        yield running
+
+
+@contextmanager
+def one_user(target: Target, limits: Limits = LIMITS) -> Iterator[tuple[FtpUser, ByteCount]]:
+    with MemoryFile() as source:
+        counted = ByteCount()
+        user = FtpUser(target, "put/one", counted, Surroundings(source, limits, time.monotonic() + 60))
+        try:
+            yield user, counted
+        finally:
+            user.drop()
+
+
+def job_of(server: Server, **changed: Any) -> UsersJob:
+    files = tuple(server.file(name) for name in ("small", "odd"))
+    values: dict[str, Any] = {"users": 6, "duration_s": 1.5, "spread_s": 0.2, "limits": LIMITS}
+    values |= {"files": files, "put_sizes": (PutSize(2 * MIB + 5, 1), PutSize(100, 2))}
+    return UsersJob(**{"target": server.target(), **values, **changed})
+
+
+def awaited(what: str, condition: Callable[[], bool], limit_s: float = 10.0) -> None:
+    end_s = time.monotonic() + limit_s
+    while not condition():
+        assert time.monotonic() < end_s, f"{what} was awaited for {limit_s:g} s"
+        time.sleep(0.02)
+
+
+def refused(failure: Failure, action: Callable[[], object]) -> str:
+    with pytest.raises(ActionFailed) as raised:
+        action()
+    line = str(raised.value)
+    assert raised.value.failure is failure, line
+    assert str(failure) in line
+    assert "\n" not in line
+    return line
+
+
+def logged_bytes(server: Server, direction: str) -> int:
+    return sum(one.transferred_bytes for one in server.logged() if one.direction == direction)
+
+
+# --- what moves --------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("address", ["127.0.0.1", "::1"])
+def test_a_user_gets_and_puts_over_both_families_and_leaves_no_file(tmp_path: Path, address: str) -> None:
+    with vsftpd(tmp_path, FILES, address=address) as server, one_user(server.target()) as (user, counted):
+        user.login()
+        for name in FILES:
+            assert user.get(server.file(name), check=True).is_checked
+        for size in (0, 1, 20 * MIB + 3):  # beyond one period of the pattern
+            assert user.put(size).transferred_bytes == size
+        back = user.written()
+        assert back is not None
+        assert user.get(back, check=True).transferred_bytes == 20 * MIB + 3
+        assert server.left() == ["one"]
+        user.leave()
+        assert server.left() == []
+        assert counted.received_bytes == sum(FILES.values()) + 20 * MIB + 3
+        assert counted.sent_bytes == 1 + 20 * MIB + 3
+
+
+@pytest.mark.parametrize("start", ["independent", "ramped", "synchronised"])
+def test_bytes_of_many_users_are_those_of_the_servers_log(server: Server, start: str) -> None:
+    done = fleet.run(job_of(server, start=start, checked_share=0.3))
+    total = done.tally.total()
+    assert total.failures == {}, done.tally.said
+    assert min(total.gets, total.puts) > 20
+    assert total.checked > 5
+    awaited("the log", lambda: len(server.logged()) >= total.transfers)
+    assert total.bytes.received_bytes == logged_bytes(server, "get") > 0
+    assert total.bytes.sent_bytes == logged_bytes(server, "put") > 0
+    assert server.left() == []
+    assert done.tally.times["get.total"].count == total.gets
+    first, whole = (done.tally.times[f"get.{part}"].summary() for part in ("first_byte", "total"))
+    assert first.mean_s is not None
+    assert whole.mean_s is not None
+    assert 0 < first.mean_s <= whole.mean_s
+
+
+def test_a_login_for_each_cycle_logs_in_as_often(server: Server) -> None:
+    done = fleet.run(job_of(server, users=2, login_per="cycle", cycle_transfers=2))
+    total = done.tally.total()
+    assert total.failures == {}
+    assert total.logins == pytest.approx(total.transfers / 2, abs=3)
+    assert total.logins > 10
+
+
+def test_an_open_loop_moves_what_arrives_and_no_more(server: Server) -> None:
+    total = fleet.run(job_of(server, duration_s=3.0, arrival_rate_hz=40.0)).tally.total()
+    assert total.failures == {}
+    assert 75 <= total.transfers <= 165  # Poisson of mean 120, four standard deviations
+
+
+def test_users_in_step_all_log_in_before_the_first_gets_a_byte(server: Server) -> None:
+    fleet.run(job_of(server, users=8, start="synchronised", duration_s=1.0))
+    lines = Path(server.settings.server_log).read_text().splitlines()
+    kinds = ["login" if "OK LOGIN" in line else "moved" for line in lines if " OK " in line]
+    assert kinds.index("moved") == 8
+
+
+def test_nothing_is_left_on_a_disk_of_the_client(server: Server) -> None:
+    before = set(os.listdir("/tmp")) | set(os.listdir("."))  # noqa: PTH208
+    fleet.run(job_of(server, duration_s=0.7))
+    assert set(os.listdir("/tmp")) | set(os.listdir(".")) <= before | {"server.log"}  # noqa: PTH208
+    open_files = [os.readlink(f"/proc/self/fd/{each}") for each in os.listdir("/proc/self/fd") if _open(each)]  # noqa: PTH115, PTH208
+    assert not [name for name in open_files if "linewatt-users" in name]
+
+
+def _open(descriptor: str) -> bool:
+    return os.path.lexists(f"/proc/self/fd/{descriptor}")
+
+
+# --- what fails --------------------------------------------------------------------------------------------
+
+
+def test_wrong_credentials(server: Server) -> None:
+    with one_user(server.target("guessed")) as (user, _):
+        line = refused(Failure.WRONG_CREDENTIALS, user.login)
+    assert "530 Login incorrect" in line
+    assert "guessed" not in line
+
+
+def test_a_full_server_refuses_the_last_user_only(tmp_path: Path) -> None:
+    with (
+        vsftpd(tmp_path, FILES, max_clients=1) as server,
+        one_user(server.target()) as (first, _),
+        one_user(server.target()) as (second, _),
+    ):
+        first.login()
+        assert "421" in refused(Failure.SERVER_FULL, second.login)
+        assert first.get(server.file("odd"), check=True).transferred_bytes == FILES["odd"]
+
+
+def test_a_full_disk_and_the_user_goes_on_when_there_is_room(tmp_path: Path) -> None:
+    with vsftpd(tmp_path, FILES, memory="8m") as server, one_user(server.target()) as (user, counted):
+        user.login()
+        refused(Failure.DISK_FULL, lambda: user.put(40 * MIB))
+        assert 0 < counted.sent_bytes < 40 * MIB
+        assert user.put(1 * MIB).transferred_bytes == MIB  # the same session
+        user.leave()
+        assert server.left() == []
+
+
+def test_a_missing_file(server: Server) -> None:
+    with one_user(server.target()) as (user, _):
+        user.login()
+        line = refused(Failure.FILE_MISSING, lambda: user.get(RemoteFile("get/none"), check=False))
+        assert "550" in line
+        assert user.get(server.file("small"), check=True).is_checked
+
+
+def test_a_file_that_shrinks_while_it_is_sent_is_short(tmp_path: Path) -> None:
+    with vsftpd(tmp_path, {"big": 8 * MIB}, max_rate_bytes_per_s=4 * MIB) as server:
+        path = server.home / "get" / "big"
+        with one_user(server.target()) as (user, counted):
+            user.login()
+            file = server.file("big")
+            cutter = threading.Thread(target=_cut_once_sent, args=(path, counted))
+            cutter.start()
+            line = refused(Failure.FILE_SHORT, lambda: user.get(file, check=False))
+            cutter.join()
+        assert f"of {8 * MIB} came" in line
+        assert counted.received_bytes < 8 * MIB
+
+
+def _cut_once_sent(path: Path, counted: ByteCount) -> None:
+    awaited("the first byte", lambda: counted.received_bytes > 0)
+    os.truncate(path, 3 * MIB)
+
+
+def test_a_file_of_another_size_or_content_than_promised_is_named_so(server: Server) -> None:
+    with one_user(server.target()) as (user, _):
+        user.login()
+        file = server.file("odd")
+        for size, failure in ((file.size_bytes + 1, Failure.FILE_SHORT), (5, Failure.FILE_LONG)):  # type: ignore[operator]
+            wrong = replace(file, size_bytes=size)
+            refused(failure, lambda: user.get(wrong, check=False))  # noqa: B023
+        (server.home / "get" / "odd").write_bytes(bytes(FILES["odd"]))
+        refused(Failure.CHECKSUM, lambda: user.get(file, check=True))
+        assert user.get(file, check=False).transferred_bytes == FILES["odd"]
+
+
+def test_nothing_listens(server: Server) -> None:
+    server.kill()
+    with one_user(server.target()) as (user, _):
+        refused(Failure.UNREACHABLE, user.login)
+
+
+@pytest.mark.parametrize("action", ["get", "put"])
+def test_a_server_killed_in_a_transfer_is_a_lost_connection(tmp_path: Path, action: str) -> None:
+    with (
+        vsftpd(tmp_path, {"big": 30 * MIB}, max_rate_bytes_per_s=4 * MIB) as server,
+        one_user(server.target()) as (user, counted),
+    ):
+        user.login()
+        killer = threading.Thread(target=_kill_once_moved, args=(server, counted))
+        killer.start()
+        file = server.file("big")
+        refused(
+            Failure.CONNECTION_LOST,
+            (lambda: user.get(file, check=False)) if action == "get" else (lambda: user.put(30 * MIB)),
+        )
+        killer.join()
+
+
+def _kill_once_moved(server: Server, counted: ByteCount) -> None:
+    awaited("a first byte", lambda: counted.received_bytes + counted.sent_bytes > 0)
+    server.kill()
+
+
+def test_users_recover_when_the_server_is_killed_and_started_again(server: Server) -> None:
+    tally, job = Tally(), job_of(server, duration_s=5.0)
+    runner = threading.Thread(target=fleet.run, args=(job, None, tally))
+    runner.start()
+    awaited("logins", lambda: tally.total().logins == job.users and tally.total().transfers > 20)
+    server.kill()
+    awaited("users that notice", lambda: sum(tally.total().failures.values()) >= job.users)
+    before = tally.total()
+    server.start()
+    runner.join(30)
+    after = tally.total()
+    names = {name for _, name in after.failures}
+    assert names <= {Failure.CONNECTION_LOST, Failure.UNREACHABLE}
+    assert after.transfers > before.transfers + 20
+    assert all(one.logins >= 2 for one in tally.users.values())
+    assert server.left() == []
+
+
+# --- on a network of its own -------------------------------------------------------------------------------
+
+
+@pytest.mark.lab
+def test_bytes_are_those_of_the_network_card_within_protocol_overhead(
+    make_lab: Callable[..., lab.Lab], tmp_path: Path
+) -> None:
+    host = make_lab(hosts=1).hosts[0]
+    with vsftpd(tmp_path, FILES, address=host.address, namespace=host.namespace) as server:
+        before = _card(host.namespace)
+        total = fleet.run(job_of(server, get_share=0.7)).tally.total()
+        after = _card(host.namespace)
+    assert total.failures == {}
+    for moved, key in ((total.bytes.received_bytes, "tx"), (total.bytes.sent_bytes, "rx")):
+        frames = after[key] - before[key]
+        assert moved > 10 * MIB
+        # 66 bytes of headers on 1448 or, with segmentation offload, on up to 64 KiB; acknowledgements of
+        # the other direction and the control connections beside it
+        assert moved < frames < 1.10 * moved + 0.05 * (total.bytes.received_bytes + total.bytes.sent_bytes)
+
+
+@pytest.mark.lab
+def test_blocked_passive_ports_are_named_so_and_the_login_was_fine(
+    make_lab: Callable[..., lab.Lab], tmp_path: Path
+) -> None:
+    host = make_lab(hosts=1).hosts[0]
+    with vsftpd(tmp_path, FILES, address=host.address, namespace=host.namespace) as server:
+        _drop_ports(host.namespace, server.settings.passive_ports)
+        with one_user(server.target()) as (user, _):
+            user.login()
+            began_s = time.monotonic()
+            line = refused(Failure.PASSIVE_PORT_BLOCKED, lambda: user.get(server.file("odd"), check=False))
+            assert LIMITS.connect_s <= time.monotonic() - began_s < LIMITS.connect_s + 2
+        done = fleet.run(job_of(server, users=2, duration_s=1.0)).tally
+    assert "no data connection to port 20" in line
+    assert {name for _, name in done.total().failures} == {Failure.PASSIVE_PORT_BLOCKED}
+    assert done.total().logins >= 2
+
+
+def _card(namespace: str) -> dict[str, int]:
+    inside = ["ip", "netns", "exec", namespace]
+    text = subprocess.run(
+        [*inside, "cat", "/proc/net/dev"], capture_output=True, text=True, check=True
+    ).stdout
+    (row,) = (line for line in text.splitlines() if line.strip().startswith("mgmt0:"))
+    fields = [int(word) for word in row.partition(":")[2].split()]
+    return {"rx": fields[0], "tx": fields[8]}
+
+
+def _drop_ports(namespace: str, ports: tuple[int, int]) -> None:
+    """Swallow what comes for these ports, as a firewall that drops does: by routing rules alone."""
+    inside = ["ip", "-n", namespace, "rule"]
+    first, last = ports
+    for words in (
+        ["add", "pref", "2", "lookup", "local"],
+        ["add", "pref", "1", "iif", "mgmt0", "ipproto", "tcp", "dport", f"{first}-{last}", "blackhole"],
+        ["del", "pref", "0"],
+    ):
+        subprocess.run([*inside, *words], check=True)
+
+
+# --- under Locust ------------------------------------------------------------------------------------------
+
+
+def _locust(folder: Path, job: UsersJob, workers: int) -> tuple[Tally, str]:
+    """One process, or a master with workers; what they counted, and what Locust said."""
+    folder.mkdir()
+    given, result = folder / "job.json", folder / "result.json"
+    given.write_text(json.dumps(as_dict(job)))
+    common = [sys.executable, "-m", "locust", "-f", str(LOCUSTFILE)]
+    alone = ["--headless", "--users", str(job.users), "--spawn-rate", str(job.users), "--json"]
+    alone += ["--run-time", f"{job.duration_s + 2:g}s", "--stop-timeout", "20", "--exit-code-on-error", "0"]
+    alone += ["--users-job", str(given), "--users-result", str(result)]
+    port = free_port("127.0.0.1")
+    if workers:
+        alone += ["--master", "--master-bind-host", "127.0.0.1", "--master-bind-port", str(port)]
+        alone += ["--expect-workers", str(workers), "--expect-workers-max-wait", "30"]
+    at_worker = ["--worker", "--master-host", "127.0.0.1", "--master-port", str(port)]
+    with (folder / "log").open("w") as log, ExitStack() as ending:
+        for argv in [[*common, *at_worker]] * workers:
+            child = subprocess.Popen(argv, stdin=subprocess.DEVNULL, stdout=log, stderr=log, cwd=folder)
+            ending.callback(child.wait, 30)
+            ending.callback(child.terminate)
+        done = subprocess.run(
+            [*common, *alone], capture_output=True, text=True, timeout=90, cwd=folder, check=False
+        )
+    assert done.returncode == 0, done.stderr[-3000:] + (folder / "log").read_text()[-3000:]
+    return Tally.from_dict(json.loads(result.read_text())), done.stdout
+
+
+@pytest.mark.parametrize(("workers", "start"), [(0, "independent"), (2, "synchronised")])
+def test_under_locust_workers_add_up_to_the_servers_log(
+    server: Server, tmp_path: Path, workers: int, start: str
+) -> None:
+    job = job_of(server, users=6, duration_s=3.0, start=start, checked_share=0.2)
+    tally, said = _locust(tmp_path / "locust", job, workers)
+    total = tally.total()
+    assert total.failures == {}, tally.said
+    assert sorted(tally.users) == list(range(6))
+    assert min(total.gets, total.puts) > 20
+    assert total.checked > 0
+    assert total.bytes.received_bytes == logged_bytes(server, "get") > 0
+    assert total.bytes.sent_bytes == logged_bytes(server, "put") > 0
+    assert tally.times["get.total"].count == total.gets
+    assert {row["name"]: row["num_requests"] for row in json.loads(said)} == {
+        "login": total.logins,
+        "get": total.gets,
+        "put": total.puts,
+    }
+    assert server.left() == []
+    if start == "synchronised":
+        lines = Path(server.settings.server_log).read_text().splitlines()
+        kinds = ["login" if "OK LOGIN" in line else "moved" for line in lines if " OK " in line]
+        assert kinds.index("moved") == 6
+
+
+def test_under_locust_failures_have_the_same_names(server: Server, tmp_path: Path) -> None:
+    job = job_of(server, target=server.target("guessed"), users=2, duration_s=1.0)
+    tally, said = _locust(tmp_path / "locust", job, 0)
+    assert set(tally.total().failures) == {("login", Failure.WRONG_CREDENTIALS)}
+    (row,) = json.loads(said)
+    assert row["num_failures"] == sum(tally.total().failures.values()) >= 2
