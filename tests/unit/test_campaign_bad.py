@@ -204,6 +204,7 @@ EVERY_TEXT: dict[str, Any] = {
         {"name": "here", "hosts": {"a": tunnel("a"), "b": tunnel("b")}},
     ],
     "rate": "1G",
+    "trials": {"min": 3, "max": 5, "until": "1%"},
     "order": "random",
     "ports": "5201-5264",
     "placement": "none",
