@@ -250,7 +250,7 @@ def _kill_once_moved(server: Server, counted: ByteCount) -> None:
 
 
 def test_users_recover_when_the_server_is_killed_and_started_again(server: Server) -> None:
-    tally, job = Tally(), job_of(server, duration_s=5.0)
+    tally, job = Tally(), job_of(server, duration_s=10.0)
     runner = threading.Thread(target=fleet.run, args=(job, None, tally))
     runner.start()
     awaited("logins", lambda: tally.total().logins == job.users and tally.total().transfers > 20)
