@@ -261,7 +261,10 @@ def test_users_recover_when_the_server_is_killed_and_started_again(server: Serve
     runner.join(30)
     after = tally.total()
     names = {name for _, name in after.failures}
-    assert names <= {Failure.CONNECTION_LOST, Failure.UNREACHABLE}
+    # its processes die one after the other: what is left of a session may still answer, once
+    last_words = {Failure.REFUSED, Failure.PASSIVE_PORT_BLOCKED}
+    assert names <= {Failure.CONNECTION_LOST, Failure.UNREACHABLE} | last_words
+    assert sum(count for (_, name), count in after.failures.items() if name in last_words) <= job.users
     assert after.transfers > before.transfers + 20
     assert all(one.logins >= 2 for one in tally.users.values())
     assert server.left() == []
