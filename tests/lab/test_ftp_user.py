@@ -250,23 +250,27 @@ def _kill_once_moved(server: Server, counted: ByteCount) -> None:
 
 
 def test_users_recover_when_the_server_is_killed_and_started_again(server: Server) -> None:
-    tally, job = Tally(), job_of(server, duration_s=10.0)
-    runner = threading.Thread(target=fleet.run, args=(job, None, tally))
+    tally, job, stop = Tally(), job_of(server, duration_s=60.0), threading.Event()
+    runner = threading.Thread(target=fleet.run, args=(job, stop, tally))
     runner.start()
-    awaited("logins", lambda: tally.total().logins == job.users and tally.total().transfers > 20)
-    server.kill()
-    awaited("users that notice", lambda: sum(tally.total().failures.values()) >= job.users)
-    before = tally.total()
-    server.start()
-    runner.join(30)
+    try:
+        awaited("logins", lambda: tally.total().logins == job.users and tally.total().transfers > 20)
+        server.kill()
+        awaited("users that notice", lambda: sum(tally.total().failures.values()) >= job.users, 30)
+        before = tally.total()
+        server.start()
+        awaited("users that log in again", lambda: all(one.logins >= 2 for one in tally.users.values()), 30)
+        awaited("transfers again", lambda: tally.total().transfers > before.transfers + 20, 30)
+    finally:
+        stop.set()
+        runner.join(30)
     after = tally.total()
     names = {name for _, name in after.failures}
     # its processes die one after the other: what is left of a session may still answer, once
     last_words = {Failure.REFUSED, Failure.PASSIVE_PORT_BLOCKED}
     assert names <= {Failure.CONNECTION_LOST, Failure.UNREACHABLE} | last_words
     assert sum(count for (_, name), count in after.failures.items() if name in last_words) <= job.users
-    assert after.transfers > before.transfers + 20
-    assert all(one.logins >= 2 for one in tally.users.values())
+    assert not runner.is_alive()
     assert server.left() == []
 
 
