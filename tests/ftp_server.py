@@ -86,6 +86,10 @@ class Server:
                 )
             time.sleep(_LOOK_S)
 
+    def sessions(self) -> list[int]:
+        """The processes of its sessions, those with more rights first."""
+        return [] if self._process is None else _below(self._process.pid)
+
     def kill(self) -> None:
         """SIGKILL to the listener and its sessions, which are in no process group together."""
         process, self._process = self._process, None
@@ -94,9 +98,10 @@ class Server:
         with suppress(ProcessLookupError):
             os.kill(process.pid, signal.SIGSTOP)  # from here on it starts no session
         tree = [process.pid, *_below(process.pid)]
-        for each in tree:
-            with suppress(ProcessLookupError):
-                os.kill(each, signal.SIGKILL)
+        for number in (signal.SIGSTOP, signal.SIGKILL):  # none may speak for one that is gone already
+            for each in tree:
+                with suppress(ProcessLookupError):
+                    os.kill(each, number)
         process.wait(LIMIT_S)
         end_s = time.monotonic() + LIMIT_S
         while any(_runs(each) for each in tree):

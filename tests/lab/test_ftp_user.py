@@ -5,6 +5,9 @@ from __future__ import annotations
 
 import json
 import os
+import signal
+import socket
+import struct
 import subprocess
 import sys
 import threading
@@ -266,12 +269,49 @@ def test_users_recover_when_the_server_is_killed_and_started_again(server: Serve
         runner.join(30)
     after = tally.total()
     names = {name for _, name in after.failures}
-    # its processes die one after the other: what is left of a session may still answer, once
-    last_words = {Failure.REFUSED, Failure.PASSIVE_PORT_BLOCKED}
-    assert names <= {Failure.CONNECTION_LOST, Failure.UNREACHABLE} | last_words
-    assert sum(count for (_, name), count in after.failures.items() if name in last_words) <= job.users
+    assert names <= {Failure.CONNECTION_LOST, Failure.UNREACHABLE}
+    assert after.transfers > before.transfers + 20
     assert not runner.is_alive()
     assert server.left() == []
+
+
+@pytest.mark.parametrize("process", [0, 1], ids=["with more rights", "with less rights"])
+def test_a_session_of_which_one_process_died_is_a_lost_connection(server: Server, process: int) -> None:
+    """The other process says 500 OOPS, which is no refusal."""
+    with one_user(server.target()) as (user, _):
+        user.login()
+        os.kill(server.sessions()[process], signal.SIGKILL)
+        refused(Failure.CONNECTION_LOST, lambda: user.get(server.file("small"), check=False))
+
+
+def test_a_connection_that_was_reset_is_a_lost_one_whatever_is_asked_of_it(server: Server) -> None:
+    for action in ("get", "put"):
+        with one_user(server.target()) as (user, _):
+            user.login()
+            reset(user)
+            refused(
+                Failure.CONNECTION_LOST,
+                (lambda: user.get(server.file("small"), check=False))
+                if action == "get"
+                else (lambda: user.put(5)),
+            )
+
+
+def reset(user: FtpUser) -> None:
+    """As the kernel leaves a socket once the other end has reset it."""
+    control = user._control
+    assert control is not None
+    assert control.sock is not None
+    control.sock.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+    control.sock.shutdown(socket.SHUT_RDWR)
+    end_s = time.monotonic() + 5
+    while True:
+        try:
+            control.sock.getpeername()
+        except OSError:
+            return
+        assert time.monotonic() < end_s, "the socket to be without a peer was awaited for 5 s"
+        time.sleep(0.01)
 
 
 # --- on a network of its own -------------------------------------------------------------------------------

@@ -101,7 +101,7 @@ def test_a_user_decides_the_same_wherever_it_runs_and_otherwise_than_its_neighbo
     [
         ("530 Login incorrect.", "login", Failure.WRONG_CREDENTIALS),
         ("500 OOPS: child died", "put", Failure.CONNECTION_LOST),
-        ("500 OOPS: priv_sock_get_result", "get", Failure.CONNECTION_LOST),
+        ("500 OOPS: priv_sock_send_cmd", "get", Failure.CONNECTION_LOST),
         ("500 OOPS: vsftpd: refusing to run with writable root inside chroot()", "login", Failure.REFUSED),
         ("430 Invalid username or password", "login", Failure.WRONG_CREDENTIALS),
         ("421 There are too many connected users, please try later.", "login", Failure.SERVER_FULL),

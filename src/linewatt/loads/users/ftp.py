@@ -159,8 +159,8 @@ class FtpUser:
         control = self._connected(action)
         if control.sock is None:
             raise self._failed(Failure.CONNECTION_LOST, action, "not connected")
-        peer = control.sock.getpeername()
         try:
+            peer = control.sock.getpeername()  # raises where the connection was reset meanwhile
             port = ftplib.parse229(control.sendcmd("EPSV"), peer)[1]  # noqa: S321
         except ftplib.error_perm as error:
             if str(error)[:3] not in {"500", "501", "502", "522"} or self._target.family == "ipv6":

@@ -15,8 +15,8 @@ _TOO_MANY = re.compile(
     r"too many|maximum number|user limit|connections? limit|max(imum)? clients", re.IGNORECASE
 )
 _NO_SPACE = re.compile(r"no space|disk full|quota|insufficient storage|writing to local file", re.IGNORECASE)
-_DIED = re.compile(r"^500 OOPS: (child died|priv_sock_get\w*|vsf_sysutil_recv_peek)")
-"""what one process of a vsftpd session says when the other one is gone"""
+_DIED = re.compile(r"^500 OOPS: (child died|priv_sock_\w+)")
+"""what one of the two processes of a vsftpd 3.0.3 session says when the other one is gone"""
 _NOT_ALLOWED = re.compile(r"permission|denied|not allowed", re.IGNORECASE)
 
 _BY_CODE = {
