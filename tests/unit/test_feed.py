@@ -211,3 +211,10 @@ def test_a_source_that_is_still_opening_is_waited_for_and_then_heard() -> None:
 def test_a_source_that_says_nothing_is_waited_for_no_longer_than_the_limit() -> None:
     assert silent(fed(), limit_s=0.05) == "waited 0.05 s for its first reading"
     assert silent(fed(), "later", limit_s=0.05, opening_s=0.05) == "numbers: still counting"
+
+
+def test_what_the_settings_ask_for_in_vain_is_said_though_the_program_has_ended_meanwhile() -> None:
+    feed = fed("none")
+    feed.failure = "ended with status 0"
+    assert asyncio.run(feed.silent(1.0, 0.0)) == "numbers: no 9; there are 1, 2"
+    assert feed.refused is not None

@@ -228,6 +228,8 @@ class Feed:
                 await bounded(self._arrived.wait(), max(0.0, left_s), "its first reading")
             except WaitTimeout:
                 return self._opening or f"waited {limit_s:g} s for its first reading"
+        if self.refused is not None:  # why its source has ended, too, if it has
+            return str(self.refused)
         return self.failure or (_without_number(self._said) if self._said else None)
 
     def forget_before(self, time_s: float) -> None:
