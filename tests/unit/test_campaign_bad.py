@@ -217,7 +217,53 @@ EVERY_TEXT: dict[str, Any] = {
 }
 """a campaign in which every key that may hold text does"""
 
-FREE = (("power",), ("channels",), ("scopes",), ("factors",), ("files",), ("hosts",))
+_TWO_HOSTS = {name: EVERY_TEXT["hosts"]["b"] | {"address": f"192.0.2.{i}"} for i, name in enumerate("ab", 1)}
+EVERY_TEXT_OF_USERS = {
+    "name": "n",
+    "hosts": _TWO_HOSTS,
+    "soak": {"duration": "1h", "interval": "10s", "segment": "10m"},
+    "users": {
+        "server": "a",
+        "groups": {"g": {"clients": ["b"], "server": "eth1"}},
+        "users": 2,
+        "get": {"size": "1M"},
+        "put": {"size": "1k", "folder": "put"},
+        "get_share": "40%",
+        "think": "1s",
+        "think_kind": "exponential",
+        "login_per": "cycle",
+        "checked": "2%",
+        "start": "ramped",
+        "spread": "2s",
+        "discard": "copy",
+        "sustained_at": "1M",
+        "folder": "/srv",
+        "passive_ports": "20000-20999",
+        "python": "/opt/python",
+    },
+}
+EVERY_TEXT_OF_A_SERVER = {
+    "name": "n",
+    "hosts": _TWO_HOSTS,
+    "soak": "1h",
+    "users": {
+        "server": {"url": "ftp://u@192.0.2.9/", "password_env": "P"},
+        "clients": ["b"],
+        "users": 2,
+        "get": {"paths": ["pub/1"]},
+    },
+}
+EVERY_TEXT_OF_A_PASSWORD_FILE = EVERY_TEXT_OF_A_SERVER | {
+    "users": EVERY_TEXT_OF_A_SERVER["users"] | {"server": {"url": "ftp://u@192.0.2.9/", "password_file": "k"}}
+}
+CAMPAIGNS = {
+    "cases": EVERY_TEXT,
+    "users": EVERY_TEXT_OF_USERS,
+    "server": EVERY_TEXT_OF_A_SERVER,
+    "password": EVERY_TEXT_OF_A_PASSWORD_FILE,
+}
+
+FREE = (("groups",), ("power",), ("channels",), ("scopes",), ("factors",), ("files",), ("hosts",))
 """mappings by names of the user's own, wherever they stand"""
 
 
@@ -310,7 +356,12 @@ def replaced(value: Any, path: tuple[str | int, ...], text: str) -> Any:
 
 
 PROGRAMS = {"argv", "hook"}
-PLACES = [path for path in places(EVERY_TEXT) if path != ("description",) and not PROGRAMS & set(path)]
+PLACES = [
+    (name, path)
+    for name, campaign in CAMPAIGNS.items()
+    for path in places(campaign)
+    if path != ("description",) and not PROGRAMS & set(path) and (name == "cases" or path[0] != "hosts")
+]
 """all but free text and the programs that a user names, which are argument lists and for no shell"""
 
 
@@ -330,13 +381,13 @@ def test_there_are_many_bad_files() -> None:
     assert len(FILES) >= 100
 
 
-@pytest.mark.parametrize("path", PLACES, ids=lambda path: ".".join(map(str, path)))
+@pytest.mark.parametrize(("of", "path"), PLACES, ids=lambda path: ".".join(map(str, path)))
 @pytest.mark.parametrize("text", HOSTILE, ids=repr)
 def test_hostile_text_is_refused_in_every_text_field(
-    with_files: Path, path: tuple[str | int, ...], text: str
+    with_files: Path, of: str, path: tuple[str | int, ...], text: str
 ) -> None:
     file = with_files / "bad.yaml"
-    file.write_text(as_yaml(replaced(EVERY_TEXT, path, text)))
+    file.write_text(as_yaml(replaced(CAMPAIGNS[of], path, text)))
     with pytest.raises(InvalidInput) as caught:
         load(file)
     assert str(caught.value).isprintable()
@@ -350,11 +401,13 @@ def test_no_text_field_is_left_out_of_the_hostile_tests() -> None:
         ".".join(
             "*" if str(part).startswith("key ") else str(part) for part in path if not isinstance(part, int)
         )
-        for path in places(EVERY_TEXT)
+        for campaign in CAMPAIGNS.values()
+        for path in places(campaign)
     }
     tried = {re.sub(r"^hosts\.[ab]\b", "hosts.*", name) for name in tried}
     tried = {re.sub(r"\.(power|channels|scopes)\.[a-z]\b\*?", r".\1.*", name) for name in tried}
     tried = {re.sub(r"^networks\.(hosts|files)\.[ab]\b", r"networks.\1.*", name) for name in tried}
+    tried = {re.sub(r"^users\.groups\.g\b", "users.groups.*", name) for name in tried}
     tried = {re.sub(r"^factors\.(\w+|\*)", "factors.*", name) for name in tried}
     tried = {name.replace("sysctl.net.core.rmem_max", "sysctl.*") for name in tried}
     in_inventories = {"hosts", "hosts.inventory", "hosts.group"}
@@ -369,6 +422,15 @@ def test_hostile_text_is_refused_where_an_inventory_is_named(tmp_path: Path, key
     file.write_text(as_yaml({"name": "n", "hosts": hosts, "tests": ["tcp"]}))
     with pytest.raises(InvalidInput, match=r"bad\.yaml:1:"):
         load(file)
+
+
+@pytest.mark.parametrize("of", ["users", "server", "password"])
+def test_the_soaks_of_the_hostile_tests_are_good_themselves(with_files: Path, of: str) -> None:
+    file = with_files / "good.yaml"
+    file.write_text(as_yaml(CAMPAIGNS[of]))
+    users = load(file).users
+    assert users is not None
+    assert users.clients == ("b",)
 
 
 def test_the_campaign_of_the_hostile_tests_is_good_itself(with_files: Path) -> None:

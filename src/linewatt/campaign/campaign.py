@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from linewatt.campaign.soak import Soak, Users
 from linewatt.hosts.base import HostSpec
 from linewatt.model import Direction, Family, TestName
 from linewatt.network.description import HostNetwork
@@ -64,7 +65,7 @@ class Label:
 class Campaign:
     """A campaign file, checked.
 
-    ``hosts`` are those that take part in a pair; ``pairs`` are (sender, receiver). A trial's load runs
+    ``hosts`` are those of pairs and users; ``pairs`` are (sender, receiver). A trial's load runs
     ``omit_s + window_s + tail_s``. A case has ``trials`` of them at most. Ports ``first_port`` to
     ``last_port``, both included. ``sensors`` maps the name of each sensor that is on to its settings.
     ``text`` is the file as it was read, ``inventory`` the Ansible inventory the hosts came from.
@@ -120,6 +121,9 @@ class Campaign:
     """host → file of its topology"""
     settings: Mapping[str, str] = field(default_factory=dict)
     """factor → the one level that every host shows throughout"""
+    soak: Soak | None = None
+    """one long load; None: cases and trials"""
+    users: Users | None = None
     inventory: Path | None = None
     unused_hosts: tuple[str, ...] = ()
 

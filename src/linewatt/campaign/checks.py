@@ -37,6 +37,10 @@ Pairs = Sequence[tuple[str, str]]
 def check_pairs(entry: CampaignFile, names: Iterable[str], listed: Pairs | None) -> Iterator[Finding]:
     """Whether pairs name hosts that exist; ``listed`` is None for ``all`` and when left out."""
     known = list(names)
+    if entry.tests == () and listed is None:
+        if entry.soak is None and entry.users is None:
+            yield ("tests",), "is missing; add it, for example `tests: [tcp, udp-1500, udp-60]`"
+        return
     if len(known) < 2:
         yield ("hosts",), f"must name at least two hosts, one to send and one to receive, got {len(known)}"
     elif entry.pairs is None and len(known) != 2:
@@ -177,7 +181,7 @@ def _count_settings(entry: CampaignFile) -> int:
 
 
 def _check_ports(entry: CampaignFile, tests: Sequence[TestSpec]) -> Iterator[Finding]:
-    most = max(itertools.chain.from_iterable(test.instances for test in tests))
+    most = max(itertools.chain.from_iterable(test.instances for test in tests), default=0)
     first, last = entry.ports
     if most > last - first + 1:
         wider = f'; write "{first}-{first + most - 1}" or wider' if first + most - 1 <= 65_535 else ""

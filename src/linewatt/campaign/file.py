@@ -8,6 +8,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Any
 
 from linewatt.campaign import checks, factors
 from linewatt.campaign.campaign import Campaign, Label, Policy, PowerSource, TestSpec, power_config
@@ -29,6 +30,14 @@ from linewatt.campaign.schema import (
 )
 from linewatt.campaign.ssh_files import check_ssh_files, resolve
 from linewatt.campaign.trials_entry import TrialsEntry, most_trials
+from linewatt.campaign.users_entry import (
+    ServerEntry,
+    UsersEntry,
+    check_soak,
+    named_hosts,
+    soak_of,
+    users_of,
+)
 from linewatt.campaign.ways import check_used
 from linewatt.document import Document, KeyPath, Place, read_yaml, show_path, show_value
 from linewatt.hosts.base import HostSpec
@@ -65,16 +74,17 @@ def load(path: Path, hosts_override: Path | None = None, *, will_connect: bool =
     raise_first(find_problems(CampaignFile, value, (), locate), document.file)
     entry = CampaignFile.model_validate(value)
     listed = None if entry.pairs in (None, "all") else tuple(parse_pair(pair) for pair in entry.pairs or ())
-    hosts = _hosts(entry, path, hosts_override, listed)
+    hosts = _hosts(entry, path, hosts_override, _named(entry, listed))
     locate = _Locator(document, hosts.listed or {}, hosts.inventory)
     everyone = entry.pairs == "all"
     raise_first(_problems(checks.check_all(everyone, hosts.entries), locate), document.file)
-    pairs = _pairs(listed, tuple(hosts.entries), everyone=everyone)
+    pairs = _pairs(listed, tuple(hosts.entries), everyone=everyone) if entry.tests else ()
     tests = tuple(_test(entry, test) for test in entry.tests)
-    paired = set(itertools.chain.from_iterable(pairs))
-    used = {name: host for name, host in hosts.entries.items() if name in paired}
+    taking_part = named_hosts(entry.users).union(*pairs)
+    used = {name: host for name, host in hosts.entries.items() if name in taking_part}
     findings = itertools.chain(
         checks.check_pairs(entry, hosts.names, listed),
+        check_soak(entry, hosts.names),
         checks.check_hosts(used, explicit_pinning=entry.placement == "pinned"),
         checks.check_tests(entry, tests),
         checks.check_factors(entry),
@@ -85,7 +95,7 @@ def load(path: Path, hosts_override: Path | None = None, *, will_connect: bool =
         check_ssh_files(used, hosts.base) if will_connect else (),
     )
     raise_first(_problems(findings, locate), document.file)
-    campaign = _campaign(entry, document, hosts, pairs, tests)
+    campaign = _campaign(entry, document, hosts, tuple(used), pairs, tests)
     raise_first(_problems(check_used(campaign), locate), document.file)
     return campaign
 
@@ -127,20 +137,26 @@ def _problems(findings: Iterable[checks.Finding], locate: _Locator) -> list[Prob
     return [problem(locate, path, text, key=text.startswith(missing)) for path, text in findings]
 
 
-def _hosts(entry: CampaignFile, path: Path, override: Path | None, listed: Pairs | None) -> _Hosts:
+def _named(entry: CampaignFile, listed: Pairs | None) -> set[str] | None:
+    """The hosts that a file names; ``None``: all that there are."""
+    if listed is None and (entry.tests or entry.users is None):
+        return None
+    return named_hosts(entry.users).union(*(listed or ()))
+
+
+def _hosts(entry: CampaignFile, path: Path, override: Path | None, wanted: set[str] | None) -> _Hosts:
     if override is not None:
-        return _from_inventory(override, "all", listed)
+        return _from_inventory(override, "all", wanted)
     if isinstance(entry.hosts, dict):
         return _Hosts(entry.hosts, tuple(entry.hosts), path.parent)
     reference = entry.hosts if isinstance(entry.hosts, InventoryRef) else InventoryRef(inventory=entry.hosts)
-    return _from_inventory(resolve(path.parent, reference.inventory), reference.group, listed)
+    return _from_inventory(resolve(path.parent, reference.inventory), reference.group, wanted)
 
 
-def _from_inventory(path: Path, group: str, listed: Pairs | None) -> _Hosts:
-    """Hosts of an inventory; it may hold machines that no pair names, and those are not looked at."""
+def _from_inventory(path: Path, group: str, wanted: set[str] | None) -> _Hosts:
+    """Hosts of an inventory; it may hold machines that nothing names, and those are not looked at."""
     found = read_inventory(path, group)
-    wanted = found if listed is None else set(itertools.chain.from_iterable(listed))
-    used = {name: host for name, host in found.items() if name in wanted}
+    used = {name: host for name, host in found.items() if wanted is None or name in wanted}
     locate = _Locator(Document(str(path), "", None), used, path)
     problems: list[Problem] = []
     for name, host in used.items():
@@ -178,73 +194,100 @@ def _test(entry: CampaignFile, test: str | TestEntry) -> TestSpec:
 
 def _check_possible(entry: CampaignFile, tests: Iterable[TestSpec]) -> Iterator[checks.Finding]:
     combinations = [(test.test, family) for test in tests for family in entry.families]
-    if all(combination in IMPOSSIBLE for combination in combinations):
+    if combinations and all(combination in IMPOSSIBLE for combination in combinations):
         yield ("tests",), f"leave nothing to run; {IMPOSSIBLE[combinations[0]]}"
 
 
 def _campaign(
-    entry: CampaignFile, document: Document, hosts: _Hosts, pairs: Pairs, tests: tuple[TestSpec, ...]
+    entry: CampaignFile,
+    document: Document,
+    hosts: _Hosts,
+    used: tuple[str, ...],
+    pairs: Pairs,
+    tests: tuple[TestSpec, ...],
 ) -> Campaign:
     specs = {name: _spec(name, host, hosts.base) for name, host in hosts.entries.items()}
-    paired = set(itertools.chain.from_iterable(pairs))
-    used = {name: spec for name, spec in specs.items() if name in paired}
-    described = read_networks(entry.networks, document, list(used), hosts.names)
-    names_cpus = any(spec.app_cpus or spec.irq_cpus for spec in used.values())
+    taking_part = {name: specs[name] for name in used}
+    names_cpus = any(spec.app_cpus or spec.irq_cpus for spec in taking_part.values())
     placement: Policy = entry.placement or ("pinned" if names_cpus else "auto")
     first_port, last_port = entry.ports
     return Campaign(
-        name=entry.name,
-        description=entry.description,
-        hosts=used,
+        hosts=taking_part,
+        unused_hosts=tuple(name for name in specs if name not in used),
+        inventory=hosts.inventory,
         pairs=pairs,
-        directions=entry.directions,
         tests=tests,
-        families=entry.families,
         networks=tuple(map(name_of, entry.networks)),
-        described=described,
-        trials=most_trials(entry.trials),
-        min_trials=entry.trials.min if isinstance(entry.trials, TrialsEntry) else None,
-        until_ratio=entry.trials.until if isinstance(entry.trials, TrialsEntry) else None,
-        order=entry.order,
-        seed=entry.seed,
-        window_s=entry.window.seconds,
-        omit_s=entry.window.omit,
-        tail_s=entry.window.tail,
-        idle_s=entry.idle.seconds,
+        described=read_networks(entry.networks, document, list(used), hosts.names),
         first_port=first_port,
         last_port=last_port,
         placement=placement,
-        concurrent_pairs=entry.concurrent_pairs,
         sysctl=entry.settings.sysctl,  # type: ignore[attr-defined]
+        settings={name: factors.check(name, level) for name, level in settings_of(entry).items()},
         sensors=sensors_of(entry),
         load_levels=tuple(level / 100 for level in entry.load_levels),
-        power={name: _power(hosts.entries[name], specs[name], hosts.base) for name in used},
-        components={
-            name: tuple(one.model_dump() for one in hosts.entries[name].components)
-            for name in used
-            if hosts.entries[name].components
-        },
-        psus={name: psus.model_dump() for name in used if (psus := hosts.entries[name].psus) is not None},
-        smt=entry.smt,
-        steer=entry.steer,
         factors=_levels(entry),
-        design=entry.design,
-        labels={
-            name: Label(one.hook, one.fact, one.timeout)
-            for name, one in entry.factors.items()
-            if isinstance(one, LabelEntry)
-        },
-        topologies={
-            name: resolve(hosts.base, text)
-            for name in used
-            if (text := hosts.entries[name].topology) is not None
-        },
-        settings={name: factors.check(name, level) for name, level in settings_of(entry).items()},
+        labels=_labels(entry),
+        soak=soak_of(entry.soak),
+        users=users_of(entry.users, _password_file(entry.users, hosts.base)),
         text=document.text,
         path=Path(document.file),
-        inventory=hosts.inventory,
-        unused_hosts=tuple(name for name in specs if name not in used),
+        **_times(entry),
+        **_parts(hosts, taking_part),
+        **{name: getattr(entry, name) for name in _AS_WRITTEN},
     )
+
+
+_AS_WRITTEN = (
+    *("name", "description", "directions", "families", "order", "seed", "design"),
+    *("concurrent_pairs", "smt", "steer"),
+)
+
+
+def _times(entry: CampaignFile) -> dict[str, Any]:
+    """How often and how long."""
+    bounds = entry.trials if isinstance(entry.trials, TrialsEntry) else None
+    return {
+        "trials": most_trials(entry.trials),
+        "min_trials": bounds and bounds.min,
+        "until_ratio": bounds and bounds.until,
+        "window_s": entry.window.seconds,
+        "omit_s": entry.window.omit,
+        "tail_s": entry.window.tail,
+        "idle_s": entry.idle.seconds,
+    }
+
+
+def _parts(hosts: _Hosts, used: Mapping[str, HostSpec]) -> dict[str, Any]:
+    """What the file says of the hosts' own parts, by host."""
+    entries = {name: hosts.entries[name] for name in used}
+    return {
+        "power": {name: _power(entry, used[name], hosts.base) for name, entry in entries.items()},
+        "components": {
+            name: tuple(one.model_dump() for one in entry.components)
+            for name, entry in entries.items()
+            if entry.components
+        },
+        "psus": {name: entry.psus.model_dump() for name, entry in entries.items() if entry.psus is not None},
+        "topologies": {
+            name: resolve(hosts.base, entry.topology)
+            for name, entry in entries.items()
+            if entry.topology is not None
+        },
+    }
+
+
+def _labels(entry: CampaignFile) -> dict[str, Label]:
+    return {
+        name: Label(one.hook, one.fact, one.timeout)
+        for name, one in entry.factors.items()
+        if isinstance(one, LabelEntry)
+    }
+
+
+def _password_file(users: UsersEntry | None, base: Path) -> str | None:
+    own = users.server if users is not None else None
+    return _path_text(base, own.password_file) if isinstance(own, ServerEntry) else None
 
 
 def _levels(entry: CampaignFile) -> dict[str, tuple[str, ...]]:

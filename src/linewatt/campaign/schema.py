@@ -26,6 +26,7 @@ from linewatt.campaign.network_entries import BARE, Network
 from linewatt.campaign.part import Part
 from linewatt.campaign.power_entries import Components, PsuEntry
 from linewatt.campaign.trials_entry import Trials
+from linewatt.campaign.users_entry import SoakField, UsersEntry
 from linewatt.model import Direction, Family, TestName
 from linewatt.sensors.base import Sensor, SensorConfig
 from linewatt.sensors.registry import POWER, SENSORS
@@ -244,8 +245,19 @@ class CampaignFile(Part):
         "`reverse`: the same client and server, the traffic the other way round.",
     )
     tests: Annotated[tuple[Test, ...], Field(min_length=1, max_length=MAX_TESTS), f.AsTuple] = Field(
+        default=(),
         examples=["[tcp, udp-1500, udp-60]"],
-        description="Tests by name, or as a mapping with settings of their own.",
+        description="Tests by name, or as a mapping with settings of their own. "
+        "May be left out where `users` make the load.",
+    )
+    soak: SoakField | None = Field(
+        default=None,
+        examples=["48h"],
+        description="One long load in place of cases and trials: how long, or a mapping; see docs/soak.md.",
+    )
+    users: UsersEntry | None = Field(
+        default=None,
+        description="Scripted users of a file server, throughout the soak; see docs/users.md.",
     )
     instances: f.Instances = Field(
         default=(1,), description="Load processes at once, each with a port and a CPU."

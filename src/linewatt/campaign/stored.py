@@ -36,6 +36,8 @@ def as_dict(campaign: Campaign) -> dict[str, Any]:
         "labels": {name: asdict(label) for name, label in campaign.labels.items()},
         "topologies": {name: str(path) for name, path in campaign.topologies.items()},
         "sysctl": dict(campaign.sysctl),
+        "soak": None if campaign.soak is None else asdict(campaign.soak),
+        "users": None if campaign.users is None else asdict(campaign.users),
         "power": {
             host: {
                 name: {"driver": one.driver, **one.cfg.model_dump(mode="json", exclude_unset=True)}

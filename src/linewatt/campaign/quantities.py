@@ -1,0 +1,53 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Times, sizes and shares as people write them in a campaign file: ``48h``, ``16M``, ``1%``."""
+
+from __future__ import annotations
+
+import re
+from typing import Annotated
+
+from pydantic import BeforeValidator, WithJsonSchema
+
+_SECONDS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
+_DURATION = r"([0-9]{1,9}(?:\.[0-9]{1,6})?)\s*(s|min|m|h|d)"
+_BYTES = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30}
+_SIZE = r"([0-9]{1,12}(?:\.[0-9]{1,6})?)\s*(k|M|G|Ki|Mi|Gi)?B?"
+_PERCENT = r"([0-9]{1,3}(?:\.[0-9]{1,9})?)\s*%"
+
+
+def _duration(value: object) -> float:
+    found = re.fullmatch(_DURATION, value, re.ASCII) if isinstance(value, str) else None
+    if found is None:
+        raise ValueError('must be a time with its unit, such as "90s", "10m", "48h" or "2d"')
+    return float(found[1]) * _SECONDS[found[2]]
+
+
+def _size(value: object) -> int:
+    found = re.fullmatch(_SIZE, value, re.ASCII) if isinstance(value, str) else None
+    if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
+        return value
+    if found is None:
+        raise ValueError('must be a number of bytes, such as 4096, "16M" (10⁶) or "16Mi" (2²⁰)')
+    return round(float(found[1]) * _BYTES[found[2] or ""])
+
+
+def _share(value: object) -> float:
+    found = re.fullmatch(_PERCENT, value, re.ASCII) if isinstance(value, str) else None
+    if found is None or not 0 <= float(found[1]) <= 100:
+        raise ValueError('must be a percentage from 0 to 100 with its sign, such as "1%"')
+    return float(found[1]) / 100
+
+
+Duration = Annotated[
+    float, BeforeValidator(_duration), WithJsonSchema({"type": "string", "pattern": f"^{_DURATION}$"})
+]
+Size = Annotated[
+    int,
+    BeforeValidator(_size),
+    WithJsonSchema(
+        {"anyOf": [{"type": "integer", "minimum": 0}, {"type": "string", "pattern": f"^{_SIZE}$"}]}
+    ),
+]
+Share = Annotated[
+    float, BeforeValidator(_share), WithJsonSchema({"type": "string", "pattern": f"^{_PERCENT}$"})
+]

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One long load in place of cases and trials, and the users that make it: what a campaign says of both."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass
+
+from linewatt.loads.users.job import Discard, LoginPer, Start, ThinkKind
+
+
+@dataclass(frozen=True, slots=True)
+class Soak:
+    """How long the load runs, how often what was done is added up, and how long one iperf3 test of it is."""
+
+    duration_s: float
+    interval_s: float
+    segment_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Clients that use one interface (or address) of the server; ``None``: its data interface."""
+
+    name: str
+    clients: tuple[str, ...]
+    server: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class OwnServer:
+    """A vsftpd that linewatt configures, starts and removes on one of the hosts."""
+
+    host: str
+    folder: str
+    port: int
+    passive_ports: tuple[int, int]
+    max_clients: int
+
+
+@dataclass(frozen=True, slots=True)
+class OtherServer:
+    """A server that is there already. No password is kept, only where it is read."""
+
+    url: str
+    password_env: str | None
+    password_file: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Sizes:
+    """Sizes of files: lognormal around a median; ``sigma`` 0: all alike. ``count`` is how many differ."""
+
+    count: int
+    median_bytes: int
+    sigma: float
+
+
+@dataclass(frozen=True, slots=True)
+class Users:
+    """Scripted users: where they run, what they use, and what each does, as in ``loads/users/job.py``.
+
+    ``get`` are files that linewatt makes, ``get_paths`` those of a server that is there already.
+    """
+
+    server: OwnServer | OtherServer
+    groups: tuple[Group, ...]
+    users: int
+    get: Sizes
+    get_paths: tuple[str, ...]
+    put: Sizes
+    put_folder: str
+    get_share: float
+    think_s: float
+    think: ThinkKind
+    login_per: LoginPer
+    cycle_transfers: int
+    checked_share: float
+    start: Start
+    spread_s: float
+    arrival_rate_hz: float | None
+    seed: int
+    discard: Discard
+    sustained_bps: float | None
+    python: str | None
+
+    @property
+    def clients(self) -> tuple[str, ...]:
+        return tuple(name for group in self.groups for name in group.clients)
+
+    @property
+    def server_host(self) -> str | None:
+        return self.server.host if isinstance(self.server, OwnServer) else None
+
+    @property
+    def hosts(self) -> Iterator[str]:
+        """The server first, where it is one of the hosts."""
+        if self.server_host is not None:
+            yield self.server_host
+        yield from self.clients
