@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
-# Runs the tests that are named, or all: those of code and pages side by side, then what needs the machine for
-# itself, because hosts of a lab share the CPUs that are measured.
+# Runs the tests that are named, or all: side by side, then one after the other those that measure, because
+# hosts of a lab share the CPUs with everything else that runs.
 set -euo pipefail
 
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
@@ -9,5 +9,8 @@ python=.venv/bin/python
 if (( $# )); then
     exec "$python" -m pytest "$@"
 fi
-"$python" -m pytest -n auto --dist loadfile tests/unit tests/browser
-exec "$python" -m pytest --durations=15 tests/lab
+# Labs first: they wait as much as they compute, and what comes after them fills the CPUs. A worker more than
+# there are CPUs, for the same reason.
+"$python" -m pytest -m "not measures" -n "$(($(nproc) + 1))" --dist loadfile --no-loadscope-reorder \
+    --durations=15 tests/lab tests/browser tests/unit
+exec "$python" -m pytest -m measures --durations=15 tests

@@ -64,7 +64,7 @@ class Server:
         return RemoteFile(f"{GET_FOLDER}/{name}", size, content.crc32(size))
 
     def logged(self) -> list[LoggedTransfer]:
-        log = Path(self.settings.transfers_log)
+        log = Path(str(self.settings.transfers_log))
         return list(transfers(log.read_text())) if log.exists() else []
 
     def left(self) -> list[str]:

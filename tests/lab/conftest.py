@@ -60,6 +60,18 @@ def lab2() -> Iterator[lab.Lab]:
         labs.close()
 
 
+@pytest.fixture(scope="module")
+def lab3() -> Iterator[lab.Lab]:
+    """Three hosts, 1 Gbit/s between them, for the tests of a file that leave them as they were."""
+    if reason := _reason():
+        pytest.skip(reason)
+    labs = Labs(f"t{os.getpid()}-n")
+    try:
+        yield labs.make(hosts=3, rate="1gbit")
+    finally:
+        labs.close()
+
+
 @pytest.fixture
 def make_lab(request: pytest.FixtureRequest) -> Iterator[Callable[..., lab.Lab]]:
     """``make_lab(hosts=…, rate=…)``: a lab for this test alone."""

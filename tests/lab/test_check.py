@@ -17,7 +17,15 @@ from typing import Any
 
 import pytest
 from ruamel.yaml import YAML
-from tests.lab.test_campaign import CHANGES, LINEWATT, Bench, await_event, until
+from tests.lab.test_campaign import (
+    CHANGES,
+    GONE_LIMIT_S,
+    LINEWATT,
+    Bench,
+    await_event,
+    connection_pids,
+    until,
+)
 
 pytestmark = pytest.mark.lab
 
@@ -140,6 +148,7 @@ def the_failure(checks: Checks, host: str, name: str) -> str:
     return str(one["found"])
 
 
+@pytest.mark.measures
 def test_a_healthy_lab_is_ready_and_nothing_on_it_is_changed(bench: CheckBench) -> None:
     before = state(bench)
     file = bench.campaign(
@@ -323,7 +332,7 @@ def test_what_a_killed_run_set_on_top_of_a_fix_is_put_back_before_the_fix(bench:
     assert "left as it is until" in bench.restore(status=1)
     process.kill()
     process.communicate()
-    until(lambda: bench.processes() == [], 2, "every process on the hosts to end")
+    until(lambda: bench.processes() == [], GONE_LIMIT_S, "every process on the hosts to end")
     left = [check for check in bench.checks(file, status=1) if check["name"] == "undo"]
     assert all("has not put" in check["found"] for check in left)
     bench.restore()
@@ -375,6 +384,7 @@ def test_a_wrong_bmc_password_is_found_and_never_shown(bench: CheckBench) -> Non
     assert "password" in found
 
 
+@pytest.mark.measures
 @pytest.mark.skipif(shutil.which("ipmi_sim") is None, reason="needs ipmi_sim")
 def test_a_silent_bmc_delays_no_other_check_beyond_its_limit(bench: CheckBench) -> None:
     with socket.socket(socket.AF_INET, socket.SOCK_DGRAM) as silent:
@@ -439,10 +449,10 @@ def test_ctrl_c_ends_a_check_at_once_and_leaves_nothing_behind(bench: CheckBench
         stderr=subprocess.PIPE,
         text=True,
     )
-    time.sleep(1.5)  # anywhere in the middle
+    until(lambda: bool(connection_pids(bench, 2)), 30, "the check to be connected")
     process.send_signal(signal.SIGINT)
     _, err = process.communicate(timeout=10)
     assert process.returncode == 130
     assert "Traceback" not in err
-    until(lambda: bench.processes() == [], 3, "every process on the hosts to end")
+    until(lambda: bench.processes() == [], GONE_LIMIT_S, "every process on the hosts to end")
     assert state(bench) == before

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.lab.test_campaign import Bench, await_event, end, until
+from tests.lab.test_campaign import GONE_LIMIT_S, Bench, await_event, end, until
 
 pytestmark = pytest.mark.lab
 
@@ -56,8 +56,10 @@ def bench(lab2: Any, tmp_path: Path) -> Iterator[Experiments]:
     assert one.knobs() == before
 
 
+@pytest.mark.timeout(360)
 def test_a_sweep_of_three_knobs_shows_each_level_and_puts_all_back(bench: Experiments) -> None:
-    done = bench.run("run", bench.experiment(trials=3))
+    window = {"seconds": 0.5, "omit": 0.1, "tail": 0.6}
+    done = bench.run("run", bench.experiment(trials=3, window=window), limit_s=300)
     trials = bench.trials()
     assert len(trials) == 8 * 3
     assert all(trial["status"] == "done" for trial in trials)
@@ -92,7 +94,7 @@ def test_kill_dash_nine_in_the_middle_of_a_sweep_is_undone_by_restore(bench: Exp
     await_event(running, "trial_started", 4)
     running.kill()
     running.communicate()
-    until(lambda: bench.processes() == [], 2, "every process on the hosts to end")
+    until(lambda: bench.processes() == [], GONE_LIMIT_S, "every process on the hosts to end")
     bench.restore()
     assert bench.knobs() == before
     bench.run("resume", "last")

@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.lab.test_campaign import Bench, await_event, end, until
+from tests.lab.test_campaign import LONG, Bench, await_event, end, until
 
 pytestmark = [
     pytest.mark.lab,
@@ -31,7 +31,7 @@ def bench(lab2: Any, tmp_path: Path) -> Iterator[Bench]:
 
 def placed(bench: Bench, **keys: object) -> Path:
     """Load processes on CPU 0 and receive work on CPU 1, at both ends."""
-    path = bench.campaign(tests=["tcp"], rate="500M", trials=1, **keys)
+    path = bench.campaign(**{"tests": ["tcp"], "rate": "500M", "trials": 1, "window": LONG, **keys})
     document = json.loads(path.read_text())
     inventory = bench.bad_inventory(cpus="0-1", app_cpus="0", irq_cpus="1")
     path.write_text(json.dumps({**document, "hosts": str(inventory)}))
@@ -105,7 +105,7 @@ def test_policies_choose_on_the_host_as_it_is_found(make_lab: Callable[..., Any]
     """Three hosts on two CPUs share them, so that each has two to choose from."""
     bench = Bench(make_lab(hosts=3), tmp_path)
     factors = {"placement": ["auto", "none"]}
-    bench.run("run", bench.campaign(rate="300M", trials=1, factors=factors, instances=[1, 2]))
+    bench.run("run", bench.campaign(rate="300M", trials=1, window=LONG, factors=factors, instances=[1, 2]))
     rps = {}
     for trial in bench.trials():
         policy, count = dict(trial["case"]["factors"])["placement"], trial["case"]["instances"]

@@ -20,7 +20,7 @@ from typing import Any
 
 import pytest
 from ruamel.yaml import YAML
-from tests.lab.test_campaign import Bench
+from tests.lab.test_campaign import LONG, Bench
 
 from linewatt.lab.bmc_recipe import CIPHER_SUITE, USER, commands, lan_conf, values_line
 from linewatt.lab.power_model import ServerPower
@@ -137,7 +137,7 @@ class Scene:
                 host["linewatt_power"] = {"bmc": source or self.bmc.source(), **(more or {})}
         path = self.bench.tmp / "inventory.yaml"
         path.write_text(json.dumps(inventory))
-        return self.bench.campaign(**{"hosts": str(path), "trials": 1, "rate": "200M", **keys})
+        return self.bench.campaign(**{"hosts": str(path), "trials": 1, "window": LONG, **keys})
 
     def receiver(self, number: int = 0) -> dict[str, Any]:
         receiver: dict[str, Any] = self.bench.trials()[number]["receiver"]
@@ -176,6 +176,7 @@ def driven(bmc: Bmc, course: Course, stop: threading.Event) -> threading.Thread:
     return thread
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize(
     "course",
     [lambda t: 120 + 60 * (int(t / 1.7) % 3), lambda t: 100 + 12 * t],
@@ -204,6 +205,7 @@ def test_energy_is_the_integral_of_what_was_written_within_its_own_uncertainty(
     assert "power-frozen" not in [flag["code"] for flag in trial["flags"]]
 
 
+@pytest.mark.measures
 def test_a_frozen_sensor_is_flagged(scene: Scene) -> None:
     scene.bench.run(
         "run", scene.campaign(rate=None, idle={"seconds": 2}, window={"seconds": 3, "omit": 1, "tail": 1.5})
@@ -214,6 +216,7 @@ def test_a_frozen_sensor_is_flagged(scene: Scene) -> None:
     assert any("reads 80 W" in flag["evidence"] for flag in frozen)
 
 
+@pytest.mark.measures
 def test_an_independent_reader_agrees(scene: Scene) -> None:
     scene.bmc.write(144)
     seen: list[str] = []
@@ -245,6 +248,7 @@ def _nothing() -> None:
     """No more of it."""
 
 
+@pytest.mark.measures
 @pytest.mark.parametrize("trouble", ["hangs", "ends"])
 def test_a_bmc_that_fails_in_mid_trial_costs_the_power_and_nothing_else(scene: Scene, trouble: str) -> None:
     def make() -> None:

@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.lab.test_campaign import Bench
+from tests.lab.test_campaign import LONG, Bench
 
 from linewatt.lab.system import search_path
 
@@ -65,9 +65,10 @@ def _until(condition: Callable[[], bool], awaited: str, limit_s: float = 10.0) -
         time.sleep(0.02)
 
 
+@pytest.mark.measures
 def test_more_processes_than_a_connection_may_have_channels(bench: Bench) -> None:
     inventory = bench.bad_inventory(port="2222")
-    campaign = bench.campaign(hosts=str(inventory), instances=[8], rate="20M", trials=2)
+    campaign = bench.campaign(hosts=str(inventory), instances=[8], rate="20M", trials=2, window=LONG)
     bench.run("run", campaign)
     trials = bench.trials()
     assert [(trial["status"], len(trial["instances"])) for trial in trials] == [("done", 8)] * 2

@@ -6,18 +6,16 @@ from __future__ import annotations
 import csv
 import io
 import json
-import sys
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from tests.compare_factories import TCP, UDP, compared, made, numbered, runs, with_facts
 from tests.report_factories import HOSTILE, powered, stored
+from tests.unit.conftest import Run
 
 from linewatt.analysis.compare import METRICS
 from linewatt.analysis.finding import FAIL_ON
-from linewatt.cli import main
 from linewatt.cli.compare import parse_factor
 from linewatt.errors import InvalidInput, StoreError
 from linewatt.model import EndResult, Flag
@@ -26,27 +24,6 @@ from linewatt.report.comparison_html import MOST_ROWS, rows_of
 from linewatt.store import read
 from linewatt.store.brief import load_brief
 from linewatt.store.read import Result
-
-Run = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run ``linewatt`` in an empty directory: exit code, stdout, stderr."""
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["linewatt", *arguments])
-        capsys.readouterr()
-        try:
-            main()
-            code = 0
-        except SystemExit as error:
-            code = int(error.code or 0)
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return call
 
 
 def keep(*results: Result) -> None:

@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import shutil
 import subprocess
-import time
 from pathlib import Path
 from typing import Any
 
@@ -14,6 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from linewatt.engine.session import FACTS_LIMIT_S
 from linewatt.errors import InvalidInput
 from linewatt.hosts import facts
 
@@ -140,16 +140,14 @@ def test_the_script_is_the_same_for_every_interface() -> None:
 
 @needs_bash
 def test_this_host_answers_all_at_once_in_bounded_time_and_size() -> None:
-    start_s = time.monotonic()
-    done = subprocess.run(facts.command("lo"), capture_output=True, text=True, check=True, timeout=20)
-    took_s = time.monotonic() - start_s
+    argv = facts.command("lo")
+    done = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=FACTS_LIMIT_S)
     known = facts.parse_all(done.stdout)
     assert done.stderr == ""
     assert all("ends before it" not in reason for reason in known[facts.NOT_KNOWN].values())
     assert known["kernel"]["release"]
     assert known["cpus"]["online"]
     assert len(done.stdout) < 200_000
-    assert took_s < 5
 
 
 @needs_bash

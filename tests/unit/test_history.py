@@ -4,8 +4,7 @@
 from __future__ import annotations
 
 import json
-import sys
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -14,14 +13,12 @@ import numpy as np
 import pytest
 from tests.compare_factories import TCP, UDP, made, numbered, runs, side, with_facts
 from tests.report_factories import stored
+from tests.unit.conftest import Run
 
 from linewatt.analysis.history import FEWEST_RESULTS, Course, Point, change_points, courses
 from linewatt.analysis.matching import Side
 from linewatt.analysis.responses import LOSS, THROUGHPUT
 from linewatt.analysis.stats import Estimate
-from linewatt.cli import main
-
-Run = Callable[..., tuple[int, str, str]]
 
 
 def sides(ratios: Sequence[float], **manifests: dict[str, Any]) -> list[Side]:
@@ -131,25 +128,6 @@ def test_cases_are_followed_by_key_and_hosts_and_may_be_absent_between() -> None
     assert [(one.case.test, len(one.points)) for one in found] == [("tcp", 4), ("udp-1500", 3)]
     (udp,) = courses(results, LOSS)
     assert udp.case == UDP
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run ``linewatt`` in an empty directory: exit code, stdout, stderr."""
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["linewatt", *arguments])
-        capsys.readouterr()
-        try:
-            main()
-            code = 0
-        except SystemExit as error:
-            code = int(error.code or 0)
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return call
 
 
 def keep(ratios: Sequence[float]) -> None:

@@ -6,18 +6,17 @@ from __future__ import annotations
 import csv
 import io
 import json
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.unit.conftest import Run
 
 from linewatt.analysis.detail import detail_blocks
 from linewatt.analysis.imported import NOT_SAID, import_table
 from linewatt.analysis.table import read_table
-from linewatt.cli import main
 from linewatt.errors import InvalidInput
 from linewatt.report.detail import layout
 from linewatt.store.read import load
@@ -25,27 +24,6 @@ from linewatt.store.read import load
 SHIPPED = Path(__file__).resolve().parents[1] / "captures" / "derive" / "published" / "arm_vs_intel.csv"
 BESIDE = Path(__file__).resolve().parents[2].parent / "shared" / "published" / "arm_vs_intel.csv"
 COLUMNS = ("test", "receiver", "sender", "host", "role", "throughput", "throughput_unit")
-
-Run = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run a command in an empty directory: exit code, stdout, stderr."""
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["linewatt", *arguments])
-        capsys.readouterr()
-        try:
-            main()
-            code = 0
-        except SystemExit as error:
-            code = int(error.code or 0)
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return call
 
 
 @pytest.fixture(params=[SHIPPED, BESIDE], ids=["captured", "beside-the-clone"])

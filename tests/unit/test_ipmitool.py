@@ -254,12 +254,10 @@ def test_a_reservation_that_is_always_lost_ends_the_reading(tool: Any) -> None:
 
 def test_while_records_are_read_slowly_the_stream_goes_on(tool: Any) -> None:
     """Records of a real BMC can take many seconds; nobody must take that for a dead stream."""
-    begin_s = time.monotonic()
     first, *_, last = stream(tool(slow=0.02), 5)
     with pytest.raises(NotReady, match="still reading the sensor records"):
         SENSOR.parse(first)
     assert SENSOR.parse(last)["CPU_Power"] == 107.5
-    assert time.monotonic() - begin_s < 10
 
 
 def test_the_tool_ends_with_the_script(tool: Any, tmp_path: Path) -> None:

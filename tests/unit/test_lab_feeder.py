@@ -81,6 +81,9 @@ def test_values_follow_the_cpus_of_their_host_until_their_directory_is_gone(tmp_
     running.start()
     try:
         until((values / BEAT).exists, 15, "the feeder to run")
+        # It is there before the first reading, and touched after each.
+        made_s = (values / BEAT).stat().st_mtime
+        until(lambda: (values / BEAT).stat().st_mtime > made_s, 15, "the first reading")
         # In place, as the kernel's file is: it stays open.
         with stat.open("r+") as file:
             file.write(stat_of(1090, 1010))

@@ -65,7 +65,7 @@ def test_an_sshd_that_bans_callers_is_told_not_to() -> None:
 def test_the_start_script_is_constant_and_takes_what_differs_as_arguments() -> None:
     hostile = lay_out(LabRequest(name="x-"), 7, ((0,), (1,)))
     arguments = recipe.start_arguments(hostile, hostile.hosts[0], "/usr/sbin/sshd", Path("/tmp/a $(b) 'c"))
-    assert len(arguments) == 7
+    assert len(arguments) == 8
     assert "{" not in recipe.START_HOST.replace("${", "")
     assert arguments[-1] == "/tmp/a $(b) 'c/h1.conf"
 

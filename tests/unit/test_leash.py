@@ -4,9 +4,11 @@
 from __future__ import annotations
 
 import asyncio
+import json
 import os
 import signal
 import subprocess
+import sys
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -20,6 +22,39 @@ from linewatt.hosts.clock import Exchange, best_offset, now_s
 from linewatt.hosts.local import LocalHost
 
 HOST = LocalHost(HostSpec("here", "local", "lo"))
+
+
+AS_FIRST = ["unshare", "--user", "--map-root-user", "--pid", "--fork", "--kill-child", "--mount-proc"]
+
+# Argument: the anchor's command as JSON. The first process is called sshd, as in a container that runs
+# nothing else; the process of a connection ends before or after the anchor has begun.
+FIRST = """
+import json, os, signal, sys
+Path = __import__("pathlib").Path
+argv, when = json.loads(sys.argv[1]), sys.argv[2]
+Path("/proc/self/comm").write_text("sshd")
+signal.signal(signal.SIGTERM, lambda *_: os._exit(15))
+ended, end = os.pipe()
+if os.fork() == 0:
+    os.close(end)
+    beats, beat = os.pipe()
+    os.set_inheritable(beats, True)
+    if os.fork() == 0:
+        os.close(beat)
+        if when == "before":
+            os.read(ended, 1)
+        os.dup2(beats, 0)
+        os.execvp(argv[0], argv)
+    if when == "after":
+        os.write(beat, b"1\\n")
+        while Path("/proc/3/comm").read_text() != "bash\\n":
+            pass
+    os._exit(0)
+os.wait()
+os.close(end)
+os.wait()
+print("still here")
+"""
 
 
 def alive(pid: int) -> bool:
@@ -232,3 +267,15 @@ def test_the_clock_offset_comes_from_the_quickest_exchange() -> None:
     assert offset.uncertainty_s == pytest.approx(0.05)
     assert offset.to_controller(110.01) == pytest.approx(10.0)
     assert best_offset([]) is None
+
+
+@pytest.mark.skipif(
+    subprocess.run([*AS_FIRST, "true"], capture_output=True, check=False).returncode != 0,
+    reason="no namespace of process ids for this user",
+)
+@pytest.mark.parametrize("when", ["before", "after"])
+def test_an_anchor_whose_connection_has_ended_does_not_end_the_first_process_of_the_host(when: str) -> None:
+    argv = [*AS_FIRST, sys.executable, "-S", "-c", FIRST, json.dumps(leash.anchor()), when]
+    done = subprocess.run(argv, capture_output=True, text=True, timeout=30, check=False)
+    assert done.returncode == 0, done.stderr
+    assert done.stdout.endswith("still here\n")

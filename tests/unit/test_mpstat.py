@@ -163,6 +163,7 @@ def test_every_stamp_of_a_stream_lies_within_a_second_before_its_arrival() -> No
         assert 0 <= arrival_s - stamp_s < 1.01
 
 
+@pytest.mark.measures
 @pytest.mark.skipif(shutil.which("mpstat") is None, reason="mpstat (sysstat) is not installed")
 def test_the_real_mpstat_delivers_a_record_in_its_second() -> None:
     command = SENSOR.command(MpstatConfig(), HOST)

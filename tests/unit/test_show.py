@@ -11,7 +11,6 @@ import pty
 import re
 import subprocess
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
@@ -29,32 +28,11 @@ from tests.report_factories import (
     stored,
     watts,
 )
+from tests.unit.conftest import Run
 
-from linewatt.cli import main
 from linewatt.model import Case
 from linewatt.report.text_table import TextColumn, split
 from linewatt.store.read import Result
-
-Run = Callable[..., tuple[int, str, str]]
-
-
-@pytest.fixture
-def run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]) -> Run:
-    """Run a command in an empty directory: exit code, stdout, stderr."""
-    monkeypatch.chdir(tmp_path)
-
-    def call(*arguments: str) -> tuple[int, str, str]:
-        monkeypatch.setattr(sys, "argv", ["linewatt", *arguments])
-        capsys.readouterr()
-        try:
-            main()
-            code = 0
-        except SystemExit as error:
-            code = int(error.code or 0)
-        captured = capsys.readouterr()
-        return code, captured.out, captured.err
-
-    return call
 
 
 def keep(made: Result, root: str = "results") -> None:

@@ -338,10 +338,10 @@ def test_what_is_no_topology_is_refused_in_one_line(text: str, said: str) -> Non
 def test_an_entity_bomb_is_refused_before_it_grows() -> None:
     levels = "".join(f'<!ENTITY e{at} "{f"&e{at - 1};" * 10}">' for at in range(1, 10))
     bomb = f'<!DOCTYPE topology [<!ENTITY e0 "boom">{levels}]><topology>&e9;</topology>'
-    began_s = time.monotonic()
+    began_s = time.thread_time()
     with pytest.raises(InvalidInput, match="declares XML entities"):
         parse_xml(bomb)
-    assert time.monotonic() - began_s < 1
+    assert time.thread_time() - began_s < 1
     with pytest.raises(InvalidInput, match="declares XML entities"):
         parse_xml('<!DOCTYPE t [<!ENTITY x SYSTEM "file:///etc/passwd">]><topology>&x;</topology>')
 

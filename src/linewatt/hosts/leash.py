@@ -49,12 +49,16 @@ exit "$status"
 # Between the leash and a held command: the leash writes a line to descriptor 5 when the barrier opens.
 _GATE = f"""printf '{MARK} pid %s\\n' "$$" >&2; IFS= read -r go <&5 && exec "$@" 5<&-"""
 
-# bash 5.2 can be hit by its own alarm just after a read with a limit: let it be ignored then
+# bash 5.2 can be hit by its own alarm just after a read with a limit: let it be ignored then.
+# The parent is asked for at the end: bash's PPID may be a number given anew by then. Once the connection's
+# process has ended the parent is the first process, which in a container can be the sshd that listens.
 _ANCHOR = f"""{_NOW}
 trap '' ALRM
 while IFS= read -r -t "$1" beat; do now; printf '%s %s\\n' "$beat" "$t"; done
-IFS= read -r name <"/proc/$PPID/comm"
-case $name in sshd*) kill -TERM "$PPID";; esac
+while read -r key parent; do [ "$key" = PPid: ] && break; done <"/proc/$$/status"
+[ "$parent" -gt 1 ] || exit 0
+IFS= read -r name <"/proc/$parent/comm"
+case $name in sshd*) kill -TERM "$parent";; esac
 """
 
 

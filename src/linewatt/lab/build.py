@@ -118,13 +118,18 @@ def _on_cpus(cpus: Sequence[int]) -> Iterator[None]:
 
 def wait_for_hosts(layout: Layout, directory: Path) -> None:
     """Until every host's sshd listens, and the way there is open. Raises LabError naming who does not."""
-    inside = processes.one_in_each([host.namespace for host in layout.hosts])
     deadline = time.monotonic() + _ANSWER_LIMIT_S
     for host in layout.hosts:
-        process = inside.get(host.namespace, 0)
+        process = _process_of(host, directory)
         while not processes.listens(process, SSH_PORT):
-            if time.monotonic() > deadline or not Path(f"/proc/{process}").is_dir():
-                raise LabError(f"lab {layout.name}: {host.name}: {_silence(host, directory)}")
+            if not processes.is_inside(process, host.namespace):
+                raise LabError(f"lab {layout.name}: {host.name}: sshd has ended; {_its_log(host, directory)}")
+            if time.monotonic() > deadline:
+                where = f"{host.address}:{SSH_PORT} (limit {_ANSWER_LIMIT_S:.0f} s)"
+                raise LabError(
+                    f"lab {layout.name}: {host.name}: sshd does not listen on {where};"
+                    f" {_its_log(host, directory)}"
+                )
             time.sleep(_RETRY_S)
     first = layout.hosts[0].address
     if not answers(first, limit_s=_REACH_LIMIT_S):
@@ -134,11 +139,15 @@ def wait_for_hosts(layout: Layout, directory: Path) -> None:
         )
 
 
-def _silence(host: HostLayout, directory: Path) -> str:
+def _process_of(host: HostLayout, directory: Path) -> int:
+    """The process that lives as long as the host's sshd; 0 where it never lived."""
+    return int(recipe.process_file(host, directory).read_text().strip() or 0)
+
+
+def _its_log(host: HostLayout, directory: Path) -> str:
     log = directory / f"{host.name}.log"
     said = " ".join(log.read_text(errors="replace").split()[-40:]) if log.exists() else ""
-    where = f"{host.address}:{SSH_PORT} (limit {_ANSWER_LIMIT_S:.0f} s)"
-    return f"sshd does not listen on {where}; its log: {said or 'empty'}"
+    return f"its log: {said or 'empty'}"
 
 
 def answering(addresses: Sequence[str]) -> list[bool]:

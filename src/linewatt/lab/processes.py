@@ -54,6 +54,12 @@ def one_in_each(namespaces: Sequence[str]) -> dict[str, int]:
     return found
 
 
+def is_inside(process: int, namespace: str) -> bool:
+    """Whether ``process`` runs in this namespace; one that has ended and is not reaped yet does not."""
+    identity = _identity(NETNS / namespace)
+    return identity is not None and _identity(Path(f"/proc/{process}/ns/net")) == identity
+
+
 def any_called(name: str) -> bool:
     """Whether a process of this name runs anywhere on the machine."""
     for entry in Path("/proc").iterdir():

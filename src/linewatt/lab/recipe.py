@@ -27,7 +27,7 @@ exec ip -batch -
 
 START_HOST = r"""
 set -eu
-hostname=$1 addresses=$2 shape=$3 rps=$4 log=$5 sshd=$6 config=$7
+hostname=$1 addresses=$2 shape=$3 rps=$4 process=$5 log=$6 sshd=$7 config=$8
 # Addresses count from the start: no duplicate detection to wait for, no router to listen to.
 for link in mgmt0 data0; do
   echo 0 > /proc/sys/net/ipv6/conf/$link/accept_dad
@@ -40,12 +40,17 @@ END
 $shape
 END
 for mask in /sys/class/net/data0/queues/rx-*/rps_cpus; do echo "$rps" > "$mask"; done
-# stdin was the lab's lock: from here on nobody who stays holds it.
-setsid -f unshare --uts --pid --fork --kill-child --mount-proc sh -c '
+# stdin was the lab's lock: from here on nobody who stays holds it. Not in the background by &, which would
+# make all that ever runs on the host deaf to SIGINT.
+started=$(setsid -f sh -c '
+  echo $$
+  exec unshare --uts --pid --fork --kill-child --mount-proc "$@" >/dev/null
+' "$hostname" sh -c '
   echo "$1" > /proc/sys/kernel/hostname
   exec "$2" -D -f "$3" -E "$4"
-' "$hostname" "$hostname" "$sshd" "$config" "$log" </dev/null >/dev/null 2>>"$log"
-shift 7
+' "$hostname" "$hostname" "$sshd" "$config" "$log" </dev/null 2>>"$log")
+echo "$started" > "$process"
+shift 8
 [ $# -gt 0 ] || exit 0
 log=$1
 shift
@@ -54,6 +59,7 @@ exec setsid -f "$@" </dev/null >/dev/null 2>>"$log"
 """Turns a fresh namespace into a host; its arguments are what :func:`start_arguments` returns.
 
 Behind them may follow the log and the command of its BMC, which runs outside the host's process ids.
+In the file ``process`` stands the process that lives as long as the host's sshd, as this machine numbers it.
 
 A host has process ids of its own: it sees only its own processes, as a real host does, and all of them
 end with the first. Processes are kept on the host's CPUs by the affinity they inherit from whoever runs
@@ -127,10 +133,16 @@ def start_arguments(layout: Layout, host: HostLayout, sshd: str, directory: Path
         host_batch(host),
         shape_batch(layout.rate_bps),
         cpu_mask(host.irq_cpus),
+        str(process_file(host, directory)),
         str(directory / f"{host.name}.log"),
         sshd,
         str(directory / f"{host.name}.conf"),
     ]
+
+
+def process_file(host: HostLayout, directory: Path) -> Path:
+    """Where :data:`START_HOST` says which process is the host's."""
+    return directory / f"{host.name}.pid"
 
 
 def sshd_config(host: HostLayout, directory: Path, *, source_penalties: bool) -> str:
