@@ -60,6 +60,9 @@ class FakeHost:
     ) -> Process:
         raise HostError("not in this test")
 
+    async def forward(self, port: int) -> int:
+        raise NotImplementedError
+
     async def close(self) -> None: ...
 
 

@@ -131,4 +131,10 @@ class Host(Protocol):
         ``within`` is a command that runs ``argv`` (``taskset -c 3``), done with before the barrier opens.
         """
 
+    async def forward(self, port: int) -> int:
+        """A port of 127.0.0.1 on the host that leads to ``port`` of 127.0.0.1 here, while it is connected.
+
+        Raises HostError where its sshd forbids it, HostLost.
+        """
+
     async def close(self) -> None: ...

@@ -97,6 +97,9 @@ class LocalHost:
         except OSError as error:
             raise HostError(f"{self.spec.name}: cannot start {argv[0]}: {error}") from error
 
+    async def forward(self, port: int) -> int:
+        return port
+
     async def close(self) -> None: ...
 
 

@@ -110,7 +110,8 @@ class LeashedProcess:
 async def bounded(awaitable: Awaitable[T], timeout_s: float, awaited: str) -> T:
     """Await with a limit whose message says what was awaited. Raises WaitTimeout."""
     try:
-        return await asyncio.wait_for(awaitable, timeout_s)
+        async with asyncio.timeout(timeout_s):  # wait_for loses a cancellation that comes with the answer
+            return await awaitable
     except TimeoutError as error:
         raise WaitTimeout(f"waited {timeout_s:g} s for {awaited}") from error
 

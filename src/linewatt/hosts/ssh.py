@@ -23,6 +23,7 @@ QUICK_CIPHERS = "^aes128-gcm@openssh.com,aes256-gcm@openssh.com"
 """asked for first: asyncssh's chacha20-poly1305 takes a third of the controller's time with 96 hosts"""
 CLOCK_READINGS = 5
 CLOCK_MEMORY = 64
+_LOOPBACK = "127.0.0.1"
 
 Channel = asyncssh.SSHClientProcess[bytes]
 
@@ -124,6 +125,11 @@ class Wire:
             raise HostLost("the SSH connection ended")
         self.exchanges.append(Exchange(sent_s, float(reply.split()[1]), now_s()))
 
+    async def forward(self, port: int) -> int:
+        """A port of the host's 127.0.0.1 to this one of ours. Raises asyncssh's errors, OSError."""
+        listener = await self._connection.forward_remote_port(_LOOPBACK, 0, _LOOPBACK, port)
+        return int(listener.get_port())
+
     async def close(self) -> None:
         if self._pulse:
             self._pulse.cancel()
@@ -203,6 +209,8 @@ class SshHost:
         channel = await self._open([*prefix, "timeout", "-k", "1", f"{timeout_s:g}", *argv])
         awaited = f"{self.spec.name}: the end of {argv[0]}"
         try:
+            if not stdin:
+                channel.stdin.write_eof()  # which communicate sends only behind something
             stdout, stderr = await bounded(channel.communicate(stdin.encode()), timeout_s + 2, awaited)
         except (asyncssh.Error, OSError) as error:
             raise HostLost(f"{self.spec.name}: the connection ended while {argv[0]} ran") from error
@@ -225,6 +233,22 @@ class SshHost:
             leash.leashed(argv, held=held, root=root and self.spec.sudo, within=within)
         )
         return LeashedProcess(self.spec.name, argv, _SshPipes(channel), on_line)
+
+    async def forward(self, port: int) -> int:
+        """What ``Host.forward`` says; traffic of the port goes through the first connection."""
+        if self.lost:
+            raise HostLost(f"{self.spec.name}: {self.lost}")
+        try:
+            return await bounded(
+                self._wires[0].forward(port), CONNECT_LIMIT_S, f"{self.spec.name}: a forwarded port"
+            )
+        except asyncssh.ChannelListenError as error:
+            raise HostError(
+                f"{self.spec.name}: its sshd forwards no port to this machine; "
+                "allow it in sshd_config: AllowTcpForwarding remote (or yes), no DisableForwarding"
+            ) from error
+        except (asyncssh.Error, OSError) as error:
+            raise HostLost(f"{self.spec.name}: the connection ended: {error}") from error
 
     async def close(self) -> None:
         await asyncio.gather(*(wire.close() for wire in self._wires))

@@ -101,9 +101,7 @@ def _life(job: UsersJob, index: int, company: Company, around: Surroundings) -> 
 
 def _await(running: list[Future[None]], company: Company) -> None:
     """Until all have ended; what no user was written to expect is raised here."""
-    limits = company.job.limits
-    # The last transfer, the reply after it, and logging in again to take back what was put.
-    last_s = limits.grace_s + limits.stall_s + limits.connect_s + 3 * limits.reply_s
+    last_s = company.job.limits.last_s
     limit_s = max(0.0, company.until_s + last_s - time.monotonic())
     done, left = wait(running, limit_s, FIRST_EXCEPTION)
     company.stop.set()

@@ -40,13 +40,13 @@ _LAST_WORD_S = 2.0
 """how long a server that broke a transfer off may take to say why"""
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(slots=True)
 class Surroundings:
     """What a user shares with others: the memory file, limits, when all is over, and how it waits.
 
-    ``until_s`` is when transfers are cut, on ``time.monotonic``'s line. ``source`` may be missing where
-    nothing is put. ``wait_writable(descriptor, limit_s)``
-    raises TimeoutError; ``None``: sockets block in the kernel, as threads may.
+    ``until_s`` is when transfers are cut, on ``time.monotonic``'s line; who ends users early brings it
+    forward. ``source`` may be missing where nothing is put. ``wait_writable(descriptor, limit_s)`` raises
+    TimeoutError; ``None``: sockets block in the kernel, as threads may.
     """
 
     source: content.MemoryFile | None
@@ -196,9 +196,9 @@ class FtpUser:
 
     def _receive(self, data: socket.socket, *, check: bool) -> tuple[int, float | None, int]:
         """Bytes, when the first came, and their CRC-32 (0 uncounted), until the server ends."""
-        block, counted, until_s = memoryview(self._block), self._counted, self._around.until_s
+        block, counted, around = memoryview(self._block), self._counted, self._around
         # tcp(7): MSG_TRUNC discards what is received in place of copying it
-        flags = 0 if check or self._around.discard == "copy" else socket.MSG_TRUNC
+        flags = 0 if check or around.discard == "copy" else socket.MSG_TRUNC
         count, first_s, crc = 0, None, 0
         while got := data.recv_into(block, BLOCK_BYTES, flags):
             first_s = first_s or time.monotonic()
@@ -206,7 +206,7 @@ class FtpUser:
             counted.received_bytes += got
             if check:
                 crc = zlib.crc32(block[:got], crc)
-            if time.monotonic() > until_s:
+            if time.monotonic() > around.until_s:
                 raise Stopped("the time was over")
         return count, first_s, crc
 

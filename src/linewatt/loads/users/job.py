@@ -42,6 +42,12 @@ class Limits:
     stall_s: float = 30.0
     grace_s: float = 10.0
 
+    @property
+    def last_s(self) -> float:
+        """How long after its time a user may take to end: the last transfer, the reply after it, and
+        logging in again to take back what was put."""
+        return self.grace_s + self.stall_s + self.connect_s + 3 * self.reply_s
+
 
 @dataclass(frozen=True, slots=True)
 class PutSize:

@@ -6,7 +6,10 @@ Percentiles of several workers cannot be averaged; their histograms can be added
 
 from __future__ import annotations
 
+from bisect import bisect_left
+from collections.abc import Sequence
 from dataclasses import dataclass
+from itertools import accumulate
 from typing import TYPE_CHECKING
 
 from linewatt.errors import InvalidInput, ParseError
@@ -29,32 +32,47 @@ class Summary:
 
 
 class Times:
-    """Durations that were counted. Longer than an hour counts as an hour, shorter than 1 µs as 1 µs."""
+    """Durations that were counted. Longer than an hour counts as an hour, shorter than 1 µs as 1 µs.
+
+    Its 190 KB of counters are made with the first duration: most workers never do most of what is timed.
+    """
 
     def __init__(self) -> None:
-        self._histogram = _empty()
+        self._histogram: HdrHistogram | None = None
 
     def add(self, duration_s: float) -> None:
-        self._histogram.record_value(min(_HIGHEST_US, max(_LOWEST_US, round(duration_s * 1e6))))
+        self._made().record_value(min(_HIGHEST_US, max(_LOWEST_US, round(duration_s * 1e6))))
 
     def merge(self, other: Times) -> None:
-        self._histogram.add(other._histogram)
+        if other._histogram is not None:
+            self._made().add(other._histogram)
+
+    def _made(self) -> HdrHistogram:
+        if self._histogram is None:
+            self._histogram = _empty()
+        return self._histogram
 
     def encoded(self) -> str:
         """Text of HdrHistogram's own interchange format (V2, compressed, base64)."""
-        return str(self._histogram.encode().decode("ascii"))
+        return str(self._made().encode().decode("ascii"))
 
     @classmethod
     def decoded(cls, text: str) -> Times:
         """Raises ParseError for what was not encoded so."""
+        times = cls()
+        times.add_encoded(text)
+        return times
+
+    def add_encoded(self, text: str) -> None:
+        """Add what another one encoded: a third of the work of merging it. Raises ParseError."""
+        histogram = self._made()
         import binascii
         import zlib
 
         from hdrh.codec import HdrCookieException, HdrHistogramSettingsException, HdrLengthException
 
-        times = cls()
         try:
-            times._histogram.decode_and_add(text.encode("ascii"))
+            histogram.decode_and_add(text.encode("ascii"))
         except (
             binascii.Error,
             zlib.error,
@@ -65,23 +83,64 @@ class Times:
             HdrHistogramSettingsException,
         ) as error:
             raise ParseError(f"a histogram of users' times cannot be read: {error}") from error
-        return times
 
     @property
     def count(self) -> int:
-        return int(self._histogram.get_total_count())
+        return 0 if self._histogram is None else int(self._histogram.get_total_count())
 
     def percentile_s(self, point: float) -> float | None:
-        return self._histogram.get_value_at_percentile(point) / 1e6 if self.count else None
+        return self.percentiles_s((point,))[0]
+
+    def percentiles_s(self, points: Sequence[float]) -> tuple[float | None, ...]:
+        """The least time that this share (0 to 100) of all did not exceed; each ``None`` without any.
+
+        The same values as HdrHistogram's own, a hundred times sooner: it asks for each counter by a call.
+        """
+        histogram = self._histogram
+        if histogram is None or not self.count:
+            return (None,) * len(points)
+        first, counters = _counters(histogram)
+        upto = list(accumulate(counters))
+        values = []
+        for point in points:
+            at = bisect_left(upto, histogram.get_target_count_at_percentile(point))
+            value_us = histogram.get_value_from_index(first + at)
+            values.append(histogram.get_highest_equivalent_value(value_us) / 1e6)
+        return tuple(values)
+
+    def _mean_s(self) -> float | None:
+        if self._histogram is None or not self.count:
+            return None
+        first, counters = _counters(self._histogram)
+        total_us = 0
+        for at, counted in enumerate(counters):
+            if counted:
+                total_us += counted * _middle_us(self._histogram, first + at)
+        return total_us / self.count / 1e6
 
     def summary(self) -> Summary:
-        count = self.count
+        values = self.percentiles_s(POINTS)
         return Summary(
-            count,
-            self._histogram.get_mean_value() / 1e6 if count else None,
-            self._histogram.get_max_value() / 1e6 if count else None,
-            {f"p{point:g}_s": self.percentile_s(point) for point in POINTS},
+            self.count,
+            self._mean_s(),
+            self._histogram.get_max_value() / 1e6 if self._histogram is not None and self.count else None,
+            {f"p{point:g}_s": value for point, value in zip(POINTS, values, strict=True)},
         )
+
+
+def _counters(histogram: HdrHistogram) -> tuple[int, list[int]]:
+    """The counters from the first to the last that counted, and the index of the first."""
+    first, last = (
+        histogram.get_counts_array_index(value)
+        for value in (histogram.get_min_value(), histogram.get_max_value())
+    )
+    return first, histogram.counts[first : last + 1]
+
+
+def _middle_us(histogram: HdrHistogram, index: int) -> int:
+    """In the middle of what one counter counts, as HdrHistogram takes it for the mean."""
+    value_us = int(histogram.get_value_from_index(index))
+    return value_us + (int(histogram.get_highest_equivalent_value(value_us)) - value_us + 1 >> 1)
 
 
 def _empty() -> HdrHistogram:

@@ -7,7 +7,7 @@ import threading
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
+from typing import Any, Literal
 
 from linewatt.errors import ParseError
 from linewatt.loads.users.base import Action, ByteCount, Failure, Transfer
@@ -15,16 +15,20 @@ from linewatt.loads.users.percentiles import Times
 
 TIMES = ("login", "get.first_byte", "get.total", "put.first_byte", "put.total", "wait")
 """``wait``: how much later than due a transfer of an open loop began"""
+_COUNTS = ("done_received_bytes", "done_sent_bytes", "logins", "gets", "puts", "checked", "unfinished")
 
 
 @dataclass(slots=True)
 class UserCounts:
     """One user's. Only that user writes it; ``bytes`` has what passed its data sockets, also in vain.
 
-    ``failures`` has (action, name) → how often.
+    ``done_received_bytes`` and ``done_sent_bytes`` are those of transfers that were done. ``failures`` has
+    (action, name) → how often.
     """
 
     bytes: ByteCount = field(default_factory=ByteCount)
+    done_received_bytes: int = 0
+    done_sent_bytes: int = 0
     logins: int = 0
     gets: int = 0
     puts: int = 0
@@ -39,13 +43,13 @@ class UserCounts:
     def add(self, other: UserCounts) -> None:
         self.bytes.received_bytes += other.bytes.received_bytes
         self.bytes.sent_bytes += other.bytes.sent_bytes
-        for name in ("logins", "gets", "puts", "checked", "unfinished"):
+        for name in _COUNTS:
             setattr(self, name, getattr(self, name) + getattr(other, name))
         self.failures.update(other.failures)
 
     def clear(self) -> None:
         self.bytes.received_bytes = self.bytes.sent_bytes = 0
-        for name in ("logins", "gets", "puts", "checked", "unfinished"):
+        for name in _COUNTS:
             setattr(self, name, 0)
         self.failures.clear()
 
@@ -67,11 +71,17 @@ class Tally:
         self.users[index].logins += 1
         self._time({"login": took_s})
 
-    def done(self, index: int, action: Action, transfer: Transfer, wait_s: float | None) -> None:
+    def done(
+        self, index: int, action: Literal["get", "put"], transfer: Transfer, wait_s: float | None
+    ) -> None:
         """A transfer; ``wait_s`` is how late it began in an open loop, and part of its total."""
         counts = self.users[index]
-        counts.gets += action == "get"
-        counts.puts += action == "put"
+        if action == "get":
+            counts.gets += 1
+            counts.done_received_bytes += transfer.transferred_bytes
+        else:
+            counts.puts += 1
+            counts.done_sent_bytes += transfer.transferred_bytes
         counts.checked += transfer.is_checked
         late_s = wait_s or 0.0
         times = {
@@ -132,7 +142,7 @@ class Tally:
         with self._lock:
             return {
                 "users": {str(index): _plain(counts) for index, counts in self.users.items()},
-                "times": {name: times.encoded() for name, times in self.times.items()},
+                "times": {name: times.encoded() for name, times in self.times.items() if times.count},
                 "said": [[action, failure, line] for (action, failure), line in self.said.items()],
             }
 
@@ -160,19 +170,14 @@ def _plain(counts: UserCounts) -> dict[str, Any]:
     return {
         "received_bytes": counts.bytes.received_bytes,
         "sent_bytes": counts.bytes.sent_bytes,
-        "logins": counts.logins,
-        "gets": counts.gets,
-        "puts": counts.puts,
-        "checked": counts.checked,
-        "unfinished": counts.unfinished,
+        **{name: getattr(counts, name) for name in _COUNTS},
         "failures": [[action, failure, count] for (action, failure), count in counts.failures.items()],
     }
 
 
 def _counts(values: Mapping[str, Any]) -> UserCounts:
-    rest = dict(values)
-    failures = rest.pop("failures")
-    count = ByteCount(rest.pop("received_bytes"), rest.pop("sent_bytes"))
     return UserCounts(
-        count, failures=Counter({(action, Failure(name)): times for action, name, times in failures}), **rest
+        ByteCount(int(values["received_bytes"]), int(values["sent_bytes"])),
+        failures=Counter({(action, Failure(name)): int(times) for action, name, times in values["failures"]}),
+        **{name: int(values[name]) for name in _COUNTS},
     )

@@ -1,0 +1,475 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Users on several hosts: Locust over real SSH against a real vsftpd, every byte as the server logged it."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import signal
+import sys
+import tempfile
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterator
+from contextlib import asynccontextmanager
+from dataclasses import dataclass, field, replace
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.ftp_server import PASSWORD, Server, vsftpd, why_not
+
+from linewatt import lab
+from linewatt.campaign.file import load
+from linewatt.engine.soak.fleet import Client, Fleet
+from linewatt.errors import HostError, StoreError
+from linewatt.hosts.base import Host
+from linewatt.hosts.connect import connect
+from linewatt.loads.users.base import Failure
+from linewatt.loads.users.job import Limits, PutSize, Target, UsersJob
+from linewatt.loads.users.reports import WorkerReport, as_dict
+from linewatt.loads.users.tally import Tally
+
+pytestmark = [pytest.mark.lab, pytest.mark.skipif(bool(why_not()), reason=str(why_not()))]
+
+MIB = 1024 * 1024
+FILES = {"small": 1000, "odd": 3 * MIB + 17}
+LIMITS = Limits(connect_s=2.0, reply_s=10.0, stall_s=10.0, grace_s=5.0)
+LIMIT_S = 60.0
+
+
+@dataclass
+class Heard:
+    """What a fleet reported and said."""
+
+    reports: list[WorkerReport] = field(default_factory=list)
+    said: list[tuple[str, str, str]] = field(default_factory=list)
+    news: asyncio.Event = field(default_factory=asyncio.Event)
+
+    def report(self, report: WorkerReport) -> None:
+        self.reports.append(report)
+        self.news.set()
+
+    def say(self, kind: str, host: str, text: str) -> None:
+        self.said.append((kind, host, text))
+        self.news.set()
+
+    async def awaited(self, what: str, condition: Callable[[], bool]) -> None:
+        try:
+            async with asyncio.timeout(LIMIT_S):
+                while not condition():
+                    self.news.clear()
+                    await self.news.wait()
+        except TimeoutError:
+            raise AssertionError(f"{what}: awaited for {LIMIT_S:g} s, heard {self.said}") from None
+
+    @property
+    def tally(self) -> Tally:
+        tally = Tally()
+        for report in self.reports:
+            tally.merge(report.tally)
+        return tally
+
+    def of(self, host: str) -> list[WorkerReport]:
+        return [report for report in self.reports if report.worker == host]
+
+    def kinds(self) -> list[tuple[str, str]]:
+        return [(kind, host) for kind, host, _ in self.said]
+
+
+@pytest.fixture(autouse=True)
+def own_folder(tmp_path_factory: pytest.TempPathFactory, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
+    """Where this test's temporary files go, which names its processes among those of other tests."""
+    folder = tmp_path_factory.mktemp("own")
+    monkeypatch.setattr(tempfile, "tempdir", str(folder))
+    yield folder
+    assert list(folder.iterdir()) == []
+
+
+@pytest.fixture
+def server(lab2: lab.Lab, tmp_path: Path) -> Iterator[Server]:
+    """In the first host, on its data address."""
+    host = lab2.hosts[0]
+    with vsftpd(tmp_path, FILES, address=host.data_ipv4, namespace=host.namespace) as running:
+        yield running
+
+
+def job_of(server: Server, **changed: Any) -> UsersJob:
+    values: dict[str, Any] = {"users": 5, "duration_s": 3.0, "spread_s": 0.2, "limits": LIMITS}
+    values |= {"files": tuple(map(server.file, FILES)), "put_sizes": (PutSize(2 * MIB + 5), PutSize(100, 2))}
+    return UsersJob(**{"target": server.target(), "checked_share": 0.2, **values, **changed})
+
+
+@asynccontextmanager
+async def connected(lab2: lab.Lab, tmp_path: Path) -> AsyncIterator[dict[str, Host]]:
+    campaign = tmp_path / "campaign.yaml"
+    document = {"name": "t", "hosts": str(lab2.inventory), "pairs": ["h1 -> h2"], "tests": ["tcp"]}
+    campaign.write_text(json.dumps(document))
+    hosts = {name: await connect(spec) for name, spec in load(campaign).hosts.items()}
+    try:
+        yield hosts
+    finally:
+        for host in hosts.values():
+            await host.close()
+
+
+def clients_of(hosts: dict[str, Host], target: Target) -> list[Client]:
+    return [client_of(name, target) for name in sorted(hosts)]
+
+
+def client_of(name: str, target: Target) -> Client:
+    return Client(name, sys.executable, tempfile.gettempdir(), target)
+
+
+def run(
+    lab2: lab.Lab,
+    tmp_path: Path,
+    job: UsersJob,
+    meanwhile: Callable[[Fleet, Heard, dict[str, Host]], Awaitable[None]] | None = None,
+    *,
+    interval_s: float = 0.5,
+    clients: list[Client] | None = None,
+) -> Heard:
+    """A fleet on both hosts from start to end; ``meanwhile`` is awaited before its end is."""
+    heard = Heard()
+
+    async def whole() -> None:
+        async with connected(lab2, tmp_path) as hosts:
+            on = clients or clients_of(hosts, job.target)
+            fleet = Fleet(hosts, on, job, interval_s, heard.report, heard.say)
+            try:
+                await fleet.start()
+                assert heard.reports == []
+                fleet.release()
+                if meanwhile is not None:
+                    await meanwhile(fleet, heard, hosts)
+                await fleet.ended()
+            finally:
+                await fleet.stop()
+
+    asyncio.run(whole())
+    return heard
+
+
+def locusts() -> dict[int, str]:
+    """Processes of this test's users and their master, by number, with arguments and environment."""
+    found = {}
+    for entry in Path("/proc").iterdir():
+        if entry.name.isdigit():
+            try:
+                words = (entry / "cmdline").read_bytes() + (entry / "environ").read_bytes()
+            except OSError:
+                continue
+            text = words.replace(b"\0", b" ").decode(errors="replace")
+            if "-m linewatt.loads.users" in text and tempfile.gettempdir() in text:
+                found[int(entry.name)] = text
+    return found
+
+
+def locust(word: str) -> int:
+    """The process of Python itself, below the leash, that has this word among its arguments."""
+    (only,) = (pid for pid, text in locusts().items() if word in text.split() and not text.startswith("bash"))
+    return only
+
+
+def logged_bytes(server: Server, direction: str, *, complete: bool = True) -> int:
+    return sum(
+        one.transferred_bytes
+        for one in server.logged()
+        if one.direction == direction and one.complete == complete
+    )
+
+
+def balanced(server: Server, tally: Tally) -> None:
+    """What clients counted is what the server logged, to the byte."""
+    total = tally.total()
+    assert total.failures == {}, tally.said
+    assert total.unfinished == 0
+    assert len(server.logged()) == total.transfers
+    assert total.bytes.received_bytes == total.done_received_bytes == logged_bytes(server, "get")
+    assert total.bytes.sent_bytes == total.done_sent_bytes == logged_bytes(server, "put")
+    assert min(total.gets, total.puts) > 0
+    assert server.left() == []
+
+
+# --- from start to end -------------------------------------------------------------------------------------
+
+
+def test_reports_of_all_clients_add_up_to_the_servers_log(
+    lab2: lab.Lab, server: Server, tmp_path: Path
+) -> None:
+    heard = run(lab2, tmp_path, job_of(server))
+    balanced(server, heard.tally)
+    assert sorted(heard.tally.users) == list(range(5))
+    assert heard.tally.total().checked > 0
+    shares = {host: {index for one in heard.of(host) for index in one.tally.users} for host in ("h1", "h2")}
+    assert shares == {"h1": {0, 2, 4}, "h2": {1, 3}}
+    assert heard.said == []
+    for host in shares:
+        own = heard.of(host)
+        assert len(own) >= 5
+        assert all(before.end_s == after.start_s for before, after in pairwise(own))
+        assert own[-1].running == 0
+        assert max(one.running for one in own) == len(shares[host])
+        assert 0 < sum(one.cpu_s for one in own) < own[-1].end_s - own[0].start_s + 0.1
+
+
+@pytest.mark.parametrize(
+    "changed",
+    [{"start": "synchronised", "login_per": "cycle"}, {"start": "ramped", "spread_s": 1.0}],
+    ids=["in step, a login a cycle", "ramped"],
+)
+def test_users_of_all_clients_start_as_the_job_says(
+    lab2: lab.Lab, server: Server, tmp_path: Path, changed: dict[str, Any]
+) -> None:
+    heard = run(lab2, tmp_path, job_of(server, **changed))
+    balanced(server, heard.tally)
+    total = heard.tally.total()
+    lines = Path(server.settings.server_log).read_text().splitlines()
+    kinds = ["login" if "OK LOGIN" in line else "moved" for line in lines if " OK " in line]
+    if changed["start"] == "synchronised":
+        assert kinds.index("moved") == 5  # the barrier is over both workers
+        assert total.logins == pytest.approx(total.transfers / 2, abs=6)
+        assert total.logins > 5
+    else:
+        assert kinds.index("moved") < 5
+        assert total.logins == 5
+
+
+def test_an_open_loop_over_ipv6_has_the_rate_of_the_job_over_all_clients(
+    lab2: lab.Lab, tmp_path: Path
+) -> None:
+    host = lab2.hosts[0]
+    with vsftpd(tmp_path, FILES, address=host.data_ipv6, namespace=host.namespace) as server:
+        heard = run(lab2, tmp_path, job_of(server, duration_s=4.0, arrival_rate_hz=30.0, users=8))
+        balanced(server, heard.tally)
+    assert (
+        60 <= heard.tally.total().transfers <= 180
+    )  # Poisson of mean 120, more than five standard deviations
+    assert heard.tally.times["wait"].count == heard.tally.total().transfers
+
+
+def test_each_client_has_a_server_address_of_its_own(lab2: lab.Lab, server: Server, tmp_path: Path) -> None:
+    here, wrong = server.target(), replace(server.target(), port=server.settings.port + 1)
+    clients = [client_of("h1", here), client_of("h2", wrong)]
+    heard = run(lab2, tmp_path, job_of(server, users=4, duration_s=1.0), clients=clients)
+    by_user = {index: counts.failures for index, counts in heard.tally.users.items()}
+    assert [set(by_user[index]) for index in range(4)] == [set(), {("login", Failure.UNREACHABLE)}] * 2
+
+
+def test_users_that_are_stopped_early_end_what_they_do_and_leave_nothing(
+    lab2: lab.Lab, server: Server, tmp_path: Path
+) -> None:
+    async def stop(fleet: Fleet, heard: Heard, _: dict[str, Host]) -> None:
+        await heard.awaited("transfers", lambda: heard.tally.total().transfers > 10)
+        await fleet.stop()
+
+    heard = run(lab2, tmp_path, job_of(server, duration_s=3600.0), stop)
+    balanced(server, heard.tally)
+    assert heard.said == []
+
+
+@pytest.mark.parametrize("interrupted", ["its wait is cancelled", "a report cannot be kept"])
+def test_what_ends_the_wait_for_users_loses_no_report(
+    lab2: lab.Lab, server: Server, tmp_path: Path, interrupted: str
+) -> None:
+    heard = Heard()
+
+    def keep(report: WorkerReport) -> None:
+        heard.report(report)
+        if interrupted == "a report cannot be kept" and len(heard.reports) > 3:
+            raise StoreError("no room")
+
+    async def whole() -> None:
+        async with connected(lab2, tmp_path) as hosts:
+            job = job_of(server, duration_s=3600.0)
+            fleet = Fleet(hosts, clients_of(hosts, job.target), job, 0.5, keep, heard.say)
+            try:
+                await fleet.start()
+                fleet.release()
+                ended = asyncio.create_task(fleet.ended())
+                await heard.awaited("reports", lambda: len(heard.reports) > 3)
+                if interrupted == "its wait is cancelled":
+                    ended.cancel()
+                with pytest.raises((asyncio.CancelledError, StoreError)):
+                    await ended
+                assert len(locusts()) >= 3
+            finally:
+                await fleet.stop()
+
+    asyncio.run(whole())
+    balanced(server, heard.tally)
+
+
+def test_a_transfer_that_outlasts_the_grace_is_cut_and_is_unfinished(lab2: lab.Lab, tmp_path: Path) -> None:
+    async def stop(fleet: Fleet, heard: Heard, _: dict[str, Host]) -> None:
+        await heard.awaited("bytes", lambda: heard.tally.total().bytes.received_bytes > 0)
+        await fleet.stop()
+
+    host = lab2.hosts[0]
+    files, limits = {**FILES, "big": 30 * MIB}, replace(LIMITS, grace_s=0.5)
+    with vsftpd(tmp_path, files, address=host.data_ipv4, namespace=host.namespace) as server:
+        server.kill()
+        server.start(max_rate_bytes_per_s=MIB // 2)
+        job = job_of(
+            server, duration_s=3600.0, files=(server.file("big"),), put_sizes=(), get_share=1.0, limits=limits
+        )
+        total = run(lab2, tmp_path, job, stop).tally.total()
+    assert total.unfinished == 5
+    assert total.transfers == total.done_received_bytes == 0
+    assert 0 < total.bytes.received_bytes < 5 * 30 * MIB
+
+
+# --- what is lost ------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("loss", ["its process", "its connection"])
+def test_a_client_that_is_lost_keeps_what_it_reported_and_comes_back(
+    lab2: lab.Lab, server: Server, tmp_path: Path, loss: str
+) -> None:
+    before = 0
+
+    async def lose(fleet: Fleet, heard: Heard, hosts: dict[str, Host]) -> None:
+        nonlocal before
+        await heard.awaited("reports of both", lambda: all(len(heard.of(host)) > 1 for host in hosts))
+        if loss == "its process":
+            os.kill(locust("h2"), signal.SIGKILL)
+        else:
+            await hosts["h2"].close()
+        await heard.awaited("the loss", lambda: ("client-lost", "h2") in heard.kinds())
+        if loss == "its connection":
+            hosts["h2"] = await connect(hosts["h2"].spec)
+        before = len(heard.of("h2"))
+        await fleet.again("h2")
+        await heard.awaited("users again", lambda: len(heard.of("h2")) > before + 1)
+        await fleet.stop()
+
+    heard = run(lab2, tmp_path, job_of(server, duration_s=3600.0), lose)
+    assert heard.kinds() == [("client-lost", "h2"), ("client-back", "h2")]
+    assert heard.tally.total().failures == {}
+    assert {index for one in heard.of("h2")[before:] for index in one.tally.users} == {1, 3}
+    assert {index for one in heard.of("h1") for index in one.tally.users} == {0, 2, 4}
+    untouched = [counts for index, counts in heard.tally.users.items() if index in {0, 2, 4}]
+    address = lab2.hosts[0].data_ipv4
+    logged = [one for one in server.logged() if one.client == address]
+    assert sum(one.transfers for one in untouched) == len(logged) > 0
+    assert all(one.logins == 1 for one in untouched)
+    assert server.left() == []
+
+
+def test_a_master_that_dies_is_said_and_nothing_runs_on(
+    lab2: lab.Lab, server: Server, tmp_path: Path
+) -> None:
+    async def kill(_fleet: Fleet, heard: Heard, hosts: dict[str, Host]) -> None:
+        await heard.awaited("reports", lambda: len(heard.reports) > 1)
+        os.kill(locust("--master"), signal.SIGKILL)
+
+    with pytest.raises(HostError, match="the Locust master ended"):
+        run(lab2, tmp_path, job_of(server, duration_s=3600.0), kill)
+
+
+# --- who may take part -------------------------------------------------------------------------------------
+
+
+def test_the_password_is_in_no_argument_no_environment_and_no_file_of_ours(
+    lab2: lab.Lab, server: Server, tmp_path: Path, own_folder: Path
+) -> None:
+    async def look(fleet: Fleet, heard: Heard, hosts: dict[str, Host]) -> None:
+        await heard.awaited("reports of both", lambda: {one.worker for one in heard.reports} == set(hosts))
+        shown = locusts()
+        assert len(shown) >= 3
+        assert [pid for pid, text in shown.items() if PASSWORD in text] == []
+        secrets = [str(seat.secret_file) for seat in fleet._seats.values()]
+        assert files_of(own_folder, *secrets) == []
+
+    run(lab2, tmp_path, job_of(server), look)
+
+
+def files_of(folder: Path, *more: str) -> list[Path]:
+    return [path for path in (*folder.rglob("*"), *map(Path, more)) if path.is_file()]
+
+
+def test_who_has_no_secret_is_given_no_job_and_not_believed(
+    lab2: lab.Lab, server: Server, tmp_path: Path
+) -> None:
+    got: dict[str, list[str]] = {}
+
+    async def try_it(fleet: Fleet, heard: Heard, hosts: dict[str, Host]) -> None:
+        await heard.awaited("reports of both", lambda: {one.worker for one in heard.reports} == set(hosts))
+        os.kill(locust("h2"), signal.SIGKILL)
+        await heard.awaited("the loss", lambda: ("client-lost", "h2") in heard.kinds())
+        fleet._master.order("expect", name="h2", secret="known")  # noqa: S106
+        before = len(heard.of("h2"))
+        for secret in ("guessed", "", "known"):
+            got[secret] = await asyncio.to_thread(intrude, fleet._port, secret)
+        await heard.awaited("its own report", lambda: len(heard.of("h2")) > before)
+        await fleet.stop()
+
+    heard = run(lab2, tmp_path, job_of(server, duration_s=3600.0), try_it)
+    assert "users-job" not in got["guessed"] + got[""]
+    assert "users-job" in got["known"]
+    assert [one.start_s for one in heard.of("h2") if one.start_s < 3] == [2.0]  # of three who said so
+
+
+def intrude(port: int, secret: str) -> list[str]:
+    """Claim to be h2, and to have done something; which kinds of messages come back."""
+    import msgpack  # type: ignore[import-untyped]
+    import zmq
+
+    start_s = ("guessed", "", "known").index(secret)
+    nothing = as_dict(WorkerReport("h2", start_s, 3.0, 0.0, 1, 0, Tally()))
+    got: list[str] = []
+    with zmq.Context() as context, context.socket(zmq.DEALER) as stranger:
+        stranger.setsockopt(zmq.LINGER, 0)
+        stranger.setsockopt(zmq.IDENTITY, f"stranger-{secret}".encode())
+        stranger.connect(f"tcp://127.0.0.1:{port}")
+        for kind, data in (
+            ("client_ready", -1),
+            ("users-hello", {"name": "h2", "secret": secret}),
+            ("users-joined", None),
+            ("users-report", {"final": False, "report": nothing}),
+            ("heartbeat", {"state": "ready", "current_cpu_usage": 0}),
+        ):
+            stranger.send(msgpack.dumps((kind, data, f"stranger-{secret}")))
+        while "heartbeat" not in got and stranger.poll(10_000):  # answers come in order
+            got.append(msgpack.loads(stranger.recv())[0])
+    assert "heartbeat" in got
+    return got
+
+
+def test_a_client_without_locust_is_named_and_nothing_runs_on(
+    lab2: lab.Lab, server: Server, tmp_path: Path
+) -> None:
+    bare = str(Path(sys.base_prefix) / "bin" / f"python{sys.version_info.major}")
+    clients = [
+        client_of("h1", server.target()),
+        Client("h2", bare, "/nonexistent", server.target()),
+    ]
+    with pytest.raises(HostError, match=r"h2: its users cannot run: .*No module named") as raised:
+        run(lab2, tmp_path, job_of(server), clients=clients)
+    assert "\n" not in str(raised.value)
+
+
+def test_a_host_whose_sshd_forwards_nothing_is_named_with_what_to_do(lab2: lab.Lab, tmp_path: Path) -> None:
+    from tests.lab.test_sessions import _sshd
+
+    host = lab2.hosts[1]
+    config = tmp_path / "forbids.conf"
+    config.write_text((lab2.inventory.parent / f"{host.name}.conf").read_text() + "AllowTcpForwarding no\n")
+    second = _sshd(host.namespace, config, tmp_path / host.name)
+    try:
+        with pytest.raises(HostError, match=r"h2: its sshd forwards no port.*AllowTcpForwarding") as raised:
+            asyncio.run(_forward(lab2, tmp_path))
+    finally:
+        second.terminate()
+        second.wait(10)
+    assert "\n" not in str(raised.value)
+
+
+async def _forward(lab2: lab.Lab, tmp_path: Path) -> None:
+    async with connected(lab2, tmp_path) as hosts:
+        other = await connect(replace(hosts["h2"].spec, port=2222))
+        try:
+            await other.forward(9)
+        finally:
+            await other.close()
