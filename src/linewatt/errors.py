@@ -10,6 +10,7 @@ LinewattError               what, where, what to do: one line for the user
 ├── ParseError              a tool's output is not what its parser knows
 │   └── NotReady            a sensor says that its readings are still to come
 ├── StoreError              a result is missing, damaged, or would be overwritten
+│   └── DiskFull            the disk that results are stored on has no room left
 └── LabError                the lab cannot be built or taken down
 """
 
@@ -52,6 +53,10 @@ class NotReady(ParseError):
 
 class StoreError(LinewattError):
     """A stored result is missing, damaged, or would be overwritten."""
+
+
+class DiskFull(StoreError):
+    """There is no room left where results are stored; what was stored before is whole."""
 
 
 class LabError(LinewattError):

@@ -52,6 +52,7 @@ SHARED = {
     "registry",
     "snmp_agent",
     "snmp_profiles",
+    "users_folder",
     "words",
 }
 """what plug-ins of a room have in common, or are made of"""

@@ -3,13 +3,24 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
-from pathlib import PurePosixPath
+import json
+from dataclasses import asdict, replace
+from itertools import pairwise
+from pathlib import Path, PurePosixPath
+from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from linewatt.errors import InvalidInput, ParseError
-from linewatt.loads.users.server_vsftpd import LoggedTransfer, Vsftpd, configuration, transfers
+from linewatt.loads.users.server_vsftpd import (
+    LoggedTransfer,
+    LogTotals,
+    Vsftpd,
+    configuration,
+    transfers,
+)
 
 AT = PurePosixPath("/run/x")
 SERVER = Vsftpd("127.0.0.1", 2121, (20000, 20999), AT, AT / "e", AT / "p", AT / "t.log", AT / "s.log")
@@ -19,6 +30,9 @@ Sat Nov 21 14:32:50 2026 2 127.0.0.1 3145728 /get/a b _ o a secret ftp 0 * i
 Sat Nov 21 14:32:48 2026 1 ::ffff:127.0.0.1 1000 /put/x_y b _ i a secret ftp 0 * c
 """
 """as vsftpd 3.0.3 wrote it"""
+
+CAPTURES = sorted((Path(__file__).parents[1] / "captures" / "vsftpd").iterdir())
+"""logs that vsftpd wrote: logins, transfers whole and cut, refusals, a full disk, strange names"""
 
 
 def options(server: Vsftpd) -> dict[str, str]:
@@ -62,3 +76,65 @@ def test_a_line_still_being_written_is_left_out_and_another_shape_refused() -> N
     assert len(list(transfers(LOG + "Sat Nov 21 14:3"))) == 2
     with pytest.raises(ParseError, match="is no line of xferlog"):
         list(transfers("Sat Nov 21 hello\n"))
+
+
+# --- its own log -------------------------------------------------------------------------------------------
+
+
+def totals(*pieces: str) -> dict[str, Any]:
+    found = LogTotals()
+    for piece in pieces:
+        found.take(piece)
+    return {name: value for name, value in asdict(found).items() if not name.startswith("_")}
+
+
+@pytest.mark.parametrize("capture", CAPTURES, ids=lambda path: path.name)
+def test_what_it_logged_is_added_up(capture: Path) -> None:
+    expected = json.loads((capture / "expected.json").read_text())
+    assert totals((capture / "server.log").read_text()) == expected
+
+
+@given(st.lists(st.integers(0, 3000), max_size=12))
+def test_wherever_a_log_is_cut_into_pieces_each_line_counts_once(cuts: list[int]) -> None:
+    log = (CAPTURES[0] / "server.log").read_text()
+    pieces = [log[start:end] for start, end in pairwise([0, *sorted(cuts), len(log)])]
+    assert totals(*pieces) == totals(log)
+
+
+def test_a_line_still_being_written_counts_when_it_is_ended_and_not_before() -> None:
+    log = (CAPTURES[0] / "server.log").read_text()
+    before, line, _ = log.partition(next(one for one in log.splitlines() if "OK DOWNLOAD" in one))
+    assert totals(before, line)["gets"] == totals(before)["gets"] == 0
+    assert totals(before, line, "\n")["gets"] == 1
+
+
+def test_lines_of_another_shape_count_for_nothing_and_are_counted() -> None:
+    found = LogTotals()
+    found.take("500 OOPS\n")
+    found.take("Sat Nov 21 16:33:35 2026 [pid 28")
+    found.cut()
+    assert (found.unknown, found.logins) == (2, 0)
+    found.take("")
+    assert found.unknown == 2
+
+
+# --- one log or two, one address or all --------------------------------------------------------------------
+
+
+def test_one_log_alone_has_logins_and_transfers() -> None:
+    found = options(replace(SERVER, transfers_log=None))
+    assert (found["xferlog_enable"], found["xferlog_std_format"]) == ("YES", "NO")
+    assert "xferlog_file" not in found
+    assert "dual_log_enable" not in found
+
+
+@pytest.mark.parametrize(("address", "listen"), [("0.0.0.0", "listen"), ("::", "listen_ipv6")])  # noqa: S104
+def test_every_address_is_listened_on_by_naming_none(address: str, listen: str) -> None:
+    found = options(replace(SERVER, address=address))
+    assert found[listen] == "YES"
+    assert not {"listen_address", "listen_address6"} & set(found)
+
+
+def test_a_session_may_be_idle_for_longer_than_a_transfer_may_stall() -> None:
+    found = options(replace(SERVER, idle_limit_s=3600))
+    assert (found["idle_session_timeout"], found["data_connection_timeout"]) == ("3600", "300")

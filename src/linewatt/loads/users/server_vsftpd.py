@@ -1,15 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""vsftpd for scripted users: its configuration, and the transfers it logged. Pure text, no I/O.
+"""vsftpd for scripted users: its configuration, and what it logged. Pure text, no I/O.
 
 Users log in as ``ftp`` (anonymous, so always in a chroot) with one password: neither PAM nor an account of
 the system is involved. The folder is not writable for them, only ``put`` below it is. Checked with vsftpd
-3.0.3; options are those of vsftpd.conf(5), the log is that of xferlog(5). **Its logs have the password.**
+3.0.3; options are those of vsftpd.conf(5), the log of transfers is that of xferlog(5). **Its logs have the
+password.**
 """
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 from typing import Literal
 
@@ -18,13 +20,19 @@ from linewatt.errors import InvalidInput, ParseError
 USER = "ftp"
 GET_FOLDER = "get"
 PUT_FOLDER = "put"
+EVERY_ADDRESS = frozenset({"0.0.0.0", "::"})  # noqa: S104
+"""what is not written to vsftpd.conf: vsftpd 3.0.3 reads ``listen_address6=::`` as whatever is in memory"""
+STALL_LIMIT_S = 300
+"""after that long without a byte a transfer is given up, however long a session may be idle"""
 
 
 @dataclass(frozen=True, slots=True)
 class Vsftpd:
     """One server. ``home`` has ``get`` and ``put`` and is not writable; ``empty`` is an empty folder of root.
 
-    ``0`` in ``max_clients``, ``max_per_address`` and ``max_rate_bytes_per_s`` means no limit, as in vsftpd.
+    ``address`` may be ``0.0.0.0`` or ``::``, which is every one. Its own log has logins and transfers;
+    ``transfers_log`` is a second one of transfers alone, ``None`` for none. ``0`` in ``max_clients``,
+    ``max_per_address`` and ``max_rate_bytes_per_s`` means no limit, as in vsftpd.
     """
 
     address: str
@@ -33,7 +41,7 @@ class Vsftpd:
     home: PurePosixPath
     empty: PurePosixPath
     passwords_file: PurePosixPath
-    transfers_log: PurePosixPath
+    transfers_log: PurePosixPath | None
     server_log: PurePosixPath
     system_user: str = "ftp"
     max_clients: int = 0
@@ -60,12 +68,15 @@ class LoggedTransfer:
 
 def configuration(server: Vsftpd) -> str:
     """The text of vsftpd.conf. Raises InvalidInput for a path that such a file cannot name."""
-    listen = {"listen": ":" not in server.address, "listen_ipv6": ":" in server.address}
-    address = "listen_address6" if ":" in server.address else "listen_address"
+    listen: dict[str, bool | str] = {
+        "listen": ":" not in server.address,
+        "listen_ipv6": ":" in server.address,
+    }
+    if server.address not in EVERY_ADDRESS:
+        listen["listen_address6" if ":" in server.address else "listen_address"] = server.address
     first, last = server.passive_ports
     options: dict[str, str | int | bool | PurePosixPath] = {
         **listen,
-        address: server.address,
         "listen_port": server.port,
         "background": False,
         **_anonymous(server),
@@ -76,7 +87,7 @@ def configuration(server: Vsftpd) -> str:
         "max_per_ip": server.max_per_address,
         "anon_max_rate": server.max_rate_bytes_per_s,
         "idle_session_timeout": server.idle_limit_s,
-        "data_connection_timeout": server.idle_limit_s,
+        "data_connection_timeout": min(server.idle_limit_s, STALL_LIMIT_S),
         **_logs(server),
         # A filter for an older C library kills the session (ECONNRESET at login); namespaces of its own
         # cost each session milliseconds and are refused in containers.
@@ -95,6 +106,73 @@ def transfers(log: str) -> Iterator[LoggedTransfer]:
     for line in log.splitlines(keepends=True):
         if line.endswith("\n"):
             yield _transfer(line)
+
+
+_LOGGED = re.compile(
+    r'.{24} \[pid \d+\] (?:\[.*?\] )?(?:(OK|FAIL) ([A-Z]+)|CONNECT): Client "[^"]*"(.*)', re.ASCII
+)
+_LOGGED_BYTES = re.compile(r", (\d+) bytes, [\d.]+Kbyte/sec\Z", re.ASCII)
+
+
+@dataclass(slots=True)
+class LogTotals:
+    """What the server's own log says, added up: running totals, for it may be read a piece at a time.
+
+    A transfer that it calls failed is incomplete, one of a missing file too; what a session that was killed
+    had moved is in no log. ``logins_refused``: wrong credentials, and connections refused because there
+    were too many. ``unknown`` lines are of no known shape.
+    """
+
+    sent_bytes: int = 0
+    received_bytes: int = 0
+    incomplete_sent_bytes: int = 0
+    incomplete_received_bytes: int = 0
+    gets: int = 0
+    puts: int = 0
+    incomplete_gets: int = 0
+    incomplete_puts: int = 0
+    logins: int = 0
+    logins_refused: int = 0
+    unknown: int = 0
+    _begun: str = field(default="", repr=False)
+
+    def take(self, text: str) -> None:
+        """The next piece of the log; it may begin and end within a line."""
+        *lines, self._begun = (self._begun + text).split("\n")
+        for line in lines:
+            self._take_line(line)
+
+    def cut(self) -> None:
+        """The log goes on in another file: a line that was not ended there never will be."""
+        if self._begun:
+            self._begun = ""
+            self.unknown += 1
+
+    def _take_line(self, line: str) -> None:
+        match = _LOGGED.fullmatch(line)
+        if match is None:
+            self.unknown += 1
+            return
+        outcome, action, rest = match.groups()
+        if action in {"DOWNLOAD", "UPLOAD"}:
+            moved = _LOGGED_BYTES.search(rest)
+            self._take_transfer(action == "DOWNLOAD", outcome == "OK", int(moved[1]) if moved else 0)
+        elif action == "LOGIN" and outcome == "OK":
+            self.logins += 1
+        elif action == "LOGIN" or (action is None and rest.startswith(', "Connection refused')):
+            self.logins_refused += 1
+
+    def _take_transfer(self, is_get: bool, complete: bool, moved_bytes: int) -> None:
+        if is_get and complete:
+            self.gets, self.sent_bytes = self.gets + 1, self.sent_bytes + moved_bytes
+        elif is_get:
+            self.incomplete_gets += 1
+            self.incomplete_sent_bytes += moved_bytes
+        elif complete:
+            self.puts, self.received_bytes = self.puts + 1, self.received_bytes + moved_bytes
+        else:
+            self.incomplete_puts += 1
+            self.incomplete_received_bytes += moved_bytes
 
 
 def _transfer(line: str) -> LoggedTransfer:
@@ -129,11 +207,16 @@ def _anonymous(server: Vsftpd) -> dict[str, str | bool | PurePosixPath]:
 
 
 def _logs(server: Vsftpd) -> dict[str, bool | PurePosixPath]:
+    second: dict[str, bool | PurePosixPath] = {"xferlog_std_format": False}
+    if server.transfers_log is not None:
+        second = {
+            "xferlog_std_format": True,
+            "xferlog_file": server.transfers_log,
+            "dual_log_enable": True,
+        }
     return {
         "xferlog_enable": True,
-        "xferlog_std_format": True,
-        "xferlog_file": server.transfers_log,
-        "dual_log_enable": True,
+        **second,
         "vsftpd_log_file": server.server_log,
         "use_localtime": False,
     }

@@ -1,0 +1,142 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What users work with: a file server, its files, and what it says it moved.
+
+A second kind of server is one more file with a class that keeps to :class:`Server`; ``vsftpd.py`` is the one
+that linewatt starts itself.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
+from typing import Protocol
+
+from linewatt.errors import InvalidInput
+from linewatt.loads.users.base import RemoteFile
+from linewatt.loads.users.job import Target
+from linewatt.loads.users.url import ServerUrl
+from linewatt.model import Channel, Family, Sample
+
+SOURCE = "server"
+ANONYMOUS = frozenset({"anonymous", "ftp"})
+ANY_PASSWORD = "linewatt@"  # noqa: S105  a name by custom, as RFC 1635 asks of anonymous users
+
+
+@dataclass(frozen=True, slots=True)
+class ServerCounts:
+    """Running totals of a server, as its own log has them; ``None`` with a ``reason`` where it is not read.
+
+    ``read_s`` is when it was read, Unix seconds on the controller's time line. Bytes of complete transfers,
+    and apart from them of incomplete ones, as far as the log has them: a killed session logs nothing.
+    ``logins_refused``: wrong credentials, and connections beyond the most allowed. ``starts`` counts the
+    first one too.
+    """
+
+    read_s: float | None = None
+    sent_bytes: int | None = None
+    received_bytes: int | None = None
+    incomplete_sent_bytes: int | None = None
+    incomplete_received_bytes: int | None = None
+    gets: int | None = None
+    puts: int | None = None
+    incomplete_gets: int | None = None
+    incomplete_puts: int | None = None
+    logins: int | None = None
+    logins_refused: int | None = None
+    starts: int | None = None
+    reason: str | None = None
+
+    def samples(self, time_s: float) -> list[Sample]:
+        """A sample a channel, at ``read_s``, or at ``time_s`` where nothing was read."""
+        at_s = time_s if self.read_s is None else self.read_s
+        return [
+            Sample(at_s, f"{SOURCE}.{name}", value, 0.0, self.reason if value is None else None)
+            for name in _COUNTED
+            for value in (getattr(self, name),)
+        ]
+
+
+_COUNTED = tuple(one.name for one in fields(ServerCounts) if one.name not in ("read_s", "reason"))
+CHANNELS: dict[str, Channel] = {
+    f"{SOURCE}.{name}": Channel(
+        f"{SOURCE}.{name}", "B" if name.endswith("_bytes") else "count", "counter", scope="host"
+    )
+    for name in _COUNTED
+}
+"""what a server delivers, by name"""
+
+
+class Server(Protocol):
+    """A server from start to stop. ``put_folder`` is where users may write."""
+
+    put_folder: str
+
+    @property
+    def files(self) -> tuple[RemoteFile, ...]:
+        """What users may get; known before the server is started."""
+
+    async def start(self) -> None:
+        """Have it ready for users. Raises LinewattError; nothing of it is left then."""
+
+    def target_for(self, group_address: str) -> Target:
+        """How users of a group log in; ``group_address`` is the server's address for them."""
+
+    def counts(self) -> ServerCounts:
+        """Totals as of the last reading."""
+
+    async def settle(self) -> None:
+        """Once users have ended: have all that they did in :meth:`counts`. Bounded."""
+
+    async def stop(self) -> None:
+        """End it and remove what was put there for it. Bounded; what fails is told, and in the journal."""
+
+
+class ExistingServer:
+    """A server that is there already: nothing of it is started, changed or read."""
+
+    NOT_READ = "an existing server's own log is not read"
+
+    def __init__(
+        self,
+        url: ServerUrl,
+        password: str | None,
+        paths: Sequence[str],
+        put_folder: str,
+        family: Family | None = None,
+    ) -> None:
+        """Paths are below the folder of ``url`` unless they begin with ``/``. Raises InvalidInput."""
+        if password is None and url.user not in ANONYMOUS:
+            raise InvalidInput(
+                f"users.server: {url.user} needs a password; name password_env or password_file"
+            )
+        self._url, self._family = url, family
+        self._password = ANY_PASSWORD if password is None else password
+        self._files = tuple(RemoteFile(self._below(path)) for path in paths)
+        self.put_folder = self._below(put_folder)
+
+    def _below(self, path: str) -> str:
+        return path if path.startswith("/") or not self._url.folder else f"{self._url.folder}/{path}"
+
+    @property
+    def files(self) -> tuple[RemoteFile, ...]:
+        return self._files
+
+    async def start(self) -> None: ...
+
+    def target_for(self, group_address: str = "") -> Target:
+        """Without an address it is that of the URL."""
+        host = group_address or self._url.host
+        family: Family = self._family or family_of(host)
+        return Target(host, self._url.port, self._url.user, self._password, family)
+
+    def counts(self) -> ServerCounts:
+        return ServerCounts(reason=self.NOT_READ)
+
+    async def settle(self) -> None: ...
+
+    async def stop(self) -> None: ...
+
+
+def family_of(address: str) -> Family:
+    """The family of a literal address; of a name it is IPv4."""
+    return "ipv6" if ":" in address else "ipv4"

@@ -1,0 +1,384 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A vsftpd on a host of the campaign: made, started, kept running, read and removed.
+
+Everything of it is in one folder that the undo journal knows. It runs on a leash; a watcher on the host ends
+its sessions with it, for each is a process session of its own and would outlive it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import base64
+import hashlib
+import secrets
+from collections.abc import Awaitable, Callable
+from contextlib import suppress
+from dataclasses import dataclass
+from functools import cached_property
+from pathlib import PurePosixPath
+
+from linewatt.engine.soak import vsftpd_ground as ground
+from linewatt.engine.soak.server import ServerCounts, family_of
+from linewatt.engine.soak.vsftpd_log import FollowedLog
+from linewatt.errors import HostError, InvalidInput, LinewattError, ParseError
+from linewatt.hosts.base import Completed, Ended, Host, Process
+from linewatt.loads.users import content
+from linewatt.loads.users.base import RemoteFile
+from linewatt.loads.users.job import Target
+from linewatt.loads.users.server_vsftpd import GET_FOLDER, PUT_FOLDER, USER, Vsftpd, configuration
+from linewatt.tuning.base import Change
+from linewatt.tuning.users_folder import ABSENT, CONFIGURATION, KNOB, PREFIX, PRESENT
+
+LONGER_THAN_ANY_SOAK_S = 366 * 86_400.0
+START_LIMIT_S = 10.0
+STOP_LIMIT_S = 15.0
+SETTLE_LIMIT_S = 10.0
+REMOVE_LIMIT_S = 300.0
+PIECE_BYTES = 384 * 1024
+PIECE_LIMIT_S = 30.0
+SLOWEST_DISK_BYTES_PER_S = 20e6
+"""files are made at least as fast; after that long it is given up"""
+BACK_OFF_S = (0.2, 0.5, 1.0, 2.0, 5.0, 10.0)
+"""before each further start of a server that ended; the last one again and again"""
+LIVED_S = 60.0
+"""a server that ran as long begins anew with the shortest of them"""
+LOG_TOO_LARGE_BYTES = 256 * 1024 * 1024
+
+Apply = Callable[[Change], Awaitable[None]]
+"""makes a change through the undo journal"""
+Say = Callable[[str, str, str], None]
+"""kind, host, text of an event"""
+
+
+@dataclass(frozen=True, slots=True)
+class VsftpdSettings:
+    """``addresses`` are the server's own, one for each group; ``get_sizes`` those of the files to get.
+
+    ``put_sizes`` are what ``users`` put, each one file at a time. The log is read every ``read_every_s``.
+    """
+
+    addresses: tuple[str, ...]
+    users: int
+    get_sizes: tuple[int, ...] = ()
+    put_sizes: tuple[int, ...] = ()
+    folder: str = "/dev/shm"  # noqa: S108  a name of linewatt's own is made below it
+    port: int = 2121
+    passive_ports: tuple[int, int] = (20000, 29999)
+    max_clients: int = 0
+    idle_limit_s: int = 3600
+    """a session that asks for nothing as long is ended: more than users think"""
+    read_every_s: float = 10.0
+
+    def __post_init__(self) -> None:
+        first, last = self.passive_ports
+        if not self.addresses:
+            raise InvalidInput("users.server: it has no address that users could reach")
+        if first <= self.port <= last:
+            raise InvalidInput(
+                f"users.passive_ports: {first}-{last} has port {self.port} in it; move one of them"
+            )
+
+    @property
+    def listen_address(self) -> str:
+        """The one address there is; every one where there are several, for vsftpd listens on one socket."""
+        if len(set(self.addresses)) == 1:
+            return self.addresses[0]
+        return "::" if any(":" in address for address in self.addresses) else "0.0.0.0"  # noqa: S104
+
+    @property
+    def put_bytes(self) -> int:
+        return self.users * max(self.put_sizes, default=0)
+
+
+class VsftpdServer:
+    """Keeps to :class:`~linewatt.engine.soak.server.Server`."""
+
+    put_folder = PUT_FOLDER
+
+    def __init__(self, host: Host, settings: VsftpdSettings, change: Apply, say: Say) -> None:
+        self._host, self._settings, self._change, self._say = host, settings, change, say
+        self._name = host.spec.name
+        self._password = secrets.token_urlsafe(18)
+        self._ground: ground.Ground | None = None
+        self._folder: str | None = None
+        self._log: FollowedLog | None = None
+        self._process: Process | None = None
+        self._tasks: list[asyncio.Task[None]] = []
+        self._reading = asyncio.Lock()
+        self._starts = 0
+        self._told: set[str] = set()
+
+    @cached_property
+    def files(self) -> tuple[RemoteFile, ...]:
+        crc32s = content.crc32s(self._settings.get_sizes)
+        return tuple(
+            RemoteFile(f"{GET_FOLDER}/{number:05d}", size, crc32s[size])
+            for number, size in enumerate(self._settings.get_sizes)
+        )
+
+    def target_for(self, group_address: str) -> Target:
+        return Target(group_address, self._settings.port, USER, self._password, family_of(group_address))
+
+    def counts(self) -> ServerCounts:
+        log = self._log
+        if log is None or log.read_s is None:
+            return ServerCounts(starts=self._starts, reason="its log was not read yet")
+        counted = log.totals
+        return ServerCounts(
+            log.read_s,
+            counted.sent_bytes,
+            counted.received_bytes,
+            counted.incomplete_sent_bytes,
+            counted.incomplete_received_bytes,
+            counted.gets,
+            counted.puts,
+            counted.incomplete_gets,
+            counted.incomplete_puts,
+            counted.logins,
+            counted.logins_refused,
+            self._starts,
+        )
+
+    def use(self, host: Host) -> None:
+        """Go on over a new connection to the same host; a server that ended with the old one is started."""
+        self._host = host
+
+    # --- start ---------------------------------------------------------------------------------------------
+
+    async def start(self) -> None:
+        """Raises HostError, ChangeError; nothing of it is left then."""
+        try:
+            await self._start()
+        except BaseException:
+            await self.stop()
+            raise
+        self._tasks = [asyncio.create_task(self._keep_running()), asyncio.create_task(self._keep_reading())]
+
+    async def _start(self) -> None:
+        settings = self._settings
+        words = [settings.folder, str(settings.port)]
+        said = await self._script(ground.LOOK, *words, what="look at what there is for a vsftpd")
+        self._ground = found = ground.ground(self._name, said.stdout, settings.folder, settings.port)
+        ground.check_room(self._name, found, sum(settings.get_sizes), settings.put_bytes)
+        folder = f"{found.folder.rstrip('/')}/{PREFIX}{secrets.token_hex(6)}"
+        self._folder = folder
+        await self._change(
+            Change(self._name, KNOB, folder, PRESENT, "files and settings of the users' server")
+        )
+        self._log = FollowedLog(f"{folder}/server.log")
+        await self._furnish()
+        await self._launch()
+        self._say("server-started", self._name, f"vsftpd listens on port {settings.port}")
+
+    async def _furnish(self) -> None:
+        """Everything the server needs in its folder, which is empty."""
+        sizes, folder = self._settings.get_sizes, str(self._folder)
+        length = min(content.PERIOD_BYTES, max(sizes, default=0))
+        await self._bring_content(length)
+        await self._script(
+            ground.FILL,
+            folder,
+            str(length),
+            what="make the files that users get",
+            stdin="".join(f"{size}\n" for size in sizes) + "\n",
+            limit_s=60 + sum(sizes) / SLOWEST_DISK_BYTES_PER_S,
+        )
+        await self._keep("passwords", self._password + "\n")
+        await self._script(ground.TOUCH, f"{folder}/server.log", what="make its log")
+        await self._keep(CONFIGURATION, configuration(self._vsftpd()))
+        await self._read()  # keeps room for the log before users fill the disk
+
+    async def _bring_content(self, length: int) -> None:
+        """The pattern that files are made of, in pieces small enough for heartbeats to pass between them."""
+        assert self._ground is not None  # noqa: S101
+        pattern = (await asyncio.to_thread(content.period))[:length]
+        folder, what = str(self._folder), "bring the content of files to it"
+        for at in range(0, max(1, length), PIECE_BYTES):
+            text = base64.encodebytes(pattern[at : at + PIECE_BYTES]).decode() + "\n"
+            await self._script(ground.PIECE, folder, what=what, stdin=text, limit_s=PIECE_LIMIT_S)
+        digest = (await asyncio.to_thread(hashlib.sha256, pattern)).hexdigest()
+        await self._script(ground.LAY_OUT, folder, self._ground.user, digest, what=what)
+
+    def _vsftpd(self) -> Vsftpd:
+        assert self._ground is not None  # noqa: S101
+        at, settings = PurePosixPath(str(self._folder)), self._settings
+        return Vsftpd(
+            address=settings.listen_address,
+            port=settings.port,
+            passive_ports=settings.passive_ports,
+            home=at / "home",
+            empty=at / "empty",
+            passwords_file=at / "passwords",
+            transfers_log=None,
+            server_log=at / "server.log",
+            system_user=self._ground.user,
+            max_clients=settings.max_clients,
+            idle_limit_s=settings.idle_limit_s,
+        )
+
+    async def _launch(self) -> None:
+        """Start vsftpd and wait until it listens. Raises HostError."""
+        assert self._ground is not None  # noqa: S101
+        port, conf = str(self._settings.port), self._conf
+        argv = ["bash", "-c", ground.SERVE, "linewatt", self._ground.program, conf, ground.WATCH]
+        process = self._process = await self._host.start(argv, root=True)
+        await process.ready()
+        ending = asyncio.create_task(process.wait(LONGER_THAN_ANY_SOAK_S, "vsftpd to end"))
+        listening = asyncio.create_task(
+            self._script(
+                ground.LISTENS,
+                port,
+                conf,
+                f"{START_LIMIT_S:g}",
+                what=f"see vsftpd listen on port {port} within {START_LIMIT_S:g} s",
+                limit_s=START_LIMIT_S + 3,
+            )
+        )
+        try:
+            await asyncio.wait({ending, listening}, return_when=asyncio.FIRST_COMPLETED)
+            if ending.done():
+                raise HostError(f"{self._name}: vsftpd ended as it began, {_why(ending.result())}")
+            await listening
+        except HostError:
+            with suppress(HostError):
+                await process.stop(STOP_LIMIT_S)
+            raise
+        finally:
+            ending.cancel()
+            listening.cancel()
+            await asyncio.gather(ending, listening, return_exceptions=True)
+        self._starts += 1
+
+    # --- while it runs -------------------------------------------------------------------------------------
+
+    async def _keep_running(self) -> None:
+        """Start it again whenever it ends by itself; ended by :meth:`stop`."""
+        loop = asyncio.get_running_loop()
+        tried = 0
+        while True:
+            began_s = loop.time()
+            try:
+                assert self._process is not None  # noqa: S101
+                ended = await self._process.wait(LONGER_THAN_ANY_SOAK_S, "vsftpd to end")
+                why = _why(ended)
+            except HostError as error:
+                why = f"or is out of reach: {error}"
+            self._say("server-ended", self._name, f"vsftpd ended {why}")
+            tried = 0 if loop.time() - began_s > LIVED_S else tried
+            while True:
+                await asyncio.sleep(BACK_OFF_S[min(tried, len(BACK_OFF_S) - 1)])
+                tried += 1
+                if await self._started_again():
+                    break
+
+    async def _started_again(self) -> bool:
+        try:
+            there = await self._host.run(["test", "-f", self._conf], root=True)
+            if there.status != 0:  # in memory, and the host was started anew
+                for value in (ABSENT, PRESENT):
+                    await self._change(Change(self._name, KNOB, str(self._folder), value, "made anew"))
+                await self._furnish()
+            await self._launch()
+        except LinewattError as error:
+            self._tell_once(f"vsftpd cannot be started again yet: {error}")
+            return False
+        self._told.clear()
+        self._say("server-started", self._name, f"vsftpd was started again, start {self._starts}")
+        return True
+
+    async def _keep_reading(self) -> None:
+        while True:
+            await asyncio.sleep(self._settings.read_every_s)
+            try:
+                await self._read()
+            except (HostError, ParseError) as error:
+                self._tell_once(f"its log was not read this time: {error}")
+
+    async def _read(self) -> None:
+        log = self._log
+        assert log is not None  # noqa: S101
+        async with self._reading:
+            await log.read(self._host)
+        if log.totals.unknown:
+            self._tell_once("its log has lines of no known shape, which count for nothing")
+        if log.taken_bytes > LOG_TOO_LARGE_BYTES:
+            self._tell_once(
+                "its log grows, for this file system cannot give back what was read; mind the space"
+            )
+
+    def _tell_once(self, text: str) -> None:
+        if text not in self._told:
+            self._told.add(text)
+            self._say("warning", self._name, text)
+
+    async def settle(self) -> None:
+        """Wait until no session is left, at most ``SETTLE_LIMIT_S``, and read the log to its end."""
+        if self._log is None:
+            return
+        try:
+            words = [self._conf, f"{SETTLE_LIMIT_S:g}"]
+            what = "wait for the sessions of users to end"
+            done = await self._script(ground.SETTLED, *words, what=what, limit_s=SETTLE_LIMIT_S + 5)
+            if done.stdout.strip() != "0":
+                text = (
+                    f"after {SETTLE_LIMIT_S:g} s sessions of users go on; what they move yet is not counted"
+                )
+                self._tell_once(text)
+            await self._read()
+        except (HostError, ParseError) as error:
+            self._say("warning", self._name, f"its log was not read to the end: {error}")
+
+    # --- stop ----------------------------------------------------------------------------------------------
+
+    async def stop(self) -> None:
+        """End it with every session and remove its folder. What fails is told and stays in the journal."""
+        for task in self._tasks:
+            task.cancel()
+        await asyncio.gather(*self._tasks, return_exceptions=True)
+        self._tasks = []
+        process, self._process = self._process, None
+        folder, self._folder = self._folder, None
+        if process is not None:
+            with suppress(HostError):  # its folder is not removed before its processes have ended
+                await process.stop(STOP_LIMIT_S)
+        if folder is None:
+            return
+        try:
+            files = ["rm", "-rf", "--one-file-system", "--", f"{folder}/home"]
+            await self._host.run(files, timeout_s=REMOVE_LIMIT_S, root=True)
+            await self._change(Change(self._name, KNOB, folder, ABSENT, "users have ended"))
+        except LinewattError as error:
+            self._say("warning", self._name, f"{folder} was not removed: {error}")
+
+    # --- on the host ---------------------------------------------------------------------------------------
+
+    @property
+    def _conf(self) -> str:
+        return f"{self._folder}/{CONFIGURATION}"
+
+    async def _keep(self, name: str, text: str) -> None:
+        path = f"{self._folder}/{name}"
+        await self._script(ground.KEEP, path, what=f"write {path}", stdin=text)
+
+    async def _script(
+        self, text: str, *words: str, what: str, stdin: str = "", limit_s: float = START_LIMIT_S
+    ) -> Completed:
+        """A constant script as root, which reads its input only if it has one: over SSH no other ends.
+
+        Raises HostError naming ``what`` it was to do.
+        """
+        argv = ["bash", "-c", text, "linewatt", *words]
+        done = await self._host.run(argv, stdin=stdin, timeout_s=limit_s, root=True)
+        if done.status != 0:
+            said = "; ".join((done.stderr.strip() or done.stdout.strip()).splitlines()[-2:])
+            raise HostError(f"{self._name}: cannot {what}: {said[:200] or f'status {done.status}'}")
+        return done
+
+
+def _why(ended: Ended) -> str:
+    """In vsftpd's own words, where it has any; what the shell around it says are none."""
+    said = [line.partition("OOPS:")[2].strip() for line in ended.stderr.splitlines() if "OOPS:" in line]
+    if said:
+        return f"and said: {said[-1][:200]}"
+    status = ended.status
+    return f"by signal {status - 128}" if status is not None and status > 128 else f"with status {status}"
