@@ -17,14 +17,24 @@ compile() {
     local name=$1
     shift
     CUSTOM_COMPILE_COMMAND='make pins' "$work/venv/bin/pip-compile" --quiet --no-config --upgrade \
-        --generate-hashes --allow-unsafe --strip-extras --build-deps-for editable \
+        --generate-hashes --allow-unsafe --strip-extras \
         --no-emit-index-url --no-emit-find-links --no-emit-trusted-host --no-emit-options \
-        --output-file "$work/$name.txt" "$@" pyproject.toml
+        --output-file "$work/$name.txt" "$@"
 }
 
-compile core
-compile test --extra test --extra meters --extra users --constraint "$work/core.txt"
-compile lint --extra test --extra meters --extra users --extra lint --constraint "$work/test.txt"
+compile core --build-deps-for editable pyproject.toml
+compile test --build-deps-for editable --extra test --extra meters --extra users \
+    --constraint "$work/core.txt" pyproject.toml
+compile lint --build-deps-for editable --extra test --extra meters --extra users --extra lint \
+    --constraint "$work/test.txt" pyproject.toml
 for name in core test lint; do
     sed "s|$work/||" "$work/$name.txt" >"requirements/$name.txt"
 done
+
+# What linewatt prepare installs on clients: the users' extra alone, without the core. It comes with the package.
+python3.11 -c 'import sys, tomllib
+project = tomllib.load(sys.stdin.buffer)["project"]
+print(*project["optional-dependencies"]["users"], sep="\n")' <pyproject.toml >"$work/users.in"
+compile users --constraint "$work/test.txt" "$work/users.in"
+sed -e "s|$work/||" -e 's|-r users.in|linewatt[users] (pyproject.toml)|' "$work/users.txt" \
+    >src/linewatt/loads/users/requirements.txt

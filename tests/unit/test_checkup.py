@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -36,9 +37,9 @@ class Failing(LocalHost):
         return await super().run(argv, **more)
 
 
-def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, lasts: int) -> list[Check]:
+def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, lasts: int, file: Path = EXAMPLE) -> list[Check]:
     """The checks of two hosts that both are this machine; the second one fails after ``lasts`` commands."""
-    campaign = load(EXAMPLE)
+    campaign = load(file)
     hosts = {
         name: replace(spec, address="local", data="lo", sudo=False, data_ipv4="127.0.0.1")
         for name, spec in campaign.hosts.items()
@@ -77,3 +78,17 @@ def test_a_host_that_goes_away_in_the_middle_leaves_the_others_checks(
         "unknown",
         "fail",
     }
+
+
+def test_a_soak_of_users_alone_is_checked_although_it_has_no_case(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    hosts = {name: {"address": f"{name}.example", "data": "lo"} for name in ("server", "client")}
+    users = {"server": "server", "clients": ["client"], "users": 1, "python": "/nowhere/python"}
+    file = tmp_path / "soak.yaml"
+    file.write_text(json.dumps({"name": "t", "hosts": hosts, "soak": "1m", "users": users}))
+    checks = asked(monkeypatch, tmp_path, 1000, file)
+    (client,) = (check for check in checks if (check.host, check.name) == ("client", "users"))
+    assert client.status == "fail"
+    assert "/nowhere/python cannot be used" in client.found
+    assert [check.host for check in checks if check.name == "users"].count("server") == 1

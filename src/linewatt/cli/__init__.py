@@ -12,7 +12,21 @@ import sys
 import typer
 
 from linewatt import __version__
-from linewatt.cli import advise, check, compare, demo, derive, history, import_, lab, place, plan, run, show
+from linewatt.cli import (
+    advise,
+    check,
+    compare,
+    demo,
+    derive,
+    history,
+    import_,
+    lab,
+    place,
+    plan,
+    prepare,
+    run,
+    show,
+)
 from linewatt.errors import LinewattError
 
 app = typer.Typer(
@@ -38,7 +52,21 @@ def _options(
 ) -> None: ...
 
 
-for _module in (run, check, plan, show, compare, history, derive, import_, advise, place, lab, demo):
+for _module in (
+    run,
+    check,
+    prepare,
+    plan,
+    show,
+    compare,
+    history,
+    derive,
+    import_,
+    advise,
+    place,
+    lab,
+    demo,
+):
     _module.register(app)
 
 

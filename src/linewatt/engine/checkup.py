@@ -8,17 +8,20 @@ from __future__ import annotations
 
 import asyncio
 import shutil
-from collections.abc import Awaitable, Callable, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TypeVar
 
 from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.plan import Plan, plan
+from linewatt.campaign.places import Site
+from linewatt.campaign.plan import PlannedTrial, plan
 from linewatt.campaign.sites import read_topologies, site
+from linewatt.campaign.soak_plan import plan_soak
 from linewatt.engine import checkup_power, readiness_cpu, readiness_host, readiness_net
 from linewatt.engine.checkup_paths import Paths
 from linewatt.engine.checkup_probes import live_command, parse_live
+from linewatt.engine.checkup_users import ready_for_users
 from linewatt.engine.readiness import (
     CONTROLLER,
     Check,
@@ -39,6 +42,7 @@ from linewatt.hosts.cpulist import parse_cpulist
 from linewatt.loads.registry import LOADS
 from linewatt.model import Case
 from linewatt.sensors.registry import POWER
+from linewatt.tuning.base import Change
 
 FACTS_LIMIT_S = 20.0
 LIVE_LIMIT_S = 10.0
@@ -57,6 +61,15 @@ class _Found:
     problem: str | None = None
 
 
+@dataclass(frozen=True, slots=True)
+class _Planned:
+    """What a run would do on these hosts; of a soak with users alone no case."""
+
+    cases: tuple[Case, ...] = ()
+    trials: tuple[PlannedTrial, ...] = ()
+    changes: frozenset[Change] = frozenset()
+
+
 class Checkup:
     """The hosts of a campaign, asked as often as is wanted."""
 
@@ -72,7 +85,7 @@ class Checkup:
         self._openings = asyncio.Semaphore(AT_ONCE)
         self._few = asyncio.Semaphore(AT_ONCE)
         self._found: dict[str, _Found] = {}
-        plan(campaign, campaign.seed or 0)
+        _plan(campaign)
 
     async def open(self) -> None:
         """Connect to every host that can be reached."""
@@ -104,6 +117,7 @@ class Checkup:
             checks += [check for name in answers for check in self._of_host(answers[name], answers)]
             paths = Paths(self.campaign, self.hosts, answers, self._load)
             checks += [*await paths.checks()]
+            checks += filter(None, (await self._each(self._ask_users)).values())
             checks += readiness_host.power([*await power, *self._stream_answers(streams)])
         finally:
             power.cancel()
@@ -149,6 +163,10 @@ class Checkup:
     async def _ask_streams(self, host: Host) -> list[PowerAnswer]:
         return await checkup_power.ask_streams(self.campaign, host)
 
+    async def _ask_users(self, host: Host) -> Check | None:
+        async with self._few:
+            return await ready_for_users(host, self.campaign.users)
+
     def _stream_answers(self, streams: dict[str, list[PowerAnswer]]) -> list[PowerAnswer]:
         found = []
         for name in self.campaign.hosts:
@@ -156,7 +174,7 @@ class Checkup:
             found += streams.get(name) or checkup_power.not_asked(self.campaign, name, why)
         return found
 
-    def _planned(self, checks: list[Check]) -> Plan:
+    def _planned(self, checks: list[Check]) -> _Planned:
         """The plan as a run would make it; a policy that these hosts cannot meet is a finding."""
         sites = {}
         for name, found in self._found.items():
@@ -166,18 +184,17 @@ class Checkup:
                     sites[name] = site(spec, found.facts, self._topologies.get(name))
                 except InvalidInput as error:
                     checks.append(Check(name, "cpus", "unknown", f"its topology: {error}"))
-        seed = self.campaign.seed or 0
         try:
-            return plan(self.campaign, seed, sites)
+            return _plan(self.campaign, sites)
         except InvalidInput as error:
             name = str(error).partition(":")[0]
             where = name if name in self.campaign.hosts else CONTROLLER
             checks.append(
                 Check(where, "cpus", "fail", _without(where, str(error)), "choose another placement")
             )
-            return plan(self.campaign, seed)
+            return _plan(self.campaign)
 
-    def _wants(self, planned: Plan) -> dict[str, Wants]:
+    def _wants(self, planned: _Planned) -> dict[str, Wants]:
         """What the plan asks of each host, gathered in one go over its trials."""
         cases: dict[str, list[Case]] = {name: [] for name in self.campaign.hosts}
         knobs: dict[str, set[str]] = {name: set() for name in self.campaign.hosts}
@@ -185,7 +202,7 @@ class Checkup:
         for case in planned.cases:
             for name in case.hosts:
                 cases[name].append(case)
-        for change in {change for one in planned.rounds for change in one.changes} | {*planned.changes}:
+        for change in planned.changes:
             knobs[change.host].add(change.knob)
         for trial in planned.trials:
             cpus[trial.case.sender].update(one.sender_cpu for one in trial.instances)
@@ -227,6 +244,20 @@ class Checkup:
         alike = readiness_host.iperf3_alike([answer, *peers], self._load)
         checks += [check for check in alike if check.host == answer.name]
         return [*checks, *readiness_cpu.cpu_checks(answer), *readiness_net.net_checks(answer, peers)]
+
+
+def _plan(campaign: Campaign, sites: Mapping[str, Site] | None = None) -> _Planned:
+    """What a run would do, be it trials or a soak. Raises InvalidInput."""
+    further: tuple[Change, ...] = ()
+    if campaign.soak is None:
+        planned = plan(campaign, campaign.seed or 0, sites)
+    else:
+        soak = plan_soak(campaign, sites)
+        if soak.segments is None:
+            return _Planned(changes=frozenset(soak.changes))
+        planned, further = soak.segments, soak.changes
+    changes = {change for one in planned.rounds for change in one.changes}
+    return _Planned(planned.cases, tuple(planned.trials), frozenset(changes.union(planned.changes, further)))
 
 
 def _room(results: Path) -> tuple[int | None, int | None]:

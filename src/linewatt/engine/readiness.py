@@ -42,6 +42,7 @@ TITLES: Mapping[str, str] = {
     "route": "route",
     "mtu": "packet size",
     "ports": "ports",
+    "users": "users",
     "power": "power",
     "undo": "earlier changes",
 }
