@@ -16,11 +16,13 @@ from linewatt.sensors.ipmitool import Ipmitool
 from linewatt.sensors.modbus import Modbus
 from linewatt.sensors.mpstat import Mpstat
 from linewatt.sensors.netcounters import Netcounters
+from linewatt.sensors.qdisc import Qdisc
 from linewatt.sensors.rapl import Rapl
 from linewatt.sensors.redfish import Redfish
 from linewatt.sensors.snmp import Snmp
 
-SENSORS: dict[str, Sensor] = {sensor.name: sensor for sensor in (Mpstat(), Netcounters(), Cpufreq())}
+SENSORS: dict[str, Sensor] = {sensor.name: sensor for sensor in (Mpstat(), Netcounters(), Cpufreq(), Qdisc())}
+"""Sensors with ``of_soaks`` are on by default in a soak alone."""
 
 _DRIVERS: tuple[type[Any], ...] = (
     *(Ipmi, Ipmitool, Redfish, Snmp, Modbus, HttpMeter),

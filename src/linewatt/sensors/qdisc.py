@@ -1,0 +1,94 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the queueing disciplines of the data interface dropped, as ``tc -s qdisc`` says it.
+
+One ``tc`` process answers many records: it reads its batch from bash, which writes a line for each, and
+flushes after each (checked with iproute2 6.1.0; JSON came with 4.16). It is started anew every 60 records,
+for it remembers the number of an interface that may be made anew. Measured on a 2-CPU VM, exact accounting:
+0.26 ms of CPU a record, both processes.
+
+The root discipline has the sum of its classes and children. ``ingress`` and ``clsact`` stand beside it and
+count what filters dropped. Both are summed here. Where there is none (``noqueue``) all totals are 0, and are
+real: nothing is queued, so nothing is dropped there.
+"""
+
+from __future__ import annotations
+
+import json
+from typing import Any, ClassVar
+
+from pydantic import Field
+
+from linewatt.errors import ParseError
+from linewatt.hosts.base import HostSpec
+from linewatt.model import Channel
+from linewatt.sensors.base import SensorConfig
+
+BITS = 32
+"""width of the kernel's own counters (struct gnet_stats_queue), which tc hands on"""
+_TOTALS = {"dropped": "drops", "overlimits": "overlimits", "requeues": "requeues"}
+_BESIDE = {"ingress", "clsact"}
+
+# $1 interface, $2 interval in µs. With -force tc goes on when the interface is away for a while.
+_SCRIPT = r"""
+trap '' ALRM  # bash 5.2 can be killed by its own alarm just after a read with a limit
+PATH=$PATH:/usr/sbin:/sbin device=$1 interval_us=$2
+exec {never}<> <(:)  # a pipe nobody writes to: a read of it with a limit is a sleep without a process
+printf -v wait_s '%d.%06d' $(( interval_us / 1000000 )) $(( interval_us % 1000000 ))
+while printf '\n'; do  # fails when nobody reads any more
+  for (( record = 0; record < 60; record++ )); do
+    printf 'qdisc show dev %s\n' "$device" || break
+    read -r -t "$wait_s" -u "$never"
+  done 2>/dev/null | tc -s -j -force -batch - 2>&1
+done
+"""
+
+
+class QdiscConfig(SensorConfig):
+    """How often the totals are read."""
+
+    interval_s: float = Field(default=1.0, ge=0.1, le=3600)
+
+
+class Qdisc:
+    """What the queues of the data interface dropped or held back."""
+
+    name: ClassVar[str] = "qdisc"
+    Config: ClassVar[type[SensorConfig]] = QdiscConfig
+    of_soaks: ClassVar[bool] = True
+    """on by default in a soak alone"""
+
+    def command(self, cfg: Any, host: HostSpec) -> list[str]:
+        """Argument list; runs until it is signalled or nobody reads it."""
+        interval_us = str(round(cfg.interval_s * 1e6))
+        return ["bash", "-c", _SCRIPT, "linewatt-qdisc", host.data, interval_us]
+
+    def environment(self) -> dict[str, str]:
+        return {"LC_ALL": "C"}
+
+    def ends_record(self, line: str) -> bool:
+        """A record is one line, and so is each complaint of tc."""
+        return bool(line.strip())
+
+    def parse(self, record: str) -> dict[str, float | None]:
+        """``qdisc.dropped``, ``qdisc.overlimits``, ``qdisc.requeues``: packets since the discipline was made.
+
+        Raises ParseError with tc's own words.
+        """
+        try:
+            shown = json.loads(record)
+            counted = [one for one in shown if one.get("root") or one["kind"] in _BESIDE]
+            if not counted:
+                raise ParseError("qdisc: tc shows no root discipline")
+            return {f"qdisc.{name}": float(sum(one[key] for one in counted)) for name, key in _TOTALS.items()}
+        except (ValueError, TypeError, KeyError, AttributeError) as error:
+            raise ParseError(f"qdisc: tc says {record.strip()[:80]!r}") from error
+
+    def reasons(self, record: str) -> dict[str, str]:
+        """None: a record has all channels or is none."""
+        return {}
+
+    def channel(self, name: str) -> Channel:
+        """Raises ParseError for a name that cannot be."""
+        if name.removeprefix("qdisc.") not in _TOTALS:
+            raise ParseError(f"qdisc delivers no channel {name!r}")
+        return Channel(name, "count", "counter", scope="nic:data", bits=BITS)
