@@ -242,7 +242,7 @@ EVERY_TEXT_OF_USERS = {
         "python": "/opt/python",
     },
 }
-EVERY_TEXT_OF_A_SERVER = {
+EVERY_TEXT_OF_A_SERVER: dict[str, Any] = {
     "name": "n",
     "hosts": _TWO_HOSTS,
     "soak": "1h",

@@ -13,7 +13,7 @@ import pytest
 from linewatt.errors import StoreError
 from linewatt.model import Case, Channel, CpuShares, EndResult, Flag, InstanceResult, Sample, Trial, Window
 from linewatt.store import read, write
-from linewatt.store.samples import Series
+from linewatt.store.samples import Series, write_samples
 
 CASE = Case("udp-60", "h1", "h2", instances=2, rate_bps=2e6)
 END = EndResult(
@@ -80,6 +80,18 @@ def test_a_missing_sample_is_null_and_a_zero_stays_zero(result: Path) -> None:
         duckdb.read_parquet(str(directory / "samples.parquet")).select("value", "reason", "unit").fetchall()
     )
     assert rows == [(0.25, None, "ratio"), (None, "stalled", "ratio"), (0.0, None, "ratio")]
+
+
+def test_files_are_read_together_where_none_of_the_first_ones_readings_is_missing(tmp_path: Path) -> None:
+
+    channel = Channel("n", "count", "counter", "host")
+    for name, reason in (("1", None), ("2", "timed out")):
+        samples = [Sample(1.0, "n", None if reason else 5.0, 0.0, reason)]
+        write_samples(tmp_path / f"{name}.parquet", [Series("h1", "s", {"n": channel}, samples)])
+    rows = duckdb.execute(
+        "SELECT value, reason FROM read_parquet(?)", [str(tmp_path / "*.parquet")]
+    ).fetchall()
+    assert rows == [(5.0, None), (None, "timed out")]
 
 
 def test_a_stored_trial_is_never_overwritten(result: Path) -> None:

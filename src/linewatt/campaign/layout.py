@@ -48,6 +48,11 @@ class Layout:
         placed = (*place.changes, *rules, *(() if network is None else (network,)))
         return self._shown(host, placed, place.irq_cpus, case.factors)
 
+    def throughout(self, host: str, network: str) -> tuple[Change, ...]:
+        """What a host shows in a network that takes part in no case."""
+        change = self._networks.get((network, host))
+        return (*(() if change is None else (change,)), *self._static[host])
+
     def _show(
         self, host: str, placed: tuple[Change, ...], irq_cpus: tuple[int, ...], setting: factors.Setting
     ) -> tuple[Change, ...]:

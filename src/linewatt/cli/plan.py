@@ -14,9 +14,10 @@ from linewatt.cli.output import print_json
 
 if TYPE_CHECKING:
     from linewatt.campaign.campaign import Campaign
-    from linewatt.campaign.plan import Plan, PlannedInstance
+    from linewatt.campaign.plan import Plan, PlannedInstance, Round
     from linewatt.hosts.base import HostSpec
     from linewatt.model import Case
+    from linewatt.tuning.base import Change
 
 _FILE = typer.Argument(help="The campaign file (YAML).", metavar="FILE", show_default=False)
 _HOSTS = typer.Option(
@@ -45,6 +46,9 @@ def plan_command(
     from linewatt.campaign.sites import sites_of_files
 
     campaign = load(file, hosts)
+    if campaign.soak is not None:
+        _plan_soak(campaign, as_json)
+        return
     seed = secrets.randbelow(SEED_LIMIT) if campaign.seed is None else campaign.seed
     planned = planning.plan(campaign, seed, sites_of_files(campaign))
     if as_json:
@@ -52,6 +56,25 @@ def plan_command(
         print_json({"campaign": campaign.name, "hosts": specs, **planning.as_dict(planned)})
         return
     typer.echo("\n".join(_lines(campaign, planned, trials)))
+
+
+def _plan_soak(campaign: Campaign, as_json: bool) -> None:
+    from linewatt.campaign.sites import sites_of_files
+    from linewatt.campaign.soak_plan import as_dict, plan_soak, said
+
+    planned = plan_soak(campaign, sites_of_files(campaign))
+    if as_json:
+        specs = {name: asdict(host) for name, host in campaign.hosts.items()}
+        print_json({"campaign": campaign.name, "hosts": specs, **as_dict(planned)})
+        return
+    from linewatt.units import format_seconds
+
+    typer.echo(f"{campaign.name}: a soak of {format_seconds(planned.soak.duration_s)}")
+    typer.echo("\n".join(said(planned)) + "\n")
+    if planned.segments is not None:
+        typer.echo("\n".join(_table(_without_constants(list(_case_rows(planned.segments))))) + "\n")
+    typer.echo("\n".join(_host_lines(campaign)))
+    typer.echo("\n".join(_change_lines(planned.changes, planned.rounds)))
 
 
 def schema_command() -> None:
@@ -67,35 +90,43 @@ def _lines(campaign: Campaign, planned: Plan, trials: bool) -> Iterator[str]:
     rows = _trial_rows(planned) if trials else _case_rows(planned)
     yield from _table(_without_constants(list(rows)))
     yield ""
-    yield from (_host_line(host) for host in campaign.hosts.values())
-    sensors = (f"{name} every {sensor.interval_s:g} s" for name, sensor in campaign.sensors.items())
-    windows = "first and last" if campaign.measures_power else "first"
-    yield f"sensors: {', '.join(sensors) or 'none'}; idle window of {campaign.idle_s:g} s {windows}"
-    for host, sources in campaign.power.items():
-        for name, source in sources.items():
-            simulated = ", simulated" if source.cfg.simulated else ""
-            yield f"power of {host}: {name} ({source.driver}{simulated})"
+    yield from _host_lines(campaign, f"; idle window of {campaign.idle_s:g} s {_idle_windows(campaign)}")
     yield from (f"place {line}" for line in planned.places)
-    yield from _change_lines(planned)
+    yield from _change_lines(planned.changes, planned.rounds)
     for skip in planned.skipped:
         yield f"skipped: {skip.what} ({_count(skip.cases, 'case')}): {skip.reason}"
     for note in planned.notes:
         yield f"note: {note}"
 
 
-def _change_lines(planned: Plan) -> Iterator[str]:
+def _idle_windows(campaign: Campaign) -> str:
+    return "first and last" if campaign.measures_power else "first"
+
+
+def _host_lines(campaign: Campaign, idle: str = "") -> Iterator[str]:
+    """Hosts, and what is read on them."""
+    yield from (_host_line(host) for host in campaign.hosts.values())
+    sensors = (f"{name} every {sensor.interval_s:g} s" for name, sensor in campaign.sensors.items())
+    yield f"sensors: {', '.join(sensors) or 'none'}{idle}"
+    for host, sources in campaign.power.items():
+        for name, source in sources.items():
+            simulated = ", simulated" if source.cfg.simulated else ""
+            yield f"power of {host}: {name} ({source.driver}{simulated})"
+
+
+def _change_lines(shown: Sequence[Change], rounds: Sequence[Round]) -> Iterator[str]:
     """What hosts show throughout, then what varies between rounds: a line for each setting."""
     values: dict[tuple[str, str, str], dict[str, None]] = {}
     whys: dict[tuple[str, str, str], str] = {}
-    for change in (change for changes in {one.changes for one in planned.rounds} for change in changes):
+    for change in (change for changes in {one.changes for one in rounds} for change in changes):
         key = change.host, change.knob, change.target
         values.setdefault(key, {})[change.value] = None
         whys[key] = change.why
-    if not planned.changes and not values:
+    if not shown and not values:
         yield "no change to any host"
-    for change in planned.changes:
-        shown = _setting(change.knob, change.target, change.value)
-        yield f"change {change.host}: {shown} ({change.why})"
+    for change in shown:
+        setting = _setting(change.knob, change.target, change.value)
+        yield f"change {change.host}: {setting} ({change.why})"
     for (host, knob, target), found in sorted(values.items()):
         yield f"vary {host}: {_setting(knob, target, ' | '.join(sorted(found)))} ({whys[host, knob, target]})"
 

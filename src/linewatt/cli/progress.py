@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rich.live import Live
 
 SCHEMA_VERSION = 1
+SAY_EVERY_S = 600.0
 
 
 def describe(case: Case) -> str:
@@ -55,7 +56,10 @@ def outcome(trial: Trial) -> str:
 
 
 class PlainProgress:
-    """A line an event on stderr."""
+    """A line an event on stderr; of what goes on without an end, one every ten minutes."""
+
+    def __init__(self) -> None:
+        self._next_said_s = SAY_EVERY_S
 
     def __enter__(self) -> PlainProgress:
         return self
@@ -82,6 +86,12 @@ class PlainProgress:
                     f"[{trial.number}/{event.trials}] {describe(trial.case)}, "
                     f"trial {trial.repetition}: {outcome(trial)}"
                 )
+            case events.Soaking():
+                if event.elapsed_s >= self._next_said_s:
+                    self._next_said_s += SAY_EVERY_S
+                    say(soaking(event))
+            case events.SoakEnded():
+                say(soak_ended(event))
             case events.Ended():
                 say(ended(event))
             case _:
@@ -92,6 +102,7 @@ class LiveProgress(PlainProgress):
     """The same lines above one that moves: case, trial, throughput now, time left."""
 
     def __init__(self) -> None:
+        super().__init__()
         self._running: dict[int, events.TrialStarted] = {}
         self._live: Live | None = None
 
@@ -120,15 +131,20 @@ class LiveProgress(PlainProgress):
                 self._show(event.throughput_bps, event.remaining_s)
             case events.TrialStored():
                 self._running.pop(event.trial.number, None)
+            case events.Soaking():
+                self._update(soaking(event))
+                return
         super().__call__(event)
 
     def _show(self, throughput_bps: float | None, remaining_s: float) -> None:
+        if self._running:
+            self._update(running(list(self._running.values()), throughput_bps, remaining_s))
+
+    def _update(self, line: str) -> None:
         from rich.text import Text
 
-        if self._live is None or not self._running:
-            return
-        line = running(list(self._running.values()), throughput_bps, remaining_s)
-        self._live.update(Text(line, overflow="ellipsis", no_wrap=True))
+        if self._live is not None:
+            self._live.update(Text(line, overflow="ellipsis", no_wrap=True))
 
 
 def running(trials: Sequence[events.TrialStarted], throughput_bps: float | None, remaining_s: float) -> str:
@@ -140,6 +156,23 @@ def running(trials: Sequence[events.TrialStarted], throughput_bps: float | None,
         f"[{first.number}/{first.trials}] {describe(first.case)}{others}, trial {first.repetition}: "
         f"{now} now, {format_seconds(remaining_s)} left"
     )
+
+
+def soaking(event: events.Soaking) -> str:
+    """How a soak goes on, in a line."""
+    now = "…" if event.throughput_bps is None else format_rate(event.throughput_bps)
+    users = "" if event.users is None else f", {event.users} users"
+    return (
+        f"{now} now{users}, {format_seconds(event.elapsed_s)} run, {format_seconds(event.remaining_s)} left"
+    )
+
+
+def soak_ended(event: events.SoakEnded) -> str:
+    """How a soak ended, and what to do next."""
+    left = ""
+    if event.remaining_s:
+        left = f", {format_seconds(event.remaining_s)} not run (linewatt resume {event.id})"
+    return f"{event.id}: {format_seconds(event.elapsed_s)} run{left}; results in {event.path}"
 
 
 class JsonProgress(PlainProgress):

@@ -47,6 +47,9 @@ def run(
     from linewatt.campaign.plan import plan
 
     campaign = load(file, hosts, will_connect=True)
+    if campaign.soak is not None:
+        _soak(campaign, None, results, as_json)
+        return
     seed = random.SystemRandom().getrandbits(32) if campaign.seed is None else campaign.seed
     ended = execute(campaign, plan(campaign, seed), None, results, as_json)
     _finish(ended, results, as_json)
@@ -57,7 +60,7 @@ def resume(
     results: Path = RESULTS,
     as_json: bool = JSON,
 ) -> None:
-    """Run the trials that an interrupted campaign still lacks; none is lost or repeated."""
+    """Run what an interrupted campaign lacks: its trials, none lost or repeated; the rest of a soak."""
     from linewatt.campaign import stored
     from linewatt.campaign.plan import as_dict, plan
     from linewatt.errors import StoreError
@@ -67,12 +70,11 @@ def resume(
     if result.imported_from is not None:
         raise StoreError(f"{result.id}: imported from {result.imported_from}, so there is nothing to resume")
     campaign = stored.from_dict(result.manifest["campaign"])
+    if campaign.soak is not None:
+        _soak(campaign, result, results, as_json)
+        return
     planned = plan(campaign, result.manifest["seed"] or 0)
-    if as_dict(planned) != result.manifest["plan"]:
-        raise StoreError(
-            f"{result.id}: linewatt {result.manifest['linewatt_version']} planned it otherwise than this one "
-            "does; resume it with that version"
-        )
+    _check_plan(as_dict(planned), result)
     if result.complete:
         say(f"{result.id}: nothing to do, all {len(result.trials)} trials are stored")
         return
@@ -124,6 +126,39 @@ def execute(campaign: Campaign, planned: Plan, result: Result | None, results: P
         ask = _asked if sys.stdin is not None and sys.stdin.isatty() else None
         one = CampaignRun(campaign, planned, Places(results, state_dir()), progress, ask)
         return _until_done(one.start() if result is None else one.resume(result))
+
+
+def _check_plan(planned: dict[str, Any], result: Result) -> None:
+    from linewatt.errors import StoreError
+
+    if planned != result.manifest["plan"]:
+        raise StoreError(
+            f"{result.id}: linewatt {result.manifest['linewatt_version']} planned it otherwise than this one "
+            "does; resume it with that version"
+        )
+
+
+def _soak(campaign: Campaign, result: Result | None, results: Path, as_json: bool) -> None:
+    """Run a soak, or what is left of one, and show what came of it."""
+    import json
+
+    from linewatt.campaign.soak_plan import as_dict, plan_soak
+    from linewatt.cli.progress import chosen
+    from linewatt.cli.show import show
+    from linewatt.engine.campaign import Places
+    from linewatt.engine.soak.run import SoakRun
+    from linewatt.hosts.journal import state_dir
+
+    planned = plan_soak(campaign)
+    if result is not None:
+        _check_plan(json.loads(json.dumps(as_dict(planned))), result)
+    with chosen(as_json) as progress:
+        one = SoakRun(campaign, planned, Places(results, state_dir()), progress)
+        ended = _until_done(one.start() if result is None else one.resume(result))
+    if not as_json:
+        show(ended.id, results)
+    if ended.remaining_s:
+        raise typer.Exit(1)
 
 
 async def _asked(text: str) -> None:

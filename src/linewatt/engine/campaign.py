@@ -6,12 +6,10 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from pathlib import Path
 
-from linewatt import __version__
 from linewatt.analysis import repeats
-from linewatt.campaign import stored
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.plan import Plan, PlannedTrial, Round, plan
 from linewatt.campaign.plan import as_dict as plan_dict
@@ -20,14 +18,14 @@ from linewatt.engine import events, idle, labels
 from linewatt.engine.knobs import KNOBS
 from linewatt.engine.reach import check_reach
 from linewatt.engine.repeats import Remaining
-from linewatt.engine.restore import refuse_leftovers, undo_all, undo_first_part
+from linewatt.engine.restore import refuse_leftovers, undo_and_tell, undo_first_part
+from linewatt.engine.result import new_result, same_hosts
 from linewatt.engine.rounds import RoundRunner
 from linewatt.engine.secrets import passwords
-from linewatt.engine.session import Session, identity
+from linewatt.engine.session import Session
 from linewatt.engine.settings import Settings
 from linewatt.engine.stage import Stage
-from linewatt.errors import ChangeError, HostError, InvalidInput, StoreError, WaitTimeout
-from linewatt.hosts.clock import now_s
+from linewatt.errors import ChangeError, HostError, InvalidInput, WaitTimeout
 from linewatt.hosts.journal import Journal, journal_path
 from linewatt.loads.registry import LOADS
 from linewatt.store import read, samples, write
@@ -36,7 +34,6 @@ RECONNECT_ATTEMPTS = 5
 RECONNECT_PAUSE_S = 1.0
 SETTLE_S = 2.0
 """between the last load and idle again: sensors of power average over a second or more"""
-SCHEMA_VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +88,11 @@ class CampaignRun:
             await self._session.open()
             await check_reach(self._campaign.described, self._session.hosts)
             self._plan = self._placed()
-            path = self._new_result() if result is None else self._same_hosts(result)
+            path = (
+                self._new_result()
+                if result is None
+                else same_hosts(self._campaign, self._session.facts, result)
+            )
             return await self._run_changed(path, result)
         finally:
             await asyncio.shield(self._session.close())
@@ -112,7 +113,7 @@ class CampaignRun:
             await asyncio.gather(stage.open(rounds[0]), *warm)
             return await self._rounds(path, rounds, stage, remaining)
         finally:
-            await asyncio.shield(self._undo(journal))
+            await asyncio.shield(undo_and_tell(journal, self._session.hosts, self._say))
 
     def _placed(self) -> Plan:
         """The plan with what placement policies choose on these hosts. Raises InvalidInput."""
@@ -128,51 +129,15 @@ class CampaignRun:
             self._say(events.Phase(line))
         return placed
 
-    async def _undo(self, journal: Journal) -> None:
-        undone, problems = await undo_all(journal, self._session.hosts)
-        for problem in problems:
-            self._say(events.Warned(problem))
-        if problems:
-            self._say(events.Warned("not everything could be put back; run `linewatt restore`"))
-            journal.close()
-            return
-        journal.discard()
-        if undone:
-            self._say(events.Phase(f"put back {undone} settings"))
-
     def _new_result(self) -> Path:
-        campaign = self._campaign
-        manifest = {
-            "schema_version": SCHEMA_VERSION,
-            "name": campaign.name,
-            "linewatt_version": __version__,
-            "created_s": now_s(),
-            "campaign_text": campaign.text,
-            "campaign": stored.as_dict(campaign),
+        planned = {
             "plan": plan_dict(self._planned),
             "places": list(self._plan.places),
             "order": self._plan.order,
             "seed": self._plan.seed,
             "trials_planned": sum(1 for _ in self._plan.trials),
-            "hosts": {
-                name: {**asdict(spec), "facts": self._session.facts[name]}
-                for name, spec in campaign.hosts.items()
-            },
         }
-        return write.new_result(self._places.results, campaign.name, now_s(), manifest)
-
-    def _same_hosts(self, result: read.Result) -> Path:
-        for name, known in self._session.facts.items():
-            if self._campaign.labels:  # what hands change is what such a campaign is about
-                continue
-            then, now = identity(result.manifest["hosts"][name]["facts"]), identity(known)
-            for what, value in then.items():
-                if now[what] != value:
-                    raise StoreError(
-                        f"{name}: {what} was {value!r} when {result.id} began and is {now[what]!r} now; "
-                        "trials of both do not belong together, start a new run"
-                    )
-        return result.path
+        return new_result(self._places.results, self._campaign, self._session.facts, planned)
 
     async def _idle_again(self, path: Path, stage: Stage) -> None:
         """Idle after the last trial: power that has drifted since the first makes all above idle doubtful."""

@@ -65,6 +65,29 @@ class Warned:
 
 
 @dataclass(frozen=True, slots=True)
+class Soaking:
+    """A soak goes on: what its server's (or receivers') interfaces carry both ways now, and users at work.
+
+    ``None``: not known yet, or no such thing.
+    """
+
+    throughput_bps: float | None
+    users: int | None
+    elapsed_s: float
+    remaining_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class SoakEnded:
+    """A soak is over; ``remaining_s`` of it were not run."""
+
+    id: str
+    path: str
+    elapsed_s: float
+    remaining_s: float
+
+
+@dataclass(frozen=True, slots=True)
 class Ended:
     """The campaign is over; ``pending`` trials were not run."""
 
@@ -75,5 +98,5 @@ class Ended:
     pending: int
 
 
-Event = Started | Phase | TrialStarted | Throughput | TrialStored | Warned | Ended
+Event = Started | Phase | TrialStarted | Throughput | TrialStored | Soaking | SoakEnded | Warned | Ended
 OnEvent = Callable[[Event], None]

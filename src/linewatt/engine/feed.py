@@ -7,7 +7,7 @@ import asyncio
 import json
 from collections import deque
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from linewatt.errors import HostError, InvalidInput, NotReady, ParseError, WaitTimeout
@@ -102,13 +102,21 @@ class Feed:
     """One sensor on one host, from start to stop of the campaign."""
 
     def __init__(
-        self, host: str, sensor: Sensor, cfg: Any, source: str | None = None, *, essential: bool = True
+        self,
+        host: str,
+        sensor: Sensor,
+        cfg: Any,
+        source: str | None = None,
+        *,
+        essential: bool = True,
+        interface: str | None = None,
     ) -> None:
-        """``essential``: a campaign does not begin without it.
+        """``essential``: a campaign does not begin without it. ``interface``: in place of the data interface.
 
         ``refused`` is set while its source says that the settings ask for what it does not have.
         """
         self.host = host
+        self._interface = interface
         self.essential = essential
         self.source = source or sensor.name
         self.sensor = sensor
@@ -134,7 +142,8 @@ class Feed:
         self._said = self._opening = self.refused = None
         self._host = host
         words = [f"{name}={value}" for name, value in self.sensor.environment().items()]
-        argv = ["env", *words, *self.sensor.command(self._cfg, host.spec)]
+        spec = host.spec if self._interface is None else replace(host.spec, data=self._interface)
+        argv = ["env", *words, *self.sensor.command(self._cfg, spec)]
         root = getattr(self.sensor, "needs_root", False)
         self._process = await host.start(argv, on_line=self.take, root=root)
         await self._process.ready()
@@ -232,6 +241,24 @@ class Feed:
             return str(self.refused)
         return self.failure or (_without_number(self._said) if self._said else None)
 
+    @property
+    def counts_bytes(self) -> bool:
+        """Whether it reads the counters of an interface."""
+        return self.sensor.name == "netcounters"
+
+    def rate_bps(self, *channels: str) -> float | None:
+        """What counters of bytes together grew by, between the newest two records."""
+        newest = [
+            (one.received_s, [one.values.get(name) for name in channels])
+            for one in self.latest(2)
+            if one.problem is None
+        ]
+        totals = [(time_s, sum(v for v in own if v is not None)) for time_s, own in newest if None not in own]
+        if len(totals) < 2:
+            return None
+        (before_s, before), (after_s, after) = totals
+        return max(0.0, 8 * (after - before) / (after_s - before_s))
+
     def forget_before(self, time_s: float) -> None:
         """Drop records that no later window can need."""
         while len(self._records) > 1 and self._records[1].time_s < time_s:
@@ -244,12 +271,18 @@ class Feed:
         last = next((i for i, record in enumerate(records) if record.time_s >= end_s), len(records) - 1)
         return tuple(records[max(0, first) : last + 1])
 
+    def within(self, after_s: float, upto_s: float) -> Reading:
+        """What the records hold that are later than ``after_s``, and not later than ``upto_s``."""
+        return self._of(tuple(one for one in self._records if after_s < one.time_s <= upto_s))
+
     def latest(self, count: int) -> tuple[Record, ...]:
         return tuple(self._records)[-count:]
 
     def reading(self, start_s: float, end_s: float) -> Reading:
         """What the records of :meth:`between` hold."""
-        records = self.between(start_s, end_s)
+        return self._of(self.between(start_s, end_s))
+
+    def _of(self, records: tuple[Record, ...]) -> Reading:
         names = dict.fromkeys(name for record in records for name in record.values)
         channels = {name: self._channels[name] for name in names}
         updates_s, optional = dict(self.updates_s), not self.essential

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 
+from linewatt.engine import events
 from linewatt.engine.knobs import KNOBS
 from linewatt.engine.layers import apart
 from linewatt.engine.readiness import Leftover
@@ -73,6 +74,20 @@ async def undo_all(
         for name, newer in covered.items()
     )
     return len(entries) - len(journal.read()[1]), problems
+
+
+async def undo_and_tell(journal: Journal, hosts: Mapping[str, Host], say: events.OnEvent) -> None:
+    """The end of a run: undo all, say what was put back and what could not be."""
+    undone, problems = await undo_all(journal, hosts)
+    for problem in problems:
+        say(events.Warned(problem))
+    if problems:
+        say(events.Warned("not everything could be put back; run `linewatt restore`"))
+        journal.close()
+        return
+    journal.discard()
+    if undone:
+        say(events.Phase(f"put back {undone} settings"))
 
 
 async def _undo_host(

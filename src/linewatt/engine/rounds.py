@@ -182,12 +182,8 @@ class RoundRunner:
     def _rate_bps(self, host: str) -> float | None:
         """What a host's data interface takes in, from its newest two counter readings."""
         for feed in self._session.feeds[host]:
-            if feed.sensor.name == "netcounters":
-                newest = [(one.received_s, one.values.get("nic.rx_bytes")) for one in feed.latest(2)]
-                values = [(time_s, value) for time_s, value in newest if value is not None]
-                if len(values) == 2:
-                    (before_s, before), (after_s, after) = values
-                    return max(0.0, 8 * (after - before) / (after_s - before_s))
+            if feed.counts_bytes:
+                return feed.rate_bps("nic.rx_bytes")
         return None
 
     async def _store(self, runs: Sequence[TrialRun], overhead_s: float) -> None:

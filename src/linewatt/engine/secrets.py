@@ -12,6 +12,7 @@ from importlib import import_module
 from pathlib import Path
 
 from linewatt.campaign.campaign import Campaign
+from linewatt.campaign.soak import OtherServer
 from linewatt.errors import InvalidInput
 from linewatt.sensors.power import PowerConfig, Secret
 
@@ -24,25 +25,37 @@ _TAKEN: dict[str, str] = {}
 
 def passwords(campaign: Campaign) -> Passwords:
     """Every source's password. Raises InvalidInput for one that is named and not there."""
-    found = {
+    return {
         (host, name): _password(f"hosts.{host}.power.{name}", source.cfg)
         for host, sources in campaign.power.items()
         for name, source in sources.items()
     }
-    for name in _TAKEN:
-        os.environ.pop(name, None)
-    return found
+
+
+def server_password(campaign: Campaign) -> str | None:
+    """That of a file server that is there already. Raises InvalidInput where it is named and not there."""
+    server = campaign.users.server if campaign.users is not None else None
+    if not isinstance(server, OtherServer):
+        return None
+    if server.password_file is not None:
+        return _from_file("users.server", Path(server.password_file))
+    return None if server.password_env is None else _from_environment("users.server", server.password_env)
+
+
+def _from_environment(where: str, name: str) -> str:
+    value = os.environ.get(name, _TAKEN.get(name))
+    if not value:
+        raise InvalidInput(f"{where}.password_env: {name} is not set here; export it first")
+    _TAKEN[name] = value
+    os.environ.pop(name, None)
+    return value
 
 
 def _password(where: str, cfg: PowerConfig) -> str | None:
     if not isinstance(cfg, Secret):
         return None
     if cfg.password_env is not None:
-        value = os.environ.get(cfg.password_env, _TAKEN.get(cfg.password_env))
-        if not value:
-            raise InvalidInput(f"{where}.password_env: {cfg.password_env} is not set here; export it first")
-        _TAKEN[cfg.password_env] = value
-        return value
+        return _from_environment(where, cfg.password_env)
     if cfg.password_file is not None:
         return _from_file(where, Path(cfg.password_file).expanduser())
     if cfg.password_keyring is not None:

@@ -53,6 +53,8 @@ class Session:
         self.specs = dict(campaign.hosts)
         self.ways = Ways(campaign)
         self._settings = campaign.settings
+        self._paired = {name for pair in campaign.pairs for name in pair}
+        self._runs_mpstat = "mpstat" in campaign.sensors
         self.load = load
         self.hosts: dict[str, Host] = {}
         self._openings = asyncio.Semaphore(AT_ONCE)
@@ -81,10 +83,11 @@ class Session:
         """What must be there before anything is started. Raises HostError, InvalidInput."""
         known, spec = self.facts[name], self.specs[name]
         text = known["tools"].get("iperf3")
-        if text is None:
+        if text is not None:
+            self.versions[name] = self.load.parse_version(str(text))
+        elif name in self._paired:
             raise HostError(f"{name}: no iperf3; install it (apt-get or dnf install iperf3)")
-        self.versions[name] = self.load.parse_version(str(text))
-        if not known["tools"].get("mpstat"):
+        if self._runs_mpstat and not known["tools"].get("mpstat"):
             raise HostError(f"{name}: no mpstat; install sysstat")
         online = set(known["cpus"].get("online") or ())
         for key in ("cpus", "app_cpus", "irq_cpus"):
@@ -120,7 +123,7 @@ class Session:
 
     def _bare_end(self, name: str, case: Case) -> End:
         return End(
-            self.specs[name].data, self._data_address(name, case.family), Framing(self._mtu(name, case))
+            self.specs[name].data, self.data_address(name, case.family), Framing(self._mtu(name, case))
         )
 
     def _mtu(self, name: str, case: Case) -> int:
@@ -128,7 +131,7 @@ class Session:
         asked = dict(case.factors).get("mtu") or self._settings.get("mtu")
         return int(asked or self.facts[name]["nic"]["mtu"])
 
-    def _data_address(self, name: str, family: Family) -> str:
+    def data_address(self, name: str, family: Family) -> str:
         """Address of a host's data interface. Raises HostError when it has none of the family."""
         spec = self.specs[name]
         known = spec.data_ipv4 if family == "ipv4" else spec.data_ipv6

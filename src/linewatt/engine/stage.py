@@ -16,9 +16,10 @@ from linewatt.engine import events
 from linewatt.engine.idle import IdleBook, measure
 from linewatt.engine.labels import LabelError, Labels
 from linewatt.engine.proof import legs, prove
+from linewatt.engine.sensing import start_sensors
 from linewatt.engine.session import Session
 from linewatt.engine.settings import Settings
-from linewatt.errors import ChangeError, HostError, InvalidInput, WaitTimeout
+from linewatt.errors import ChangeError, HostError, WaitTimeout
 from linewatt.hosts.clock import now_s
 from linewatt.store import write
 
@@ -107,16 +108,8 @@ class Stage:
         await self._show(self._networks()[0])
 
     async def _sensors(self) -> None:
-        """Start them. Raises InvalidInput, before any change and any trial, for a choice that cannot be."""
-        self._say(events.Phase("starting sensors"))
-        await self._session.start_sensors()
-        silent = await self._session.silent()
-        refused = next(((feed, why) for feed, why in silent if feed.refused is not None), None)
-        if refused is not None and not self._began:
-            raise InvalidInput(f"{refused[0].host}: {refused[0].source}: {refused[1]}")
+        await start_sensors(self._session, self._say, refuses=not self._began)
         self._began = True
-        for feed, why in silent:
-            self._say(events.Warned(f"{feed.host}: {feed.source}: {why}; going on without it"))
 
     def as_it_is(self, round_: Round) -> bool:
         """Whether a round can begin without any change."""

@@ -41,7 +41,15 @@ class Result:
         return None if source is None else str(source)
 
     @property
+    def is_soak(self) -> bool:
+        """Whether it is one long load in place of trials (``store/soak.py``)."""
+        return bool((self.manifest.get("campaign") or {}).get("soak"))
+
+    @property
     def complete(self) -> bool:
+        if self.is_soak:
+            ends = sorted((self.path / "soak").glob("part-*/ended.json"))
+            return bool(ends) and read_json(ends[-1]).get("why") == "done"
         return len(self.trials) == self.trials_planned
 
     @property

@@ -20,7 +20,8 @@ from linewatt.model import Channel, Provenance, Sample
 
 _WORDS = ("host", "source", "channel", "unit", "kind", "scope", "provenance")
 _ROWS = f"""
-SELECT {", ".join(_WORDS)}, time_s, span_s, if(isnan(value), NULL, value) AS value, reason
+SELECT {", ".join(_WORDS)}, time_s, span_s, if(isnan(value), NULL, value) AS value,
+  CAST(reason AS VARCHAR) AS reason -- which has no type where no reading is missing
 FROM numbers JOIN channels USING (channel_number) JOIN reasons USING (reason_number)
 ORDER BY position
 """  # noqa: S608 - names from here only

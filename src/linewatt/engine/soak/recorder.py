@@ -1,0 +1,136 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Everything that is read during a soak, on disk chunk by chunk: memory holds what came since the last."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any
+
+from linewatt.engine import events
+from linewatt.engine.feed import Feed
+from linewatt.engine.soak.counts import UserTotals
+from linewatt.engine.soak.server import CHANNELS as SERVER_CHANNELS
+from linewatt.engine.soak.server import SOURCE, Server
+from linewatt.engine.soak.thin import thinned
+from linewatt.hosts.base import Host
+from linewatt.hosts.clock import now_s
+from linewatt.loads.users.reports import WorkerReport
+from linewatt.store import soak as store
+from linewatt.store.samples import Series
+
+CHUNK_S = 30.0
+"""what a controller that is killed loses at most, and how much memory holds"""
+INTERVALS_A_CHUNK = 3
+"""at most: a soak of short intervals is stored as much more often"""
+LATE_S = 1.0
+"""readings are placed by their own stamps and may come so late; the next chunk has them"""
+
+
+@dataclass(frozen=True, slots=True)
+class Happened:
+    """Something worth telling apart from numbers."""
+
+    time_s: float
+    kind: str
+    host: str
+    text: str
+
+
+class Recorder:
+    """Chunks of one part. ``feeds`` are all sensors; ``server`` is None without one to read."""
+
+    def __init__(
+        self,
+        part: Path,
+        hosts: Mapping[str, Host],
+        feeds: Callable[[], Iterable[Feed]],
+        say: events.OnEvent,
+    ) -> None:
+        self.users = UserTotals()
+        self.server: tuple[str, Server] | None = None
+        self._part = part
+        self._hosts = hosts
+        self._feeds = feeds
+        self._say = say
+        self._events: list[dict[str, Any]] = []
+        self._extra: list[Series] = []
+        self._number = 0
+        self._upto: dict[tuple[str, str], float] = {}
+        self._problems: set[tuple[str, str]] = set()
+
+    def begin(self, clients: Iterable[str]) -> None:
+        """From here on users work: what they and the server counted is nothing yet."""
+        self.users.begin(clients, now_s())
+        self._extra += self._served()
+
+    def keep(self, happened: Happened) -> None:
+        """An event, for the next chunk."""
+        self._events.append(asdict(happened))
+
+    def happened(self, kind: str, host: str, text: str) -> None:
+        """Keep an event of now and tell it."""
+        self.keep(Happened(now_s(), kind, host, text))
+        self._say(
+            events.Warned(f"{host}: {text}") if kind != "server-started" else events.Phase(f"{host}: {text}")
+        )
+
+    def report(self, report: WorkerReport) -> None:
+        """What users of a client did, counted."""
+        for kind, line in self.users.add(report, self._hosts[report.worker].clock):
+            self.happened("first-failure", report.worker, f"{kind}: {line}")
+
+    def add(self, series: Iterable[Series]) -> None:
+        """Samples of something else, for the next chunk."""
+        self._extra += series
+
+    async def run(self, interval_s: float) -> None:
+        """Store a chunk every so often, until cancelled. Raises StoreError."""
+        while True:
+            await asyncio.sleep(min(CHUNK_S, INTERVALS_A_CHUNK * interval_s))
+            await self.store()
+
+    async def watch_server(self, every_s: float) -> None:
+        """What the server counted, as often as users are asked, until cancelled."""
+        while True:
+            await asyncio.sleep(every_s)
+            self._extra += self._served()
+
+    async def store(self) -> None:
+        """Store all that came until now. Raises StoreError, DiskFull."""
+        upto_s = now_s() - LATE_S
+        series = [*self._sensed(upto_s), *self._served(), *self._extra]
+        counted, tally = self.users.taken()
+        events_, self._events, self._extra = self._events, [], []
+        users = None if tally is None else tally.as_dict()
+        self._number += 1
+        await asyncio.to_thread(
+            store.write_chunk, self._part, self._number, [*series, *counted], users, events_
+        )
+
+    def _sensed(self, upto_s: float) -> list[Series]:
+        found = []
+        for feed in self._feeds():
+            key = (feed.host, feed.source)
+            after_s = self._upto.get(key, 0.0)
+            reading = feed.within(after_s, upto_s)
+            self._upto[key] = upto_s
+            feed.forget_before(upto_s)
+            for problem in reading.problems[:1]:
+                if key not in self._problems:
+                    self._problems.add(key)
+                    self.happened("warning", feed.host, f"{feed.source}: {problem}")
+            if reading.channels:
+                samples = sorted(reading.samples(), key=lambda one: one.time_s)
+                kept = list(thinned(samples, reading.channels))
+                found.append(Series(feed.host, feed.source, reading.channels, kept))
+        return found
+
+    def _served(self) -> list[Series]:
+        if self.server is None:
+            return []
+        host, server = self.server
+        samples = server.counts().samples(now_s())
+        return [Series(host, SOURCE, SERVER_CHANNELS, samples)]

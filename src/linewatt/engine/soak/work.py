@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From what a campaign says of its users to what a server, a client and a user are told."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+from collections.abc import Mapping
+
+from linewatt.campaign.campaign import Campaign
+from linewatt.campaign.fields import is_ip
+from linewatt.campaign.soak import OtherServer, OwnServer, Users
+from linewatt.campaign.soak_plan import sizes
+from linewatt.engine import prepare
+from linewatt.engine.feed import Feed
+from linewatt.engine.session import Session
+from linewatt.engine.soak.fleet import Client
+from linewatt.engine.soak.server import ExistingServer, Server
+from linewatt.engine.soak.vsftpd import Apply, Say, VsftpdServer, VsftpdSettings
+from linewatt.errors import HostError
+from linewatt.hosts.base import Host
+from linewatt.loads.users.job import PutSize, UsersJob
+from linewatt.loads.users.url import parse_url
+from linewatt.model import Family
+from linewatt.sensors.registry import SENSORS
+
+ASK_LIMIT_S = 10.0
+COUNTERS = ("netcounters", "qdisc")
+_IDLE_MARGIN_S = 600.0
+"""beyond a user's longest pause, before the server takes a session for one that nobody uses"""
+
+
+async def addresses(users: Users, session: Session, family: Family) -> dict[str, str]:
+    """Group → the server's address for it; empty where that is the URL's. Raises HostError."""
+    found = {}
+    for group in users.groups:
+        if group.server is not None and is_ip(group.server):
+            found[group.name] = group.server
+        elif users.server_host is None:
+            found[group.name] = ""
+        elif group.server is None:
+            found[group.name] = session.data_address(users.server_host, family)
+        else:
+            found[group.name] = await _of_interface(session.hosts[users.server_host], group.server, family)
+    return found
+
+
+async def _of_interface(host: Host, interface: str, family: Family) -> str:
+    done = await host.run(
+        ["env", "LC_ALL=C", "ip", "-j", "address", "show", "dev", interface], timeout_s=ASK_LIMIT_S
+    )
+    where = f"{host.spec.name}: {interface}"
+    if done.status != 0:
+        raise HostError(f"{where}: no such interface; name one that `ip link` shows there")
+    kind = "inet6" if family == "ipv6" else "inet"
+    for shown in json.loads(done.stdout):
+        for address in shown.get("addr_info", ()):
+            if address.get("family") == kind and address.get("scope") == "global":
+                return str(address["local"])
+    raise HostError(f"{where} has no {family} address; give it one, or name the address itself")
+
+
+def counter_feeds(campaign: Campaign) -> list[Feed]:
+    """Counters of the server's interfaces beside its data interface."""
+    users = campaign.users
+    if users is None or users.server_host is None:
+        return []
+    host, own = users.server_host, campaign.hosts[users.server_host].data
+    named = dict.fromkeys(group.server for group in users.groups if group.server is not None)
+    return [
+        Feed(host, SENSORS[sensor], campaign.sensors[sensor], f"{sensor}:{name}", interface=name)
+        for name in named
+        if name != own and not is_ip(name)
+        for sensor in COUNTERS
+        if sensor in campaign.sensors
+    ]
+
+
+def make_server(
+    users: Users,
+    host: Host | None,
+    reached_by: Mapping[str, str],
+    password: str | None,
+    change: Apply,
+    say: Say,
+    interval_s: float,
+) -> Server:
+    """The server as the campaign has it; nothing is started yet. Raises InvalidInput."""
+    server = users.server
+    if isinstance(server, OtherServer):
+        return ExistingServer(parse_url(server.url), password, users.get_paths, users.put_folder)
+    assert isinstance(server, OwnServer) and host is not None  # noqa: S101, PT018
+    settings = VsftpdSettings(
+        addresses=tuple(dict.fromkeys(reached_by.values())),
+        users=users.users,
+        get_sizes=sizes(users.get) if users.get_share > 0 else (),
+        put_sizes=_put_sizes(users),
+        folder=server.folder,
+        port=server.port,
+        passive_ports=server.passive_ports,
+        max_clients=server.max_clients,
+        idle_limit_s=round(users.think_s + users.spread_s + _IDLE_MARGIN_S),
+        read_every_s=interval_s,
+    )
+    return VsftpdServer(host, settings, change, say)
+
+
+def _put_sizes(users: Users) -> tuple[int, ...]:
+    return tuple(dict.fromkeys(sizes(users.put))) if users.get_share < 1 else ()
+
+
+def job_of(users: Users, server: Server, address: str, duration_s: float) -> UsersJob:
+    """What users do; its target is that of one group. Raises InvalidInput."""
+    return UsersJob(
+        target=server.target_for(address),
+        users=users.users,
+        duration_s=duration_s,
+        files=server.files,
+        put_sizes=tuple(PutSize(size) for size in _put_sizes(users)),
+        put_folder=server.put_folder,
+        get_share=users.get_share,
+        think_s=users.think_s,
+        think=users.think,
+        login_per=users.login_per,
+        cycle_transfers=users.cycle_transfers,
+        checked_share=users.checked_share,
+        start=users.start,
+        spread_s=users.spread_s,
+        arrival_rate_hz=users.arrival_rate_hz,
+        seed=users.seed,
+        discard=users.discard,
+    )
+
+
+async def clients_of(
+    users: Users, session: Session, server: Server, reached_by: Mapping[str, str]
+) -> list[Client]:
+    """Every client with its Python and its target. Raises HostError for one that is not prepared."""
+    environments = dict(
+        zip(
+            users.clients,
+            await asyncio.gather(*(_python(session.hosts[name], users) for name in users.clients)),
+            strict=True,
+        )
+    )
+    return [
+        Client(
+            name,
+            environments[name].python,
+            environments[name].python_path,
+            server.target_for(reached_by[group.name]),
+            saturates=not session.specs[name].shares_cpus_with,
+        )
+        for group in users.groups
+        for name in group.clients
+    ]
+
+
+async def _python(host: Host, users: Users) -> prepare.Environment:
+    if users.python is not None:
+        return await prepare.given(host, users.python)
+    return await prepare.environment(host)

@@ -1,0 +1,291 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A soak on disk: parts, and chunks of samples in them, each there whole or not at all; docs/soak.md.
+
+A part is one run of the controller; after a restart the same soak goes on in the next one. A chunk is there
+once its Parquet file is, which is renamed into place last: what else belongs to it is there by then. Its rows
+are in order of host, source, channel and time, as :mod:`linewatt.store.soak_scan` needs them.
+"""
+
+from __future__ import annotations
+
+import errno
+import json
+import os
+import re
+import shutil
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any
+
+from linewatt.errors import DiskFull as DiskFull
+from linewatt.errors import StoreError
+from linewatt.store.read import read_json
+from linewatt.store.samples import Series, write_samples
+
+SCHEMA_VERSION = 1
+FOLDER = "soak"
+_PART = re.compile(r"part-(\d{3,})")
+_CHUNK = re.compile(r"chunk-(\d{6,})\.parquet")
+SUMMED = 120
+"""so many chunks on end have their users added up in a file of their own, ``users-sum-<last>.json``: reading
+a histogram takes milliseconds, and days have thousands of chunks"""
+_FULL = (errno.ENOSPC, errno.EDQUOT)
+
+
+@dataclass(frozen=True, slots=True)
+class Chunk:
+    """Samples of a while; ``users`` and ``events`` are None where nothing of the kind happened. ``users_sum``
+    is of this chunk and those before it, :data:`SUMMED` in all."""
+
+    number: int
+    samples: Path
+    users: Path | None
+    events: Path | None
+    users_sum: Path | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One run of a soak, Unix seconds. ``why`` is None where the controller was killed: then ``ended_s`` is
+    the time of the last sample, or of the start where there is none."""
+
+    number: int
+    path: Path
+    started_s: float
+    ended_s: float
+    why: str | None
+    chunks: tuple[Chunk, ...]
+
+
+def is_soak(result: Path) -> bool:
+    """Whether the result is of a soak that began."""
+    return (result / FOLDER).is_dir()
+
+
+def new_part(result: Path, started_s: float) -> Path:
+    """Make the directory of the next part of the soak. Raises StoreError, DiskFull."""
+    numbers = [int(found[1]) for path, found in _named(result / FOLDER, _PART)]
+    number = max(numbers, default=0) + 1
+    path = result / FOLDER / f"part-{number:03d}"
+    document = {"schema_version": SCHEMA_VERSION, "number": number, "started_s": started_s}
+    try:
+        path.parent.mkdir(exist_ok=True)
+        path.mkdir()
+        _sync_directory(path.parent)
+    except OSError as error:
+        raise _failure(path, "the part", error) from error
+    _write_whole(path / "part.json", _json(document))
+    return path
+
+
+def write_chunk(
+    part: Path,
+    number: int,
+    series: Sequence[Series],
+    users: Mapping[str, Any] | None = None,
+    events: Sequence[Mapping[str, Any]] = (),
+) -> None:
+    """Store a chunk: all of it is on disk when this returns, or nothing of it is there.
+
+    ``users`` is what ``Tally.as_dict`` says of the time since the chunk before, ``events`` have time_s, kind,
+    host and text. Raises StoreError; DiskFull when there is no room, and everything stored before stays.
+    """
+    names = {kind: f"{kind}-{number:06d}.{end}" for kind, end in _ENDS.items()}
+    if (part / names["chunk"]).exists():
+        raise StoreError(f"{part / names['chunk']}: is there already and results are never overwritten")
+    partial = part / f".writing-{number:06d}"
+    shutil.rmtree(partial, ignore_errors=True)
+    placed: list[Path] = []
+    try:
+        partial.mkdir()
+        if users is not None:
+            _write_synced(partial / names["users"], _json(users))
+        if events:
+            _write_synced(partial / names["events"], b"".join(map(_json, events)))
+        _write_rows(partial / names["chunk"], series)
+        for kind in ("users", "events", "chunk"):
+            if (partial / names[kind]).exists():
+                (partial / names[kind]).rename(part / names[kind])
+                placed.append(part / names[kind])
+        _sync_directory(part)
+    except OSError as error:
+        for path in placed:
+            with suppress(OSError):
+                path.unlink()
+        raise _failure(part, f"chunk {number}", error) from error
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    if users is not None and number % SUMMED == 0:
+        _sum_users(part, number)
+
+
+def end_part(part: Path, ended_s: float, why: str) -> None:
+    """Say that the part ended: ``done``, ``interrupted``, ``disk full`` or ``failed: …``.
+
+    Raises StoreError; DiskFull when there is no room even for that.
+    """
+    _write_whole(part / "ended.json", _json({"ended_s": ended_s, "why": why}))
+
+
+def parts(result: Path) -> list[Part]:
+    """The parts of a soak in order. Raises StoreError naming the damaged file."""
+    return [_part(path) for path, _ in _named(result / FOLDER, _PART)]
+
+
+def events(part: Part) -> Iterator[dict[str, Any]]:
+    """What happened in a part, as it was written. Raises StoreError."""
+    for path in (chunk.events for chunk in part.chunks if chunk.events):
+        try:
+            for line in path.read_text(encoding="utf-8").splitlines():
+                yield json.loads(line)
+        except (OSError, ValueError) as error:
+            raise StoreError(f"{path}: damaged: {error}") from error
+
+
+def users(part: Part) -> Iterator[dict[str, Any]]:
+    """What users did, as ``Tally.as_dict`` says it, for one chunk or many at a time; each chunk once.
+
+    Raises StoreError.
+    """
+    sums = [chunk for chunk in part.chunks if chunk.users_sum]
+    summed = {number for chunk in sums for number in range(chunk.number - SUMMED + 1, chunk.number + 1)}
+    for chunk in part.chunks:
+        path = chunk.users_sum or (None if chunk.number in summed else chunk.users)
+        if path is not None:
+            yield read_json(path)
+
+
+_ENDS = {"users": "json", "events": "jsonl", "chunk": "parquet"}
+
+
+def _part(path: Path) -> Part:
+    about = read_json(path / "part.json")
+    started_s = float(about["started_s"])
+    chunks = tuple(_chunk(path, int(found[1])) for _, found in _named(path, _CHUNK))
+    if (path / "ended.json").exists():
+        ended = read_json(path / "ended.json")
+        return Part(int(about["number"]), path, started_s, float(ended["ended_s"]), str(ended["why"]), chunks)
+    return Part(int(about["number"]), path, started_s, _last_s(chunks, started_s), None, chunks)
+
+
+def _chunk(part: Path, number: int) -> Chunk:
+    found = {kind: part / f"{kind}-{number:06d}.{end}" for kind, end in _ENDS.items()}
+    found["sum"] = _sum_path(part, number)
+    return Chunk(
+        number,
+        found["chunk"],
+        found["users"] if found["users"].exists() else None,
+        found["events"] if found["events"].exists() else None,
+        found["sum"] if found["sum"].exists() else None,
+    )
+
+
+def _sum_path(part: Path, number: int) -> Path:
+    return part / f"users-sum-{number:06d}.json"
+
+
+def _sum_users(part: Path, last: int) -> None:
+    from linewatt.loads.users.tally import Tally
+
+    total = Tally()
+    for number in range(last - SUMMED + 1, last + 1):
+        path = part / f"users-{number:06d}.json"
+        if path.exists():
+            total.merge(Tally.from_dict(read_json(path)))
+    _write_whole(_sum_path(part, last), _json(total.as_dict()))
+
+
+def _last_s(chunks: Sequence[Chunk], started_s: float) -> float:
+    """Time of the last sample that can be read."""
+    import duckdb
+
+    from linewatt.store.samples import warm_up
+
+    for chunk in reversed(chunks):
+        with suppress(duckdb.Error):
+            found = warm_up().cursor().execute(_LAST, [str(chunk.samples)]).fetchone()
+            if found and found[0] is not None:
+                return float(found[0])
+    return started_s
+
+
+_LAST = "SELECT max(time_s) FROM read_parquet(?)"
+
+
+def _named(folder: Path, pattern: re.Pattern[str]) -> list[tuple[Path, re.Match[str]]]:
+    """Entries of a folder that match, by number."""
+    if not folder.is_dir():
+        return []
+    found = [(path, match) for path in folder.iterdir() if (match := pattern.fullmatch(path.name))]
+    return sorted(found, key=lambda each: int(each[1][1]))
+
+
+def _write_rows(path: Path, series: Sequence[Series]) -> None:
+    """Samples in the order that readers need. Raises OSError, also where DuckDB met it."""
+    import duckdb
+
+    by_source: dict[tuple[str, str], Series] = {}
+    for one in series:
+        before = by_source.get((one.host, one.source))
+        by_source[one.host, one.source] = one if before is None else _joined(before, one)
+    ordered = [
+        replace(one, samples=sorted(one.samples, key=lambda sample: (sample.channel, sample.time_s)))
+        for _, one in sorted(by_source.items())
+    ]
+    try:
+        write_samples(path, ordered)
+    except duckdb.Error as error:
+        number = next((each for each in _FULL if os.strerror(each) in str(error)), errno.EIO)
+        raise OSError(number, str(error).splitlines()[0] if number == errno.EIO else "") from error
+
+
+def _joined(first: Series, second: Series) -> Series:
+    return replace(
+        first,
+        channels={**first.channels, **second.channels},
+        samples=[*first.samples, *second.samples],
+    )
+
+
+def _write_whole(path: Path, data: bytes) -> None:
+    if path.exists():
+        raise StoreError(f"{path}: is there already and results are never overwritten")
+    partial = path.with_name(f".{path.name}.tmp")
+    try:
+        _write_synced(partial, data)
+        partial.rename(path)
+        _sync_directory(path.parent)
+    except OSError as error:
+        with suppress(OSError):
+            partial.unlink()
+        raise _failure(path.parent, path.name, error) from error
+
+
+def _write_synced(path: Path, data: bytes) -> None:
+    with path.open("wb") as file:
+        file.write(data)
+        file.flush()
+        os.fsync(file.fileno())
+
+
+def _sync_directory(path: Path) -> None:
+    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
+
+
+def _json(document: Mapping[str, Any]) -> bytes:
+    return json.dumps(document, allow_nan=False).encode() + b"\n"
+
+
+def _failure(where: Path, what: str, error: OSError) -> StoreError:
+    if error.errno in _FULL:
+        return DiskFull(
+            f"{where}: {what} cannot be stored: the disk is full; what was stored before is whole: make "
+            "room, then linewatt resume goes on"
+        )
+    return StoreError(f"{where}: {what} cannot be stored: {error.strerror or error}")

@@ -1,0 +1,284 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a soak's chunks say over days, in the memory of one batch of them.
+
+Series of one *track* (say, all bytes that clients received) are added up in *cells*, slices of time of one
+length. DuckDB reduces each series to its first, last, least and greatest reading in every cell, which is a
+hundredth of the rows and needs no sort; steps from cell to cell are taken from these:
+
+- an unchanged reading of a counter is not stored, so an increase belongs to the last reading interval before
+  the reading that shows it;
+- a decrease is a wrap or a reset as in :mod:`linewatt.sensors.counters`; a reset's step counts nothing and is
+  told of. One inside a cell shows, because the least reading is then not the first or the greatest not the
+  last: such cells are read again, row by row;
+- a silence of a source that is longer than three of its intervals is a gap: what was counted meanwhile is in
+  totals and in no rate.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from linewatt.errors import StoreError
+from linewatt.model import ChannelKind, Provenance
+from linewatt.store.soak import Part
+from linewatt.store.soak_steps import SPARSE, Cells, Counted, Gap, Steps, pulses
+
+MEMORY = "700MB"
+BATCH_BYTES = 24 << 20
+"""compressed; about four million rows"""
+MOST_CELLS = 10_000
+"""of 48 hours: 20 s each; with twice as many, reading takes a third longer"""
+_SPAN_CHUNKS = 10
+_MAGIC = b"PAR1"
+
+
+@dataclass(frozen=True, slots=True)
+class SeriesInfo:
+    """One channel of one source on one host over the whole soak: how many rows it has, how many of them have
+    a reason in place of a reading, and one of these reasons."""
+
+    number: int
+    host: str
+    source: str
+    channel: str
+    unit: str
+    kind: ChannelKind
+    scope: str
+    provenance: Provenance
+    rows: int
+    missing: int
+    reason: str | None
+
+
+@dataclass(slots=True)
+class Scan:
+    """The whole soak: cell ``n`` is from ``start_s`` + n × ``cell_s`` on, Unix seconds.
+
+    ``totals`` has (part number, series number) → what the series counted in the part.
+    """
+
+    start_s: float
+    cell_s: float
+    cells: int
+    tracks: dict[str, Cells] = field(default_factory=dict)
+    totals: dict[tuple[int, int], Counted] = field(default_factory=dict)
+    gaps: list[Gap] = field(default_factory=list)
+
+
+class Chunks:
+    """The chunks of a soak. ``damaged`` has those that cannot be read, and why; the others are read."""
+
+    def __init__(self, parts: Sequence[Part]) -> None:
+        import duckdb
+
+        self._database = duckdb.connect(":memory:", config={"memory_limit": MEMORY})
+        self._database.execute("SET threads = least(4, current_setting('threads'))")
+        self.parts = tuple(parts)
+        self.damaged: dict[Path, str] = {}
+        for part in parts:
+            for chunk in part.chunks:
+                why = _not_whole(chunk.samples)
+                if why:
+                    self.damaged[chunk.samples] = why
+
+    def __enter__(self) -> Chunks:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._database.close()
+
+    def files(self, part: Part) -> list[Path]:
+        """Chunks of a part that can be read, in order."""
+        return [chunk.samples for chunk in part.chunks if chunk.samples not in self.damaged]
+
+    def series(self) -> list[SeriesInfo]:
+        """Every series of the soak, in order of host, source and channel."""
+        found: dict[tuple[str, str, str], tuple[Any, ...]] = {}
+        for part in self.parts:
+            for batch in _batches(self.files(part)):
+                for host, source, channel, *words, rows, missing, reason in self._rows(_SERIES, batch):
+                    _, before, before_missing, said = found.get((host, source, channel), (None, 0, 0, None))
+                    figures = (words, rows + before, missing + before_missing, said or reason)
+                    found[host, source, channel] = figures
+        ordered = sorted(found.items())
+        return [_info(number, key, *figures) for number, (key, figures) in enumerate(ordered)]
+
+    def scan(self, series: Sequence[SeriesInfo], tracks: Mapping[int, str], interval_s: float) -> Scan:
+        """Add up the ``tracks`` (series number → name of its track) in cells of at least ``interval_s``.
+
+        Raises StoreError when nothing of the soak can be read at all.
+        """
+        beats = pulses(series)
+        wanted = [one for one in series if one.number in tracks or one.number in beats]
+        start_s = min(part.started_s for part in self.parts)
+        usual_s = self._usual_s()
+        steady = ((one.host, one.source) for one in wanted if one.source not in SPARSE)
+        slowest_s = max((usual_s.get(each, 0.0) for each in steady), default=0.0)
+        span_s = max(part.ended_s for part in self.parts) - start_s
+        cell_s = interval_s * max(1, -(-max(slowest_s * 0.99, span_s / MOST_CELLS) // interval_s))
+        result = Scan(start_s, cell_s, int(span_s // cell_s) + 2)
+        steps = Steps((result.cells, start_s, cell_s), wanted, tracks, beats, usual_s)
+        self._database.register("wanted", _numbered(wanted))
+        select = _select(sorted({one.channel for one in wanted}))
+        for part in self.parts:
+            steps.begin(part)
+            for batch in _batches(self.files(part)):
+                table = self._columns(select, batch, {"start": start_s, "cell": cell_s})
+                steps.add(table, self._again(batch, start_s, cell_s))
+            steps.end(part)
+        result.tracks, result.totals, result.gaps = steps.tracks, steps.totals, steps.gaps
+        return result
+
+    def _usual_s(self) -> dict[tuple[str, str], float]:
+        """How often a source is read, from the densest of its series in a few chunks on end."""
+        found: dict[tuple[str, str], float] = {}
+        for part in self.parts:
+            files = self.files(part)
+            middle = max(0, len(files) // 2 - _SPAN_CHUNKS // 2)
+            for host, source, usual_s in self._rows(_USUAL, files[middle : middle + _SPAN_CHUNKS]):
+                found[host, source] = min(usual_s, found.get((host, source), usual_s))
+        return found
+
+    def _again(self, batch: Sequence[Path], start_s: float, cell_s: float) -> Callable[..., Any]:
+        def rows(numbers: Sequence[int], cells: Sequence[int]) -> dict[tuple[int, int], list[float]]:
+            import numpy as np
+
+            asked = {"number": np.asarray(numbers, np.int64), "cell": np.asarray(cells, np.int64)}
+            self._database.register("asked", asked)
+            found: dict[tuple[int, int], list[float]] = {}
+            values = {"start": start_s, "cell": cell_s}
+            for number, cell, value in self._rows(_AGAIN, batch, values):
+                found.setdefault((number, cell), []).append(value)
+            return found
+
+        return rows
+
+    def _rows(
+        self, query: str, files: Sequence[Path], values: Mapping[str, float] | None = None
+    ) -> list[tuple[Any, ...]]:
+        found: list[tuple[Any, ...]] = self._read(query, files, values, lambda done: done.fetchall(), [])
+        return found
+
+    def _columns(self, query: str, files: Sequence[Path], values: Mapping[str, float]) -> dict[str, Any]:
+        found: dict[str, Any] = self._read(query, files, values, lambda done: done.fetchnumpy(), {})
+        return found
+
+    def _read(
+        self,
+        query: str,
+        files: Sequence[Path],
+        values: Mapping[str, float] | None,
+        take: Callable[[Any], Any],
+        nothing: Any,
+    ) -> Any:
+        """The answer from all files that can be read; those that cannot are put down as damaged."""
+        import duckdb
+
+        readable = [path for path in files if path not in self.damaged]
+        if not readable:
+            return nothing
+        given = {"files": [str(path) for path in readable], **(values or {})}
+        try:
+            return take(self._database.execute(query, given))
+        except duckdb.Error as error:
+            before = len(self.damaged)
+            for path in readable:
+                self._try(path)
+            if len(self.damaged) == before:
+                raise StoreError(
+                    f"{readable[0].parent}: samples cannot be read: {str(error).splitlines()[0]}"
+                ) from error
+            return self._read(query, files, values, take, nothing)
+
+    def _try(self, path: Path) -> None:
+        import duckdb
+
+        try:
+            self._database.execute(_WHOLE, {"files": [str(path)]}).fetchall()
+        except duckdb.Error as error:
+            self.damaged[path] = str(error).splitlines()[0]
+
+
+def _info(
+    number: int, key: tuple[str, str, str], words: Sequence[Any], rows: int, missing: int, reason: str | None
+) -> SeriesInfo:
+    host, source, channel = key
+    unit, kind, scope, provenance = words
+    return SeriesInfo(number, host, source, channel, unit, kind, scope, provenance, rows, missing, reason)
+
+
+def _numbered(wanted: Sequence[SeriesInfo]) -> dict[str, Any]:
+    import numpy as np
+
+    words = ("host", "source", "channel")
+    columns = {name: np.array([getattr(one, name) for one in wanted], dtype=object) for name in words}
+    return {"number": np.array([one.number for one in wanted], np.int64), **columns}
+
+
+def _not_whole(path: Path) -> str | None:
+    """What shows at once that a Parquet file is cut off; ``None`` where nothing does."""
+    try:
+        with path.open("rb") as file:
+            head = file.read(4)
+            size = file.seek(0, 2)
+            file.seek(max(0, size - 4))
+            tail = file.read(4)
+    except OSError as error:
+        return error.strerror or str(error)
+    return None if size > 12 and head == tail == _MAGIC else f"no whole Parquet file ({size} bytes)"
+
+
+def _batches(files: Sequence[Path]) -> Iterator[list[Path]]:
+    batch: list[Path] = []
+    size = 0
+    for path in files:
+        batch.append(path)
+        size += path.stat().st_size
+        if size >= BATCH_BYTES:
+            yield batch
+            batch, size = [], 0
+    if batch:
+        yield batch
+
+
+def _select(channels: Sequence[str]) -> str:
+    """First, last, least and greatest reading of each series by cells, and the mean of a level."""
+    names = ", ".join("'" + name.replace("'", "''") + "'" for name in channels) or "''"
+    return f"""
+    SELECT number, cells.* EXCLUDE (host, source, channel) FROM (
+        SELECT host, source, channel, {_CELL} AS cell,
+            min(time_s) AS first_s, max(time_s) AS last_s,
+            arg_min(value, time_s) AS first, arg_max(value, time_s) AS last,
+            min(value) AS least, max(value) AS greatest,
+            sum(value * {_SPAN}) AS weighted, sum({_SPAN}) AS seconds
+        FROM read_parquet($files) WHERE value IS NOT NULL AND channel IN ({names}) GROUP BY ALL
+    ) AS cells JOIN wanted USING (host, source, channel) ORDER BY number, cell
+    """  # noqa: S608 - names of channels in quotes, the rest from here
+
+
+_CELL = "CAST(greatest(0, ceil((time_s - $start) / $cell) - 1) AS BIGINT)"
+"""a reading at the edge of two cells says what was counted in the first"""
+_SPAN = "if(span_s > 0, span_s, 1.0)"
+"""readings without a span all count alike"""
+_SERIES = """
+SELECT host, source, channel, any_value(unit), any_value(kind), any_value(scope), any_value(provenance),
+    count(*), count(reason), max(reason)
+FROM read_parquet($files) GROUP BY host, source, channel
+"""
+_USUAL = """
+SELECT host, source, min(usual_s) FROM (
+    SELECT host, source, (max(time_s) - min(time_s)) / (count(*) - 1) AS usual_s
+    FROM read_parquet($files) GROUP BY host, source, channel HAVING count(*) > 1
+) WHERE usual_s > 0 GROUP BY ALL
+"""
+_AGAIN = f"""
+SELECT number, cell, value FROM (
+    SELECT number, {_CELL} AS cell, time_s, value
+    FROM read_parquet($files) JOIN wanted USING (host, source, channel) WHERE value IS NOT NULL
+) SEMI JOIN asked USING (number, cell) ORDER BY number, time_s
+"""  # noqa: S608 - text from here only
+_WHOLE = "SELECT bit_xor(hash(COLUMNS(*))) FROM read_parquet($files)"
+"""reads every value; a count would only read what the file says of itself"""

@@ -1,0 +1,332 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whole soaks on real hosts: real sshd, Locust, vsftpd, iperf3; what they leave on disk, and nothing else."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import suppress
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.ftp_server import why_not
+from tests.lab.test_campaign import Bench, await_event, connection_pids, end, until
+
+pytestmark = [
+    pytest.mark.lab,
+    pytest.mark.skipif(why_not() is not None, reason=str(why_not())),
+]
+MB = 1_000_000
+SHM = Path("/dev/shm")
+"""where servers of soaks keep their files"""
+LIMIT_S = 60.0
+
+
+class SoakBench(Bench):
+    """h1 is the server, h2 and h3 are clients."""
+
+    def soak(self, duration: str, **keys: Any) -> Path:
+        """A short soak; ``keys`` replace what it says, those of users within."""
+        users = {
+            "server": "h1",
+            "clients": ["h2", "h3"],
+            "users": 4,
+            "get": {"size": "1M", "files": 3},
+            "put": {"size": "500k"},
+            "python": sys.executable,
+            "checked": "20%",
+            **keys.pop("users", {}),
+        }
+        document = {
+            "name": "s",
+            "hosts": str(self.lab.inventory),
+            "soak": {"duration": duration, "interval": "1s", "segment": "3s"},
+            "sensors": {"cpufreq": False},
+            "users": users,
+            **keys,
+        }
+        path = self.tmp / "soak.yaml"
+        path.write_text(json.dumps(document))
+        return path
+
+    def parts(self) -> list[Path]:
+        return sorted(self.result.glob("soak/part-*"))
+
+    def total(self, channel: str, *, source: str, host: str | None = None) -> float:
+        """What counters of a channel grew by in all parts, by the first and the last row of each."""
+        import duckdb
+
+        total = 0.0
+        for part in self.parts():
+            rows = duckdb.execute(
+                "SELECT arg_max(value, time_s) - arg_min(value, time_s) AS grown, host, channel, source "
+                "FROM read_parquet(?) GROUP BY host, channel, source",
+                [f"{part}/chunk-*.parquet"],
+            ).fetchall()
+            total += sum(
+                grown
+                for grown, of, name, by in rows
+                if re.fullmatch(channel, name) and by == source and host in (None, of) and grown is not None
+            )
+        return total
+
+    def grown_since(self, time_s: float, channel: str) -> float:
+        """What users' totals of a channel grew by after a time."""
+        import duckdb
+
+        rows = duckdb.execute(
+            "SELECT max(value) - min(value) FROM read_parquet(?) "
+            "WHERE source = 'users' AND channel = ? AND time_s > ? GROUP BY host",
+            [f"{self.parts()[-1]}/chunk-*.parquet", channel, time_s],
+        ).fetchall()
+        return float(sum(grown for (grown,) in rows))
+
+    def events(self) -> list[dict[str, Any]]:
+        return [
+            json.loads(line)
+            for part in self.parts()
+            for path in sorted(part.glob("events-*.jsonl"))
+            for line in path.read_text().splitlines()
+        ]
+
+    def kinds(self) -> list[str]:
+        return [event["kind"] for event in self.events()]
+
+    def why(self) -> list[str | None]:
+        """Why each part ended; None for one that was cut."""
+        ends = [part / "ended.json" for part in self.parts()]
+        return [json.loads(end.read_text())["why"] if end.exists() else None for end in ends]
+
+    def server_processes(self) -> list[int]:
+        """Every vsftpd of h1, listener and sessions."""
+        done = subprocess.run(
+            ["ip", "netns", "pids", self.lab.hosts[0].namespace], capture_output=True, text=True, check=True
+        )
+        return [int(pid) for pid in done.stdout.split() if _name(pid) == "vsftpd"]
+
+    def dropped(self) -> int:
+        """What queues of all data interfaces dropped until now, as tc says it here."""
+        total = 0
+        for number in range(1, len(self.lab.hosts) + 1):
+            shown = json.loads(self.on_host(number, "tc", "-s", "-j", "qdisc", "show", "dev", "data0"))
+            total += sum(one["drops"] for one in shown if one.get("root"))
+        return total
+
+
+def _name(pid: str) -> str:
+    try:
+        return Path("/proc", pid, "comm").read_text().strip()
+    except OSError:
+        return ""
+
+
+def _folders() -> set[str]:
+    return {path.name for path in SHM.glob("linewatt-users-*")}
+
+
+@pytest.fixture
+def bench(lab3: Any, tmp_path: Path) -> Iterator[SoakBench]:
+    one = SoakBench(lab3, tmp_path)
+    before = _folders()
+    yield one
+    until(lambda: one.processes() == [] and one.server_processes() == [], 10, "all processes to end")
+    assert _folders() <= before
+
+
+def done_equal(bench: SoakBench) -> None:
+    """What clients have of transfers that were done is what the server has of complete ones, byte by byte."""
+    assert bench.total("users.done_received_bytes", source="users") == bench.total(
+        "server.sent_bytes", source="server"
+    )
+    assert bench.total("users.done_sent_bytes", source="users") == bench.total(
+        "server.received_bytes", source="server"
+    )
+
+
+def test_users_and_iperf3_side_by_side_are_all_counted(bench: SoakBench) -> None:
+    file = bench.soak("8s", pairs=["h2 -> h1"], tests=["tcp"], rate="50M")
+    done = bench.run("run", file)
+    assert bench.why() == ["done"]
+    done_equal(bench)
+    got = bench.total("users.done_received_bytes", source="users")
+    put = bench.total("users.done_sent_bytes", source="users")
+    sent = bench.total("load.sent_bytes", source="iperf3", host="h2")
+    assert got >= MB
+    assert put >= MB // 2
+    assert 0.8 * 50e6 * 6 / 8 <= sent <= 1.05 * 50e6 * 8 / 8
+    # Of a veth a frame of many segments has one header, and TCP may send twice.
+    at_server = bench.total("nic.tx_bytes", source="netcounters", host="h1")
+    assert got < at_server < 1.25 * got + 0.1 * (put + sent) + MB
+    assert bench.total("users.failed.*", source="users") == 0
+    assert "segment-failed" not in bench.kinds()
+    assert re.search(r"8\.[01]\d s run;", done.stderr)
+
+
+def test_ctrl_c_ends_users_server_and_part_and_resume_runs_the_rest(bench: SoakBench) -> None:
+    process = bench.start("run", bench.soak("8s"))
+    await_event(process, "soaking")
+    until(lambda: bool(list(bench.result.glob("soak/part-001/chunk-*"))), LIMIT_S, "a chunk")
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=LIMIT_S)
+    assert process.returncode == 130
+    assert bench.why() == ["interrupted"]
+    assert bench.server_processes() == []
+    bench.run("resume", "last")
+    assert bench.why() == ["interrupted", "done"]
+    done_equal(bench)
+    starts = [json.loads((part / "part.json").read_text())["started_s"] for part in bench.parts()]
+    ends = [json.loads((part / "ended.json").read_text())["ended_s"] for part in bench.parts()]
+    ran_s = sum(end_s - start_s for start_s, end_s in zip(starts, ends, strict=True))
+    assert starts[1] > ends[0], "the gap is between the parts"
+    assert 7.5 <= ran_s <= 9.5
+    again = bench.run("resume", "last")
+    assert "nothing to do" in again.stderr
+
+
+def test_after_kill_dash_nine_what_was_stored_is_there_and_resume_goes_on(bench: SoakBench) -> None:
+    process = bench.start("run", bench.soak("8s"))
+    await_event(process, "soaking")
+    until(lambda: bool(list(bench.result.glob("soak/part-001/chunk-*"))), LIMIT_S, "a chunk")
+    process.kill()
+    process.communicate(timeout=LIMIT_S)
+    until(lambda: bench.server_processes() == [], 10, "the server to end with its controller")
+    assert bench.why() == [None]
+    assert bench.total("users.gets", source="users") > 0
+    bench.restore()
+    bench.run("resume", "last")
+    assert bench.why() == [None, "done"]
+
+
+def test_a_full_disk_ends_the_soak_in_order_and_all_before_is_readable(bench: SoakBench) -> None:
+    bench.results.mkdir()
+    subprocess.run(["mount", "-t", "tmpfs", "-o", "size=8m", "linewatt", bench.results], check=True)
+    try:
+        process = bench.start("run", bench.soak("60s"))
+        await_event(process, "soaking")
+        until(lambda: bool(list(bench.result.glob("soak/part-001/chunk-*"))), LIMIT_S, "a chunk")
+        room = os.statvfs(bench.results)
+        with (bench.results / "filler").open("wb") as filler:
+            filler.write(bytes(room.f_bavail * room.f_frsize - 8192))
+        _, said = process.communicate(timeout=LIMIT_S)
+        assert process.returncode == 1
+        assert "the disk is full" in said
+        assert "Traceback" not in said
+        (bench.results / "filler").unlink()
+        assert bench.total("users.gets", source="users") > 0
+        assert "disk full" in (bench.why()[0] or "disk full")
+        bench.run("show", "last")
+    finally:
+        subprocess.run(["umount", bench.results], check=True)
+
+
+def test_a_client_that_is_cut_off_comes_back_and_the_others_never_stopped(bench: SoakBench) -> None:
+    process = bench.start("run", bench.soak("25s"))
+    await_event(process, "soaking")
+    for pid in connection_pids(bench, 3):
+        os.kill(pid, signal.SIGKILL)
+    end(process, 0)
+    kinds = bench.kinds()
+    assert kinds.index("host-lost") < kinds.index("host-back") < kinds.index("client-back")
+    assert bench.total("users.gets", source="users", host="h2") > 0
+    assert bench.why() == ["done"]
+
+
+def ledger(bench: SoakBench) -> dict[str, Any]:
+    """What ``show --json`` says of the newest result."""
+    document: dict[str, Any] = json.loads(bench.run("show", "last", "--json").stdout)
+    return document
+
+
+def counted(document: dict[str, Any], key: str, by: str) -> float:
+    """A figure of the ledger: how much of what, as one of those who count it has it."""
+    (line,) = (line for line in document["ledger"] if line["key"] == key)
+    (value,) = (line[name] for name in (f"{by}_bytes", f"{by}_count") if name in line)
+    return float(value)
+
+
+def test_an_overrun_link_and_a_killed_server_are_in_the_books_and_users_recover(
+    make_lab: Any, tmp_path: Path
+) -> None:
+    bench = SoakBench(make_lab(hosts=3, rate="100mbit"), tmp_path)
+    dropped = bench.dropped()
+    users = {"users": 12, "get": {"size": "400k", "files": 3}, "put": {"size": "300k"}}
+    process = bench.start("run", bench.soak("20s", users=users))
+    await_event(process, "soaking")
+    until(lambda: bool(list(bench.result.glob("soak/part-001/chunk-*"))), LIMIT_S, "a chunk")
+    for pid in bench.server_processes():
+        with suppress(ProcessLookupError):  # one half of a session takes the other with it
+            os.kill(pid, signal.SIGKILL)
+    end(process, 0)
+    kinds = bench.kinds()
+    started, ended, again = (index for index, kind in enumerate(kinds) if kind.startswith("server-"))
+    assert [kinds[at] for at in (started, ended, again)] == [
+        "server-started",
+        "server-ended",
+        "server-started",
+    ]
+    document = ledger(bench)
+    lost = bench.total(r"users\.failed\.(get|put)\..*", source="users")
+    assert lost == counted(document, "gets_failed", "clients") + counted(document, "puts_failed", "clients")
+    assert 1 <= lost <= 2 * 12, "each user had one transfer at most, and took back what it had put"
+    assert document["balance"]["verdict"] == "balanced", document["balance"]
+    assert document["balance"]["unexplained"] == 0, document["balance"]
+    dropped = bench.dropped() - dropped
+    assert 0 < dropped == sum(counted(document, "qdisc_dropped", by) for by in ("clients", "server"))
+    back_s = bench.events()[again]["time_s"]
+    assert bench.grown_since(back_s, "users.gets") > 0
+    assert bench.total("users.logins", source="users") > 12
+
+
+SCALES = {
+    "small": (1, 24, "10s", 1.0),
+    "published": (16, 300, "120s", 5.0),
+}
+"""clients of each of six groups, users, how long, seconds between readings"""
+
+
+@pytest.mark.timeout(900)
+@pytest.mark.parametrize("scale", SCALES)
+def test_six_groups_of_clients_each_on_an_address_of_the_server(
+    make_lab: Any, tmp_path: Path, scale: str
+) -> None:
+    """As published: 96 clients in 6 groups of 16, a group a port. The whole of it takes five minutes."""
+    if scale == "published" and not os.environ.get("LINEWATT_SCALE"):
+        pytest.skip("97 hosts and 2 minutes of load: LINEWATT_SCALE=1 runs it")
+    each, users, duration, interval_s = SCALES[scale]
+    bench = SoakBench(make_lab(hosts=6 * each + 1, rate="1gbit"), tmp_path)
+    groups = {}
+    for number in range(6):
+        clients = range(2 + number * each, 2 + (number + 1) * each)
+        bench.on_host(1, "ip", "address", "add", f"198.51.{100 + number}.1/24", "dev", "data0")
+        for client in clients:
+            own = f"198.51.{100 + number}.{client}/24"
+            bench.on_host(client, "ip", "address", "add", own, "dev", "data0")
+        names = [f"h{client}" for client in clients]
+        groups[f"port{number + 1}"] = {"clients": names, "server": f"198.51.{100 + number}.1"}
+    sensors = {"mpstat": False, "cpufreq": False} | {
+        name: {"interval_s": interval_s} for name in ("netcounters", "qdisc")
+    }
+    file = bench.soak(
+        duration,
+        soak={"duration": duration, "interval": "5s"},
+        sensors=sensors,
+        users={"clients": None, "groups": groups, "users": users, "sustained_at": "10k"},
+    )
+    bench.run("run", file, limit_s=600)
+    document = ledger(bench)
+    assert document["balance"]["verdict"] == "balanced", document["balance"]
+    assert document["balance"]["unexplained"] == 0, document["balance"]
+    assert counted(document, "get_done_bytes", "clients") == counted(document, "get_done_bytes", "server") > 0
+    assert counted(document, "put_done_bytes", "clients") == counted(document, "put_done_bytes", "server") > 0
+    for key in ("gets_failed", "puts_failed", "logins_failed"):
+        assert counted(document, key, "clients") == 0
+    assert counted(document, "logins", "clients") == users
+    assert {group["name"]: group["clients"] for group in document["groups"]} == dict.fromkeys(groups, each)
+    assert all(group["got_bytes"] > 0 for group in document["groups"])
+    assert document["users"]["sustained_count"] == users
