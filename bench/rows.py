@@ -10,13 +10,14 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 Verdict = Literal["met", "not met here", "cannot tell here", ""]
-Unit = Literal["ratio", "s", "percent", "count", "gbit_per_cpu_s"]
+Unit = Literal["ratio", "s", "percent", "count", "mib", "gbit_per_cpu_s"]
 
 _SUFFIX: dict[Unit, str] = {
     "ratio": "",
     "s": " s",
     "percent": " %",
     "count": "",
+    "mib": " MiB",
     "gbit_per_cpu_s": " Gbit/CPU-s",
 }
 _COLUMNS = ("measurement", "what", "target", "measured: median [min to max]", "beside it", "ratio", "verdict")
@@ -171,7 +172,7 @@ def _spread(values: Sequence[float], unit: Unit) -> str:
 
 
 def _number(value: float, unit: Unit) -> str:
-    if unit == "count":
+    if unit in ("count", "mib"):
         return f"{value:.0f}"
     if unit == "percent":
         return f"{value:.2f}"

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import subprocess
 from collections.abc import Iterator
@@ -139,6 +140,18 @@ def test_users_that_do_not_fit_take_nothing_of_their_chunk_with_them(small_disk:
     with pytest.raises(DiskFull):
         store.write_chunk(part, 1, [series([1.0])], {"users": "x" * 10**6})
     assert sorted(path.name for path in part.iterdir()) == ["part.json"]
+
+
+def test_a_chunk_whose_last_step_fails_leaves_none_of_its_files(
+    part: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def full(_: Path) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    monkeypatch.setattr(store, "_sync_directory", full)
+    with pytest.raises(DiskFull):
+        store.write_chunk(part, 1, [series([1.0])], USERS)
+    assert [path.name for path in part.iterdir()] == ["part.json"]
 
 
 def test_a_damaged_chunk_is_named_and_all_others_are_read(part: Path, tmp_path: Path) -> None:

@@ -8,8 +8,8 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, WithJsonSchema
 
-_SECONDS = {"s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
-_DURATION = r"([0-9]{1,9}(?:\.[0-9]{1,6})?)\s*(s|min|m|h|d)"
+_SECONDS = {"ms": 0.001, "s": 1.0, "m": 60.0, "min": 60.0, "h": 3600.0, "d": 86_400.0}
+_DURATION = r"([0-9]{1,9}(?:\.[0-9]{1,6})?)\s*(ms|s|min|m|h|d)"
 _BYTES = {"": 1, "k": 10**3, "M": 10**6, "G": 10**9, "Ki": 2**10, "Mi": 2**20, "Gi": 2**30}
 _SIZE = r"([0-9]{1,12}(?:\.[0-9]{1,6})?)\s*(k|M|G|Ki|Mi|Gi)?B?"
 _PERCENT = r"([0-9]{1,3}(?:\.[0-9]{1,9})?)\s*%"

@@ -110,7 +110,7 @@ def said(planned: SoakPlan) -> Iterator[str]:
         for group in users.groups if len(users.groups) > 1 else ():
             yield f"group {group.name}: {', '.join(group.clients)} → {group.server or 'data interface'}"
     if planned.rounds:
-        yield f"{len(planned.rounds)} rounds of iperf3 in turn, {segment_s(planned.soak):g} s each"
+        yield f"iperf3 in segments of {segment_s(planned.soak):g} s, these in turn:"
 
 
 def _server(users: Users) -> str:

@@ -14,10 +14,10 @@ from linewatt import units
 from linewatt.errors import InvalidInput
 
 if TYPE_CHECKING:  # what is slow to import is imported when the command runs
-    from rich.table import Table
+    from rich.table import Table as RichTable
 
     from linewatt.analysis.derive import DerivedTable
-    from linewatt.analysis.table import TableWarning
+    from linewatt.analysis.table import Table, TableWarning
 
 SCHEMA_VERSION = 1
 MAX_INT_DIGITS = 15
@@ -42,9 +42,11 @@ def derive_command(
     throughput_unit), remote_cpu_pct, local_cpu_pct, cpu_pct (or app_cpu_idle_pct with irq_cpu_idle_pct),
     base_frequency_ghz, psu_out_w, cpu_w, power_w, idle_w. Others pass through. A cell that cannot be used
     leaves what is derived from it empty, with a warning on stderr. docs/metrics.md defines every column.
+    A table of quantity, value and unit is the summary of a soak: docs/soak.md.
     """
     from linewatt.analysis.derive import derive
     from linewatt.analysis.inputs import RECOGNISED
+    from linewatt.analysis.quantities import is_quantities
     from linewatt.analysis.table import read_table
     from linewatt.cli.output import print_csv, print_json, say
 
@@ -52,6 +54,9 @@ def derive_command(
         raise InvalidInput("--json and --csv exclude each other: choose one")
     source, data = read_bytes(table)
     raw, found = read_table(data, source, known=RECOGNISED)
+    if is_quantities(raw):
+        _quantities(raw, found, as_json=as_json, as_csv=as_csv)
+        return
     try:
         derived = derive(raw)
     except InvalidInput as error:
@@ -66,6 +71,23 @@ def derive_command(
         print_csv([*raw.columns, *derived.added], csv_rows(derived))
     else:
         _print_table(derived)
+
+
+def _quantities(raw: Table, found: list[TableWarning], *, as_json: bool, as_csv: bool) -> None:
+    """A table with a row a quantity: a soak's summary."""
+    from linewatt.analysis.quantities import published
+    from linewatt.cli import derive_soak
+    from linewatt.cli.output import print_csv, print_json, say
+
+    summary = published(raw)
+    for line in folded([*found, *summary.warnings]):
+        say(f"warning: {line}")
+    if as_json:
+        print_json(derive_soak.document(summary))
+    elif as_csv:
+        print_csv(["quantity", "value"], derive_soak.rows(summary))
+    else:
+        derive_soak.show(summary)
 
 
 def read_bytes(table: str) -> tuple[str, bytes]:
@@ -169,7 +191,7 @@ def _print_table(derived: DerivedTable) -> None:
 
     from linewatt.cli.output import say
 
-    def width(table: Table) -> int:
+    def width(table: RichTable) -> int:
         return Measurement.get(console, console.options.update(max_width=WIDEST), table).maximum
 
     console = Console(highlight=False)
@@ -190,7 +212,7 @@ def naming_columns(derived: DerivedTable) -> list[str]:
     return [column for column in derived.table.columns if column in names]
 
 
-def _rich_table(derived: DerivedTable, columns: Sequence[str]) -> Table:
+def _rich_table(derived: DerivedTable, columns: Sequence[str]) -> RichTable:
     from rich import box
     from rich.table import Table
     from rich.text import Text

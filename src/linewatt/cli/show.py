@@ -13,6 +13,7 @@ from linewatt.errors import InvalidInput
 
 if TYPE_CHECKING:
     from linewatt.report.document import Digest
+    from linewatt.store.read import Result
 
 _Results = Annotated[
     Path,
@@ -70,7 +71,15 @@ def show(
     from linewatt.report.document import as_json as document
     from linewatt.report.document import case_rows, csv_columns, trial_rows
 
-    view = _digest(results, wanted)
+    result = _load(results, wanted)
+    if result.is_soak:
+        if as_csv or trials or detail:
+            raise InvalidInput(
+                "--csv, --trials, --detail: a soak has no cases and trials; --json has all of it"
+            )
+        _show_soak(result, as_json=as_json)
+        return
+    view = _digest(result)
     if as_json:
         print_json(document(view, trials=trials) | _detail(view, wanted=detail))
     elif effects:
@@ -107,22 +116,49 @@ def report(
     as_json: Annotated[bool, typer.Option("--json", help="Say what was written as JSON.")] = False,
 ) -> None:
     """Write a report: one HTML file that needs nothing else, not even a network."""
-    view = _digest(results, wanted)
-    target = checked_target(output or Path(f"{view.result.id}.html"))
-    from linewatt.report.html import render, write
+    result = _load(results, wanted)
+    target = checked_target(output or Path(f"{result.id}.html"))
+    from linewatt.report.html import write
 
-    write(target, render(view))
+    write(target, _page(result))
     if as_json:
-        print_json({"schema_version": 1, "id": view.result.id, "path": str(target)})
+        print_json({"schema_version": 1, "id": result.id, "path": str(target)})
     else:
         typer.echo(target)
 
 
-def _digest(results: Path, wanted: str) -> Digest:
-    from linewatt.report.document import digest
+def _page(result: Result) -> str:
+    if result.is_soak:
+        from linewatt.report.soak import digest as read_soak
+        from linewatt.report.soak_html import render as render_soak
+
+        return render_soak(read_soak(result))
+    from linewatt.report.html import render
+
+    return render(_digest(result))
+
+
+def _show_soak(result: Result, *, as_json: bool) -> None:
+    from linewatt.report import soak_document, soak_terminal
+    from linewatt.report.soak import digest as read_soak
+
+    soak = read_soak(result)
+    if as_json:
+        print_json(soak_document.as_json(soak))
+    else:
+        print_rich(lambda width: soak_terminal.show(soak, width))
+
+
+def _load(results: Path, wanted: str) -> Result:
     from linewatt.store import read
 
-    return digest(read.load(read.find(results, wanted)))
+    return read.load(read.find(results, wanted))
+
+
+def _digest(result: Result) -> Digest:
+    from linewatt.report.document import digest
+
+    return digest(result)
 
 
 def checked_target(target: Path) -> Path:

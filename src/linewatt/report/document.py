@@ -126,6 +126,7 @@ def heading(view: Digest) -> dict[str, Any]:
         "created_s": manifest.get("created_s"),
         "imported_from": view.result.imported_from,
         "complete": view.result.complete,
+        "soak": view.result.is_soak,
         "trials_planned": view.planned,
         "trials_done": view.done,
         "trials_failed": len(view.failed),

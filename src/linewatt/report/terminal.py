@@ -102,11 +102,17 @@ def show_list(views: Sequence[Digest], *, width: int | None = None) -> Renderabl
         TextColumn("Id", tuple(one_line(view.result.id) for view in views), key=True, left=True),
         TextColumn("Name", tuple(_name(view, source=True) for view in views), left=True),
         TextColumn("When", tuple(when(view.result.manifest.get("created_s")) for view in views), left=True),
-        TextColumn("Done", tuple(f"{view.done}/{view.planned}" for view in views)),
+        TextColumn("Done", tuple(_done(view) for view in views)),
         TextColumn("Failed", tuple(str(len(view.failed)) for view in views)),
         TextColumn("Flags", tuple(str(sum(note.count for note in view.notes)) for view in views)),
     ]
     return tables(columns, width)
+
+
+def _done(view: Digest) -> str:
+    if view.result.is_soak:
+        return "soak" if view.result.complete else "soak, not all"
+    return f"{view.done}/{view.planned}"
 
 
 def _name(view: Digest, *, source: bool = False) -> str:

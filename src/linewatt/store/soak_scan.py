@@ -55,7 +55,8 @@ class SeriesInfo:
 
 @dataclass(slots=True)
 class Scan:
-    """The whole soak: cell ``n`` is from ``start_s`` + n × ``cell_s`` on, Unix seconds.
+    """The whole soak: cell ``n`` is from ``start_s`` + n × ``cell_s`` on, Unix seconds; ``slowest_s`` is how
+    often the source is read that is read least often.
 
     ``totals`` has (part number, series number) → what the series counted in the part.
     """
@@ -63,6 +64,7 @@ class Scan:
     start_s: float
     cell_s: float
     cells: int
+    slowest_s: float
     tracks: dict[str, Cells] = field(default_factory=dict)
     totals: dict[tuple[int, int], Counted] = field(default_factory=dict)
     gaps: list[Gap] = field(default_factory=list)
@@ -119,7 +121,7 @@ class Chunks:
         slowest_s = max((usual_s.get(each, 0.0) for each in steady), default=0.0)
         span_s = max(part.ended_s for part in self.parts) - start_s
         cell_s = interval_s * max(1, -(-max(slowest_s * 0.99, span_s / MOST_CELLS) // interval_s))
-        result = Scan(start_s, cell_s, int(span_s // cell_s) + 2)
+        result = Scan(start_s, cell_s, int(span_s // cell_s) + 2, max(usual_s.values(), default=cell_s))
         steps = Steps((result.cells, start_s, cell_s), wanted, tracks, beats, usual_s)
         self._database.register("wanted", _numbered(wanted))
         select = _select(sorted({one.channel for one in wanted}))

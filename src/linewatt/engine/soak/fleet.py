@@ -28,8 +28,10 @@ from linewatt.loads.users.reports import WorkerReport
 
 STOP_MARGIN_S = 5.0
 """how long after ``grace_s`` users that are stopped early may take to remove their files and log out"""
-AT_ONCE = 16
-"""workers that are started at once: each takes a second of CPU time, and hosts of a lab share CPUs"""
+AT_ONCE = 32
+"""workers that are started at once"""
+AT_ONCE_SHARED = 2
+"""the same where clients share CPUs, as in a lab: each takes a second of CPU time to start"""
 REPORT_LIMIT_S = 10.0
 """how long the last reports may be on their way"""
 
@@ -121,7 +123,8 @@ class Fleet:
             for seat in self._seats.values():
                 seat.secret = secrets.token_hex(16)
             self._master.order("job", **self._orders())
-            few = asyncio.Semaphore(AT_ONCE)
+            alone = all(seat.client.saturates for seat in self._seats.values())
+            few = asyncio.Semaphore(AT_ONCE if alone else AT_ONCE_SHARED)
             begun = (self._seated(seat, few) for seat in self._seats.values())
             for one in await asyncio.gather(*begun, return_exceptions=True):
                 if isinstance(one, BaseException):

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What days of one load say: rates, stalls, drift, and whether a total and a rate agree. Pure.
+
+Rates are given by cells, slices of time of one length; None where nothing is known.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+STALL_SHARE = 0.1
+"""of the median rate: below it users stall"""
+FEWEST_FOR_DRIFT = 24
+LEAST_DRIFT_S = 3600.0
+MOST_FOR_DRIFT = 200
+"""means of so many slices: the test looks at every pair, and neighbouring cells are alike"""
+VISIBLE_DRIFT = 0.02
+"""of the median rate over the whole soak: less is told, but no reason for a flag"""
+SATURATED = 0.9
+"""of a core: a client's users are one thread, so its CPU is then what limits it"""
+SATURATED_TIME = 0.05
+"""of the time that a client may be saturated without a word about it"""
+AGREES = 0.01
+DAY_S = 86_400.0
+POINTS = (1.0, 5.0, 50.0, 95.0, 99.0)
+
+
+@dataclass(frozen=True, slots=True)
+class Rates:
+    """Rates over the cells that have one, bit/s. ``percentiles_bps`` by point; ``peak_at`` is a cell."""
+
+    mean_bps: float
+    peak_bps: float
+    peak_at: int
+    least_bps: float
+    percentiles_bps: dict[str, float]
+    cells: int
+
+
+@dataclass(frozen=True, slots=True)
+class Stall:
+    """Cells ``first`` to before ``end`` with less than :data:`STALL_SHARE` of the median rate."""
+
+    first: int
+    end: int
+    least_bps: float
+
+
+@dataclass(frozen=True, slots=True)
+class Drift:
+    """Theil–Sen slope as part of the median rate a day, with its 95 % interval, and over the whole soak."""
+
+    per_day: float
+    low_per_day: float
+    high_per_day: float
+    over_all: float
+
+    @property
+    def is_sure(self) -> bool:
+        """Whether the interval leaves out 0."""
+        return self.low_per_day > 0 or self.high_per_day < 0
+
+    @property
+    def matters(self) -> bool:
+        return self.is_sure and abs(self.over_all) >= VISIBLE_DRIFT
+
+
+@dataclass(frozen=True, slots=True)
+class Disagreement:
+    """A stated rate that a total cannot have been made at, in bit/s; ``ratio`` is stated over mean."""
+
+    stated_bps: float
+    mean_bps: float
+    ratio: float
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """Cells ``first`` to before ``end`` in one: least, mean and greatest of those known; None: a gap."""
+
+    first: int
+    end: int
+    least: float | None
+    mean: float | None
+    greatest: float | None
+
+
+def rates(cells: Sequence[float | None]) -> Rates | None:
+    """Mean, peak and percentiles (linear interpolation) of the cells that are known; None without any."""
+    import numpy as np
+
+    known = [(value, at) for at, value in enumerate(cells) if value is not None]
+    if not known:
+        return None
+    values = np.array([value for value, _ in known])
+    peak = int(values.argmax())
+    found = np.percentile(values, POINTS)
+    return Rates(
+        mean_bps=float(values.mean()),
+        peak_bps=float(values[peak]),
+        peak_at=known[peak][1],
+        least_bps=float(values.min()),
+        percentiles_bps={f"p{point:g}": float(each) for point, each in zip(POINTS, found, strict=True)},
+        cells=len(known),
+    )
+
+
+def stalls(cells: Sequence[float | None], running: Sequence[float | None] | None = None) -> list[Stall]:
+    """Where the rate fell below :data:`STALL_SHARE` of its median while users ran.
+
+    Without ``running`` users run from the first to the last cell with a rate. Gaps are no stalls.
+    """
+    moving = [at for at, value in enumerate(cells) if value]
+    if not moving:
+        return []
+    middle = sorted(value for value in cells if value)[len(moving) // 2]
+    found: list[Stall] = []
+    for at in range(moving[0], moving[-1] + 1):
+        value = cells[at]
+        users = None if running is None else running[at]
+        if value is None or value >= STALL_SHARE * middle or (running is not None and not users):
+            continue
+        if found and found[-1].end == at:
+            found[-1] = Stall(found[-1].first, at + 1, min(found[-1].least_bps, value))
+        else:
+            found.append(Stall(at, at + 1, value))
+    return found
+
+
+def drift(cells: Sequence[float | None], cell_s: float) -> Drift | None:
+    """The slow change of the rate; None for less than an hour or too few values.
+
+    Theil–Sen slope with its interval: H. Theil (1950), P. K. Sen, JASA 63 (1968) 1379–1389.
+    """
+    import numpy as np
+
+    known = [(at, value) for at, value in enumerate(cells) if value is not None]
+    span_s = (known[-1][0] - known[0][0]) * cell_s if known else 0.0
+    if len(known) < FEWEST_FOR_DRIFT or span_s < LEAST_DRIFT_S:
+        return None
+    from scipy.stats import theilslopes
+
+    size = -(-len(known) // MOST_FOR_DRIFT)
+    parts = [known[start : start + size] for start in range(0, len(known), size)]
+    times_s = np.array([np.mean([at for at, _ in part]) * cell_s for part in parts])
+    values = np.array([np.mean([value for _, value in part]) for part in parts])
+    middle = float(np.median(values))
+    if middle <= 0:
+        return None
+    slope, _, low, high = (float(each) for each in theilslopes(values, times_s, 0.95))
+    scale = DAY_S / middle
+    return Drift(slope * scale, low * scale, high * scale, slope * span_s / middle)
+
+
+def rate_disagrees(
+    total_bits: float, duration_s: float, rate_bps: float, tolerance: float = AGREES
+) -> Disagreement | None:
+    """Whether a total of bits in a time cannot be of a rate, which is then no mean; None where they agree.
+
+    Raises ValueError where the time is not positive.
+    """
+    if duration_s <= 0:
+        raise ValueError(f"a duration must be positive, got {duration_s}")
+    mean_bps = total_bits / duration_s
+    if mean_bps > 0 and abs(rate_bps / mean_bps - 1) <= tolerance:
+        return None
+    return Disagreement(rate_bps, mean_bps, rate_bps / mean_bps if mean_bps else math.inf)
+
+
+def downsample(cells: Sequence[float | None], most: int = 1000) -> list[Point]:
+    """At most ``most`` points, each least, mean and greatest of as many cells."""
+    size = max(1, -(-len(cells) // most))
+    points = []
+    for first in range(0, len(cells), size):
+        known = [value for value in cells[first : first + size] if value is not None]
+        end = min(first + size, len(cells))
+        if known:
+            points.append(Point(first, end, min(known), math.fsum(known) / len(known), max(known)))
+        else:
+            points.append(Point(first, end, None, None, None))
+    return points
+
+
+def saturated_share(cores: Sequence[float | None]) -> float | None:
+    """The part of the known time that a client's process used :data:`SATURATED` of a core or more."""
+    known = [value for value in cores if value is not None]
+    return sum(value >= SATURATED for value in known) / len(known) if known else None
+
+
+def per_gbit(cpu_s: float, total_bytes: float) -> float | None:
+    """CPU seconds for each Gbit of payload; None where nothing was moved."""
+    return cpu_s / (total_bytes * 8 / 1e9) if total_bytes > 0 else None
+
+
+def j_per_gb(energy_j: float, total_bytes: float) -> float | None:
+    """Energy for each GB (10⁹ bytes) of payload, J; None where nothing was moved."""
+    return energy_j / (total_bytes / 1e9) if total_bytes > 0 else None

@@ -1,0 +1,147 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is said of a soak's rates, and the summary of a published one."""
+
+from __future__ import annotations
+
+import json
+import random
+from pathlib import Path
+
+import pytest
+from typer.testing import CliRunner
+
+from linewatt.analysis import soak as figures
+from linewatt.analysis.quantities import is_quantities, published
+from linewatt.analysis.table import read_table
+from linewatt.cli import app
+
+PUBLISHED = """quantity,value,unit
+duration,48,hours
+transfer_rate,6.5,Gbit/s
+file_transfers,7885579,transfers
+packets,136e9,packets
+dropped_or_overrun_packets,50,packets
+data_transferred,1.058e15,bits
+clients,96,machines
+"""
+"""figures of a published run of 96 FTP clients against one server for 48 hours over six ports of 1 GbE"""
+SHARED = Path(__file__).resolve().parents[3] / "shared" / "published" / "opteron_soak.csv"
+
+
+def noisy(mean: float, n: int, spread: float = 0.02, slope: float = 0.0) -> list[float | None]:
+    draw = random.Random(3)  # noqa: S311
+    return [mean * (1 + slope * at / n) * draw.gauss(1, spread) for at in range(n)]
+
+
+def test_rates_have_mean_peak_and_percentiles_of_the_cells_that_are_known() -> None:
+    found = figures.rates([None, 1.0, 2.0, 3.0, None, 4.0])
+    assert found is not None
+    assert (found.mean_bps, found.peak_bps, found.peak_at, found.least_bps, found.cells) == (
+        2.5,
+        4.0,
+        5,
+        1.0,
+        4,
+    )
+    assert found.percentiles_bps["p50"] == 2.5
+    assert figures.rates([None]) is None
+
+
+def test_a_stall_is_told_while_users_run_and_not_in_a_gap_nor_when_they_rest() -> None:
+    cells: list[float | None] = [100.0, 100.0, 0.0, 5.0, 100.0, None, 100.0, 0.0, 0.0]
+    running: list[float | None] = [8.0, 8.0, 8.0, 8.0, 8.0, None, 8.0, 0.0, 0.0]
+    assert [(one.first, one.end, one.least_bps) for one in figures.stalls(cells, running)] == [(2, 4, 0.0)]
+    assert [(one.first, one.end) for one in figures.stalls(cells)] == [(2, 4)]
+    assert figures.stalls([0.0, None]) == []
+
+
+def test_a_drift_of_ten_percent_a_day_is_found_and_flat_noise_is_none() -> None:
+    two_days = 48 * 360
+    rising = figures.drift(noisy(1e9, two_days, slope=0.2), 10.0)
+    assert rising is not None
+    assert rising.low_per_day < 0.1 / 1.1 < rising.high_per_day
+    assert rising.is_sure
+    assert rising.matters
+    flat = figures.drift(noisy(1e9, two_days), 10.0)
+    assert flat is not None
+    assert not flat.matters
+
+
+def test_no_drift_is_told_of_less_than_an_hour() -> None:
+    assert figures.drift(noisy(1e9, 359), 10.0) is None
+    assert figures.drift(noisy(1e9, 20), 3600.0) is None
+
+
+def test_a_total_agrees_with_its_mean_and_not_with_its_peak() -> None:
+    assert figures.rate_disagrees(1.058e15, 172_800, 6.1227e9) is None
+    apart = figures.rate_disagrees(1.058e15, 172_800, 6.5e9)
+    assert apart is not None
+    assert apart.mean_bps == pytest.approx(6.1227e9, rel=1e-4)
+    assert apart.ratio == pytest.approx(1.0616, rel=1e-4)
+    with pytest.raises(ValueError, match="positive"):
+        figures.rate_disagrees(1.0, 0, 1.0)
+
+
+def test_downsampling_keeps_least_mean_and_greatest_and_leaves_gaps() -> None:
+    cells: list[float | None] = [1.0, 9.0, 2.0, None, None, None, 4.0]
+    points = figures.downsample(cells, 3)
+    assert [(one.first, one.end, one.least, one.mean, one.greatest) for one in points] == [
+        (0, 3, 1.0, 4.0, 9.0),
+        (3, 6, None, None, None),
+        (6, 7, 4.0, 4.0, 4.0),
+    ]
+    assert len(figures.downsample([1.0] * 17_280, 1000)) <= 1000
+
+
+def test_a_client_is_saturated_by_time_and_not_by_its_mean() -> None:
+    assert figures.saturated_share([0.95] * 30 + [0.1] * 70) == 0.3
+    assert figures.saturated_share([None]) is None
+    assert figures.per_gbit(2.0, 125e6) == 2.0
+    assert figures.j_per_gb(500.0, 2e9) == 250.0
+    assert figures.per_gbit(2.0, 0) is None
+
+
+def test_the_published_soak_is_flagged_for_a_rate_that_its_total_cannot_have_been_made_at() -> None:
+    table, _ = read_table(PUBLISHED.encode(), "published")
+    assert is_quantities(table)
+    found = published(table)
+    assert found.mean_bps == pytest.approx(6.12e9, rel=1e-3)
+    assert found.dropped_ratio == pytest.approx(50 / 136e9)
+    (flag,) = found.flags
+    assert flag.code == "total-disagrees-with-rate"
+    assert flag.evidence == (
+        "6.50 Gbps for 2 d 00 h would be 1.123 Pbit, the total is 1.058 Pbit: "
+        "the mean was 6.12 Gbps (+6.2 % apart)"
+    )
+    agreeing, _ = read_table(PUBLISHED.replace("6.5,", "6.12,").encode(), "published")
+    assert published(agreeing).flags == ()
+
+
+def test_derive_prints_the_summary_and_the_flag(tmp_path: Path) -> None:
+    path = tmp_path / "soak.csv"
+    path.write_text(PUBLISHED)
+    done = CliRunner().invoke(app, ["derive", str(path)])
+    assert done.exit_code == 0, done.output
+    for said in ("6.50 Gbps", "6.12 Gbps", "7,885,579", "136,000,000,000", "50 (3.7e-10", "1.058 Pbit"):
+        assert said in done.stdout
+    assert "total-disagrees-with-rate" in done.stdout
+    document = json.loads(CliRunner().invoke(app, ["derive", "--json", str(path)]).stdout)
+    assert document["summary"]["rate_stated_bps"] == 6.5e9
+    assert [flag["code"] for flag in document["flags"]] == ["total-disagrees-with-rate"]
+
+
+def test_derive_of_the_table_beside_the_project_flags_it_too() -> None:
+    if not SHARED.exists():
+        pytest.skip("the published tables are not beside the project")
+    done = CliRunner().invoke(app, ["derive", str(SHARED)])
+    assert "the mean was 6.12 Gbps" in done.stdout
+
+
+def test_a_quantity_without_a_usable_unit_is_left_out_with_a_warning() -> None:
+    text = (
+        PUBLISHED.replace("48,hours", "48,moons").replace("6.5,Gbit/s", "6.5,GB/s").replace("7885579", "many")
+    )
+    found = published(read_table(text.encode(), "t")[0])
+    assert (found.duration_s, found.rate_bps, found.transfers, found.flags) == (None, None, None, ())
+    assert {one.column for one in found.warnings} == {"unit", "value"}
+    assert len(found.warnings) == 3

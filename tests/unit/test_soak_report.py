@@ -1,0 +1,290 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A soak as people and programs see it, from simulated results of which every figure is known."""
+
+from __future__ import annotations
+
+import json
+import re
+from functools import cache
+from html.parser import HTMLParser
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.soak_result import FILE_BYTES, STARTED_S, Shape, Truth, write
+from typer.testing import CliRunner
+
+from linewatt.analysis.ledger import CLIENTS, SERVER
+from linewatt.cli import app
+from linewatt.errors import StoreError
+from linewatt.model import Channel, Sample
+from linewatt.report.soak import Soak, digest
+from linewatt.report.soak_flags import flags
+from linewatt.report.soak_html import render
+from linewatt.report.soak_summary import details, summary
+from linewatt.store import read
+from linewatt.store import soak as store
+from linewatt.store.samples import Series
+from linewatt.store.write import new_result
+
+CALM = Shape(duration_s=240)
+ROUGH = Shape(
+    duration_s=420,
+    kill_at=150,
+    away_s=60,
+    server_dies_at=75,
+    drops_at=90,
+    stall=(270, 300),
+    lost_client=("c3", 330, 390),
+    cpu_share=0.95,
+)
+
+
+@pytest.fixture(scope="module")
+def results(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return tmp_path_factory.mktemp("results")
+
+
+@cache
+def soak_of(root: Path, shape: Shape) -> tuple[Soak, Truth]:
+    path, truth = write(root, shape)
+    return digest(read.load(path)), truth
+
+
+def counted(truth: Truth, channel: str) -> float:
+    """Over all clients and parts."""
+    return sum(value for (_, name), value in truth.totals.items() if name.partition(":")[2] == channel)
+
+
+def codes(soak: Soak) -> set[str]:
+    return {flag.code for flag in flags(soak)}
+
+
+def test_a_calm_soak_balances_to_the_byte_and_raises_no_flag(results: Path) -> None:
+    soak, truth = soak_of(results, CALM)
+    assert (soak.balance.verdict, soak.balance.unexplained, codes(soak)) == ("balanced", 0, set())
+    assert soak.total_bytes == counted(truth, "users.received_bytes") + counted(truth, "users.sent_bytes")
+    assert soak.ledger.value("gets_done", CLIENTS).value == counted(truth, "users.gets")
+    assert soak.ledger.value("puts_done", SERVER).value == counted(truth, "users.puts")
+    assert soak.load_s == 240
+    assert soak.complete
+    assert soak.rates is not None
+    assert soak.rates.mean_bps == pytest.approx(soak.total_bytes * 8 / 240, rel=1e-6)
+
+
+def test_the_summary_is_the_one_that_studies_publish(results: Path) -> None:
+    soak, truth = soak_of(results, CALM)
+    said = {fact.title: fact.value for fact in summary(soak)}
+    assert list(said) == [
+        "Rate, mean",
+        "Rate, peak",
+        "File transfers",
+        "Packets",
+        "Dropped or overrun",
+        "Total data",
+    ]
+    assert said["File transfers"] == f"{counted(truth, 'users.gets') + counted(truth, 'users.puts'):,.0f}"
+    assert said["Dropped or overrun"] == "0"
+    told = {fact.title: fact for fact in details(soak)}
+    assert told["Users sustained"].value == "4 of 8", "the simulation counts one user a client"
+    assert told["Get, whole"].note.startswith(f"of {counted(truth, 'users.gets'):,.0f}")
+    assert told["Energy per GB, dut"].mark == "sim"
+    moved_gbit = soak.total_bytes * 8 / 1e9
+    assert soak.client_cpu[0] == pytest.approx(counted(truth, "users.cpu_s") / moved_gbit)
+
+
+def test_groups_add_up_to_all_clients(results: Path) -> None:
+    soak, _ = soak_of(results, CALM)
+    assert [(group.name, group.clients) for group in soak.groups] == [("port1", 2), ("port2", 2)]
+    assert sum(group.got_bytes for group in soak.groups) == soak.ledger.value("get_bytes", CLIENTS).value
+
+
+def test_the_intervals_of_the_ledger_add_up_to_its_total(results: Path) -> None:
+    for shape in (CALM, ROUGH):
+        soak, _ = soak_of(results, shape)
+        assert len(soak.intervals) <= 50
+        for key in ("get_bytes", "put_done_bytes", "gets_done", "gets_failed", "retransmits"):
+            parts = [one.ledger.value(key, CLIENTS).value for one in soak.intervals]
+            assert sum(part or 0.0 for part in parts) == soak.ledger.value(key, CLIENTS).value, key
+        parts = [one.ledger.value("get_done_bytes", SERVER).value for one in soak.intervals]
+        assert sum(part or 0.0 for part in parts) == soak.ledger.value("get_done_bytes", SERVER).value
+
+
+def test_a_rough_soak_shows_exactly_the_failures_drops_gaps_and_stalls_there_were(results: Path) -> None:
+    soak, truth = soak_of(results, ROUGH)
+    assert truth.failures == {"get.connection-lost": 4}
+    assert soak.ledger.value("failed_get_connection_lost", CLIENTS).value == 4
+    assert soak.ledger.value("get_vain_bytes", CLIENTS).value == 4_000_000
+    assert soak.ledger.value("nic_rx_missed", SERVER).value == 30
+    assert soak.ledger.dropped == 30
+    assert soak.balance.unexplained == 10, "40 segments were sent again"
+    assert soak.ledger.value("gets_done", CLIENTS).value == counted(truth, "users.gets")
+    scan = soak.scan
+    assert [
+        (scan.start_s + one.first * scan.cell_s - STARTED_S, (one.end - one.first) * scan.cell_s)
+        for one in soak.stalls
+    ] == [(270, 30)]
+    assert [(part.number, part.why) for part in soak.parts] == [(1, None), (2, "done")]
+    assert soak.ran_s == 360
+    assert {(gap.host, gap.source) for gap in soak.scan.gaps} == {
+        ("c3", source) for source in ("users", "netcounters", "mpstat")
+    }
+    assert codes(soak) == {
+        "drops-unexplained",
+        "soak-interrupted",
+        "readings-missing",
+        "client-saturated",
+        "stalls",
+    }
+    assert [one["kind"] for one in soak.events] == ["server-ended", "server-started"]
+    cells = soak.rate("clients|users.received_bytes", inside=False)
+    assert [at for at, value in enumerate(cells[:42]) if value is None] == [15, 16, 17, 18, 19, 20]
+
+
+def test_a_server_that_says_it_sent_more_is_off_by_that_many_bytes(results: Path) -> None:
+    shape = Shape(duration_s=60, server_extra_bytes=12_345)
+    soak, _ = soak_of(results, shape)
+    assert "ledger-off" in codes(soak)
+    assert "off by 12,345 B" in soak.balance.words
+
+
+def test_a_drift_over_hours_is_flagged_with_its_slope(results: Path) -> None:
+    shape = Shape(clients=("c1",), users=2, duration_s=3900, chunk_s=300, drift_per_s=0.3 / 3900)
+    soak, _ = soak_of(results, shape)
+    assert soak.drift is not None
+    assert 0.2 < soak.drift.over_all < 0.32
+    assert "rate-drifts" in codes(soak)
+
+
+def test_a_damaged_chunk_is_flagged_and_what_it_counted_is_still_in_the_total(tmp_path: Path) -> None:
+    path, truth = write(tmp_path, Shape(duration_s=120))
+    chunk = path / "soak" / "part-001" / "chunk-000002.parquet"
+    chunk.write_bytes(chunk.read_bytes()[:1000])
+    soak = digest(read.load(path))
+    assert soak.total_bytes == counted(truth, "users.received_bytes") + counted(truth, "users.sent_bytes")
+    (flag,) = [one for one in flags(soak) if one.code == "chunk-damaged"]
+    assert "part-001/chunk-000002.parquet" in flag.evidence
+
+
+def test_show_prints_summary_ledger_failures_events_and_flags(results: Path, tmp_path: Path) -> None:
+    path, _ = write(tmp_path, ROUGH)
+    done = CliRunner().invoke(app, ["show", path.name, "--results", str(tmp_path)])
+    assert done.exit_code == 0, done.output
+    for said in (
+        "a soak: 6 min 00 s of 7 min 00 s in 2 parts",
+        "not ended: its controller was killed",
+        "The ledger balances",
+        "10 unexplained drops",
+        "– connection-lost",
+        "the connection was lost after 1000000 of 4000000 bytes",
+        "vsftpd was ended by signal 9",
+        "client-saturated (c1): its users' process used a whole core",
+        "W sim",
+        "no transfer",
+    ):
+        assert said in done.stdout, said
+    listed = CliRunner().invoke(app, ["list", "--results", str(tmp_path)])
+    assert listed.exit_code == 0, listed.output
+    refused = CliRunner().invoke(app, ["show", path.name, "--results", str(tmp_path), "--csv"])
+    assert "a soak has no cases and trials" in str(refused.exception or refused.output)
+
+
+def test_json_has_every_figure_with_its_unit_in_the_key_and_missing_as_null_with_a_reason(
+    tmp_path: Path,
+) -> None:
+    path, truth = write(tmp_path, CALM)
+    done = CliRunner().invoke(app, ["show", path.name, "--results", str(tmp_path), "--json"])
+    document: dict[str, Any] = json.loads(done.stdout)
+    assert (document["schema_version"], document["kind"]) == (1, "soak")
+    gets = next(line for line in document["ledger"] if line["key"] == "get_done_bytes")
+    assert gets["clients_bytes"] == gets["server_bytes"] == counted(truth, "users.done_received_bytes")
+    refused = next(line for line in document["ledger"] if line["key"] == "logins_failed")
+    assert refused["server_count"] is None
+    assert "no transfer" in refused["reasons"]["server"]
+    assert document["balance"]["verdict"] == "balanced"
+    assert document["power"][0]["provenance"] == "simulated"
+    assert document["users"]["times"]["get.total"]["percentiles_s"]["p99_s"] > 0.02
+
+
+class _Page(HTMLParser):
+    """Tags that are open, and whatever could load something."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.loads: list[str] = []
+        self.tags: set[str] = set()
+
+    def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
+        self.tags.add(tag)
+        names = {"src", "href", "xlink:href", "action", "data"}
+        self.loads += [
+            value or "" for name, value in attrs if name in names and not (value or "").startswith("#")
+        ]
+
+
+def test_the_page_loads_nothing_runs_nothing_and_marks_simulated_watts(results: Path) -> None:
+    soak, _ = soak_of(results, ROUGH)
+    text = render(soak)
+    page = _Page()
+    page.feed(text)
+    assert page.loads == []
+    assert "script" not in page.tags
+    assert text.count("<svg") == 5
+    assert "Power over time (simulated)" in text
+    assert '<span class="unmeasured">sim</span>' in text
+    assert "nothing was read" in text
+    assert re.search(r"10 unexplained drops", text)
+    assert f"{FILE_BYTES}" in text
+
+
+def test_the_page_of_hostile_names_escapes_them(tmp_path: Path) -> None:
+    path, _ = write(tmp_path, Shape(duration_s=30))
+    part = store.new_part(path, STARTED_S + 60)
+    event = {
+        "time_s": STARTED_S + 61,
+        "kind": "warning",
+        "host": "<i>h</i>",
+        "text": "<script>alert(1)</script>",
+    }
+    one = Series(
+        "dut", "psu", {"out": Channel("out", "W", "gauge", "psu-out:1")}, [Sample(STARTED_S + 61, "out", 1)]
+    )
+    store.write_chunk(part, 1, [one], None, [event])
+    text = render(digest(read.load(path)))
+    assert "<script>" not in text
+    assert "&lt;script&gt;alert(1)" in text
+
+
+def test_a_soak_of_iperf3_alone_has_its_rate_and_bytes(tmp_path: Path) -> None:
+    manifest = {
+        "schema_version": 1,
+        "name": "line",
+        "created_s": STARTED_S,
+        "campaign": {"soak": {"duration_s": 60.0, "interval_s": 1.0, "segment_s": 30.0}, "users": None},
+        "trials_planned": 0,
+        "hosts": {"a": {}, "b": {}},
+    }
+    path = new_result(tmp_path, "line", STARTED_S, manifest)
+    part = store.new_part(path, STARTED_S)
+    chunks = []
+    for host, way in (("a", "sent"), ("b", "received")):
+        name = f"load.{way}_bytes"
+        samples = [Sample(STARTED_S + at, name, 1e8 * at) for at in range(61)]
+        chunks.append(Series(host, "iperf3", {name: Channel(name, "B", "counter", "host")}, samples))
+    store.write_chunk(part, 1, chunks)
+    store.end_part(part, STARTED_S + 60, "done")
+    soak = digest(read.load(path))
+    assert soak.total_bytes == 6e9
+    assert soak.rates is not None
+    assert soak.rates.peak_bps == pytest.approx(8e8)
+    assert soak.ledger.value("iperf3_sent_bytes", CLIENTS).value == 6e9
+    assert soak.balance.verdict is None
+    assert "Payload over time" in render(soak)
+
+
+def test_a_soak_that_never_began_says_so(tmp_path: Path) -> None:
+    path, _ = write(tmp_path, Shape(duration_s=30))
+    for file in sorted((path / "soak").rglob("*"), reverse=True):
+        file.rmdir() if file.is_dir() else file.unlink()
+    with pytest.raises(StoreError, match="ended before its first part"):
+        digest(read.load(path))
