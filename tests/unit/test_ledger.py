@@ -168,7 +168,7 @@ def test_every_interface_of_the_server_counts_once_and_what_is_the_hosts_not_twi
 
 
 def test_segments_sent_again_that_no_counter_owns_up_to_are_unexplained_drops() -> None:
-    again = {("dut", "nstat.TcpRetransSegs"): 40.0}
+    again = {("dut", "nstat.TcpRetransSegs"): 40.0, ("dut", "nic.tx_packets"): None}
     _, found = checked(again)
     assert (found.unexplained, found.verdict) == (40, "balanced")
     _, found = checked(
@@ -183,12 +183,35 @@ def test_segments_sent_again_that_no_counter_owns_up_to_are_unexplained_drops() 
     assert found.unexplained == 0
 
 
+def test_what_was_sent_again_although_every_packet_arrived_is_no_drop() -> None:
+    again = {("dut", "nstat.TcpRetransSegs"): 400.0}
+    _, found = checked(again)
+    assert found.unexplained == 0
+    assert "no packet is missing between the NICs of both ends" in found.unexplained_words
+    sent = 2 * (GB // 1448)
+    _, found = checked({**again, ("dut", "nic.tx_packets"): sent + 300.0})
+    assert (found.unexplained, found.verdict) == (300, "balanced")
+    _, found = checked({**again, ("dut", "nic.tx_packets"): sent + 300.0, ("dut", "softnet.dropped"): 350.0})
+    assert found.unexplained == 50
+
+
+def test_a_client_that_was_lost_explains_what_only_the_server_knows() -> None:
+    book = ledger(totals({("dut", "server.sent_bytes"): 2 * GB + 7.0}), ENDS)
+    assert balance(book, DURATION_S).verdict == "off"
+    found = balance(book, DURATION_S, ["c2"])
+    assert found.verdict == "explained"
+    assert "7 B more as done, as c2 could not report the last of what it did" in found.words
+    short = ledger(totals({("dut", "server.sent_bytes"): 2 * GB - 7.0}), ENDS)
+    assert balance(short, DURATION_S, ["c2"]).verdict == "off", "a lost client counts nothing twice"
+
+
 def test_packets_that_did_not_arrive_are_told_beyond_what_readings_apart_explain() -> None:
     sent = 2 * (GB // 1448)
     _, found = checked({("dut", "nic.tx_packets"): sent + 900.0})
     assert found.verdict == "balanced"
     _, found = checked({("dut", "nic.tx_packets"): sent + 5000.0})
     assert "5,000 did not arrive" in found.words
+    assert found.unexplained == 5000
     _, found = checked({("dut", "nic.tx_packets"): sent + 5000.0, ("c1", "nic.rx_missed_errors"): 4900.0})
     assert found.verdict == "balanced", "the client's NIC says where they are"
 

@@ -33,7 +33,7 @@ ROUGH = Shape(
     kill_at=150,
     away_s=60,
     server_dies_at=75,
-    drops_at=90,
+    drops_at=220,
     stall=(270, 300),
     lost_client=("c3", 330, 390),
     cpu_share=0.95,
@@ -146,6 +146,15 @@ def test_a_server_that_says_it_sent_more_is_off_by_that_many_bytes(results: Path
     soak, _ = soak_of(results, shape)
     assert "ledger-off" in codes(soak)
     assert "off by 12,345 B" in soak.balance.words
+
+
+def test_a_part_that_was_cut_off_is_not_compared_and_never_called_balanced(tmp_path: Path) -> None:
+    path, _ = write(tmp_path, Shape(duration_s=60, server_extra_bytes=99))
+    (path / "soak" / "part-001" / "ended.json").unlink()
+    soak = digest(read.load(path))
+    assert (soak.balance.verdict, soak.complete) == (None, False)
+    assert "it was cut off" in soak.balance.words
+    assert soak.ledger.value("gets_done", SERVER).value, "the ledger has it all the same"
 
 
 def test_a_drift_over_hours_is_flagged_with_its_slope(results: Path) -> None:

@@ -39,6 +39,8 @@ BACKGROUND_BPS = 64 * 1024 * 8
 PACKETS_APART = 1e-4
 """of the packets: NICs of both ends are not read at the same moment, and bridges talk"""
 LEAST_APART = 1000
+FEW_PACKETS = 100
+"""so few are no evidence of loss between NICs, whatever was sent again"""
 
 Verdict = Literal["balanced", "explained", "off"]
 
@@ -69,14 +71,17 @@ class Balance:
     unexplained_words: str
 
 
-def balance(book: Ledger, duration_s: float) -> Balance:
-    """Compare the columns of a ledger of ``duration_s``."""
-    checks = [*_bytes(book), *_nics(book, duration_s), *_packets(book)]
+def balance(book: Ledger, duration_s: float, lost: Sequence[str] = ()) -> Balance:
+    """Compare the columns of a ledger of ``duration_s``.
+
+    ``lost`` are clients that were lost for a while: what they did after their last report nobody knows.
+    """
+    checks = [*_bytes(book, lost), *_nics(book, duration_s), *_packets(book)]
     found = [check.verdict for check in checks if check.verdict is not None]
     sides = [check for check in checks if check.key in ("get_done", "put_done")]
     lacking = next((check.words for check in sides if check.verdict is None), None)
     off = [check for check in checks if check.verdict == "off"]
-    unexplained, told = _unexplained(book)
+    unexplained, told = _unexplained(book, checks)
     if off:
         words = f"does not balance: {'; '.join(check.words for check in off)}"
         return Balance(tuple(checks), "off", words, unexplained, told)
@@ -89,7 +94,7 @@ def balance(book: Ledger, duration_s: float) -> Balance:
     return Balance(tuple(checks), verdict, words, unexplained, told)
 
 
-def _bytes(book: Ledger) -> Iterator[Check]:
+def _bytes(book: Ledger, lost: Sequence[str]) -> Iterator[Check]:
     if "get_done_bytes" not in book.by_key:
         return
     for way, title in (("get", "Got"), ("put", "Put")):
@@ -100,10 +105,12 @@ def _bytes(book: Ledger) -> Iterator[Check]:
             yield Check(f"{way}_done", name, None, None, f"{title.lower()} bytes: {missing}")
             continue
         apart = server.value - clients.value
-        yield Check(f"{way}_done", name, *_done(book, way, title, apart))
+        yield Check(f"{way}_done", name, *_done(book, way, title, apart, lost))
 
 
-def _done(book: Ledger, way: str, title: str, apart: float) -> tuple[Verdict, float, str]:
+def _done(
+    book: Ledger, way: str, title: str, apart: float, lost: Sequence[str]
+) -> tuple[Verdict, float, str]:
     """A transfer that was whole for one end alone makes a difference; it must be one of those that failed."""
     if apart == 0:
         return "balanced", 0.0, f"{title.lower()}: both ends have the same bytes"
@@ -116,6 +123,8 @@ def _done(book: Ledger, way: str, title: str, apart: float) -> tuple[Verdict, fl
     if others and abs(apart) <= vain:
         end = "clients" if apart > 0 else "server"
         return "explained", apart, f"{amount}, in transfers that the {end} hold for failed or unfinished"
+    if lost and apart > 0:
+        return "explained", apart, f"{amount}, as {', '.join(lost)} could not report the last of what it did"
     return "off", apart, f"{amount}: off by {abs(apart):,.0f} B"
 
 
@@ -216,26 +225,43 @@ def _lost_at(book: Ledger, column: str) -> float:
     return sum(book.value(key, side).value or 0.0 for key in causes)
 
 
-def _unexplained(book: Ledger) -> tuple[int | None, str]:
-    """Segments that had to be sent again and that no counter of either end owns up to."""
-    again = _both(book, "retransmits")
-    if again.value is None:
-        return None, f"lost segments: {again.reason}"
-    spurious = _both(book, "spurious").value or 0.0
+def _unexplained(book: Ledger, checks: Sequence[Check]) -> tuple[int | None, str]:
+    """Packets that one end's NICs sent and the other's did not get, for which no counter has a cause.
+
+    A few may be of others on the interface: those count that TCP had to send again. Where NICs cannot be
+    compared, it is all that had to be sent again and that no counter owns up to.
+    """
     known = book.dropped
     if known is None:
         return None, "drops: no counter of them was read"
-    lost = max(0.0, again.value - spurious)
-    rest = max(0, round(lost - known))
-    said = f"{again.value:,.0f} segments sent again"
-    if spurious:
-        said += f", {min(spurious, again.value):,.0f} of them needlessly"
+    again, said = _sent_again(book)
+    said += f"{known:,} drops counted at the ends"
+    between = [check for check in checks if check.key.endswith("_packets") and check.verdict is not None]
+    missing = round(sum(max(0.0, check.difference or 0.0) for check in between))
+    if len(between) == 2 and missing <= FEW_PACKETS:
+        return 0, f"no unexplained drops: {said}, and no packet is missing between the NICs of both ends"
+    if any(check.verdict == "off" for check in between):
+        return missing, f"{missing:,} unexplained drops, sent and not received: {said}; {_LOOK}"
+    if again is None:
+        return None, "lost segments: no counter of those sent again was read"
+    rest = max(0, again - known)
+    rest = min(rest, missing) if len(between) == 2 else rest
     if rest == 0:
-        return 0, f"no unexplained drops: {said}, {known:,} drops counted at the ends"
-    return rest, (
-        f"{rest:,} unexplained drops: {said}, {known:,} drops counted at the ends; the rest was lost between "
-        "them: look at the counters of switches and links"
-    )
+        return 0, f"no unexplained drops: {said}"
+    return rest, f"{rest:,} unexplained drops: {said}; {_LOOK}"
+
+
+_LOOK = "the rest was lost between them: look at the counters of switches and links"
+
+
+def _sent_again(book: Ledger) -> tuple[int | None, str]:
+    """Segments sent again less those that the other end had already, and the same in words."""
+    again = _both(book, "retransmits")
+    if again.value is None:
+        return None, ""
+    spurious = min(_both(book, "spurious").value or 0.0, again.value)
+    needless = f", {spurious:,.0f} of them needlessly" if spurious else ""
+    return round(again.value - spurious), f"{again.value:,.0f} segments sent again{needless}, "
 
 
 def _both(book: Ledger, key: str) -> Figure:
@@ -251,8 +277,3 @@ def _both(book: Ledger, key: str) -> Figure:
 def _missing(*figures: Figure) -> str | None:
     """Why one of the figures is missing."""
     return next((one.reason or "not known" for one in figures if one.value is None), None)
-
-
-def flags_words(checks: Sequence[Check]) -> list[str]:
-    """The lines of what is off."""
-    return [check.words for check in checks if check.verdict == "off"]

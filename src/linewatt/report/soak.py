@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -121,9 +121,14 @@ class Soak:
     @cached_property
     def totals(self) -> tuple[Total, ...]:
         """Each counter over all parts."""
+        return self._totals(self.parts)
+
+    def _totals(self, parts: Sequence[Part]) -> tuple[Total, ...]:
+        numbers = {part.number for part in parts}
         found: dict[int, list[Counted]] = {}
-        for (_, number), one in self.scan.totals.items():
-            found.setdefault(number, []).append(one)
+        for (part, number), one in self.scan.totals.items():
+            if part in numbers:
+                found.setdefault(number, []).append(one)
         return tuple(_total(one, found.get(one.number, [])) for one in self.series if one.kind == "counter")
 
     @cached_property
@@ -132,7 +137,25 @@ class Soak:
 
     @cached_property
     def balance(self) -> Balance:
-        return balance(self.ledger, self.ran_s)
+        """Of the parts that came to their end: in one that was cut, the ends were last read at different
+        moments."""
+        whole = [part for part in self.parts if part.why in _ENDED]
+        cut = [str(part.number) for part in self.parts if part.why not in _ENDED]
+        if not whole:
+            why = "it was cut off, when its ends were last read at different moments"
+            return Balance((), None, f"cannot be told: {why}", None, f"drops: {why}")
+        ran_s = sum(part.ended_s - part.started_s for part in whole)
+        found = balance(ledger(self._totals(whole), self.roles.ends), ran_s, self.lost_clients)
+        if not cut:
+            return found
+        return replace(found, words=f"{found.words}; part {', '.join(cut)} was cut off and is left out")
+
+    @cached_property
+    def lost_clients(self) -> tuple[str, ...]:
+        """Clients whose users were silent for a while."""
+        gaps = (gap.host for gap in self.scan.gaps if gap.source == "users")
+        told = (str(one["host"]) for one in self.events if one["kind"] == "client-lost")
+        return tuple(sorted({*gaps, *told} & set(self.roles.ends.clients)))
 
     def rate(self, *tracks: str, scale: float = 1.0, inside: bool = True) -> Cells:
         """The sum of tracks a second in each cell; None where none of their sources has readings.
@@ -267,6 +290,8 @@ class Soak:
                 yield Total(side, "", channel, value, 0, None if there else "no reading")
 
 
+_ENDED = ("done", "interrupted")
+"""why a part ended of which the last of all counters was read"""
 _PAYLOAD = (
     "clients|users.received_bytes",
     "clients|users.sent_bytes",

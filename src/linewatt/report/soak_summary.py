@@ -3,17 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from linewatt.analysis import soak as figures
 from linewatt.analysis.ledger import CLIENT_NICS, CLIENTS, SERVER_NICS, Figure
-from linewatt.analysis.power import SCOPE_WORDS
+from linewatt.analysis.power import SCOPE_WORDS, WEIGHT
 from linewatt.report.provenance import mark
 from linewatt.report.soak import HostPower, Soak
 from linewatt.report.soak_users import TITLES
 from linewatt.units import MISSING, format_percent, format_rate, format_seconds, format_significant
 
+_MOST_HOSTS = 3
 _PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
 
@@ -139,7 +140,24 @@ def _cpu(soak: Soak) -> Iterator[Fact]:
 
 
 def _energy(soak: Soak) -> Iterator[Fact]:
-    for one in soak.power:
+    """Of each host where they are few, else of the server and of all others together."""
+    server = [one for one in soak.power if one.host == soak.roles.ends.server]
+    others = [one for one in soak.power if one not in server]
+    if len(others) <= _MOST_HOSTS:
+        yield from _of_hosts(soak, [*server, *others])
+        return
+    yield from _of_hosts(soak, server)
+    known = [one.total for one in others if one.total is not None]
+    scopes = dict.fromkeys(SCOPE_WORDS.get(one.scope, one.scope) for one in known)
+    if known:
+        watts = sum(one.power_w for one in known)
+        worst = max((one.provenance for one in known), key=WEIGHT.__getitem__)
+        note = f"{len(known)} of {len(others)} hosts together, mean, {', '.join(scopes)}"
+        yield Fact("Power, other hosts", f"{watts:,.1f} W", note, mark(worst))
+
+
+def _of_hosts(soak: Soak, hosts: Sequence[HostPower]) -> Iterator[Fact]:
+    for one in hosts:
         if one.total is None:
             yield Fact(f"Power, {one.host}", MISSING, one.reason or "")
             continue

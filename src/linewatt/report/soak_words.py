@@ -33,8 +33,8 @@ GLOSSARY: tuple[tuple[str, str], ...] = (
     ),
     (
         "Unexplained drops",
-        "TCP segments sent again, less those that the other end had already (DSACK), less all drops counted "
-        "at the ends: what is left was lost between them.",
+        "Packets that NICs of one end sent and those of the other did not receive, more than 100 of them. "
+        "Few count only as far as TCP sent segments again for which no counter of either end has a cause.",
     ),
     ("Stall", f"Slices below {100 * STALL_SHARE:.0f} % of the median rate while users ran."),
     ("Slow drift", "Theil–Sen slope of the rate in parts of its median, with its 95 % interval."),

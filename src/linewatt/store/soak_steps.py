@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 FROM_ZERO = ("users", "server", "iperf3")
 """sources whose totals begin at 0 with each part"""
-SPARSE = ("server", "iperf3")
+SPARSE = ("server", "iperf3", "qdisc")
 """sources that may have nothing new to say for long: their silence is no gap"""
 
 _NO_TRACK = ""
