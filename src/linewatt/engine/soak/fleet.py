@@ -107,6 +107,8 @@ class Fleet:
         self._port = 0
         self._tasks: list[asyncio.Task[None]] = []
         self._state = _State()
+        alone = all(client.saturates for client in clients)
+        self._few = asyncio.Semaphore(AT_ONCE if alone else AT_ONCE_SHARED)
 
     async def start(self) -> None:
         """Start master and workers; returns when all are connected, and nothing is loaded yet.
@@ -123,9 +125,7 @@ class Fleet:
             for seat in self._seats.values():
                 seat.secret = secrets.token_hex(16)
             self._master.order("job", **self._orders())
-            alone = all(seat.client.saturates for seat in self._seats.values())
-            few = asyncio.Semaphore(AT_ONCE if alone else AT_ONCE_SHARED)
-            begun = (self._seated(seat, few) for seat in self._seats.values())
+            begun = (self._seated(seat) for seat in self._seats.values())
             for one in await asyncio.gather(*begun, return_exceptions=True):
                 if isinstance(one, BaseException):
                     raise one
@@ -171,12 +171,16 @@ class Fleet:
 
         Raises HostError where it is not lost, or cannot be started: it stays lost then.
         """
-        seat = self._seats[host]
+        async with self._few:
+            await self._again(self._seats[host])
+        self._say("client-back", host, "its users begin again")
+
+    async def _again(self, seat: _Seat) -> None:
         if seat.lost is None or self._state.is_ending:
-            raise HostError(f"{host}: its users are not lost, or all is over")
+            raise HostError(f"{seat.name}: its users are not lost, or all is over")
         seat.lost, seat.secret = None, secrets.token_hex(16)
         seat.has_joined = seat.is_final = False
-        self._master.order("expect", name=host, secret=seat.secret)
+        self._master.order("expect", name=seat.name, secret=seat.secret)
         try:
             await self._begin(seat)
             await self._joined(seat)
@@ -184,7 +188,6 @@ class Fleet:
             seat.lost = seat.lost or str(error) or "it was not waited for"
             await self._end_worker(seat)
             raise
-        self._say("client-back", host, "its users begin again")
 
     # --- workers -----------------------------------------------------------------------------------------
 
@@ -195,8 +198,8 @@ class Fleet:
         ]
         return {"job": as_dict(self._job), "clients": clients, "interval_s": self._interval_s}
 
-    async def _seated(self, seat: _Seat, few: asyncio.Semaphore) -> None:
-        async with few:
+    async def _seated(self, seat: _Seat) -> None:
+        async with self._few:
             await self._begin(seat)
             await self._joined(seat)
 

@@ -30,6 +30,8 @@ TICK_S = 1.0
 WATCH_S = 1.0
 RECONNECT_S = (1.0, 2.0, 5.0, 10.0, 30.0)
 """between attempts at a host that is away; the last one again and again"""
+AT_ONCE = 8
+"""hosts that are connected again at once"""
 LAST_READING_S = 3.0
 """what sensors may take to deliver what was when the load ended"""
 
@@ -56,6 +58,7 @@ class SoakPart:
         self._began_s, self.until_s = 0.0, math.inf
         self._away: dict[str, asyncio.Task[None]] = {}
         self._tasks: list[asyncio.Task[None]] = []
+        self._few = asyncio.Semaphore(AT_ONCE)
 
     async def open(self, password: str | None, left_s: float) -> None:
         """Server listening, and users held that are to work for ``left_s``.
@@ -185,8 +188,9 @@ class SoakPart:
             await asyncio.sleep(RECONNECT_S[min(attempt, len(RECONNECT_S) - 1)])
             attempt += 1
             try:
-                await self._session.reopen(name)
-                await self._settings.reassert(name)
+                async with self._few:
+                    await self._session.reopen(name)
+                    await self._settings.reassert(name)
                 break
             except LinewattError:
                 continue

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import AsyncIterator, Callable, Iterable, Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
@@ -101,7 +101,8 @@ class Recorder:
     async def store(self) -> None:
         """Store all that came until now. Raises StoreError, DiskFull."""
         upto_s = now_s() - LATE_S
-        series = [*self._sensed(upto_s), *self._served(), *self._extra]
+        series = [one async for one in self._sensed(upto_s)]
+        series += [*self._served(), *self._extra]
         counted, tally = self.users.taken()
         events_, self._events, self._extra = self._events, [], []
         users = None if tally is None else tally.as_dict()
@@ -110,9 +111,10 @@ class Recorder:
             store.write_chunk, self._part, self._number, [*series, *counted], users, events_
         )
 
-    def _sensed(self, upto_s: float) -> list[Series]:
-        found = []
+    async def _sensed(self, upto_s: float) -> AsyncIterator[Series]:
+        """One sensor after the other: heartbeats of all hosts must come in between."""
         for feed in self._feeds():
+            await asyncio.sleep(0)
             key = (feed.host, feed.source)
             after_s = self._upto.get(key, 0.0)
             reading = feed.within(after_s, upto_s)
@@ -123,10 +125,8 @@ class Recorder:
                     self._problems.add(key)
                     self.happened("warning", feed.host, f"{feed.source}: {problem}")
             if reading.channels:
-                samples = sorted(reading.samples(), key=lambda one: one.time_s)
-                kept = list(thinned(samples, reading.channels))
-                found.append(Series(feed.host, feed.source, reading.channels, kept))
-        return found
+                kept = list(thinned(reading.samples(), reading.channels))
+                yield Series(feed.host, feed.source, reading.channels, kept)
 
     def _served(self) -> list[Series]:
         if self.server is None:
