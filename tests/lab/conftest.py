@@ -30,10 +30,10 @@ class Labs:
         self._prefix = prefix
         self._names: list[str] = []
 
-    def make(self, hosts: int = 2, rate: str = "10gbit") -> lab.Lab:
+    def make(self, hosts: int = 2, rate: str = "10gbit", *, bmc: bool = True) -> lab.Lab:
         name = f"{self._prefix}-{len(self._names)}"
         self._names.append(name)
-        return lab.up(lab.LabRequest(name=name, hosts=hosts, rate=rate))
+        return lab.up(lab.LabRequest(name=name, hosts=hosts, rate=rate, bmc=bmc))
 
     def close(self) -> None:
         with ExitStack() as stack:  # one that fails does not keep the others up
@@ -74,7 +74,7 @@ def lab3() -> Iterator[lab.Lab]:
 
 @pytest.fixture
 def make_lab(request: pytest.FixtureRequest) -> Iterator[Callable[..., lab.Lab]]:
-    """``make_lab(hosts=…, rate=…)``: a lab for this test alone."""
+    """``make_lab(hosts=…, rate=…, bmc=…)``: a lab for this test alone."""
     if reason := _reason():
         pytest.skip(reason)
     labs = Labs(f"t{os.getpid()}-{abs(hash(request.node.name)) % 1000}")
