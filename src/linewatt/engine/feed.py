@@ -242,6 +242,11 @@ class Feed:
         return self.failure or (_without_number(self._said) if self._said else None)
 
     @property
+    def interval_s(self) -> float:
+        """How often its source is read."""
+        return float(self._cfg.interval_s)
+
+    @property
     def counts_bytes(self) -> bool:
         """Whether it reads the counters of an interface."""
         return self.sensor.name == "netcounters"

@@ -17,7 +17,7 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from linewatt.engine.soak.master import END_LIMIT_S, START_LIMIT_S, MasterProcess, last_words
+from linewatt.engine.soak.master import START_LIMIT_S, MasterProcess, last_words
 from linewatt.engine.soak.patience import end_of
 from linewatt.errors import HostError, HostLost, InvalidInput, LinewattError, WaitTimeout
 from linewatt.hosts.base import Host, Process
@@ -139,10 +139,9 @@ class Fleet:
         self._master.order("release")
 
     async def ended(self) -> None:
-        """Wait until the time is over and the last reports are in; nothing is left running then.
+        """Wait until the time is over and the last reports are in; workers stay until :meth:`stop`.
 
-        Raises HostError where the master ended, and what ``on_report`` and ``say`` raised; :meth:`stop` then,
-        and where this wait is cancelled.
+        Raises HostError where the master ended, and what ``on_report`` and ``say`` raised.
         """
         state = self._state
         if state.released_s is None:
@@ -150,12 +149,16 @@ class Fleet:
         left_s = state.released_s + self._job.duration_s - time.monotonic()
         await self._until(lambda: state.stops, left_s)
         await self._last_reports(self._job.limits.last_s + REPORT_LIMIT_S)
-        await self._finish()
 
     async def stop(self) -> None:
+        """Leave nothing running, users first (:meth:`halt`). Bounded, and never fails."""
+        await self.halt()
+        await self._finish()
+
+    async def halt(self) -> None:
         """End users early: they end what they do, within ``grace_s``, remove their files, and report.
 
-        Bounded, and never fails; what did not end by itself is ended. Nothing happens when all is over.
+        Bounded, and never fails; their workers stay. Nothing happens when all is over.
         """
         state = self._state
         state.stops = True
@@ -164,7 +167,6 @@ class Fleet:
             within_s = self._job.limits.grace_s + STOP_MARGIN_S
             self._master.order("stop", within_s=within_s)
             await self._last_reports(within_s + REPORT_LIMIT_S, heeds=False)
-        await self._finish()
 
     async def again(self, host: str) -> None:
         """Start the worker of a client that was lost anew, with the same users; says ``client-back``.
@@ -236,6 +238,10 @@ class Fleet:
             self._tell("client-lost", seat.name, text)
         self._state.changed.set()
 
+    async def _dismissed(self, seat: _Seat) -> None:
+        async with self._few:
+            await self._end_worker(seat)
+
     async def _end_worker(self, seat: _Seat) -> None:
         process, watch, seat.watch = seat.process, seat.watch, None
         if process is not None:
@@ -303,11 +309,9 @@ class Fleet:
         if self._state.is_ending:
             return
         self._state.is_ending = True
+        ends = (self._dismissed(seat) for seat in self._seats.values())
+        await asyncio.gather(*ends, return_exceptions=True)
         self._master.order("quit")
-        running = [seat.process.wait(END_LIMIT_S, "the end of users") for seat in self._seats.values()
-                   if seat.process is not None]  # fmt: skip
-        await asyncio.gather(*running, return_exceptions=True)
-        await asyncio.gather(*map(self._end_worker, self._seats.values()), return_exceptions=True)
         await self._master.stop()
         for task in self._tasks:
             task.cancel()

@@ -33,7 +33,7 @@ RECONNECT_S = (1.0, 2.0, 5.0, 10.0, 30.0)
 AT_ONCE = 8
 """hosts that are connected again at once"""
 LAST_READING_S = 3.0
-"""what sensors may take to deliver what was when the load ended"""
+"""what sensors may take, beyond their interval, to deliver what was when the load ended"""
 
 
 class SoakPart:
@@ -218,13 +218,15 @@ class SoakPart:
     async def close(self, why: str) -> str:
         """End users, have all that they and the server did on disk; returns why it ended, at last."""
         if self._fleet is not None:
-            await self._fleet.stop()
+            await self._fleet.halt()
         if self._server is not None:
             await self._server.settle()
         if self._recorder is None:
             return why
         ended_s = now_s()
-        waits = (_quietly(feed.wait_past(ended_s, LAST_READING_S)) for feed in self._feeds())
+        waits = (
+            _quietly(feed.wait_past(ended_s, feed.interval_s + LAST_READING_S)) for feed in self._feeds()
+        )
         await asyncio.gather(*waits)
         try:
             await self._recorder.store()
