@@ -15,7 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.ftp_server import why_not
+from tests.ftp_server import PASSWORD, vsftpd, why_not
 from tests.lab.test_campaign import Bench, await_event, connection_pids, end, until
 
 pytestmark = [
@@ -331,3 +331,27 @@ def test_six_groups_of_clients_each_on_an_address_of_the_server(
     assert {group["name"]: group["clients"] for group in document["groups"]} == dict.fromkeys(groups, each)
     assert all(group["got_bytes"] > 0 for group in document["groups"])
     assert document["users"]["sustained_count"] == users
+
+
+def test_a_server_that_is_there_already_is_used_and_not_touched(bench: SoakBench) -> None:
+    host = bench.lab.hosts[0]
+    folder = bench.tmp / "theirs"
+    folder.mkdir(mode=0o755)
+    with vsftpd(folder, {"a": MB, "b": MB}, address=host.data_ipv4, namespace=host.namespace) as theirs:
+        url = f"ftp://ftp@{host.data_ipv4}:{theirs.settings.port}/"
+        users = {
+            "server": {"url": url, "password_env": "LINEWATT_TEST_FTP"},
+            "get": {"paths": ["get/a", "get/b"]},
+        }
+        bench.environment["LINEWATT_TEST_FTP"] = PASSWORD
+        bench.run("run", bench.soak("5s", users=users))
+        logged = [one for one in theirs.logged() if one.complete]
+        document = ledger(bench)
+        for way, key in (("get", "get_done_bytes"), ("put", "put_done_bytes")):
+            theirs_bytes = sum(one.transferred_bytes for one in logged if one.direction == way)
+            assert counted(document, key, "clients") == theirs_bytes > 0
+        assert theirs.left() == []
+    (check,) = (one for one in document["balance"]["checks"] if one["key"] == "get_done")
+    assert (check["verdict"], check["difference"]) == (None, None), "what nobody counted is never balanced"
+    kept = b"".join(path.read_bytes() for path in bench.result.rglob("*") if path.is_file())
+    assert PASSWORD.encode() not in kept
