@@ -12,8 +12,9 @@ import pytest
 from linewatt.campaign import stored
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.file import load
-from linewatt.campaign.soak import Sizes
+from linewatt.campaign.soak import Group, Sizes
 from linewatt.campaign.soak_plan import as_dict, plan_soak, said, sizes
+from linewatt.engine.soak.work import in_turn
 from linewatt.errors import InvalidInput
 
 HOSTS = {name: {"address": f"192.0.2.{at}", "data": "eth0"} for at, name in enumerate(("dut", "c1", "c2"), 1)}
@@ -98,3 +99,9 @@ def test_a_campaign_of_cases_is_no_soak(tmp_path: Path) -> None:
     file.write_text(json.dumps({"name": "s", "hosts": HOSTS, "pairs": ["c1 -> dut"], "tests": ["tcp"]}))
     with pytest.raises(InvalidInput, match="has no soak"):
         plan_soak(load(file))
+
+
+def test_users_are_even_over_groups_for_their_clients_come_in_turn() -> None:
+    groups = (Group("a", ("c1", "c2", "c3")), Group("b", ("c4",)), Group("c", ("c5", "c6")))
+    assert [name for _, name in in_turn(groups)] == ["c1", "c4", "c5", "c2", "c6", "c3"]
+    assert in_turn(groups)[:3] == [("a", "c1"), ("b", "c4"), ("c", "c5")]

@@ -122,7 +122,7 @@ def _figure(
     there = {each: cells for each, cells in series.items() if any(value is not None for value in cells)}
     if not there:
         return None
-    events = any(one["kind"] != "first-failure" for one in soak.events)
+    events = bool(_event_times_s(soak))
     return Figure(
         name=name,
         title=title,
@@ -212,11 +212,7 @@ def _gaps(soak: Soak, unit_s: float, x: Spec) -> list[Spec]:
 
 def _marks(soak: Soak, unit_s: float, x: Spec) -> list[Spec]:
     """Events as ticks at the foot."""
-    times = [
-        {"at": (float(one["time_s"]) - soak.scan.start_s) / unit_s}
-        for one in soak.events
-        if one["kind"] != "first-failure"
-    ]
+    times = [{"at": (time_s - soak.scan.start_s) / unit_s} for time_s in _event_times_s(soak)]
     if not times:
         return []
     return [
@@ -226,6 +222,12 @@ def _marks(soak: Soak, unit_s: float, x: Spec) -> list[Spec]:
             "encoding": {"x": {**x, "field": "at"}, "color": {"value": SENDER}},
         }
     ]
+
+
+def _event_times_s(soak: Soak) -> list[float]:
+    """When something happened while loads ran; what was before that is in the list of events alone."""
+    times = (float(one["time_s"]) for one in soak.events if one["kind"] != "first-failure")
+    return [time_s for time_s in times if time_s >= soak.scan.start_s]
 
 
 def _unit(soak: Soak) -> tuple[float, str]:

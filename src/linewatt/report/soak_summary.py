@@ -81,11 +81,14 @@ def summary(soak: Soak) -> list[Fact]:
         Fact("Rate, peak", format_rate(found.peak_bps if found else None, 4), _slice(soak)),
         *counts,
         Fact("Packets", count_text(every.value), every.reason or "both ways, as NICs counted"),
-        Fact(
-            "Dropped or overrun", count_text(dropped), "" if ratio is None else f"{ratio:.2g} of the packets"
-        ),
+        Fact("Dropped or overrun", count_text(dropped), "" if ratio is None else of_packets(ratio)),
         Fact("Total data", bits_text(total * 8), bytes_text(total)),
     ]
+
+
+def of_packets(ratio: float) -> str:
+    """A share that is small, as people say it."""
+    return f"{1e6 * ratio:.3g} of a million packets" if ratio else "none of the packets"
 
 
 def _slice(soak: Soak) -> str:

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from itertools import zip_longest
 
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.fields import is_ip
-from linewatt.campaign.soak import OtherServer, OwnServer, Users
+from linewatt.campaign.soak import Group, OtherServer, OwnServer, Users
 from linewatt.campaign.soak_plan import sizes
 from linewatt.engine import prepare
 from linewatt.engine.feed import Feed
@@ -135,7 +136,10 @@ def job_of(users: Users, server: Server, address: str, duration_s: float) -> Use
 async def clients_of(
     users: Users, session: Session, server: Server, reached_by: Mapping[str, str]
 ) -> list[Client]:
-    """Every client with its Python and its target. Raises HostError for one that is not prepared."""
+    """Every client with its Python and its target, groups in turn: so users are even over them, too.
+
+    Raises HostError for one that is not prepared.
+    """
     environments = dict(
         zip(
             users.clients,
@@ -148,12 +152,17 @@ async def clients_of(
             name,
             environments[name].python,
             environments[name].python_path,
-            server.target_for(reached_by[group.name]),
+            server.target_for(reached_by[group]),
             saturates=not session.specs[name].shares_cpus_with,
         )
-        for group in users.groups
-        for name in group.clients
+        for group, name in in_turn(users.groups)
     ]
+
+
+def in_turn(groups: Sequence[Group]) -> list[tuple[str, str]]:
+    """(group, client): the first client of each group, then the second of each …"""
+    columns = zip_longest(*([(group.name, name) for name in group.clients] for group in groups))
+    return [one for column in columns for one in column if one is not None]
 
 
 async def _python(host: Host, users: Users) -> prepare.Environment:
