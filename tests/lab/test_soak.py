@@ -6,9 +6,11 @@ from __future__ import annotations
 import json
 import os
 import re
+import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import suppress
 from pathlib import Path
@@ -23,13 +25,15 @@ pytestmark = [
     pytest.mark.skipif(why_not() is not None, reason=str(why_not())),
 ]
 MB = 1_000_000
-SHM = Path("/dev/shm")
-"""where servers of soaks keep their files"""
 LIMIT_S = 60.0
 
 
 class SoakBench(Bench):
-    """h1 is the server, h2 and h3 are clients."""
+    """h1 is the server, h2 and h3 are clients. ``folder``: below it the server's files are made."""
+
+    def __init__(self, lab: Any, tmp: Path, folder: Path) -> None:
+        super().__init__(lab, tmp)
+        self.folder = folder
 
     def soak(self, duration: str, **keys: Any) -> Path:
         """A short soak; ``keys`` replace what it says, those of users within."""
@@ -39,10 +43,12 @@ class SoakBench(Bench):
             "users": 4,
             "get": {"size": "1M", "files": 3},
             "put": {"size": "500k"},
+            "folder": str(self.folder),
             "python": sys.executable,
             "checked": "20%",
             **keys.pop("users", {}),
         }
+        users = {name: value for name, value in users.items() if value is not None}
         document = {
             "name": "s",
             "hosts": str(self.lab.inventory),
@@ -126,17 +132,22 @@ def _name(pid: str) -> str:
         return ""
 
 
-def _folders() -> set[str]:
-    return {path.name for path in SHM.glob("linewatt-users-*")}
+@pytest.fixture
+def memory() -> Iterator[Path]:
+    """A folder of this test's own, in memory; nothing may be left in it."""
+    folder = Path(tempfile.mkdtemp(prefix="linewatt-test-", dir="/dev/shm"))
+    folder.chmod(0o755)
+    yield folder
+    left = sorted(folder.iterdir())
+    shutil.rmtree(folder)
+    assert left == []
 
 
 @pytest.fixture
-def bench(lab3: Any, tmp_path: Path) -> Iterator[SoakBench]:
-    one = SoakBench(lab3, tmp_path)
-    before = _folders()
+def bench(lab3: Any, tmp_path: Path, memory: Path) -> Iterator[SoakBench]:
+    one = SoakBench(lab3, tmp_path, memory)
     yield one
     until(lambda: one.processes() == [] and one.server_processes() == [], 10, "all processes to end")
-    assert _folders() <= before
 
 
 def done_equal(bench: SoakBench) -> None:
@@ -251,9 +262,9 @@ def counted(document: dict[str, Any], key: str, by: str) -> float:
 
 
 def test_an_overrun_link_and_a_killed_server_are_in_the_books_and_users_recover(
-    make_lab: Any, tmp_path: Path
+    make_lab: Any, tmp_path: Path, memory: Path
 ) -> None:
-    bench = SoakBench(make_lab(hosts=3, rate="100mbit"), tmp_path)
+    bench = SoakBench(make_lab(hosts=3, rate="100mbit"), tmp_path, memory)
     dropped = bench.dropped()
     users = {"users": 12, "get": {"size": "400k", "files": 3}, "put": {"size": "300k"}}
     process = bench.start("run", bench.soak("20s", users=users))
@@ -294,13 +305,13 @@ seconds between readings"""
 @pytest.mark.timeout(900)
 @pytest.mark.parametrize("scale", SCALES)
 def test_six_groups_of_clients_each_on_an_address_of_the_server(
-    make_lab: Any, tmp_path: Path, scale: str
+    make_lab: Any, tmp_path: Path, memory: Path, scale: str
 ) -> None:
     """As published: 96 clients in 6 groups of 16, a group a port. The whole of it takes five minutes."""
     if scale == "published" and not os.environ.get("LINEWATT_SCALE"):
         pytest.skip("97 hosts and 2 minutes of load: LINEWATT_SCALE=1 runs it")
     each, users, duration, pace, interval_s = SCALES[scale]
-    bench = SoakBench(make_lab(hosts=6 * each + 1, rate="1gbit", bmc=False), tmp_path)
+    bench = SoakBench(make_lab(hosts=6 * each + 1, rate="1gbit", bmc=False), tmp_path, memory)
     groups = {}
     for number in range(6):
         clients = range(2 + number * each, 2 + (number + 1) * each)
@@ -342,6 +353,7 @@ def test_a_server_that_is_there_already_is_used_and_not_touched(bench: SoakBench
         users = {
             "server": {"url": url, "password_env": "LINEWATT_TEST_FTP"},
             "get": {"paths": ["get/a", "get/b"]},
+            "folder": None,
         }
         bench.environment["LINEWATT_TEST_FTP"] = PASSWORD
         bench.run("run", bench.soak("5s", users=users))

@@ -37,7 +37,8 @@ from linewatt.tuning.users_folder import CONFIGURATION, PREFIX
 
 pytestmark = [pytest.mark.lab, pytest.mark.skipif(bool(why_not()), reason=str(why_not()))]
 
-SHM = Path("/dev/shm")
+SHM = Path("/dev/shm") / f"linewatt-test-{os.getpid()}"
+"""in memory, and this process's own: other tests have servers at the same time"""
 MIB = 1024 * 1024
 SIZES = (1000, 0, 3 * MIB + 17, content.PERIOD_BYTES + 5)
 
@@ -72,6 +73,13 @@ class Running:
     @property
     def pids(self) -> list[int]:
         return processes(self.folder)
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _memory() -> Iterator[None]:
+    SHM.mkdir(mode=0o755)
+    yield
+    shutil.rmtree(SHM)
 
 
 def folders() -> list[Path]:
@@ -115,7 +123,9 @@ def served(
     """Start a server on the first host, use it, stop it; nothing may be left. Without a lab: this machine."""
     spec = HostSpec("h1", "local", "lo") if lab is None else spec_of(lab)
     address = "127.0.0.1" if lab is None else lab.hosts[0].address
-    settings = VsftpdSettings((address,), users=4, get_sizes=SIZES, put_sizes=(MIB,), read_every_s=0.3)
+    settings = VsftpdSettings(
+        (address,), users=4, get_sizes=SIZES, put_sizes=(MIB,), folder=str(SHM), read_every_s=0.3
+    )
     settings = replace(settings, **changed)
     before = folders()
 
@@ -415,11 +425,11 @@ from linewatt.hosts.base import HostSpec
 from linewatt.hosts.connect import connect
 from linewatt.hosts.journal import Journal, journal_path
 
-async def main(state, spec, address):
+async def main(state, spec, address, folder):
     host = await connect(HostSpec(**spec))
     journal = Journal(journal_path(Path(state), "run"), create=True)
     journal.begin([host.spec])
-    settings = VsftpdSettings((address,), users=1, get_sizes=(30_000_000,))
+    settings = VsftpdSettings((address,), users=1, get_sizes=(30_000_000,), folder=folder)
     server = VsftpdServer(host, settings, Journalled({host.spec.name: host}, journal), lambda *_: None)
     await server.start()
     target = server.target_for(address)
@@ -436,7 +446,7 @@ def test_after_kill_9_of_the_controller_every_session_ends_and_restore_removes_t
     spec, state, before = spec_of(lab2), tmp_path / "state", set(folders())
     values = {name: getattr(spec, name) for name in ("name", "address", "data", "user", "key_file")}
     values |= {"known_hosts": spec.known_hosts, "port": spec.port, "lab": spec.lab}
-    with controller([str(state), values, lab2.hosts[0].address]) as child:
+    with controller([str(state), values, lab2.hosts[0].address, str(SHM)]) as child:
         assert child.stdout is not None
         target = Target(*json.loads(child.stdout.readline()))
         (folder,) = set(folders()) - before

@@ -218,3 +218,26 @@ def test_what_the_settings_ask_for_in_vain_is_said_though_the_program_has_ended_
     feed.failure = "ended with status 0"
     assert asyncio.run(feed.silent(1.0, 0.0)) == "numbers: no 9; there are 1, 2"
     assert feed.refused is not None
+
+
+def test_what_comes_late_is_in_the_next_part_and_nothing_twice() -> None:
+    feed = fed("1", "2")
+    first = feed.later(0.0)
+    feed.forget_before(first.records[-1].time_s)
+    feed.take(Line(12.0, "a line"))
+    feed.take(Line(12.0, ". 3"))
+    second = feed.later(first.records[-1].time_s)
+    assert [value for _, value in first.values("n")] == [1.0, 2.0]
+    assert [value for _, value in second.values("n")] == [3.0]
+    assert feed.later(12.0).records == ()
+
+
+def test_two_readings_of_one_stamp_have_no_rate() -> None:
+    feed = fed("1")
+    assert feed.rate_bps("n") is None
+    feed.take(Line(11.0, "a line"))
+    feed.take(Line(11.0, ". 2"))
+    assert feed.rate_bps("n") == 8.0
+    feed.take(Line(11.0, "a line"))
+    feed.take(Line(11.0, ". 3"))
+    assert feed.rate_bps("n") is None

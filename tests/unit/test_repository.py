@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 import re
 import shlex
@@ -20,6 +21,7 @@ import typer.main
 import linewatt
 from linewatt.campaign.file import load
 from linewatt.campaign.plan import plan
+from linewatt.campaign.soak_plan import plan_soak
 from linewatt.cli import app
 from linewatt.errors import ParseError
 from linewatt.hosts.base import HostSpec
@@ -178,11 +180,20 @@ def test_links_between_documents_lead_somewhere(document: str) -> None:
     assert [link for link in links if not (source.parent / link).exists()] == []
 
 
-def test_the_campaign_of_the_readme_can_be_planned(tmp_path: Path) -> None:
-    (text,) = blocks("README.md", "yaml")
+def test_the_campaigns_of_the_readme_can_be_planned(tmp_path: Path) -> None:
+    cases, soak = blocks("README.md", "yaml")
     file = tmp_path / "campaign.yaml"
-    file.write_text(text)
+    file.write_text(cases)
     assert list(plan(load(file), seed=1).trials)
+    file.write_text(soak)
+    listed = {
+        name: {"ansible_host": f"192.0.2.{at}", "linewatt_data": "eth0"}
+        for at, name in enumerate(("dut", "c1", "c2", "c3", "c4"), 1)
+    }
+    (tmp_path / "inventory.yaml").write_text(json.dumps({"all": {"hosts": listed}}))
+    planned = plan_soak(load(file)).users
+    assert planned is not None
+    assert planned.users == 300
 
 
 def test_the_readme_lists_every_command() -> None:

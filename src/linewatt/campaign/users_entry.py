@@ -319,6 +319,10 @@ def _check_other(users: UsersEntry, server: ServerEntry) -> Iterator[tuple[KeyPa
         yield ("users", "server"), "needs one of password_env and password_file"
     if users.get_share > 0 and not users.get.paths:
         yield ("users", "get"), "paths is missing; name files of the server, or set get_share to 0%"
+    for group in groups_of(users):
+        if group.server is not None and not f.is_ip(group.server):
+            text = "must be an address of the server: which interfaces it has is not looked at beside a url"
+            yield ("users", "groups", group.name, "server"), text
     for name in _OF_OWN_SERVER:
         if name in users.model_fields_set:
             yield ("users", name), "is of a server that linewatt starts; take it out beside a url"

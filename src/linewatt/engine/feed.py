@@ -262,6 +262,8 @@ class Feed:
         if len(totals) < 2:
             return None
         (before_s, before), (after_s, after) = totals
+        if after_s <= before_s:  # two that came with one packet have one stamp
+            return None
         return max(0.0, 8 * (after - before) / (after_s - before_s))
 
     def forget_before(self, time_s: float) -> None:
@@ -276,9 +278,9 @@ class Feed:
         last = next((i for i, record in enumerate(records) if record.time_s >= end_s), len(records) - 1)
         return tuple(records[max(0, first) : last + 1])
 
-    def within(self, after_s: float, upto_s: float) -> Reading:
-        """What the records hold that are later than ``after_s``, and not later than ``upto_s``."""
-        return self._of(tuple(one for one in self._records if after_s < one.time_s <= upto_s))
+    def later(self, than_s: float) -> Reading:
+        """What the records hold that are later than that; none comes after it that is not."""
+        return self._of(tuple(one for one in self._records if one.time_s > than_s))
 
     def latest(self, count: int) -> tuple[Record, ...]:
         return tuple(self._records)[-count:]

@@ -49,6 +49,6 @@ def same_hosts(campaign: Campaign, facts: Mapping[str, Facts], result: read.Resu
             if now[what] != value:
                 raise StoreError(
                     f"{name}: {what} was {value!r} when {result.id} began and is {now[what]!r} now; "
-                    "trials of both do not belong together, start a new run"
+                    "what was measured then and now does not belong together, start a new run"
                 )
     return result.path

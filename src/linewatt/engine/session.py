@@ -193,7 +193,7 @@ class Session:
 async def _first_reading(feed: Feed) -> None:
     if feed.latest_s >= feed.started_s > 0:
         return
-    await feed.wait_past(feed.started_s, FIRST_READING_LIMIT_S)
+    await feed.wait_past(feed.started_s, FIRST_READING_LIMIT_S + feed.interval_s)
     if feed.failure is not None and feed.latest_s < feed.started_s:
         raise HostError(f"{feed.host}: {feed.source} {feed.failure}")
 

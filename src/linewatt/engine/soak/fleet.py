@@ -177,8 +177,12 @@ class Fleet:
             await self._again(self._seats[host])
         self._say("client-back", host, "its users begin again")
 
+    def lacks(self, host: str) -> bool:
+        """Whether a client has lost its users, and there is still something for them to do."""
+        return self._seats[host].lost is not None and not self._state.stops and not self._state.is_ending
+
     async def _again(self, seat: _Seat) -> None:
-        if seat.lost is None or self._state.is_ending:
+        if not self.lacks(seat.name):
             raise HostError(f"{seat.name}: its users are not lost, or all is over")
         seat.lost, seat.secret = None, secrets.token_hex(16)
         seat.has_joined = seat.is_final = False

@@ -5,14 +5,17 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Awaitable, Sequence
+from collections.abc import Awaitable, Coroutine, Iterator, Sequence
 from contextlib import suppress
+from itertools import repeat
 from pathlib import Path
 from typing import Any
 
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.soak_plan import SoakPlan
 from linewatt.engine import events
+from linewatt.engine.feed import Feed
+from linewatt.engine.meters import MeterFeed
 from linewatt.engine.session import Session
 from linewatt.engine.settings import Settings
 from linewatt.engine.soak import work
@@ -22,7 +25,7 @@ from linewatt.engine.soak.recorder import Happened, Recorder
 from linewatt.engine.soak.segments import Segments
 from linewatt.engine.soak.server import Server
 from linewatt.engine.soak.vsftpd import VsftpdServer
-from linewatt.errors import LinewattError, StoreError
+from linewatt.errors import DiskFull, LinewattError, StoreError
 from linewatt.hosts.clock import now_s
 from linewatt.hosts.journal import Journal
 
@@ -30,8 +33,12 @@ TICK_S = 1.0
 WATCH_S = 1.0
 RECONNECT_S = (1.0, 2.0, 5.0, 10.0, 30.0)
 """between attempts at a host that is away; the last one again and again"""
+LONGEST_S = 10.0
+"""and who reads more seldom is not waited for: what came before is stored"""
 AT_ONCE = 8
 """hosts that are connected again at once"""
+SENSE_AGAIN_S = 10.0
+"""between starts of a sensor that ends by itself"""
 LAST_READING_S = 3.0
 """what sensors may take, beyond their interval, to deliver what was when the load ended"""
 
@@ -57,7 +64,10 @@ class SoakPart:
         self._early: list[Happened] = []
         self._began_s, self.until_s = 0.0, math.inf
         self._away: dict[str, asyncio.Task[None]] = {}
-        self._tasks: list[asyncio.Task[None]] = []
+        self._tasks: set[asyncio.Task[None]] = set()
+        self._again_s: dict[tuple[str, str], float] = {}
+        self.unstored: StoreError | None = None
+        """why what came last is not on disk"""
         self._few = asyncio.Semaphore(AT_ONCE)
 
     async def open(self, password: str | None, left_s: float) -> None:
@@ -95,7 +105,7 @@ class SoakPart:
 
     def _happened(self, kind: str, host: str, text: str) -> None:
         if kind == "client-lost":
-            self._tasks.append(asyncio.create_task(self._users_again(host)))
+            self._begin(self._users_again(host))
         if self._recorder is None:
             self._early.append(Happened(now_s(), kind, host, text))
             self._say(events.Phase(f"{host}: {text}"))
@@ -132,13 +142,13 @@ class SoakPart:
         if self._fleet is not None:
             self._fleet.release()
             loads.append(self._fleet.ended())
-        await asyncio.gather(*loads)
+        await _all_or_none(loads)
 
     def _keep(self, series: Any) -> None:
         if self._recorder is not None:
             self._recorder.add(series)
 
-    def _feeds(self) -> list[Any]:
+    def _feeds(self) -> list[Feed]:
         return [feed for feeds in self._session.feeds.values() for feed in feeds]
 
     async def _tick(self) -> None:
@@ -169,6 +179,7 @@ class SoakPart:
     # --- hosts that go and come ------------------------------------------------------------------------
 
     async def _watch_hosts(self) -> None:
+        """Hosts that went away, and sensors that ended by themselves, again and again."""
         try:
             while True:
                 await asyncio.sleep(WATCH_S)
@@ -176,24 +187,43 @@ class SoakPart:
                     if name not in self._away or self._away[name].done():
                         self._happened("host-lost", name, f"lost: {why}; connecting again")
                         self._away[name] = asyncio.create_task(self._reconnect(name))
+                for feed in self._feeds():
+                    await self._sense_again(feed)
         finally:
             work = [*self._away.values(), *self._tasks]
             for task in work:
                 task.cancel()
             await asyncio.gather(*work, return_exceptions=True)
 
+    async def _sense_again(self, feed: Feed) -> None:
+        """Start a sensor anew that ended on a host which is there; meters try again by themselves."""
+        key, host = (feed.host, feed.source), self._session.hosts[feed.host]
+        is_away = feed.host in self._away and not self._away[feed.host].done()
+        if feed.failure is None or isinstance(feed, MeterFeed) or host.lost or is_away:
+            return
+        if key not in self._again_s:
+            self._happened("sensor-ended", feed.host, f"{feed.source} {feed.failure}; starting it again")
+        if now_s() >= self._again_s.get(key, 0.0):
+            self._again_s[key] = now_s() + SENSE_AGAIN_S
+            with suppress(LinewattError):
+                await feed.start(host)
+
+    def _begin(self, work: Coroutine[Any, Any, None]) -> None:
+        task = asyncio.create_task(work)
+        self._tasks.add(task)
+        task.add_done_callback(self._tasks.discard)
+
     async def _reconnect(self, name: str) -> None:
-        attempt = 0
-        while True:
-            await asyncio.sleep(RECONNECT_S[min(attempt, len(RECONNECT_S) - 1)])
-            attempt += 1
+        said = ""
+        for pause_s in _pauses():
+            await asyncio.sleep(pause_s)
             try:
                 async with self._few:
                     await self._session.reopen(name)
                     await self._settings.reassert(name)
                 break
-            except LinewattError:
-                continue
+            except LinewattError as error:
+                said = self._tell_once("warning", name, f"not connected again yet: {error}", said)
         self._happened("host-back", name, "connected again")
         users, server = self._planned.users, self._server
         if users is None:
@@ -205,13 +235,22 @@ class SoakPart:
 
     async def _users_again(self, name: str) -> None:
         """Start the users of a client anew whose worker ended; a host that is away has its own way back."""
-        for pause_s in (*RECONNECT_S, *RECONNECT_S[-1:]):
+        said = ""
+        for pause_s in _pauses():
             await asyncio.sleep(pause_s)
-            if self._fleet is None or self._session.hosts[name].lost:
+            fleet = self._fleet
+            if fleet is None or not fleet.lacks(name) or self._session.hosts[name].lost:
                 return
-            with suppress(LinewattError):
-                await self._fleet.again(name)
-                return
+            try:
+                await fleet.again(name)
+            except LinewattError as error:
+                said = self._tell_once("warning", name, f"its users do not begin again yet: {error}", said)
+
+    def _tell_once(self, kind: str, host: str, text: str, said: str) -> str:
+        """Say what differs from what was ``said`` last; returns what is said now."""
+        if text != said:
+            self._happened(kind, host, text)
+        return text
 
     # --- the end -----------------------------------------------------------------------------------------
 
@@ -225,14 +264,15 @@ class SoakPart:
             return why
         ended_s = now_s()
         waits = (
-            _quietly(feed.wait_past(ended_s, feed.interval_s + LAST_READING_S)) for feed in self._feeds()
+            _quietly(feed.wait_past(ended_s, min(feed.interval_s, LONGEST_S) + LAST_READING_S))
+            for feed in self._feeds()
         )
         await asyncio.gather(*waits)
         try:
-            await self._recorder.store()
+            await self._recorder.last()
         except StoreError as error:
-            self._say(events.Warned(str(error)))
-            return why if why == "disk full" else f"failed: {error}"
+            self.unstored = error
+            return "disk full" if isinstance(error, DiskFull) else f"failed: {error}"
         return why
 
     async def stop(self) -> None:
@@ -241,6 +281,23 @@ class SoakPart:
             await self._fleet.stop()
         if self._server is not None:
             await self._server.stop()
+
+
+def _pauses() -> Iterator[float]:
+    """Between attempts, without an end: the last one again and again."""
+    yield from RECONNECT_S
+    yield from repeat(RECONNECT_S[-1])
+
+
+async def _all_or_none(work: Sequence[Coroutine[Any, Any, None]]) -> None:
+    """Wait for all; what one raises ends the others, and nothing of them goes on."""
+    tasks = [asyncio.ensure_future(one) for one in work]
+    try:
+        await asyncio.gather(*tasks)
+    finally:
+        for task in tasks:
+            task.cancel()
+        await asyncio.gather(*tasks, return_exceptions=True)
 
 
 async def _quietly(wait: Awaitable[None]) -> None:

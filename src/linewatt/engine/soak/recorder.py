@@ -23,13 +23,12 @@ from linewatt.loads.users.reports import WorkerReport
 from linewatt.store import soak as store
 from linewatt.store.samples import Series
 
+GOOD = {"server-started", "host-back", "client-back"}
 CHUNK_S = 30.0
 """what a controller that is killed loses at most, and how much memory holds"""
 TURN_S = 0.0005
 INTERVALS_A_CHUNK = 3
 """at most: a soak of short intervals is stored as much more often"""
-LATE_S = 1.0
-"""readings are placed by their own stamps and may come so late; the next chunk has them"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +71,7 @@ class Recorder:
         self._events: list[dict[str, Any]] = []
         self._extra: list[Series] = []
         self._number = 0
+        self._storing: asyncio.Task[None] | None = None
         self._upto: dict[tuple[str, str], float] = {}
         self._problems: set[tuple[str, str]] = set()
 
@@ -90,9 +90,8 @@ class Recorder:
     def happened(self, kind: str, host: str, text: str) -> None:
         """Keep an event of now and tell it."""
         self.keep(Happened(now_s(), kind, host, text))
-        self._say(
-            events.Warned(f"{host}: {text}") if kind != "server-started" else events.Phase(f"{host}: {text}")
-        )
+        where = f"{host}: {text}" if host else text
+        self._say(events.Phase(where) if kind in GOOD else events.Warned(where))
 
     def report(self, report: WorkerReport) -> None:
         """What users of a client did, counted."""
@@ -107,7 +106,8 @@ class Recorder:
         """Store a chunk every so often, until cancelled. Raises StoreError."""
         while True:
             await asyncio.sleep(min(CHUNK_S, INTERVALS_A_CHUNK * interval_s))
-            await self.store()
+            self._storing = asyncio.create_task(self._store())
+            await asyncio.shield(self._storing)  # a chunk that was begun is written, also when all ends
 
     async def watch_server(self, every_s: float) -> None:
         """What the server counted, as often as users are asked, until cancelled."""
@@ -115,10 +115,14 @@ class Recorder:
             await asyncio.sleep(every_s)
             self._extra += self._served()
 
-    async def store(self) -> None:
-        """Store all that came until now. Raises StoreError, DiskFull."""
-        upto_s = now_s() - LATE_S
-        series = [one async for one in self._sensed(upto_s)]
+    async def last(self) -> None:
+        """Store what is left, when nothing comes any more. Raises StoreError, DiskFull."""
+        if self._storing is not None:
+            await self._storing
+        await self._store()
+
+    async def _store(self) -> None:
+        series = [one async for one in self._sensed()]
         series += [*self._served(), *self._extra]
         counted, tally = self.users.taken()
         events_, self._events, self._extra = self._events, [], []
@@ -129,15 +133,15 @@ class Recorder:
                 store.write_chunk, self._part, self._number, [*series, *counted], users, events_
             )
 
-    async def _sensed(self, upto_s: float) -> AsyncIterator[Series]:
+    async def _sensed(self) -> AsyncIterator[Series]:
         """One sensor after the other: heartbeats of all hosts must come in between."""
         for feed in self._feeds():
             await asyncio.sleep(0)
             key = (feed.host, feed.source)
-            after_s = self._upto.get(key, 0.0)
-            reading = feed.within(after_s, upto_s)
-            self._upto[key] = upto_s
-            feed.forget_before(upto_s)
+            reading = feed.later(self._upto.get(key, 0.0))
+            if reading.records:
+                self._upto[key] = reading.records[-1].time_s
+                feed.forget_before(self._upto[key])
             for problem in reading.problems[:1]:
                 if key not in self._problems:
                     self._problems.add(key)

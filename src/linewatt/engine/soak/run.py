@@ -142,6 +142,8 @@ class SoakRun:
                     store.end_part(folder, ended_s, why)
         finally:
             await asyncio.shield(part.stop())
+        if part.unstored is not None:
+            raise part.unstored
 
     def _ended(self, path: Path) -> events.SoakEnded:
         ran_s = elapsed_s(path)

@@ -24,6 +24,8 @@ from linewatt.store.samples import Series
 SOURCE = "iperf3"
 PAUSE_S = 2.0
 """after a segment that failed, so that a host that is away is not asked without end"""
+LONGEST_PAUSE_S = 60.0
+"""it doubles from one to the next that fails, up to this"""
 LEAST_S = 1.0
 """a rest of the time that is shorter is no test"""
 CHANNELS = {
@@ -90,7 +92,7 @@ class Segments:
 
     async def run(self, until_s: float) -> None:
         """Raises what is none of a segment's business; a segment that fails is told, and the next begins."""
-        rounds, number = self._planned.rounds, 0
+        rounds, number, said, pause_s = self._planned.rounds, 0, [""], PAUSE_S
         while rounds and (left_s := until_s - now_s()) >= LEAST_S:
             round_ = rounds[number % len(rounds)]
             number += 1
@@ -99,10 +101,12 @@ class Segments:
                 failures = await self._segment(round_, min(left_s, segment_s(self._planned.soak)))
             except (ChangeError, HostError) as error:
                 failures = [str(error)]
-            for failure in failures:
+            for failure in failures if failures != said else ():
                 self._say("segment-failed", "", f"segment {number}: {failure}")
+            said = failures
             if failures:
-                await asyncio.sleep(min(PAUSE_S, max(0.0, until_s - now_s())))
+                await asyncio.sleep(min(pause_s, max(0.0, until_s - now_s())))
+            pause_s = min(2 * pause_s, LONGEST_PAUSE_S) if failures else PAUSE_S
 
     async def _segment(self, round_: Round, seconds: float) -> list[str]:
         lives = [self._live(trial, seconds) for trial in round_.trials]
