@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -124,4 +125,23 @@ def test_a_journal_of_hosts_that_are_no_more_can_be_dropped(tmp_path: Path) -> N
 def test_the_journal_is_for_its_owner_only(tmp_path: Path) -> None:
     journal = Journal(journal_path(tmp_path, "run"), create=True)
     assert journal.path.stat().st_mode & 0o077 == 0
+    journal.close()
+
+
+def test_a_journal_that_cannot_be_written_says_so_and_holds_what_it_held(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = Journal(journal_path(tmp_path, "run"), create=True)
+    journal.begin([HOST])
+    journal.intend([entry(0)])
+    before, write = journal.path.read_bytes(), os.write
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "write", lambda fd, data: write(fd, data[:10]))  # as on a disk that is nearly full
+        with pytest.raises(
+            ChangeError, match=r"run\.jsonl: the undo journal cannot be written: No space left"
+        ):
+            journal.undone(0)
+    assert journal.path.read_bytes() == before
+    journal.undone(0)
+    assert journal.read()[1] == ()
     journal.close()

@@ -56,6 +56,8 @@ def test_cpu_time_adds_up_and_users_at_work_are_those_of_all_clients() -> None:
     totals.add(report(got(1), 120.0), CLOCK)
     totals.add(report(got(1), worker="c2"), CLOCK)
     assert totals.running == 6
+    totals.lost("c2")
+    assert totals.running == 3
     assert values(totals, "users.cpu_s")[-1] == (120.0, 5.0)
 
 

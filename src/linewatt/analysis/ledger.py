@@ -8,7 +8,7 @@ the columns agree.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
 CLIENTS, SERVER, CLIENT_NICS, SERVER_NICS = "clients", "server", "client_nics", "server_nics"
@@ -383,5 +383,4 @@ def _drops(book: Book) -> list[Line]:
 
 
 def _is_there(line: Line, columns: Sequence[str]) -> bool:
-    known: Callable[[str], bool] = lambda column: line.figure(column).value is not None  # noqa: E731
-    return any(map(known, columns))
+    return any(line.figure(column).value is not None for column in columns)

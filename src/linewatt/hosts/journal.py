@@ -8,6 +8,7 @@ still runs from one that was killed.
 
 from __future__ import annotations
 
+import errno
 import fcntl
 import json
 import os
@@ -90,8 +91,18 @@ class Journal:
         os.fsync(self._fd)
 
     def _append(self, events: Sequence[dict[str, Any]]) -> None:
-        text = "".join(json.dumps(event, sort_keys=True) + "\n" for event in events)
-        os.write(self._fd, text.encode())
+        """All of it or nothing. Raises ChangeError."""
+        data = "".join(json.dumps(event, sort_keys=True) + "\n" for event in events).encode()
+        size = os.fstat(self._fd).st_size
+        try:
+            if os.write(self._fd, data) < len(data):
+                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+        except OSError as error:
+            os.ftruncate(self._fd, size)
+            raise ChangeError(
+                f"{self.path}: the undo journal cannot be written: {error.strerror}; make room there, "
+                "then run: linewatt restore"
+            ) from error
 
     def read(self) -> tuple[dict[str, HostSpec], tuple[Entry, ...]]:
         """Hosts, and the changes not yet undone, in the order they were made."""

@@ -62,6 +62,10 @@ class UserTotals:
         self._tally.merge(report.tally)
         return [(f"{a} {f}", line) for (a, f), line in report.tally.said.items() if self._is_new(a, f)]
 
+    def lost(self, host: str) -> None:
+        """The users of a client are gone: none of them is at work until it reports again."""
+        self._running.pop(host, None)
+
     def _is_new(self, action: str, failure: str) -> bool:
         known = (action, failure) in self._said
         self._said.add((action, failure))

@@ -105,6 +105,8 @@ class SoakPart:
 
     def _happened(self, kind: str, host: str, text: str) -> None:
         if kind == "client-lost":
+            if self._recorder is not None:
+                self._recorder.users.lost(host)
             self._begin(self._users_again(host))
         if self._recorder is None:
             self._early.append(Happened(now_s(), kind, host, text))
@@ -199,6 +201,8 @@ class SoakPart:
         """Start a sensor anew that ended on a host which is there; meters try again by themselves."""
         key, host = (feed.host, feed.source), self._session.hosts[feed.host]
         is_away = feed.host in self._away and not self._away[feed.host].done()
+        if feed.failure is None and now_s() > self._again_s.get(key, math.inf) + SENSE_AGAIN_S:
+            del self._again_s[key]  # it runs on: if it ends another time, that is told too
         if feed.failure is None or isinstance(feed, MeterFeed) or host.lost or is_away:
             return
         if key not in self._again_s:
