@@ -256,6 +256,28 @@ def test_a_server_killed_in_a_transfer_is_a_lost_connection(tmp_path: Path, acti
         killer.join()
 
 
+def test_a_put_whose_server_dies_before_it_is_checked_failed_though_the_server_logged_it(
+    server: Server,
+) -> None:
+    """Why the books of a soak may hold a transfer as complete at the server and as failed at the client."""
+    with one_user(server.target()) as (user, _):
+        user.login()
+        control = user._control
+        assert control is not None
+        answered = control.voidresp
+
+        def killed_once_it_answered() -> str:
+            reply = answered()
+            if reply.startswith("226"):
+                server.kill()
+            return reply
+
+        control.voidresp = killed_once_it_answered  # type: ignore[method-assign]
+        refused(Failure.CONNECTION_LOST, lambda: user.put(5000))
+        assert [one.transferred_bytes for one in server.logged() if one.direction == "put"] == [5000]
+        assert user.written() is None
+
+
 def _kill_once_moved(server: Server, counted: ByteCount) -> None:
     awaited("a first byte", lambda: counted.received_bytes + counted.sent_bytes > 0)
     server.kill()

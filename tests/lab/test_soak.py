@@ -280,6 +280,23 @@ def counted(document: dict[str, Any], key: str, by: str) -> float:
     return float(value)
 
 
+def whole_for_the_server_alone(document: dict[str, Any]) -> str:
+    """The verdict that a killed server must leave.
+
+    vsftpd logs a transfer before it answers 226, and a client asks for SIZE after a put: a server that is
+    killed in between holds a transfer for complete that for its client failed. Those are whole files.
+    """
+    explained = False
+    for way, size in (("get", 400_000), ("put", 300_000)):
+        apart = counted(document, f"{way}_done_bytes", "server") - counted(
+            document, f"{way}_done_bytes", "clients"
+        )
+        files, rest = divmod(apart, size)
+        assert (rest, 0 <= files <= counted(document, f"{way}s_failed", "clients")) == (0, True), (way, apart)
+        explained |= files > 0
+    return "explained" if explained else "balanced"
+
+
 def test_an_overrun_link_and_a_killed_server_are_in_the_books_and_users_recover(
     make_lab: Any, tmp_path: Path, memory: Path
 ) -> None:
@@ -304,7 +321,7 @@ def test_an_overrun_link_and_a_killed_server_are_in_the_books_and_users_recover(
     lost = bench.total(r"users\.failed\.(get|put)\..*", source="users")
     assert lost == counted(document, "gets_failed", "clients") + counted(document, "puts_failed", "clients")
     assert 1 <= lost <= 2 * 12, "each user had one transfer at most, and took back what it had put"
-    assert document["balance"]["verdict"] == "balanced", document["balance"]
+    assert document["balance"]["verdict"] == whole_for_the_server_alone(document), document["balance"]
     assert document["balance"]["unexplained"] == 0, document["balance"]
     dropped = bench.dropped() - dropped
     assert 0 < dropped == sum(counted(document, "qdisc_dropped", by) for by in ("clients", "server"))
