@@ -357,11 +357,18 @@ install_python_packages() {
     fingerprint "$requirements" | as_caller tee "$venv/.setup-$requirements" >/dev/null
 }
 
+# pip compiles what it installs, but not a checkout: a start would compile a hundred files, each time if it may
+# not keep them.
+compile_sources() {
+    as_caller "$venv/bin/python" -m compileall -q "$top/src"
+}
+
 # --- The stages ---------------------------------------------------------------------------------------
 
 distribution=$(family)
 if [[ $stage != lint ]]; then install_tools; fi
 install_python_packages
+compile_sources
 if [[ $stage != lint ]]; then install_bmcs; fi
 case $stage in
     bench)

@@ -46,10 +46,11 @@ main()
 """
 
 FORKING = f"""{FORBID}
-import json, tempfile
-import linewatt.campaign.file
+import gc, json, tempfile
+import linewatt.campaign.file, linewatt.campaign.plan, linewatt.campaign.soak_plan, linewatt.cli.plan
 from linewatt.cli import main
 
+gc.freeze()
 for line in sys.stdin:
     with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
         child = os.fork()

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from linewatt.campaign.file import load
-from linewatt.engine.secrets import passwords
+from linewatt.engine.secrets import open_files, passwords
 from linewatt.errors import InvalidInput
 
 NAME = "LINEWATT_TEST_PASSWORD"
@@ -21,6 +21,11 @@ CANARY = "canary-40b7"
 
 def asked(tmp_path: Path, **secret: str) -> str | None:
     """The password of the one source of a campaign."""
+    return passwords(load(written(tmp_path, **secret)))["a", "bmc"]
+
+
+def written(tmp_path: Path, **secret: str) -> Path:
+    """A campaign file with one source."""
     power = {"bmc": {"driver": "ipmi", "address": "192.0.2.9", "user": "u", **secret}}
     hosts = {
         "a": {"address": "192.0.2.1", "data": "eth0", "power": power},
@@ -28,7 +33,7 @@ def asked(tmp_path: Path, **secret: str) -> str | None:
     }
     file = tmp_path / "campaign.yaml"
     file.write_text(json.dumps({"name": "n", "hosts": hosts, "tests": ["tcp"]}))
-    return passwords(load(file))["a", "bmc"]
+    return file
 
 
 def test_a_variable_is_taken_out_of_what_processes_inherit_and_can_be_asked_for_again(
@@ -79,3 +84,30 @@ def test_a_file_without_a_password_is_refused_by_its_name_and_never_its_content(
 def test_a_password_is_the_first_line_of_its_file_beside_the_campaign(tmp_path: Path) -> None:
     (tmp_path / "secret").write_text(f" {CANARY} \r\na comment\n")
     assert asked(tmp_path, password_file="secret") == f" {CANARY} "  # noqa: S106  a name
+
+
+def test_a_file_that_every_user_can_read_is_told_and_others_are_not(tmp_path: Path) -> None:
+    secret = tmp_path / "the secret"
+    secret.write_text(CANARY)
+    campaign = load(written(tmp_path, password_file=secret.name))
+    secret.chmod(0o640)
+    assert open_files(campaign) == []
+    secret.chmod(0o644)
+    assert open_files(campaign) == [
+        f"hosts.a.power.bmc.password_file: every user of this machine can read {secret}; chmod o= '{secret}'"
+    ]
+    secret.unlink()
+    assert open_files(campaign) == []
+
+
+def test_the_password_file_of_a_server_of_users_is_looked_at_too(tmp_path: Path) -> None:
+    secret = tmp_path / "secret"
+    secret.write_text(CANARY)
+    file = tmp_path / "campaign.yaml"
+    hosts = {"a": {"address": "192.0.2.1", "data": "eth0"}}
+    server = {"url": "ftp://u@192.0.2.9/", "password_file": "secret"}
+    users = {"server": server, "clients": ["a"], "users": 1, "get": {"paths": ["pub/1"]}}
+    file.write_text(json.dumps({"name": "n", "hosts": hosts, "soak": "1h", "users": users}))
+    secret.chmod(0o604)
+    (note,) = open_files(load(file))
+    assert note.startswith("users.server.password_file: ")

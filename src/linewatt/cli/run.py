@@ -117,11 +117,12 @@ def execute(campaign: Campaign, planned: Plan, result: Result | None, results: P
     """Run what a result still lacks (``None``: everything), with progress on the terminal."""
     from linewatt.cli.progress import chosen
     from linewatt.engine.campaign import CampaignRun, Places
+    from linewatt.engine.secrets import open_files
     from linewatt.hosts.journal import state_dir
 
     with chosen(as_json) as progress:
         if not as_json:
-            for note in planned.notes:
+            for note in (*planned.notes, *open_files(campaign)):
                 say(f"note: {note}")
         ask = _asked if sys.stdin is not None and sys.stdin.isatty() else None
         one = CampaignRun(campaign, planned, Places(results, state_dir()), progress, ask)
@@ -146,6 +147,7 @@ def _soak(campaign: Campaign, result: Result | None, results: Path, as_json: boo
     from linewatt.cli.progress import chosen
     from linewatt.cli.show import show
     from linewatt.engine.campaign import Places
+    from linewatt.engine.secrets import open_files
     from linewatt.engine.soak.run import SoakRun
     from linewatt.hosts.journal import state_dir
 
@@ -153,6 +155,9 @@ def _soak(campaign: Campaign, result: Result | None, results: Path, as_json: boo
     if result is not None:
         _check_plan(json.loads(json.dumps(as_dict(planned))), result)
     with chosen(as_json) as progress:
+        if not as_json:
+            for note in open_files(campaign):
+                say(f"note: {note}")
         one = SoakRun(campaign, planned, Places(results, state_dir()), progress)
         ended = _until_done(one.start() if result is None else one.resume(result))
     if not as_json:

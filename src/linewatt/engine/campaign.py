@@ -9,7 +9,6 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from pathlib import Path
 
-from linewatt.analysis import repeats
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.plan import Plan, PlannedTrial, Round, plan
 from linewatt.campaign.plan import as_dict as plan_dict
@@ -109,8 +108,7 @@ class CampaignRun:
             )
             remaining = Remaining(self._campaign, self._plan, result.trials if result else ())
             rounds = remaining.rounds()
-            warm = (asyncio.to_thread(one) for one in (samples.warm_up, repeats.warm_up))
-            await asyncio.gather(stage.open(rounds[0]), *warm)
+            await asyncio.gather(stage.open(rounds[0]), asyncio.to_thread(samples.warm_up))
             return await self._rounds(path, rounds, stage, remaining)
         finally:
             await asyncio.shield(undo_and_tell(journal, self._session.hosts, self._say))

@@ -13,7 +13,7 @@ from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
 
-from linewatt.analysis import steadiness
+from linewatt.analysis import repeats, steadiness
 from linewatt.analysis.psu import Supply
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.factors import setting_of_hosts
@@ -71,7 +71,7 @@ class RoundRunner:
         self._interval_s = 1.0 if campaign.window_s >= SHORT_WINDOW_S else 0.2
         self._ahead: asyncio.Task[Prepared] | None = None
         self._ahead_numbers: list[int] = []
-        self._warm: asyncio.Task[None] | None = None
+        self._warm: asyncio.Task[list[None]] | None = None
         self._last_end_s = now_s()
         self._setup = _setup(session, campaign)
         self._writers = ThreadPoolExecutor(WRITERS, thread_name_prefix="store")
@@ -104,9 +104,16 @@ class RoundRunner:
         await self._store(runs, overhead_s)
 
     def _warm_up(self) -> None:
-        """While the first load runs: what looks for steps in a window is slow to import."""
-        if self._warm is None and self._campaign.window_s >= steadiness.FEWEST * self._interval_s:
-            self._warm = asyncio.create_task(asyncio.to_thread(steadiness.warm_up))
+        """While the first load runs: to look for steps, and whether trials are enough, is slow to import."""
+        if self._warm is not None:
+            return
+        wanted = []
+        if self._campaign.window_s >= steadiness.FEWEST * self._interval_s:
+            wanted.append(steadiness.warm_up)
+        if self._campaign.until_ratio is not None:
+            wanted.append(repeats.warm_up)
+        if wanted:
+            self._warm = asyncio.create_task(asyncio.to_thread(lambda: [one() for one in wanted]))
 
     async def fail(self, trials: Sequence[PlannedTrial], reason: str) -> None:
         """Store trials that cannot begin. Raises StoreError."""

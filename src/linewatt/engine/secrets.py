@@ -8,8 +8,10 @@ A variable that held one is taken out of the environment, which every process in
 from __future__ import annotations
 
 import os
+import stat
 from importlib import import_module
 from pathlib import Path
+from shlex import quote
 
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.soak import OtherServer
@@ -40,6 +42,31 @@ def server_password(campaign: Campaign) -> str | None:
     if server.password_file is not None:
         return _from_file("users.server", Path(server.password_file))
     return None if server.password_env is None else _from_environment("users.server", server.password_env)
+
+
+def open_files(campaign: Campaign) -> list[str]:
+    """Notes on password files that every user of this machine can read."""
+    named = []
+    for host, sources in campaign.power.items():
+        for name, source in sources.items():
+            cfg = source.cfg
+            if isinstance(cfg, Secret) and cfg.password_file is not None:
+                named.append((f"hosts.{host}.power.{name}", Path(cfg.password_file).expanduser()))
+    server = campaign.users.server if campaign.users is not None else None
+    if isinstance(server, OtherServer) and server.password_file is not None:
+        named.append(("users.server", Path(server.password_file)))
+    return [
+        f"{where}.password_file: every user of this machine can read {path}; chmod o= {quote(str(path))}"
+        for where, path in named
+        if _is_open(path)
+    ]
+
+
+def _is_open(path: Path) -> bool:
+    try:
+        return bool(path.stat().st_mode & stat.S_IROTH)
+    except OSError:  # who needs the password says that it cannot be read
+        return False
 
 
 def _from_environment(where: str, name: str) -> str:
