@@ -19,6 +19,7 @@ from linewatt.analysis.history import FEWEST_RESULTS, Course, Point, change_poin
 from linewatt.analysis.matching import Side
 from linewatt.analysis.responses import LOSS, THROUGHPUT
 from linewatt.analysis.stats import Estimate
+from linewatt.model import Case
 
 
 def sides(ratios: Sequence[float], **manifests: dict[str, Any]) -> list[Side]:
@@ -125,7 +126,8 @@ def test_cases_are_followed_by_key_and_hosts_and_may_be_absent_between() -> None
         for day in range(1, FEWEST_RESULTS + 1)
     ]
     found = courses(results, THROUGHPUT)
-    assert [(one.case.test, len(one.points)) for one in found] == [("tcp", 4), ("udp-1500", 3)]
+    lengths = [(one.case.test, len(one.points)) for one in found if isinstance(one.case, Case)]
+    assert lengths == [("tcp", 4), ("udp-1500", 3)]
     (udp,) = courses(results, LOSS)
     assert udp.case == UDP
 

@@ -10,13 +10,14 @@ from __future__ import annotations
 
 import re
 import statistics
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
 from linewatt.analysis.matching import Match, Side
 from linewatt.analysis.responses import EFFICIENCY, SENDER_EFFICIENCY
-from linewatt.model import Case, Role, Trial
+from linewatt.analysis.soak_job import SoakCode
+from linewatt.model import Role, Trial
 from linewatt.tuning.offload import ABBREVIATIONS
 
 Code = Literal["window", "offloads", "iperf3-threads", "iperf3-options", "payload", "accounting"]
@@ -46,7 +47,7 @@ _ROLES: tuple[Role, Role] = ("sender", "receiver")
 class Obstacle:
     """What refuses a verdict: its name, and what stands on each side. ``responses``: on these only."""
 
-    code: Code
+    code: Code | SoakCode
     words: str
     responses: tuple[str, ...] | None = None
 
@@ -128,8 +129,7 @@ _SEGMENTATION = "tx-tcp-segmentation"
 
 def _features(side: Side, host: str, role: Role, trials: Sequence[Trial]) -> dict[str, str]:
     """Feature → on or off, in ethtool's long names."""
-    facts = side.fact(host, "nic", "offloads")
-    found = {name: _state(str(text)) for name, text in facts.items()} if isinstance(facts, dict) else {}
+    found = offloads_found(side, host)
     end = getattr(trials[0], role) if trials else None
     for knob, text in (end.settings if end is not None else {}).items():
         if not knob.startswith("offload ") or text is None:
@@ -142,6 +142,12 @@ def _features(side: Side, host: str, role: Role, trials: Sequence[Trial]) -> dic
     return found
 
 
+def offloads_found(side: Side, host: str) -> dict[str, str]:
+    """Feature → on or off of a host's data interface, as facts have it; empty where they do not."""
+    facts = side.fact(host, "nic", "offloads")
+    return {name: _state(str(text)) for name, text in facts.items()} if isinstance(facts, dict) else {}
+
+
 def _state(text: str) -> str:
     return "on" if text.startswith("on") else "off"
 
@@ -149,29 +155,29 @@ def _state(text: str) -> str:
 def _iperf3(ends: Ends) -> list[Obstacle]:
     """Streams in one thread or in several are different loads; so are options that no case names."""
     found = []
-    versions = [_threaded(ends.base, ends.match.base), _threaded(ends.other, ends.match.other)]
+    versions = [threaded(ends.base, ends.match.base.hosts), threaded(ends.other, ends.match.other.hosts)]
     streams = max(ends.match.base.streams, ends.match.other.streams)
     if streams > 1 and None not in versions and versions[0] != versions[1]:
-        said = ["one thread a stream" if threaded else "one thread for all" for threaded in versions]
+        said = ["one thread a stream" if each else "one thread for all" for each in versions]
         found.append(Obstacle("iperf3-threads", f"{streams} streams of iperf3: {_between(ends, *said)}"))
-    options = [_options(side) for side in (ends.base, ends.other)]
+    options = [iperf3_options(side) for side in (ends.base, ends.other)]
     if None not in options and options[0] != options[1]:
         said = [" ".join(f"{name}={value}" for name, value in (one or ())) or "none" for one in options]
         found.append(Obstacle("iperf3-options", f"options of iperf3: {_between(ends, *said)}"))
     return found
 
 
-def _threaded(side: Side, case: Case) -> bool | None:
-    """Whether both ends' iperf3 has threads; ``None`` where a version is not known or they differ."""
+def threaded(side: Side, hosts: Iterable[str]) -> bool | None:
+    """Whether the iperf3 of all hosts has threads; ``None`` where a version is not known or they differ."""
     known = set()
-    for host in case.hosts:
+    for host in hosts:
         matched = _VERSION.search(str(side.fact(host, "tools", "iperf3") or ""))
         known.add(None if matched is None else (int(matched[1]), int(matched[2])) >= THREADED)
     return known.pop() if len(known) == 1 else None
 
 
-def _options(side: Side) -> tuple[tuple[str, str], ...] | None:
-    """Those that hold for the whole campaign; as a factor they are part of the case."""
+def iperf3_options(side: Side) -> tuple[tuple[str, str], ...] | None:
+    """Options of iperf3 that hold for a whole campaign; as a factor they are part of the case."""
     if "window_s" not in side.campaign:
         return None
     settings = side.campaign.get("settings") or {}

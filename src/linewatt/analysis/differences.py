@@ -75,8 +75,15 @@ def differences(base: Side, other: Side, matches: Sequence[Match], by: str | Non
 
     A fact that only one side has on record is no difference.
     """
+    return differences_of_hosts(base, other, tuple(_host_pairs(matches)), by)
+
+
+def differences_of_hosts(
+    base: Side, other: Side, pairs: Sequence[tuple[str, str]], by: str | None = None
+) -> tuple[Difference, ...]:
+    """The same for ``pairs`` of hosts of which one stands for the other."""
     found: dict[tuple[str, str], Difference] = {}
-    for own, theirs in _host_pairs(matches):
+    for own, theirs in pairs:
         where = own if own == theirs else f"{own} / {theirs}"
         left, right = _host(base, own), _host(other, theirs)
         for fact in dict.fromkeys([*left, *right]):

@@ -5,7 +5,7 @@ Candidates are change points of the logarithms of results' means (PELT: R. Killi
 J. American Statistical Association 107, 2012, 1590–1598). A result weighs as its mean is certain: by the
 spread of its runs over their number, and by how much results differ from one to the next. Each candidate is
 then judged by the rules of a comparison, and all that is left of the series together. No segment has fewer
-than two results.
+than two results. A soak is a result of one run: how results differ is then all that is known of their spread.
 """
 
 from __future__ import annotations
@@ -18,9 +18,10 @@ from itertools import pairwise
 from typing import Any
 
 from linewatt.analysis.contrasts import ALPHA, Contrast
-from linewatt.analysis.differences import Difference, differences
-from linewatt.analysis.matching import Match, Side
+from linewatt.analysis.differences import Difference, differences_of_hosts
+from linewatt.analysis.matching import Side
 from linewatt.analysis.responses import Response, responses
+from linewatt.analysis.soak_job import Job, host_pairs
 from linewatt.analysis.stats import Estimate, estimate
 from linewatt.analysis.verdicts import COMPARISON, Verdict, verdicts
 from linewatt.model import Case, Trial
@@ -33,11 +34,21 @@ _NORMAL_MAD = 1.4826
 
 
 @dataclass(frozen=True, slots=True)
-class Point:
-    """A case in one result: ``values`` on the scale they are compared on, ``mean`` as people read it, SI."""
+class SoakRun:
+    """A soak that ran to its end, and its value of the response that is followed, SI, above 0."""
 
     side: Side
-    case: Case
+    job: Job
+    value: float
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """A case or a soak's job in one result: ``values`` on the scale they are compared on, ``mean`` as people
+    read it, SI."""
+
+    side: Side
+    case: Case | Job
     values: tuple[float, ...]
     mean: Estimate
 
@@ -61,9 +72,9 @@ class Change:
 
 @dataclass(frozen=True, slots=True)
 class Course:
-    """A case (``case`` is that of the newest result) over results; ``words`` say how it stands."""
+    """A case or job (``case`` is that of the newest result) over results; ``words`` say how it stands."""
 
-    case: Case
+    case: Case | Job
     points: tuple[Point, ...]
     changes: tuple[Change, ...]
     words: str
@@ -80,8 +91,12 @@ def courses(
     response: Response,
     wanted: Callable[[Case], bool] = lambda _: True,
     matters: float | None = None,
+    soaks: Sequence[SoakRun] = (),
 ) -> tuple[Course, ...]:
-    """The course of each case and host pair over ``sides``, which are in time order."""
+    """The course of each case and host pair over ``sides``, and of each job and server over ``soaks``.
+
+    Both are in time order. All courses are judged together.
+    """
     series: dict[tuple[Any, ...], list[Point]] = {}
     for side in sides:
         for case, trials in _by_case(side.trials).items():
@@ -89,6 +104,8 @@ def courses(
                 point = _point(side, case, trials, response)
                 if point is not None:
                     series.setdefault((case.key, case.hosts), []).append(point)
+    for run in soaks:
+        series.setdefault((run.job.key, run.job.under_test), []).append(_soak_point(run))
     candidates = [_candidates(points) for points in series.values()]
     judged = iter(
         verdicts(response, [one.contrast for own in candidates for one in own], matters, COMPARISON)
@@ -117,6 +134,10 @@ def _point(side: Side, case: Case, trials: Sequence[Trial], response: Response) 
     values = tuple(value for value in (own.values if own else ()) if value is not None)
     mean = estimate(math.exp(value) if response.relative else value for value in values)
     return None if mean is None else Point(side, case, values, mean)
+
+
+def _soak_point(run: SoakRun) -> Point:
+    return Point(run.side, run.job, (math.log(run.value),), Estimate(run.value, None, 1))
 
 
 def _candidates(points: Sequence[Point]) -> list[_Candidate]:
@@ -209,8 +230,14 @@ def _pelt(levels: Sequence[float], weights: Sequence[float], penalty: float) -> 
 
 def _change(points: Sequence[Point], one: _Candidate, verdict: Verdict) -> Change:
     before, after = points[one.at - 1], points[one.at]
-    environment = differences(before.side, after.side, [Match(before.case, after.case)], None)
+    environment = differences_of_hosts(before.side, after.side, _pairs(before.case, after.case))
     return Change(one.at, verdict, environment)
+
+
+def _pairs(before: Case | Job, after: Case | Job) -> tuple[tuple[str, str], ...]:
+    if isinstance(before, Job) and isinstance(after, Job):
+        return host_pairs(before, after)
+    return tuple(dict.fromkeys(zip(before.hosts, after.hosts, strict=True)))
 
 
 def _words(points: Sequence[Point], changes: Sequence[Change]) -> str:

@@ -67,7 +67,7 @@ _Allow = Annotated[
         "--allow",
         metavar="WHAT",
         help="Compare although it differs: window, offloads, payload, accounting, iperf3-threads, "
-        "iperf3-options; repeatable.",
+        "iperf3-options; of soaks also job, server, network; repeatable.",
     ),
 ]
 _Results = Annotated[
@@ -106,6 +106,8 @@ def compare(  # noqa: PLR0913 - one parameter an option
 ) -> None:
     """Compare two results, or levels of one: ratios with intervals, and verdicts in words.
 
+    Two soaks are one run each: their quantities stand side by side, with ratios and no verdict.
+
     Exit codes: 0 nothing that --fail-on names; 3 a change for the worse; 4 no such change, but not every
     verdict that it asks for could be given; 2 wrong use.
     """
@@ -122,7 +124,14 @@ def compare(  # noqa: PLR0913 - one parameter an option
     named = _fail_on(fail_on, metrics, two=len(wanted) == 2)
     options = Options(by, matters, metrics, _chosen("--allow", allow, _codes()))
     with uncollected():
-        found = _compared(_loaded(wanted, results, by, base), options, base)
+        loaded = _loaded(wanted, results, by, base)
+        if any(one.is_soak for one in loaded):
+            from linewatt.cli import compare_soaks
+
+            code = compare_soaks.compare(loaded, options, named, target, as_json=as_json, as_csv=as_csv)
+            raise typer.Exit(code)
+        _check_allowed(options.allowed)
+        found = _compared(loaded, options, base)
         verdict = finding(found, named)
         if target is not None:
             from linewatt.report.comparison_html import render
@@ -171,8 +180,16 @@ def parse_factor(text: str) -> float:
 
 def _codes() -> Sequence[str]:
     from linewatt.analysis.comparable import CODES
+    from linewatt.analysis.compare_soaks import CODES as OF_SOAKS
 
-    return CODES
+    return tuple(dict.fromkeys((*CODES, *OF_SOAKS)))
+
+
+def _check_allowed(allowed: Iterable[str]) -> None:
+    """Refuse what only means something for soaks. Raises InvalidInput."""
+    from linewatt.analysis.comparable import CODES
+
+    _chosen("--allow", allowed, CODES)
 
 
 def _chosen(option: str, words: Iterable[str] | None, known: Iterable[str]) -> tuple[str, ...]:

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``linewatt history``: how cases went over many results, and when that changed."""
+"""``linewatt history``: how cases and soaks went over many results, and when that changed."""
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Annotated
+from typing import TYPE_CHECKING, Annotated
 
 import typer
 
@@ -13,6 +14,15 @@ from linewatt.cli.output import print_json, print_rich
 from linewatt.errors import InvalidInput
 from linewatt.model import Case
 
+if TYPE_CHECKING:
+    from linewatt.analysis.history import Course, SoakRun
+    from linewatt.analysis.matching import Side
+    from linewatt.analysis.responses import Response
+    from linewatt.report.history import Soaks
+    from linewatt.store.read import Result
+
+SOAK = "soak"
+"""what ``--test`` calls soaks"""
 _METRICS = ("throughput", "efficiency", "loss")
 
 
@@ -29,22 +39,31 @@ def history(
         ),
     ] = Path("results"),
     case: Annotated[
-        str | None, typer.Option("--case", metavar="KEY", help="Only the case of this key, or its beginning.")
+        str | None,
+        typer.Option("--case", metavar="KEY", help="Only the case or soak of this key, or its beginning."),
     ] = None,
     test: Annotated[
-        str | None, typer.Option("--test", metavar="TEST", help="Only cases of this test, such as tcp.")
+        str | None,
+        typer.Option("--test", metavar="TEST", help="Only cases of this test, such as tcp; or soak."),
     ] = None,
     metric: Annotated[
-        str, typer.Option("--metric", metavar="WHAT", help="throughput, efficiency (receiver) or loss.")
+        str,
+        typer.Option(
+            "--metric",
+            metavar="WHAT",
+            help="throughput, efficiency (receiver; of soaks client CPU per Gbit) or loss.",
+        ),
     ] = "throughput",
     factor: Annotated[
         str | None, typer.Option("--factor", metavar="RATIO", help="A smaller change is none; default 1 %.")
     ] = None,
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document, units in key names.")] = False,
 ) -> None:
-    """Show the means of each case over all results in time order, and where they changed for good."""
+    """Show the means of each case over all results in time order, and where they changed for good.
+
+    A soak is one run: its mean rate over all soaks of the same job, whatever its hosts were called.
+    """
     from linewatt.analysis.compare import METRICS
-    from linewatt.analysis.history import courses
     from linewatt.store.brief import load_all_brief
 
     if metric not in _METRICS:
@@ -56,18 +75,74 @@ def history(
         return (case is None or one.key.startswith(case)) and (test is None or one.test == test)
 
     with uncollected():
-        sides = [side_of(result.id, result) for result in load_all_brief(results)]
-        found = courses(sides, response, wanted, matters if response.relative else None)
-    if not found:
-        raise InvalidInput(_nothing(results, len(sides), case, test, metric))
+        loaded = load_all_brief(results)
+        sides = [side_of(one.id, one) for one in loaded if not one.is_soak]
+        soaks, left_out = _soaks([one for one in loaded if one.is_soak], metric, case, test)
+        found, of_soaks = _followed(sides, response, wanted, matters, soaks, metric)
+    if not found and not soaks and not left_out:
+        raise InvalidInput(_nothing(results, len(loaded), case, test, metric))
+    from linewatt.report import history as report
+
+    told = _told(of_soaks, left_out, metric)
     if as_json:
-        from linewatt.report.history import as_document
-
-        print_json(as_document(found, response))
+        print_json(report.as_document(found, response, told))
     else:
-        from linewatt.report.history import show
+        print_rich(lambda width: report.show(found, response, len(sides), width, told))
 
-        print_rich(lambda width: show(found, response, len(sides), width))
+
+def _soaks(
+    loaded: Sequence[Result], metric: str, case: str | None, test: str | None
+) -> tuple[list[SoakRun], list[tuple[str, str]]]:
+    """Soaks that are asked for, as one run each, and those that are none, with the reason."""
+    from linewatt.analysis.soak_job import job_of
+    from linewatt.report.soak_run import OF_METRIC, soak_run
+
+    runs: list[SoakRun] = []
+    left_out: list[tuple[str, str]] = []
+    if metric not in OF_METRIC or test not in (None, SOAK):
+        return runs, left_out
+    for one in loaded:
+        side = side_of(one.id, one)
+        if case is not None and not job_of(side.campaign).key.startswith(case):
+            continue
+        run = soak_run(one, side, OF_METRIC[metric])
+        if isinstance(run, str):
+            left_out.append((one.id, run))
+        else:
+            runs.append(run)
+    return runs, left_out
+
+
+def _followed(
+    sides: Sequence[Side],
+    response: Response,
+    wanted: Callable[[Case], bool],
+    matters: float | None,
+    soaks: Sequence[SoakRun],
+    metric: str,
+) -> tuple[tuple[Course, ...], tuple[Course, ...]]:
+    """Courses of cases and of soaks: what is one quantity in both is judged together."""
+    from linewatt.analysis.history import courses
+    from linewatt.analysis.soak_job import Job
+    from linewatt.report.soak_run import OF_METRIC
+
+    limit = matters if response.relative else None
+    own = OF_METRIC.get(metric, response)
+    together = own.name == response.name
+    found = courses(sides, response, wanted, limit, soaks if together else ())
+    if not together:
+        found = (*found, *courses((), own, wanted, matters, soaks))
+    cases = tuple(one for one in found if not isinstance(one.case, Job))
+    return cases, tuple(one for one in found if isinstance(one.case, Job))
+
+
+def _told(courses: tuple[Course, ...], left_out: list[tuple[str, str]], metric: str) -> Soaks | None:
+    from linewatt.report.history import Soaks
+    from linewatt.report.soak_run import OF_METRIC
+
+    if not courses and not left_out:
+        return None
+    return Soaks(courses, OF_METRIC[metric], tuple(left_out))
 
 
 def _nothing(results: Path, count: int, case: str | None, test: str | None, metric: str) -> str:

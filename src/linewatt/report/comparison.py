@@ -243,11 +243,12 @@ def heading(found: Comparison) -> list[str]:
     said = [f"{side.name}: {side.id}, {when(side.created_s)}" for side in sides]
     said += found.words
     if not found.levels:
-        said += _apart(found.base, found.other)
+        said += apart_words(found.base, found.other)
     return said
 
 
-def _apart(base: Side, other: Side) -> list[str]:
+def apart_words(base: Side, other: Side) -> list[str]:
+    """That two results were not measured in turn, where they were not."""
     if base.created_s is None or other.created_s is None:
         return []
     if abs(base.created_s - other.created_s) < _APART_S:
