@@ -18,7 +18,7 @@ from linewatt.hosts.base import Completed, HostSpec, Line, Process
 from linewatt.hosts.clock import Offset
 from linewatt.hosts.journal import Entry, Journal, journal_path
 from linewatt.tuning.apply import read
-from linewatt.tuning.base import Change, Knob
+from linewatt.tuning.base import Change, Command, Knob
 from linewatt.tuning.registry import KNOBS
 
 
@@ -31,12 +31,14 @@ class FakeHost:
     clamp: Callable[[str], str] = str
     lost: str | None = None
     writes: list[str] = field(default_factory=list)
+    limits_s: list[float] = field(default_factory=list)
     on_write: Callable[[], None] = lambda: None
     clock: Offset = field(default_factory=lambda: Offset(0, 0))
 
     async def run(
         self, argv: Sequence[str], *, stdin: str = "", timeout_s: float = 10.0, root: bool = False
     ) -> Completed:
+        self.limits_s.append(timeout_s)
         if is_batch(argv):
             return await answered(argv, lambda words, text: self.run(words, stdin=text, root=root))
         if argv[-2] == "-n":
@@ -180,3 +182,23 @@ def test_a_tools_words_are_kept_where_its_last_line_says_least() -> None:
     host.run = fails  # type: ignore[method-assign]
     with pytest.raises(ChangeError, match=r"exceeds maximum .* Invalid argument"):
         asyncio.run(read(host, KNOBS["sysctl"], "a.b"))
+
+
+def test_a_write_of_many_lines_may_take_as_much_longer_and_its_undo_too(
+    journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Two hundred interfaces are one setting, and the kernel takes four seconds to take them away."""
+    knob = type(KNOBS["sysctl"])
+    write = knob.write
+
+    def in_many_lines(self: Knob, target: str, setting: str) -> Command:
+        return Command(write(self, target, setting).argv, "a line\n" * 200)
+
+    monkeypatch.setattr(knob, "write", in_many_lines)
+    host = FakeHost(SPEC, {"a.b": "1"})
+    asyncio.run(apply({"h1": host}, [change("a.b", "2")], KNOBS, journal))
+    made = len(host.limits_s)
+    asyncio.run(undo_all(journal, {"h1": host}))
+    assert host.settings == {"a.b": "1"}
+    assert max(host.limits_s[:made]) == max(host.limits_s[made:]) == pytest.approx(10 + 200 * 0.1)
+    assert min(host.limits_s) == 10, "reading is not writing"

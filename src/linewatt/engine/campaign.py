@@ -84,7 +84,8 @@ class CampaignRun:
             await undo_first_part(self._places.state, result.id)
         try:
             self._say(events.Phase(f"connecting to {', '.join(self._session.specs)}"))
-            await self._session.open()
+            # now, while hosts answer, and not beside the idle window: this machine may be one of them
+            await asyncio.gather(self._session.open(), asyncio.to_thread(samples.warm_up))
             await check_reach(self._campaign.described, self._session.hosts)
             self._plan = self._placed()
             path = (
@@ -108,7 +109,7 @@ class CampaignRun:
             )
             remaining = Remaining(self._campaign, self._plan, result.trials if result else ())
             rounds = remaining.rounds()
-            await asyncio.gather(stage.open(rounds[0]), asyncio.to_thread(samples.warm_up))
+            await stage.open(rounds[0])
             return await self._rounds(path, rounds, stage, remaining)
         finally:
             await asyncio.shield(undo_and_tell(journal, self._session.hosts, self._say))

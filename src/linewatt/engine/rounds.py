@@ -39,6 +39,9 @@ WRITERS = 4
 """threads: while one waits for the disk another computes"""
 SHORT_WINDOW_S = 10.0
 TICK_S = 1.0
+LATE_START_S = 0.25
+"""A load that takes so long to start has its window as much later: nothing is asked of its hosts before.
+Of a short tail it takes a quarter, so that there is time to ask."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,6 +72,7 @@ class RoundRunner:
         self._total = total
         self._say = on_event
         self._interval_s = 1.0 if campaign.window_s >= SHORT_WINDOW_S else 0.2
+        self._late_s = min(LATE_START_S, campaign.tail_s / 4)
         self._ahead: asyncio.Task[Prepared] | None = None
         self._ahead_numbers: list[int] = []
         self._warm: asyncio.Task[list[None]] | None = None
@@ -88,9 +92,9 @@ class RoundRunner:
         remaining_s = rounds_left * self._campaign.load_s
         self._announce(prepared, remaining_s)
         ticker = asyncio.create_task(self._tick(prepared.ready, started_s, remaining_s))
-        window_end_s = started_s + self._campaign.omit_s + self._campaign.window_s
-        readback = asyncio.create_task(self._read_back(prepared.ready, window_end_s))
-        self._prepare_ahead(following, window_end_s)
+        past_s = started_s + self._campaign.omit_s + self._campaign.window_s + self._late_s
+        readback = asyncio.create_task(self._read_back(prepared.ready, past_s))
+        self._prepare_ahead(following, past_s)
         try:
             collected = await asyncio.gather(*(live.collect() for live in prepared.ready))
             found = await readback
@@ -151,9 +155,9 @@ class RoundRunner:
             tuple(failed for failed in outcomes if failed is not None),
         )
 
-    async def _read_back(self, lives: Sequence[LiveTrial], window_end_s: float) -> dict[str, ReadBack]:
+    async def _read_back(self, lives: Sequence[LiveTrial], not_before_s: float) -> dict[str, ReadBack]:
         """Host → where its load runs and what is set there, asked in the tail of the load."""
-        await asyncio.sleep(max(0.0, window_end_s - now_s()))
+        await asyncio.sleep(max(0.0, not_before_s - now_s()))
         pids: dict[str, list[int]] = {}
         for live in lives:
             for name, own in live.pids().items():

@@ -6,7 +6,19 @@ from __future__ import annotations
 import time
 from dataclasses import dataclass
 
-_ANCHOR_S = time.time() - time.monotonic()
+_TRIES = 5
+
+
+def _anchor_s() -> float:
+    """Unix seconds when monotonic time was 0: of several tries the one with least time between the clocks."""
+    tries = []
+    for _ in range(_TRIES):
+        before_s, wall_s, after_s = time.monotonic(), time.time(), time.monotonic()
+        tries.append((after_s - before_s, wall_s - (before_s + after_s) / 2))
+    return min(tries)[1]
+
+
+_ANCHOR_S = _anchor_s()
 
 
 def now_s() -> float:

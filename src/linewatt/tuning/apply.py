@@ -7,7 +7,7 @@ has changes made or put back syncs the journal when all hosts are through.
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from linewatt.errors import ChangeError, InvalidInput, LinewattError, ParseError
 from linewatt.hosts import batch
@@ -17,6 +17,8 @@ from linewatt.tuning.base import Change, Command, Knob
 from linewatt.tuning.words import apart, brief
 
 Knobs = Mapping[str, Knob]
+LINE_S = 0.1
+"""The kernel takes 20 ms to take an interface away, and longer while others change theirs."""
 
 
 def wanted_setting(knob: Knob, change: Change, before: str) -> str:
@@ -119,7 +121,8 @@ async def reassert(host: Host, entries: Sequence[Entry], knobs: Knobs) -> None:
     for entry in entries:
         if await read(host, knobs[entry.knob], entry.target) != entry.wanted:
             command = knobs[entry.knob].write(entry.target, entry.wanted)
-            (done,) = await batch.run_all(host, [_short(command)], root=True)
+            limit_s = batch.LIMIT_S + _input_s([_short(command)])
+            (done,) = await batch.run_all(host, [_short(command)], root=True, limit_s=limit_s)
             _output(host.spec.name, done, f"set {entry.knob} {brief(entry.target)} again")
 
 
@@ -178,7 +181,7 @@ async def _written(
     commands = [
         one for entry, text in texts.items() for one in _write_and_read(knobs[entry.knob], entry, text)
     ]
-    limit_s = batch.LIMIT_S * max(1, len(texts))
+    limit_s = batch.LIMIT_S * len(texts) + _input_s(commands)
     answers = iter(await batch.run_all(host, commands, root=True, limit_s=limit_s))
     found: dict[Entry, str | LinewattError] = {}
     for entry in texts:
@@ -189,6 +192,11 @@ async def _written(
         except ChangeError as error:
             found[entry] = error
     return found
+
+
+def _input_s(commands: Iterable[batch.Short]) -> float:
+    """What commands may take longer for the lines of their input, each an object to make or take away."""
+    return LINE_S * sum(one.stdin.count("\n") for one in commands)
 
 
 def _write_and_read(knob: Knob, entry: Entry, text: str) -> Iterator[batch.Short]:
