@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from linewatt.campaign.file import load
-from linewatt.engine.secrets import open_files, passwords
+from linewatt.engine.secrets import open_files, passwords, server_password
 from linewatt.errors import InvalidInput
 
 NAME = "LINEWATT_TEST_PASSWORD"
@@ -100,14 +100,28 @@ def test_a_file_that_every_user_can_read_is_told_and_others_are_not(tmp_path: Pa
     assert open_files(campaign) == []
 
 
+def of_users(tmp_path: Path, **server: str) -> Path:
+    """A campaign file whose users log in to a server that is there already."""
+    file = tmp_path / "campaign.yaml"
+    hosts = {"a": {"address": "192.0.2.1", "data": "eth0"}}
+    users = {"server": server, "clients": ["a"], "users": 1, "get": {"paths": ["pub/1"]}}
+    file.write_text(json.dumps({"name": "n", "hosts": hosts, "soak": "1h", "users": users}))
+    return file
+
+
 def test_the_password_file_of_a_server_of_users_is_looked_at_too(tmp_path: Path) -> None:
     secret = tmp_path / "secret"
     secret.write_text(CANARY)
-    file = tmp_path / "campaign.yaml"
-    hosts = {"a": {"address": "192.0.2.1", "data": "eth0"}}
-    server = {"url": "ftp://u@192.0.2.9/", "password_file": "secret"}
-    users = {"server": server, "clients": ["a"], "users": 1, "get": {"paths": ["pub/1"]}}
-    file.write_text(json.dumps({"name": "n", "hosts": hosts, "soak": "1h", "users": users}))
     secret.chmod(0o604)
-    (note,) = open_files(load(file))
+    (note,) = open_files(load(of_users(tmp_path, url="ftp://u@192.0.2.9/", password_file="secret")))  # noqa: S106  a name
     assert note.startswith("users.server.password_file: ")
+
+
+@pytest.mark.parametrize("user", ["anonymous", "ftp"])
+def test_anonymous_users_need_no_password_and_may_have_one(tmp_path: Path, user: str) -> None:
+    url = f"ftp://{user}@192.0.2.9/"
+    assert server_password(load(of_users(tmp_path, url=url))) is None
+    (tmp_path / "secret").write_text(CANARY)
+    assert server_password(load(of_users(tmp_path, url=url, password_file="secret"))) == CANARY  # noqa: S106  a name
+    with pytest.raises(InvalidInput, match="needs one of password_env and password_file"):
+        load(of_users(tmp_path, url=url, password_file="secret", password_env=NAME))  # noqa: S106  a name

@@ -311,11 +311,13 @@ def _check_names(users: UsersEntry, known: Collection[str]) -> Iterator[tuple[Ke
 
 
 def _check_other(users: UsersEntry, server: ServerEntry) -> Iterator[tuple[KeyPath, str]]:
+    anonymous = False
     try:
-        parse_url(server.url)
+        anonymous = parse_url(server.url).is_anonymous
     except InvalidInput as error:
         yield ("users", "server", "url"), str(error)
-    if (server.password_env is None) == (server.password_file is None):
+    named = [one for one in (server.password_env, server.password_file) if one is not None]
+    if len(named) > 1 or not (named or anonymous):
         yield ("users", "server"), "needs one of password_env and password_file"
     if users.get_share > 0 and not users.get.paths:
         yield ("users", "get"), "paths is missing; name files of the server, or set get_share to 0%"

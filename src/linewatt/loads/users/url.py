@@ -22,6 +22,11 @@ class ServerUrl:
     user: str
     folder: str
 
+    @property
+    def is_anonymous(self) -> bool:
+        """Whether any password will do (RFC 1635)."""
+        return self.user in ("anonymous", "ftp")
+
 
 def parse_url(text: str) -> ServerUrl:
     """``ftp://user@host:port/folder``; IPv6 in brackets. Raises InvalidInput, which repeats no password."""
