@@ -83,6 +83,17 @@ def test_times_are_on_the_time_line_of_the_controller() -> None:
     assert expected_s != 110.0
 
 
+def test_a_report_never_falls_before_the_one_that_it_follows() -> None:
+    """Clocks were compared anew between them, and the host's turned out to be 2 s ahead."""
+    totals = UserTotals()
+    totals.begin(["c1"], 100.0)
+    totals.add(report(got(1000), 110.0), CLOCK)
+    totals.add(report(got(500), 111.0), Offset(2.0, 0.0))
+    (_, _), (first_s, first), (second_s, second) = values(totals, "users.received_bytes")
+    assert (first, second) == (1000.0, 1500.0)
+    assert first_s == 110.0 < second_s < 110.001
+
+
 def test_percentiles_are_of_the_interval_and_missing_without_a_transfer() -> None:
     totals = UserTotals()
     totals.add(report(got(1)), CLOCK)

@@ -26,6 +26,7 @@ from linewatt.engine.settings import Settings
 from linewatt.engine.stage import Stage
 from linewatt.errors import ChangeError, HostError, InvalidInput, WaitTimeout
 from linewatt.hosts.journal import Journal, journal_path
+from linewatt.hosts.process import completed
 from linewatt.loads.registry import LOADS
 from linewatt.store import read, samples, write
 
@@ -95,7 +96,7 @@ class CampaignRun:
             )
             return await self._run_changed(path, result)
         finally:
-            await asyncio.shield(self._session.close())
+            await completed(self._session.close())
 
     async def _run_changed(self, path: Path, result: read.Result | None) -> events.Ended:
         """With every change made before, and undone after, whatever happens in between."""
@@ -112,7 +113,7 @@ class CampaignRun:
             await stage.open(rounds[0])
             return await self._rounds(path, rounds, stage, remaining)
         finally:
-            await asyncio.shield(undo_and_tell(journal, self._session.hosts, self._say))
+            await completed(undo_and_tell(journal, self._session.hosts, self._say))
 
     def _placed(self) -> Plan:
         """The plan with what placement policies choose on these hosts. Raises InvalidInput."""
@@ -179,7 +180,7 @@ class CampaignRun:
                     left = min(len(rounds) - position, remaining.to_run)
                     await self._round(runner, stage, round_, following, left)
         finally:
-            await asyncio.shield(runner.close())
+            await completed(runner.close())
         await self._idle_again(path, stage)
         return self._ended(path, remaining)
 

@@ -116,6 +116,23 @@ async def bounded(awaitable: Awaitable[T], timeout_s: float, awaited: str) -> T:
         raise WaitTimeout(f"waited {timeout_s:g} s for {awaited}") from error
 
 
+async def completed(work: Awaitable[T]) -> T:
+    """Await what must not be left half done: a cancellation meanwhile is raised once it is over.
+
+    A shield alone would have what comes after it run beside it.
+    """
+    task = asyncio.ensure_future(work)
+    cancelled = False
+    while not task.done():
+        try:
+            await asyncio.wait([task])
+        except asyncio.CancelledError:
+            cancelled = True
+    if cancelled:
+        raise asyncio.CancelledError from None if task.cancelled() else task.exception()
+    return task.result()
+
+
 def ignore_broken_pipe() -> suppress:
     """Writing to a process that has just ended is no error: its end is reported by :meth:`wait`."""
     return suppress(BrokenPipeError, ConnectionResetError)

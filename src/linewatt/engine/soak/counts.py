@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterable, Mapping
 
@@ -23,6 +24,8 @@ _TIMES = {
     "login": "users.login",
 }
 _NONE = {"login": "no login"}
+LEAST_APART_S = 1e-6
+"""A host's clock is compared again and again; a report never falls before the one that it follows."""
 
 
 class UserTotals:
@@ -35,6 +38,7 @@ class UserTotals:
         self._tally: Tally | None = None
         self._running: dict[str, int] = {}
         self._said: set[tuple[str, str]] = set()
+        self._last_s: dict[str, float] = {}
 
     @property
     def running(self) -> int:
@@ -45,6 +49,7 @@ class UserTotals:
         """Nothing was done yet: where every total starts."""
         for host in hosts:
             self._totals[host] = Counter()
+            self._last_s[host] = time_s
             self._keep(host, time_s, time_s, dict.fromkeys(_counted(Tally()), 0.0))
 
     def add(self, report: WorkerReport, clock: Offset) -> list[tuple[str, str]]:
@@ -53,7 +58,8 @@ class UserTotals:
         total = self._totals.setdefault(host, Counter())
         total.update(_counted(report.tally))
         total["users.cpu_s"] += report.cpu_s  # type: ignore[assignment]  # Counter adds floats as well
-        time_s = clock.to_controller(report.end_s)
+        time_s = max(clock.to_controller(report.end_s), self._last_s.get(host, -math.inf) + LEAST_APART_S)
+        self._last_s[host] = time_s
         self._keep(host, time_s - span_s, time_s, total)
         self._running[host] = report.running
         self._gauges(host, time_s, span_s, report)

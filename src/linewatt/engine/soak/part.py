@@ -28,6 +28,7 @@ from linewatt.engine.soak.vsftpd import VsftpdServer
 from linewatt.errors import DiskFull, LinewattError, StoreError
 from linewatt.hosts.clock import now_s
 from linewatt.hosts.journal import Journal
+from linewatt.hosts.process import completed
 
 TICK_S = 1.0
 WATCH_S = 1.0
@@ -78,7 +79,7 @@ class SoakPart:
         try:
             await self._open(password, left_s)
         except BaseException:
-            await asyncio.shield(self.stop())
+            await completed(self.stop())
             raise
 
     async def _open(self, password: str | None, left_s: float) -> None:

@@ -28,6 +28,7 @@ from linewatt.engine.soak.work import counter_feeds
 from linewatt.errors import DiskFull, InvalidInput, LinewattError
 from linewatt.hosts.clock import now_s
 from linewatt.hosts.journal import Journal, journal_path
+from linewatt.hosts.process import completed
 from linewatt.loads.registry import LOADS
 from linewatt.store import read, samples
 from linewatt.store import soak as store
@@ -83,7 +84,7 @@ class SoakRun:
             path = self._new_result() if result is None else same_hosts(campaign, self._session.facts, result)
             return await self._run_changed(path)
         finally:
-            await asyncio.shield(self._session.close())
+            await completed(self._session.close())
 
     def _sites(self) -> Iterator[tuple[str, Site]]:
         for name, spec in self._campaign.hosts.items():
@@ -118,7 +119,7 @@ class SoakRun:
             await part.open(self._password, left_s)
             await self._part(path, part, left_s)
         finally:
-            await asyncio.shield(undo_and_tell(journal, session.hosts, self._say))
+            await completed(undo_and_tell(journal, session.hosts, self._say))
         return self._ended(path)
 
     async def _part(self, path: Path, part: SoakPart, left_s: float) -> None:
@@ -136,12 +137,9 @@ class SoakRun:
                 why = f"failed: {error}"
                 raise
             finally:
-                ended_s = min(now_s(), part.until_s)
-                why = await asyncio.shield(part.close(why))
-                with suppress(DiskFull):  # told already; a part without an end is one that was cut
-                    store.end_part(folder, ended_s, why)
+                await completed(_closed(part, folder, why))
         finally:
-            await asyncio.shield(part.stop())
+            await completed(part.stop())
         if part.unstored is not None:
             raise part.unstored
 
@@ -151,6 +149,14 @@ class SoakRun:
         ended = events.SoakEnded(path.name, str(path), ran_s, 0.0 if left_s < LEAST_LEFT_S else left_s)
         self._say(ended)
         return ended
+
+
+async def _closed(part: SoakPart, folder: Path, why: str) -> None:
+    """Close a part and have its end on record."""
+    ended_s = min(now_s(), part.until_s)
+    why = await part.close(why)
+    with suppress(DiskFull):  # told already; a part without an end is one that was cut
+        store.end_part(folder, ended_s, why)
 
 
 def _names(names: list[str]) -> str:

@@ -17,6 +17,7 @@ from linewatt.engine.trial import InstanceOutput, LiveTrial, LoadTime, TrialFail
 from linewatt.engine.window import place
 from linewatt.errors import ChangeError, HostError, ParseError
 from linewatt.hosts.clock import now_s
+from linewatt.hosts.process import completed
 from linewatt.loads.base import Load, LoadEnd
 from linewatt.model import Channel, Sample
 from linewatt.store.samples import Series
@@ -117,7 +118,7 @@ class Segments:
                 live.release()
             runs = await asyncio.gather(*(live.collect() for live in ready))
         finally:
-            await asyncio.shield(asyncio.gather(*(live.stop() for live in lives)))
+            await completed(asyncio.gather(*(live.stop() for live in lives)))
         failures = [why for why in outcomes if why is not None]
         for run in runs:
             failures += self._take(run)

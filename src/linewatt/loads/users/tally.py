@@ -45,7 +45,7 @@ class UserCounts:
         self.bytes.sent_bytes += other.bytes.sent_bytes
         for name in _COUNTS:
             setattr(self, name, getattr(self, name) + getattr(other, name))
-        self.failures.update(other.failures)
+        self.failures.update(dict(other.failures))  # a copy: users may be at work in other threads
 
     def clear(self) -> None:
         self.bytes.received_bytes = self.bytes.sent_bytes = 0
