@@ -9,9 +9,11 @@ import shutil
 import signal
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -310,22 +312,29 @@ def test_a_bmc_that_does_not_come_up_is_named_and_nothing_is_left(
     name: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     seen: list[Parts] = []
-    conf = bmc_recipe.lan_conf
+    conf, answering = bmc_recipe.lan_conf, bmc.answering
 
     def broken(its_name: str, address: str, password: str) -> str:
         seen.append(Parts.of(name))
         return conf(its_name, address, password) + "no such keyword\n"
 
     monkeypatch.setattr(bmc_recipe, "lan_conf", broken)
-    monkeypatch.setattr(bmc, "_START_LIMIT_S", 6.0)
+    monkeypatch.setattr(bmc, "answering", lambda addresses, _: answering(addresses, 2.0))
     with pytest.raises(LabError, match=rf"h1: its BMC does not answer on 198.18.\d+.1:{PORT} .*--no-bmc"):
         lab.up(lab.LabRequest(name=name))
     assert seen[0].left() == []
 
 
 def test_a_feeder_that_does_not_run_is_said_so(name: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The limit is over once the log says why."""
+    log = ROOT / name / "bmc/feeder.log"
+
+    def now_s() -> float:
+        said = log.exists() and "FileNotFoundError" in log.read_text()
+        return time.monotonic() + (bmc._START_LIMIT_S if said else 0.0)
+
     monkeypatch.setattr(bmc_recipe, "feeder_arguments", lambda *_: ["/nonexistent", "h1=0"])
-    monkeypatch.setattr(bmc, "_START_LIMIT_S", 6.0)
+    monkeypatch.setattr(bmc, "time", SimpleNamespace(monotonic=now_s, time=time.time, sleep=time.sleep))
     with pytest.raises(LabError, match=r"no values for the BMCs .*its log: .*FileNotFoundError"):
         lab.up(lab.LabRequest(name=name))
     assert not (ROOT / name).exists()

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 import sys
@@ -17,6 +18,7 @@ from typing import Any
 
 import pytest
 from ruamel.yaml import YAML
+from tests.lab.test_campaign import HANG_LIMIT_S
 
 from linewatt import lab
 from linewatt.errors import InvalidInput, LabError
@@ -30,7 +32,7 @@ LINEWATT = [sys.executable, "-c", "from linewatt.cli import main; main()"]
 MANY = 40
 
 
-def output(*argv: str, limit_s: float = 20) -> str:
+def output(*argv: str, limit_s: float = HANG_LIMIT_S) -> str:
     done = subprocess.run(argv, capture_output=True, text=True, timeout=limit_s, check=False)
     assert done.returncode == 0, f"{argv}: {done.stderr}"
     return done.stdout.strip()
@@ -53,7 +55,9 @@ def ssh(one: lab.Lab, host: str, *argv: str) -> str:
 
 
 def linewatt(*words: str, status: int = 0) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run([*LINEWATT, "lab", *words], capture_output=True, text=True, timeout=60, check=False)
+    done = subprocess.run(
+        [*LINEWATT, "lab", *words], capture_output=True, text=True, timeout=HANG_LIMIT_S, check=False
+    )
     assert done.returncode == status, done.stderr
     return done
 
@@ -256,9 +260,9 @@ def test_the_rate_is_on_the_link_and_a_real_load_does_not_exceed_it(make_lab: Ca
     )
     try:
         listening = processes.one_in_each([second.namespace])[second.namespace]
-        until(lambda: processes.listens(listening, 5201), 10, "iperf3 to listen")
+        until(lambda: processes.listens(listening, 5201), 60, "iperf3 to listen")
         said = json.loads(inside(first, "iperf3", "-c", second.data_ipv4, "-t", "1", "-J"))
-        server.wait(timeout=10)
+        server.wait(timeout=HANG_LIMIT_S)
     finally:
         server.kill()
         server.wait()
@@ -308,7 +312,7 @@ def test_labs_built_at_the_same_moment_do_not_collide(name: str) -> None:
         for its in names
     ]
     try:
-        said = [process.communicate(timeout=60) for process in started]
+        said = [process.communicate(timeout=HANG_LIMIT_S) for process in started]
         assert [process.returncode for process in started] == [0, 0, 0], said
         assert len({json.loads(out)["index"] for out, _ in said}) == 3
     finally:
@@ -321,7 +325,7 @@ def test_the_same_lab_asked_for_twice_at_once_is_built_once(name: str) -> None:
         subprocess.Popen([*LINEWATT, "lab", "up", "--name", name, "--json"], stdout=subprocess.PIPE)
         for _ in range(2)
     ]
-    said = [json.loads(process.communicate(timeout=60)[0]) for process in started]
+    said = [json.loads(process.communicate(timeout=HANG_LIMIT_S)[0]) for process in started]
     assert sorted(one["already_up"] for one in said) == [False, True]
     assert said[0]["index"] == said[1]["index"]
 
@@ -345,8 +349,9 @@ def test_a_lab_with_a_dead_host_is_shown_so_and_up_builds_it_anew(name: str) -> 
     one = lab.up(lab.LabRequest(name=name))
     pids = [pid for pid, _ in processes._inside(set(processes._identities([one.namespaces[2]]).values()))]
     for pid in pids:
-        os.kill(pid, signal.SIGKILL)
-    until(lambda: not any(Path(f"/proc/{pid}/ns/net").exists() for pid in pids), 5, "the host to die")
+        with suppress(ProcessLookupError):  # they end with the first of them
+            os.kill(pid, signal.SIGKILL)
+    until(lambda: not any(Path(f"/proc/{pid}/ns/net").exists() for pid in pids), 60, "the host to die")
     (status,) = lab.status(name)
     assert status.state == "not answering"
     assert [host.answers for host in status.hosts] == [True, False]
@@ -388,8 +393,8 @@ def test_down_leaves_nothing_even_with_sessions_and_loads_running(name: str) -> 
     assert len(parts.left()) > 10
     assert lab.down(name)
     assert parts.left() == []
-    assert by_hand.wait(timeout=5) == -signal.SIGKILL
-    assert session.wait(timeout=5) == 255
+    assert by_hand.wait(timeout=HANG_LIMIT_S) == -signal.SIGKILL
+    assert session.wait(timeout=HANG_LIMIT_S) == 255
     for process in (session, by_hand):
         assert process.stdout is not None
         process.stdout.close()
@@ -433,9 +438,9 @@ STAGES = [stage_state, stage_namespace, stage_link, stage_files, stage_first_hos
 def test_down_leaves_nothing_of_an_up_that_was_killed(name: str, stage: Callable[[Path, int], bool]) -> None:
     directory = ROOT / name
     process = _start_many(name)
-    until((directory / "state.json").exists, 20, "the state to be written")
+    until((directory / "state.json").exists, 60, "the state to be written")
     index = json.loads((directory / "state.json").read_text())["index"]
-    until(lambda: stage(directory, index) or process.poll() is not None, 20, stage.__name__)
+    until(lambda: stage(directory, index) or process.poll() is not None, 60, stage.__name__)
     process.kill()
     process.wait()
     parts = Parts.of(name)
@@ -454,7 +459,7 @@ def test_down_again_finishes_a_down_that_was_killed(name: str, stage: str) -> No
         "namespaces": lambda: not Path(f"/run/netns/lw{parts.index}-h1").exists(),
         "files": lambda: not (directory / "inventory.yaml").exists(),
     }[stage]
-    until(begun, 20, stage)
+    until(begun, 60, stage)
     process.kill()
     process.wait()
     lab.down(name)
@@ -463,7 +468,7 @@ def test_down_again_finishes_a_down_that_was_killed(name: str, stage: str) -> No
 
 def test_up_after_a_killed_up_builds_the_lab(name: str) -> None:
     process = _start_many(name)
-    until((ROOT / name / "h1.log").exists, 20, "the first host to start")
+    until((ROOT / name / "h1.log").exists, 60, "the first host to start")
     process.kill()
     process.wait()
     one = lab.up(lab.LabRequest(name=name, hosts=2))
@@ -474,10 +479,10 @@ def test_up_after_a_killed_up_builds_the_lab(name: str) -> None:
 
 def test_an_up_that_is_interrupted_takes_down_what_it_made(name: str) -> None:
     process = _start_many(name)
-    until((ROOT / name / "h1.log").exists, 20, "the first host to start")
+    until((ROOT / name / "h1.log").exists, 60, "the first host to start")
     parts = Parts.of(name)
     os.killpg(process.pid, signal.SIGINT)
-    assert process.wait(timeout=30) == 130
+    assert process.wait(timeout=HANG_LIMIT_S) == 130
     assert parts.left() == []
 
 
@@ -508,8 +513,26 @@ def _start_many(name: str) -> subprocess.Popen[bytes]:
     )
 
 
+def by_hand_s(hosts: int) -> float:
+    """What so many namespaces with one run of sshd each take on this machine right now, one by one."""
+    sshd = shutil.which("sshd", path=system.search_path())
+    assert sshd is not None
+    its = f"lw-hand{os.getpid()}"
+    began = time.monotonic()
+    for _ in range(hosts):
+        output("ip", "netns", "add", its)
+        try:
+            output("ip", "-n", its, "link", "set", "lo", "up")
+            output("ip", "netns", "exec", its, sshd, "-V")
+        finally:
+            output("ip", "netns", "del", its)
+    return time.monotonic() - began
+
+
 @pytest.mark.measures
 def test_ninety_six_hosts_are_up_in_seconds_and_gone_again(name: str) -> None:
+    """Seconds of an idle machine: half of the hosts take about 1 s there by hand."""
+    second_s = by_hand_s(24)
     began = time.monotonic()
     one = lab.up(lab.LabRequest(name=name, hosts=96))
     up_s = time.monotonic() - began
@@ -519,8 +542,10 @@ def test_ninety_six_hosts_are_up_in_seconds_and_gone_again(name: str) -> None:
     began = time.monotonic()
     lab.down(name)
     assert parts.left() == []
-    assert up_s < 10
-    assert time.monotonic() - began < 5
+    down_s = time.monotonic() - began
+    second_s += by_hand_s(24)
+    assert up_s < 8 * second_s
+    assert down_s < 2 * second_s
 
 
 def test_the_command_prints_the_inventory_alone_on_stdout(name: str, tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any, cast
 
 import pytest
+from tests.lab.test_campaign import HANG_LIMIT_S
 
 from linewatt.campaign.messages import Locate
 from linewatt.campaign.networks import parse_networks
@@ -68,6 +69,7 @@ SETTLED = """until [ "$(ip -o -6 address show scope link | wc -l)" -eq 5 ]; do
   [ "$SECONDS" -ge "$1" ] && exit 1
   sleep 0.02
 done"""
+SETTLED_LIMIT_S = 60
 LATE = ("NO-CARRIER", "LOWER_UP", "M-DOWN", "linkdown")
 """flags that the kernel sets a moment after a link is up or down"""
 
@@ -87,7 +89,9 @@ class Namespace(LocalHost):
 
     def call(self, *argv: str, stdin: str = "") -> subprocess.CompletedProcess[str]:
         inside = ["ip", "netns", "exec", self.namespace, *argv]
-        return subprocess.run(inside, input=stdin, capture_output=True, text=True, timeout=20, check=False)
+        return subprocess.run(
+            inside, input=stdin, capture_output=True, text=True, timeout=HANG_LIMIT_S, check=False
+        )
 
     def everything(self) -> list[str]:
         """All interfaces, addresses and routes, without numbers that are given anew each time."""
@@ -116,28 +120,30 @@ def two() -> Iterator[tuple[Namespace, Namespace]]:
     names = [f"lwnet{os.getpid()}{letter}" for letter in "ab"]
     try:
         for name in names:
-            subprocess.run(["ip", "netns", "add", name], check=True, timeout=20)
+            subprocess.run(["ip", "netns", "add", name], check=True, timeout=HANG_LIMIT_S)
             steady = [
                 "sysctl",
                 "-qw",
                 "net.ipv6.conf.default.accept_dad=0",
                 "net.ipv6.conf.default.accept_ra=0",
             ]
-            subprocess.run(["ip", "netns", "exec", name, *steady], check=True, timeout=20)
+            subprocess.run(["ip", "netns", "exec", name, *steady], check=True, timeout=HANG_LIMIT_S)
         for port in ("eth0", "eth1", "eth2"):
             pair = ["link", "add", port, "mtu", "1600", "type", "veth", "peer", "name", port, "mtu", "1600"]
-            subprocess.run(["ip", "-n", names[0], *pair, "netns", names[1]], check=True, timeout=20)
+            subprocess.run(["ip", "-n", names[0], *pair, "netns", names[1]], check=True, timeout=HANG_LIMIT_S)
         hosts = tuple(Namespace(name, letter) for name, letter in zip(names, "ab", strict=True))
         for number, host in enumerate(hosts, 1):
             made = host.call("ip", "-batch", "-", stdin=BEFORE.format(n=number))
             assert (made.returncode, made.stderr) == (0, "")
         for host in hosts:
-            settled = host.call("bash", "-c", SETTLED, "test", "5")
-            assert settled.returncode == 0, "waited 5 s for the link-local addresses of all interfaces"
+            settled = host.call("bash", "-c", SETTLED, "test", str(SETTLED_LIMIT_S))
+            assert settled.returncode == 0, (
+                f"waited {SETTLED_LIMIT_S} s for the link-local addresses of all interfaces"
+            )
         yield hosts[0], hosts[1]
     finally:
         for name in names:
-            subprocess.run(["ip", "netns", "del", name], check=False, timeout=20)
+            subprocess.run(["ip", "netns", "del", name], check=False, timeout=HANG_LIMIT_S)
 
 
 def networks(text: str) -> dict[str, HostNetwork]:

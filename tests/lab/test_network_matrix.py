@@ -113,6 +113,6 @@ def test_the_matrix_is_shown_block_by_block_and_reported(matrix: Networks) -> No
     assert "vxlan" in detail
     page = matrix.tmp / "report.html"
     subprocess.run(
-        matrix.command("report", "last", "-o", page), env=matrix.environment, check=True, timeout=120
+        matrix.command("report", "last", "-o", page), env=matrix.environment, check=True, timeout=LIMIT_S
     )
     assert "sender × receiver" in page.read_text().lower() or "heat" in page.read_text().lower()

@@ -5,14 +5,17 @@ from __future__ import annotations
 
 import json
 import os
+import shlex
+import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.lab.test_campaign import GONE_LIMIT_S, LINEWATT, Bench, await_event, connection_pids, end, until
+from tests.lab.test_campaign import HANG_LIMIT_S, LINEWATT, Bench, await_event, connection_pids, end, until
 from tests.lab.test_network_knob import steady
 
 pytestmark = pytest.mark.lab
@@ -90,7 +93,7 @@ def bench(lab3: Any, tmp_path: Path) -> Iterator[Networks]:
     one = Networks(lab3, tmp_path)
     before = one.state()
     yield one
-    assert one.processes() == []
+    one.until_nothing_runs()
     assert one.state() == before
 
 
@@ -187,7 +190,44 @@ def test_what_a_host_cannot_show_is_one_line_before_anything_is_changed(
     assert said in bench.refused(bench.on(bench.between(**keys)))
 
 
-def test_a_peer_that_dies_half_way_through_leaves_both_hosts_as_they_were(bench: Networks) -> None:
+# Bound over the `ip` of a host, whose own lies beside it: what makes a network stops after its first lines,
+# and goes on once there is a file `on`.
+HALF_WAY = r"""#!/bin/bash
+here={folder}
+[ "$*" = "-batch -" ] && [ ! -e "$here/on" ] || exec "$here/ip" "$@"
+{{
+  for ((i = 0; i < 9; i++)); do IFS= read -r line; printf '%s\n' "$line"; done
+  for ((i = 0; i < 1200; i++)); do [ -e "$here/on" ] && break; sleep 0.05; done
+  cat
+}} | "$here/ip" -batch -
+"""
+
+
+def half_way(bench: Networks, number: int, back: ExitStack) -> Path:
+    """Let a host make a network by half; the rest is made once the returned path exists."""
+    own = shutil.which("ip")
+    assert own is not None
+    folder = bench.tmp / "half-way"
+    folder.mkdir()
+    shutil.copy(own, folder / "ip")
+    (folder / "slow").write_text(HALF_WAY.format(folder=shlex.quote(str(folder))))
+    (folder / "slow").chmod(0o755)
+    bench.mount(number, folder / "slow", str(Path(own).resolve()), back)
+    return folder / "on"
+
+
+@pytest.fixture
+def back() -> Iterator[ExitStack]:
+    """What is to be put back when a test ends."""
+    with ExitStack() as stack:
+        yield stack
+
+
+def test_a_peer_that_dies_half_way_through_leaves_both_hosts_as_they_were(
+    bench: Networks, back: ExitStack
+) -> None:
+    """The half that is still being made waits until the undo is there: that must not overtake it."""
+    count = 30
     hosts = bench.between()
     many = [
         {
@@ -196,24 +236,34 @@ def test_a_peer_that_dies_half_way_through_leaves_both_hosts_as_they_were(bench:
             "state": "up",
             "mac-vlan": {"base-iface": "data0", "mode": "bridge"},
         }
-        for i in range(200)
+        for i in range(count)
     ]
     hosts["h2"]["interfaces"] = many + hosts["h2"]["interfaces"]
     before = bench.state()
+    on = half_way(bench, 2, back)
     running = bench.start("run", bench.on(hosts))
-    pids: list[int] = []
 
-    def begun() -> bool:
-        pids[:] = connection_pids(bench, 2) or pids
-        return "mv0" in bench.on_host(2, "ls", "/sys/class/net").split()
+    def made() -> int:
+        return bench.on_host(2, "ls", "/sys/class/net").count("mv")
 
-    until(begun, 30, "the first interface on h2")
-    for pid in pids:
-        os.kill(pid, signal.SIGKILL)
+    until(lambda: made() > 1, 60, "the first interfaces on h2")
+    for pid in connection_pids(bench, 2):
+        with suppress(ProcessLookupError):  # they end with the first of them
+            os.kill(pid, signal.SIGKILL)
+    until(lambda: waits_for_lock(bench, 2), 60, "the undo to wait for what is still made on h2")
+    assert 1 < made() < count
+    on.touch()
     _, err = end(running, 1)
     assert "Traceback" not in err
     assert bench.state() == before
     assert "nothing to restore" in bench.restore()
+
+
+def waits_for_lock(bench: Networks, number: int) -> bool:
+    """Whether anybody on a host waits for its lock of networks, which another holds."""
+    inside = bench.on_host(number, "stat", "-L", "-c", "%i", "/proc/self/ns/net")
+    waiting = [line.split() for line in Path("/proc/locks").read_text().splitlines() if "->" in line]
+    return any(words[6].rpartition(":")[2] == inside for words in waiting)
 
 
 def test_kill_dash_nine_on_a_network_is_undone_by_restore_and_resumed(bench: Networks) -> None:
@@ -223,7 +273,7 @@ def test_kill_dash_nine_on_a_network_is_undone_by_restore_and_resumed(bench: Net
     assert "vx2" in bench.on_host(1, "ls", "/sys/class/net").split()
     running.kill()
     running.communicate()
-    until(lambda: bench.processes() == [], GONE_LIMIT_S, "every process on the hosts to end")
+    bench.until_nothing_runs()
     bench.restore()
     assert bench.state() == before
     bench.run("resume", "last")
@@ -237,12 +287,12 @@ def test_a_tunnel_changed_by_hand_in_mid_campaign_is_flagged_and_left_to_the_use
     subprocess.run(
         ["ip", "-n", bench.lab.hosts[1].namespace, "link", "set", "vx1", "mtu", "1400"], check=True
     )
-    out, err = running.communicate(timeout=60)
+    out, err = running.communicate(timeout=HANG_LIMIT_S)
     assert running.returncode == 0, err
     codes = {flag["code"] for trial in bench.trials() for flag in trial["flags"]}
     assert "setting-changed" in codes
     assert "left as it is, restore --force puts it back" in out
-    subprocess.run([*LINEWATT, "restore", "--force"], env=bench.environment, check=True, timeout=60)
+    subprocess.run([*LINEWATT, "restore", "--force"], env=bench.environment, check=True, timeout=HANG_LIMIT_S)
 
 
 def test_resume_puts_back_one_network_before_it_looks_at_hosts_for_another(bench: Networks) -> None:
@@ -257,7 +307,7 @@ def test_resume_puts_back_one_network_before_it_looks_at_hosts_for_another(bench
     await_event(running, "trial_started", 1)
     running.kill()
     running.communicate()
-    until(lambda: bench.processes() == [], GONE_LIMIT_S, "every process on the hosts to end")
+    bench.until_nothing_runs()
     assert bench.state() != before
     bench.run("resume", "last")
     assert [trial["status"] for trial in bench.trials()] == ["done", "done"]

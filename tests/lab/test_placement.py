@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.lab.test_campaign import LONG, Bench, await_event, end, until
+from tests.lab.test_campaign import LONG, Bench, await_event, end, ours, until
 
 pytestmark = [
     pytest.mark.lab,
@@ -25,7 +25,7 @@ def bench(lab2: Any, tmp_path: Path) -> Iterator[Bench]:
     one = Bench(lab2, tmp_path)
     before = one.settings("net.ipv4.tcp_rmem")
     yield one
-    assert one.processes() == []
+    one.until_nothing_runs()
     assert one.settings("net.ipv4.tcp_rmem") == before
 
 
@@ -89,12 +89,12 @@ def _server_of(bench: Bench) -> str:
             ["ip", "netns", "pids", bench.lab.hosts[1].namespace], capture_output=True, text=True, check=True
         )
         for pid in pids.stdout.split():
-            words = Path("/proc", pid, "cmdline").read_bytes().split(b"\0")
-            if Path(words[0].decode()).name == "iperf3":
+            line = ours(pid)
+            if line and Path(line.split()[0]).name == "iperf3":
                 found.append(pid)
         return bool(found)
 
-    until(there, 5, "the iperf3 server on h2")
+    until(there, 60, "the iperf3 server on h2")
     return found[0]
 
 

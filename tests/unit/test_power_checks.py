@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 
@@ -94,6 +95,35 @@ def test_a_sensor_that_reads_as_it_did_idle_while_the_cpu_works_is_frozen() -> N
     assert codes(frozen, idle_w=idle) == ["power-frozen"]
     assert codes(frozen, idle_w=idle, idle_cores=0.95) == []
     assert codes(frozen, idle_w={("bmc", "psu1_out"): 79.0}) == []
+
+
+@pytest.mark.parametrize("value_w", [82.3, 88.1, 0.7])
+def test_the_mean_of_a_frozen_sensor_that_was_read_idle_may_be_rounded(value_w: float) -> None:
+    for rounded_w in (math.nextafter(value_w, 0), math.nextafter(value_w, 1e3), value_w * (1 + 1e-12)):
+        assert codes(reading({OUT: [value_w]}), idle_w={("bmc", "psu1_out"): rounded_w}) == ["power-frozen"]
+    assert codes(reading({OUT: [value_w]}), idle_w={("bmc", "psu1_out"): value_w + 0.1}) == []
+
+
+@pytest.mark.parametrize(
+    ("cpus", "idle_cores", "flagged"),
+    [(2, 0.78, True), (2, 0.82, False), (8, 0.18, True), (8, 0.22, False), (8, None, False)],
+)
+def test_how_much_the_cpu_must_work_above_idle_grows_with_the_cpus(
+    cpus: int, idle_cores: float | None, flagged: bool
+) -> None:
+    """0.2 cores, or a tenth of all: the host has one core busy under load."""
+    names = [f"cpu{number}.idle_ratio" for number in range(cpus)]
+    ratios: dict[Channel, Values] = {
+        Channel(name, "1", "mean", name.partition(".")[0]): [1 - 1 / cpus] for name in names
+    }
+    still = reading({OUT: [80.0], CPU: [40.0]})
+    readings = (reading(ratios, source="mpstat"), still)
+    end = end_of(*readings, idle_w={("bmc", "psu1_out"): 80.0, ("bmc", "cpu"): 39.0})
+    flags = power_checks.power(end, readings, WINDOW, idle_cores)
+    said = f"reads 80 W all through the window; it did so idle, too, with {idle_cores or 0:.2f} cores busy"
+    assert [(flag.code, flag.where, flag.evidence) for flag in flags] == (
+        [("power-frozen", "h1: bmc psu1_out", f"{said} against 1.00 now")] if flagged else []
+    )
 
 
 def test_a_sensor_that_does_not_move_with_its_siblings_is_frozen() -> None:

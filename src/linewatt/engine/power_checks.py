@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable, Iterator, Sequence
 
 from linewatt.engine.feed import Reading
@@ -15,6 +16,7 @@ BUSY_CORES, BUSY_RATIO = 0.2, 0.1
 FOLLOW_THE_CPU = ("psu-in", "psu-out", "system", "wall", "cpu", "psys", "package", "core")
 EXPECTED_STEPS = 2.0
 """A sensor is called frozen only if its siblings say that it should have moved by more steps than this."""
+ROUNDING = 1e-9
 
 
 def power(
@@ -91,7 +93,8 @@ def _still(
 ) -> str | None:
     idle_cores, cpus = idle
     if (
-        one.idle_w == value_w
+        one.idle_w is not None
+        and math.isclose(one.idle_w, value_w, rel_tol=ROUNDING)  # idle is a mean, and sums are rounded
         and idle_cores is not None
         and end.cpu_cores is not None
         and end.cpu_cores - idle_cores > max(BUSY_CORES, BUSY_RATIO * cpus)
