@@ -49,16 +49,17 @@ class Meter:
         await self._server.serving
 
     def hang_up(self) -> None:
-        """End every connection, as meters do that were not asked for a while."""
-        done = threading.Event()
+        """End every connection, as meters do that were not asked for a while, and see its socket closed."""
 
-        def close() -> None:
-            for connection in list(self._server.active_connections.values()):
+        async def close() -> None:
+            connections = list(self._server.active_connections.values())
+            sockets = [connection.transport.get_extra_info("socket") for connection in connections]
+            for connection in connections:
                 connection.close()
-            done.set()
+            await asyncio.sleep(0)  # transports close their sockets on the next turn of the loop
+            assert [socket.fileno() for socket in sockets] == [-1] * len(sockets)
 
-        self._loop.call_soon_threadsafe(close)
-        assert done.wait(5)
+        asyncio.run_coroutine_threadsafe(close(), self._loop).result(60)
 
     def __enter__(self) -> Meter:
         self._thread.start()

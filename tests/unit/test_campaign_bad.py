@@ -10,7 +10,9 @@ from __future__ import annotations
 import json
 import os
 import re
+import select
 import shutil
+import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -23,6 +25,8 @@ from linewatt.campaign.file import load
 from linewatt.campaign.schema import json_schema
 from linewatt.errors import InvalidInput
 
+ANSWER_LIMIT_S = 60.0
+"""for one file; Python's start comes on top of the first"""
 BAD = Path(__file__).parents[1] / "captures" / "campaign" / "bad"
 FILES = sorted(BAD.glob("*.yaml"))
 
@@ -291,15 +295,37 @@ def linewatt(*arguments: str) -> subprocess.CompletedProcess[str]:
     )
 
 
+class Planner:
+    """One process that plans file after file, each in a process of its own, and answers to each."""
+
+    def __init__(self, process: subprocess.Popen[str]) -> None:
+        self._process = process
+
+    def plan(self, path: Path) -> tuple[int, str, str]:
+        """Exit status, stdout, stderr."""
+        asks, answers = self._process.stdin, self._process.stdout
+        assert asks is not None
+        assert answers is not None
+        assert self._process.poll() is None, "the process that plans has ended before"
+        print(json.dumps(["plan", str(path)]), file=asks, flush=True)
+        there, _, _ = select.select([answers], [], [], ANSWER_LIMIT_S)
+        if not there:
+            os.killpg(self._process.pid, signal.SIGKILL)  # a late answer would be taken for the next file's
+            self._process.wait()
+        assert there, f"waited {ANSWER_LIMIT_S:g} s for the plan of {path.name}"
+        answer = answers.readline()
+        assert answer, f"the process that plans has ended at {path.name}"
+        status, out, err = json.loads(answer)
+        return status, out, err
+
+
 @pytest.fixture(scope="module")
-def planned() -> dict[Path, tuple[int, str, str]]:
-    """Every bad file planned by a process of its own: exit status, stdout, stderr."""
-    asked = "".join(f"{json.dumps(['plan', str(path)])}\n" for path in FILES)
-    done = subprocess.run(
-        [sys.executable, "-c", FORKING], input=asked, capture_output=True, text=True, timeout=120, check=True
-    )
-    answers = [tuple(json.loads(line)) for line in done.stdout.splitlines()]
-    return dict(zip(FILES, answers, strict=True))
+def planner() -> Iterator[Planner]:
+    argv = [sys.executable, "-c", FORKING]
+    with subprocess.Popen(
+        argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
+    ) as process:
+        yield Planner(process)
 
 
 def expected_error(path: Path) -> str:
@@ -367,10 +393,8 @@ PLACES = [
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_bad_campaign_gives_one_line_and_exit_2_and_nothing_runs(
-    planned: dict[Path, tuple[int, str, str]], path: Path
-) -> None:
-    assert planned[path] == (2, "", expected_error(path))
+def test_bad_campaign_gives_one_line_and_exit_2_and_nothing_runs(planner: Planner, path: Path) -> None:
+    assert planner.plan(path) == (2, "", expected_error(path))
 
 
 def test_the_command_itself_says_the_same() -> None:

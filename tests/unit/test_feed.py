@@ -174,7 +174,7 @@ def test_a_stamp_that_cannot_be_makes_no_number(arrived_s: float, stamp_s: float
     assert said in reading.problems[0]
 
 
-def silent(feed: Feed, *words: str, limit_s: float = 5.0, opening_s: float = 5.0) -> str | None:
+def silent(feed: Feed, *words: str, limit_s: float = 60.0, opening_s: float = 60.0) -> str | None:
     """What a feed says of its silence, with records that arrive one by one while it waits."""
 
     async def scene() -> str | None:
@@ -201,16 +201,25 @@ def test_a_choice_that_cannot_be_is_told_apart_from_damage() -> None:
     assert damaged.refused is None
 
 
-def test_a_source_that_is_still_opening_is_waited_for_and_then_heard() -> None:
-    feed = fed()
-    assert silent(feed, "later", "later", "none", limit_s=0.02) == "numbers: no 9; there are 1, 2"
+def test_a_source_that_is_still_opening_is_waited_for_past_the_limit_and_then_heard() -> None:
+    feed = fed("later")
+    assert silent(feed, "later", "none", limit_s=0.0) == "numbers: no 9; there are 1, 2"
     assert feed.refused is not None
-    assert silent(fed(), "later", "1", limit_s=0.02) is None
+    assert silent(fed("later"), "1", limit_s=0.0) is None
+
+
+def test_a_source_that_says_in_the_wait_that_it_is_opening_is_waited_for_longer(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """Each record comes 50 s after the one before, by a clock that moves by nothing else."""
+    feed = fed()
+    monkeypatch.setattr("linewatt.engine.feed.now_s", lambda: 50.0 * len(feed.latest(9)))
+    assert silent(feed, "later", "later", "none", limit_s=60.0) == "numbers: no 9; there are 1, 2"
 
 
 def test_a_source_that_says_nothing_is_waited_for_no_longer_than_the_limit() -> None:
     assert silent(fed(), limit_s=0.05) == "waited 0.05 s for its first reading"
-    assert silent(fed(), "later", limit_s=0.05, opening_s=0.05) == "numbers: still counting"
+    assert silent(fed("later"), limit_s=0.0, opening_s=0.05) == "numbers: still counting"
 
 
 def test_what_the_settings_ask_for_in_vain_is_said_though_the_program_has_ended_meanwhile() -> None:

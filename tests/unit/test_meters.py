@@ -7,6 +7,7 @@ import asyncio
 import json
 import threading
 from collections.abc import Callable, Collection, Mapping
+from types import SimpleNamespace
 from typing import Any, ClassVar
 
 import pytest
@@ -184,13 +185,20 @@ def test_a_meter_that_answers_without_a_number_says_why() -> None:
 
 
 def test_a_meter_that_is_down_does_not_hold_the_campaign_up_and_is_tried_again() -> None:
+    may = threading.Event()
+
+    class Held(FakeMeter):
+        def open(self, password: str | None) -> MeterSession:
+            assert len(self.passwords) < 2 or may.wait(60), "waited 60 s to be let on"
+            return super().open(password)
+
     async def scene() -> None:
-        feed = feed_of(
-            HostError("192.0.2.1: no answer"), HostError("192.0.2.1: no answer"), Session(lambda: 90.0)
-        )
+        down = HostError("192.0.2.1: no answer")
+        feed = MeterFeed("h1", "bmc", Held(CFG, down, down, Session(lambda: 90.0)), CFG, None)
         await feed.start(NO_HOST)
         assert feed.failure == "192.0.2.1: no answer"
         await feed.wait_past(now_s() + 99, 0.01)
+        may.set()
         await until(lambda: feed.failure is None, "the meter to be opened again")
         await feed.wait_past(now_s(), 5)
         assert feed.latest(1)[0].values == {"psu1_in": 90.0}
@@ -227,17 +235,29 @@ def test_a_meter_that_ends_in_mid_session_leaves_a_gap_with_its_reason_and_wakes
     asyncio.run(scene())
 
 
-def test_how_often_the_sensor_is_updated_is_measured_when_it_can_be_seen_to_change() -> None:
-    started_s = now_s()
+@pytest.mark.parametrize("every_s", [0.3, None], ids=["moving", "still"])
+def test_how_often_the_sensor_is_updated_is_measured_when_it_can_be_seen_to_change(
+    monkeypatch: pytest.MonkeyPatch, every_s: float | None
+) -> None:
+    """By a clock that only the meter's waits move, so that a busy machine changes nothing."""
+    clock_s = [100.0]
+
+    class Waits(threading.Event):
+        def wait(self, timeout: float | None = None) -> bool:
+            clock_s[0] += timeout or 0.0
+            return super().wait(0.001)
+
+    monkeypatch.setattr(meters, "threading", SimpleNamespace(Event=Waits, Thread=threading.Thread))
+    monkeypatch.setattr(meters, "now_s", lambda: clock_s[0])
+    monkeypatch.setattr(meters, "PROBE_S", 2.0)
 
     async def scene() -> None:
-        moving = feed_of(Session(lambda: 100.0 + 4 * int((now_s() - started_s) / 0.06)))
-        still = feed_of(Session(lambda: 100.0))
-        for feed in (moving, still):
-            await feed.start(NO_HOST)
-            await feed.wait_past(now_s() + 2 * meters.PROBE_S, 5)
-            await feed.stop()
-        assert moving.updates_s["psu1_in"] == pytest.approx(0.06, rel=0.7)
-        assert still.updates_s == {}
+        cfg = PowerConfig(interval_s=1.0)
+        session = Session(lambda: 100.0 + 4 * int((clock_s[0] - 99.99) / every_s) if every_s else 100.0)
+        feed = MeterFeed("h1", "bmc", FakeMeter(cfg, session), cfg, None)
+        await feed.start(NO_HOST)
+        await feed.wait_past(100.0 + 2 * meters.PROBE_S, 60)
+        await feed.stop()
+        assert feed.updates_s == ({"psu1_in": pytest.approx(every_s)} if every_s else {})
 
     asyncio.run(scene())

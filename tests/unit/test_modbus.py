@@ -8,7 +8,6 @@ import logging
 import socket
 import struct
 import sys
-import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -79,7 +78,6 @@ def test_a_connection_that_the_meter_ended_is_made_anew() -> None:
         session = Modbus(config(meter)).open(None)
         assert session.read() == {"wall_w": 200}
         meter.hang_up()
-        time.sleep(0.05)
         assert session.read() == {"wall_w": 200}
         session.close()
 

@@ -4,11 +4,10 @@
 from __future__ import annotations
 
 import json
-import resource
 import shutil
 import signal
 import subprocess
-from itertools import pairwise
+import time
 from pathlib import Path
 from typing import Any
 
@@ -16,6 +15,17 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
+from tests.stream_helpers import (
+    START_US,
+    cost_to_read,
+    needs_bash,
+    next_other,
+    records,
+    replace,
+    stamps_us,
+    status_when_told,
+    streaming,
+)
 
 from linewatt.errors import ParseError
 from linewatt.hosts.base import HostSpec
@@ -31,16 +41,6 @@ CAPTURES = Path(__file__).parents[1] / "captures" / "netcounters"
 CASES = sorted(path.name for path in CAPTURES.iterdir())
 SENSOR = Netcounters()
 SOFTNET = ("processed", "dropped", "time_squeeze", "received_rps", "flow_limit")
-needs_bash = pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
-
-
-def records(argv: list[str], count: int) -> list[str]:
-    """The first records of the streaming process, which is then terminated."""
-    with subprocess.Popen(argv, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True) as process:
-        assert process.stdout is not None
-        lines = [line for _, line in zip(range(count), process.stdout, strict=False)]
-        process.terminate()
-    return lines
 
 
 def one_record(root: Path, device: str = "eth0") -> str:
@@ -119,52 +119,53 @@ def test_whole_trees_give_no_reasons() -> None:
 
 @needs_bash
 def test_new_rows_while_it_runs_do_not_shift_names(tree: Path) -> None:
-    argv = command("eth0", 0.1, str(tree))
-    with subprocess.Popen(argv, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True) as process:
-        assert process.stdout is not None
-        before = SENSOR.parse(process.stdout.readline())
+    with streaming(command("eth0", 0.1, str(tree))) as lines:
+        before = next(lines)
         for name in ("snmp", "netstat"):
             path = tree / "proc/net" / name
             head, *rest = path.read_text().splitlines()
-            path.write_text(
-                "\n".join([f"{head.split()[0]} Sctp", f"{head.split()[0]} 5", head, *rest]) + "\n"
-            )
+            rows = [f"{head.split()[0]} Sctp", f"{head.split()[0]} 5", head, *rest]
+            replace(path, "\n".join(rows) + "\n")
         six = tree / "proc/net/snmp6"
-        six.write_text("Ip6Brand\t5\n" + six.read_text())
-        process.stdout.readline()
-        after = SENSOR.parse(process.stdout.readline())
-        process.terminate()
-    assert after == before
+        replace(six, "Ip6Brand\t5\n" + six.read_text())
+        replace(tree / "sys/class/net/eth0/statistics/rx_bytes", "77\n")  # the last, and read first
+        after = next_other(lines, before, lambda line: SENSOR.parse(line)["nic.rx_bytes"])
+    assert SENSOR.parse(after) == SENSOR.parse(before) | {"nic.rx_bytes": 77}
 
 
 @needs_bash
-def test_readings_come_on_time_and_do_not_drift() -> None:
-    lines = records(command("lo", 0.2), 8)
-    times = [record_time_s(line) for line in lines]
-    assert times[-1] - times[0] == pytest.approx(7 * 0.2, abs=0.05)
-    for before, after in pairwise(times):
-        assert after - before == pytest.approx(0.2, abs=0.15)
+@pytest.mark.parametrize("own_clock", [True, False], ids=["bash 5", "bash 4.4"])
+def test_readings_come_on_time_and_do_not_drift(tree: Path, own_clock: bool) -> None:
+    late_us = [0, 30_000, 0, 150_000, 0]
+    (first_us, _), *rest = stamps_us(command("eth0", 0.2, str(tree)), late_us, own_clock=own_clock)
+    assert first_us == START_US
+    assert [begin - first_us for begin, _ in rest] == [200_000, 430_000, 600_000, 950_000, 1_000_000]
 
 
 @needs_bash
-def test_bash_without_a_clock_of_its_own_asks_date() -> None:
+def test_after_a_whole_interval_lost_readings_start_over(tree: Path) -> None:
+    stamps = stamps_us(command("eth0", 0.2, str(tree)), [0, 250_000, 0, 0], own_clock=True)
+    begun, ended = zip(*stamps, strict=True)
+    assert begun[2] == START_US + 650_000
+    assert [begun[3], begun[4]] == [ended[2] + 200_000, ended[2] + 400_000]
+
+
+@needs_bash
+@pytest.mark.parametrize("bash", ["", "unset EPOCHREALTIME\n"], ids=["bash 5", "bash 4.4"])
+def test_waits_are_real_and_stamps_are_of_the_hosts_clock(bash: str) -> None:
     argv = command("lo", 0.2)
-    argv[2] = "unset EPOCHREALTIME\n" + argv[2]
-    times = [record_time_s(line) for line in records(argv, 3)]
-    assert times[2] - times[0] == pytest.approx(0.4, abs=0.15)
+    argv[2] = bash + argv[2]
+    from_s, watch_s = time.time(), time.monotonic()
+    times_s = [record_time_s(line) for line in records(argv, 3)]
+    assert time.monotonic() - watch_s > 0.399
+    assert from_s < times_s[0] < times_s[1] < times_s[2] < time.time()
 
 
 @needs_bash
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 def test_it_ends_when_told_and_leaves_no_child(sent: signal.Signals) -> None:
     argv = command("lo", 60)
-    with subprocess.Popen(argv, stdout=subprocess.PIPE, stdin=subprocess.DEVNULL, text=True) as process:
-        assert process.stdout is not None
-        process.stdout.readline()
-        children = Path(f"/proc/{process.pid}/task/{process.pid}/children").read_text()
-        process.send_signal(sent)
-        assert process.wait(timeout=5) != 0
-    assert children == ""
+    assert status_when_told(argv, sent) != 0
 
 
 @needs_bash
@@ -177,16 +178,10 @@ def test_it_ends_when_nobody_reads_it() -> None:
 
 
 @needs_bash
-def test_a_reading_costs_less_than_a_hundredth_of_a_second() -> None:
-    def used_s() -> float:
-        usage = resource.getrusage(resource.RUSAGE_CHILDREN)
-        return usage.ru_utime + usage.ru_stime
-
-    start_s = used_s()
-    records(command("lo", 0.1), 1)
-    middle_s = used_s()
-    records(command("lo", 0.1), 11)
-    assert (used_s() - middle_s - (middle_s - start_s)) / 10 < 0.010
+def test_a_reading_costs_little_more_than_to_read_the_files(tree: Path) -> None:
+    tables = [tree / "proc/net" / name for name in ("softnet_stat", "snmp", "netstat", "snmp6")]
+    files = [*(tree / "sys/class/net/eth0/statistics").iterdir(), *tables]
+    assert cost_to_read(command("eth0", 0.02, str(tree)), 0.02, files) < 5
 
 
 @needs_bash

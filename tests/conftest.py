@@ -1,0 +1,16 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What all tests stand on, however they were launched and however busy the machine is."""
+
+from __future__ import annotations
+
+import signal
+
+from hypothesis import HealthCheck, settings
+
+settings.register_profile("any-pace", deadline=None, suppress_health_check=[HealthCheck.too_slow])
+settings.load_profile("any-pace")  # the rest stays as it was, CI's fixed examples too
+
+# What a script starts with `&` ignores it, and hands that down: Python then raises no KeyboardInterrupt, and
+# bash cannot trap it (bash(1), SIGNALS). Processes that tests start begin with the default again.
+if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
+    signal.signal(signal.SIGINT, signal.default_int_handler)
