@@ -13,6 +13,7 @@ import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import replace
+from itertools import chain
 from pathlib import Path, PurePosixPath
 
 from linewatt.loads.users import content
@@ -29,8 +30,12 @@ from linewatt.loads.users.server_vsftpd import (
 )
 
 PASSWORD = "only for this test"  # noqa: S105
-LIMIT_S = 10.0
+LIMIT_S = 60.0
 _LOOK_S = 0.01
+_PASSIVE = (20000, 20999)
+_PORTS = range(21000, 32000)
+"""below what the kernel gives to clients, as those above"""
+_WORKERS = 16
 _LISTENS = "0A"  # include/net/tcp_states.h
 
 
@@ -88,7 +93,7 @@ class Server:
 
     def sessions(self) -> list[int]:
         """The processes of its sessions, those with more rights first."""
-        return [] if self._process is None else _below(self._process.pid)
+        return [] if self._process is None else below(self._process.pid)
 
     def kill(self) -> None:
         """SIGKILL to the listener and its sessions, which are in no process group together."""
@@ -97,7 +102,7 @@ class Server:
             return
         with suppress(ProcessLookupError):
             os.kill(process.pid, signal.SIGSTOP)  # from here on it starts no session
-        tree = [process.pid, *_below(process.pid)]
+        tree = [process.pid, *below(process.pid)]
         for number in (signal.SIGSTOP, signal.SIGKILL):  # none may speak for one that is gone already
             for each in tree:
                 with suppress(ProcessLookupError):
@@ -139,10 +144,19 @@ def vsftpd(
 
 
 def free_port(address: str) -> int:
+    """One that neither the kernel gives to clients nor another worker of these tests takes: it stays free.
+
+    A client that calls while nobody listens could else be given this very port, and reach itself.
+    """
     family = socket.AF_INET6 if ":" in address else socket.AF_INET
-    with socket.socket(family, socket.SOCK_STREAM) as probe:
-        probe.bind((address, 0))
-        return int(probe.getsockname()[1])
+    worker = int(os.environ.get("PYTEST_XDIST_WORKER", "gw0").removeprefix("gw")) % _WORKERS
+    own = _PORTS[worker::_WORKERS]
+    first = os.getpid() % len(own)  # another run of tests has workers of the same names
+    for port in chain(own[first:], own[:first]):
+        with socket.socket(family, socket.SOCK_STREAM) as probe, suppress(OSError):
+            probe.bind((address, port))
+            return port
+    raise AssertionError(f"every port of {_PORTS} that is this worker's is taken on {address}")
 
 
 def _settings(folder: Path, address: str, port: int) -> Vsftpd:
@@ -150,7 +164,7 @@ def _settings(folder: Path, address: str, port: int) -> Vsftpd:
     return Vsftpd(
         address=address,
         port=port,
-        passive_ports=(20000, 20999),  # below what the kernel gives to clients
+        passive_ports=_PASSIVE,
         home=at / "home",
         empty=at / "empty",
         passwords_file=at / "passwords",
@@ -182,7 +196,8 @@ def _listens(process: int, port: int) -> bool:
     return False
 
 
-def _below(process: int) -> list[int]:
+def below(process: int) -> list[int]:
+    """Children of a process, theirs, and so on, also those that ended and that nobody asked about yet."""
     parents: dict[int, list[int]] = {}
     for entry in Path("/proc").iterdir():
         if entry.name.isdigit():

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.ftp_server import why_not
+from tests.ftp_server import below, why_not
 
 from linewatt.engine.restore import restore
 from linewatt.engine.soak.journalled import Journalled
@@ -33,6 +33,7 @@ from linewatt.hosts.inventory import read_inventory
 from linewatt.hosts.journal import Journal, journal_path
 from linewatt.loads.users import content, fleet
 from linewatt.loads.users.job import Limits, PutSize, Target, UsersJob
+from linewatt.loads.users.tally import Tally, UserCounts
 from linewatt.tuning.users_folder import CONFIGURATION, PREFIX
 
 pytestmark = [pytest.mark.lab, pytest.mark.skipif(bool(why_not()), reason=str(why_not()))]
@@ -40,6 +41,8 @@ pytestmark = [pytest.mark.lab, pytest.mark.skipif(bool(why_not()), reason=str(wh
 SHM = Path("/dev/shm") / f"linewatt-test-{os.getpid()}"
 """in memory, and this process's own: other tests have servers at the same time"""
 MIB = 1024 * 1024
+HANG_LIMIT_S = 30.0
+"""less than vsftpd itself lets a session do nothing"""
 SIZES = (1000, 0, 3 * MIB + 17, content.PERIOD_BYTES + 5)
 
 
@@ -97,7 +100,15 @@ def processes(folder: Path) -> list[int]:
                 continue
             if words[1:2] == [str(folder / CONFIGURATION).encode()]:
                 found.append(int(each.name))
-    return sorted(found)
+    return sorted(found, key=lambda pid: (parent(pid) in found, pid))
+
+
+def parent(pid: int) -> int | None:
+    """``None`` of a process that is gone."""
+    try:
+        return int(Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[1])
+    except OSError:
+        return None
 
 
 def given_to_processes() -> bytes:
@@ -110,7 +121,8 @@ def given_to_processes() -> bytes:
     return found
 
 
-async def until(what: str, condition: Callable[[], bool], limit_s: float = 10.0) -> None:
+async def until(what: str, condition: Callable[[], bool], limit_s: float = HANG_LIMIT_S) -> None:
+    """For a condition that comes; how soon is not what is tested."""
     end_s = time.monotonic() + limit_s
     while not condition():
         assert time.monotonic() < end_s, f"{what} was awaited for {limit_s:g} s"
@@ -154,7 +166,7 @@ def served(
 
 def login(target: Target) -> ftplib.FTP:
     user = ftplib.FTP()  # noqa: S321
-    user.connect(target.host, target.port, timeout=5)
+    user.connect(target.host, target.port, timeout=HANG_LIMIT_S)
     user.login(target.user, target.password)
     return user
 
@@ -208,7 +220,9 @@ def test_one_server_serves_every_address_of_its_groups_over_both_families(lab2: 
             url = f"ftp://{host}:{target.port}/get/00002"
             given = f'user = "{target.user}:{target.password}"\n'
             argv = ["ip", "netns", "exec", second.namespace, "curl", "-sS", "-K", "-", url]
-            done = subprocess.run(argv, input=given.encode(), capture_output=True, timeout=20, check=True)
+            done = subprocess.run(
+                argv, input=given.encode(), capture_output=True, timeout=HANG_LIMIT_S, check=True
+            )
             return len(done.stdout)
 
         for address in addresses[1:]:
@@ -219,13 +233,24 @@ def test_one_server_serves_every_address_of_its_groups_over_both_families(lab2: 
     served(lab2, tmp_path, use, addresses=addresses)
 
 
+def least(users: UserCounts) -> int:
+    return min(users.gets, users.puts)
+
+
 def test_the_servers_totals_are_those_of_its_users(lab2: Any, tmp_path: Path) -> None:
     async def use(running: Running, address: str) -> None:
-        done = await asyncio.to_thread(fleet.run, job(running.server.target_for(address), running))
+        stop, tally = threading.Event(), Tally()
+        todo = job(running.server.target_for(address), running, duration_s=600.0)
+        work = asyncio.create_task(asyncio.to_thread(fleet.run, todo, stop, tally))
+        try:
+            await until("transfers", lambda: work.done() or least(tally.total()) > 5)
+        finally:
+            stop.set()
+        await work
         await running.server.settle()
-        users, counts = done.tally.total(), running.server.counts()
-        assert users.failures == {}, done.tally.said
-        assert min(users.gets, users.puts) > 5
+        users, counts = tally.total(), running.server.counts()
+        assert users.failures == {}, tally.said
+        assert least(users) > 5
         assert (counts.gets, counts.puts, counts.logins) == (users.gets, users.puts, users.logins)
         assert counts.sent_bytes == users.bytes.received_bytes
         assert counts.received_bytes == users.bytes.sent_bytes
@@ -248,7 +273,8 @@ def test_logins_refused_are_counted_whether_for_their_password_or_their_number(
             first.quit()
 
         await asyncio.to_thread(work)
-        await until("the session to end", lambda: len(running.pids) == 1)
+        listener = running.pids[0]
+        await until("the listener to have seen all sessions end", lambda: below(listener) == [])
         with pytest.raises(ftplib.error_perm, match="530"):
             await asyncio.to_thread(login, replace(target, password="guessed"))  # noqa: S106
         await running.server.settle()
@@ -272,7 +298,7 @@ def test_a_server_that_is_killed_takes_its_sessions_along_and_is_started_again(
         listener, *sessions = running.pids
         assert len(sessions) == 2
         os.kill(listener, signal.SIGKILL)
-        await until("its sessions to end", lambda: not {listener, *sessions} & set(running.pids), 2.0)
+        await until("its sessions to end", lambda: not {listener, *sessions} & set(running.pids))
         data.close()
         user.close()
         await until("a new one", lambda: [kind for kind, _ in running.events].count("server-started") == 2)
@@ -294,12 +320,12 @@ def test_a_server_that_ended_with_its_connection_goes_on_over_a_new_one(lab2: An
         user = await asyncio.to_thread(login, target)
         old, pids = running.hosts["h1"], set(running.pids)
         await old.close()
-        await until("all of it to end", lambda: not pids & set(running.pids), 2.0)
+        await until("all of it to end", lambda: not pids & set(running.pids))
         user.close()
         await until("to be told", lambda: "server-ended" in [kind for kind, _ in running.events])
         running.hosts["h1"] = await connect(old.spec)
         running.server.use(running.hosts["h1"])
-        await until("a new one", lambda: running.events[-1][0] == "server-started", 20)
+        await until("a new one", lambda: running.events[-1][0] == "server-started")
         await asyncio.to_thread(lambda: login(target).quit())
         await running.server.settle()
         assert (running.server.counts().logins, running.server.counts().starts) == (2, 2)
@@ -317,9 +343,7 @@ def test_a_server_whose_files_are_gone_too_is_furnished_anew(lab2: Any, tmp_path
         folder = running.folder
         await asyncio.to_thread(shutil.rmtree, folder)
         os.kill(processes(folder)[0], signal.SIGKILL)
-        await until(
-            "a new one", lambda: [kind for kind, _ in running.events].count("server-started") == 2, 20
-        )
+        await until("a new one", lambda: [kind for kind, _ in running.events].count("server-started") == 2)
         user = await asyncio.to_thread(login, target)
         assert len(await asyncio.to_thread(fetched, user, "get/00003")) == SIZES[3]
         await asyncio.to_thread(user.quit)
@@ -455,7 +479,7 @@ def test_after_kill_9_of_the_controller_every_session_ends_and_restore_removes_t
         data.recv(1000)
         assert len(processes(folder)) == 3
     try:
-        asyncio.run(until("every process of the server to end", lambda: processes(folder) == [], 2.0))
+        asyncio.run(until("every process of the server to end", lambda: processes(folder) == []))
         data.close()
         user.close()
         assert folder.is_dir()
@@ -509,17 +533,23 @@ def _watcher(folder: Path) -> int:
     raise AssertionError("no watcher")
 
 
+def logged_in(tally: Tally) -> list[UserCounts]:
+    return [one for one in list(tally.users.values()) if one.logins]
+
+
 def test_a_burst_of_logins_ends_with_the_server(lab2: Any, tmp_path: Path) -> None:
     async def use(running: Running, address: str) -> None:
-        stop = threading.Event()
-        todo = job(running.server.target_for(address), running, users=20, duration_s=30.0, login_per="cycle")
-        runner = threading.Thread(target=fleet.run, args=(todo, stop))
+        stop, tally = threading.Event(), Tally()
+        todo = job(running.server.target_for(address), running, users=20, duration_s=600.0, login_per="cycle")
+        runner = threading.Thread(target=fleet.run, args=(todo, stop, tally))
         runner.start()
         try:
-            await until("many sessions", lambda: len(running.pids) > 20)
+            # asked of the users: to go through all processes takes so long beside them that sessions change
+            await until("each user to log in", lambda: len(logged_in(tally)) == 20)
             await running.server.stop()
         finally:
             stop.set()
-            await asyncio.to_thread(runner.join, 30)
+            await asyncio.to_thread(runner.join, HANG_LIMIT_S)
+        assert not runner.is_alive()
 
     served(lab2, tmp_path, use)
