@@ -376,7 +376,8 @@ def whole_for_the_server_alone(document: dict[str, Any]) -> str:
     """The verdict that a killed server must leave.
 
     vsftpd logs a transfer before it answers 226, and a client asks for SIZE after a put: a server that is
-    killed in between holds a transfer for complete that for its client failed. Those are whole files.
+    killed in between, or whose user is stopped there, holds a transfer for complete that for its client
+    failed or is unfinished. Those are whole files.
     """
     explained = False
     for way, size in (("get", 400_000), ("put", 300_000)):
@@ -384,7 +385,8 @@ def whole_for_the_server_alone(document: dict[str, Any]) -> str:
             document, f"{way}_done_bytes", "clients"
         )
         files, rest = divmod(apart, size)
-        assert (rest, 0 <= files <= counted(document, f"{way}s_failed", "clients")) == (0, True), (way, apart)
+        most = sum(counted(document, key, "clients") for key in (f"{way}s_failed", "unfinished"))
+        assert (rest, 0 <= files <= most) == (0, True), (way, apart)
         explained |= files > 0
     return "explained" if explained else "balanced"
 
