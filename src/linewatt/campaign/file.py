@@ -16,8 +16,7 @@ from linewatt.campaign.cases import IMPOSSIBLE
 from linewatt.campaign.factor_entries import LabelEntry
 from linewatt.campaign.fields import HOST_NAME, parse_pair
 from linewatt.campaign.messages import Problem, find_problems, not_a_mapping, problem, raise_first
-from linewatt.campaign.network_entries import check_network_names, name_of
-from linewatt.campaign.networks import read_networks
+from linewatt.campaign.network_entries import as_entry, check_network_names, name_of
 from linewatt.campaign.schema import (
     CampaignFile,
     HostEntry,
@@ -42,6 +41,7 @@ from linewatt.campaign.ways import check_used
 from linewatt.document import Document, KeyPath, Place, read_yaml, show_path, show_value
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.inventory import InventoryHost, read_inventory
+from linewatt.network.description import HostNetwork
 from linewatt.units import hz_from_ghz
 
 Pairs = tuple[tuple[str, str], ...]
@@ -198,6 +198,16 @@ def _check_possible(entry: CampaignFile, tests: Iterable[TestSpec]) -> Iterator[
         yield ("tests",), f"leave nothing to run; {IMPOSSIBLE[combinations[0]]}"
 
 
+def _described(
+    entry: CampaignFile, document: Document, used: tuple[str, ...], hosts: _Hosts
+) -> dict[str, dict[str, HostNetwork]]:
+    if all(as_entry(network) is None for network in entry.networks):
+        return {}
+    from linewatt.campaign.networks import read_networks  # NMState's schema is only built where it is used
+
+    return read_networks(entry.networks, document, list(used), hosts.names)
+
+
 def _campaign(
     entry: CampaignFile,
     document: Document,
@@ -218,7 +228,7 @@ def _campaign(
         pairs=pairs,
         tests=tests,
         networks=tuple(map(name_of, entry.networks)),
-        described=read_networks(entry.networks, document, list(used), hosts.names),
+        described=_described(entry, document, used, hosts),
         first_port=first_port,
         last_port=last_port,
         placement=placement,

@@ -12,12 +12,12 @@ import typer
 from linewatt.cli.compare import parse_factor, side_of, uncollected
 from linewatt.cli.output import print_json, print_rich
 from linewatt.errors import InvalidInput
-from linewatt.model import Case
 
 if TYPE_CHECKING:
     from linewatt.analysis.history import Course, SoakRun
     from linewatt.analysis.matching import Side
     from linewatt.analysis.responses import Response
+    from linewatt.model import Case
     from linewatt.report.history import Soaks
     from linewatt.store.read import Result
 
