@@ -13,6 +13,8 @@ from typing import Any
 import pytest
 from tests.lab.test_campaign import LONG, Bench, await_event, end, ours, until
 
+from linewatt.engine.rounds import LATE_START_S
+
 pytestmark = [
     pytest.mark.lab,
     pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two CPUs"),
@@ -57,6 +59,8 @@ def test_a_trial_reads_back_where_it_ran(bench: Bench) -> None:
     assert {tuple(thread["allowed"]) for thread in raw["threads"]} == {(0,)}
     window = trial["window"]
     assert raw["time_s"] >= window["end_s"] - 0.1, "the window is not disturbed by the question"
+    own_end_s = trial["started_s"] + LONG["omit"] + LONG["seconds"]
+    assert raw["time_s"] >= own_end_s + min(LATE_START_S, LONG["tail"] / 4), "nor that of a load that is late"
 
 
 def test_a_process_moved_by_hand_and_a_setting_undone_by_hand_are_flagged(bench: Bench) -> None:

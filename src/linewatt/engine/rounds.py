@@ -88,11 +88,11 @@ class RoundRunner:
         started_s = now_s()
         for live in prepared.ready:
             live.release()
+        past_s = now_s() + self._campaign.omit_s + self._campaign.window_s + self._late_s
         self._warm_up()
         remaining_s = rounds_left * self._campaign.load_s
         self._announce(prepared, remaining_s)
         ticker = asyncio.create_task(self._tick(prepared.ready, started_s, remaining_s))
-        past_s = started_s + self._campaign.omit_s + self._campaign.window_s + self._late_s
         readback = asyncio.create_task(self._read_back(prepared.ready, past_s))
         self._prepare_ahead(following, past_s)
         try:
