@@ -274,7 +274,7 @@ def test_a_server_killed_in_a_transfer_is_a_lost_connection(tmp_path: Path, acti
 
 
 def test_a_put_whose_server_dies_before_it_is_checked_failed_though_the_server_logged_it(
-    server: Server,
+    server: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Why the books of a soak may hold a transfer as complete at the server and as failed at the client."""
     with one_user(server.target()) as (user, _):
@@ -289,7 +289,7 @@ def test_a_put_whose_server_dies_before_it_is_checked_failed_though_the_server_l
                 server.kill()
             return reply
 
-        control.voidresp = killed_once_it_answered  # type: ignore[method-assign]
+        monkeypatch.setattr(control, "voidresp", killed_once_it_answered)
         refused(Failure.CONNECTION_LOST, lambda: user.put(5000))
         assert [one.transferred_bytes for one in server.logged() if one.direction == "put"] == [5000]
         assert user.written() is None

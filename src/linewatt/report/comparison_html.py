@@ -4,9 +4,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from pathlib import Path
-
-from markupsafe import Markup
 
 from linewatt import __version__
 from linewatt.analysis.compare import Comparison
@@ -27,7 +24,6 @@ from linewatt.report.comparison import (
 )
 from linewatt.report.html import DrawnFigure, drawn, environment_of_pages
 
-_HERE = Path(__file__).parent
 MOST_ROWS = 60
 """more cases than this are no chart: those that changed most are drawn"""
 _PANEL_PX = 420
@@ -40,7 +36,6 @@ def render(found: Comparison, verdict: Finding) -> str:
     page = environment_of_pages().get_template("comparison.html.j2")
     return page.render(
         version=__version__,
-        style=Markup((_HERE / "style.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
         title=_title(found),
         heading=heading(found),
         names=side_names(found),

@@ -6,10 +6,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass
-from pathlib import Path
 from typing import Any
 
-from markupsafe import Markup
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
@@ -183,13 +181,11 @@ def _list(title: str, said: Sequence[str], style: str = "") -> RenderableType:
 
 def render(found: SoakComparison, verdict: Finding) -> str:
     """The whole page: tables and lists, no script, nothing loaded from anywhere."""
-    style = (Path(__file__).parent / "style.css").read_text(encoding="utf-8")
     return (
         environment_of_pages()
         .get_template("comparison_soaks.html.j2")
         .render(
             version=__version__,
-            style=Markup(style),  # noqa: S704 - our own file
             title=f"{found.other.side.id} against {found.base.side.id}",
             heading=heading(found),
             names=(found.base.side.name, found.other.side.name),

@@ -115,7 +115,6 @@ def render(view: Digest) -> str:
         order=manifest.get("order"),
         seed=manifest.get("seed"),
         version=__version__,
-        style=Markup((_HERE / "style.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
         created=when(manifest.get("created_s")),
         progress=progress(view),
         repeats=repeats_lines(view.result),
@@ -191,6 +190,8 @@ def environment_of_pages() -> Environment:
     made.filters["ci"] = _ci
     made.globals["plural"] = plural
     made.globals["missing"] = MISSING
+    style = (_HERE / "style.css").read_text(encoding="utf-8")
+    made.globals["style"] = Markup(style)  # noqa: S704 - our own file
     return made
 
 

@@ -3,10 +3,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
-from markupsafe import Markup
-
 from linewatt import __version__
 from linewatt.analysis.ledger import COLUMNS
 from linewatt.report.environment import environment
@@ -29,8 +25,6 @@ from linewatt.report.soak_terminal import state
 from linewatt.report.soak_words import GLOSSARY
 from linewatt.report.words import when
 
-_HERE = Path(__file__).parent
-
 
 def render(soak: Soak) -> str:
     """The whole page."""
@@ -42,9 +36,7 @@ def render(soak: Soak) -> str:
     pages = environment_of_pages()
     pages.filters["bytes"] = bytes_text
     pages.filters["count"] = count_text
-    return pages.get_template(
-        "soak.html.j2"
-    ).render(
+    return pages.get_template("soak.html.j2").render(
         soak=soak,
         name=manifest.get("name") or soak.result.id,
         hosts=hosts,
@@ -54,7 +46,6 @@ def render(soak: Soak) -> str:
         measured_with=manifest.get("linewatt_version"),
         campaign_text=manifest.get("campaign_text"),
         version=__version__,
-        style=Markup((_HERE / "style.css").read_text(encoding="utf-8")),  # noqa: S704 - our own file
         flags=flags(soak),
         summary=summary(soak),
         details=details(soak),

@@ -108,7 +108,7 @@ def _rows(query: str, paths: Sequence[Path]) -> list[tuple[Any, ...]]:
 
 
 _OF_LOADS = "source IN ('users', 'iperf3') AND kind = 'counter' AND value IS NOT NULL"
-_FIRST = f"SELECT source, min(time_s) FROM read_parquet($files) WHERE {_OF_LOADS} GROUP BY source"  # noqa: S608
+_FIRST = f"SELECT source, min(time_s) FROM read_parquet($files) WHERE {_OF_LOADS} GROUP BY source"  # noqa: S608 - text from here only
 _LAST = f"""
 SELECT host, source, channel, max(time_s), arg_max(value, time_s) FROM read_parquet($files)
 WHERE {_OF_LOADS} GROUP BY host, source, channel
