@@ -7,9 +7,9 @@ from dataclasses import replace
 
 import pytest
 
-from linewatt.engine import checks
 from linewatt.engine.feed import Reading, Record
-from linewatt.engine.window import EndRun
+from linewatt.engine.measuring.checks import load as checks
+from linewatt.engine.measuring.window import EndRun
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.clock import Offset
 from linewatt.loads.base import LoadEnd, LoadInterval

@@ -8,8 +8,8 @@ from dataclasses import replace
 
 import pytest
 
-from linewatt.engine import cpu_checks
 from linewatt.engine.feed import Reading, Record
+from linewatt.engine.measuring.checks import frequency as cpu_checks
 from linewatt.model import Channel, CpuShares, EndResult, Window
 from linewatt.sensors.cpufreq import Cpufreq
 from linewatt.sensors.mpstat import Mpstat

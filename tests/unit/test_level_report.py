@@ -21,7 +21,7 @@ from tests.report_factories import (
     watts,
 )
 
-from linewatt.engine import checks
+from linewatt.engine.measuring.checks import load as checks
 from linewatt.model import Case, Provenance, Trial
 from linewatt.report import html, terminal
 from linewatt.report.charts import Figure, render_svg

@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 
 from linewatt.campaign.plan import PlannedInstance, PlannedTrial
-from linewatt.engine.cut import Setup
 from linewatt.engine.feed import Feed, Reading
-from linewatt.engine.measure import Measured, measure
+from linewatt.engine.measuring.cut import Setup
+from linewatt.engine.measuring.measure import Measured, measure
 from linewatt.engine.trial import InstanceOutput, TrialRun
 from linewatt.hosts.base import Ended, HostSpec, Line
 from linewatt.hosts.clock import Offset

@@ -12,9 +12,9 @@ import pytest
 
 from linewatt.analysis import power as totals
 from linewatt.analysis.power_summary import end_power
-from linewatt.engine import power_checks
 from linewatt.engine.feed import Reading, Record
-from linewatt.engine.power import with_power
+from linewatt.engine.measuring.checks import power as power_checks
+from linewatt.engine.measuring.power import with_power
 from linewatt.model import Case, Channel, EndResult, Trial, Window
 
 WINDOW = Window(100.0, 104.0)

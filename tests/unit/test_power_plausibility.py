@@ -6,7 +6,7 @@ from __future__ import annotations
 import pytest
 
 from linewatt.analysis.psu import Supply
-from linewatt.engine.power_plausibility import implausible
+from linewatt.engine.measuring.checks.plausibility import implausible
 from linewatt.model import EndResult, PowerResult, Provenance
 
 

@@ -10,8 +10,8 @@ import pytest
 
 from linewatt.analysis import steadiness
 from linewatt.analysis.summary import summarise
-from linewatt.engine import steady_checks
-from linewatt.engine.window import EndRun
+from linewatt.engine.measuring.checks import steadiness as steady_checks
+from linewatt.engine.measuring.window import EndRun
 from linewatt.loads.base import LoadEnd, LoadInterval
 from linewatt.model import Case, Trial, Window
 

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linewatt.engine.window import common_window, count, mean_over, place, rates_over
+from linewatt.engine.measuring.window import common_window, count, mean_over, place, rates_over
 from linewatt.errors import ParseError
 from linewatt.loads.base import LoadEnd, LoadInterval
 from linewatt.model import Sample, Window

@@ -10,9 +10,9 @@ from pathlib import Path
 from typing import Any
 
 from linewatt.analysis.power import IDLE_DRIFT_RATIO
-from linewatt.engine.ends import end_result
 from linewatt.engine.feed import Feed
-from linewatt.engine.power import IdlePower, with_power
+from linewatt.engine.measuring.ends import end_result
+from linewatt.engine.measuring.power import IdlePower, with_power
 from linewatt.engine.session import Session
 from linewatt.errors import HostError, WaitTimeout
 from linewatt.hosts.clock import now_s

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from linewatt.engine.checks import CLOCK_UNCERTAINTY_S
+from linewatt.engine.measuring.checks.load import CLOCK_UNCERTAINTY_S
 from linewatt.engine.readiness import CONTROLLER, Check, HostAnswer, Leftover, PowerAnswer, Status
 from linewatt.errors import InvalidInput, ParseError
 from linewatt.loads.base import Load, LoadJob

@@ -19,11 +19,11 @@ from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.factors import setting_of_hosts
 from linewatt.campaign.plan import PlannedTrial
 from linewatt.engine import events
-from linewatt.engine.cut import Setup
 from linewatt.engine.feed import Feed, Reading
 from linewatt.engine.knobs import KNOBS
 from linewatt.engine.levels import Levels, NotCalibrated
-from linewatt.engine.measure import Measured, measure
+from linewatt.engine.measuring.cut import Setup
+from linewatt.engine.measuring.measure import Measured, measure
 from linewatt.engine.readback import ReadBack, read_back
 from linewatt.engine.session import Session
 from linewatt.engine.stage import Stage

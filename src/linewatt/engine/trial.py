@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """One trial on live hosts: servers up, clients held at the barrier, let go, and what they wrote collected.
 
-Numbers are made of it elsewhere (:mod:`linewatt.engine.measure`), after the load has ended.
+Numbers are made of it elsewhere (:mod:`linewatt.engine.measuring.measure`), after the load has ended.
 """
 
 from __future__ import annotations

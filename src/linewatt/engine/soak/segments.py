@@ -11,10 +11,10 @@ from dataclasses import dataclass, field
 from linewatt.campaign.plan import PlannedTrial, Round
 from linewatt.campaign.soak_plan import SoakPlan, segment_s
 from linewatt.engine.levels import Levels, NotCalibrated
+from linewatt.engine.measuring.window import place
 from linewatt.engine.session import Session
 from linewatt.engine.settings import Settings
 from linewatt.engine.trial import InstanceOutput, LiveTrial, LoadTime, TrialFailed, TrialRun
-from linewatt.engine.window import place
 from linewatt.errors import ChangeError, HostError, ParseError
 from linewatt.hosts.clock import now_s
 from linewatt.hosts.process import completed

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """The lies of a CPU that did not run as fast as it is taken to: throttled, capped, or slower at the end.
 
-Pure, as :mod:`linewatt.engine.checks`. Frequencies are judged by role, as CPU use is shown: one CPU of eight
-that is slower moves the result by an eighth of that, and so it moves the mean.
+Pure. Frequencies are judged by role, as CPU use is shown: one CPU of eight that is slower moves the result
+by an eighth of that, and so it moves the mean.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import fmean, stdev
 
 from linewatt.engine.feed import Reading
-from linewatt.engine.window import COVERAGE_NEEDED, mean_over
+from linewatt.engine.measuring.window import COVERAGE_NEEDED, mean_over
 from linewatt.hosts.cpulist import format_cpulist
 from linewatt.model import EndResult, Flag, Window
 

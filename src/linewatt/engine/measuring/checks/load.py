@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Mapping, Sequence
 
 from linewatt.engine.feed import Reading
-from linewatt.engine.window import EndRun
+from linewatt.engine.measuring.window import EndRun
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.clock import Offset
 from linewatt.model import Case, EndResult, Flag, InstanceResult

@@ -7,8 +7,8 @@ import re
 from collections.abc import Iterable, Sequence
 
 from linewatt.engine.feed import Reading
-from linewatt.engine.power import POWER_UNITS
-from linewatt.engine.window import COVERAGE_NEEDED, mean_over
+from linewatt.engine.measuring.power import POWER_UNITS
+from linewatt.engine.measuring.window import COVERAGE_NEEDED, mean_over
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.cpulist import format_cpulist
 from linewatt.model import CpuShares, EndResult, Role, Window

@@ -7,7 +7,7 @@ import math
 from collections.abc import Iterable, Iterator, Sequence
 
 from linewatt.engine.feed import Reading
-from linewatt.engine.power import POWER_UNITS
+from linewatt.engine.measuring.power import POWER_UNITS
 from linewatt.model import EndResult, Flag, PowerResult, Window
 
 MIN_UPDATES = 5

@@ -5,17 +5,15 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from linewatt.engine import (
-    checks,
-    cpu_checks,
-    placement_checks,
-    power_checks,
-    power_plausibility,
-    steady_checks,
-)
-from linewatt.engine.cut import Cut
-from linewatt.engine.ends import cpu_shares
 from linewatt.engine.feed import Reading
+from linewatt.engine.measuring.checks import frequency as cpu_checks
+from linewatt.engine.measuring.checks import load as checks
+from linewatt.engine.measuring.checks import placement as placement_checks
+from linewatt.engine.measuring.checks import plausibility as power_plausibility
+from linewatt.engine.measuring.checks import power as power_checks
+from linewatt.engine.measuring.checks import steadiness as steady_checks
+from linewatt.engine.measuring.cut import Cut
+from linewatt.engine.measuring.ends import cpu_shares
 from linewatt.model import EndResult, Flag, InstanceResult
 
 

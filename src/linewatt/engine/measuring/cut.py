@@ -8,10 +8,10 @@ from dataclasses import dataclass, field, replace
 
 from linewatt.analysis.psu import Supply
 from linewatt.engine.feed import Reading
-from linewatt.engine.power import IdlePower
+from linewatt.engine.measuring.power import IdlePower
+from linewatt.engine.measuring.window import EndRun
 from linewatt.engine.readback import ReadBack
 from linewatt.engine.trial import InstanceOutput, TrialRun
-from linewatt.engine.window import EndRun
 from linewatt.hosts.base import HostSpec
 from linewatt.model import Window
 

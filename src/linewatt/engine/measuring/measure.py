@@ -8,13 +8,13 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from linewatt.engine.cut import Cut, InstanceRun, Setup
-from linewatt.engine.ends import end_result
 from linewatt.engine.feed import Reading
-from linewatt.engine.flags import flags
-from linewatt.engine.power import with_power
+from linewatt.engine.measuring.cut import Cut, InstanceRun, Setup
+from linewatt.engine.measuring.ends import end_result
+from linewatt.engine.measuring.flags import flags
+from linewatt.engine.measuring.power import with_power
+from linewatt.engine.measuring.window import EndRun, common_window, count, place
 from linewatt.engine.trial import InstanceOutput, TrialRun
-from linewatt.engine.window import EndRun, common_window, count, place
 from linewatt.errors import ParseError
 from linewatt.hosts.base import Ended
 from linewatt.hosts.clock import Offset

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from linewatt.analysis import steadiness
-from linewatt.engine.window import EndRun, rates_over
+from linewatt.engine.measuring.window import EndRun, rates_over
 from linewatt.model import Flag, Window
 from linewatt.units import format_rate
 
