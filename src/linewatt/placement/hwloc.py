@@ -25,7 +25,8 @@ from linewatt.placement.topology import Device, Groups, Topology, build_cpus
 if TYPE_CHECKING:
     from xml.etree.ElementTree import Element
 
-_CPUSET = re.compile(r"(?:0x)?[0-9a-f]{0,8}(?:,(?:0x)?[0-9a-f]{0,8})*", re.ASCII)
+_WORD = r"(?:(?:0x)?[0-9a-f]{1,8})?"
+_CPUSET = re.compile(rf"{_WORD}(?:,{_WORD})*", re.ASCII)
 _EVERYTHING = "0xf...f"
 _CACHE = re.compile(r"(?:L\d+)?Cache")
 _NETWORK = {1: 2, 2: 2}
