@@ -4,7 +4,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo test lint bench pins clean
+.PHONY: help setup demo test lint bench findings pins clean
 
 python := .venv/bin/python
 
@@ -32,6 +32,10 @@ bench:  ## speed and cost of linewatt itself, side by side with the tools by han
 	@scripts/root.sh $@
 	@scripts/setup.sh bench $@
 	@scripts/root.sh $@ $(python) -m bench $(ARGS)
+
+findings:  ## write docs/findings.md from the declarations of findings
+	@scripts/setup.sh demo $@
+	$(python) -m linewatt.findings.page >docs/findings.md
 
 pins:  ## resolve pyproject.toml's dependencies anew into requirements/
 	scripts/pins.sh

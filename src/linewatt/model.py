@@ -16,6 +16,9 @@ Family = Literal["ipv4", "ipv6"]
 Direction = Literal["forward", "reverse"]
 Role = Literal["sender", "receiver"]
 Provenance = Literal["measured", "datasheet", "estimate", "simulated"]
+METHOD = 2
+"""Counts up whenever the same raw output would make other figures or findings."""
+
 ChannelKind = Literal["gauge", "mean", "counter"]
 
 
@@ -157,6 +160,13 @@ class CpuShares:
     """nice, iowait, steal and guest together"""
     unnumbered: int = field(default=0, kw_only=True)
     """how many more CPUs it is the mean of, whose numbers nobody wrote down (imported tables)"""
+    steal_ratio: float = field(default=0.0, kw_only=True)
+    """time that a hypervisor gave to others: neither idle nor used"""
+
+    @property
+    def busy_ratio(self) -> float:
+        """Time in use: neither idle (with waiting for disks) nor stolen."""
+        return 1 - self.idle_ratio - self.steal_ratio
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,8 +192,14 @@ class PowerResult:
     tolerance_ratio: float | None = None
     updates: int = 0
     idle_w: float | None = None
-    """its mean in the campaign's idle window on this host"""
+    """its mean in the idle windows of this host with these settings"""
     reason: str | None = None
+    idle_uncertainty_w: float | None = None
+    """bound on the error of ``idle_w``, half the difference of the windows before and after among it"""
+    refresh_s: float | None = None
+    """the usual time between distinct values of this meter, as far as was learned"""
+    averaging_s: float | None = None
+    """over how long this meter averages, as far as was learned; 0: it does not"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -205,8 +221,41 @@ class EndResult:
     counters: dict[str, float | None] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
     power: tuple[PowerResult, ...] = ()
+    hottest_app: CpuShares | None = None
+    """the busiest one of the app CPUs: its shares"""
+    hottest_irq: CpuShares | None = None
+    """the busiest one of the IRQ CPUs"""
+    hottest: CpuShares | None = None
+    """the busiest one of all of the host's CPUs"""
+    steal_cores: float | None = None
+    """what a hypervisor took from the host's CPUs; no part of ``cpu_cores``"""
+    foreign_cores: float | None = None
+    """``cpu_cores`` without the load's own and the softirq work: what others used"""
+    load_window_cores: float | None = None
+    """the load's CPU use in the window alone, by the scheduler's account of its threads"""
+    pcie_goodput_bps: float | None = None
+    """the most payload that the slot of the data interface carries; None: not known"""
     settings: dict[str, str | None] = field(default_factory=dict)
     """what linewatt had set on the host, as read back during the trial: "knob target" → its text"""
+
+
+@dataclass(frozen=True, slots=True)
+class TcpState:
+    """What ``ss -ti`` says at the sender of an instance's connections in the tail of the load, all streams.
+
+    Times are of the connections' whole lives: ``busy_s`` with data to send, of which ``rwnd_limited_s``
+    waiting for the receiver's window, ``sndbuf_limited_s`` for room in the sender's buffer (Linux 4.9 and newer).
+    """
+
+    streams: int
+    busy_s: float | None = None
+    rwnd_limited_s: float | None = None
+    sndbuf_limited_s: float | None = None
+    cwnd_bytes: int | None = None
+    """sum over the streams: congestion window × MSS"""
+    rtt_s: float | None = None
+    """mean over the streams"""
+    congestion: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -235,6 +284,10 @@ class InstanceResult:
     receiver_cpu_cores: float | None = None
     sender_ran_on: str | None = None
     receiver_ran_on: str | None = None
+    congestion: str | None = None
+    """TCP's congestion control at the sender"""
+    tcp: TcpState | None = None
+    """None: not TCP, or not read"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -274,4 +327,6 @@ class Trial:
     clock: dict[str, tuple[float, float]] = field(default_factory=dict)
     overhead_s: float | None = None
     """wall time of the trial beyond its load seconds"""
+    method: int = 1
+    """by which method (``METHOD``) its figures were made; results stored before methods had numbers have 1"""
     schema_version: int = 1

@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from linewatt.engine.feed import Reading, Record
-from linewatt.engine.measuring.checks import load as checks
+from linewatt.engine.measuring.checks import cpu, layout, load, network, window
 from linewatt.engine.measuring.window import EndRun
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.clock import Offset
@@ -51,54 +51,54 @@ def run_of(rates_bps: list[float], uncertainty_s: float = 0.001) -> EndRun:
 
 
 def test_two_instances_on_one_core_are_told() -> None:
-    flags = checks.placement(CASE, [instance(0, "0", "0"), instance(1, "0", "1")], [H1, H2])
+    flags = layout.placement(CASE, [instance(0, "0", "0"), instance(1, "0", "1")], [H1, H2])
     assert codes(flags) == ["instances-share-cpu"]
     assert (flags[0].where, flags[0].evidence) == ("h1", "2 instances run on CPU 0")
 
 
 def test_streams_of_one_process_on_one_cpu_are_told() -> None:
     case = replace(CASE, streams=8, instances=1)
-    flags = checks.placement(case, [instance(0, "0", "0")], [H1, H2])
+    flags = layout.placement(case, [instance(0, "0", "0")], [H1, H2])
     assert codes(flags) == ["streams-share-cpu", "streams-share-cpu"]
 
 
 def test_a_load_on_the_interrupt_cpu_is_told() -> None:
-    assert codes(checks.placement(CASE, [instance(0, "0", "4")], [H1, H2])) == ["app-irq-share-cpu"]
+    assert codes(layout.placement(CASE, [instance(0, "0", "4")], [H1, H2])) == ["app-irq-share-cpu"]
 
 
 def test_hosts_on_the_same_cpus_are_told() -> None:
     lab = replace(H1, shares_cpus_with=("h2",))
-    assert codes(checks.placement(CASE, [instance(0, "0", "1")], [lab, H2])) == ["hosts-share-cpus"]
+    assert codes(layout.placement(CASE, [instance(0, "0", "1")], [lab, H2])) == ["hosts-share-cpus"]
 
 
 def test_a_clean_placement_raises_nothing() -> None:
-    assert checks.placement(CASE, [instance(0, "0", "0"), instance(1, "1", "1")], [H1, H2]) == []
-    assert checks.placement(CASE, [instance(0, None, None), instance(1, None, None)], [H1, H2]) == []
+    assert layout.placement(CASE, [instance(0, "0", "0"), instance(1, "1", "1")], [H1, H2]) == []
+    assert layout.placement(CASE, [instance(0, None, None), instance(1, None, None)], [H1, H2]) == []
 
 
 @pytest.mark.parametrize(("lost", "told"), [(0, False), (9, False), (10, True), (5000, True)])
 def test_udp_loss_is_told_from_one_in_a_thousand(lost: int, told: bool) -> None:
     one = replace(instance(0, None, None), packets=10_000, lost_packets=lost)
-    flags = checks.datagrams(CASE, [one])
+    flags = load.datagrams(CASE, [one])
     assert codes(flags) == (["udp-loss"] if told else [])
     assert all(f"{lost} of 10000 datagrams lost" in flag.evidence for flag in flags)
 
 
 def test_datagrams_out_of_order_are_told() -> None:
     one = replace(instance(0, None, None), packets=1000, lost_packets=0, out_of_order_packets=5)
-    assert codes(checks.datagrams(CASE, [one])) == ["udp-out-of-order"]
+    assert codes(load.datagrams(CASE, [one])) == ["udp-out-of-order"]
 
 
 def test_a_start_or_a_clock_that_is_not_known_well_is_told() -> None:
     clocks = {"h1": Offset(3.0, 0.2), "h2": Offset(-2.0, 0.001)}
-    flags = checks.alignment([run_of([1e9] * 3, uncertainty_s=0.4)], clocks)
+    flags = window.alignment([run_of([1e9] * 3, uncertainty_s=0.4)], clocks)
     assert codes(flags) == ["start-uncertain", "clock-uncertain"]
     assert "±200 ms" in flags[1].evidence
-    assert checks.alignment([run_of([1e9] * 3)], {"h2": Offset(-2.0, 0.001)}) == []
+    assert window.alignment([run_of([1e9] * 3)], {"h2": Offset(-2.0, 0.001)}) == []
 
 
 def test_a_full_sender_before_an_idle_receiver_is_the_bottleneck() -> None:
-    flags = checks.bottleneck(CASE, end_of("sender", 0.999), end_of("receiver", 0.5, 0.4))
+    flags = load.bottleneck(CASE, end_of("sender", 0.999), end_of("receiver", 0.5, 0.4))
     assert codes(flags) == ["sender-is-the-bottleneck"]
 
 
@@ -109,21 +109,21 @@ def test_a_full_sender_before_an_idle_receiver_is_the_bottleneck() -> None:
 def test_a_receiver_that_is_full_too_or_a_sender_with_room_is_none(
     sender: float | None, receiver: float, irq: float
 ) -> None:
-    assert checks.bottleneck(CASE, end_of("sender", sender), end_of("receiver", receiver, irq)) == []
+    assert load.bottleneck(CASE, end_of("sender", sender), end_of("receiver", receiver, irq)) == []
 
 
 def test_hidden_cpu_use_is_told() -> None:
     end = replace(end_of("sender", 0.01), load_cpu_cores=0.283)
-    assert codes(checks.cpu(end, CASE, H1, tick_accounting=True)) == ["cpu-accounting-disagrees"]
-    assert checks.cpu(end_of("sender", 0.5), CASE, H1, tick_accounting=False) == []
+    assert codes(cpu.cpu(end, CASE, H1, tick_accounting=True)) == ["cpu-accounting-disagrees"]
+    assert cpu.cpu(end_of("sender", 0.5), CASE, H1, tick_accounting=False) == []
 
 
 def test_ticks_are_told_of_a_rate_that_cannot_be_checked_only() -> None:
     paced, end = replace(CASE, rate_bps=1e9), end_of("sender", 0.5)
-    assert checks.cpu(end, paced, H1, tick_accounting=True) == []
+    assert cpu.cpu(end, paced, H1, tick_accounting=True) == []
     unchecked = replace(end, load_cpu_cores=None)
-    assert codes(checks.cpu(unchecked, paced, H1, tick_accounting=True)) == ["tick-accounting"]
-    assert checks.cpu(unchecked, CASE, H1, tick_accounting=True) == []
+    assert codes(cpu.cpu(unchecked, paced, H1, tick_accounting=True)) == ["tick-accounting"]
+    assert cpu.cpu(unchecked, CASE, H1, tick_accounting=True) == []
 
 
 @pytest.mark.parametrize(
@@ -138,10 +138,10 @@ def test_ticks_are_told_of_a_rate_that_cannot_be_checked_only() -> None:
 )
 def test_a_stranger_is_told_on_cpus_that_are_the_loads_alone(host: HostSpec, told: bool) -> None:
     crowded = replace(end_of("sender", 0.9), load_cpu_cores=0.3)
-    flags = checks.cpu(crowded, CASE, host, tick_accounting=False)
+    flags = cpu.cpu(crowded, CASE, host, tick_accounting=False)
     assert codes(flags) == (["cpu-accounting-disagrees"] if told else [])
     unpinned = replace(crowded, app_cpu=None)
-    assert checks.cpu(unpinned, CASE, host, tick_accounting=False) == []
+    assert cpu.cpu(unpinned, CASE, host, tick_accounting=False) == []
 
 
 @pytest.mark.parametrize(
@@ -158,26 +158,26 @@ def test_an_iperf3_that_spins_between_packets_is_told(
     version: str, rate_bps: float | None, told: bool
 ) -> None:
     run = EndRun(LoadEnd(True, version, (), 1.0, None), 0.0, 0.0)
-    flags = checks.spinning(replace(CASE, rate_bps=rate_bps), [run])
+    flags = load.spinning(replace(CASE, rate_bps=rate_bps), [run])
     assert codes(flags) == (["load-spins"] if told else [])
 
 
 def test_drops_are_told_by_their_cause() -> None:
     end = replace(end_of("receiver", 0.5), counters={"softnet.dropped": 12.0, "nic.rx_dropped": 0.0})
-    (flag,) = checks.drops(end)
+    (flag,) = network.drops(end)
     assert flag.code == "packets-dropped"
     assert "softnet.dropped 12" in flag.evidence
     assert "nic.rx_dropped" not in flag.evidence
 
 
 def test_a_counter_that_could_not_be_read_is_not_taken_for_no_drops_nor_for_drops() -> None:
-    assert checks.drops(replace(end_of("receiver", 0.5), counters={"softnet.dropped": None})) == []
+    assert network.drops(replace(end_of("receiver", 0.5), counters={"softnet.dropped": None})) == []
 
 
 def test_a_host_that_was_busy_before_the_load_is_told() -> None:
-    assert codes(checks.background(end_of("sender", 0.5), 0.8)) == ["host-not-idle"]
-    assert checks.background(end_of("sender", 0.5), 0.02) == []
-    assert checks.background(end_of("sender", 0.5), None) == []
+    assert codes(cpu.background(end_of("sender", 0.5), 0.8)) == ["host-not-idle"]
+    assert cpu.background(end_of("sender", 0.5), 0.02) == []
+    assert cpu.background(end_of("sender", 0.5), None) == []
 
 
 def mpstat(received_s: float, stamp: str) -> Record:
@@ -189,17 +189,17 @@ def test_a_record_that_arrives_long_after_its_own_stamp_is_told() -> None:
     on_time = Reading("h1", "mpstat", (mpstat(noon_s + 0.4, "12:00:00"),))
     late = Reading("h1", "mpstat", (mpstat(noon_s + 4.4, "12:00:00"),))
     end = end_of("sender", 0.5)
-    assert checks.sensors(end, [on_time], Offset(0.0, 0.0)) == []
-    assert codes(checks.sensors(end, [late], Offset(0.0, 0.0))) == ["sensor-late"]
+    assert window.sensors(end, [on_time], Offset(0.0, 0.0)) == []
+    assert codes(window.sensors(end, [late], Offset(0.0, 0.0))) == ["sensor-late"]
 
 
 def test_a_host_clock_that_is_apart_does_not_look_late() -> None:
     reading = Reading("h1", "mpstat", (mpstat(12 * 3600.0, "12:05:00"),))
-    assert checks.sensors(end_of("sender", 0.5), [reading], Offset(300.4, 0.001)) == []
+    assert window.sensors(end_of("sender", 0.5), [reading], Offset(300.4, 0.001)) == []
 
 
 def test_records_that_cannot_be_read_and_a_silent_mpstat_are_told() -> None:
     unreadable = Record(1.0, 1.0, "", problem="mpstat: the CPU table cannot be read")
     reading = Reading("h1", "mpstat", (unreadable,))
-    flags = checks.sensors(end_of("sender", None), [reading], Offset(0.0, 0.0))
+    flags = window.sensors(end_of("sender", None), [reading], Offset(0.0, 0.0))
     assert codes(flags) == ["sensor-unreadable", "cpu-missing"]

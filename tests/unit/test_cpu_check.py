@@ -7,8 +7,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from linewatt.findings.cpu import TOLERANCE_CORES, TOLERANCE_RATIO
 from linewatt.model import CpuShares, EndResult, Flag
-from linewatt.sensors.cpu_check import TOLERANCE_CORES, TOLERANCE_RATIO, check
+from linewatt.sensors.cpu_check import check
 
 cores = st.floats(0, 64)
 

@@ -21,7 +21,7 @@ from tests.report_factories import (
     watts,
 )
 
-from linewatt.engine.measuring.checks import load as checks
+from linewatt.engine.measuring.checks import load
 from linewatt.model import Case, Provenance, Trial
 from linewatt.report import html, terminal
 from linewatt.report.charts import Figure, render_svg
@@ -187,8 +187,8 @@ def test_a_level_is_never_called_limited_by_its_sender() -> None:
     assert one.receiver.app_cpu is not None
     full = replace(one.sender, app_cpu=replace(one.sender.app_cpu, idle_ratio=0.0))
     spare = replace(one.receiver, irq_cpu=None, app_cpu=replace(one.receiver.app_cpu, idle_ratio=0.9))
-    assert [flag.code for flag in checks.bottleneck(TCP, full, spare)] == ["sender-is-the-bottleneck"]
-    assert checks.bottleneck(replace(TCP, load_level=0.5), full, spare) == []
+    assert [flag.code for flag in load.bottleneck(TCP, full, spare)] == ["sender-is-the-bottleneck"]
+    assert load.bottleneck(replace(TCP, load_level=0.5), full, spare) == []
 
 
 def test_the_terminal_table_is_aligned_and_fits() -> None:

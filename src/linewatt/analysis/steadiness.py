@@ -13,13 +13,14 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
+from linewatt.findings.steadiness import VISIBLE
+from linewatt.findings.verdict import VISIBLE_DRIFT
+
 if TYPE_CHECKING:
     import numpy as np
 
 FEWEST = 10
 """values below which no step or slope within a window is told"""
-VISIBLE = 0.05
-"""of the mean: the least change of a step, or from end to end of a slope, that is told"""
 STEP_CHANCE = 1e-5
 SLOPE_CHANCE = 3e-5
 """Two-sided p (Student's t) that it must be below. It is that strict because autocorrelation is hardly known,
@@ -27,7 +28,6 @@ and the best of several steps is looked at; the false alarms are in docs/metrics
 MOST_CORRELATED = 0.95
 FEWEST_RUNS = 6
 """runs below which no drift of a case is told"""
-VISIBLE_DRIFT = 0.02
 DRIFT_CHANCE = 0.005
 """the same for a case's runs over the campaign"""
 DRIFT_SES = 2.8

@@ -6,9 +6,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from linewatt.engine.measuring.checks.load import CLOCK_UNCERTAINTY_S
 from linewatt.engine.readiness import CONTROLLER, Check, HostAnswer, Leftover, PowerAnswer, Status
 from linewatt.errors import InvalidInput, ParseError
+from linewatt.findings.window import CLOCK_UNCERTAINTY_S
 from linewatt.loads.base import Load, LoadJob
 
 LEAST_DISK_BYTES = 200 * 10**6

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from string import ascii_lowercase
 
 from linewatt.analysis.summary import CaseSummary
+from linewatt.findings import kind_of
 from linewatt.model import Case, Flag, Trial
 
 
@@ -36,27 +37,7 @@ class FlagNote:
     @property
     def title(self) -> str:
         """The code in words: ``cpu-accounting-disagrees`` → ``CPU accounting disagrees``."""
-        words = [_ACRONYMS.get(word, word) for word in self.code.split("-")]
-        return " ".join([words[0][:1].upper() + words[0][1:], *words[1:]])
-
-
-_WRITTEN = (
-    "CPU",
-    "CPUs",
-    "UDP",
-    "TCP",
-    "IRQ",
-    "IRQs",
-    "RSS",
-    "GSO",
-    "GRO",
-    "RPS",
-    "NIC",
-    "PSU",
-    "NUMA",
-    "RAPL",
-)
-_ACRONYMS = {name.lower(): name for name in _WRITTEN}
+        return kind_of(self.code).title
 
 
 def flag_notes(trials: Iterable[Trial], cases: Iterable[CaseSummary] = ()) -> tuple[FlagNote, ...]:

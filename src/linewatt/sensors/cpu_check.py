@@ -8,14 +8,8 @@ where the kernel charges time by the tick and the load sleeps in step with it: 1
 
 from __future__ import annotations
 
+from linewatt.findings.cpu import EXCESS_CORES, EXCESS_RATIO, TOLERANCE_CORES, TOLERANCE_RATIO
 from linewatt.model import EndResult, Flag
-
-TOLERANCE_CORES = 0.05
-TOLERANCE_RATIO = 0.10
-EXCESS_CORES = 0.15
-EXCESS_RATIO = 0.25
-"""More is allowed the other way: sensors and daemons run there too, and 0.15 is three standard deviations
-of a half-busy CPU that is sampled by 100 ticks."""
 
 _HIDDEN_ADVICE = (
     "do not use this CPU figure; where the kernel charges by the tick, pace the load off the tick "

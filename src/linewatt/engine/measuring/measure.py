@@ -13,6 +13,7 @@ from linewatt.engine.measuring.cut import Cut, InstanceRun, Setup
 from linewatt.engine.measuring.ends import end_result
 from linewatt.engine.measuring.flags import flags
 from linewatt.engine.measuring.power import with_power
+from linewatt.engine.measuring.seen import Seen
 from linewatt.engine.measuring.window import EndRun, common_window, count, place
 from linewatt.engine.trial import InstanceOutput, TrialRun
 from linewatt.errors import ParseError
@@ -20,7 +21,7 @@ from linewatt.hosts.base import Ended
 from linewatt.hosts.clock import Offset
 from linewatt.hosts.cpulist import format_cpulist, parse_cpulist
 from linewatt.loads.base import Load, LoadInterval
-from linewatt.model import Channel, EndResult, InstanceResult, Role, Sample, Trial, Window
+from linewatt.model import METHOD, Channel, EndResult, InstanceResult, Role, Sample, Trial, Window
 from linewatt.store.samples import Series
 
 
@@ -119,9 +120,10 @@ def _done(cut: Cut, overhead_s: float) -> Trial:
         sender=sender,
         receiver=receiver,
         instances=instances,
-        flags=flags(cut, instances, sender, receiver),
+        flags=flags(Seen(cut, instances, sender, receiver)),
         clock={name: (clock.offset_s, clock.uncertainty_s) for name, clock in run.clocks.items()},
         overhead_s=overhead_s,
+        method=METHOD,
     )
 
 
@@ -146,6 +148,7 @@ def _instance_result(one: InstanceRun, cut: Cut) -> InstanceResult:
         receiver_cpu_cores=one.receiver.load.cpu_cores,
         sender_ran_on=_ran_on(cut, one.output, case.sender),
         receiver_ran_on=_ran_on(cut, one.output, case.receiver),
+        congestion=one.sender.load.congestion,
     )
 
 
@@ -190,6 +193,7 @@ def _failed(run: TrialRun, reason: str) -> Trial:
         started_s=run.started_s,
         reason=reason,
         clock={name: (clock.offset_s, clock.uncertainty_s) for name, clock in run.clocks.items()},
+        method=METHOD,
     )
 
 

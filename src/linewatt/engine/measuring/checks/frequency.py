@@ -12,12 +12,12 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import fmean, stdev
 
 from linewatt.engine.feed import Reading
+from linewatt.engine.measuring.seen import Seen
 from linewatt.engine.measuring.window import COVERAGE_NEEDED, mean_over
+from linewatt.findings.cpu import FREQUENCY_DIFFERENCE, FREQUENCY_SDS
 from linewatt.hosts.cpulist import format_cpulist
 from linewatt.model import EndResult, Flag, Window
 
-FREQUENCY_DIFFERENCE = 0.05
-FREQUENCY_SDS = 3.0
 BUSY_IDLE_RATIO = 0.5
 """A CPU that idles more than this may run as slowly as it likes: that is what governors are for."""
 
@@ -29,6 +29,13 @@ _FREQUENCY = re.compile(r"cpu(\d+)\.frequency_hz")
 
 _Readings = Mapping[int, Sequence[tuple[float, float]]]
 """CPU → its frequencies in the window, (time_s, Hz)"""
+
+
+def check(seen: Seen) -> Iterator[Flag]:
+    """Both ends."""
+    for end in seen.ends:
+        yield from throttled(end)
+        yield from frequency(end, seen.readings(end), seen.window)
 
 
 def throttled(end: EndResult) -> list[Flag]:

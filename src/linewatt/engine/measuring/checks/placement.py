@@ -5,16 +5,26 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from linewatt.engine.measuring.ends import cpu_shares
+from linewatt.engine.measuring.seen import Seen
 from linewatt.engine.readback import ReadBack, Thread
+from linewatt.findings.placement import ELSEWHERE_CORES, ELSEWHERE_RATIO
 from linewatt.hosts.cpulist import format_cpulist, parse_cpulist
 from linewatt.model import CpuShares, Flag
 from linewatt.tuning.words import apart, brief
 
-ELSEWHERE_RATIO = 0.25
-"""more of a receiver's interrupt time on other CPUs than this is not what was asked for"""
-ELSEWHERE_CORES = 0.05
-"""less interrupt time than this on other CPUs changes no figure"""
 STEERING = ("irq_affinity", "rps_cpus", "xps_cpus")
+
+
+def check(seen: Seen) -> Iterator[Flag]:
+    """Whether the load, the settings and the receive work were where they had been put."""
+    for end in seen.ends:
+        readback = seen.readback(end)
+        yield from processes(end.host, readback, seen.placed(end))
+        yield from settings(end.host, readback)
+    spec = seen.spec(seen.receiver)
+    shares = cpu_shares(spec, seen.readings(seen.receiver), seen.window)
+    yield from receive_work(seen.receiver.host, spec.irq_cpus or (), shares)
 
 
 def processes(

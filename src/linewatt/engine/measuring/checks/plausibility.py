@@ -8,17 +8,21 @@ from itertools import combinations
 
 from linewatt.analysis.power import SCOPE_WORDS, Total, total
 from linewatt.analysis.psu import Supply
+from linewatt.engine.measuring.seen import Seen
+from linewatt.findings.power import MAX_PSU_GAIN, MAX_RATING_RATIO
 from linewatt.model import EndResult, Flag, PowerResult
 
 CODE = "power-implausible"
-MAX_PSU_GAIN = 0.05
-"""Readings of two sensors may disagree by this much before more out than in is called impossible."""
 MIN_OUT_RATIO = 0.6
 """No supply in use loses more than the rest of what it takes: if less comes out, some are not read."""
-MAX_RATING_RATIO = 1.05
-"""A supply may give a little more than its rating for a while; its sensor may err by as much."""
 FROM_THE_GRID = ("wall", "psu-in", "system", "psu-out")
 """in the order in which the power flows: none shows clearly more than one before it"""
+
+
+def check(seen: Seen) -> Iterator[Flag]:
+    """Both ends."""
+    for end in seen.ends:
+        yield from implausible(end, seen.setup.supplies.get(end.host))
 
 
 def implausible(end: EndResult, supply: Supply | None) -> Iterator[Flag]:

@@ -8,15 +8,20 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from linewatt.engine.feed import Reading
 from linewatt.engine.measuring.power import POWER_UNITS
+from linewatt.engine.measuring.seen import Seen
+from linewatt.findings.power import BUSY_CORES, BUSY_RATIO, MIN_UPDATES
 from linewatt.model import EndResult, Flag, PowerResult, Window
 
-MIN_UPDATES = 5
-BUSY_CORES, BUSY_RATIO = 0.2, 0.1
-"""CPU use above idle that a sensor should show: cores, and of all the host's CPUs"""
 FOLLOW_THE_CPU = ("psu-in", "psu-out", "system", "wall", "cpu", "psys", "package", "core")
 EXPECTED_STEPS = 2.0
 """A sensor is called frozen only if its siblings say that it should have moved by more steps than this."""
 ROUNDING = 1e-9
+
+
+def check(seen: Seen) -> Iterator[Flag]:
+    """Both ends."""
+    for end in seen.ends:
+        yield from power(end, seen.readings(end), seen.window, seen.setup.idle_cores.get(end.host))
 
 
 def power(

@@ -3,15 +3,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from linewatt.analysis import steadiness
+from linewatt.engine.measuring.seen import Seen
 from linewatt.engine.measuring.window import EndRun, rates_over
+from linewatt.findings.steadiness import WARM_UP_PART
 from linewatt.model import Flag, Window
 from linewatt.units import format_rate
 
-WARM_UP_PART = 1 / 3
-"""of the window: a step up or down that is later is no warm-up"""
+
+def check(seen: Seen) -> Iterator[Flag]:
+    """Throughput of all instances together."""
+    yield from throughput([one.receiver for one in seen.cut.runs], seen.window)
 
 
 def throughput(receivers: Sequence[EndRun], window: Window) -> list[Flag]:

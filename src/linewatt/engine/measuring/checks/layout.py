@@ -1,0 +1,63 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Who shares a CPU with whom, as the plan has it. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from linewatt.engine.measuring.seen import Seen
+from linewatt.hosts.base import HostSpec
+from linewatt.model import Case, Flag, InstanceResult
+
+
+def check(seen: Seen) -> Iterator[Flag]:
+    """Everything that the layout of a trial alone gives away."""
+    yield from placement(seen.case, seen.instances, [seen.cut.spec(name) for name in seen.case.hosts])
+
+
+def placement(case: Case, instances: Sequence[InstanceResult], hosts: Sequence[HostSpec]) -> list[Flag]:
+    """Instances on one CPU, threads of one process on one CPU, both roles on one CPU, hosts on one CPU."""
+    flags = []
+    for host in hosts:
+        cpus = [one.sender_cpu if host.name == case.sender else one.receiver_cpu for one in instances]
+        used = Counter(cpu for cpu in cpus if cpu is not None)
+        crowded = [cpu for cpu, number in used.items() if number > 1]
+        if crowded:
+            flags.append(
+                Flag(
+                    "instances-share-cpu",
+                    host.name,
+                    f"{used[crowded[0]]} instances run on CPU {crowded[0]}",
+                    "name at least as many app_cpus as instances",
+                )
+            )
+        if case.streams > 1 and used:
+            flags.append(
+                Flag(
+                    "streams-share-cpu",
+                    host.name,
+                    f"{case.streams} streams of an instance share its one CPU",
+                    "use instances rather than streams to load more CPUs",
+                )
+            )
+        both = set(used) & {str(cpu) for cpu in host.irq_cpus or ()}
+        if both:
+            flags.append(
+                Flag(
+                    "app-irq-share-cpu",
+                    host.name,
+                    f"CPU {min(both)} runs a load process and takes the receive work",
+                    "give app_cpus and irq_cpus different CPUs",
+                )
+            )
+    if any(one.name in other.shares_cpus_with for one in hosts for other in hosts):
+        flags.append(
+            Flag(
+                "hosts-share-cpus",
+                f"{hosts[0].name}, {hosts[-1].name}",
+                "both ends run on the same CPUs, so each end's CPU use contains the other's",
+                "use hosts with CPUs of their own for any figure on CPU cost",
+            )
+        )
+    return flags

@@ -1,0 +1,44 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Findings on what the load did."""
+
+from __future__ import annotations
+
+from linewatt.findings.kinds import Kind, percent
+
+LOSS_SHOWN = 0.001
+"""datagrams lost, or out of order, as part of those sent"""
+SPINS_FROM, SPINS_BEFORE = (3, 16), (3, 18)
+"""versions of iperf3 that busy-wait between the packets of a rate-limited test"""
+
+KINDS = (
+    Kind(
+        "udp-loss",
+        "note",
+        "case",
+        (),
+        "Datagrams that were sent did not arrive. Throughput is what arrived, so no figure is wrong; how it was lost is "
+        "in the evidence as far as counters say.",
+        f"The load's own count: {percent(LOSS_SHOWN)} or more of the datagrams of the window.",
+        "Offer less (rate) to learn what arrives without loss; look at what the evidence names.",
+    ),
+    Kind(
+        "udp-out-of-order",
+        "note",
+        "case",
+        (),
+        "Datagrams overtook each other.",
+        f"The receiver's own count: {percent(LOSS_SHOWN)} or more of the datagrams.",
+        "Look for more than one path or queue between the hosts.",
+    ),
+    Kind(
+        "load-spins",
+        "doubtful",
+        "case",
+        ("cpu", "power", "above_idle"),
+        "A rate-limited iperf3 of these versions burns its CPU while it waits: the sender's CPU use is not the cost of "
+        "the traffic.",
+        f"The sender's iperf3 is {'.'.join(map(str, SPINS_FROM))} or newer and older than "
+        f"{'.'.join(map(str, SPINS_BEFORE))}, and the case is paced.",
+        "Use iperf3 before 3.16 or from 3.18 on, or leave the rate out.",
+    ),
+)

@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Findings on processes and settings that were not where, or what, they had been made."""
+
+from __future__ import annotations
+
+from linewatt.findings.kinds import Kind, percent
+
+ELSEWHERE_RATIO = 0.25
+"""more of a receiver's interrupt time on other CPUs than this is not what was asked for"""
+ELSEWHERE_CORES = 0.05
+"""less interrupt time than this on other CPUs changes no figure"""
+
+KINDS = (
+    Kind(
+        "placement-not-read",
+        "note",
+        "trial",
+        (),
+        "It is not known where the load's threads ran in this trial.",
+        "No load process answered when the host was asked in the tail of the load.",
+        "Lengthen window.tail.",
+    ),
+    Kind(
+        "process-moved",
+        "doubtful",
+        "trial",
+        ("throughput", "cpu"),
+        "A load process ran on other CPUs than those it was put on: figures by role are of other CPUs.",
+        "Its threads may run, or ran last, on another CPU than the plan says.",
+        "Find out what moved it (taskset, a cgroup, numad).",
+    ),
+    Kind(
+        "setting-changed",
+        "doubtful",
+        "trial",
+        ("throughput", "cpu"),
+        "A setting did not read in the trial as it had been made.",
+        "The knob's read-back differs from what was written.",
+        "Find out what changed it (a network manager, tuned, irqbalance, a udev rule); compare nothing with it.",
+    ),
+    Kind(
+        "setting-not-read",
+        "note",
+        "trial",
+        (),
+        "Whether a setting was in force in this trial is not known.",
+        "Its read-back failed.",
+        "See the evidence for why; measure again.",
+    ),
+    Kind(
+        "interrupts-elsewhere",
+        "doubtful",
+        "case",
+        ("cpu",),
+        "Receive work was done on other CPUs than those it was steered to: figures of the IRQ CPUs are not all of it.",
+        f"More than {ELSEWHERE_CORES:g} cores, and more than {percent(ELSEWHERE_RATIO)}, of the receiver's interrupt and "
+        "softirq time fell on other CPUs.",
+        "Look at /proc/interrupts and RPS.",
+    ),
+)
