@@ -244,7 +244,8 @@ class TcpState:
     """What ``ss -ti`` says at the sender of an instance's connections in the tail of the load, all streams.
 
     Times are of the connections' whole lives: ``busy_s`` with data to send, of which ``rwnd_limited_s``
-    waiting for the receiver's window, ``sndbuf_limited_s`` for room in the sender's buffer (Linux 4.9 and newer).
+    waiting for the receiver's window, ``sndbuf_limited_s`` for room in the sender's buffer (Linux 4.9 and
+    newer).
     """
 
     streams: int
