@@ -1,0 +1,287 @@
+# SPDX-License-Identifier: Apache-2.0
+"""No check can be unwired: for each finding one small change of a healthy run that raises it, end to end.
+
+How to add a check: one line in the table of where it is raised, in the words of tests/wiring.py. ``LIES`` go
+through ``measure()``, ``CASES`` through ``summarise()``, ``SOAKS`` through the flags of a soak. A code may
+have variants: ``"code: what is special"``. What the tables cannot hold is in ``ELSEWHERE``, with its test.
+"""
+
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
+from functools import cache
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.report_factories import trial
+from tests.soak_result import Shape, write
+from tests.unit.test_findings import raised
+from tests.wiring import (
+    APP,
+    GOODPUT_BPS,
+    IRQ,
+    SECONDS,
+    Change,
+    both,
+    case,
+    counters,
+    cpu,
+    rates,
+    readback,
+    sensor,
+    setup,
+    spec,
+    story,
+    told,
+    watts,
+    without,
+)
+
+from linewatt.analysis.psu import Supply
+from linewatt.analysis.soak import Drift
+from linewatt.analysis.summary import summarise
+from linewatt.engine.feed import Reading, Record
+from linewatt.engine.measuring import flags as registry
+from linewatt.engine.readback import SettingRead, Thread
+from linewatt.findings import CATALOGUE
+from linewatt.hosts.clock import Offset
+from linewatt.model import Case, Flag, Trial
+from linewatt.report.soak import Soak, digest
+from linewatt.report.soak_flags import flags as soak_flags
+from linewatt.store import read
+
+ROOT = Path(__file__).parents[2]
+PACED = case(rate_bps=5e9)
+UDP = story(udp=True)
+
+
+def _and_an_unreadable_record(reading: Reading) -> Reading:
+    damaged = Record(0.0, 1.0, "", problem="netcounters: 'linewatt-netc' is no whole record")
+    return replace(reading, records=(*reading.records, damaged))
+
+
+LIES: dict[str, Change] = {
+    "app-irq-share-cpu": story(placed=((str(IRQ), str(IRQ)),)),
+    "clock-uncertain": story(clocks={"h1": Offset(0.5, 0.2), "h2": Offset(-0.25, 0.001)}),
+    "cpu-accounting-disagrees: hidden": story(load_cores={"h1": 1.6, "h2": 0.6}),
+    "cpu-accounting-disagrees: excess": story(load_cores={"h1": 0.1, "h2": 0.6}),
+    "cpu-missing": without("h2", "mpstat"),
+    "cpu-throttled": counters("h1", f"cpu{APP}.core_throttle_count", 12),
+    "frequency-dropped: below base": story(hertz=2.1e9),
+    "frequency-dropped: falls": story(hertz=[3.6e9] * 8 + [3.4e9] * 8 + [3.1e9] * 8),
+    "host-not-idle": setup(idle_cores={"h1": 0.4}),
+    "hosts-share-cpus": spec("h1", shares_cpus_with=("h2",)),
+    "instances-share-cpu": story(placed=(("0", "0"), ("0", "0"))),
+    "interrupts-elsewhere": cpu("h2", 3, soft=0.4),
+    "load-spins": both(PACED, rates(5e9), story(versions={"h1": "3.16", "h2": "3.16"})),
+    "packets-dropped": counters("h2", "nic.rx_missed_errors", 500),
+    "packets-dropped: at the sender": counters("h1", "nic.tx_dropped", 500),
+    "placement-not-read": readback("h1", threads=()),
+    "power-few-updates": sensor("h2", "bmc", lambda one: replace(one, records=one.records[::8])),
+    "power-frozen: as idle": watts("h2", "PSU1 Power In", 120.0, step=None),
+    "power-frozen: others move": both(
+        watts("h2", "PSU1 Power In", 210.0),
+        watts("h2", "PSU1 Power Out", [150.0] * 12 + [190.0] * 12),
+    ),
+    "power-implausible: more out than in": watts("h1", "PSU1 Power Out", 240.0),
+    "power-implausible: below zero": watts("h1", "CPU_Power", -5.0),
+    "power-implausible: above its rating": setup(supplies={"h1": Supply(1, 100.0, "shared")}),
+    "power-implausible: sums": watts("h1", "Node Power", 300.0, scope="system"),
+    "power-missing": sensor(
+        "h2", "bmc", lambda one: replace(one, records=(), channels={}, failure="no answer")
+    ),
+    "power-saturated": watts("h2", "PSU1 Power In", 210.0, maximum=210.0),
+    "process-moved": readback("h1", threads=(Thread(1000, 1000, 3, 1200, (3,)),)),
+    "sender-is-the-bottleneck": both(cpu("h1", APP, sys=0.995), story(load_cores={"h1": 0.98, "h2": 0.6})),
+    "sensor-late": story(late_s=3.0),
+    "sensor-unreadable": sensor("h1", "netcounters", _and_an_unreadable_record),
+    "setting-changed": readback("h1", settings=(SettingRead("governor", "", "performance", "powersave"),)),
+    "setting-not-read": readback("h1", settings=(SettingRead("governor", "", "performance", None, "gone"),)),
+    "start-uncertain": story(start_delay_s=0.8),
+    "streams-share-cpu": case(streams=4),
+    "throughput-drifts: a step": rates([GOODPUT_BPS * 0.99] * 14 + [GOODPUT_BPS * 0.8] * 10),
+    "throughput-drifts: a slope": rates([GOODPUT_BPS * (0.8 + 0.19 * at / SECONDS) for at in range(SECONDS)]),
+    "tick-accounting": both(
+        PACED, rates(5e9), setup(tick_accounting={"h1": True}), story(load_cores={"h1": None, "h2": 0.6})
+    ),
+    "udp-loss": both(UDP, story(lost=0.02)),
+    "udp-out-of-order": both(UDP, story(out_of_order=100_000)),
+    "warm-up-in-window": rates([GOODPUT_BPS * 0.7] * 6 + [GOODPUT_BPS * 0.99] * 18),
+}
+"""code, and which variant → the change of a healthy trial that raises it in ``measure()``"""
+
+
+HEALTHY: dict[str, Change] = {
+    "tcp": story(),
+    "udp": UDP,
+    "in reverse": case(direction="reverse"),
+    "paced": both(PACED, rates(5e9)),
+    "unpinned": story(placed=((None, None),)),
+}
+"""runs that raise nothing"""
+
+
+def codes(flags: Sequence[Flag]) -> set[str]:
+    return {flag.code for flag in flags}
+
+
+@pytest.mark.parametrize("change", HEALTHY.values(), ids=list(HEALTHY))
+def test_a_healthy_trial_on_quiet_hosts_raises_nothing(change: Change) -> None:
+    found = told(change).trial()
+    assert found.status == "done", found.reason
+    assert [(flag.code, flag.where, flag.evidence) for flag in found.flags] == []
+
+
+@pytest.mark.parametrize("lie", LIES)
+def test_each_lie_of_a_trial_is_told_by_measure(lie: str) -> None:
+    found = told(LIES[lie]).trial()
+    assert found.status == "done", found.reason
+    assert code_of(lie) in codes(found.flags), [(flag.code, flag.evidence) for flag in found.flags]
+
+
+# --- cases, through summarise() and the breakdown of their power ------------------------------------------
+
+CASE = Case("tcp", "h1", "h2")
+STEADY = [9.4e9, 9.41e9, 9.39e9, 9.4e9, 9.405e9, 9.395e9, 9.4e9, 9.41e9, 9.39e9, 9.4e9]
+
+
+def runs(*bps: float) -> list[Trial]:
+    return [trial(number, CASE, one, 0.9) for number, one in enumerate(bps, start=1)]
+
+
+def of_case(trials: Sequence[Trial]) -> set[str]:
+    (summary,) = summarise(trials)
+    return codes(summary.case_flags)
+
+
+CASES: dict[str, Callable[[], list[Trial]]] = {
+    "two-modes": lambda: runs(*(value * (0.6 if at % 3 == 0 else 1) for at, value in enumerate(STEADY))),
+    "drifts-over-trials": lambda: runs(*(value * (1 - 0.01 * at) for at, value in enumerate(STEADY))),
+}
+"""code → the trials of a case that raise it in ``summarise()``"""
+
+
+def test_the_trials_of_a_healthy_case_raise_nothing() -> None:
+    assert of_case(runs(*STEADY)) == set()
+
+
+@pytest.mark.parametrize("lie", CASES)
+def test_each_lie_of_a_case_is_told_by_its_summary(lie: str) -> None:
+    assert code_of(lie) in of_case(CASES[lie]())
+
+
+# --- soaks ------------------------------------------------------------------------------------------------
+
+CALM = Shape(duration_s=60)
+
+
+@cache
+def _soak(root: Path, shape: Shape) -> Soak:
+    return digest(read.load(write(root, shape)[0]))
+
+
+@pytest.fixture(scope="module")
+def soaks(tmp_path_factory: pytest.TempPathFactory) -> Callable[[Shape], Soak]:
+    root = tmp_path_factory.mktemp("soaks")
+    return lambda shape: replace(_soak(root, shape))
+
+
+def shown(**figures: Any) -> Callable[[Soak], Soak]:
+    """A soak that shows other figures than were computed."""
+
+    def change(soak: Soak) -> Soak:
+        soak.__dict__.update(figures)
+        return soak
+
+    return change
+
+
+def _with_a_reset(soak: Soak) -> Soak:
+    first, *rest = soak.totals
+    return shown(totals=(replace(first, resets=1), *rest))(soak)
+
+
+def _half_read(soak: Soak) -> Soak:
+    return shown(power=tuple(replace(one, covered=0.5) for one in soak.power))(soak)
+
+
+SOAKS: dict[str, tuple[Shape, Callable[[Soak], Soak]]] = {
+    "chunk-damaged": (CALM, lambda soak: replace(soak, damaged={Path("chunk-000001.parquet"): "cut off"})),
+    "client-saturated": (replace(CALM, cpu_share=0.99), lambda soak: soak),
+    "counter-reset": (CALM, _with_a_reset),
+    "drops-unexplained": (replace(CALM, drops_at=30), lambda soak: soak),
+    "ledger-off": (replace(CALM, server_extra_bytes=12_345), lambda soak: soak),
+    "power-incomplete": (CALM, _half_read),
+    "rate-drifts": (CALM, shown(drift=Drift(0.3, 0.2, 0.4, 0.3))),
+    "readings-missing": (replace(CALM, duration_s=120, lost_client=("c3", 40, 100)), lambda soak: soak),
+    "soak-interrupted": (replace(CALM, duration_s=120, kill_at=40, away_s=30), lambda soak: soak),
+    "stalls": (replace(CALM, duration_s=120, stall=(60, 80)), lambda soak: soak),
+}
+"""code → a soak, and how it is changed, that raises it"""
+
+
+def test_a_calm_soak_raises_nothing(soaks: Callable[[Shape], Soak]) -> None:
+    assert codes(soak_flags(soaks(CALM))) == set()
+
+
+@pytest.mark.parametrize("lie", SOAKS)
+def test_each_lie_of_a_soak_is_told(lie: str, soaks: Callable[[Shape], Soak]) -> None:
+    shape, change = SOAKS[lie]
+    assert code_of(lie) in codes(soak_flags(change(soaks(shape))))
+
+
+# --- all of them --------------------------------------------------------------------------------------------
+
+ELSEWHERE: dict[str, tuple[str, str]] = {
+    "components-exceed-system": (
+        "test_components.py",
+        "test_parts_that_exceed_the_system_are_a_flag_with_their_watts",
+    ),
+    "total-disagrees-with-rate": (
+        "test_soak_analysis.py",
+        "test_the_published_soak_is_flagged_for_a_rate_that_its_total_cannot_have_been_made_at",
+    ),
+}
+"""code → the test in tests/unit that raises it, for what the tables above cannot hold"""
+
+
+def code_of(lie: str) -> str:
+    return lie.partition(":")[0]
+
+
+def test_every_check_of_a_trial_has_its_lie() -> None:
+    rooms = ("engine/measuring", "sensors")
+    expected = {
+        code
+        for code, path in raised()
+        if path.relative_to(ROOT / "src" / "linewatt").as_posix().startswith(rooms)
+    }
+    assert sorted(expected - {code_of(lie) for lie in LIES}) == [], "add them to LIES"
+
+
+def test_every_finding_is_wired() -> None:
+    wired = {code_of(lie) for table in (LIES, CASES, SOAKS, ELSEWHERE) for lie in table}
+    assert sorted(CATALOGUE.keys() - wired) == [], "add them to one of the tables"
+    assert sorted(wired - CATALOGUE.keys()) == [], "no such finding"
+
+
+@pytest.mark.parametrize("code", ELSEWHERE)
+def test_what_is_wired_elsewhere_has_its_test(code: str) -> None:
+    file, name = ELSEWHERE[code]
+    names = {one.name for one in _functions(ROOT / "tests" / "unit" / file)}
+    assert name in names
+
+
+def _functions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef]:
+    for node in ast.walk(ast.parse(path.read_text())):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef):
+            yield node
+
+
+def test_every_room_of_checks_is_called() -> None:
+    there = {path.stem for path in (Path(registry.__file__).parent / "checks").glob("[!_]*.py")}
+    called = {check.__module__.rpartition(".")[2] for check in registry.CHECKS}
+    assert called == there

@@ -1,0 +1,486 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A healthy trial, told as a story, and what of it is changed so that it lies.
+
+A :class:`Story` says what happened: rates second by second, CPU shares, counters, watts, read-backs. ``told``
+makes of it what a trial leaves behind (the text of iperf3 and of the sensors, run through their own parsers)
+and measures that. The story as it stands is of a healthy run on quiet hosts, at the rate of its line.
+
+A lie is a change of the story, a function from story to story. Those below take what is to be changed::
+
+    counters("h2", "nstat.UdpRcvbufErrors", 500)   # a counter moves by 500 in the window
+    cpu("h1", 2, usr=1.0)                          # CPU 2 of h1 is full; a list has a value a second
+    rates([9.4e9] * 12 + [4e9] * 12)               # what instance 0 sends, second by second of the load
+    setup(idle_cores={"h1": 0.5})                  # what is known of the hosts, see Setup
+    readback("h1", threads=())                     # what a host showed in the tail, see ReadBack
+    run(ended_s=…), story(udp=True, …)             # a field of TrialRun, of the story itself
+    afterwards(lambda given: …)                    # anything else: of the finished input to measure()
+
+Several are put together by ``both(…)``. To wire a new check, add one line to ``LIES`` in
+tests/unit/test_wiring.py: ``"its-code": change`` (or ``"its-code: a variant": change``). Where a healthy
+trial must show more for a check to see anything, add it to the story here.
+"""
+
+from __future__ import annotations
+
+import json
+import random
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+from linewatt.campaign.plan import PlannedInstance, PlannedTrial
+from linewatt.engine.feed import Feed, Reading, Record
+from linewatt.engine.measuring.cut import Setup
+from linewatt.engine.measuring.measure import measure
+from linewatt.engine.readback import ReadBack, SettingRead, Thread
+from linewatt.engine.trial import InstanceOutput, TrialRun
+from linewatt.hosts.base import Ended, HostSpec, Line
+from linewatt.hosts.clock import Offset
+from linewatt.loads.iperf3 import Iperf3
+from linewatt.model import Case, Channel, Trial
+from linewatt.sensors.netcounters import SOFTNET_COLUMNS
+from linewatt.sensors.registry import SENSORS
+
+START_S = 1_700_000_000.0
+OMIT_S, WINDOW_S, TAIL_S = 2.0, 20.0, 2.0
+SECONDS = int(OMIT_S + WINDOW_S + TAIL_S)
+LINE_BPS = 10e9
+MSS, FRAME, ON_WIRE = 1448, 1514, 1538
+DATAGRAM = 1472
+GOODPUT_BPS = LINE_BPS * MSS / ON_WIRE
+CPUS = (0, 1, 2, 3)
+APP, IRQ = 0, 1
+
+Course = float | Sequence[float]
+"""the same all the time, or a value a second"""
+
+
+@dataclass(frozen=True)
+class Given:
+    """What :func:`linewatt.engine.measuring.measure.measure` is given."""
+
+    run: TrialRun
+    readings: Mapping[str, tuple[Reading, ...]]
+    setup: Setup
+
+    def trial(self) -> Trial:
+        return measure(self.run, self.readings, self.setup, Iperf3(), overhead_s=0.05).trial
+
+
+@dataclass(frozen=True)
+class Watts:
+    """One channel of a BMC, and its course in W."""
+
+    channel: Channel
+    course: Course
+
+
+def _bmc() -> dict[str, Watts]:
+    """A BMC with steps of 1 W that wanders by 2 W, as they do."""
+    draw = random.Random(11)  # noqa: S311
+    wander = [round(draw.uniform(-2, 2)) for _ in range(SECONDS + 1)]
+    return {
+        name: Watts(
+            Channel(name, "W", "gauge", scope, step=1.0, tolerance_ratio=0.01, maximum=1020.0),
+            [mean_w + one for one in wander],
+        )
+        for name, scope, mean_w in (
+            ("PSU1 Power In", "psu-in:PSU1", 210.0),
+            ("PSU1 Power Out", "psu-out:PSU1", 190.0),
+            ("CPU_Power", "cpu:all", 90.0),
+        )
+    }
+
+
+IDLE_W = {
+    ("bmc", name): idle_w
+    for name, idle_w in {"PSU1 Power In": 120.0, "PSU1 Power Out": 105.0, "CPU_Power": 40.0}.items()
+}
+SETUP = Setup(
+    omit_s=OMIT_S,
+    window_s=WINDOW_S,
+    hosts={
+        name: HostSpec(name, f"192.0.2.{at}", "eth0", cpus=CPUS, app_cpus=(APP,), irq_cpus=(IRQ,))
+        for at, name in enumerate(("h1", "h2"), start=1)
+    },
+    base_frequency_hz={"h1": 3e9, "h2": 3e9},
+    tick_accounting={"h1": False, "h2": False},
+    idle_cores={"h1": 0.01, "h2": 0.01},
+    idle_w={"h1": IDLE_W, "h2": IDLE_W},
+)
+
+
+@dataclass(frozen=True)
+class Story:
+    """What happens on two hosts; h1 sends, h2 receives. A rate or share is constant or a value a second."""
+
+    udp: bool = False
+    case: Mapping[str, Any] = field(default_factory=dict)
+    """fields of the case that are not the usual ones"""
+    placed: tuple[tuple[str | None, str | None], ...] = ((str(APP), str(APP)),)
+    """for each instance the CPUs of its sender and its receiver"""
+    rates: Course | None = None
+    """bit/s that each instance sends; None: just below what the line carries"""
+    lost: Course = 0.0
+    """part of the datagrams that does not arrive"""
+    out_of_order: int = 0
+    versions: Mapping[str, str] = field(default_factory=lambda: {"h1": "3.12", "h2": "3.12"})
+    load_cores: Mapping[str, float | None] = field(default_factory=lambda: {"h1": 0.5, "h2": 0.6})
+    """what each load process says that it used"""
+    congestion: Mapping[str, str] = field(default_factory=lambda: {"h1": "cubic", "h2": "cubic"})
+    shares: Mapping[tuple[str, int], Mapping[str, Course]] = field(
+        default_factory=lambda: {
+            ("h1", APP): {"usr": 0.05, "sys": 0.45},
+            ("h1", IRQ): {"soft": 0.2},
+            ("h2", APP): {"usr": 0.05, "sys": 0.55},
+            ("h2", IRQ): {"soft": 0.5},
+        }
+    )
+    """(host, CPU) → mpstat's column → share; what is left is idle"""
+    counted: Mapping[tuple[str, str], float] = field(default_factory=dict)
+    """(host, counter of netcounters or cpufreq) → how far it moves in the window beyond the load's own"""
+    hertz: Course = 3e9
+    watts: Mapping[str, Mapping[str, Watts]] = field(default_factory=lambda: {"h1": _bmc(), "h2": _bmc()})
+    clocks: Mapping[str, Offset] = field(
+        default_factory=lambda: {"h1": Offset(0.5, 0.001), "h2": Offset(-0.25, 0.001)}
+    )
+    start_delay_s: float = 0.0
+    """from the release of the client to the beginning of its load"""
+    late_s: float = 0.0
+    """so much later than they were written do records arrive"""
+    settings: tuple[SettingRead, ...] = (SettingRead("governor", "", "performance", "performance"),)
+    setup: Setup = SETUP
+    readbacks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    run: Mapping[str, Any] = field(default_factory=dict)
+    afterwards: tuple[Callable[[Given], Given], ...] = ()
+
+    @property
+    def the_case(self) -> Case:
+        usual = Case("udp-1500" if self.udp else "tcp", "h1", "h2", instances=len(self.placed))
+        return replace(usual, **self.case)
+
+    @property
+    def payload(self) -> int:
+        return DATAGRAM if self.udp else MSS
+
+    def sent_bps(self, second: int) -> float:
+        """What one instance sends in a second of the load."""
+        if self.rates is None:
+            noise = random.Random(second).gauss(0, 0.001)  # noqa: S311
+            line_bps = LINE_BPS * self.payload / ON_WIRE
+            return 0.995 * line_bps / max(1, len(self.placed)) * (1 + min(0.003, noise))
+        return at(self.rates, second)
+
+
+Change = Callable[[Story], Story]
+
+
+def at(course: Course, second: int) -> float:
+    """The value of a course in a second; before its first it is its first, behind its last its last."""
+    if isinstance(course, int | float):
+        return course
+    return course[min(max(0, second), len(course) - 1)]
+
+
+def story(**fields: Any) -> Change:
+    """Fields of the story."""
+    return lambda told: replace(told, **fields)
+
+
+def both(*changes: Change) -> Change:
+    """One change after the other."""
+
+    def change(told: Story) -> Story:
+        for one in changes:
+            told = one(told)
+        return told
+
+    return change
+
+
+def case(**fields: Any) -> Change:
+    """Fields of the case."""
+    return lambda told: replace(told, case={**told.case, **fields})
+
+
+def rates(course: Course) -> Change:
+    """What each instance sends, bit/s."""
+    return story(rates=course)
+
+
+def counters(host: str, counter: str, moved: float) -> Change:
+    """A counter of netcounters or cpufreq moves by this over the window, beyond what the load moves."""
+    return lambda told: replace(told, counted={**told.counted, (host, counter): moved})
+
+
+def cpu(host: str, number: int, **shares: Course) -> Change:
+    """What a CPU does, by mpstat's columns; what it did before is forgotten."""
+    return lambda told: replace(told, shares={**told.shares, (host, number): shares})
+
+
+def watts(host: str, channel: str, course: Course, **changes: Any) -> Change:
+    """The course of a channel of the BMC, ``changes`` of its :class:`Channel`; a new one needs a scope."""
+
+    def change(told: Story) -> Story:
+        own = dict(told.watts[host])
+        known = own[channel].channel if channel in own else Channel(channel, "W", "gauge", "")
+        own[channel] = Watts(replace(known, **changes), course)
+        return replace(told, watts={**told.watts, host: own})
+
+    return change
+
+
+def setup(**fields: Any) -> Change:
+    """Fields of the setup; a mapping is laid over what is there."""
+
+    def change(told: Story) -> Story:
+        merged: dict[str, Any] = {
+            name: {**getattr(told.setup, name), **value} if isinstance(value, dict) else value
+            for name, value in fields.items()
+        }
+        return replace(told, setup=replace(told.setup, **merged))
+
+    return change
+
+
+def spec(host: str, **fields: Any) -> Change:
+    """Fields of a host's specification."""
+    return lambda told: setup(hosts={host: replace(told.setup.hosts[host], **fields)})(told)
+
+
+def readback(host: str, **fields: Any) -> Change:
+    """What a host showed in the tail of the load."""
+    return lambda told: replace(
+        told, readbacks={**told.readbacks, host: {**told.readbacks.get(host, {}), **fields}}
+    )
+
+
+def run(**fields: Any) -> Change:
+    """Fields of the trial's run."""
+    return lambda told: replace(told, run={**told.run, **fields})
+
+
+def afterwards(change: Callable[[Given], Given]) -> Change:
+    """Anything, of the finished input."""
+    return lambda told: replace(told, afterwards=(*told.afterwards, change))
+
+
+def without(host: str, source: str) -> Change:
+    """A sensor that delivers nothing."""
+    return _readings(host, lambda own: tuple(one for one in own if one.source != source))
+
+
+def sensor(host: str, source: str, change: Callable[[Reading], Reading]) -> Change:
+    """What a sensor delivered."""
+    return _readings(host, lambda own: tuple(change(one) if one.source == source else one for one in own))
+
+
+def _readings(host: str, change: Callable[[tuple[Reading, ...]], tuple[Reading, ...]]) -> Change:
+    return afterwards(
+        lambda given: replace(given, readings={**given.readings, host: change(given.readings[host])})
+    )
+
+
+def told(change: Change | None = None) -> Given:
+    """The input to ``measure()`` that a story makes."""
+    one = Story() if change is None else change(Story())
+    given = Given(_run(one), {name: tuple(_sensed(one, name)) for name in ("h1", "h2")}, one.setup)
+    for last in one.afterwards:
+        given = last(given)
+    return given
+
+
+def _run(one: Story) -> TrialRun:
+    made = TrialRun(
+        planned=PlannedTrial(7, 2, one.the_case, tuple(_planned(one)), (IRQ,), (IRQ,)),
+        started_s=START_S,
+        ended_s=START_S + SECONDS + 0.1,
+        load_s=float(SECONDS),
+        outputs=tuple(_output(one, planned) for planned in _planned(one)),
+        clocks=dict(one.clocks),
+        line_goodput_bps=LINE_BPS * one.payload / ON_WIRE,
+        readback={name: _readback(one, name) for name in ("h1", "h2")},
+    )
+    return replace(made, **one.run)
+
+
+def _planned(one: Story) -> Iterator[PlannedInstance]:
+    for number, (sender, receiver) in enumerate(one.placed):
+        yield PlannedInstance(number, 5201 + number, sender, receiver)
+
+
+def _output(one: Story, planned: PlannedInstance) -> InstanceOutput:
+    def ended(host: str) -> Ended:
+        began_s = START_S + one.clocks[host].offset_s
+        over_s = began_s + one.start_delay_s + SECONDS + 0.004
+        return Ended(0, json.dumps(_iperf3(one, host)), "", began_s, over_s)
+
+    client, server = one.the_case.client, one.the_case.server
+    commands = {"client": ["iperf3", "--client"], "server": ["iperf3", "--server"]}
+    pids: dict[str, int | None] = {host: _pid(host, planned.instance) for host in ("h1", "h2")}
+    return InstanceOutput(planned, commands, ended(client), ended(server), pids)
+
+
+def _pid(host: str, instance: int) -> int:
+    return int(host[1:]) * 1000 + 10 * instance
+
+
+def _iperf3(one: Story, host: str) -> dict[str, Any]:
+    """One end's JSON, as iperf3 3.12 writes it."""
+    asked, sends = one.the_case, host == one.the_case.sender
+    streams, cores = asked.streams, one.load_cores[host]
+    head = {"connecting_to": {"host": "192.0.2.2", "port": 5201}} if host == asked.client else {}
+    intervals = []
+    for second in range(SECONDS):
+        packets = round(one.sent_bps(second) / 8 / one.payload / streams)
+        lost = round(packets * at(one.lost, second))
+        arrived = packets if sends else packets - lost
+        row: dict[str, Any] = {"start": second, "end": second + 1, "bytes": arrived * one.payload}
+        row |= {"seconds": 1, "bits_per_second": 8 * arrived * one.payload, "omitted": False, "sender": sends}
+        if one.udp:
+            row |= {"packets": packets} if sends else {"packets": packets, "lost_packets": lost}
+        elif sends:
+            row |= {"retransmits": 0, "snd_cwnd": 1_500_000, "rtt": 150}
+        intervals.append({"streams": [{"socket": 5 + number, **row} for number in range(streams)]})
+    of_all = {"udp": {"out_of_order": one.out_of_order}} if one.udp else {"sender": {}, "receiver": {}}
+    end: dict[str, Any] = {"streams": [of_all] + [{"udp": {"out_of_order": 0}}] * (streams - 1) * one.udp}
+    end["cpu_utilization_percent"] = {} if cores is None else {"host_total": 100 * cores}
+    if not one.udp:
+        end |= {
+            "sender_tcp_congestion": one.congestion["h1"],
+            "receiver_tcp_congestion": one.congestion["h2"],
+        }
+    test_start = {
+        "protocol": "UDP" if one.udp else "TCP",
+        "num_streams": streams,
+        "reverse": int(asked.direction == "reverse"),
+        "duration": SECONDS,
+    }
+    start = {"version": f"iperf {one.versions[host]}", "test_start": test_start, **head}
+    return {"start": start, "intervals": intervals, "end": end}
+
+
+def _readback(one: Story, host: str) -> ReadBack:
+    threads = []
+    for number, pins in enumerate(one.placed):
+        pinned = pins[0] if host == one.the_case.sender else pins[1]
+        where = CPUS if pinned is None else (int(pinned),)
+        pid = _pid(host, number)
+        threads.append(Thread(pid, pid, where[0], 1200, where))
+    made = ReadBack(START_S + OMIT_S + WINDOW_S + 0.3, tuple(threads), one.settings)
+    return replace(made, **one.readbacks.get(host, {}))
+
+
+def _sensed(one: Story, host: str) -> Iterator[Reading]:
+    yield _feed(one, host, "mpstat", _mpstat)
+    yield _feed(one, host, "netcounters", _netcounters)
+    yield _feed(one, host, "cpufreq", _cpufreq)
+    if one.watts.get(host):
+        yield _power(one, host)
+
+
+def _feed(one: Story, host: str, source: str, text: Callable[[Story, str, int], str]) -> Reading:
+    """A record a second, the first where the trial begins."""
+    feed = Feed(host, SENSORS[source], None)
+    for second in range(-1, SECONDS + 1):
+        for line in text(one, host, second).splitlines():
+            feed.take(Line(START_S + second + 0.02 + one.late_s, line))
+    return feed.reading(START_S, START_S + SECONDS + one.late_s)
+
+
+def _mpstat(one: Story, host: str, second: int) -> str:
+    """What the CPUs did in the second that ends here."""
+    written_s = START_S + second + 0.02 + one.clocks[host].offset_s
+    stamp = time.strftime("%H:%M:%S", time.gmtime(written_s))
+    rows = []
+    for number in CPUS:
+        own = {name: at(value, second - 1) for name, value in one.shares.get((host, number), {}).items()}
+        own = own if second > 0 else {}
+        names = ("usr", "nice", "sys", "iowait", "irq", "soft", "steal", "guest", "gnice")
+        row = {name: round(100 * own.get(name, 0.0), 2) for name in names}
+        rows.append(json.dumps({"cpu": str(number), **row, "idle": round(100 - sum(row.values()), 2)}))
+    return f'\t\t"timestamp": "{stamp}",\n\t\t\t"cpu-load": [\n' + ",\n".join(rows) + "\n\t\t\t\t\t]"
+
+
+def _netcounters(one: Story, host: str, second: int) -> str:
+    """Totals of the data interface and the protocols, of the load's own packets and of what else is told."""
+    totals = _traffic(one, host, second)
+    for (name, counter), moved in one.counted.items():
+        if name == host and not counter.startswith("cpu"):
+            totals[counter] = totals.get(counter, 1000) + round(moved * _part_of_window(second))
+    nic = " ".join(f"{name[4:]}={value}" for name, value in totals.items() if name.startswith("nic."))
+    nstat = " ".join(f"{name[6:]}={value}" for name, value in totals.items() if name.startswith("nstat."))
+    stamp_us = round((START_S + second) * 1e6)
+    softnet = ";".join(_softnet_row(totals, number) for number in CPUS)
+    return (
+        f"linewatt-netcounters 1 {stamp_us}|nic {nic}|softnet {softnet};|nstat {nstat}|end {stamp_us + 800}"
+    )
+
+
+def _softnet_row(totals: Mapping[str, int], number: int) -> str:
+    """Columns of softnet_stat; a total without a CPU is CPU 1's."""
+    values = []
+    for name in SOFTNET_COLUMNS.values():
+        own = totals.get(f"softnet.cpu{number}.{name}", 0)
+        shared = totals.get(f"softnet.{name}", 0) if number == IRQ else 0
+        values.append(number if name == "cpu" else own + shared)
+    return " ".join(f"{value:08x}" for value in values)
+
+
+def _part_of_window(second: int) -> float:
+    """0 until the window begins, 1 from its end on."""
+    return min(1.0, max(0.0, (second - OMIT_S) / WINDOW_S))
+
+
+def _traffic(one: Story, host: str, second: int) -> dict[str, int]:
+    """What the load's own packets make of the counters until a second, from any base."""
+    sent = arrived = 0
+    for number in range(max(0, second)):
+        packets = round(one.sent_bps(number) / 8 / one.payload) * len(one.placed)
+        sent += packets
+        arrived += packets - round(packets * at(one.lost, number))
+    packets = sent if host == one.the_case.sender else arrived
+    acks = 0 if one.udp else packets // 2
+    ways = ("tx", "rx") if host == one.the_case.sender else ("rx", "tx")
+    totals = dict.fromkeys(("nic.rx_dropped", "nic.tx_dropped", "nic.rx_errors", "nic.tx_errors"), 1000)
+    for way, count, size in ((ways[0], packets, FRAME), (ways[1], acks, 66)):
+        totals[f"nic.{way}_packets"] = 10**9 + count
+        totals[f"nic.{way}_bytes"] = 10**12 + count * size
+    there, back = ("Out", "In") if host == one.the_case.sender else ("In", "Out")
+    totals[f"nstat.IpExt{there}Octets"] = 10**12 + packets * (FRAME - 14)
+    totals[f"nstat.IpExt{back}Octets"] = 10**12 + acks * 52
+    if one.udp:
+        totals[f"nstat.Udp{there}Datagrams"] = 10**6 + packets
+        totals |= {"nstat.UdpRcvbufErrors": 1000, "nstat.UdpSndbufErrors": 1000, "nstat.UdpInErrors": 1000}
+    else:
+        totals[f"nstat.Tcp{there}Segs"] = 10**6 + packets
+        totals[f"nstat.Tcp{back}Segs"] = 10**6 + acks
+        totals["nstat.TcpRetransSegs"] = 1000
+    totals["softnet.processed"] = packets if host == one.the_case.receiver else acks
+    return totals
+
+
+def _cpufreq(one: Story, host: str, second: int) -> str:
+    hertz = " ".join(f"{number}={round(at(one.hertz, second) / 1000)}" for number in (APP, IRQ))
+    sections = [f"frequency {hertz}"]
+    for section in ("core", "package"):
+        moved = [
+            (number, one.counted.get((host, f"cpu{number}.{section}_throttle_count"), 0.0))
+            for number in (APP, IRQ)
+        ]
+        words = " ".join(f"{number}={round(total * _part_of_window(second))}" for number, total in moved)
+        sections.append(f"{section} {words}")
+    return f"linewatt-cpufreq 1 {second + 1}|{'|'.join(sections)}|end {second + 2}"
+
+
+def _power(one: Story, host: str) -> Reading:
+    """The BMC, read once a second."""
+    channels = {name: own.channel for name, own in one.watts[host].items()}
+    records = []
+    for second in range(-1, SECONDS + 1):
+        values: dict[str, float | None] = {
+            name: at(own.course, second) for name, own in one.watts[host].items()
+        }
+        records.append(Record(START_S + second + 0.3, 1.0, json.dumps(values), values))
+    return Reading(host, "bmc", tuple(records), channels, optional=True)
