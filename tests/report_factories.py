@@ -50,7 +50,7 @@ DISAGREE = Flag(
     "the kernel accounts CPU by tick: trust the load's own figure, or use a kernel with exact accounting",
 )
 SHARED = Flag(
-    "lab-hosts-share-cpus",
+    "hosts-share-cpus",
     "h1, h2",
     "h1 and h2 run on CPUs 0, 1",
     "read CPU at the two ends as one figure, or give the lab a machine with more cores",

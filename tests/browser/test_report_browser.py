@@ -195,8 +195,8 @@ def test_chart_labels_stay_inside_the_page(open_report: Open) -> None:
 def test_flag_marks_lead_to_their_flag(open_report: Open) -> None:
     page = open_report(demo()).page
     page.locator("td a.mark").first.click()
-    assert page.url.endswith("#flag-a")
-    flag = page.locator("#flag-a")
+    assert page.url.endswith("#finding-a")
+    flag = page.locator("#finding-a")
     assert DISAGREE.evidence in flag.inner_text()
     assert DISAGREE.advice in flag.inner_text()
 

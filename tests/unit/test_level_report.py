@@ -27,7 +27,6 @@ from linewatt.report import html, terminal
 from linewatt.report.charts import Figure, render_svg
 from linewatt.report.component_figures import breakdowns
 from linewatt.report.document import as_json, case_rows, csv_columns, digest, trial_rows
-from linewatt.report.flags import marks_by_code
 from linewatt.report.level_charts import level_figures
 from linewatt.report.level_table import LevelTable, level_tables
 
@@ -36,7 +35,7 @@ TCP = Case("tcp", "h1", "h2", instances=2)
 
 def tables(trials: Sequence[Trial]) -> tuple[LevelTable, ...]:
     view = digest(result(trials))
-    return level_tables(view.levels, marks_by_code(view.notes))
+    return level_tables(view.levels, view.marks)
 
 
 def figures(trials: Sequence[Trial]) -> tuple[Figure, ...]:
@@ -368,9 +367,8 @@ def test_flags_of_levels_are_counted_and_marked_in_their_table() -> None:
         replace(one, flags=(DISAGREE,)) if one.case.load_level == 0.1 else one for one in level_trials(TCP)
     ]
     table, _ = tables(trials)
-    assert [row.flags for row in table.blocks[0].rows] == [0, 0, 2, 0]
-    assert table.blocks[0].rows[2].marks == ("a",)
-    assert '<a class="mark" href="#flag-a"' in page(trials)[page(trials).index('id="levels"') :]
+    assert [row.marks for row in table.blocks[0].rows] == [(), (), ("a",), ()]
+    assert '<a class="mark" href="#finding-a"' in page(trials)[page(trials).index('id="levels"') :]
 
 
 def test_hostile_names_stay_text() -> None:

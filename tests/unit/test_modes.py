@@ -11,10 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linewatt.analysis.dip import dip, is_beyond_one_mode
+from linewatt.analysis.findings import gather
 from linewatt.analysis.modes import modes
 from linewatt.analysis.summary import summarise
 from linewatt.model import Case, Trial
-from linewatt.report.flags import flag_notes
+from linewatt.report.findings import finding_notes
 from linewatt.report.table import export_case
 
 MEAN_BPS, CV = 94e9, 0.02
@@ -107,7 +108,7 @@ def test_a_case_with_two_modes_says_so_with_what_to_do_in_every_view() -> None:
     row = export_case(summary)
     assert (row["throughput_modes"], row["flags"]) == (2, "two-modes")
     assert row["throughput_mode_low_bps_mean"] == pytest.approx(84e9)
-    (note,) = flag_notes(trials, [summary])
+    (note,) = finding_notes(gather(trials, [summary]))
     assert (note.count, note.trials, note.mark) == (1, tuple(range(1, 11)), "a")
     assert "7 runs at 94" in note.sightings[0].evidence
     assert "steer: true" in note.advice[0]

@@ -219,11 +219,11 @@ def test_every_flag_is_there_with_evidence_and_advice() -> None:
 def test_tables_point_at_their_flags() -> None:
     made = page(result(demo_trials()))
     marks = [each for each in made.tags("a") if each.get("class") == "mark"]
-    assert {each["href"] for each in marks} == {"#flag-a", "#flag-b"}
+    assert {each["href"] for each in marks} == {"#finding-a", "#finding-b"}
 
 
 def test_no_flag_says_so() -> None:
-    assert "No flag was raised" in page(result(scaling_trials())).words
+    assert "No findings" in page(result(scaling_trials())).words
 
 
 def test_numbers_are_those_of_json() -> None:

@@ -21,10 +21,11 @@ from tests.report_factories import (
     trial,
 )
 
-from linewatt.model import Case, Trial
+from linewatt.analysis.findings import gather
+from linewatt.model import Case, Flag, Trial
 from linewatt.report.columns import COLUMNS, MORE_COLUMNS, Column
 from linewatt.report.document import Digest, as_json, case_rows, csv_columns, digest, trial_rows
-from linewatt.report.flags import flag_notes, marks, marks_by_code, number_ranges
+from linewatt.report.findings import NO_MARKS, finding_notes, marks_of, number_ranges
 from linewatt.report.roles import role_table
 from linewatt.report.series import by_test, describe_cases, series_of
 from linewatt.report.table import Table, scalability_table
@@ -35,7 +36,7 @@ COLUMN = {column.field: column for column in COLUMNS}
 
 def table(*trials: Trial) -> Table:
     view = digest(result(trials))
-    return scalability_table(view.groups[0], marks_by_code(view.notes))
+    return scalability_table(view.groups[0], view.marks)
 
 
 def shown(made: Table) -> dict[str, list[str]]:
@@ -76,7 +77,7 @@ def test_every_column_reads_a_field_of_the_summary() -> None:
 
 def test_rates_below_one_gbps_are_in_mbps_and_so_is_what_depends_on_them() -> None:
     group = by_test(series_of(digest(result([trial(1, Case("udp-60", "h1", "h2"), 90e6, 1.59)])).summaries))
-    units = {column.field: unit.name for column, unit in scalability_table(group[0], {}).columns}
+    units = {column.field: unit.name for column, unit in scalability_table(group[0], NO_MARKS).columns}
     assert units["throughput_bps"] == "Mbps"
     assert units["offered_bps"] == "Mbps"
     assert units["receiver_cpu_cores_per_bps"] == "% per Mbps"
@@ -171,38 +172,71 @@ def test_trial_rows_have_the_columns_csv_promises() -> None:
 
 def test_rows_carry_the_marks_of_their_flags() -> None:
     made = table(*demo_trials())
-    assert [(row.flags, row.marks) for row in made.rows] == [(3, ("a", "b")), (0, ()), (0, ())]
+    assert [row.marks for row in made.rows] == [("a", "b"), (), ()]
 
 
 def test_flags_are_gathered_by_code_with_all_evidence() -> None:
     first, second, third = scaling_trials((1,), 3)
     other = replace(DISAGREE, evidence="mpstat counts 0.30 cores, the load 0.99")
-    notes = flag_notes(
+    findings = gather(
         [
             replace(first, flags=(DISAGREE, SHARED)),
             replace(second, flags=(DISAGREE,)),
             replace(third, flags=(other,)),
         ]
     )
+    notes = finding_notes(findings)
     assert [(note.mark, note.code, note.count, note.trials) for note in notes] == [
-        ("a", "cpu-accounting-disagrees", 3, (1, 2, 3)),
-        ("b", "lab-hosts-share-cpus", 1, (1,)),
+        ("a", "cpu-accounting-disagrees", 1, (1, 2, 3)),
+        ("b", "hosts-share-cpus", 1, (1,)),
     ]
     assert [(seen.evidence, seen.trials) for seen in notes[0].sightings] == [
         (DISAGREE.evidence, (1, 2)),
         (other.evidence, (3,)),
     ]
     assert notes[0].title == "CPU accounting disagrees"
-    assert notes[1].title == "Lab hosts share CPUs"
+    assert notes[1].title == "Hosts share CPUs"
+
+
+def test_a_finding_is_told_once_at_its_scope_however_often_it_was_seen() -> None:
+    trials = scaling_trials((1, 2), 3)
+    layout = Flag("app-irq-share-cpu", "h2", "CPU 0 has both", "use others")
+    busy = [Flag("host-not-idle", f"h{n}", "1 core was busy", "look") for n in (1, 2)]
+    findings = gather([replace(one, flags=(layout, *busy, DISAGREE)) for one in trials])
+    assert [(one.code, len(one.trials)) for one in findings.every] == [
+        ("host-not-idle", 6),
+        ("host-not-idle", 6),
+        ("cpu-accounting-disagrees", 3),
+        ("cpu-accounting-disagrees", 3),
+        ("app-irq-share-cpu", 6),
+    ], "the gravest first, and one a campaign, a host, a case"
+    assert findings.counted() == "5 (4 doubtful, 1 note)"
+
+
+def test_a_doubtful_figure_carries_the_letter_and_no_other_figure_does() -> None:
+    made = table(*(replace(one, flags=(DISAGREE,)) for one in scaling_trials((1, 2), 2)))
+    doubted = {
+        column.field
+        for row in made.rows
+        for (column, _), cell in zip(made.columns, row.cells, strict=True)
+        if cell.doubts
+    }
+    assert doubted == {
+        "receiver_cpu_cores",
+        "efficiency_receiver_bps_per_core",
+        "efficiency_at_3ghz_bps_per_core",
+        "scaling_factor",
+        "receiver_cpu_cores_per_bps",
+    }, "DISAGREE is about the CPU of h2, the receiver"
 
 
 def test_marks_go_on_after_z() -> None:
     [each] = scaling_trials((1,), 1)
     flags = tuple(replace(DISAGREE, code=f"code-{n}") for n in range(28))
-    notes = flag_notes([replace(each, flags=flags)])
+    findings = gather([replace(each, flags=flags)])
+    notes = finding_notes(findings)
     assert [note.mark for note in notes][24:] == ["y", "z", "aa", "ab"]
-    by_code = marks_by_code(notes)
-    assert marks(["code-27", "code-3", "code-3"], by_code) == ("d", "ab")
+    assert marks_of(findings, notes).of(["code-27", "code-3", "code-3"]) == ("d", "ab")
 
 
 def test_number_ranges_are_short() -> None:

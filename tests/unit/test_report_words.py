@@ -65,7 +65,7 @@ def test_headline_of_failures_has_their_reason_and_no_number() -> None:
 
 def test_headline_carries_the_flags_of_its_series() -> None:
     lines = headlines(*demo_trials())
-    assert lines[0].flags == ("cpu-accounting-disagrees", "lab-hosts-share-cpus")
+    assert lines[0].flags == ("cpu-accounting-disagrees", "hosts-share-cpus")
     assert lines[1].flags == ()
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 from linewatt.cli.output import say
 from linewatt.engine import events
+from linewatt.findings import kind_of
 from linewatt.model import Case, Trial
 from linewatt.units import format_rate, format_seconds
 
@@ -39,6 +40,12 @@ def describe(case: Case) -> str:
     return ", ".join(words)
 
 
+def tells(code: str) -> bool:
+    """Whether a finding is worth a word at each trial: one that makes its figures doubtful, and only its."""
+    kind = kind_of(code)
+    return kind.rank != "note" and kind.scope in ("case", "trial")
+
+
 def outcome(trial: Trial) -> str:
     """A stored trial in a line."""
     if trial.status == "failed" or trial.throughput_bps is None:
@@ -50,8 +57,9 @@ def outcome(trial: Trial) -> str:
         if end is not None:
             cores = "not measured" if end.cpu_cores is None else f"{100 * end.cpu_cores:.0f} %"
             words.append(f"{name} CPU {cores}")
-    if trial.flags:
-        words.append(f"{len(trial.flags)} flags")
+    doubts = dict.fromkeys(one.code for one in trial.flags if tells(one.code))
+    if doubts:
+        words.append(f"doubtful: {', '.join(doubts)}")
     return ", ".join(words)
 
 

@@ -14,6 +14,8 @@ from typing import Any, Literal
 from linewatt import units
 from linewatt.analysis.stats import Estimate
 from linewatt.analysis.summary import CaseSummary
+from linewatt.findings import Figure
+from linewatt.model import Role
 
 Value = Estimate | float | int | None
 Loads = Literal["all", "tcp", "udp"]
@@ -41,6 +43,8 @@ class Cell:
     note: str | None = None
     reason: str | None = None
     mark: str | None = None
+    doubts: tuple[str, ...] = ()
+    """letters of the findings that make it doubtful"""
 
     @property
     def missing(self) -> bool:
@@ -67,6 +71,10 @@ class Column:
     show_sd: bool = False
     trivial: bool = False
     remark: str = ""
+    figure: Figure | None = None
+    """what findings may make doubtful about it"""
+    role: Role | None = None
+    """the end whose CPU it is made of"""
     show_ci: bool = False
     """whether JSON, CSV and the report have its 95 % CI"""
 
@@ -199,23 +207,34 @@ RATIO = (Unit("", _same, fixed(2)),)
 COUNT = (Unit("", _same, _count),)
 
 COLUMNS: tuple[Column, ...] = (
-    Column("throughput_bps", "throughput_bps", "Throughput", "Throughput", RATE, show_sd=True, show_ci=True),
+    Column(
+        "throughput_bps",
+        "throughput_bps",
+        "Throughput",
+        "Throughput",
+        RATE,
+        figure="throughput",
+        show_sd=True,
+        show_ci=True,
+    ),
     Column(
         "line_rate_ratio",
         "line_rate_ratio",
         "Part of the line's goodput",
         "Of line\nrate",
         (Unit("%", units.percent_from_ratio, fixed(1)),),
+        figure="throughput",
         remark="throughput ÷ the most payload that fits between the headers of the line (docs/networks.md)",
     ),
-    Column("offered_bps", "offered_bps", "Offered", "Offered", RATE, loads="udp"),
-    Column("lost_ratio", "lost_ratio", "Loss", "Loss", (PERCENT,), loads="udp"),
+    Column("offered_bps", "offered_bps", "Offered", "Offered", RATE, loads="udp", figure="throughput"),
+    Column("lost_ratio", "lost_ratio", "Loss", "Loss", (PERCENT,), loads="udp", figure="throughput"),
     Column(
         "packets_per_s",
         "packets_per_s",
         "Received packets",
         "Received",
         (Unit("packets/s", _same, _count),),
+        figure="throughput",
         loads="udp",
     ),
     Column(
@@ -224,9 +243,17 @@ COLUMNS: tuple[Column, ...] = (
         "CPU receiver (remote)",
         "CPU\nreceiver\n(remote)",
         (CPU_PERCENT,),
+        figure="cpu",
+        role="receiver",
     ),
     Column(
-        "sender_cpu_cores", "sender_cpu_cores", "CPU sender (local)", "CPU\nsender\n(local)", (CPU_PERCENT,)
+        "sender_cpu_cores",
+        "sender_cpu_cores",
+        "CPU sender (local)",
+        "CPU\nsender\n(local)",
+        (CPU_PERCENT,),
+        figure="cpu",
+        role="sender",
     ),
     Column(
         "efficiency_receiver_bps_per_core",
@@ -234,6 +261,8 @@ COLUMNS: tuple[Column, ...] = (
         "Efficiency receiver (remote)",
         "Effic.\nreceiver",
         PER_CORE,
+        figure="cpu",
+        role="receiver",
         show_ci=True,
     ),
     Column(
@@ -242,6 +271,8 @@ COLUMNS: tuple[Column, ...] = (
         "Efficiency sender (local)",
         "Effic.\nsender",
         PER_CORE,
+        figure="cpu",
+        role="sender",
         show_ci=True,
     ),
     Column(
@@ -250,6 +281,8 @@ COLUMNS: tuple[Column, ...] = (
         "Efficiency receiver at 3 GHz (rough)",
         "At 3 GHz\n(rough)",
         PER_CORE,
+        figure="cpu",
+        role="receiver",
         remark="efficiency × 3 GHz ÷ base frequency: only for rough comparison across CPUs",
     ),
     Column(
@@ -258,6 +291,8 @@ COLUMNS: tuple[Column, ...] = (
         "Scaling factor",
         "Scaling\nfactor",
         RATIO,
+        figure="cpu",
+        role="receiver",
         estimate=False,
         trivial=True,
     ),
@@ -267,6 +302,7 @@ COLUMNS: tuple[Column, ...] = (
         "Throughput scaling",
         "Tput\nscaling",
         RATIO,
+        figure="throughput",
         estimate=False,
         trivial=True,
     ),
@@ -276,6 +312,8 @@ COLUMNS: tuple[Column, ...] = (
         "CPU per throughput, receiver",
         "CPU /\ntput",
         (PER_GBPS, PER_MBPS),
+        figure="cpu",
+        role="receiver",
     ),
     Column(
         "retransmits", "retransmits_per_trial", "Retransmits a trial", "Retrans-\nmits", COUNT, loads="tcp"

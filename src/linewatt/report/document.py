@@ -11,12 +11,15 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from linewatt.analysis import power
+from linewatt.analysis.campaign_flags import campaign_flags
+from linewatt.analysis.findings import Findings, gather
 from linewatt.analysis.load_levels import LevelCurve, curves
 from linewatt.analysis.summary import CaseSummary, summarise
+from linewatt.findings import kind_of
 from linewatt.model import Case, EndResult, Role, Trial
 from linewatt.report.effects import as_document as effects_document
 from linewatt.report.effects import experiment
-from linewatt.report.flags import FlagNote, flag_notes
+from linewatt.report.findings import FindingNote, Marks, finding_notes, marks_of
 from linewatt.report.levels import NO_LEVEL, as_documents, case_keys
 from linewatt.report.limits import export_limit
 from linewatt.report.power_columns import power_reasons
@@ -48,13 +51,20 @@ class Digest:
     """cases at full or at a fixed rate, which are what the standard tables and figures are of"""
     levels: tuple[LevelCurve, ...]
     """load levels, which have tables and figures of their own"""
-    notes: tuple[FlagNote, ...]
+    findings: Findings
+    notes: tuple[FindingNote, ...]
+    """the findings by kind, each under its letter"""
     labels: dict[Case, str]
     """each case's name among all, by the case with one instance"""
 
     def describe(self, *cases: Case) -> str:
         """Cases by name and instances, in few words."""
         return describe_cases(cases, self.labels)
+
+    @property
+    def marks(self) -> Marks:
+        """The letters of its notes."""
+        return marks_of(self.findings, self.notes)
 
     @property
     def done(self) -> int:
@@ -83,7 +93,8 @@ def digest(result: Result) -> Digest:
     summaries = summarise(result.trials)
     labels = case_labels({replace(summary.case, instances=1): None for summary in summaries})
     groups = by_test(series_of([one for one in summaries if one.case.load_level is None]))
-    return Digest(result, summaries, groups, curves(summaries), flag_notes(result.trials, summaries), labels)
+    findings = gather(result.trials, summaries, campaign_flags(result.manifest, result.trials))
+    return Digest(result, summaries, groups, curves(summaries), findings, finding_notes(findings), labels)
 
 
 def as_json(view: Digest, *, trials: bool = False) -> dict[str, Any]:
@@ -130,7 +141,7 @@ def heading(view: Digest) -> dict[str, Any]:
         "trials_planned": view.planned,
         "trials_done": view.done,
         "trials_failed": len(view.failed),
-        "flags_count": sum(note.count for note in view.notes),
+        "flags_count": len(view.findings.every),
     }
 
 
@@ -243,10 +254,13 @@ def _case(case: Case) -> dict[str, Any]:
     }
 
 
-def _note(note: FlagNote) -> dict[str, Any]:
+def _note(note: FindingNote) -> dict[str, Any]:
     return {
         "mark": note.mark,
         "code": note.code,
+        "rank": note.rank,
+        "scope": kind_of(note.code).scope,
+        "figures": list(kind_of(note.code).figures),
         "count": note.count,
         "trials": list(note.trials),
         "cases": [_case(case) for case in note.cases],

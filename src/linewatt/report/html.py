@@ -32,7 +32,7 @@ from linewatt.report.document import Digest, cores, watts_text
 from linewatt.report.effects import experiment
 from linewatt.report.effects_chart import effect_figures
 from linewatt.report.environment import environment
-from linewatt.report.flags import marks, marks_by_code, number_ranges
+from linewatt.report.findings import Marks, number_ranges
 from linewatt.report.glossary import GLOSSARY, LEVEL_GLOSSARY, POWER_GLOSSARY
 from linewatt.report.heat_map import heat_figures, heat_maps
 from linewatt.report.level_charts import level_figures
@@ -98,11 +98,11 @@ def _of_pairs(
 
 def render(view: Digest) -> str:
     """The whole page."""
-    by_code = marks_by_code(view.notes)
+    marks = view.marks
     trials = view.result.trials
     manifest = view.result.manifest
-    tables = power_tables(view.groups)
-    levels = level_tables(view.levels, by_code)
+    tables = power_tables(view.groups, marks)
+    levels = level_tables(view.levels, marks)
     factors = experiment(view.result)
     blocks = detail_blocks(trials)
     pairs = matrix_tables(view.groups, list(view.hosts))
@@ -121,8 +121,8 @@ def render(view: Digest) -> str:
         lab=is_lab(view),
         caveats=caveats(view),
         headlines=[headline(series) for group in view.groups for series in group.series],
-        by_code=by_code,
-        tables=[scalability_table(group, by_code) for group in view.groups],
+        marks=marks,
+        tables=[scalability_table(group, marks) for group in view.groups],
         limits=[(group.title, limit_notes(group)) for group in view.groups],
         power_tables=tables,
         power_figures=list(drawn(_of_power(view, tables), "power-figure")),
@@ -139,7 +139,7 @@ def render(view: Digest) -> str:
         roles=_role_tables(view, blocks),
         details=detail_groups(view, blocks),
         maps=machine_maps(view),
-        trials=[_trial_line(trial, view, by_code) for trial in trials],
+        trials=[_trial_line(trial, view, marks) for trial in trials],
         environment=environment(view.hosts, manifest.get("idle")),
         glossary=_glossary(power=bool(tables), levels=bool(levels)),
     )
@@ -186,7 +186,6 @@ def environment_of_pages() -> Environment:
     )
     made.filters["ranges"] = number_ranges
     made.filters["si"] = _si
-    made.filters["marks"] = marks
     made.filters["ci"] = _ci
     made.globals["plural"] = plural
     made.globals["missing"] = MISSING
@@ -234,7 +233,7 @@ def _role_tables(view: Digest, blocks: Sequence[DetailBlock]) -> list[RoleTable]
     return [table for group in view.groups if (table := role_table(group, blocks)) is not None]
 
 
-def _trial_line(trial: Trial, view: Digest, by_code: dict[str, str]) -> TrialLine:
+def _trial_line(trial: Trial, view: Digest, marks: Marks) -> TrialLine:
     return TrialLine(
         number=trial.number,
         repetition=trial.repetition,
@@ -246,7 +245,7 @@ def _trial_line(trial: Trial, view: Digest, by_code: dict[str, str]) -> TrialLin
         receiver_power=watts_text(trial.receiver),
         sender_power=watts_text(trial.sender),
         window=format_seconds(trial.window.seconds if trial.window else None),
-        marks=marks((flag.code for flag in trial.flags), by_code),
+        marks=marks.of(flag.code for flag in trial.flags),
         failure=(trial.reason or "no reason recorded") if trial.status == "failed" else None,
     )
 

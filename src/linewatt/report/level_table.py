@@ -10,7 +10,7 @@ from linewatt.analysis.load_levels import LevelCurve, LevelPoint
 from linewatt.analysis.power import SCOPE_WORDS
 from linewatt.model import Provenance, Role
 from linewatt.report.columns import COLUMNS, OFF_TARGET, TARGET, Cell, Column, Unit, cell_of
-from linewatt.report.flags import marks
+from linewatt.report.findings import Marks
 from linewatt.report.levels import curve_names, level_name, remark, score_remark
 from linewatt.report.power_columns import MBPS_PER_W, POWER_COLUMNS, PowerColumn
 from linewatt.report.provenance import legend, mark, words
@@ -37,12 +37,11 @@ class LevelHead:
 
 @dataclass(frozen=True, slots=True)
 class LevelRow:
-    """One level of a case: its cells in column order, how many flags it has, and their marks."""
+    """One level of a case: its cells in column order, and the letters of findings that concern it."""
 
     point: LevelPoint
     name: str
     cells: tuple[Cell, ...]
-    flags: int
     marks: tuple[str, ...]
 
     @property
@@ -104,17 +103,17 @@ class LevelTable:
 
     @property
     def flagged(self) -> bool:
-        return any(row.flags for block in self.blocks for row in block.rows)
+        return any(row.marks for block in self.blocks for row in block.rows)
 
 
-def level_tables(curves: Sequence[LevelCurve], by_code: Mapping[str, str]) -> tuple[LevelTable, ...]:
-    """All tables of load levels of a result; ``by_code`` has the flags' marks."""
+def level_tables(curves: Sequence[LevelCurve], marks: Marks) -> tuple[LevelTable, ...]:
+    """All tables of load levels of a result."""
     found: dict[tuple[str, Role, str | None], list[LevelCurve]] = {}
     for curve in curves:
         found.setdefault((curve.case.test, curve.role, curve.scope), []).append(curve)
     names = curve_names(curves)
     return tuple(
-        _table(members, [names[curve.case] for curve in members], by_code) for members in found.values()
+        _table(members, [names[curve.case] for curve in members], marks) for members in found.values()
     )
 
 
@@ -129,9 +128,12 @@ class _Shown:
     cases: tuple[tuple[Column, Unit], ...]
     powers: tuple[PowerColumn, ...]
 
-    def cells(self, point: LevelPoint) -> tuple[Cell, ...]:
+    def cells(self, point: LevelPoint, marks: Marks) -> tuple[Cell, ...]:
         summary, power = point.summary, point.power
-        known = [column.cell(summary, unit) for column, unit in self.cases]
+        known = [
+            replace(column.cell(summary, unit), doubts=marks.cell(summary.case, column.figure, column.role))
+            for column, unit in self.cases
+        ]
         known = [  # what was asked for has no spread, and that of the throughput stands beside it
             replace(cell, sd=None) if column in (TARGET, OFF_TARGET) else cell
             for cell, (column, _) in zip(known, self.cases, strict=True)
@@ -139,7 +141,10 @@ class _Shown:
         known += [
             Cell(MISSING, reason="no source of power is named for this host")
             if power is None
-            else column.cell(power, column.units[0], summary.trials_done)
+            else replace(
+                column.cell(power, column.units[0], summary.trials_done),
+                doubts=marks.cell(summary.case, column.figure, point.role),
+            )
             for column in self.powers
         ]
         return tuple(known)
@@ -157,9 +162,9 @@ def _shown(curves: Sequence[LevelCurve]) -> _Shown:
     return _Shown(tuple(columns), tuple(powers))
 
 
-def _table(curves: Sequence[LevelCurve], names: Sequence[str], by_code: Mapping[str, str]) -> LevelTable:
+def _table(curves: Sequence[LevelCurve], names: Sequence[str], marks: Marks) -> LevelTable:
     shown = _shown(curves)
-    blocks = tuple(_block(curve, name, shown, by_code) for curve, name in zip(curves, names, strict=True))
+    blocks = tuple(_block(curve, name, shown, marks) for curve, name in zip(curves, names, strict=True))
     heads = tuple(LevelHead(c.field, c.title, c.heading, unit, show_sd=c.show_sd) for c, unit in shown.cases)
     heads += tuple(_power_head(column, curves) for column in shown.powers)
     several = len(curves) > 1
@@ -189,14 +194,13 @@ def _power_head(column: PowerColumn, curves: Sequence[LevelCurve]) -> LevelHead:
     )
 
 
-def _block(curve: LevelCurve, name: str, shown: _Shown, by_code: Mapping[str, str]) -> LevelBlock:
+def _block(curve: LevelCurve, name: str, shown: _Shown, marks: Marks) -> LevelBlock:
     rows = tuple(
         LevelRow(
             point=point,
             name=level_name(point.level),
-            cells=shown.cells(point),
-            flags=sum(flag.count for flag in point.summary.flags),
-            marks=marks((flag.code for flag in point.summary.flags), by_code),
+            cells=shown.cells(point, marks),
+            marks=marks.row(point.summary.case),
         )
         for point in curve.points
     )

@@ -15,7 +15,7 @@ from linewatt.errors import InvalidInput
 from linewatt.hosts.cpulist import format_cpulist, parse_cpulist
 from linewatt.model import Case, InstanceResult, Role, Trial
 from linewatt.report.document import Digest
-from linewatt.report.flags import number_ranges
+from linewatt.report.findings import number_ranges
 from linewatt.report.series import plural
 
 MOST_DRAWN = 4

@@ -14,6 +14,7 @@ from linewatt import units
 from linewatt.analysis.power_summary import EndPower
 from linewatt.analysis.stats import Estimate
 from linewatt.analysis.summary import CaseSummary
+from linewatt.findings import Figure
 from linewatt.model import Provenance, Role
 from linewatt.report.columns import Cell, Unit, cell_of, fixed, significant
 from linewatt.report.provenance import mark
@@ -39,6 +40,8 @@ class PowerColumn:
     units: tuple[Unit, ...]
     of: Of = "system"
     show_sd: bool = False
+    figure: Figure = "power"
+    """what findings may make doubtful about it"""
     spread: bool = True
     """whether the standard deviation over trials says anything"""
 
@@ -106,9 +109,14 @@ POWER_COLUMNS: tuple[PowerColumn, ...] = (
     ),
     PowerColumn("cpu_bps_per_w", "cpu_mbps_per_w", "CPU efficiency", "CPU\neffic.", (MBPS_PER_W,), of="cpu"),
     PowerColumn("cpu_power_ratio", "cpu_power_pct", "CPU share", "CPU\nshare", (PERCENT,), of="both"),
-    PowerColumn("idle_w", "idle_w", "Idle", "Idle", (W,), spread=False),
+    PowerColumn("idle_w", "idle_w", "Idle", "Idle", (W,), figure="above_idle", spread=False),
     PowerColumn(
-        "dynamic_w_per_bps", "dynamic_w_per_gbps", "Above idle per throughput", "Above\nidle", W_PER_RATE
+        "dynamic_w_per_bps",
+        "dynamic_w_per_gbps",
+        "Above idle per throughput",
+        "Above\nidle",
+        W_PER_RATE,
+        figure="above_idle",
     ),
     PowerColumn("energy_j_per_bit", "energy_pj_per_bit", "Energy per bit", "Energy", (PJ_PER_BIT,)),
     PowerColumn(
@@ -117,6 +125,7 @@ POWER_COLUMNS: tuple[PowerColumn, ...] = (
         "Energy per bit above idle",
         "Energy\nabove\nidle",
         (PJ_PER_BIT,),
+        figure="above_idle",
     ),
 )
 """Columns of the power table, left to right, behind the throughput."""

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from linewatt.analysis.power import SCOPE_WORDS
 from linewatt.analysis.power_summary import EndPower
@@ -12,6 +12,7 @@ from linewatt.analysis.regimes import Regime, regimes
 from linewatt.analysis.summary import CaseSummary
 from linewatt.model import Provenance, Role
 from linewatt.report.columns import COLUMNS, Cell, Column, Unit
+from linewatt.report.findings import NO_MARKS, Marks
 from linewatt.report.power_columns import ENDS, POWER_COLUMNS, PowerColumn, end_power
 from linewatt.report.provenance import legend, words
 from linewatt.report.series import Series, TestGroup, plural
@@ -85,10 +86,10 @@ class PowerTable:
         return _scope_words(self.scopes[1], [row.power.cpu_provenance for row in self.rows])
 
 
-def power_tables(groups: Sequence[TestGroup]) -> tuple[PowerTable, ...]:
+def power_tables(groups: Sequence[TestGroup], marks: Marks = NO_MARKS) -> tuple[PowerTable, ...]:
     """All power tables of a result; none where no source of power was named."""
     return tuple(
-        _table(group, role, scopes, members)
+        _table(group, role, scopes, members, marks)
         for group in groups
         for role in ENDS
         for scopes, members in _by_scopes(group, role).items()
@@ -123,13 +124,16 @@ def _members(series: Series, role: Role) -> Iterator[_Member]:
             yield _Member(series, summary, power, regime)
 
 
-def _table(group: TestGroup, role: Role, scopes: Scopes, members: Sequence[_Member]) -> PowerTable:
+def _table(
+    group: TestGroup, role: Role, scopes: Scopes, members: Sequence[_Member], marks: Marks
+) -> PowerTable:
     summaries = [member.summary for member in members]
     shown = [column for column in POWER_COLUMNS if any(column.value(m.power) is not None for m in members)]
     in_gbps = _THROUGHPUT.unit(summaries) is _THROUGHPUT.units[0]
     units = [column.units[0] if in_gbps else column.units[-1] for column in shown]
     rate = _THROUGHPUT.unit(summaries)
-    rows = tuple(_row(member, rate, list(zip(shown, units, strict=True))) for member in members)
+    columns = list(zip(shown, units, strict=True))
+    rows = tuple(_row(member, role, rate, columns, marks) for member in members)
     heads = [
         Head(_THROUGHPUT.title, _THROUGHPUT.heading, rate, "", _THROUGHPUT.json_key, _THROUGHPUT.show_sd)
     ]
@@ -146,10 +150,15 @@ def _table(group: TestGroup, role: Role, scopes: Scopes, members: Sequence[_Memb
     )
 
 
-def _row(member: _Member, rate: Unit, columns: Sequence[tuple[PowerColumn, Unit]]) -> PowerRow:
-    done = member.summary.trials_done
-    cells = [column.cell(member.power, unit, done) for column, unit in columns]
-    throughput = _THROUGHPUT.cell(member.summary, rate)
+def _row(
+    member: _Member, role: Role, rate: Unit, columns: Sequence[tuple[PowerColumn, Unit]], marks: Marks
+) -> PowerRow:
+    case, done = member.summary.case, member.summary.trials_done
+    cells = [
+        replace(column.cell(member.power, unit, done), doubts=marks.cell(case, column.figure, role))
+        for column, unit in columns
+    ]
+    throughput = replace(_THROUGHPUT.cell(member.summary, rate), doubts=marks.cell(case, "throughput"))
     return PowerRow(member.series, member.summary, member.power, member.regime, (throughput, *cells))
 
 

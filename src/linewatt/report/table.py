@@ -3,15 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
 from typing import Any
 
 from linewatt.analysis.modes import FEWEST_RUNS
 from linewatt.analysis.summary import CaseSummary
 from linewatt.model import Case, CpuShares
 from linewatt.report.columns import COLUMNS, MORE_COLUMNS, ROLES, SHARES, Cell, Column, Unit
-from linewatt.report.flags import marks
+from linewatt.report.findings import Marks
 from linewatt.report.power_columns import export_power
 from linewatt.report.series import Series, TestGroup
 
@@ -73,12 +73,11 @@ def _names(group: TestGroup, lacking: Sequence[Case]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class TableRow:
-    """One case: its cells in column order, how many flags it has, and their marks."""
+    """One case: its cells in column order, and the letters of the findings that concern it."""
 
     series: Series
     summary: CaseSummary
     cells: tuple[Cell, ...]
-    flags: int
     marks: tuple[str, ...]
 
 
@@ -97,13 +96,11 @@ class Table:
         return self.group.series[0].title if len(self.group.series) == 1 else self.group.title
 
 
-def scalability_table(group: TestGroup, by_code: Mapping[str, str]) -> Table:
-    """The table of a test: columns with values only, a row a case; ``by_code`` has the flags' marks."""
+def scalability_table(group: TestGroup, marks: Marks) -> Table:
+    """The table of a test: columns with values only, a row a case."""
     summaries = group.summaries
     columns = tuple((column, column.unit(summaries)) for column in shown_columns(summaries))
-    rows = [
-        _row(series, summary, columns, by_code) for series in group.series for summary in series.summaries
-    ]
+    rows = [_row(series, summary, columns, marks) for series in group.series for summary in series.summaries]
     return Table(group, columns, tuple(rows), absences(group))
 
 
@@ -111,14 +108,16 @@ def _row(
     series: Series,
     summary: CaseSummary,
     columns: Sequence[tuple[Column, Unit]],
-    by_code: Mapping[str, str],
+    marks: Marks,
 ) -> TableRow:
     return TableRow(
         series=series,
         summary=summary,
-        cells=tuple(column.cell(summary, unit) for column, unit in columns),
-        flags=sum(flag.count for flag in summary.flags),
-        marks=marks((flag.code for flag in summary.flags), by_code),
+        cells=tuple(
+            replace(column.cell(summary, unit), doubts=marks.cell(summary.case, column.figure, column.role))
+            for column, unit in columns
+        ),
+        marks=marks.row(summary.case),
     )
 
 
@@ -141,7 +140,7 @@ def export_case(summary: CaseSummary) -> dict[str, Any]:
         row |= _export_shares(field, getattr(summary, field))
     row |= _export_modes(summary)
     row |= export_power(summary)
-    row["flags_count"] = sum(flag.count for flag in summary.flags)
+    row["flags_count"] = len(summary.flags)
     row["flags"] = " ".join(flag.code for flag in summary.flags)
     return row
 

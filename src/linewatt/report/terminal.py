@@ -6,7 +6,7 @@ Numbers are never cut or wrapped: a table wider than ``width`` is split into sev
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -14,6 +14,7 @@ from rich.text import Text
 
 from linewatt.analysis.summary import CaseSummary
 from linewatt.document import one_line
+from linewatt.findings import kind_of
 from linewatt.model import Trial
 from linewatt.report.component_chart import component_rows
 from linewatt.report.component_figures import EndBreakdown, breakdowns
@@ -21,7 +22,7 @@ from linewatt.report.detail import detail_groups
 from linewatt.report.document import Digest, cores, watts_text
 from linewatt.report.effects import TITLE as EFFECTS
 from linewatt.report.effects import EffectTable, Experiment, experiment
-from linewatt.report.flags import FlagNote, marks, marks_by_code, number_ranges
+from linewatt.report.findings import FindingNote, number_ranges
 from linewatt.report.heat_map import heat_maps
 from linewatt.report.level_table import LevelBlock, LevelTable, level_tables
 from linewatt.report.levels import where
@@ -29,15 +30,15 @@ from linewatt.report.limits import limit_notes
 from linewatt.report.matrix import matrix_tables
 from linewatt.report.placements import ran_lines
 from linewatt.report.power_idle import IdlePower, idle_power
-from linewatt.report.power_table import PowerTable, power_tables
+from linewatt.report.power_table import PowerRow, PowerTable, power_tables
 from linewatt.report.psu_words import psu_lines
 from linewatt.report.repeats import repeats_lines
 from linewatt.report.roles import RoleTable, role_table
 from linewatt.report.series import plural
-from linewatt.report.table import Table, scalability_table
+from linewatt.report.table import Table, TableRow, scalability_table
 from linewatt.report.terminal_detail import detail as detail_part
 from linewatt.report.terminal_matrix import heat_map, matrix
-from linewatt.report.text_table import TextColumn, cell_text, once, tables, unit_lines
+from linewatt.report.text_table import DOUBTFUL, TextColumn, cell_text, once, tables, unit_lines
 from linewatt.report.words import caveats, progress, when
 from linewatt.units import MISSING, format_percent, format_rate, percent_from_cores
 
@@ -48,10 +49,10 @@ def show(
     view: Digest, *, width: int | None = None, trials: bool = False, detail: bool = False
 ) -> RenderableType:
     """The whole of ``linewatt show``; ``width`` is the terminal's, ``None`` for no limit."""
-    by_code = marks_by_code(view.notes)
+    marks = view.marks
     parts: list[RenderableType] = [_heading(view)]
     for group in view.groups:
-        parts.append(_scalability(scalability_table(group, by_code), width))
+        parts.append(_scalability(scalability_table(group, marks), width))
     pairs = matrix_tables(view.groups, list(view.hosts))
     parts += [matrix(table, width) for table in pairs]
     parts += [heat_map(one, width) for one in heat_maps(pairs)]
@@ -64,19 +65,19 @@ def show(
         if roles is not None:
             parts.append(_roles(roles, width))
     parts += _ran(view)
-    power = power_tables(view.groups)
+    power = power_tables(view.groups, marks)
     parts += [_power(table, width) for table in power]
     parts += [_breakdown(one) for one in (breakdowns(view) if power else ())]
     told = psu_lines(view) if power else []
     if told:
         parts.append(Group(*(Text(one_line(line)) for line in told)))
-    parts += [_levels(levels, width) for levels in level_tables(view.levels, by_code)]
+    parts += [_levels(levels, width) for levels in level_tables(view.levels, marks)]
     idle = idle_power(view.result.manifest)
     if idle:
         parts.append(_idle(idle))
     parts += [detail_part(group) for group in (detail_groups(view) if detail else ())]
     if view.notes:
-        parts.append(_flags(view))
+        parts.append(_findings(view))
     if view.failed:
         parts.append(_failures(view))
     if trials and view.result.trials:
@@ -104,7 +105,7 @@ def show_list(views: Sequence[Digest], *, width: int | None = None) -> Renderabl
         TextColumn("When", tuple(when(view.result.manifest.get("created_s")) for view in views), left=True),
         TextColumn("Done", tuple(_done(view) for view in views)),
         TextColumn("Failed", tuple(str(len(view.failed)) for view in views)),
-        TextColumn("Flags", tuple(str(sum(note.count for note in view.notes)) for view in views)),
+        TextColumn("Findings", tuple(str(len(view.findings.every)) for view in views)),
     ]
     return tables(columns, width)
 
@@ -149,12 +150,12 @@ def _scalability(table: Table, width: int | None) -> RenderableType:
         cells = tuple(cell_text(row.cells[at], sd=column.show_sd) for row in rows)
         columns.append(TextColumn(f"{column.heading}\n{unit_lines(unit.name)}".rstrip(), cells))
     columns.append(TextColumn("n", tuple(_trials_text(row.summary) for row in rows)))
-    if any(row.flags for row in rows):
-        flags = tuple(f"{row.flags} ({','.join(row.marks)})" if row.flags else "0" for row in rows)
-        columns.append(TextColumn("Flags", flags))
+    if any(row.marks for row in rows):
+        columns.append(TextColumn("See", tuple(",".join(row.marks) for row in rows)))
     return Group(
         Text(one_line(table.title), style="bold"),
         tables(columns, width),
+        *_starred(rows),
         *(Text(f"{MISSING} {one_line(absence.sentence)}", style="dim") for absence in table.absent),
         *(Text(one_line(note.sentence)) for note in limit_notes(table.group)),
     )
@@ -201,9 +202,17 @@ def _power(table: PowerTable, width: int | None) -> RenderableType:
     return Group(
         Text(one_line(table.title), style="bold"),
         tables(columns, width),
+        *_starred(rows),
         *(Text(line, style="yellow") for line in table.legend),
         *(Text(f"{MISSING} {one_line(sentence)}", style="dim") for sentence in table.absent),
     )
+
+
+def _starred(rows: Iterable[TableRow | PowerRow]) -> Iterator[Text]:
+    """What a star means, where there is one, and which findings they are."""
+    letters = dict.fromkeys(letter for row in rows for cell in row.cells for letter in cell.doubts)
+    if letters:
+        yield Text(f"{DOUBTFUL} doubtful: see {', '.join(f'({one})' for one in letters)}", style="yellow")
 
 
 def _effects(found: Experiment | None, width: int | None) -> list[RenderableType]:
@@ -239,12 +248,12 @@ def _effect_table(table: EffectTable, width: int | None) -> RenderableType:
 def _levels(table: LevelTable, width: int | None) -> RenderableType:
     heads = [("Case", True), ("Level", True)]
     heads += [(f"{head.lines}\n{head.unit.name}\n{head.provenance}".rstrip(), False) for head in table.heads]
-    heads += [("n", False), ("Flags", False)]
+    heads += [("n", False), ("See", False)]
     cells = zip(*(line for block in table.blocks for line in _level_lines(block, table)), strict=True)
     columns = [
         TextColumn(title, tuple(once(column) if title == "Case" else column), key=key, left=key)
         for (title, key), column in zip(heads, cells, strict=True)
-        if (title != "Case" or len(table.blocks) > 1) and (title != "Flags" or table.flagged)
+        if (title != "Case" or len(table.blocks) > 1) and (title != "See" or table.flagged)
     ]
     return Group(
         Text(one_line(table.title), style="bold"),
@@ -261,8 +270,7 @@ def _level_lines(block: LevelBlock, table: LevelTable) -> list[tuple[str, ...]]:
     lines = []
     for row in block.rows:
         cells = [cell_text(cell, sd=head.show_sd) for cell, head in zip(row.cells, table.heads, strict=True)]
-        flags = f"{row.flags} ({','.join(row.marks)})" if row.flags else "0"
-        lines.append((name, f"{row.name} {row.word}".rstrip(), *cells, row.trials, flags))
+        lines.append((name, f"{row.name} {row.word}".rstrip(), *cells, row.trials, ",".join(row.marks)))
     if block.score is not None:
         before = [""] * (len(table.heads) - 1)
         lines.append((name, "overall score", *before, cell_text(block.score), "", ""))
@@ -274,23 +282,28 @@ def _idle(idle: Iterable[IdlePower]) -> RenderableType:
     return Group(Text("Idle power", style="bold"), *lines)
 
 
-def _flags(view: Digest) -> RenderableType:
-    total = sum(note.count for note in view.notes)
-    parts: list[RenderableType] = [Text(f"Flags: {total} raised", style="bold")]
+def _findings(view: Digest) -> RenderableType:
+    parts: list[RenderableType] = [Text(f"Findings: {view.findings.counted()}", style="bold")]
     for note in view.notes:
-        parts.append(Text(f"({note.mark}) {one_line(note.title)} [{one_line(note.code)}]", style="yellow"))
+        style = "" if note.rank == "note" else "yellow"
+        concerns = f": {note.concerns}" if note.concerns else ""
+        title = f"({note.mark}) {note.title} [{note.code}], {note.rank}{concerns}"
+        parts.append(Text(one_line(title), style=style))
         parts += [Padding(Text(line), (0, 0, 0, 4)) for line in _note_lines(note, view)]
     return Group(*parts)
 
 
-def _note_lines(note: FlagNote, view: Digest) -> list[str]:
-    times = (
-        f"{plural(note.count, 'time')} in {plural(len(note.trials), 'trial')} ({number_ranges(note.trials)})"
-    )
-    lines = [f"{times}; {one_line(view.describe(*note.cases))}"]
+def _note_lines(note: FindingNote, view: Digest) -> list[str]:
+    lines = []
+    if kind_of(note.code).scope in ("case", "trial"):
+        numbers = (
+            f"trials {number_ranges(note.trials)}" if len(note.trials) > 1 else f"trial {note.trials[0]}"
+        )
+        lines.append(f"{one_line(view.describe(*note.cases))} ({numbers})")
     for seen in note.sightings[:_MOST_EVIDENCE]:
         noun = "trials" if len(seen.trials) > 1 else "trial"
-        which = f" ({noun} {number_ranges(seen.trials)})" if len(note.trials) > 1 else ""
+        some = 0 < len(seen.trials) < len(note.trials)
+        which = f" ({noun} {number_ranges(seen.trials)})" if some else ""
         lines.append(f"seen: {one_line(seen.where)}: {one_line(seen.evidence)}{which}")
     if len(note.sightings) > _MOST_EVIDENCE:
         lines.append(f"and {len(note.sightings) - _MOST_EVIDENCE} more like it: --json or the report has all")
@@ -312,7 +325,6 @@ def _reason(trial: Trial) -> str:
 
 def _trials(view: Digest, width: int | None, *, power: bool) -> RenderableType:
     trials = view.result.trials
-    by_code = marks_by_code(view.notes)
     columns = [
         TextColumn("Trial", tuple(str(trial.number) for trial in trials), key=True),
         TextColumn("Case", tuple(one_line(view.describe(trial.case)) for trial in trials), left=True),
@@ -326,8 +338,8 @@ def _trials(view: Digest, width: int | None, *, power: bool) -> RenderableType:
             TextColumn("Power\nreceiver", tuple(watts_text(trial.receiver) for trial in trials)),
             TextColumn("Power\nsender", tuple(watts_text(trial.sender) for trial in trials)),
         ]
-    flags = tuple(",".join(marks((flag.code for flag in trial.flags), by_code)) for trial in trials)
-    columns.append(TextColumn("Flags", flags))
+    marks = tuple(",".join(view.marks.of(flag.code for flag in trial.flags)) for trial in trials)
+    columns.append(TextColumn("See", marks))
     if view.failed:
         failed = tuple(f"failed: {_reason(trial)}" if trial.status == "failed" else "" for trial in trials)
         columns.append(TextColumn("", failed, left=True, free=True))

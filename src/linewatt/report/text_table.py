@@ -76,9 +76,17 @@ def _table(columns: Sequence[TextColumn]) -> RichTable:
     return table
 
 
+DOUBTFUL = "*"
+"""behind a figure that a finding makes doubtful"""
+
+
 def cell_text(cell: Cell, *, sd: bool = False) -> str:
-    """A cell in one line: SD where wanted, what it is not (measured), how many trials have it."""
+    """A cell in one line: SD where wanted, what it is not (measured), how many trials have it.
+
+    A doubtful figure has a star; which finding it is stands at its row.
+    """
     text = f"{cell.text} ± {cell.sd}" if sd and cell.sd is not None else cell.text
+    text = f"{text}{DOUBTFUL}" if cell.doubts else text
     text = f"{text} {cell.mark}" if cell.mark else text
     return f"{text} ({cell.note})" if cell.note else text
 

@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All findings of a result, the gravest first: each told once at its scope, however often seen. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
+
+from linewatt.analysis.summary import CaseSummary
+from linewatt.findings import RANKS, Figure, Kind, kind_of
+from linewatt.model import Case, Flag, Role, Trial
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """One piece of evidence, where it is of, and the numbers of the trials that have it."""
+
+    where: str
+    evidence: str
+    trials: tuple[int, ...]
+
+    def is_of(self, host: str, hosts: Iterable[str]) -> bool:
+        """Whether it is about a host: it names that one, or none of ``hosts``."""
+        named = {one.strip() for one in self.where.partition(":")[0].split(",")} & set(hosts)
+        return not named or host in named
+
+
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """One finding. ``trials`` and ``cases`` are those it was seen in; what it is told for is its scope's."""
+
+    kind: Kind
+    sightings: tuple[Sighting, ...]
+    trials: tuple[int, ...]
+    cases: tuple[Case, ...]
+    advice: tuple[str, ...]
+
+    @property
+    def code(self) -> str:
+        return self.kind.code
+
+    def doubts(self, case: Case, figure: Figure, role: Role | None = None) -> bool:
+        """Whether a figure of a case, of one of its ends or of both, is doubtful because of it."""
+        if self.kind.rank == "note" or figure not in self.kind.figures or case not in self.cases:
+            return False
+        host = None if role is None else case.sender if role == "sender" else case.receiver
+        return host is None or any(seen.is_of(host, case.hosts) for seen in self.sightings)
+
+
+@dataclass(frozen=True, slots=True)
+class Findings:
+    """All findings of a result, the gravest first."""
+
+    every: tuple[Finding, ...] = ()
+
+    def of(self, case: Case) -> tuple[Finding, ...]:
+        """Those that a case is concerned by."""
+        return tuple(one for one in self.every if case in one.cases)
+
+    def doubts(self, case: Case, figure: Figure, role: Role | None = None) -> tuple[str, ...]:
+        """Codes of what makes a figure of a case doubtful, each once."""
+        return tuple(dict.fromkeys(one.code for one in self.every if one.doubts(case, figure, role)))
+
+    def counted(self) -> str:
+        """``5 (1 withheld, 1 doubtful, 3 notes)``; ``3 notes``."""
+        ranks = [one.kind.rank for one in self.every]
+        parts = [
+            f"{ranks.count(rank)} {rank}{'s' if rank == 'note' and ranks.count(rank) > 1 else ''}"
+            for rank in RANKS
+            if rank in ranks
+        ]
+        return f"{len(ranks)} ({', '.join(parts)})" if len(parts) > 1 else parts[0] if parts else "none"
+
+
+@dataclass(frozen=True, slots=True)
+class _Seen:
+    flag: Flag
+    case: Case | None
+    trials: tuple[int, ...]
+
+
+def gather(
+    trials: Sequence[Trial], summaries: Iterable[CaseSummary] = (), more: Iterable[Flag] = ()
+) -> Findings:
+    """What trials, failed ones too, cases as a whole and, with ``more``, the campaign as a whole have."""
+    seen = [_Seen(flag, trial.case, (trial.number,)) for trial in trials for flag in trial.flags]
+    for summary in summaries:
+        own = tuple(one.number for one in trials if one.case == summary.case and one.status == "done")
+        seen += [_Seen(flag, summary.case, own) for flag in summary.case_flags]
+    seen += [_Seen(flag, None, ()) for flag in more]
+    groups: dict[tuple[str, object], list[_Seen]] = {}
+    for one in seen:
+        groups.setdefault((one.flag.code, _subject(one)), []).append(one)
+    every_case = tuple(dict.fromkeys(trial.case for trial in trials))
+    found = [_finding(members, every_case) for members in groups.values()]
+    return Findings(tuple(sorted(found, key=lambda one: RANKS.index(one.kind.rank))))
+
+
+def _subject(one: _Seen) -> object:
+    """What a finding is told once for."""
+    match kind_of(one.flag.code).scope:
+        case "campaign":
+            return ()
+        case "host":
+            return one.flag.where.partition(":")[0]
+        case "case":
+            return one.case or one.flag.where
+        case "trial":
+            return one.trials
+
+
+def _finding(members: Sequence[_Seen], every_case: tuple[Case, ...]) -> Finding:
+    """One finding of all that was seen of it; what is of no case concerns the cases of its host, or all."""
+    evidence: dict[tuple[str, str], dict[int, None]] = {}
+    for one in members:
+        numbers = evidence.setdefault((one.flag.where, one.flag.evidence), {})
+        numbers |= dict.fromkeys(one.trials)
+    cases = dict.fromkeys(one.case for one in members if one.case is not None)
+    for one in members:
+        if one.case is None:
+            host = one.flag.where.partition(":")[0]
+            own = [case for case in every_case if host in case.hosts]
+            cases |= dict.fromkeys(own or every_case)
+    return Finding(
+        kind=kind_of(members[0].flag.code),
+        sightings=tuple(Sighting(*what, tuple(numbers)) for what, numbers in evidence.items()),
+        trials=tuple(dict.fromkeys(number for one in members for number in one.trials)),
+        cases=tuple(cases),
+        advice=tuple(dict.fromkeys(one.flag.advice for one in members)),
+    )

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Findings as tables and pages show them: a note a kind under a letter, letters at rows and figures."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from string import ascii_lowercase
+
+from linewatt.analysis.findings import Finding, Findings, Sighting
+from linewatt.findings import Figure, Rank, kind_of
+from linewatt.model import Case, Role
+
+
+@dataclass(frozen=True, slots=True)
+class FindingNote:
+    """All findings of one kind, with all evidence and advice."""
+
+    mark: str
+    """footnote mark: ``a``, ``b``, … ``z``, ``aa``"""
+    findings: tuple[Finding, ...]
+
+    @property
+    def code(self) -> str:
+        return self.findings[0].code
+
+    @property
+    def title(self) -> str:
+        return kind_of(self.code).title
+
+    @property
+    def rank(self) -> Rank:
+        return kind_of(self.code).rank
+
+    @property
+    def concerns(self) -> str:
+        """What it is doubtful about: ``throughput, CPU``; nothing for a note."""
+        return ", ".join(FIGURE_WORDS[one] for one in kind_of(self.code).figures)
+
+    @property
+    def count(self) -> int:
+        return len(self.findings)
+
+    @property
+    def trials(self) -> tuple[int, ...]:
+        return tuple(dict.fromkeys(number for one in self.findings for number in one.trials))
+
+    @property
+    def cases(self) -> tuple[Case, ...]:
+        return tuple(dict.fromkeys(case for one in self.findings for case in one.cases))
+
+    @property
+    def sightings(self) -> tuple[Sighting, ...]:
+        """Evidence of all of them; what several say in the same words once."""
+        found: dict[tuple[str, str], dict[int, None]] = {}
+        for seen in (seen for one in self.findings for seen in one.sightings):
+            found.setdefault((seen.where, seen.evidence), {}).update(dict.fromkeys(seen.trials))
+        return tuple(Sighting(*what, tuple(numbers)) for what, numbers in found.items())
+
+    @property
+    def advice(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(advice for one in self.findings for advice in one.advice))
+
+
+FIGURE_WORDS: dict[Figure, str] = {
+    "throughput": "throughput",
+    "cpu": "CPU",
+    "power": "power",
+    "above_idle": "figures above idle",
+    "comparison": "comparisons",
+}
+
+
+def finding_notes(findings: Findings) -> tuple[FindingNote, ...]:
+    """One note a kind, the gravest first."""
+    by_code: dict[str, list[Finding]] = {}
+    for one in findings.every:
+        by_code.setdefault(one.code, []).append(one)
+    return tuple(FindingNote(_mark(at), tuple(members)) for at, members in enumerate(by_code.values()))
+
+
+@dataclass(frozen=True, slots=True)
+class Marks:
+    """The letters of notes, where they belong."""
+
+    findings: Findings = field(default_factory=Findings)
+    letters: Mapping[str, str] = field(default_factory=dict)
+    """code → letter"""
+
+    def of(self, codes: Iterable[str]) -> tuple[str, ...]:
+        """Letters of some codes, in the order of the notes, each once."""
+        known = {self.letters[code] for code in codes if code in self.letters}
+        return tuple(sorted(known, key=lambda mark: (len(mark), mark)))
+
+    def row(self, case: Case) -> tuple[str, ...]:
+        """What concerns a case."""
+        return self.of(one.code for one in self.findings.of(case))
+
+    def cell(self, case: Case, figure: Figure | None, role: Role | None = None) -> tuple[str, ...]:
+        """What makes one figure of a case doubtful."""
+        return () if figure is None else self.of(self.findings.doubts(case, figure, role))
+
+
+NO_MARKS = Marks()
+
+
+def marks_of(findings: Findings, notes: Sequence[FindingNote]) -> Marks:
+    """The letters of these notes."""
+    return Marks(findings, {note.code: note.mark for note in notes})
+
+
+def _mark(index: int) -> str:
+    letters = ""
+    index += 1
+    while index:
+        index, digit = divmod(index - 1, len(ascii_lowercase))
+        letters = ascii_lowercase[digit] + letters
+    return letters
+
+
+def number_ranges(numbers: Iterable[int]) -> str:
+    """Trial numbers for people: ``1–3, 7``."""
+    runs: list[list[int]] = []
+    for number in sorted(set(numbers)):
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return ", ".join(f"{first}–{last}" if last > first else f"{first}" for first, last in runs)
