@@ -34,10 +34,14 @@ class Kind:
     means: str
     seen: str
     do: str
+    name: str = ""
+    """its title, where the code's own words do not make one"""
 
     @property
     def title(self) -> str:
-        """The code in words: ``cpu-accounting-disagrees`` → ``CPU accounting disagrees``."""
+        """In words: ``cpu-accounting-disagrees`` → ``CPU accounting disagrees``."""
+        if self.name:
+            return self.name
         words = [_ACRONYMS.get(word, word) for word in self.code.split("-")]
         return " ".join([words[0][:1].upper() + words[0][1:], *words[1:]])
 

@@ -15,6 +15,7 @@ KINDS = (
         "be told, and each slows the other.",
         "The CPUs of both roles overlap in the plan.",
         "Give app_cpus and irq_cpus different CPUs.",
+        "Load and receive work share a CPU",
     ),
     Kind(
         "instances-share-cpu",
@@ -24,6 +25,7 @@ KINDS = (
         "Several load processes run on one CPU: more instances add processes there, and no CPU.",
         "The plan puts more than one process of a host on a CPU.",
         "Name at least as many app_cpus as instances.",
+        "Instances share a CPU",
     ),
     Kind(
         "streams-share-cpu",
@@ -33,6 +35,7 @@ KINDS = (
         "All streams of an instance share the CPU that it is pinned to, whatever threads the load has.",
         "A case has several streams and its processes are pinned to a CPU each.",
         "Use instances rather than streams to load more CPUs.",
+        "Streams share a CPU",
     ),
     Kind(
         "hosts-share-cpus",
