@@ -182,6 +182,7 @@ def test_a_trial_that_failed_keeps_all_raw_output() -> None:
         "h1/mpstat.jsonl",
         "h2/mpstat.jsonl",
         "commands.json",
+        "run.json",
     }
     assert result.raw["h2/iperf3-server-0.json"].startswith("{")
 

@@ -40,6 +40,8 @@ class Record:
     reasons: Mapping[str, str] = field(default_factory=dict)
     problem: str | None = None
     read_s: float | None = None
+    misplaced: bool = False
+    """its stamp cannot be when it was read: that is the problem, the text could be parsed"""
 
     @property
     def time_s(self) -> float:
@@ -85,17 +87,7 @@ class Reading:
 
     def raw(self) -> str:
         """The records as JSON lines: time of arrival, and the tool's own words."""
-        return "".join(
-            json.dumps(
-                {
-                    "received_s": round(record.received_s, 6),
-                    "span_s": round(record.span_s, 6),
-                    "text": record.text,
-                }
-            )
-            + "\n"
-            for record in self.records
-        )
+        return "".join(json.dumps(_raw(record)) + "\n" for record in self.records)
 
 
 class Feed:
@@ -179,7 +171,31 @@ class Feed:
         """Wake whoever waits for a record."""
         self._arrived.set()
 
+    def take_again(self, kept: Mapping[str, Any]) -> None:
+        """A record as :meth:`Reading.raw` keeps it, parsed anew."""
+        received_s, span_s, text = kept["received_s"], kept["span_s"], kept["text"]
+        problem = kept.get("misplaced")
+        if problem is not None:
+            record = Record(received_s, span_s, text, problem=problem, misplaced=True)
+        else:
+            record = replace(self._parsed(received_s, span_s, text), read_s=kept.get("read_s"))
+        self._records.append(record)
+
+    def whole(self) -> Reading:
+        """What all the records hold that it has."""
+        return self._of(tuple(self._records))
+
     def _record(self, received_s: float, span_s: float, text: str) -> Record:
+        record = self._parsed(received_s, span_s, text)
+        read_s = None if record.problem is not None else self._read_s(text)
+        if read_s is None:
+            return record
+        problem = self._misplaced(read_s, received_s)
+        if problem is not None:
+            return Record(received_s, span_s, text, problem=f"{self.source}: {problem}", misplaced=True)
+        return replace(record, read_s=read_s)
+
+    def _parsed(self, received_s: float, span_s: float, text: str) -> Record:
         try:
             values, reasons = self.sensor.parse(text), self.sensor.reasons(text)
         except (ParseError, InvalidInput) as error:
@@ -187,13 +203,9 @@ class Feed:
             self._opening = str(error) if isinstance(error, NotReady) else None
             return Record(received_s, span_s, text, problem=str(error))
         self.refused = self._opening = None
-        read_s = self._read_s(text)
-        problem = None if read_s is None else self._misplaced(read_s, received_s)
-        if problem is not None:
-            return Record(received_s, span_s, text, problem=f"{self.source}: {problem}")
         for name in values.keys() - self._channels.keys():
             self._channels[name] = self.sensor.channel(name)
-        return Record(received_s, span_s, text, values, reasons, read_s=read_s)
+        return Record(received_s, span_s, text, values, reasons)
 
     def _read_s(self, text: str) -> float | None:
         """A record's own stamp, put on the controller's time line."""
@@ -314,6 +326,16 @@ def _without_number(record: Record) -> str | None:
     if any(value is not None for value in record.values.values()):
         return None
     return "; ".join(dict.fromkeys(_reason(record.reasons, name) for name in record.values))
+
+
+def _raw(record: Record) -> dict[str, Any]:
+    """All that the text does not say: a record is made of it again as it was."""
+    kept: dict[str, Any] = {"received_s": record.received_s, "span_s": record.span_s, "text": record.text}
+    if record.read_s is not None:
+        kept["read_s"] = record.read_s
+    if record.misplaced:
+        kept["misplaced"] = record.problem
+    return kept
 
 
 def _reason(reasons: Mapping[str, str], channel: str) -> str:

@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from linewatt.engine.feed import Reading
+from linewatt.engine.measuring import kept
 from linewatt.engine.measuring.cut import Cut, InstanceRun, Setup
 from linewatt.engine.measuring.ends import end_result
 from linewatt.engine.measuring.flags import flags
@@ -38,7 +39,7 @@ def measure(
     run: TrialRun, readings: Mapping[str, Sequence[Reading]], setup: Setup, load: Load, overhead_s: float
 ) -> Measured:
     """Make a trial's numbers; what cannot be measured makes it a failed one, with the reason."""
-    raw = _raw(run, readings)
+    raw = _raw(run, readings) | {kept.NAME: kept.text_of(run, readings, setup, overhead_s)}
     sensed = tuple(
         Series(reading.host, reading.source, reading.channels, reading.samples())
         for host in readings

@@ -1,0 +1,115 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the numbers of a trial are made of beside the text of its tools, stored as ``raw/run.json``. Pure.
+
+With it and that text :func:`linewatt.engine.measuring.measure.measure` gives the same trial again, to the
+byte, or another one once the method is a better one (:mod:`linewatt.engine.rederive`). Whatever is added to
+:class:`TrialRun` or :class:`Setup` is kept by itself; a field that an older file lacks has its default.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from linewatt.engine.feed import Reading
+from linewatt.engine.measuring.cut import Setup
+from linewatt.engine.readback import ReadBack
+from linewatt.engine.trial import InstanceOutput, TrialRun
+from linewatt.errors import ParseError
+from linewatt.hosts.base import Ended, HostSpec
+from linewatt.model import Channel
+from linewatt.store.plain import decoded, encoded
+
+NAME = "run.json"
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Source:
+    """What is known of a sensor beside its records; ``channels`` are those of a source of power."""
+
+    host: str
+    source: str
+    channels: Mapping[str, Channel]
+    updates_s: Mapping[str, float]
+    failure: str | None
+    optional: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """A trial without the text of its tools, and without what the manifest has of its hosts."""
+
+    run: TrialRun
+    setup: Setup
+    sources: tuple[Source, ...]
+    overhead_s: float
+    schema_version: int = SCHEMA_VERSION
+
+
+def text_of(run: TrialRun, readings: Mapping[str, Sequence[Reading]], setup: Setup, overhead_s: float) -> str:
+    """The file's text."""
+    bare = tuple(_without_texts(one) for one in run.outputs)
+    sources = tuple(
+        Source(
+            one.host,
+            one.source,
+            one.channels if one.optional else {},
+            one.updates_s,
+            one.failure,
+            one.optional,
+        )
+        for host in readings
+        for one in readings[host]
+    )
+    kept = Kept(replace(run, outputs=bare, readback={}), replace(setup, hosts={}), sources, overhead_s)
+    return json.dumps(encoded(kept), indent=1, allow_nan=False) + "\n"
+
+
+def _without_texts(output: InstanceOutput) -> InstanceOutput:
+    def bare(ended: Ended | None) -> Ended | None:
+        return None if ended is None else replace(ended, stdout="", stderr="")
+
+    return replace(output, client=bare(output.client), server=bare(output.server))
+
+
+def read(text: str, files: Mapping[str, str], hosts: Mapping[str, HostSpec]) -> Kept:
+    """What :func:`text_of` wrote, with the text of the load's processes and the read-backs again.
+
+    ``files`` is the name of each file below ``raw/`` with its text. Raises ParseError.
+    """
+    try:
+        kept: Kept = decoded(Kept, json.loads(text))
+    except (ValueError, KeyError, TypeError) as error:
+        raise ParseError(f"{NAME} cannot be read: {error}") from error
+    case = kept.run.planned.case
+    outputs = tuple(with_text(one, case.client, case.server, files) for one in kept.run.outputs)
+    run = replace(kept.run, outputs=outputs, readback=readbacks(files, case.hosts))
+    return replace(kept, run=run, setup=replace(kept.setup, hosts=hosts))
+
+
+def with_text(output: InstanceOutput, client: str, server: str, files: Mapping[str, str]) -> InstanceOutput:
+    """What the processes of an instance wrote, as stored."""
+
+    def full(ended: Ended | None, host: str, role: str) -> Ended | None:
+        name = f"{host}/iperf3-{role}-{output.planned.instance}"
+        if ended is None:
+            return None
+        return replace(ended, stdout=files.get(f"{name}.json", ""), stderr=files.get(f"{name}.stderr", ""))
+
+    return replace(
+        output, client=full(output.client, client, "client"), server=full(output.server, server, "server")
+    )
+
+
+def readbacks(files: Mapping[str, str], hosts: Sequence[str]) -> dict[str, ReadBack]:
+    """Host → what it showed in the tail of the load, where it was asked. Raises ParseError."""
+    try:
+        return {
+            host: decoded(ReadBack, json.loads(files[name]))
+            for host in hosts
+            if (name := f"{host}/readback.json") in files
+        }
+    except (ValueError, KeyError, TypeError) as error:
+        raise ParseError(f"readback.json cannot be read: {error}") from error
