@@ -196,6 +196,10 @@ class PowerResult:
     reason: str | None = None
     idle_uncertainty_w: float | None = None
     """bound on the error of ``idle_w``, half the difference of the windows before and after among it"""
+    idle_windows_w: tuple[float, ...] = ()
+    """its mean in each of those windows, in the order of time"""
+    idle_doubt: str | None = None
+    """what still moved when one of those windows began"""
     refresh_s: float | None = None
     """the usual time between distinct values of this meter, as far as was learned"""
     averaging_s: float | None = None

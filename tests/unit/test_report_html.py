@@ -183,7 +183,7 @@ def test_tables_and_charts_can_be_read_out(name: str) -> None:
 def test_power_is_marked_in_words_wherever_it_stands() -> None:
     made = page(power_result("simulated"))
     cells = [text.split() for cell, text in made.cells if cell.get("data-power", "").startswith("receiver_")]
-    assert len(cells) == 20
+    assert len(cells) == 22
     assert all("sim" in words for words in cells)
     watts_of_trials = re.findall(r"\d+\.\d W sim", made.words)
     assert len(watts_of_trials) == 12

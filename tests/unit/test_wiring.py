@@ -13,10 +13,12 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pytest
 from tests.report_factories import trial
+from tests.report_factories import watts as channel
 from tests.soak_result import Shape, write
 from tests.unit.test_findings import raised
 from tests.wiring import (
@@ -157,7 +159,20 @@ def of_case(trials: Sequence[Trial]) -> set[str]:
     return codes(summary.case_flags)
 
 
+def above_idle(power_w: float, *idle_w: float, doubt: str | None = None) -> list[Trial]:
+    """Runs of a receiver that drew ``power_w``, beside idle windows."""
+    idle = fmean(idle_w)
+    one = channel(
+        "system", power_w, idle_w=idle, idle_uncertainty_w=2.0, idle_windows_w=idle_w, idle_doubt=doubt
+    )
+    ends = [(run, run.receiver) for run in runs(*STEADY)]
+    return [replace(run, receiver=replace(end, power=(one,))) for run, end in ends if end is not None]
+
+
 CASES: dict[str, Callable[[], list[Trial]]] = {
+    "idle-drifted": lambda: above_idle(150.0, 110.8, 78.6),
+    "idle-not-settled": lambda: above_idle(150.0, 100.0, 101.0, doubt="power still fell by 9 W"),
+    "power-below-idle": lambda: above_idle(90.0, 100.0, 101.0),
     "two-modes": lambda: runs(*(value * (0.6 if at % 3 == 0 else 1) for at, value in enumerate(STEADY))),
     "drifts-over-trials": lambda: runs(*(value * (1 - 0.01 * at) for at, value in enumerate(STEADY))),
 }
@@ -166,6 +181,7 @@ CASES: dict[str, Callable[[], list[Trial]]] = {
 
 def test_the_trials_of_a_healthy_case_raise_nothing() -> None:
     assert of_case(runs(*STEADY)) == set()
+    assert of_case(above_idle(150.0, 100.0, 101.0)) == set()
 
 
 @pytest.mark.parametrize("lie", CASES)

@@ -45,6 +45,8 @@ class DetailBlock:
     power_w: Estimate | None = None
     idle_w: Estimate | None = None
     dynamic_w_per_bps: Estimate | None = None
+    dynamic_uncertainty_w_per_bps: Estimate | None = None
+    idle_uncertainty_w: Estimate | None = None
     power_scope: str | None = None
     provenance: Provenance | None = None
     reasons: dict[str, str] = field(default_factory=dict)
@@ -94,6 +96,8 @@ def _block(case: Case, role: Role, trials: Sequence[Trial]) -> DetailBlock:
         power_w=power.system_w if power else None,
         idle_w=power.idle_w if power else None,
         dynamic_w_per_bps=power.dynamic_w_per_bps if power else None,
+        dynamic_uncertainty_w_per_bps=power.dynamic_uncertainty_w_per_bps if power else None,
+        idle_uncertainty_w=power.idle_uncertainty_w if power else None,
         power_scope=power.system_scope if power else None,
         provenance=power.system_provenance if power else None,
         reasons=reasons,

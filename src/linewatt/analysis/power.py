@@ -13,11 +13,10 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from linewatt.findings.idle import DRIFT_RATIO
 from linewatt.model import PowerResult, Provenance
 
 SYSTEM_SCOPES = ("psu-out", "system", "wall", "psu-in", "psys")
-IDLE_DRIFT_RATIO = 0.05
-"""The same idle host may draw this much more or less without a word about it."""
 CPU_SCOPES = ("cpu", "package")
 SCOPE_WORDS = {
     "psu-out": "PSU DC out",
@@ -50,6 +49,43 @@ class Total:
     provenance: Provenance
     source: str
     channels: tuple[str, ...]
+    idle_uncertainty_w: float | None = None
+    """a bound of the error of ``idle_w``"""
+    idle_windows_w: tuple[float, ...] = ()
+    """idle before, after, and in whatever windows there were in between"""
+    idle_doubt: str | None = None
+    """what still moved when idle was measured"""
+    step_w: float = 0.0
+    """the smallest difference that all its channels together can show"""
+
+    @property
+    def above_idle_w(self) -> float | None:
+        """What the load added, 0 or less where it drew no more; None where idle is not known, or not one."""
+        return None if self.idle_w is None or self.idle_drift is not None else self.power_w - self.idle_w
+
+    @property
+    def above_idle_uncertainty_w(self) -> float | None:
+        """A bound of its error: that of the load and that of idle, in squares."""
+        if self.uncertainty_w is None or self.idle_uncertainty_w is None:
+            return None
+        return math.hypot(self.uncertainty_w, self.idle_uncertainty_w)
+
+    @property
+    def idle_drift(self) -> str | None:
+        """Why there is no one idle power to compare with: its windows differ by more than they should."""
+        return idle_drift(self.idle_windows_w, self.step_w)
+
+
+def idle_drift(windows_w: Sequence[float], step_w: float) -> str | None:
+    """How idle power, given in the order of time, differs by more than 5 % and one step of its meter."""
+    if len(windows_w) < 2:
+        return None
+    low_w, high_w = min(windows_w), max(windows_w)
+    if high_w - low_w <= max(DRIFT_RATIO * sum(windows_w) / len(windows_w), step_w):
+        return None
+    if {windows_w[0], windows_w[-1]} == {low_w, high_w}:
+        return f"idle was {windows_w[0]:.1f} W before and {windows_w[-1]:.1f} W after"
+    return f"idle was between {low_w:.1f} and {high_w:.1f} W in {len(windows_w)} windows"
 
 
 def system(power: Sequence[PowerResult]) -> Total | str:
@@ -77,12 +113,16 @@ def total(power: Sequence[PowerResult], scope: str) -> Total | str | None:
         return f"{own[0].source} {own[0].channel}: 0 W of a host that runs is no reading"
     return Total(
         power_w=sum(values),
-        idle_w=_idle_w(own),
+        idle_w=_sum([one.idle_w for one in own]),
         uncertainty_w=_uncertainty_w(own),
         scope=scope,
         provenance=max((one.provenance for one in own), key=WEIGHT.__getitem__),
         source=own[0].source,
         channels=tuple(one.channel for one in own),
+        idle_uncertainty_w=_sum([one.idle_uncertainty_w for one in own]),
+        idle_windows_w=_idle_windows_w(own),
+        idle_doubt=next((one.idle_doubt for one in own if one.idle_doubt), None),
+        step_w=math.fsum(one.step_w or 0.0 for one in own),
     )
 
 
@@ -99,9 +139,17 @@ def _once_each(power: Sequence[PowerResult]) -> list[PowerResult]:
     return [whole] if whole.power_w is not None else [one for one in found.values() if one is not whole]
 
 
-def _idle_w(power: Sequence[PowerResult]) -> float | None:
-    known = [one.idle_w for one in power if one.idle_w is not None]
-    return sum(known) if len(known) == len(power) else None
+def _sum(values: Sequence[float | None]) -> float | None:
+    """Bounds of channels of one kind are not independent, so they are added, too."""
+    known = [value for value in values if value is not None]
+    return math.fsum(known) if len(known) == len(values) else None
+
+
+def _idle_windows_w(power: Sequence[PowerResult]) -> tuple[float, ...]:
+    """The sum of all channels in each idle window; nothing where some were not read in all of them."""
+    if len({len(one.idle_windows_w) for one in power}) != 1:
+        return ()
+    return tuple(math.fsum(values) for values in zip(*(one.idle_windows_w for one in power), strict=True))
 
 
 def _first(power: Sequence[PowerResult], scopes: Sequence[str], none: str) -> Total | str:

@@ -15,6 +15,7 @@ from linewatt.analysis import metrics
 from linewatt.analysis.case_flags import case_flags, case_modes
 from linewatt.analysis.flag_counts import FlagCount as FlagCount
 from linewatt.analysis.flag_counts import count_flags as count_flags
+from linewatt.analysis.idle_flags import idle_flags
 from linewatt.analysis.modes import Modes
 from linewatt.analysis.power_summary import EndPower, end_power
 from linewatt.analysis.shares import mean_shares
@@ -131,7 +132,8 @@ def _summarise_case(case: Case, trials: Sequence[Trial]) -> CaseSummary:
         if measured[f"{role}_power"] is None:
             reasons[f"{role}_power"] = "no source of power is named for this host"
     modes = case_modes(done)
-    own_flags = tuple(case_flags(case, done, modes))
+    of_idle = idle_flags(measured[f"{role}_power"] for role in _ROLES)
+    own_flags = (*case_flags(case, done, modes), *of_idle)
     return CaseSummary(
         case=case,
         modes=modes,

@@ -9,12 +9,12 @@ from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from linewatt.analysis.power import IDLE_DRIFT_RATIO
 from linewatt.engine.feed import Feed
 from linewatt.engine.measuring.ends import end_result
 from linewatt.engine.measuring.power import IdlePower, with_power
 from linewatt.engine.session import Session
 from linewatt.errors import HostError, WaitTimeout
+from linewatt.findings.idle import DRIFT_RATIO
 from linewatt.hosts.clock import now_s
 from linewatt.model import Window
 from linewatt.store.read import read_json
@@ -128,7 +128,7 @@ def drift(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
     for name, powers in then.items():
         for (source, channel), power_w in powers.items():
             again_w = now.get(name, {}).get((source, channel))
-            allowed_w = max(IDLE_DRIFT_RATIO * power_w, DRIFT_STEPS * steps[name, source, channel])
+            allowed_w = max(DRIFT_RATIO * power_w, DRIFT_STEPS * steps[name, source, channel])
             if again_w is not None and abs(again_w - power_w) > allowed_w:
                 found.append(
                     f"{name}: {source} {channel}: idle power was {power_w:.1f} W before the trials and is "

@@ -138,7 +138,13 @@ def _cell(block: DetailBlock, name: str, from_si: _Convert, decimals: int, sure:
     if value is None:
         return Cell(MISSING, reason=block.reasons.get(name, "not recorded"))
     note = f"n={value.n}" if value.n < block.trials else None
-    return Cell(format_cut(from_si(value.mean), decimals), note=note, mark=sure)
+    bound: Estimate | None = getattr(block, _BOUNDS[name]) if name in _BOUNDS else None
+    off = "" if bound is None else f" ± {from_si(bound.mean):.{decimals}f}"
+    return Cell(format_cut(from_si(value.mean), decimals) + off, note=note, mark=sure)
+
+
+_BOUNDS = {"idle_w": "idle_uncertainty_w", "dynamic_w_per_bps": "dynamic_uncertainty_w_per_bps"}
+"""figures that carry the bound of their error"""
 
 
 def _shares(block: DetailBlock, part: str) -> tuple[Cell, ...]:
@@ -262,6 +268,9 @@ def _document(block: DetailBlock) -> dict[str, Any]:
         document |= _spread(f"{part}_cpu", getattr(block, part))
     for name in _COSTS:
         document |= _flat(name, getattr(block, name))
+    for name, bound in _BOUNDS.items():
+        known: Estimate | None = getattr(block, bound)
+        document[f"{name}_uncertainty"] = known and known.mean
     document["reasons"] = dict(block.reasons)
     document["shown"] = {
         f"{figure.title}, {figure.unit}": figure.cell.text for figure in (*shown.rates, *shown.costs)

@@ -42,7 +42,7 @@ from linewatt.report.limits import limit_notes
 from linewatt.report.matrix import MatrixTable, matrix_tables
 from linewatt.report.paired_bars import paired_figures
 from linewatt.report.power_charts import power_figures
-from linewatt.report.power_idle import idle_power
+from linewatt.report.power_idle import idle_lines
 from linewatt.report.power_table import PowerTable, power_tables
 from linewatt.report.psu_words import psu_lines
 from linewatt.report.repeats import repeats_lines
@@ -126,7 +126,7 @@ def render(view: Digest) -> str:
         limits=[(group.title, limit_notes(group)) for group in view.groups],
         power_tables=tables,
         power_figures=list(drawn(_of_power(view, tables), "power-figure")),
-        idle_power=idle_power(manifest),
+        idle_power=idle_lines(manifest),
         matrix_tables=pairs,
         matrix_figures=list(drawn(_of_pairs(pairs, blocks, trials), "matrix-figure")),
         experiment=factors,

@@ -8,6 +8,7 @@ stands whether it was measured.
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from functools import partial
 from typing import Any, Literal
 
 from linewatt import units
@@ -43,7 +44,9 @@ class PowerColumn:
     figure: Figure = "power"
     """what findings may make doubtful about it"""
     spread: bool = True
-    """whether the standard deviation over trials says anything"""
+    """whether the standard deviation over trials is shown"""
+    bound: str = ""
+    """the field with the bound of its error, which then stands behind it as ±"""
 
     def value(self, power: EndPower) -> Estimate | None:
         """The value at one end, SI; ``None`` when no trial has it."""
@@ -62,21 +65,42 @@ class PowerColumn:
         """Text at one end in ``unit``, marked unless measured."""
         reason = power.reasons.get(self.field, "not recorded")
         cell = cell_of(self.value(power), unit, trials_done, reason, mark(self.provenance(power)))
+        bound = self.bound_of(power)
+        if bound is not None and not cell.missing:
+            decimals = len(cell.text.partition(".")[2])
+            cell = replace(cell, text=f"{cell.text} ± {unit.from_si(bound.mean):,.{decimals}f}")
         return cell if self.spread else replace(cell, sd=None)
+
+    def bound_of(self, power: EndPower) -> Estimate | None:
+        """The bound of its error at one end, SI; ``None`` where it has none or none is known."""
+        bound: Estimate | None = getattr(power, self.bound) if self.bound else None
+        return bound
 
     def export(self, role: Role, power: EndPower | None) -> dict[str, Any]:
         """Keys and values for JSON and CSV; missing is ``None``."""
         name = f"{role}_{self.key}"
         value = None if power is None else self.value(power)
+        empty = {f"{name}_uncertainty": None} if self.bound else {}
         if power is None or value is None:
-            return {f"{name}_mean": None, f"{name}_sd": None, f"{name}_n": 0, f"{name}_provenance": None}
+            return {
+                f"{name}_mean": None,
+                f"{name}_sd": None,
+                f"{name}_n": 0,
+                f"{name}_provenance": None,
+                **empty,
+            }
         convert = self.units[0].from_si
+        bound = self.bound_of(power)
         return {
             f"{name}_mean": convert(value.mean),
             f"{name}_sd": None if value.sd is None else convert(value.sd),
             f"{name}_n": value.n,
             f"{name}_provenance": self.provenance(power),
+            **(empty if bound is None else {f"{name}_uncertainty": convert(bound.mean)}),
         }
+
+
+_above_idle = partial(PowerColumn, figure="above_idle", spread=False)
 
 
 def _same(value: float) -> float:
@@ -109,23 +133,24 @@ POWER_COLUMNS: tuple[PowerColumn, ...] = (
     ),
     PowerColumn("cpu_bps_per_w", "cpu_mbps_per_w", "CPU efficiency", "CPU\neffic.", (MBPS_PER_W,), of="cpu"),
     PowerColumn("cpu_power_ratio", "cpu_power_pct", "CPU share", "CPU\nshare", (PERCENT,), of="both"),
-    PowerColumn("idle_w", "idle_w", "Idle", "Idle", (W,), figure="above_idle", spread=False),
-    PowerColumn(
+    _above_idle("idle_w", "idle_w", "Idle", "Idle", (W,), bound="idle_uncertainty_w"),
+    _above_idle("dynamic_w", "dynamic_w", "Above idle", "Above\nidle", (W,), bound="dynamic_uncertainty_w"),
+    _above_idle(
         "dynamic_w_per_bps",
         "dynamic_w_per_gbps",
         "Above idle per throughput",
-        "Above\nidle",
+        "Above\nidle\nper tput",
         W_PER_RATE,
-        figure="above_idle",
+        bound="dynamic_uncertainty_w_per_bps",
     ),
     PowerColumn("energy_j_per_bit", "energy_pj_per_bit", "Energy per bit", "Energy", (PJ_PER_BIT,)),
-    PowerColumn(
+    _above_idle(
         "dynamic_energy_j_per_bit",
         "dynamic_energy_pj_per_bit",
         "Energy per bit above idle",
         "Energy\nabove\nidle",
         (PJ_PER_BIT,),
-        figure="above_idle",
+        bound="dynamic_uncertainty_w_per_bps",
     ),
 )
 """Columns of the power table, left to right, behind the throughput."""

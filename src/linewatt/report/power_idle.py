@@ -27,19 +27,26 @@ class IdlePower:
     before_w: float | None
     after_w: float | None
     reason: str | None = None
+    step_w: float = 0.0
+    """the smallest difference that its meter shows"""
 
     @property
     def drifted(self) -> bool:
         """Whether the difference is more than an idle host should show."""
         if self.before_w is None or self.after_w is None:
             return False
-        return abs(self.after_w - self.before_w) > power.IDLE_DRIFT_RATIO * self.before_w
+        return power.idle_drift((self.before_w, self.after_w), self.step_w) is not None
 
     @property
     def sentence(self) -> str:
         """The whole as one line of text."""
+        return f"{self.host}, {self.clause}"
+
+    @property
+    def clause(self) -> str:
+        """The same without the host."""
         said = words([self.provenance] if self.provenance else [])
-        name = f"{self.host}, {power.SCOPE_WORDS.get(self.scope, self.scope)}{f' ({said})' if said else ''}"
+        name = f"{power.SCOPE_WORDS.get(self.scope, self.scope)}{f' ({said})' if said else ''}"
         if self.before_w is None:
             before = f"not known before the trials: {self.reason}"
             return f"{name}: {before}{'' if self.after_w is None else f'; {self.after_w:.1f} W after them'}"
@@ -57,8 +64,27 @@ class IdlePower:
         change = f"{abs(difference_w):.1f} W {'more' if difference_w > 0 else 'less'}"
         if self.before_w > 0:
             change += f" ({abs(difference_w) / self.before_w:.1%})"
-        doubt = "; figures above idle are doubtful by that much" if self.drifted else ""
+        doubt = ", so nothing is told above idle" if self.drifted else ""
         return change.replace("%", " %") + doubt
+
+
+@dataclass(frozen=True, slots=True)
+class IdleLine:
+    """Idle power of one host in a line."""
+
+    sentence: str
+    drifted: bool
+
+
+def idle_lines(manifest: Mapping[str, Any]) -> tuple[IdleLine, ...]:
+    """A line a host, however many meters it has."""
+    by_host: dict[str, list[IdlePower]] = {}
+    for one in idle_power(manifest):
+        by_host.setdefault(one.host, []).append(one)
+    return tuple(
+        IdleLine(f"{host}, {'; '.join(one.clause for one in own)}", any(one.drifted for one in own))
+        for host, own in by_host.items()
+    )
 
 
 def idle_power(manifest: Mapping[str, Any]) -> tuple[IdlePower, ...]:
@@ -110,6 +136,7 @@ def _idle(
                 before_w=before.power_w if isinstance(before, power.Total) else None,
                 after_w=after.power_w if isinstance(after, power.Total) else None,
                 reason=None if isinstance(before, power.Total) else str(silent),
+                step_w=known[0].step_w,
             )
         if isinstance(before, str):
             return IdlePower(host, scope, _worst(then, scope), None, None, before)

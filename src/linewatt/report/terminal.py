@@ -29,7 +29,7 @@ from linewatt.report.levels import where
 from linewatt.report.limits import limit_notes
 from linewatt.report.matrix import matrix_tables
 from linewatt.report.placements import ran_lines
-from linewatt.report.power_idle import IdlePower, idle_power
+from linewatt.report.power_idle import IdleLine, idle_lines
 from linewatt.report.power_table import PowerRow, PowerTable, power_tables
 from linewatt.report.psu_words import psu_lines
 from linewatt.report.repeats import repeats_lines
@@ -72,7 +72,7 @@ def show(
     if told:
         parts.append(Group(*(Text(one_line(line)) for line in told)))
     parts += [_levels(levels, width) for levels in level_tables(view.levels, marks)]
-    idle = idle_power(view.result.manifest)
+    idle = idle_lines(view.result.manifest)
     if idle:
         parts.append(_idle(idle))
     parts += [detail_part(group) for group in (detail_groups(view) if detail else ())]
@@ -277,7 +277,7 @@ def _level_lines(block: LevelBlock, table: LevelTable) -> list[tuple[str, ...]]:
     return lines
 
 
-def _idle(idle: Iterable[IdlePower]) -> RenderableType:
+def _idle(idle: Iterable[IdleLine]) -> RenderableType:
     lines = [Text(one_line(one.sentence), style="yellow" if one.drifted else "") for one in idle]
     return Group(Text("Idle power", style="bold"), *lines)
 

@@ -17,7 +17,8 @@ from pydantic import TypeAdapter, ValidationError
 
 from linewatt.errors import StoreError
 from linewatt.model import Case, EndResult, Flag, PowerResult, Role, Trial, Window
-from linewatt.store.read import Result, find, load_manifest, result_dirs
+from linewatt.store.idle import with_idle
+from linewatt.store.read import Result, find, idle_windows, load_manifest, result_dirs
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,8 +93,8 @@ def load_brief(path: Path) -> Result:
     """
     manifest = load_manifest(path)
     cases: dict[Case, Case] = {}
-    trials = tuple(_read(name).full(cases) for name in _trial_files(path / "trials"))
-    return Result(path.name, path, manifest, trials)
+    trials = [_read(name).full(cases) for name in _trial_files(path / "trials")]
+    return Result(path.name, path, manifest, with_idle(trials, idle_windows(path)))
 
 
 def _trial_files(path: Path) -> list[str]:

@@ -3,7 +3,9 @@
 
 from __future__ import annotations
 
+import itertools
 import json
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -12,6 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from linewatt.errors import StoreError
 from linewatt.model import Trial
+from linewatt.store.idle import IdleWindow, window_of, with_idle
 
 SCHEMA_VERSION = 1
 _TRIAL = TypeAdapter(Trial)
@@ -23,10 +26,10 @@ class Result:
 
     ``manifest`` has: ``schema_version``, ``id``, ``name``, ``linewatt_version``, ``created_s``,
     ``campaign_text``, ``campaign``, ``plan``, ``seed``, ``order``, ``trials_planned``, ``hosts`` (host name →
-    its specification with ``facts``, a mapping of section → {fact: value or null}), and ``idle`` and
-    ``idle_end`` (host name → readings of the idle windows before the first and after the last trial; empty
-    until they were taken). ``repeats`` says why each case stopped where cases stop by themselves
-    (``engine/repeats.py``); None until all have.
+    its specification with ``facts``, a mapping of section → {fact: value or null}), ``idle`` and
+    ``idle_end`` (host name → readings of the first setting's idle windows before and after its trials; empty
+    until they were taken), and ``idle_windows`` (those of all settings). ``repeats`` says why each case
+    stopped where cases stop by themselves (``engine/repeats.py``); None until all have.
     """
 
     id: str
@@ -79,7 +82,7 @@ def find(root: Path, wanted: str) -> Path:
 def load(path: Path) -> Result:
     """Read a result directory. Raises StoreError naming the damaged file."""
     manifest = load_manifest(path)
-    trials = tuple(read_trial(directory) for directory in trial_dirs(path))
+    trials = with_idle([read_trial(directory) for directory in trial_dirs(path)], idle_windows(path))
     return Result(path.name, path, manifest, trials)
 
 
@@ -91,15 +94,37 @@ def load_manifest(path: Path) -> dict[str, Any]:
             f"{path / 'manifest.json'}: schema_version {manifest.get('schema_version')!r}, "
             f"this linewatt reads {SCHEMA_VERSION}"
         )
-    manifest["idle"] = _idle_hosts(path / "idle.json")
-    manifest["idle_end"] = _idle_hosts(path / "idle-end.json")
+    windows = idle_windows(path)
+    manifest["idle"] = dict(windows[0].hosts) if windows else {}
+    last = [one for one in windows if one.after and one.setting == windows[0].setting]
+    manifest["idle_end"] = dict(last[-1].hosts) if last else {}
+    manifest["idle_windows"] = [
+        {"setting": dict(one.setting), "after": one.after, "start_s": one.start_s, "hosts": dict(one.hosts)}
+        for one in windows
+    ]
     manifest["repeats"] = read_json(path / "repeats.json") if (path / "repeats.json").exists() else None
     return manifest
 
 
-def _idle_hosts(path: Path) -> dict[str, Any]:
-    hosts: dict[str, Any] = read_json(path)["hosts"] if path.exists() else {}
-    return hosts
+def idle_windows(path: Path) -> tuple[IdleWindow, ...]:
+    """The idle windows of a result in the order of time: those before a setting's trials, and after them."""
+    before = [window_of(one, after=False) for one in _numbered(path, "idle")]
+    after = [window_of(one, after=True) for one in _numbered(path, "idle-end")]
+    return tuple(sorted([*before, *after], key=lambda one: one.start_s))
+
+
+def _numbered(path: Path, name: str) -> Iterator[dict[str, Any]]:
+    """``name.json``, ``name-2.json`` and so on, as far as there are any."""
+    for file in idle_files(path, name):
+        if not file.exists():
+            return
+        yield read_json(file)
+
+
+def idle_files(path: Path, name: str) -> Iterator[Path]:
+    """Where windows before (``idle``) or after (``idle-end``) trials are stored, one after the other."""
+    yield path / f"{name}.json"
+    yield from (path / f"{name}-{number}.json" for number in itertools.count(2))
 
 
 def trial_dirs(path: Path) -> list[Path]:
