@@ -319,6 +319,10 @@ class Trial:
     """what a load level asked for, all instances together"""
     line_goodput_bps: float | None = None
     """the most payload that the line between the hosts can carry; None: its rate is not known"""
+    line_kind: Literal["link", "shaper"] | None = None
+    """what that line is: the slower link, or a shaper below it; None: not known"""
+    line_host: str | None = None
+    """the host whose interface is the slower one"""
     retransmits: int | None = None
     packets: int | None = None
     lost_packets: int | None = None

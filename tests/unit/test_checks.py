@@ -97,21 +97,6 @@ def test_a_start_or_a_clock_that_is_not_known_well_is_told() -> None:
     assert window.alignment([run_of([1e9] * 3)], {"h2": Offset(-2.0, 0.001)}) == []
 
 
-def test_a_full_sender_before_an_idle_receiver_is_the_bottleneck() -> None:
-    flags = load.bottleneck(CASE, end_of("sender", 0.999), end_of("receiver", 0.5, 0.4))
-    assert codes(flags) == ["sender-is-the-bottleneck"]
-
-
-@pytest.mark.parametrize(
-    ("sender", "receiver", "irq"),
-    [(0.7, 0.5, 0.5), (0.999, 0.99, 0.3), (0.999, 0.3, 0.999), (None, 0.5, 0.5)],
-)
-def test_a_receiver_that_is_full_too_or_a_sender_with_room_is_none(
-    sender: float | None, receiver: float, irq: float
-) -> None:
-    assert load.bottleneck(CASE, end_of("sender", sender), end_of("receiver", receiver, irq)) == []
-
-
 def test_hidden_cpu_use_is_told() -> None:
     end = replace(end_of("sender", 0.01), load_cpu_cores=0.283)
     assert codes(cpu.cpu(end, CASE, H1, tick_accounting=True)) == ["cpu-accounting-disagrees"]

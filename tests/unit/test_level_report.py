@@ -21,8 +21,8 @@ from tests.report_factories import (
     watts,
 )
 
-from linewatt.engine.measuring.checks import load
-from linewatt.model import Case, Provenance, Trial
+from linewatt.analysis.summary import summarise
+from linewatt.model import Case, EndResult, Provenance, Trial
 from linewatt.report import html, terminal
 from linewatt.report.charts import Figure, render_svg
 from linewatt.report.component_figures import breakdowns
@@ -178,16 +178,25 @@ def test_the_breakdown_is_of_the_case_at_full_rate_even_where_a_level_reached_mo
     assert found.case.load_level is None
 
 
-def test_a_level_is_never_called_limited_by_its_sender() -> None:
-    one = level_trials(TCP)[0]
-    assert one.sender is not None
-    assert one.receiver is not None
-    assert one.sender.app_cpu is not None
-    assert one.receiver.app_cpu is not None
-    full = replace(one.sender, app_cpu=replace(one.sender.app_cpu, idle_ratio=0.0))
-    spare = replace(one.receiver, irq_cpu=None, app_cpu=replace(one.receiver.app_cpu, idle_ratio=0.9))
-    assert [flag.code for flag in load.bottleneck(TCP, full, spare)] == ["sender-is-the-bottleneck"]
-    assert load.bottleneck(replace(TCP, load_level=0.5), full, spare) == []
+def test_a_level_that_its_sender_does_not_keep_up_with_is_told_beside_the_level_alone() -> None:
+    full = [one for one in level_trials(TCP, met={0.5: 0.9}) if one.case.load_level == 0.5]
+    (summary,) = summarise(
+        [replace(one, sender=_busy(one.sender), receiver=_spare(one.receiver)) for one in full]
+    )
+    assert summary.limit.kinds == ("sender-app-cpu",)
+    assert summary.case_flags == ()
+
+
+def _busy(end: EndResult | None) -> EndResult:
+    assert end is not None
+    assert end.app_cpu is not None
+    return replace(end, app_cpu=replace(end.app_cpu, idle_ratio=0.0))
+
+
+def _spare(end: EndResult | None) -> EndResult:
+    assert end is not None
+    assert end.app_cpu is not None
+    return replace(end, irq_cpu=None, app_cpu=replace(end.app_cpu, idle_ratio=0.9))
 
 
 def test_the_terminal_table_is_aligned_and_fits() -> None:

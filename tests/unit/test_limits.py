@@ -1,22 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What limits a case: the published findings come out of the published figures."""
+"""What limits a case: published findings come out of published figures, and each planted limit is named."""
 
 from __future__ import annotations
 
 import csv
+import re
 from dataclasses import replace
+from html import unescape
+from io import StringIO
 from pathlib import Path
 from typing import Any
 
 import pytest
+from rich.console import Console
 from tests.report_factories import end, renumbered, result, shares, trial
 
 from linewatt.analysis.imported import import_table
-from linewatt.analysis.limits import limit
-from linewatt.analysis.stats import Estimate
+from linewatt.analysis.limits import Limit, verdict
+from linewatt.analysis.limits.words import NAMES
 from linewatt.analysis.summary import CaseSummary, summarise
 from linewatt.analysis.table import read_table
-from linewatt.model import Case, CpuShares, Trial
+from linewatt.model import Case, CpuShares, EndResult, Flag, InstanceResult, Role, TcpState, Trial
+from linewatt.report import html, terminal
 from linewatt.report.document import as_json, case_rows, digest
 from linewatt.report.limits import MOST_NAMED, limit_notes
 
@@ -24,21 +29,19 @@ GIVEN = ("usr", "sys", "irq", "soft", "idle")
 PUBLISHED = Path(__file__).resolve().parents[1] / "captures" / "derive" / "published"
 
 
-def vxlan_rows() -> dict[tuple[str, str], CaseSummary]:
-    """The published rows, each with the one end that it has."""
+def vxlan_rows() -> dict[tuple[str, str], Limit]:
+    """The limits of the published rows, each with the one end that it has."""
     with (PUBLISHED / "vxlan_eln.csv").open(newline="") as file:
-        return {(row["test"], row["direction"]): _summary(row) for row in csv.DictReader(file)}
+        return {(row["test"], row["direction"]): verdict([_published(row)]) for row in csv.DictReader(file)}
 
 
-def _summary(row: dict[str, str]) -> CaseSummary:
-    role = {"receive": "receiver", "send": "sender"}[row["direction"]]
-    rate = Estimate(
-        float(row["published_throughput"]) * {"Gbps": 1e9, "Mbps": 1e6}[row["published_unit"]], 0.0, 10
-    )
+def _published(row: dict[str, str]) -> Trial:
+    role: Role = "receiver" if row["direction"] == "receive" else "sender"
+    bps = float(row["published_throughput"]) * {"Gbps": 1e9, "Mbps": 1e6}[row["published_unit"]]
     case = Case(row["test"], "gen", "dut", network="vxlan")  # type: ignore[arg-type]
-    known: dict[str, Any] = {f"{role}_{part}": _shares(row, part) for part in ("app", "irq")}
-    known["throughput_bps" if role == "receiver" else "offered_bps"] = rate
-    return CaseSummary(case, 10, 0, **known)
+    known = EndResult("dut", role, None, _shares(row, "app"), _shares(row, "irq"), None, None)
+    rate = {"throughput_bps" if role == "receiver" else "offered_bps": bps}
+    return replace(Trial(1, 1, case, case.key, "done", 0.0), **{role: known}, **rate)  # type: ignore[arg-type]
 
 
 def _shares(row: dict[str, str], part: str) -> CpuShares:
@@ -57,34 +60,33 @@ def _shares(row: dict[str, str], part: str) -> CpuShares:
     ],
 )
 def test_the_published_limits_of_vxlan_are_found(row: tuple[str, str], kind: str, says: str) -> None:
-    found = limit(vxlan_rows()[row])
+    found = vxlan_rows()[row]
     assert found.kinds == (kind,)
     assert found.words == says
 
 
 def test_where_the_other_end_is_unknown_nothing_is_ruled_out() -> None:
-    found = limit(vxlan_rows()["tcp", "send"])
+    found = vxlan_rows()["tcp", "send"]
     assert found.kinds == ("not-found",)
-    assert found.what == "not found"
-    assert "not known: the receiver's IRQ CPU, the receiver's app CPU" in found.evidence
-    assert "no full CPU, the busiest is the sender's app CPU with 56.7 %" in found.evidence
+    assert found.lead == "No limit found"
+    assert "not known: the line rate, the receiver's IRQ CPU, the receiver's app CPU" in found.evidence
+    assert "busiest: the sender's app CPU, 56.7 %" in found.evidence
 
 
 def test_the_published_matrix_names_both_full_cpus_of_the_slow_receiver() -> None:
     table, _ = read_table((PUBLISHED / "arm_vs_intel.csv").read_bytes(), "t")
-    summaries = summarise(import_table(table, "t", 0.0).trials)
-    by_case = {(one.case.test, *one.case.hosts): limit(one) for one in summaries}
-    assert by_case["tcp", "netdev19", "arm"].kinds == ("receiver-app-cpu", "receiver-irq-cpu")
-    assert by_case["udp-1500", "netdev89", "arm"].kinds == ("sender-app-cpu",)
-    assert by_case["tcp", "netdev89", "arm"].kinds == ("not-found",), "95.3 % is busy, not full"
+    by_case = {
+        (one.case.test, *one.case.hosts): one.limit for one in summarise(import_table(table, "t", 0.0).trials)
+    }
+    assert set(by_case["tcp", "netdev19", "arm"].kinds) == {"receiver-app-cpu", "receiver-irq-cpu"}
+    assert "sender-app-cpu" in by_case["udp-1500", "netdev89", "arm"].kinds
     assert by_case["tcp", "netdev89", "netdev19"].kinds == ("not-found",)
-    assert by_case["tcp", "netdev89", "netdev19"].what == "not found: no full core"
 
 
-def loaded(test: str = "tcp", **busy: float) -> Trial:
+def loaded(test: str = "tcp", at: int = 1, case: Case | None = None, **busy: float) -> Trial:
     """A trial whose roles are busy to what is named, the others to a half."""
     level = {"sender_app": 0.5, "sender_irq": 0.5, "receiver_app": 0.5, "receiver_irq": 0.5} | busy
-    case = Case(test, "a", "b")  # type: ignore[arg-type]
+    case = case or Case(test, "a", "b")  # type: ignore[arg-type]
     ends = {
         role: end(
             host,
@@ -97,55 +99,239 @@ def loaded(test: str = "tcp", **busy: float) -> Trial:
         )
         for role, host in (("sender", "a"), ("receiver", "b"))
     }
-    return replace(trial(1, case, 10e9, 1.0), **ends)  # type: ignore[arg-type]
+    return replace(trial(at, case, 10e9, 1.0, line_goodput_bps=40e9), **ends)  # type: ignore[arg-type]
 
 
-def summary(test: str = "tcp", **busy: float) -> CaseSummary:
-    (found,) = summarise([loaded(test, **busy)])
+def busy_at(kind: str, busy: float) -> Trial:
+    """A trial of which one role, by its kind of limit, is busy to ``busy``."""
+    roles: dict[str, Any] = {kind.removesuffix("-cpu").replace("-", "_"): busy}
+    return loaded(**roles)
+
+
+def summary(*trials: Trial) -> CaseSummary:
+    (found,) = summarise(trials)
     return found
 
 
-def test_a_full_line_is_named_before_a_full_cpu() -> None:
-    full = summary(receiver_irq=0.999)
-    assert limit(full, 0.985).kinds == ("line-rate",)
-    assert limit(full, 0.985).evidence == "98.5 % of the goodput that the link can carry"
-    assert limit(full, 0.8).kinds == ("receiver-irq-cpu",)
+def changed(one: Trial, role: Role, **changes: Any) -> Trial:
+    """A trial with other figures at one end."""
+    return replace(one, **{role: replace(getattr(one, role), **changes)})
 
 
-def test_neither_line_rate_nor_a_full_core_is_said_only_when_both_are_known() -> None:
-    assert limit(summary(), 0.5).what == "not found: neither line rate nor a full core"
-    unknown = limit(summary())
-    assert unknown.what == "not found: no full core"
-    assert unknown.evidence.startswith("line rate not known; no full CPU")
+@pytest.mark.parametrize("kind", ["sender-app-cpu", "sender-irq-cpu", "receiver-app-cpu", "receiver-irq-cpu"])
+def test_a_full_cpu_of_either_end_is_named(kind: str) -> None:
+    found = verdict([busy_at(kind, 0.999)])
+    assert found.kinds == (kind,)
+    assert found.margin.startswith("the next is the ")
 
 
-def test_udp_that_is_lost_names_both_ends_and_how_much() -> None:
-    lossy = summary("udp-1500", sender_app=0.999, receiver_irq=0.999)
-    found = limit(lossy)
-    assert found.kinds == ("sender-app-cpu", "receiver-irq-cpu")
+def test_a_case_with_headroom_names_nothing_and_says_what_is_nearest() -> None:
+    found = verdict([loaded(receiver_app=0.89)])
+    assert found.kinds == ("not-found",)
+    assert found.evidence == (
+        "busiest: the receiver's app CPU, 89.0 %; 25.0 % of the goodput that the line can carry"
+    )
+    assert found.margin == "nearest is the receiver's app CPU, 89.0 %; from 90 % on it is named"
+
+
+def test_two_within_two_percent_are_named_together_and_a_third_is_not() -> None:
+    near = replace(loaded(receiver_irq=0.999, sender_app=0.95), line_goodput_bps=10.1e9)
+    found = verdict([near])
+    assert found.kinds == ("receiver-irq-cpu", "line-rate")
+    assert found.what == "the receiver's IRQ CPU and the line rate"
+    assert found.margin == "the next is the sender's app CPU, 95.0 %"
+
+
+def test_what_is_full_in_some_trials_alone_is_not_the_limit() -> None:
+    found = verdict(
+        [loaded(receiver_irq=0.99), loaded(at=2, receiver_irq=0.7), loaded(at=3, receiver_irq=0.99)]
+    )
+    assert found.kinds == ("not-found",)
+    assert "the receiver's IRQ CPU full in 2 of 3 trials" in found.evidence
+
+
+def test_more_than_the_line_can_carry_is_an_error_and_never_the_limit() -> None:
+    found = summary(replace(loaded(), line_goodput_bps=8e9))
+    assert found.limit.kinds == ("not-found",)
+    assert [flag.code for flag in found.case_flags] == ["above-line-rate"]
+    assert "125.0 % of the 8.00 Gbps" in found.case_flags[0].evidence
+    a_little = summary(replace(loaded(), line_goodput_bps=9.99e9))
+    assert a_little.limit.kinds == ("line-rate",)
+    assert a_little.case_flags == ()
+
+
+def test_a_shaper_is_named_as_such() -> None:
+    found = verdict([replace(loaded(), line_goodput_bps=10e9, line_kind="shaper", line_host="a")])
+    assert found.kinds == ("shaper",)
+    assert found.lead == "Limited by the shaper of the line"
+
+
+def paced(rate_bps: float, **busy: Any) -> Trial:
+    return loaded(case=Case("tcp", "a", "b", rate_bps=rate_bps), **busy)
+
+
+def test_a_paced_load_that_got_what_it_asked_for_is_limited_by_that_alone() -> None:
+    found = summary(paced(10.1e9, receiver_irq=0.999))
+    assert found.limit.kinds == ("paced",)
+    assert found.limit.evidence == "99.0 % of 10.1 Gbps arrived"
+    assert found.case_flags == ()
+
+
+def test_a_paced_load_that_did_not_is_limited_by_what_is_full() -> None:
+    found = summary(paced(14e9, sender_app=0.998))
+    assert found.limit.kinds == ("sender-app-cpu",)
+    assert found.limit.evidence.endswith("only 71.4 % of the 14.0 Gbps asked for arrived")
+    assert "rate-not-reached" in {flag.code for flag in found.case_flags}
+    headroom = summary(paced(14e9))
+    assert headroom.limit.kinds == ("not-found",)
+    assert "no limit found" in headroom.case_flags[0].evidence
+
+
+def test_one_full_cpu_of_eight_does_not_hide_in_their_mean() -> None:
+    eight = tuple(range(8))
+    found = verdict(
+        [
+            changed(
+                loaded(),
+                "receiver",
+                irq_cpu=shares(0.31, cpus=eight, soft=0.31),
+                hottest_irq=shares(1.0, cpus=(5,), soft=0.99),
+            )
+        ]
+    )
+    assert found.kinds == ("receiver-irq-cpu",)
+    assert found.what == "one of the receiver's 8 IRQ CPUs"
+    assert found.evidence == (
+        "CPU 5 100.0 % busy, 99.0 % soft, all 8 31.0 %, one queue or flows that share a hash (RSS)"
+    )
+
+
+def test_where_single_cpus_are_not_known_it_is_said() -> None:
+    found = verdict([changed(loaded(), "receiver", irq_cpu=shares(0.31, cpus=tuple(range(8))))])
+    assert found.kinds == ("not-found",)
+    assert "single ones of the receiver's 8 CPUs" in found.evidence
+
+
+def test_a_cpu_that_a_hypervisor_takes_is_full_and_says_why() -> None:
+    stolen = replace(shares(1.0), sys_ratio=0.6, usr_ratio=0.1, steal_ratio=0.3, other_ratio=0.3)
+    found = verdict([changed(loaded(), "receiver", app_cpu=stolen)])
+    assert found.kinds == ("receiver-app-cpu",)
+    assert "of that 30.0 % taken by a hypervisor" in found.evidence
+
+
+def test_a_slowed_cpu_and_an_exhausted_softirq_budget_are_evidence_beside_it() -> None:
+    hot = Flag("cpu-throttled", "b", "CPU 1: its core 3 times", "cool it")
+    one = changed(loaded(receiver_irq=0.99), "receiver", counters={"softnet.time_squeeze": 12.0})
+    found = verdict([replace(one, flags=(hot,))])
+    assert "softirq ran out of its budget (time_squeeze)" in found.evidence
+    assert "slowed for heat (cpu-throttled)" in found.evidence
+
+
+def test_a_cpu_for_processes_and_interrupts_is_named_by_what_it_does_most() -> None:
+    both = shares(0.99, cpus=(1,), soft=0.8)
+    found = verdict([changed(loaded(), "receiver", app_cpu=both, irq_cpu=both)])
+    assert found.kinds == ("receiver-irq-cpu", "receiver-app-cpu")
+    assert found.what == "the receiver's app and IRQ CPUs"
+
+
+def test_an_unpinned_load_is_limited_by_its_one_thread() -> None:
+    one = changed(loaded(), "sender", app_cpu=None)
+    busy = InstanceResult(0, 5201, None, None, 0.0, 0.0, 10e9, 10e9, sender_cpu_cores=0.99)
+    found = verdict([replace(one, instances=(busy,))])
+    assert found.kinds == ("sender-app-cpu",)
+
+
+def with_tcp(one: Trial, **times: Any) -> Trial:
+    state = TcpState(streams=1, busy_s=10.0, **times)
+    return replace(one, instances=(InstanceResult(0, 5201, "0", "0", 0.0, 0.0, 10e9, 10e9, tcp=state),))
+
+
+@pytest.mark.parametrize(
+    ("field", "kind"), [("rwnd_limited_s", "receive-window"), ("sndbuf_limited_s", "send-buffer")]
+)
+def test_tcp_that_waits_for_a_buffer_is_limited_by_it_unless_something_slow_explains_it(
+    field: str, kind: str
+) -> None:
+    waiting = with_tcp(loaded(), **{field: 9.7})
+    assert verdict([waiting]).kinds == (kind,)
+    assert "97.0 % of the time that connections had data to send" in verdict([waiting]).evidence
+    slow = with_tcp(loaded(receiver_app=0.99), **{field: 9.7})
+    assert verdict([slow]).kinds == ("receiver-app-cpu",)
+    assert verdict([with_tcp(loaded(), **{field: 5.0})]).kinds == ("not-found",)
+
+
+def test_a_slot_that_carries_less_than_the_line_is_named() -> None:
+    found = verdict([changed(loaded(), "receiver", pcie_goodput_bps=10.2e9)])
+    assert found.kinds == ("receiver-pcie",)
+    assert found.evidence == "98.0 %: 10.0 Gbps of 10.2 Gbps"
+
+
+def test_udp_that_is_lost_names_both_ends_what_arrives_first() -> None:
+    found = verdict([loaded("udp-1500", sender_app=0.999, receiver_irq=0.96)])
+    assert found.kinds == ("receiver-irq-cpu", "sender-app-cpu")
     assert found.evidence.endswith("12.5 % of what was sent did not arrive")
-    whole = replace(lossy, lost_ratio=Estimate(0.0, 0.0, 3))
-    assert limit(whole).kinds == ("sender-app-cpu",)
+
+
+def test_udp_that_all_arrives_is_never_limited_by_its_receiver() -> None:
+    whole = replace(loaded("udp-1500", sender_app=0.999, receiver_irq=0.999), lost_ratio=0.0, lost_packets=0)
+    assert verdict([whole]).kinds == ("sender-app-cpu",)
+    spared = replace(loaded("udp-1500", receiver_irq=0.999), lost_ratio=0.0, lost_packets=0)
+    assert verdict([spared]).kinds == ("not-found",)
+    assert "a UDP sender does not wait for the receiver" in verdict([spared]).evidence
 
 
 def test_loss_that_no_full_cpu_of_the_receiver_explains_says_so() -> None:
-    found = limit(summary("udp-1500", sender_app=0.999))
+    found = verdict([loaded("udp-1500", sender_app=0.999)])
     assert found.kinds == ("sender-app-cpu",)
     assert found.evidence.endswith("did not arrive, though no CPU of the receiver is full")
 
 
-def test_a_paced_load_is_limited_by_what_was_asked_for() -> None:
-    paced = replace(summary(receiver_irq=0.999), case=Case("tcp", "a", "b", rate_bps=1e9))
-    assert limit(paced).kinds == ("paced",)
+@pytest.mark.parametrize(
+    ("role", "counter", "kind"),
+    [
+        ("receiver", "nstat.UdpRcvbufErrors", "receiver-socket-buffer"),
+        ("receiver", "softnet.dropped", "receiver-backlog"),
+        ("receiver", "nic.rx_missed_errors", "receiver-ring"),
+        ("sender", "qdisc.dropped", "sender-queue"),
+    ],
+)
+def test_the_queue_that_dropped_what_was_lost_is_named_unless_a_full_cpu_explains_it(
+    role: Role, counter: str, kind: str
+) -> None:
+    one = loaded("udp-1500")
+    assert one.lost_packets is not None
+    lossy = changed(one, role, counters={counter: 0.9 * one.lost_packets})
+    assert verdict([lossy]).kinds == (kind,)
+    elsewhere = changed(one, role, counters={counter: 0.1 * one.lost_packets})
+    assert verdict([elsewhere]).kinds == ("not-found",)
+    if role == "receiver":
+        busy = changed(
+            loaded("udp-1500", receiver_app=0.99), role, counters={counter: 0.9 * one.lost_packets}
+        )
+        assert verdict([busy]).kinds == ("receiver-app-cpu",)
+
+
+def test_a_full_sender_before_a_receiver_with_room_is_a_limit_of_the_test_bed() -> None:
+    found = summary(loaded(sender_app=0.995))
+    (flag,) = found.case_flags
+    assert flag.code == "test-bed-is-the-limit"
+    assert flag.where == "a"
+    assert flag.evidence.startswith("a is the limit, not b: sender's app CPU 99.5 % busy")
+    assert summary(loaded(sender_app=0.995, receiver_irq=0.93)).case_flags == ()
+    assert summary(loaded(receiver_irq=0.99)).case_flags == ()
 
 
 def test_a_case_without_any_cpu_says_so_in_few_words() -> None:
-    blind = replace(summary(), receiver_app=None, receiver_irq=None, sender_app=None, sender_irq=None)
-    assert limit(blind).words == "not found (line rate not known; not known: the CPUs of both ends)"
+    blind = replace(loaded(), line_goodput_bps=None)
+    ends: tuple[Role, ...] = ("sender", "receiver")
+    for role in ends:
+        blind = changed(blind, role, app_cpu=None, irq_cpu=None)
+    assert verdict([blind]).words == "no limit found (not known: the line rate, the CPUs of both ends)"
 
 
 def test_a_case_without_numbers_says_that_nothing_is_known() -> None:
-    assert limit(CaseSummary(Case("tcp", "a", "b"), 0, 1)).words == "not known (no trial has a throughput)"
+    nothing = CaseSummary(Case("tcp", "a", "b"), 0, 1)
+    assert nothing.limit.words == "limit not known (no trial has a throughput)"
 
 
 def test_cases_with_one_limit_share_a_line_that_stays_short() -> None:
@@ -166,7 +352,7 @@ def test_limits_that_were_found_stand_before_those_that_were_not() -> None:
     (group,) = digest(result(renumbered(idle, [loaded(receiver_irq=0.999)]))).groups
     assert [note.lead for note in limit_notes(group)] == [
         "Limited by the receiver's IRQ CPU",
-        "Limit not found: no full core",
+        "No limit found",
     ]
 
 
@@ -176,3 +362,33 @@ def test_json_and_csv_say_what_limits_each_case() -> None:
     assert case["limited_by"] == "the receiver's IRQ CPU (99.9 % busy, 99.9 % soft)"
     assert case["limited_by_kinds"] == "receiver-irq-cpu"
     assert case_rows(view)[0]["limited_by"] == case["limited_by"]
+    first, *rest = case["limit"]["candidates"]
+    assert (first["kind"], first["named"], first["trials_full"]) == ("receiver-irq-cpu", True, 1)
+    assert not any(one["named"] for one in rest)
+    assert all(one["otherwise"] and one["source"] for one in case["limit"]["candidates"])
+
+
+def test_terminal_json_flags_and_report_name_the_same_limit() -> None:
+    cases = {
+        "receiver-irq-cpu": loaded(receiver_irq=0.999),
+        "sender-app-cpu": loaded(sender_app=0.999),
+        "line-rate": replace(loaded(), line_goodput_bps=10.02e9),
+        "not-found": loaded(),
+    }
+    for kind, one in cases.items():
+        view = digest(result(renumbered([one, replace(one, repetition=2)])))
+        (found,) = (summary.limit for summary in view.summaries)
+        assert found.kind == kind
+        written = Console(file=StringIO(), width=300, force_terminal=False)
+        written.print(terminal.show(view))
+        assert isinstance(written.file, StringIO)
+        shown = unescape(re.sub(r"\s+", " ", html.render(view)))
+        document = as_json(view)["cases"][0]
+        assert document["limit"]["kinds"] == document["limited_by_kinds"].split() == [kind]
+        assert document["limited_by"] == found.words
+        for text in (written.file.getvalue(), shown):
+            assert f"{found.lead}" in text
+            others = [name for name in NAMES.values() if name not in found.what]
+            assert not any(f"Limited by {name}" in text for name in others)
+        told = {flag.code for flag in view.summaries[0].case_flags}
+        assert told == ({"test-bed-is-the-limit"} if kind == "sender-app-cpu" else set())

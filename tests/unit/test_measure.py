@@ -9,10 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+from tests.wiring import cpu, run, told
 
 from linewatt.campaign.plan import PlannedInstance, PlannedTrial
 from linewatt.engine.feed import Feed, Reading
 from linewatt.engine.measuring.cut import Setup
+from linewatt.engine.measuring.ends import end_result
 from linewatt.engine.measuring.measure import Measured, measure
 from linewatt.engine.trial import InstanceOutput, TrialRun
 from linewatt.hosts.base import Ended, HostSpec, Line
@@ -202,3 +204,30 @@ def test_datagrams_lost_and_out_of_order_are_kept() -> None:
     assert trial.lost_packets is not None
     assert trial.out_of_order_packets is not None
     assert trial.lost_ratio == pytest.approx(trial.lost_packets / trial.packets)
+
+
+def test_the_busiest_cpu_of_each_role_stands_beside_its_mean() -> None:
+    given = told(cpu("h2", 3, soft=0.95))
+    host = replace(given.setup.hosts["h2"], cpus=(0, 1, 2, 3), irq_cpus=(1, 2, 3))
+    window = given.trial().window
+    assert window is not None
+    found = end_result(host, "receiver", given.readings["h2"], window, [0, 1], 0.5, None)
+    assert found.irq_cpu is not None
+    assert found.hottest_irq is not None
+    assert found.hottest_app is not None
+    assert found.hottest_irq.cpus == (3,)
+    assert found.hottest_irq.soft_ratio == pytest.approx(0.95, abs=0.02)
+    assert found.irq_cpu.soft_ratio < 0.7
+    assert found.hottest == found.hottest_irq
+    assert found.hottest_app.cpus in ((0,), (1,))
+    nobody = end_result(replace(host, irq_cpus=(1, 9)), "receiver", given.readings["h2"], window, [], 0, None)
+    assert nobody.hottest_irq is None
+    assert nobody.hottest_app is None
+
+
+def test_what_line_and_slot_carry_goes_with_the_trial() -> None:
+    found = told(run(line_goodput_bps=9e9, line_kind="shaper", line_host="h1", pcie_goodput_bps={"h2": 5e10}))
+    trial = found.trial()
+    assert (trial.line_kind, trial.line_host) == ("shaper", "h1")
+    assert trial.receiver is not None
+    assert trial.receiver.pcie_goodput_bps == 5e10

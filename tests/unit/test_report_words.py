@@ -36,7 +36,7 @@ def test_headline_is_about_the_case_with_the_most_throughput() -> None:
     assert "11,863 Mbps/core of receiver CPU" in said
     assert "% of one core per Gbps on its app and IRQ CPUs" in said
     assert "3.29 times the throughput of one instance at 0.82 of its efficiency." in said
-    assert "Busiest: the receiver’s IRQ CPU, 99.5 %." in said
+    assert "Limited by the receiver's IRQ CPUs: all 2: 99.5 % busy, 99.5 % soft." in said
 
 
 def test_headline_of_udp_says_what_was_lost() -> None:

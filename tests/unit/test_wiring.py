@@ -17,7 +17,7 @@ from statistics import fmean
 from typing import Any
 
 import pytest
-from tests.report_factories import trial
+from tests.report_factories import end, trial
 from tests.report_factories import watts as channel
 from tests.soak_result import Shape, write
 from tests.unit.test_findings import raised
@@ -97,7 +97,6 @@ LIES: dict[str, Change] = {
     ),
     "power-saturated": watts("h2", "PSU1 Power In", 210.0, maximum=210.0),
     "process-moved": readback("h1", threads=(Thread(1000, 1000, 3, 1200, (3,)),)),
-    "sender-is-the-bottleneck": both(cpu("h1", APP, sys=0.995), story(load_cores={"h1": 0.98, "h2": 0.6})),
     "sensor-late": story(late_s=3.0),
     "sensor-unreadable": sensor("h1", "netcounters", _and_an_unreadable_record),
     "setting-changed": readback("h1", settings=(SettingRead("governor", "", "performance", "powersave"),)),
@@ -154,6 +153,10 @@ def runs(*bps: float) -> list[Trial]:
     return [trial(number, CASE, one, 0.9) for number, one in enumerate(bps, start=1)]
 
 
+def changed(**changes: Any) -> list[Trial]:
+    return [replace(one, **changes) for one in runs(*STEADY)]
+
+
 def of_case(trials: Sequence[Trial]) -> set[str]:
     (summary,) = summarise(trials)
     return codes(summary.case_flags)
@@ -166,7 +169,7 @@ def above_idle(power_w: float, *idle_w: float, doubt: str | None = None) -> list
         "system", power_w, idle_w=idle, idle_uncertainty_w=2.0, idle_windows_w=idle_w, idle_doubt=doubt
     )
     ends = [(run, run.receiver) for run in runs(*STEADY)]
-    return [replace(run, receiver=replace(end, power=(one,))) for run, end in ends if end is not None]
+    return [replace(run, receiver=replace(own, power=(one,))) for run, own in ends if own is not None]
 
 
 CASES: dict[str, Callable[[], list[Trial]]] = {
@@ -174,6 +177,11 @@ CASES: dict[str, Callable[[], list[Trial]]] = {
     "idle-not-settled": lambda: above_idle(150.0, 100.0, 101.0, doubt="power still fell by 9 W"),
     "power-below-idle": lambda: above_idle(90.0, 100.0, 101.0),
     "two-modes": lambda: runs(*(value * (0.6 if at % 3 == 0 else 1) for at, value in enumerate(STEADY))),
+    "above-line-rate": lambda: changed(line_goodput_bps=9e9),
+    "rate-not-reached": lambda: changed(case=replace(CASE, rate_bps=14e9)),
+    "test-bed-is-the-limit": lambda: changed(
+        sender=end("h1", "sender", 1.0, 0.995, 0.4), receiver=end("h2", "receiver", 1.0, 0.5, 0.4)
+    ),
     "drifts-over-trials": lambda: runs(*(value * (1 - 0.01 * at) for at, value in enumerate(STEADY))),
 }
 """code → the trials of a case that raise it in ``summarise()``"""

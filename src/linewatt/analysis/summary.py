@@ -16,6 +16,7 @@ from linewatt.analysis.case_flags import case_flags, case_modes
 from linewatt.analysis.flag_counts import FlagCount as FlagCount
 from linewatt.analysis.flag_counts import count_flags as count_flags
 from linewatt.analysis.idle_flags import idle_flags
+from linewatt.analysis.limits import UNKNOWN, Limit, limit_flags, verdict
 from linewatt.analysis.modes import Modes
 from linewatt.analysis.power_summary import EndPower, end_power
 from linewatt.analysis.shares import mean_shares
@@ -93,6 +94,8 @@ class CaseSummary:
     """of throughput, where its runs fall into two groups: the mean is of neither"""
     case_flags: tuple[Flag, ...] = ()
     """those of ``flags`` that are about the case as a whole, not about one trial"""
+    limit: Limit = UNKNOWN
+    """what limits the case, from all its trials; the one place that all printers read it from"""
 
 
 def summarise(trials: Sequence[Trial]) -> tuple[CaseSummary, ...]:
@@ -133,11 +136,13 @@ def _summarise_case(case: Case, trials: Sequence[Trial]) -> CaseSummary:
             reasons[f"{role}_power"] = "no source of power is named for this host"
     modes = case_modes(done)
     of_idle = idle_flags(measured[f"{role}_power"] for role in _ROLES)
-    own_flags = (*case_flags(case, done, modes), *of_idle)
+    limit = verdict(done)
+    own_flags = (*case_flags(case, done, modes), *limit_flags(case, done, limit), *of_idle)
     return CaseSummary(
         case=case,
         modes=modes,
         case_flags=own_flags,
+        limit=limit,
         trials_done=len(done),
         trials_failed=len(failed),
         failures=tuple(f"trial {trial.number}: {trial.reason or 'no reason recorded'}" for trial in failed),

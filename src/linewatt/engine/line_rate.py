@@ -1,18 +1,34 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The most that the line between two hosts can carry of a case's payload. Pure."""
+"""The most that the line between two hosts, and the slot of each NIC, can carry of a case's payload. Pure."""
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal
 
 from linewatt.errors import InvalidInput
 from linewatt.model import Case
-from linewatt.network.framing import Framing, goodput_bps
+from linewatt.network.framing import IP_BYTES, UDP_BYTES, Framing, goodput_bps, payload_bytes
 from linewatt.units import parse_rate
 
+ENCODING: Mapping[float, float] = {
+    2.5: 8 / 10,
+    5.0: 8 / 10,
+    8.0: 128 / 130,
+    16.0: 128 / 130,
+    32.0: 128 / 130,
+    64.0: 236 / 256,
+}
+"""GT/s of a lane → the part that can be packets: 8b/10b, 128b/130b, and flits of 256 bytes from 64 GT/s"""
+
+PCIE_PAYLOAD_BYTES = 256
+"""of a packet on PCI Express, as servers set it (lspci -vv: MaxPayload); some set 128 or 512"""
+PCIE_HEADER_BYTES = 26
+"""around it: 24 to 28, by address width and check sums"""
+_GT = re.compile(r"(\d+(?:\.\d+)?)\s*GT/s")
 _SHAPER = re.compile(r"tbf\b.*?\brate (\d+(?:\.\d+)?)([KMGT]?)bit")
 
 
@@ -35,27 +51,65 @@ def line(nic: Mapping[str, Any]) -> Line | None:
     return None if speed_bps is None else Line(float(speed_bps), is_shaped=False)
 
 
-def line_goodput_bps(
+@dataclass(frozen=True, slots=True)
+class LineLimit:
+    """The most payload that the line between two hosts carries, and at which of them it is the narrowest."""
+
+    goodput_bps: float
+    kind: Literal["link", "shaper"]
+    host: str
+
+
+def line_limit(
     case: Case, ends: Mapping[str, Framing], facts: Mapping[str, Mapping[str, Any]]
-) -> float | None:
-    """The smaller of what both ends' lines can carry of a case, bit/s; ``None`` where either is not known."""
+) -> LineLimit | None:
+    """The smaller of what both ends' lines can carry of a case; ``None`` where either is not known."""
     found = []
     for host, framing in ends.items():
         own = line(facts[host]["nic"])
         if own is None:
             return None
-        stamps = facts[host]["sysctl"].get("net.ipv4.tcp_timestamps") != "0"
         try:
-            found.append(
-                goodput_bps(
-                    own.rate_bps,
-                    case.test,
-                    case.family,
-                    framing,
-                    tcp_timestamps=stamps,
-                    between_frames=not own.is_shaped,
-                )
-            )
+            goodput = _goodput_bps(own.rate_bps, case, framing, facts[host], between=not own.is_shaped)
         except InvalidInput:
             return None
-    return min(found)
+        found.append(LineLimit(goodput, "shaper" if own.is_shaped else "link", host))
+    return min(found, key=lambda one: one.goodput_bps)
+
+
+def _goodput_bps(
+    rate_bps: float, case: Case, framing: Framing, facts: Mapping[str, Any], *, between: bool
+) -> float:
+    stamps = facts["sysctl"].get("net.ipv4.tcp_timestamps") != "0"
+    return goodput_bps(
+        rate_bps, case.test, case.family, framing, tcp_timestamps=stamps, between_frames=between
+    )
+
+
+def lanes_bps(speed: str | None, width: int | None) -> float | None:
+    """What lanes carry in one direction, bit/s, without packet headers; ``None``: unknown rate or width."""
+    match = _GT.search(speed or "")
+    encoding = ENCODING.get(float(match[1])) if match else None
+    return (
+        None if match is None or encoding is None or not width else float(match[1]) * 1e9 * width * encoding
+    )
+
+
+def pcie_goodput_bps(case: Case, framing: Framing, facts: Mapping[str, Any]) -> float | None:
+    """The most payload of a case that the slot of a host's data interface carries; ``None``: not known.
+
+    Each packet crosses as a frame, cut into parts of PCIE_PAYLOAD_BYTES with PCIE_HEADER_BYTES around each.
+    """
+    nic = facts["nic"]
+    lanes = lanes_bps(nic.get("pci_speed"), nic.get("pci_width"))
+    try:
+        payload = payload_bytes(case.test, case.family, framing)
+        packet = framing.mtu if payload is None else payload + IP_BYTES[case.family] + UDP_BYTES
+        of_frame = _goodput_bps(1.0, case, framing, facts, between=False)
+    except InvalidInput:
+        return None
+    if lanes is None:
+        return None
+    frame = framing.frame_bytes(packet)
+    crossing = frame + math.ceil(frame / PCIE_PAYLOAD_BYTES) * PCIE_HEADER_BYTES
+    return lanes * of_frame * frame / crossing

@@ -9,18 +9,9 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from linewatt.engine.line_rate import lanes_bps as lanes_bps
 from linewatt.engine.readiness import Check, HostAnswer, PathAnswer, PortAnswer, Status, TakenPort
 from linewatt.units import format_rate
-
-ENCODING: Mapping[float, float] = {
-    2.5: 8 / 10,
-    5.0: 8 / 10,
-    8.0: 128 / 130,
-    16.0: 128 / 130,
-    32.0: 128 / 130,
-    64.0: 236 / 256,
-}
-"""GT/s of a lane → the part that can be packets: 8b/10b, 128b/130b, and flits of 256 bytes from 64 GT/s"""
 
 Answers = Mapping[str, HostAnswer]
 _GT = re.compile(r"(\d+(?:\.\d+)?)\s*GT/s")
@@ -57,15 +48,6 @@ def link(answer: HostAnswer, peers: Sequence[HostAnswer]) -> Check:
         advice = "the slower end is the limit; if both should be alike, look at cables and negotiation"
         return Check(name, "link", "warn", f"{shown}, {listed}", advice)
     return Check(name, "link", "ok", shown)
-
-
-def lanes_bps(speed: str | None, width: int | None) -> float | None:
-    """What lanes carry in one direction, bit/s, without packet headers; ``None``: unknown rate or width."""
-    match = _GT.search(speed or "")
-    encoding = ENCODING.get(float(match[1])) if match else None
-    return (
-        None if match is None or encoding is None or not width else float(match[1]) * 1e9 * width * encoding
-    )
 
 
 def pcie(answer: HostAnswer) -> Check:

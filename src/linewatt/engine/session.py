@@ -11,7 +11,7 @@ from typing import Any
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.ways import Ways
 from linewatt.engine.feed import Feed
-from linewatt.engine.line_rate import line_goodput_bps
+from linewatt.engine.line_rate import LineLimit, line_limit, pcie_goodput_bps
 from linewatt.engine.meters import MeterFeed
 from linewatt.engine.secrets import Passwords
 from linewatt.errors import HostError, InvalidInput
@@ -116,10 +116,17 @@ class Session:
             for name, one in ((case.sender, way.sender), (case.receiver, way.receiver))
         }
 
-    def line_goodput_bps(self, case: Case) -> float | None:
+    def line_limit(self, case: Case) -> LineLimit | None:
         """The most payload that the line between the hosts of a case can carry. Raises HostError."""
         framings = {name: end.framing for name, end in self.ends(case).items()}
-        return line_goodput_bps(case, framings, self.facts)
+        return line_limit(case, framings, self.facts)
+
+    def pcie_goodput_bps(self, case: Case) -> dict[str, float | None]:
+        """Host → the most payload of a case that the slot of its NIC carries. Raises HostError."""
+        return {
+            name: pcie_goodput_bps(case, end.framing, self.facts[name])
+            for name, end in self.ends(case).items()
+        }
 
     def _bare_end(self, name: str, case: Case) -> End:
         return End(

@@ -11,10 +11,12 @@ import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
+from typing import Literal
 
 from linewatt.campaign.factors import load_options
 from linewatt.campaign.plan import PlannedInstance, PlannedTrial
 from linewatt.engine.levels import Levels
+from linewatt.engine.line_rate import LineLimit
 from linewatt.engine.readback import ReadBack
 from linewatt.engine.session import End, Session
 from linewatt.errors import HostError, InvalidInput, LinewattError
@@ -92,6 +94,10 @@ class TrialRun:
     target_bps: float | None = None
     line_goodput_bps: float | None = None
     readback: Mapping[str, ReadBack] = field(default_factory=dict)
+    line_kind: Literal["link", "shaper"] | None = None
+    line_host: str | None = None
+    pcie_goodput_bps: Mapping[str, float | None] = field(default_factory=dict)
+    """host → the most payload that the slot of its data interface carries"""
 
 
 class LiveTrial:
@@ -102,7 +108,8 @@ class LiveTrial:
         self.load_s = load.seconds
         self._levels = levels
         self._target_bps: float | None = None
-        self._line_goodput_bps: float | None = None
+        self._line: LineLimit | None = None
+        self._pcie_goodput_bps: dict[str, float | None] = {}
         self._session = session
         self._interval_s = load.interval_s
         self._instances: list[Instance] = []
@@ -115,7 +122,8 @@ class LiveTrial:
     async def prepare(self) -> None:
         """Servers listening, clients held. Raises TrialFailed, HostError, NotCalibrated."""
         self._target_bps = self._levels.target_bps(self.case)
-        self._line_goodput_bps = self._session.line_goodput_bps(self.case)
+        self._line = self._session.line_limit(self.case)
+        self._pcie_goodput_bps = self._session.pcie_goodput_bps(self.case)
         self._instances = [self._instance(planned) for planned in self.planned.instances]
         server, client = self._session.hosts[self.case.server], self._session.hosts[self.case.client]
         await asyncio.gather(*(self._start(instance, server, client) for instance in self._instances))
@@ -262,7 +270,10 @@ class LiveTrial:
             clocks,
             failure,
             self._target_bps,
-            self._line_goodput_bps,
+            self._line.goodput_bps if self._line else None,
+            line_kind=self._line.kind if self._line else None,
+            line_host=self._line.host if self._line else None,
+            pcie_goodput_bps=self._pcie_goodput_bps,
         )
 
 

@@ -1,21 +1,53 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Findings on what limits a case, where that makes a figure doubtful."""
+"""Findings on what limits a case, and the thresholds of the limit finder (``analysis/limits``)."""
 
 from __future__ import annotations
 
 from linewatt.findings.kinds import Kind, percent
 
-FULL_CPU = 0.98
-HEADROOM = 0.90
+FULL = 0.90
+"""What is used to less than this limits nothing."""
+TIE = 0.02
+"""Candidates as near to full as this are named together."""
+REACHED = 0.98
+"""of the rate that was asked for: from here on it is what limits"""
+IMPOSSIBLE = 1.005
+"""of what the line can carry: more is an error of the measurement"""
+LOSS = 0.01
+"""of the datagrams: from here on more is sent than arrives, and something on the way is full"""
+OVERFLOW_PART = 0.5
+"""of the loss: a queue that dropped so much of it is where it was lost"""
+RETRANSMITTED = 0.001
+"""of the segments: more is no loss-free path"""
 
 KINDS = (
     Kind(
-        "sender-is-the-bottleneck",
+        "rate-not-reached",
         "note",
         "case",
         (),
-        "The sender's CPU is full while the receiver has room: the figure is the sender's.",
-        f"Its app CPU is {percent(FULL_CPU)} busy, the receiver's fullest CPU {percent(HEADROOM)} or less.",
+        "Less arrived than was asked for: the figures are those of a lower rate.",
+        f"Less than {percent(REACHED)} of the asked rate arrived, in the mean of the trials.",
+        "Ask for less, or take the rate away; what limits the case is named beside its table.",
+    ),
+    Kind(
+        "above-line-rate",
+        "doubtful",
+        "case",
+        ("throughput",),
+        "More payload was counted than the line can carry: the throughput is wrong, or the line is another than the one "
+        "that was read.",
+        f"Throughput is above {percent(IMPOSSIBLE)} of the goodput of the line in a trial.",
+        "Look at which interface the data takes (ip route get), at its speed and shaper, and at the load's version.",
+    ),
+    Kind(
+        "test-bed-is-the-limit",
+        "note",
+        "case",
+        (),
+        "The sending host is full while the receiving one has room: the figures say what the sender can send, not what "
+        "the receiver can take.",
+        f"What limits the case is at the sender, and every known CPU of the receiver is below {percent(FULL)}.",
         "Send from more instances or a faster host.",
     ),
 )

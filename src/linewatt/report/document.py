@@ -21,7 +21,7 @@ from linewatt.report.effects import as_document as effects_document
 from linewatt.report.effects import experiment
 from linewatt.report.findings import FindingNote, Marks, finding_notes, marks_of
 from linewatt.report.levels import NO_LEVEL, as_documents, case_keys
-from linewatt.report.limits import export_limit
+from linewatt.report.limits import export_limit, limit_document
 from linewatt.report.power_columns import power_reasons
 from linewatt.report.power_idle import idle_power
 from linewatt.report.provenance import mark
@@ -108,6 +108,7 @@ def as_json(view: Digest, *, trials: bool = False) -> dict[str, Any]:
             export_case(summary)
             | keys.get(summary.case, NO_LEVEL)
             | export_limit(summary)
+            | {"limit": limit_document(summary.limit)}
             | {"reasons": summary.reasons | power_reasons(summary)}
             for summary in view.summaries
         ],

@@ -6,7 +6,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from linewatt.analysis.limits import Limit, limit
+from linewatt.analysis.limits import Limit, Ranked
+from linewatt.analysis.limits.words import name
 from linewatt.analysis.summary import CaseSummary
 from linewatt.report.series import Series, TestGroup, plural
 
@@ -20,7 +21,10 @@ MOST_WITH_EVIDENCE = 2
 class LimitNote:
     """One limit and the cases that have it: each by its name among those of its test, with the evidence."""
 
-    what: str
+    lead: str
+    """``Limited by the line rate``, ``No limit found``"""
+    found: bool
+    """whether anything was found that limits them"""
     cases: tuple[tuple[str, str], ...]
 
     @property
@@ -39,35 +43,19 @@ class LimitNote:
         return "; ".join(shown) + (f"; and {plural(self.more, 'more case')}" if self.more else "")
 
     @property
-    def lead(self) -> str:
-        """``Limited by the line rate``, ``Limit not found``."""
-        return f"Limited by {self.what}" if self.found else f"Limit {self.what}"
-
-    @property
-    def found(self) -> bool:
-        """Whether anything was found that limits them."""
-        return not self.what.startswith("not ")
-
-    @property
     def sentence(self) -> str:
         """The whole as one line of text."""
         return f"{self.lead}: {self.named}"
 
 
-def limit_of(summary: CaseSummary) -> Limit:
-    """What limits a case, its part of the line rate taken into account where that is known."""
-    found = summary.line_rate_ratio
-    return limit(summary, None if found is None else found.mean)
-
-
 def limit_notes(group: TestGroup) -> tuple[LimitNote, ...]:
     """The limits of a test's cases, those most cases have first; those not found last."""
-    found: dict[str, list[tuple[str, str]]] = {}
+    found: dict[tuple[str, bool], list[tuple[str, str]]] = {}
     for series in group.series:
         for summary in series.summaries:
-            one = limit_of(summary)
-            found.setdefault(one.what, []).append((_name(group, series, summary), one.evidence))
-    notes = [LimitNote(what, tuple(cases)) for what, cases in found.items()]
+            one = summary.limit
+            found.setdefault((one.lead, one.found), []).append((_name(group, series, summary), one.evidence))
+    notes = [LimitNote(lead, known, tuple(cases)) for (lead, known), cases in found.items()]
     return tuple(sorted(notes, key=lambda note: (not note.found, -len(note.cases))))
 
 
@@ -81,5 +69,42 @@ def _name(group: TestGroup, series: Series, summary: CaseSummary) -> str:
 
 def export_limit(summary: CaseSummary) -> dict[str, Any]:
     """Keys of JSON and CSV: words, and their kinds, which are stable."""
-    found = limit_of(summary)
+    found = summary.limit
     return {"limited_by": found.words, "limited_by_kinds": " ".join(found.kinds)}
+
+
+def limit_document(found: Limit) -> dict[str, Any]:
+    """The whole verdict for JSON: every candidate with evidence for and against, nearest to full first."""
+    return {
+        "kinds": list(found.kinds),
+        "what": found.what if found.found else None,
+        "evidence": found.evidence,
+        "margin": found.margin or None,
+        "unknown": list(found.unknown),
+        "candidates": [_candidate(one, named=one in found.named) for one in found.ranked],
+    }
+
+
+def _candidate(one: Ranked, *, named: bool) -> dict[str, Any]:
+    return {
+        "kind": one.kind,
+        "end": one.end,
+        "host": one.host,
+        "what": name(one),
+        "named": named,
+        "share_mean": one.share,
+        "share_low": min(one.known),
+        "share_high": max(one.known),
+        "trials_full": one.full_in,
+        "trials_known": len(one.known),
+        "capacity": one.capacity,
+        "used": one.used,
+        "unit": one.unit,
+        "source": one.source,
+        "for": list(one.evidence),
+        "against": list(one.against),
+        "ruled_out": one.ruled_out,
+        "otherwise": one.otherwise,
+        "cpus": list(one.cpu.cpus) if one.cpu else None,
+        "role_used_mean": 1 - one.role.idle_ratio if one.role else None,
+    }

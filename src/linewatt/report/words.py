@@ -12,7 +12,7 @@ from linewatt import units
 from linewatt.analysis.power import SCOPE_WORDS
 from linewatt.analysis.summary import CaseSummary
 from linewatt.model import Provenance
-from linewatt.report.columns import COLUMNS, ROLES, Column
+from linewatt.report.columns import COLUMNS, Column
 from linewatt.report.document import Digest
 from linewatt.report.power_columns import ENDS, MBPS_PER_W, end_power
 from linewatt.report.provenance import words as sources
@@ -50,7 +50,7 @@ def headline(series: Series) -> Headline:
         why = f"No number: {'; '.join(reasons) or 'no trial is done'}."
         return Headline(series.title, None, why, flags=flags)
     best = max(measured, key=_throughput)
-    details = [_cost(best), *_power(best), _scaling(best), _lost(best), _busiest(best)]
+    details = [_cost(best), *_power(best), _scaling(best), _lost(best), _limited(best)]
     value = _shown("throughput_bps", best)
     return Headline(series.title, value, _how_measured(best), tuple(part for part in details if part), flags)
 
@@ -116,16 +116,9 @@ def _lost(best: CaseSummary) -> str:
     return f"{_shown('lost_ratio', best)} of the datagrams were lost."
 
 
-def _busiest(best: CaseSummary) -> str:
-    """The role whose CPUs were busiest: the first place to look for the limit."""
-    busy = {
-        title: 1 - shares.idle_ratio for field, title in ROLES if (shares := getattr(best, field)) is not None
-    }
-    if not busy:
-        return ""
-    title = max(busy, key=lambda name: busy[name])
-    end, _, role = title.partition(": ")
-    return f"Busiest: the {end.lower()}’s {role}, {units.format_percent(busy[title])}."
+def _limited(best: CaseSummary) -> str:
+    """What limits it, as the one finder has it."""
+    return f"{best.limit.lead}{f': {best.limit.evidence}' if best.limit.evidence else ''}."
 
 
 def _shown(field: str, summary: CaseSummary) -> str:

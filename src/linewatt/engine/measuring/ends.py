@@ -31,17 +31,27 @@ def end_result(
     cpu = _mpstat(readings)
     reasons: dict[str, str] = {}
     shares = cpu_shares(host, readings, window)
+    app = tuple(sorted(set(app_cpus)))
     return EndResult(
         host=host.name,
         role=role,
         cpu_cores=_cores(shares, reasons, cpu.failure if cpu else None),
-        app_cpu=_shares(tuple(sorted(set(app_cpus))), shares, "app_cpu", "not pinned", reasons),
+        app_cpu=_shares(app, shares, "app_cpu", "not pinned", reasons),
         irq_cpu=_shares(host.irq_cpus or (), shares, "irq_cpu", "no IRQ CPUs named", reasons),
         load_cpu_cores=load_cpu_cores,
         base_frequency_hz=base_frequency_hz,
         counters=_counters(readings, window, reasons),
         reasons=reasons,
+        hottest_app=_hottest(app, shares),
+        hottest_irq=_hottest(host.irq_cpus or (), shares),
+        hottest=_hottest(tuple(shares), shares),
     )
+
+
+def _hottest(cpus: tuple[int, ...], shares: dict[int, CpuShares | None]) -> CpuShares | None:
+    """The one of ``cpus`` that idled least; ``None`` where one of them is not known."""
+    known = [share for cpu in cpus if (share := shares.get(cpu)) is not None]
+    return min(known, key=lambda share: share.idle_ratio) if known and len(known) == len(cpus) else None
 
 
 def cpu_shares(host: HostSpec, readings: Sequence[Reading], window: Window) -> dict[int, CpuShares | None]:

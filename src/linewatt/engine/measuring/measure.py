@@ -112,6 +112,8 @@ def _done(cut: Cut, overhead_s: float) -> Trial:
         offered_bps=sum(one.offered_bps for one in instances),
         target_bps=run.target_bps,
         line_goodput_bps=run.line_goodput_bps,
+        line_kind=run.line_kind,
+        line_host=run.line_host,
         retransmits=_sum(one.retransmits for one in instances),
         packets=packets,
         lost_packets=lost,
@@ -179,7 +181,7 @@ def _end(cut: Cut, role: Role) -> EndResult:
     )
     readback = cut.readback(host)
     settings = {f"{one.knob} {one.target}": one.found for one in readback.settings} if readback else {}
-    end = replace(end, settings=settings)
+    end = replace(end, settings=settings, pcie_goodput_bps=cut.run.pcie_goodput_bps.get(host))
     return with_power(end, readings, cut.window, cut.setup.idle_w.get(host, {}))
 
 

@@ -8,17 +8,15 @@ from collections.abc import Iterator, Sequence
 
 from linewatt.engine.measuring.seen import Seen
 from linewatt.engine.measuring.window import EndRun
-from linewatt.findings.limits import FULL_CPU, HEADROOM
 from linewatt.findings.load import LOSS_SHOWN, SPINS_BEFORE, SPINS_FROM
-from linewatt.model import Case, EndResult, Flag, InstanceResult
+from linewatt.model import Case, Flag, InstanceResult
 
 
 def check(seen: Seen) -> Iterator[Flag]:
-    """Loss, disorder, and loads that are not what limits."""
+    """Loss, disorder, and loads that spin while they wait."""
     ends = [end for one in seen.cut.runs for end in (one.sender, one.receiver)]
     yield from datagrams(seen.case, seen.instances)
     yield from spinning(seen.case, ends)
-    yield from bottleneck(seen.case, seen.sender, seen.receiver)
 
 
 def datagrams(case: Case, instances: Sequence[InstanceResult]) -> list[Flag]:
@@ -46,31 +44,6 @@ def datagrams(case: Case, instances: Sequence[InstanceResult]) -> list[Flag]:
             )
         )
     return flags
-
-
-def bottleneck(case: Case, sender: EndResult, receiver: EndResult) -> list[Flag]:
-    """A sender whose CPU is full while the receiver has room: the figure is the sender's.
-
-    A load level is limited by what it asks for; that a sender does not keep up is said where levels are
-    (analysis/load_levels.py).
-    """
-    if case.load_level is not None:
-        return []
-    if sender.app_cpu is None or receiver.app_cpu is None:
-        return []
-    busy = 1 - sender.app_cpu.idle_ratio
-    roles = [role for role in (receiver.app_cpu, receiver.irq_cpu) if role is not None]
-    fullest = max(1 - role.idle_ratio for role in roles)
-    if busy < FULL_CPU or fullest > HEADROOM:
-        return []
-    return [
-        Flag(
-            "sender-is-the-bottleneck",
-            case.sender,
-            f"its app CPU is {100 * busy:.1f} % busy, the receiver's fullest CPU {100 * fullest:.1f} %",
-            "the receiver could take more: send from more instances or a faster host",
-        )
-    ]
 
 
 def spinning(case: Case, runs: Sequence[EndRun]) -> list[Flag]:

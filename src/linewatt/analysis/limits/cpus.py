@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""CPUs as what may limit: the busiest one of each role, for one full CPU stalls what runs on it. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from linewatt.analysis.limits.candidate import Candidate, Kind
+from linewatt.model import CpuShares, EndResult, Role, Trial
+from linewatt.units import format_percent
+
+ROLES: dict[Kind, str] = {
+    "receiver-irq-cpu": "the receiver's IRQ CPU",
+    "receiver-app-cpu": "the receiver's app CPU",
+    "sender-app-cpu": "the sender's app CPU",
+    "sender-irq-cpu": "the sender's IRQ CPU",
+}
+STEAL_TOLD = 0.02
+_MPSTAT = "1 − idle of mpstat over the window; one CPU is 1"
+
+
+def count(shares: CpuShares) -> int:
+    """How many CPUs these are the mean of."""
+    return len(shares.cpus) + shares.unnumbered
+
+
+def used(shares: CpuShares) -> float:
+    """What nobody else could have had: busy, and what a hypervisor took."""
+    return 1 - shares.idle_ratio
+
+
+def cpu_candidates(trial: Trial) -> Iterator[Candidate]:
+    """Each role of both ends; an end without known app CPUs by its busiest CPU and its processes."""
+    for end in (trial.receiver, trial.sender):
+        if end is None:
+            continue
+        yield from _roles(trial, end)
+        if end.app_cpu is None:
+            yield from _unpinned(trial, end)
+
+
+def _roles(trial: Trial, end: EndResult) -> Iterator[Candidate]:
+    receiver = end.role == "receiver"
+    irq: Kind = "receiver-irq-cpu" if receiver else "sender-irq-cpu"
+    app: Kind = "receiver-app-cpu" if receiver else "sender-app-cpu"
+    if end.irq_cpu is not None:
+        notes = (*_squeezed(end), *_slowed(trial, end))
+        yield _candidate(irq, end, end.irq_cpu, end.hottest_irq, notes)
+    if end.app_cpu is not None:
+        yield _candidate(app, end, end.app_cpu, end.hottest_app, _slowed(trial, end))
+
+
+def _candidate(
+    kind: Kind, end: EndResult, role: CpuShares, hottest: CpuShares | None, notes: tuple[str, ...]
+) -> Candidate:
+    alone = hottest or role
+    blurred = hottest is None and count(role) > 1
+    return Candidate(
+        kind=kind,
+        end=end.role,
+        capacity=1.0,
+        used=used(alone),
+        unit="CPU",
+        share=used(alone),
+        source=_MPSTAT,
+        otherwise="idle time on it",
+        evidence=(*_stolen(alone), *notes),
+        against=(f"single CPUs of these {count(role)} are not known: one may be full",) if blurred else (),
+        host=end.host,
+        cpu=alone,
+        role=role,
+    )
+
+
+def _unpinned(trial: Trial, end: EndResult) -> Iterator[Candidate]:
+    """A load that may run anywhere: the busiest CPU of the host, or the thread of a process."""
+    kind: Kind = "receiver-cpu" if end.role == "receiver" else "sender-cpu"
+    if end.hottest is not None:
+        yield _candidate(kind, end, end.hottest, end.hottest, _slowed(trial, end))
+    thread = _busiest_thread(trial, end.role)
+    if thread is not None:
+        yield Candidate(
+            kind="receiver-app-cpu" if end.role == "receiver" else "sender-app-cpu",
+            end=end.role,
+            capacity=1.0,
+            used=thread,
+            unit="CPU",
+            share=min(1.0, thread),
+            source="the load's own account of its CPU time; a thread uses one CPU at most",
+            otherwise="a process that waits",
+            evidence=("its process alone, on whichever CPU",),
+            host=end.host,
+        )
+
+
+def _busiest_thread(trial: Trial, role: Role) -> float | None:
+    """CPU use of the busiest process with one stream, which is one thread; ``None``: not known."""
+    if trial.case.streams != 1:
+        return None
+    own = [one.sender_cpu_cores if role == "sender" else one.receiver_cpu_cores for one in trial.instances]
+    return max((cores for cores in own if cores is not None), default=None)
+
+
+def _stolen(shares: CpuShares) -> tuple[str, ...]:
+    if shares.steal_ratio < STEAL_TOLD:
+        return ()
+    return (f"of that {format_percent(shares.steal_ratio)} taken by a hypervisor",)
+
+
+def _squeezed(end: EndResult) -> tuple[str, ...]:
+    return (
+        ("softirq ran out of its budget (time_squeeze)",) if end.counters.get("softnet.time_squeeze") else ()
+    )
+
+
+def _slowed(trial: Trial, end: EndResult) -> tuple[str, ...]:
+    """That CPUs of an end ran below their speed, as flags of the trial have it."""
+    slow = {"cpu-throttled": "slowed for heat", "frequency-dropped": "below its frequency"}
+    return tuple(
+        f"{slow[flag.code]} ({flag.code})"
+        for flag in trial.flags
+        if flag.code in slow and flag.where.partition(":")[0] == end.host
+    )

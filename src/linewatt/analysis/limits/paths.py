@@ -1,0 +1,169 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What may limit beside CPUs: the asked rate, the line, PCI Express, socket buffers and queues. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from linewatt.analysis.limits.candidate import Candidate, Kind
+from linewatt.findings.limits import IMPOSSIBLE, LOSS, OVERFLOW_PART
+from linewatt.model import EndResult, Trial
+from linewatt.units import format_percent, format_rate
+
+_OVERFLOWS: tuple[tuple[Kind, bool, tuple[str, ...], str], ...] = (
+    ("sender-queue", True, ("qdisc.dropped",), "its queueing discipline"),
+    ("receiver-ring", False, ("nic.rx_missed_errors", "nic.rx_fifo_errors"), "its NIC's receive ring"),
+    ("receiver-backlog", False, ("softnet.dropped",), "its backlog (net.core.netdev_max_backlog)"),
+    (
+        "receiver-socket-buffer",
+        False,
+        ("nstat.UdpRcvbufErrors", "nstat.Udp6RcvbufErrors"),
+        "its UDP socket (net.core.rmem_max)",
+    ),
+)
+"""kind, whether at the sender, counters, and where in words"""
+
+
+def asked_bps(trial: Trial) -> float | None:
+    """The rate that was asked for, all instances together; ``None``: none was, or it is not known."""
+    if trial.target_bps is not None:
+        return trial.target_bps
+    return None if trial.case.rate_bps is None else trial.case.rate_bps * trial.case.instances
+
+
+def lost_ratio(trial: Trial) -> float | None:
+    """Part of what was sent that did not arrive: counted, else from both rates; ``None``: not known."""
+    if trial.lost_ratio is not None:
+        return trial.lost_ratio
+    if trial.throughput_bps is None or not trial.offered_bps:
+        return None
+    return max(0.0, 1 - trial.throughput_bps / trial.offered_bps)
+
+
+def path_candidates(trial: Trial) -> Iterator[Candidate]:
+    """All of this room that are known of a trial."""
+    yield from _asked(trial)
+    yield from _line(trial)
+    for end in (trial.receiver, trial.sender):
+        if end is not None:
+            yield from _pcie(trial, end)
+    yield from _windows(trial)
+    yield from _overflows(trial)
+
+
+def _asked(trial: Trial) -> Iterator[Candidate]:
+    asked = asked_bps(trial)
+    if asked is None or trial.throughput_bps is None:
+        return
+    share = trial.throughput_bps / asked if asked > 0 else 1.0
+    yield Candidate(
+        kind="paced",
+        end=None,
+        capacity=asked,
+        used=trial.throughput_bps,
+        unit="bit/s",
+        share=share,
+        source="the campaign, or the calibrated level",
+        otherwise="less arrives than was asked for",
+    )
+
+
+def _line(trial: Trial) -> Iterator[Candidate]:
+    if trial.line_goodput_bps is None or trial.throughput_bps is None:
+        return
+    share = trial.throughput_bps / trial.line_goodput_bps
+    impossible = share > IMPOSSIBLE
+    shaped = trial.line_kind == "shaper"
+    yield Candidate(
+        kind="shaper" if shaped else "line-rate",
+        end=None,
+        capacity=trial.line_goodput_bps,
+        used=trial.throughput_bps,
+        unit="bit/s",
+        share=share,
+        source="rate × payload ÷ bytes on the wire, of the " + ("shaper" if shaped else "slower link"),
+        otherwise="throughput below what it carries",
+        against=("more than it can carry: an error of the measurement",) if impossible else (),
+        ruled_out=impossible,
+        host=trial.line_host,
+    )
+
+
+def _pcie(trial: Trial, end: EndResult) -> Iterator[Candidate]:
+    used = trial.offered_bps if end.role == "sender" else trial.throughput_bps
+    if end.pcie_goodput_bps is None or used is None:
+        return
+    share = used / end.pcie_goodput_bps
+    impossible = share > IMPOSSIBLE
+    yield Candidate(
+        kind="sender-pcie" if end.role == "sender" else "receiver-pcie",
+        end=end.role,
+        capacity=end.pcie_goodput_bps,
+        used=used,
+        unit="bit/s",
+        share=share,
+        source="lanes × rate × encoding × payload ÷ (payload + packet headers) of its slot",
+        otherwise="throughput below what the slot carries",
+        against=("more than computed: its packets are larger than assumed",) if impossible else (),
+        ruled_out=impossible,
+        host=end.host,
+    )
+
+
+def _windows(trial: Trial) -> Iterator[Candidate]:
+    """TCP that waits for room: in the receiver's window, or in the sender's buffer."""
+    states = [one.tcp for one in trial.instances if one.tcp is not None]
+    busy_s = sum(state.busy_s or 0.0 for state in states)
+    if len(states) < len(trial.instances) or busy_s <= 0:
+        return
+    waited: tuple[tuple[Kind, str, float], ...] = (
+        ("receive-window", "rwnd_limited", sum(state.rwnd_limited_s or 0.0 for state in states)),
+        ("send-buffer", "sndbuf_limited", sum(state.sndbuf_limited_s or 0.0 for state in states)),
+    )
+    for kind, name, seconds in waited:
+        share = min(1.0, seconds / busy_s)
+        yield Candidate(
+            kind=kind,
+            end="receiver" if kind == "receive-window" else "sender",
+            capacity=busy_s,
+            used=seconds,
+            unit="s",
+            share=share,
+            source=f"ss -ti at the sender: {name} of the time that connections were busy",
+            otherwise=f"no {name} time",
+            host=trial.case.receiver if kind == "receive-window" else trial.case.sender,
+        )
+
+
+def _overflows(trial: Trial) -> Iterator[Candidate]:
+    """UDP: queues that dropped a part of the loss that explains it."""
+    lost = trial.lost_packets
+    if trial.case.test == "tcp" or not lost or (trial.lost_ratio or 0.0) < LOSS:
+        return
+    for kind, at_sender, counters, where in _OVERFLOWS:
+        end = trial.sender if at_sender else trial.receiver
+        dropped = sum(end.counters.get(name) or 0.0 for name in counters) if end else 0.0
+        if end is None or dropped < OVERFLOW_PART * lost:
+            continue
+        yield Candidate(
+            kind=kind,
+            end=end.role,
+            capacity=None,
+            used=dropped,
+            unit="packets",
+            share=1.0,
+            source=f"counters {', '.join(counters)}",
+            otherwise="no drops there",
+            evidence=(f"{where} dropped most of what was lost",),
+            host=end.host,
+        )
+
+
+def line_words(share: float) -> str:
+    """``98.5 % of the goodput that the line can carry``."""
+    return f"{format_percent(share)} of the goodput that the line can carry"
+
+
+def rate_words(used: float, capacity: float) -> str:
+    """``9.00 of 14.0 Gbps``, as two rates with their units."""
+    return f"{format_rate(used)} of {format_rate(capacity)}"

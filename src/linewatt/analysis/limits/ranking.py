@@ -1,0 +1,124 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Candidates of single trials drawn together over the trials of a case, nearest to full first. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean
+
+from linewatt.analysis.limits.candidate import SYMPTOMS, Candidate, Kind
+from linewatt.analysis.limits.cpus import cpu_candidates
+from linewatt.analysis.limits.paths import lost_ratio, path_candidates
+from linewatt.analysis.shares import mean_shares
+from linewatt.findings.limits import FULL, LOSS, REACHED
+from linewatt.model import CpuShares, Role, Trial
+
+
+@dataclass(frozen=True, slots=True)
+class Ranked:
+    """One candidate over all done trials of a case; figures are means over the trials that have them.
+
+    ``shares`` is used ÷ capacity in each trial, ``None`` where it is not known.
+    """
+
+    kind: Kind
+    end: Role | None
+    host: str | None
+    shares: tuple[float | None, ...]
+    capacity: float | None
+    used: float | None
+    unit: str
+    source: str
+    otherwise: str
+    evidence: tuple[str, ...]
+    against: tuple[str, ...]
+    ruled_out: bool
+    cpu: CpuShares | None
+    role: CpuShares | None
+
+    @property
+    def known(self) -> tuple[float, ...]:
+        return tuple(share for share in self.shares if share is not None)
+
+    @property
+    def share(self) -> float:
+        """The mean over the trials that have it."""
+        return fmean(self.known)
+
+    @property
+    def full_in(self) -> int:
+        """In how many trials it is full."""
+        return sum(share >= (REACHED if self.kind == "paced" else FULL) for share in self.known)
+
+    @property
+    def holds(self) -> bool:
+        """Whether it is full in every trial, and nothing rules it out."""
+        return not self.ruled_out and self.full_in == len(self.shares)
+
+    @property
+    def is_cause(self) -> bool:
+        """Neither a queue nor a window, which fill up before whatever is slow."""
+        return self.kind not in SYMPTOMS
+
+
+def rank(trials: Sequence[Trial]) -> tuple[Ranked, ...]:
+    """All candidates of done ``trials`` of one case, nearest to full first."""
+    by_kind: dict[Kind, list[Candidate | None]] = {}
+    for at, trial in enumerate(trials):
+        for one in candidates(trial):
+            by_kind.setdefault(one.kind, [None] * len(trials))[at] = one
+    return tuple(sorted(map(_merged, by_kind.values()), key=lambda one: (-_capped(one), -_fitting(one))))
+
+
+def candidates(trial: Trial) -> tuple[Candidate, ...]:
+    """Everything known that may limit one trial, in no order."""
+    found = (*path_candidates(trial), *cpu_candidates(trial))
+    lost = lost_ratio(trial)
+    if trial.case.test == "tcp" or lost is None or lost >= LOSS:
+        return found
+    return tuple(_spared(one) if one.end == "receiver" else one for one in found)
+
+
+def _spared(one: Candidate) -> Candidate:
+    """A part of a UDP receiver, which nothing waits for: where all arrives it limits nothing."""
+    why = "what is sent arrives: a UDP sender does not wait for the receiver"
+    return replace(one, ruled_out=True, against=(*one.against, why))
+
+
+def _merged(found: Sequence[Candidate | None]) -> Ranked:
+    known = [one for one in found if one is not None]
+    first = known[0]
+    return Ranked(
+        kind=first.kind,
+        end=first.end,
+        host=first.host,
+        shares=tuple(None if one is None else one.share for one in found),
+        capacity=_mean([one.capacity for one in known]),
+        used=_mean([one.used for one in known]),
+        unit=first.unit,
+        source=first.source,
+        otherwise=first.otherwise,
+        evidence=tuple(dict.fromkeys(said for one in known for said in one.evidence)),
+        against=tuple(dict.fromkeys(said for one in known for said in one.against)),
+        ruled_out=any(one.ruled_out for one in known),
+        cpu=mean_shares([one.cpu for one in known if one.cpu is not None]),
+        role=mean_shares([one.role for one in known if one.role is not None]),
+    )
+
+
+def _mean(values: Sequence[float | None]) -> float | None:
+    known = [value for value in values if value is not None]
+    return fmean(known) if known else None
+
+
+def _capped(one: Ranked) -> float:
+    return min(1.0, one.share)
+
+
+def _fitting(one: Ranked) -> float:
+    """Of a CPU for processes and interrupts alike: how much of its time is of the candidate's role."""
+    if one.cpu is None:
+        return 0.0
+    serving = one.cpu.soft_ratio + one.cpu.irq_ratio
+    return serving if "irq" in one.kind else one.cpu.usr_ratio + one.cpu.sys_ratio

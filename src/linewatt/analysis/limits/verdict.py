@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What limits a case, in words with the evidence; or that nothing known does. Pure.
+
+The verdict is the candidate nearest to full whose evidence holds in every trial, with those as near as
+``TIE``; where the best is below ``FULL`` nothing is named (docs/limits.md).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean
+
+from linewatt.analysis.limits import words
+from linewatt.analysis.limits.candidate import Kind
+from linewatt.analysis.limits.cpus import ROLES, count
+from linewatt.analysis.limits.paths import line_words, lost_ratio
+from linewatt.analysis.limits.ranking import Ranked, rank
+from linewatt.findings.limits import FULL, LOSS, TIE
+from linewatt.model import Case, Trial
+from linewatt.units import format_percent, format_rate
+
+_LINES: tuple[Kind, ...] = ("line-rate", "shaper")
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """What limits a case: ``what`` in few words, ``evidence`` with the figures, both parts of a sentence.
+
+    ``kinds`` are stable words, the first limit first; ``named`` the candidates that they are. ``ranked`` are
+    all candidates, nearest to full first; ``unknown`` what nothing is known of. ``margin`` is the least that
+    would change the verdict.
+    """
+
+    kinds: tuple[Kind, ...]
+    what: str
+    evidence: str
+    margin: str = ""
+    named: tuple[Ranked, ...] = ()
+    ranked: tuple[Ranked, ...] = ()
+    unknown: tuple[str, ...] = ()
+
+    @property
+    def kind(self) -> Kind:
+        return self.kinds[0]
+
+    @property
+    def found(self) -> bool:
+        """Whether anything limits the case, as far as is known."""
+        return self.kind not in ("not-found", "unknown")
+
+    @property
+    def words(self) -> str:
+        """The whole as one line of text."""
+        return f"{self.what} ({self.evidence})" if self.evidence else self.what
+
+    @property
+    def lead(self) -> str:
+        """``Limited by the line rate``, ``No limit found``."""
+        return f"Limited by {self.what}" if self.found else self.what[0].upper() + self.what[1:]
+
+    def candidate(self, kind: Kind) -> Ranked | None:
+        """One of ``ranked``."""
+        return next((one for one in self.ranked if one.kind == kind), None)
+
+
+UNKNOWN = Limit(("unknown",), "limit not known", "no trial has a throughput")
+
+
+def verdict(trials: Sequence[Trial]) -> Limit:
+    """What limits a case, from all its trials; failed ones say nothing."""
+    done = [trial for trial in trials if trial.status == "done"]
+    if all(trial.throughput_bps is None and trial.offered_bps is None for trial in done):
+        return UNKNOWN
+    case, ranked = done[0].case, rank(done)
+    unknown = _unknown(ranked)
+    asked = next((one for one in ranked if one.kind == "paced"), None)
+    if asked is not None and asked.holds:
+        return _paced(asked, ranked, unknown)
+    named = _named(case, done, ranked)
+    if not named:
+        return _not_found(case, ranked, unknown)
+    several = len(named) > 1
+    parts = [words.evidence(one, named=several) for one in named]
+    return Limit(
+        kinds=tuple(one.kind for one in named),
+        what=words.names(named),
+        evidence="; ".join([*parts, *_missed(asked), *_loss(case, done, named, unknown)]),
+        margin=_margin(named, ranked),
+        named=named,
+        ranked=ranked,
+        unknown=unknown,
+    )
+
+
+def _paced(asked: Ranked, ranked: tuple[Ranked, ...], unknown: tuple[str, ...]) -> Limit:
+    asked_bps = asked.capacity or 0.0
+    evidence = (
+        f"{format_percent(asked.share)} of {format_rate(asked_bps)} arrived"
+        if asked_bps
+        else "active idle: nothing is sent"
+    )
+    return Limit(
+        ("paced",), words.name(asked), evidence, _margin((asked,), ranked), (asked,), ranked, unknown
+    )
+
+
+def _named(case: Case, done: Sequence[Trial], ranked: Sequence[Ranked]) -> tuple[Ranked, ...]:
+    """The full candidates that limit. With TCP all parts wait for the slowest.
+
+    With UDP the sender's parts limit what is sent, and what is behind them what arrives of it; where no more
+    is lost than LOSS the two are one. What arrives is the throughput, so that is named first.
+    """
+    full = [one for one in ranked if one.kind != "paced" and one.holds]
+    lost = _lost(done)
+    if case.test == "tcp" or (lost is not None and lost < LOSS):
+        return _nearest(full)
+    sending = [one for one in full if one.end == "sender" and one.is_cause]
+    return (*_nearest([one for one in full if one not in sending]), *_nearest(sending))
+
+
+def _nearest(full: Sequence[Ranked]) -> tuple[Ranked, ...]:
+    """Those nearest to full; queues and windows only where nothing that is slow explains them."""
+    pool = [one for one in full if one.is_cause] or list(full)
+    best = max((min(1.0, one.share) for one in pool), default=0.0)
+    return tuple(one for one in pool if best - min(1.0, one.share) <= TIE)
+
+
+def _lost(done: Sequence[Trial]) -> float | None:
+    known = [lost for trial in done if (lost := lost_ratio(trial)) is not None]
+    return fmean(known) if known else None
+
+
+def _missed(asked: Ranked | None) -> list[str]:
+    """That the asked rate did not arrive."""
+    return [] if asked is None else [f"only {words.short(asked)} arrived"]
+
+
+def _loss(case: Case, done: Sequence[Trial], named: Sequence[Ranked], unknown: Sequence[str]) -> list[str]:
+    """How much of a UDP load did not arrive, and whether anything explains it."""
+    lost = _lost(done)
+    if case.test == "tcp" or lost is None or lost < LOSS:
+        return []
+    spared = not any(one.end == "receiver" or one.kind in _LINES for one in named)
+    known = not any("receiver" in what or what == "the CPUs of both ends" for what in unknown)
+    why = ", though no CPU of the receiver is full" if spared and known else ""
+    return [f"{format_percent(lost)} of what was sent did not arrive{why}"]
+
+
+def _not_found(case: Case, ranked: tuple[Ranked, ...], unknown: tuple[str, ...]) -> Limit:
+    asked = next((one for one in ranked if one.kind == "paced"), None)
+    rest = [one for one in ranked if one.kind != "paced"]
+    parts = _missed(asked)
+    now_and_then = [one for one in rest if one.full_in and not one.ruled_out and one.is_cause]
+    parts += [f"{words.name(one)} full in {one.full_in} of {len(one.shares)} trials" for one in now_and_then]
+    cpus = [one for one in rest if one.cpu is not None and one not in now_and_then]
+    parts += [f"busiest: {words.short(cpus[0])}"] if cpus else []
+    parts += [line_words(one.share) for one in rest if one.kind in _LINES]
+    parts += [
+        f"{words.name(one)} ruled out: {one.against[0]}" for one in rest if one.ruled_out and one.full_in
+    ]
+    if unknown:
+        parts.append(f"not known: {', '.join(unknown)}")
+    margin = _margin((), ranked)
+    return Limit(("not-found",), "no limit found", "; ".join(parts), margin, (), ranked, unknown)
+
+
+def _unknown(ranked: Sequence[Ranked]) -> tuple[str, ...]:
+    """What a limit may hide in because nothing is known of it."""
+    kinds = {one.kind for one in ranked}
+    missing = [said for kind, said in ROLES.items() if kind not in kinds]
+    parts = ["the CPUs of both ends"] if len(missing) == len(ROLES) else missing
+    if not kinds & set(_LINES):
+        parts = ["the line rate", *parts]
+    blurred = [
+        f"single ones of the {one.end}'s {count(one.role)} CPUs"
+        for one in ranked
+        if one.role is not None and one.kind in ROLES and one.role == one.cpu and count(one.role) > 1
+    ]
+    return (*parts, *dict.fromkeys(blurred))
+
+
+def _margin(named: Sequence[Ranked], ranked: Sequence[Ranked]) -> str:
+    """The least that would change the verdict."""
+    rest = [one for one in ranked if one not in named and one.is_cause and one.kind != "paced"]
+    following = next((one for one in rest if not one.ruled_out), None)
+    if following is None:
+        return "nothing else is known to compare with"
+    if named:
+        return f"the next is {words.short(following)}"
+    return f"nearest is {words.short(following)}; from {format_percent(FULL, 0)} on it is named"

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How candidates are named, and what speaks for them, in few words. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from linewatt.analysis.limits.candidate import Kind
+from linewatt.analysis.limits.cpus import ROLES, count, used
+from linewatt.analysis.limits.paths import line_words, rate_words
+from linewatt.analysis.limits.ranking import Ranked
+from linewatt.analysis.shares import SHARES
+from linewatt.findings.limits import FULL
+from linewatt.model import CpuShares
+from linewatt.units import format_percent, format_rate
+
+NAMES: dict[Kind, str] = {
+    **ROLES,
+    "paced": "the rate that was asked for",
+    "line-rate": "the line rate",
+    "shaper": "the shaper of the line",
+    "sender-pcie": "the sender's PCI Express slot",
+    "receiver-pcie": "the receiver's PCI Express slot",
+    "sender-cpu": "a CPU of the sender",
+    "receiver-cpu": "a CPU of the receiver",
+    "receive-window": "the receiver's TCP window",
+    "send-buffer": "the sender's socket buffer",
+    "sender-queue": "the sender's queueing discipline",
+    "receiver-ring": "the receiver's NIC ring",
+    "receiver-backlog": "the receiver's softnet backlog",
+    "receiver-socket-buffer": "the receiver's UDP socket buffer",
+    "device-or-path": "a limit inside the device or the path",
+}
+
+
+def name(one: Ranked) -> str:
+    """``the receiver's IRQ CPU``, ``one of the receiver's 8 IRQ CPUs``, ``the line rate``."""
+    base = NAMES[one.kind]
+    if one.role is None or count(one.role) == 1:
+        return base
+    several = f"{base}s" if one.kind in ROLES else base
+    if is_alone(one):
+        end, _, what = several.removeprefix("the ").partition(" ")
+        return f"one of the {end} {count(one.role)} {what}"
+    return several
+
+
+def is_alone(one: Ranked) -> bool:
+    """Whether it is one full CPU of several that have room on average."""
+    if one.kind not in ROLES or one.role is None or one.cpu is None or count(one.role) == 1:
+        return False
+    return used(one.cpu) >= FULL > used(one.role)
+
+
+def names(limits: Sequence[Ranked]) -> str:
+    """Several in one: ``the receiver's app and IRQ CPUs and the line rate``."""
+    if {one.kind for one in limits} >= set(ROLES):
+        rest = [name(one) for one in limits if one.kind not in ROLES]
+        return " and ".join(["all CPUs of both ends", *rest])
+    said: dict[str, None] = {}
+    for one in limits:
+        own = [other for other in limits if other.end == one.end and other.kind in ROLES]
+        both = one.kind in ROLES and len(own) == 2 and not any(map(is_alone, own))
+        said[f"the {one.end}'s app and IRQ CPUs" if both else name(one)] = None
+    return " and ".join(said)
+
+
+def evidence(one: Ranked, *, named: bool) -> str:
+    """How full, and with what; ``named``: which of several limits it is about."""
+    which = f"{name(one).removeprefix('the ')} " if named else ""
+    return "; ".join((which + _measure(one), *one.evidence))
+
+
+def _measure(one: Ranked) -> str:
+    if one.cpu is not None and one.role is not None:
+        return _cpu(one, one.cpu, one.role)
+    if one.kind in ("line-rate", "shaper"):
+        return line_words(one.share)
+    if one.unit == "bit/s" and one.used is not None and one.capacity is not None:
+        return f"{format_percent(one.share)}: {rate_words(one.used, one.capacity)}"
+    if one.unit == "s":
+        return f"{format_percent(one.share)} of the time that connections had data to send"
+    if one.unit == "CPU":
+        return f"{format_percent(one.share)} of a CPU"
+    return f"{one.used or 0:,.0f} packets dropped a trial"
+
+
+def _cpu(one: Ranked, cpu: CpuShares, role: CpuShares) -> str:
+    """``99.9 % busy, 99.9 % soft``; of several CPUs the busiest, with all of them beside it."""
+    kinds = {kind: getattr(cpu, f"{kind}_ratio") for kind in SHARES if kind != "idle"}
+    most = max(kinds, key=lambda kind: kinds[kind])
+    said = f"{format_percent(used(cpu))} busy, {format_percent(kinds[most])} {most}"
+    if count(role) == 1 or one.kind not in ROLES:
+        return said
+    if cpu == role:
+        return f"all {count(role)}: {said}"
+    which = f"CPU {cpu.cpus[0]}" if len(cpu.cpus) == 1 else "the busiest in each trial"
+    queue = ", one queue or flows that share a hash (RSS)" if is_alone(one) and "irq" in one.kind else ""
+    return f"{which} {said}, all {count(role)} {format_percent(used(role))}{queue}"
+
+
+def short(one: Ranked) -> str:
+    """For a list of what is not the limit: ``the receiver's app CPU, 55.0 %``."""
+    if one.kind == "paced" and one.capacity is not None:
+        return f"{format_percent(one.share)} of the {format_rate(one.capacity)} asked for"
+    return f"{name(one)}, {format_percent(one.share)}"

@@ -1,0 +1,57 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the line and the slot of a NIC can carry, from the facts of both hosts."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import pytest
+
+from linewatt.engine.line_rate import line_limit, pcie_goodput_bps
+from linewatt.model import Case
+from linewatt.network.framing import Framing
+
+TCP = Case("tcp", "h1", "h2")
+ENDS = {"h1": Framing(), "h2": Framing()}
+
+
+def facts(**nic: Any) -> dict[str, Any]:
+    return {"nic": {"kind": "physical", "speed_bps": 100_000_000_000} | nic, "sysctl": {}}
+
+
+def test_two_links_carry_what_the_slower_one_does() -> None:
+    found = line_limit(TCP, ENDS, {"h1": facts(), "h2": facts(speed_bps=25_000_000_000)})
+    assert found is not None
+    assert (found.kind, found.host) == ("link", "h2")
+    assert found.goodput_bps == pytest.approx(25e9 * 1448 / 1538)
+
+
+def test_a_shaper_below_the_link_is_named_as_such() -> None:
+    qdisc = "qdisc tbf 8001: root refcnt 2 rate 10Gbit burst 1Mb lat 5ms"
+    found = line_limit(TCP, ENDS, {"h1": facts(qdisc=qdisc), "h2": facts()})
+    assert found is not None
+    assert (found.kind, found.host) == ("shaper", "h1")
+    assert found.goodput_bps == pytest.approx(10e9 * 1448 / 1514)
+
+
+def test_a_line_of_unknown_speed_has_no_limit() -> None:
+    assert line_limit(TCP, ENDS, {"h1": facts(kind="veth"), "h2": facts()}) is None
+
+
+@pytest.mark.parametrize(
+    ("speed", "width", "gbps"),
+    [("8.0 GT/s PCIe", 16, 109.2), ("8.0 GT/s PCIe", 8, 54.6), ("16.0 GT/s PCIe", 16, 218.5)],
+)
+def test_a_slot_carries_its_lanes_less_encoding_packet_headers_and_frame_headers(
+    speed: str, width: int, gbps: float
+) -> None:
+    found = pcie_goodput_bps(TCP, Framing(), facts(pci_speed=speed, pci_width=width))
+    assert found == pytest.approx(gbps * 1e9, rel=0.005)
+
+
+def test_small_datagrams_cost_a_slot_more_and_an_unknown_slot_says_nothing() -> None:
+    slot = facts(pci_speed="8.0 GT/s", pci_width=16)
+    small = pcie_goodput_bps(Case("udp-60", "h1", "h2"), Framing(), slot)
+    assert small == pytest.approx(126.03e9 * 18 / (60 + 26), rel=0.001)
+    assert pcie_goodput_bps(TCP, Framing(), facts()) is None
+    assert pcie_goodput_bps(Case("udp-60", "h1", "h2", family="ipv6"), Framing(), slot) is None
