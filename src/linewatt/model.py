@@ -204,6 +204,12 @@ class PowerResult:
     """the usual time between distinct values of this meter, as far as was learned"""
     averaging_s: float | None = None
     """over how long this meter averages, as far as was learned; 0: it does not"""
+    delay_s: float | None = None
+    """how late beyond that this meter is, as far as was learned"""
+    settle_s: float | None = None
+    """after a step of the power this meter may show what was before for so long; a bound"""
+    spread_w: float | None = None
+    """by how much its samples in the window differ"""
 
 
 @dataclass(frozen=True, slots=True)

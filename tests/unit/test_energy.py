@@ -11,12 +11,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from linewatt.analysis.energy import Energy, Meter, distinct_updates, from_power, from_total
+from linewatt.analysis.energy import Energy, Meter, from_power, from_total
+from linewatt.analysis.meters import Dynamics
 from linewatt.model import Window
 from linewatt.sensors.counters import counter_delta
 
 WINDOW = Window(100.0, 106.0)
-BMC = Meter(update_s=0.2, step_w=4.0)
+QUICK = Dynamics(refresh_s=0.2)
+BMC = Meter(update_s=0.2, step_w=4.0, dynamics=QUICK)
 
 Course = Callable[[float], float]
 
@@ -84,11 +86,6 @@ def test_any_course_of_steps_is_within_the_uncertainty(
     assert abs(found.energy_j - integral_j(course)) <= found.uncertainty_j
 
 
-def test_an_update_that_is_read_again_counts_once_and_a_constant_goes_on_counting() -> None:
-    readings = [(0.0, 100.0), (0.1, 100.0), (0.2, 100.0), (1.0, 104.0), (1.1, 104.0), (2.0, 104.0)]
-    assert distinct_updates(readings, update_s=1.0) == [(0.0, 100.0), (1.0, 104.0), (2.0, 104.0)]
-
-
 @pytest.mark.parametrize(
     ("readings", "why"),
     [
@@ -127,7 +124,7 @@ def test_each_cause_of_error_widens_the_uncertainty() -> None:
     moving: list[tuple[float, float | None]] = [
         (time_s, 100.0 + 50 * (time_s > 103)) for time_s, _ in constant
     ]
-    assert bound(Meter(0.2), moving) > 10.0
+    assert bound(Meter(0.2, dynamics=QUICK), moving) > 10.0
 
 
 def test_a_total_of_energy_is_uncertain_at_the_windows_edges_only() -> None:

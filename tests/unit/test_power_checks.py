@@ -11,6 +11,7 @@ from dataclasses import replace
 import pytest
 
 from linewatt.analysis import power as totals
+from linewatt.analysis.meters import Dynamics
 from linewatt.analysis.power_summary import end_power
 from linewatt.engine.feed import Reading, Record
 from linewatt.engine.measuring.checks import power as power_checks
@@ -60,7 +61,8 @@ def test_each_channel_has_its_mean_its_energy_and_what_is_known_of_it() -> None:
     assert one.power_w == pytest.approx(200.0)
     assert one.energy_j == pytest.approx(800.0)
     assert one.energy_uncertainty_j == pytest.approx(16.0)
-    assert (one.idle_w, one.step_w, one.updates) == (80.0, 4.0, 20)
+    assert (one.idle_w, one.step_w, one.spread_w) == (80.0, 4.0, 0.0)
+    assert one.updates == 1, "a held value that is read again is no update"
 
 
 def test_a_total_of_energy_that_wraps_in_the_window_is_counted_on() -> None:
@@ -140,10 +142,29 @@ def test_few_updates_are_told() -> None:
     slow = Reading(
         "h1",
         "pdu",
-        tuple(Record(98.0 + 2 * number, 2.0, "", {"cpu": 100.0 + number}) for number in range(5)),
+        tuple(Record(98.0 + 2 * number, 2.0, "", {"cpu": 100.0 + 10 * number}) for number in range(5)),
         {"cpu": CPU},
     )
     assert codes(slow) == ["power-few-updates"]
+
+
+def test_power_that_stands_still_needs_no_updates() -> None:
+    """A steady load read in steps of 4 W has one value, however often the meter looks."""
+    assert codes(reading({OUT: [200.0], CPU: [100.0]})) == []
+
+
+@pytest.mark.parametrize("every", [1, 2, 5, 10])
+@pytest.mark.parametrize("last_equal", [False, True])
+def test_a_steady_meter_keeps_its_number(every: int, last_equal: bool) -> None:
+    """Equal readings were dropped as no updates, and the window then was said not to be covered."""
+    courses = [200.0 if number % every or last_equal else 204.0 for number in range(26)]
+    records = tuple(
+        Record(99.5 + 0.2 * number, 0.2, "", {"psu1_out": value}) for number, value in enumerate(courses)
+    )
+    for known in ({}, {("bmc", "psu1_out"): Dynamics(refresh_s=0.4)}):
+        slow = Reading("h1", "bmc", records, {"psu1_out": OUT}, updates_s={}, optional=True)
+        (one,) = with_power(END, [slow], WINDOW, {}, known, Window(90.0, 105.0)).power
+        assert one.power_w == pytest.approx(202.0, abs=2.1), one.reason
 
 
 def test_the_systems_power_is_its_supplies_output_and_nothing_is_counted_twice() -> None:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field, replace
 
 from linewatt.analysis.psu import Supply
 from linewatt.engine.feed import Reading
-from linewatt.engine.measuring.power import IdlePower
+from linewatt.engine.measuring.power import IdlePower, Meters
 from linewatt.engine.measuring.window import EndRun
 from linewatt.engine.readback import ReadBack
 from linewatt.engine.trial import InstanceOutput, TrialRun
@@ -28,6 +28,8 @@ class Setup:
     idle_cores: Mapping[str, float | None] = field(default_factory=dict)
     idle_w: Mapping[str, IdlePower] = field(default_factory=dict)
     supplies: Mapping[str, Supply] = field(default_factory=dict)
+    meters: Mapping[str, Meters] = field(default_factory=dict)
+    """host → what is known of its meters when the trial is measured"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,6 +50,14 @@ class Cut:
     window: Window
     readings: Mapping[str, Sequence[Reading]]
     setup: Setup
+
+    @property
+    def load(self) -> Window:
+        """When all loads ran; of active idle, the trial."""
+        ends = [end for one in self.runs for end in (one.sender, one.receiver)]
+        if not ends:
+            return Window(self.run.started_s, self.run.ended_s)
+        return Window(max(end.start_s for end in ends), min(end.end_s for end in ends))
 
     def spec(self, host: str) -> HostSpec:
         """A host with the CPUs that were to take its receive work in this trial."""

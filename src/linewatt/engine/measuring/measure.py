@@ -182,7 +182,8 @@ def _end(cut: Cut, role: Role) -> EndResult:
     readback = cut.readback(host)
     settings = {f"{one.knob} {one.target}": one.found for one in readback.settings} if readback else {}
     end = replace(end, settings=settings, pcie_goodput_bps=cut.run.pcie_goodput_bps.get(host))
-    return with_power(end, readings, cut.window, cut.setup.idle_w.get(host, {}))
+    setup = cut.setup
+    return with_power(end, readings, cut.window, setup.idle_w.get(host, {}), setup.meters.get(host), cut.load)
 
 
 def _failed(run: TrialRun, reason: str) -> Trial:

@@ -5,10 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from itertools import pairwise
-from statistics import median
 
 from linewatt.analysis.energy import Energy, Meter, from_power, from_total
+from linewatt.analysis.meters import Dynamics, interval_s
 from linewatt.engine.feed import Reading
 from linewatt.model import Channel, EndResult, PowerResult, Window
 from linewatt.sensors.counters import counter_delta
@@ -20,9 +19,23 @@ MOST_W = 1e5
 IdlePower = Mapping[tuple[str, str], float]
 """(source, channel) → its mean power in the idle window, W"""
 
+Meters = Mapping[tuple[str, str], Dynamics]
+"""(source, channel) → what is known of how it follows the power"""
 
-def with_power(end: EndResult, readings: Sequence[Reading], window: Window, idle_w: IdlePower) -> EndResult:
-    """``end`` with every power channel over the window, and why a source has none, by ``power.<source>``."""
+
+def with_power(
+    end: EndResult,
+    readings: Sequence[Reading],
+    window: Window,
+    idle_w: IdlePower,
+    meters: Meters | None = None,
+    load: Window | None = None,
+) -> EndResult:
+    """``end`` with every power channel over the window, and why a source has none, by ``power.<source>``.
+
+    ``load``: when the host was as it is in the window; before and after it drew another power.
+    """
+    known = meters or {}
     results = []
     reasons = dict(end.reasons)
     for reading in readings:
@@ -30,7 +43,9 @@ def with_power(end: EndResult, readings: Sequence[Reading], window: Window, idle
         why = None if own else _nothing(reading)
         if why is not None:
             reasons[f"power.{reading.source}"] = why
-        results += [_result(reading, channel, window, idle_w) for channel in own]
+        for channel in own:
+            dynamics = known.get((reading.source, channel.name), Dynamics())
+            results.append(_result(reading, channel, window, idle_w, dynamics, load))
     return replace(end, power=tuple(results), reasons=reasons)
 
 
@@ -41,17 +56,29 @@ def _nothing(reading: Reading) -> str | None:
     return reading.failure or next(reversed(reading.problems), "no reading in the window")
 
 
-def _result(reading: Reading, channel: Channel, window: Window, idle_w: IdlePower) -> PowerResult:
+def _result(
+    reading: Reading,
+    channel: Channel,
+    window: Window,
+    idle_w: IdlePower,
+    dynamics: Dynamics,
+    load: Window | None,
+) -> PowerResult:
     values = reading.values(channel.name)
     update_s = reading.updates_s.get(channel.name)
+    if dynamics.refresh_s is None:
+        dynamics = replace(dynamics, refresh_s=update_s)
     meter = Meter(
-        update_s=update_s or _interval_s(values),
+        update_s=update_s or interval_s([time_s for time_s, _ in values]),
         step_w=channel.step if channel.unit == "W" else None,
         tolerance_ratio=channel.tolerance_ratio,
         step_j=channel.step if channel.unit == "J" else None,
+        dynamics=dynamics,
     )
     found = (
-        _counted(values, channel, window, meter) if channel.unit == "J" else from_power(values, window, meter)
+        _counted(values, channel, window, meter)
+        if channel.unit == "J"
+        else from_power(values, window, meter, load)
     )
     energy = found if isinstance(found, Energy) else None
     return PowerResult(
@@ -69,6 +96,11 @@ def _result(reading: Reading, channel: Channel, window: Window, idle_w: IdlePowe
         updates=energy.updates if energy else 0,
         idle_w=idle_w.get((reading.source, channel.name)),
         reason=_why(reading, channel.name, found),
+        refresh_s=dynamics.refresh_s,
+        averaging_s=dynamics.averaging_s,
+        delay_s=dynamics.delay_s,
+        settle_s=dynamics.settle_s,
+        spread_w=energy.spread_w if energy else None,
     )
 
 
@@ -82,12 +114,6 @@ def _counted(
         power_w = delta.value / window.seconds
         return f"its total would make {power_w:.3g} W, which no host draws: it was reset, or scale is wrong"
     return from_total(values, window, meter, delta.value)
-
-
-def _interval_s(values: Sequence[tuple[float, float | None]]) -> float:
-    """How often it was read: an update of the sensor cannot be told from the next one any better."""
-    times = [time_s for time_s, _ in values]
-    return median(after - before for before, after in pairwise(times)) if len(times) > 1 else 1.0
 
 
 def _why(reading: Reading, channel: str, found: Energy | str) -> str | None:

@@ -6,6 +6,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 
+from linewatt.analysis.energy import STILL_RATIO, STILL_STEPS
 from linewatt.engine.feed import Reading
 from linewatt.engine.measuring.power import POWER_UNITS
 from linewatt.engine.measuring.seen import Seen
@@ -30,7 +31,7 @@ def power(
     """Flags for the power readings of one end."""
     return [
         *_missing(end),
-        *_few_updates(end),
+        *_few_updates(end, window),
         *_frozen(end, readings, window, idle_cores),
         *_saturated(end, readings, window),
     ]
@@ -55,15 +56,24 @@ def _missing(end: EndResult) -> Iterator[Flag]:
             )
 
 
-def _few_updates(end: EndResult) -> Iterator[Flag]:
+def _few_updates(end: EndResult, window: Window) -> Iterator[Flag]:
     for one in end.power:
-        if one.power_w is not None and one.updates < MIN_UPDATES:
-            yield Flag(
-                "power-few-updates",
-                _where(end, one),
-                f"{one.updates} updates in the window",
-                "lengthen window.seconds, or read it more often (interval_s) if it is updated more often",
-            )
+        if one.power_w is None or one.updates >= MIN_UPDATES or not _moves(one, window):
+            continue
+        every = "" if one.refresh_s is None else f"; it is refreshed every {one.refresh_s:.3g} s"
+        yield Flag(
+            "power-few-updates",
+            _where(end, one),
+            f"{one.updates} updates in the window{every}",
+            "lengthen window.seconds, or read it more often (interval_s) if it is updated more often",
+        )
+
+
+def _moves(one: PowerResult, window: Window) -> bool:
+    """Whether more updates could have said anything else: power that stands still has one value."""
+    slow = one.refresh_s is not None and one.refresh_s * MIN_UPDATES > window.seconds
+    still_w = max(STILL_STEPS * (one.step_w or 0.0), STILL_RATIO * (one.power_w or 0.0))
+    return slow or one.spread_w is None or one.spread_w > still_w
 
 
 def _frozen(

@@ -1,0 +1,288 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How a meter follows the power: how often it is refreshed, over how long it averages, how late it is. Pure.
+
+A reading is what the meter took at some moment (a sample), held until the next one and read several times, or
+not at all, by whoever polls it. Both are told from the readings alone:
+
+- refresh: the usual distance of *distinct* values. Power that stands still hides a refresh, so distances are
+  multiples of it: the cluster of the shortest is taken, and believed only if enough of them agree;
+- averaging and delay: what readings do after a step of the power at a known time (the start of a load). Two
+  shapes are tried, a moving average and a first-order (exponential) one, on a grid of averaging times and
+  delays; the errors of all steps are added. Averaging is stated only where no meter without it explains them.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from functools import cache
+from itertools import pairwise
+from statistics import median
+from typing import Literal, NamedTuple
+
+Points = Sequence[tuple[float, float]]
+"""(time in s, W) in order"""
+
+POLL_LIMITED = 1.6
+"""A refresh that is not longer than this many readings cannot be told from one at every reading."""
+FEWEST_DISTANCES = 4
+CLUSTER = 1.35
+"""distances up to so many times the shortest are of one refresh"""
+FEWEST_IN_CLUSTER = 3
+CLUSTER_SHARE = 0.4
+"""so many of all distances must be one refresh long, for it to be the usual one"""
+
+AVERAGING_S = (0.0, 1.0, 2.0, 3.0, 5.0, 7.0, 10.0, 15.0, 20.0, 30.0, 45.0, 60.0, 90.0)
+DELAY_S = (0.0, 0.5, 1.0, 2.0, 3.0, 5.0, 10.0, 20.0)
+MIN_STEPS_OF_METER = 4
+"""A step of the power must be so many of the meter's steps high, and of the noise, to be fitted."""
+MIN_STEP_RATIO = 0.06
+"""and so much of the power"""
+MAX_FIT_S = 120.0
+MAX_FIT_SAMPLES = 40
+FEWEST_AFTER_STEP = 3
+LIKELY = 8.0
+"""Models whose squared errors (in units of the noise) exceed the best one's by no more may be true."""
+MOST_PER_STEP = 60.0
+"""One odd step, such as a fan's that sped up later, does not outvote all others."""
+SETTLED_RATIO = 0.05
+"""An exponential response has settled when so little of the step is missing."""
+
+Shape = Literal["window", "exponential"]
+
+
+class Model(NamedTuple):
+    """One way in which a meter may follow: its averaging time and delay in s."""
+
+    shape: Shape
+    averaging_s: float
+    delay_s: float
+
+    @property
+    def settle_s(self) -> float:
+        """How long after a step a reading still shows what was before."""
+        spans = 1.0 if self.shape == "window" else -math.log(SETTLED_RATIO)
+        return self.delay_s + spans * self.averaging_s
+
+    @property
+    def window_s(self) -> float:
+        """The moving average that is as old."""
+        return self.averaging_s * (1 if self.shape == "window" else 2)
+
+    def shown(self, after_s: float) -> float:
+        """The part of a step that shows so long after it, 0 to 1."""
+        since_s = after_s - self.delay_s
+        if since_s <= 0:
+            return 0.0
+        if self.averaging_s == 0:
+            return 1.0
+        if self.shape == "window":
+            return min(1.0, since_s / self.averaging_s)
+        return 1.0 - math.exp(-since_s / self.averaging_s)
+
+
+@cache
+def models() -> tuple[Model, ...]:
+    """The grid that steps are fitted on."""
+    shapes: tuple[Shape, ...] = ("window", "exponential")
+    return tuple(
+        Model(shape, averaging_s, delay_s)
+        for delay_s in DELAY_S
+        for averaging_s in AVERAGING_S
+        for shape in shapes
+        if averaging_s > 0 or shape == "window"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Dynamics:
+    """What is known of a meter. ``None``: not known.
+
+    ``averaging_s`` is the moving average that is as old as what the meter shows; of an exponential response
+    twice its time constant. ``settle_s`` bounds how long after a step readings may still show what was before
+    it: it holds for every model that explains the steps seen.
+    """
+
+    refresh_s: float | None = None
+    averaging_s: float | None = None
+    delay_s: float | None = None
+    settle_s: float | None = None
+
+    @property
+    def age_s(self) -> float:
+        """How old, on average, the power is that a reading shows."""
+        return (self.delay_s or 0.0) + (self.averaging_s or 0.0) / 2
+
+    @property
+    def age_error_s(self) -> float:
+        """Bound on the error of ``age_s``, where it is not 0."""
+        return max(0.0, (self.settle_s or 0.0) - self.age_s) / 2 if self.age_s else 0.0
+
+    def __or__(self, other: Dynamics) -> Dynamics:
+        """With what is declared (``other``); of two, the slower."""
+        return Dynamics(
+            refresh_s=_slower(self.refresh_s, other.refresh_s),
+            averaging_s=_slower(self.averaging_s, other.averaging_s),
+            delay_s=self.delay_s if self.delay_s is not None else other.delay_s,
+            settle_s=_slower(self.settle_s, other.settle_s),
+        )
+
+
+def declared(refresh_s: float | None, averaging_s: float | None) -> Dynamics:
+    """What a campaign file says of a meter."""
+    if averaging_s is None:
+        return Dynamics(refresh_s=refresh_s)
+    return Dynamics(refresh_s, averaging_s, None, averaging_s + (refresh_s or 0.0))
+
+
+def _slower(one: float | None, other: float | None) -> float | None:
+    known = [value for value in (one, other) if value is not None]
+    return max(known, default=None)
+
+
+def interval_s(times_s: Sequence[float]) -> float:
+    """How often a meter was read."""
+    return median(after - before for before, after in pairwise(times_s)) if len(times_s) > 1 else 1.0
+
+
+def changes(readings: Points) -> list[float]:
+    """When a reading first had another value than the one before."""
+    return [after[0] for before, after in pairwise(readings) if after[1] != before[1]]
+
+
+def refresh(distances_s: Sequence[float], read_every_s: float) -> float | None:
+    """The usual time between refreshes, from distances of distinct values; ``None``: it cannot be told.
+
+    A refresh that is not slower than the readings is told as the time between these.
+    """
+    if len(distances_s) < FEWEST_DISTANCES:
+        return None
+    ordered = sorted(distances_s)
+    shortest_s = ordered[len(ordered) // 10]
+    cluster = [one for one in ordered if one <= max(CLUSTER * shortest_s, shortest_s + read_every_s)]
+    if len(cluster) < FEWEST_IN_CLUSTER or len(cluster) < CLUSTER_SHARE * len(ordered):
+        return None
+    usual_s = math.fsum(cluster) / len(cluster)
+    return read_every_s if usual_s <= POLL_LIMITED * read_every_s else usual_s
+
+
+def longest_refresh(readings: Points) -> float | None:
+    """The most that the time between refreshes can be, from one stretch of readings; ``None``: they stand still.
+
+    For a meter of which nothing was learned yet.
+    """
+    moved = changes(readings)
+    if len(moved) > 1:
+        return min(after - before for before, after in pairwise(moved))
+    return moved[0] - readings[0][0] if moved else None
+
+
+def samples(readings: Points, refresh_s: float | None) -> list[tuple[float, float]]:
+    """What a meter took, each at the latest time at which it can have been taken.
+
+    A held value that is read again is no sample; one that is held for several refreshes was taken as often.
+    Where it is not known how often the meter is refreshed every reading is one.
+    """
+    if len(readings) < 2 or refresh_s is None:
+        return list(readings)
+    if refresh_s <= POLL_LIMITED * interval_s([time_s for time_s, _ in readings]):
+        return list(readings)
+    first_s, last_s = readings[0][0], readings[-1][0]
+    moved = [after for before, after in pairwise(readings) if after[1] != before[1]]
+    anchor_s = moved[0][0] if moved else last_s
+    before = math.ceil((anchor_s - first_s) / refresh_s)
+    taken = [(anchor_s - number * refresh_s, readings[0][1]) for number in range(before, 0, -1)]
+    ends = [*(time_s for time_s, _ in moved[1:]), last_s + refresh_s / 2]
+    for (time_s, value), end_s in zip(moved, ends, strict=False):  # of none that moved there is one end
+        held = max(1, round((end_s - time_s) / refresh_s))
+        taken += [(time_s + number * refresh_s, value) for number in range(held)]
+    return taken
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """How badly each model explains what readings did after a step of the power, in units of the noise."""
+
+    errors: tuple[float, ...]
+
+
+def fit_step(
+    readings: Points,
+    step_at_s: float,
+    refresh_s: float | None,
+    step_w: float | None = None,
+    noise_w: float = 0.0,
+) -> Step | None:
+    """The errors of all models over one step; ``None`` where there is no clear one.
+
+    ``readings`` begin before the step. ``noise_w`` is what is known beside of how the power varies.
+    """
+    taken = samples(readings, refresh_s)
+    before = [value for time_s, value in taken if time_s <= step_at_s]
+    after = [one for one in taken if step_at_s < one[0] <= step_at_s + MAX_FIT_S]
+    after = _thinned(after)
+    if not before or len(after) < FEWEST_AFTER_STEP:
+        return None
+    level_w = median(before[-5:])
+    noise = max(noise_w, _noise_w(after[len(after) // 2 :]), (step_w or 0.0) / 2, 1e-3 * abs(level_w), 1e-6)
+    reached_w = median(value for _, value in after[len(after) // 2 :]) - level_w
+    if abs(reached_w) < max(MIN_STEPS_OF_METER * noise, MIN_STEP_RATIO * abs(level_w)):
+        return None
+    noise = math.hypot(noise, 0.02 * reached_w)
+    read_every_s = interval_s([time_s for time_s, _ in readings])
+    own = [(time_s - step_at_s, value - level_w) for time_s, value in after]
+    errors = [_misfit(one, own, read_every_s, noise) for one in models()]
+    least = min(errors)
+    scale = max(1.0, least / len(own))  # power that no model explains is noise to all of them
+    return Step(tuple(min(MOST_PER_STEP, (error - least) / scale) for error in errors))
+
+
+def _thinned(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
+    """The first ones all, later ones at most so many."""
+    head, rest = points[: MAX_FIT_SAMPLES // 2], points[MAX_FIT_SAMPLES // 2 :]
+    stride = max(1, math.ceil(len(rest) / (MAX_FIT_SAMPLES // 2)))
+    return [*head, *rest[::stride]]
+
+
+def _misfit(model: Model, rises: Points, read_every_s: float, noise_w: float) -> float:
+    """Squared errors beyond what not knowing a sample's time to the interval of readings explains."""
+    bounds = [(model.shown(after_s - read_every_s), model.shown(after_s)) for after_s, _ in rises]
+    shown = [(low + high) / 2 for low, high in bounds]
+    weight = math.fsum(part * part for part in shown)
+    if weight == 0:
+        return math.fsum((rise / noise_w) ** 2 for _, rise in rises)
+    height_w = math.fsum(part * rise for part, (_, rise) in zip(shown, rises, strict=True)) / weight
+    total = 0.0
+    for (low, high), (_, rise_w) in zip(bounds, rises, strict=True):
+        least, most = sorted((low * height_w, high * height_w))
+        total += (max(least - rise_w, 0.0, rise_w - most) / noise_w) ** 2
+    return total
+
+
+def _noise_w(points: Points) -> float:
+    """How power varies from one sample to the next, without its course (von Neumann)."""
+    squares = [(after[1] - before[1]) ** 2 / 2 for before, after in pairwise(points)]
+    return math.sqrt(math.fsum(squares) / len(squares)) if squares else 0.0
+
+
+def follow(steps: Sequence[Step]) -> Dynamics:
+    """What all steps together say of averaging and delay."""
+    if not steps:
+        return Dynamics()
+    totals = [math.fsum(errors) for errors in zip(*(one.errors for one in steps), strict=True)]
+    least = min(totals)
+    likely = [model for model, total in zip(models(), totals, strict=True) if total <= least + LIKELY]
+    best = min(zip(totals, models(), strict=True), key=lambda one: (one[0], one[1].settle_s))[1]
+    quickest = min(likely, key=lambda one: (one.averaging_s, one.delay_s))
+    stated = best if quickest.averaging_s > 0 else quickest
+    return Dynamics(
+        averaging_s=stated.window_s,
+        delay_s=stated.delay_s,
+        settle_s=max(one.settle_s for one in likely),
+    )
+
+
+def dynamics(distances_s: Sequence[float], read_every_s: float, steps: Sequence[Step]) -> Dynamics:
+    """All that is known of a meter."""
+    return replace(follow(steps), refresh_s=refresh(distances_s, read_every_s))

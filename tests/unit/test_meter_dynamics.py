@@ -1,0 +1,191 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is learned of meters from their readings, and figures whose ± holds the truth whatever the meter."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import numpy as np
+import pytest
+from tests.meter_simulation import BEFORE_S, Course, Outcome, Simulated, learned, window
+
+from linewatt.analysis import meters
+from linewatt.analysis.energy import Energy, Meter, from_power
+from linewatt.analysis.meters import Dynamics, Model
+from linewatt.model import Window
+
+NOISY = Course()
+LEVELS = Course(noise_w=2.0, correlation_s=3.0, levels_w=20.0)
+STILL = Course(noise_w=0.2)
+EACH_CAMPAIGN = 4
+"""windows that are measured with what one campaign learned"""
+
+
+def outcomes(
+    meter: Simulated,
+    course: Course,
+    window_s: float,
+    count: int,
+    loads: int = 2,
+    known: Dynamics | None = None,
+) -> Iterator[Outcome]:
+    rng = np.random.default_rng(7)
+    own = known
+    for number in range(count):
+        if known is None and number % EACH_CAMPAIGN == 0:
+            own = learned(rng, meter, course, loads, window_s + 7)
+        assert own is not None
+        yield window(rng, meter, course, window_s, own)
+
+
+@pytest.mark.parametrize("course", [NOISY, LEVELS], ids=["noise", "levels"])
+@pytest.mark.parametrize(
+    ("averaging_s", "shape"),
+    [(0.0, "window"), (1.0, "window"), (10.0, "window"), (10.0, "exponential"), (30.0, "window")],
+)
+@pytest.mark.parametrize("refresh_s", [0.2, 1.0, 10.0, 30.0])
+def test_the_truth_is_within_what_is_stated_in_19_of_20_windows_or_there_is_no_figure(
+    refresh_s: float, averaging_s: float, course: Course, shape: str
+) -> None:
+    meter = Simulated(refresh_s, averaging_s, shape)  # type: ignore[arg-type]
+    for window_s in (60.0, 150.0):
+        found = list(outcomes(meter, course, window_s, 20))
+        shown = [one for one in found if isinstance(one.found, Energy)]
+        assert len(shown) - sum(one.holds for one in shown) <= 1
+        if window_s >= averaging_s * (8 if shape == "exponential" else 3) + 5 * refresh_s:
+            assert len(shown) >= 14, [one.found for one in found]
+
+
+def test_a_quick_meters_figure_is_sharp() -> None:
+    for one in outcomes(Simulated(0.2, 0.0), NOISY, 60.0, 10):
+        assert isinstance(one.found, Energy)
+        assert one.found.uncertainty_j / one.window_s < 4.0
+
+
+@pytest.mark.parametrize("refresh_s", [0.2, 1.0])
+@pytest.mark.parametrize("read_every_s", [0.4, 1.0, 2.0])
+def test_a_steady_load_keeps_its_figure(refresh_s: float, read_every_s: float) -> None:
+    meter = Simulated(refresh_s, 0.0, step_w=4.0, read_every_s=read_every_s)
+    for one in outcomes(meter, STILL, 60.0, 20):
+        assert isinstance(one.found, Energy), one.found
+        assert one.holds
+
+
+def test_nothing_learned_yet_gives_no_sharp_figure_of_a_slow_meter() -> None:
+    """The first trial: held values are no updates, and what is not known widens the bound."""
+    for refresh_s in (10.0, 30.0):
+        found = list(outcomes(Simulated(refresh_s, 0.0), NOISY, 120.0, 20, known=Dynamics()))
+        shown = [one for one in found if isinstance(one.found, Energy)]
+        assert sum(one.holds for one in shown) >= 0.95 * len(shown) - 0.5
+
+
+@pytest.mark.parametrize("refresh_s", [10.0, 30.0])
+def test_the_refresh_of_a_slow_meter_is_learned(refresh_s: float) -> None:
+    rng = np.random.default_rng(1)
+    found = learned(rng, Simulated(refresh_s, 0.0), NOISY, 3, 127.0)
+    assert found.refresh_s == pytest.approx(refresh_s, rel=0.05)
+
+
+def test_a_quick_meter_is_no_slower_than_it_is_read() -> None:
+    rng = np.random.default_rng(1)
+    assert learned(rng, Simulated(0.2, 0.0), NOISY, 2, 67.0).refresh_s == 1.0
+
+
+def test_of_power_that_stands_still_no_refresh_is_learned() -> None:
+    assert meters.refresh([40.0, 17.0, 23.0, 61.0, 9.0, 33.0], 1.0) is None
+    assert meters.refresh([30.0, 30.0], 1.0) is None
+
+
+@pytest.mark.parametrize(
+    ("averaging_s", "shape"), [(10.0, "window"), (30.0, "window"), (10.0, "exponential")]
+)
+@pytest.mark.parametrize("refresh_s", [0.2, 1.0])
+def test_averaging_is_learned_from_the_edge_of_a_load(
+    averaging_s: float, shape: str, refresh_s: float
+) -> None:
+    rng = np.random.default_rng(2)
+    meter = Simulated(refresh_s, averaging_s, shape)  # type: ignore[arg-type]
+    found = learned(rng, meter, NOISY, 2, 127.0)
+    wanted_s = averaging_s * (2 if shape == "exponential" else 1)
+    assert found.averaging_s == pytest.approx(wanted_s, rel=0.5)
+    assert found.settle_s is not None
+    assert found.settle_s >= wanted_s
+
+
+@pytest.mark.parametrize("refresh_s", [0.2, 1.0, 10.0])
+def test_no_averaging_is_stated_of_a_meter_without(refresh_s: float) -> None:
+    rng = np.random.default_rng(3)
+    found = learned(rng, Simulated(refresh_s, 0.0), NOISY, 3, 67.0)
+    assert found.averaging_s == 0.0
+    assert found.settle_s is not None
+    assert found.settle_s <= refresh_s + 1.5
+
+
+def test_power_that_changes_by_itself_makes_no_meter_look_slow_for_ever() -> None:
+    """Levels of ± 20 W are noise to all models alike."""
+    rng = np.random.default_rng(4)
+    found = learned(rng, Simulated(1.0, 0.0), LEVELS, 4, 127.0)
+    assert found.settle_s is not None
+    assert found.settle_s < 10
+
+
+def test_a_step_that_is_lost_in_noise_teaches_nothing() -> None:
+    readings = [(float(t), 100.0 + (t % 3)) for t in range(60)]
+    assert meters.fit_step(readings, 30.0, None, 1.0) is None
+    assert meters.follow([]) == Dynamics()
+
+
+def test_an_update_that_is_read_again_is_no_sample_and_a_held_one_was_taken_as_often() -> None:
+    readings = [(float(t), 100.0 if t < 4 else 140.0 if t < 34 else 120.0) for t in range(46)]
+    taken = meters.samples(readings, 10.0)
+    assert taken == [(-6.0, 100.0), (4.0, 140.0), (14.0, 140.0), (24.0, 140.0), (34.0, 120.0), (44.0, 120.0)]
+    assert meters.samples(readings, 1.0) == readings
+    assert meters.samples(readings, None) == readings
+
+
+def test_of_a_value_that_never_changes_samples_are_taken_for_as_old_as_they_can_be() -> None:
+    readings = [(float(t), 100.0) for t in range(30)]
+    assert meters.samples(readings, 10.0) == [(-1.0, 100.0), (9.0, 100.0), (19.0, 100.0)]
+
+
+def refused(meter: Meter, window_s: float, omit_s: float = 5.0) -> str:
+    start_s = 100.0
+    readings = [(start_s + t, 200.0 + 3 * (t // 30)) for t in range(-5, int(omit_s + window_s) + 3)]
+    span = Window(start_s + omit_s, start_s + omit_s + window_s)
+    found = from_power(readings, span, meter, Window(start_s, span.end_s + 2))
+    assert isinstance(found, str)
+    return found
+
+
+def test_a_window_that_is_too_short_says_which_would_do() -> None:
+    slow = Meter(1.0, dynamics=Dynamics(refresh_s=30.0))
+    assert refused(slow, 60.0) == (
+        "the window of 60 s is too short for this meter (refreshed every 30 s); window.seconds: 120 would do"
+    )
+    averaging = Meter(1.0, dynamics=Dynamics(1.0, 30.0, 0.0, 30.0))
+    assert refused(averaging, 40.0) == (
+        "the window of 40 s is too short for this meter (averages over 30 s); window.seconds: 50 would do"
+    )
+
+
+def test_what_was_read_after_the_load_is_no_part_of_it() -> None:
+    """A meter that is refreshed every 10 s tells of idle in its first update behind the window."""
+    readings = [(float(t), 100.0 if t < 42 else 200.0 if t < 112 else 100.0) for t in range(30, 116)]
+    meter = Meter(1.0, dynamics=Dynamics(10.0, 0.0, 0.0, 1.0))
+    found = from_power(readings, Window(45.0, 105.0), meter, Window(BEFORE_S, 107.0))
+    assert isinstance(found, Energy)
+    assert found.power_w == pytest.approx(200.0)
+
+
+def test_a_declared_average_is_a_moving_one() -> None:
+    assert meters.declared(None, None) == Dynamics()
+    assert meters.declared(2.0, 10.0) == Dynamics(2.0, 10.0, None, 12.0)
+    assert Dynamics(1.0, 0.0, 0.0, 1.0) | meters.declared(2.0, 10.0) == Dynamics(2.0, 10.0, 0.0, 12.0)
+
+
+def test_a_response_is_between_nothing_and_all() -> None:
+    assert Model("window", 10.0, 2.0).shown(1.9) == 0.0
+    assert Model("window", 10.0, 2.0).shown(7.0) == 0.5
+    assert Model("window", 0.0, 2.0).shown(2.1) == 1.0
+    assert Model("exponential", 10.0, 0.0).shown(30.0) == pytest.approx(0.95, abs=0.01)
+    assert Model("exponential", 10.0, 0.0).settle_s == pytest.approx(30.0, abs=0.1)
