@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Energy and mean power over a window from readings of power, or of a running total of energy. Pure.
 
-Power is integrated by trapezoids over what the meter took (:func:`linewatt.analysis.meters.samples`), clipped to
-the window. Of a load only samples count that show nothing of what was before it or after it: the window is cut
-to what the meter has seen. The uncertainty is a bound, made of what is known of the meter:
+Power is integrated by trapezoids over what the meter took (:func:`linewatt.analysis.meters.samples`), clipped
+to the window. Of a load only samples count that show nothing of what was before it or after it: the window is
+cut to what the meter has seen. The uncertainty is a bound, made of what is known of the meter:
 
 - step: whether a sensor rounds or cuts is not known, so a whole step over all of the window;
 - lag: a sample may be as old as the time between readings, so the course of power may be shifted by it:
@@ -36,7 +36,7 @@ SAME_WAY = 3
 """jumps of power whose errors may all have one sign"""
 
 FEWEST_UNPROVEN = 2
-"""As :data:`FEWEST_SAMPLES` where a refresh is only guessed from the window itself: its bound is wide enough."""
+"""As :data:`FEWEST_SAMPLES` where a refresh is only guessed from the window itself: its bound is wide."""
 STILL_STEPS, STILL_RATIO = 1.5, 0.02
 """A reading that varies by less stands still: by steps of the meter, and of its power."""
 
@@ -100,7 +100,7 @@ def from_power(readings: Readings, window: Window, meter: Meter, load: Window | 
 def too_short(
     window_s: float, cut_s: float, dynamics: Dynamics, read_every_s: float, fewest: int = FEWEST_SAMPLES
 ) -> str | None:
-    """Why a window gives no number with a meter that misses ``cut_s`` of it, with the length that would do."""
+    """Why a window gives no number with a meter that misses ``cut_s`` of it, and the length that would do."""
     slow = dynamics.refresh_s is not None and dynamics.refresh_s > POLL_LIMITED * read_every_s
     refresh_s = (dynamics.refresh_s or 0.0) if slow else 0.0
     needed_s = max(cut_s / (1 - LEAST_SEEN_RATIO), cut_s + fewest * refresh_s)

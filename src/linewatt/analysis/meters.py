@@ -168,9 +168,8 @@ def refresh(distances_s: Sequence[float], read_every_s: float) -> float | None:
 
 
 def longest_refresh(readings: Points) -> float | None:
-    """The most that the time between refreshes can be, from one stretch of readings; ``None``: they stand still.
-
-    For a meter of which nothing was learned yet.
+    """The most that the time between refreshes can be, from one stretch of readings; ``None``: they stand
+    still. For a meter of which nothing was learned yet.
     """
     moved = changes(readings)
     if len(moved) > 1:

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from linewatt.findings.kinds import Kind, percent
+from linewatt.findings.kinds import Kind
 
 FEWEST_SAMPLES = 4
 """What a meter took less often in the window is no mean of it."""

@@ -31,7 +31,7 @@ def power(
     """Flags for the power readings of one end."""
     return [
         *_missing(end),
-        *_few_updates(end, window),
+        *_few_updates(end, readings, window),
         *_frozen(end, readings, window, idle_cores),
         *_saturated(end, readings, window),
     ]
@@ -56,9 +56,9 @@ def _missing(end: EndResult) -> Iterator[Flag]:
             )
 
 
-def _few_updates(end: EndResult, window: Window) -> Iterator[Flag]:
+def _few_updates(end: EndResult, readings: Sequence[Reading], window: Window) -> Iterator[Flag]:
     for one in end.power:
-        if one.power_w is None or one.updates >= MIN_UPDATES or not _moves(one, window):
+        if one.power_w is None or one.updates >= MIN_UPDATES or _stands_still(one, readings, window):
             continue
         every = "" if one.refresh_s is None else f"; it is refreshed every {one.refresh_s:.3g} s"
         yield Flag(
@@ -69,11 +69,20 @@ def _few_updates(end: EndResult, window: Window) -> Iterator[Flag]:
         )
 
 
-def _moves(one: PowerResult, window: Window) -> bool:
-    """Whether more updates could have said anything else: power that stands still has one value."""
+def _stands_still(one: PowerResult, readings: Sequence[Reading], window: Window) -> bool:
+    """Whether more updates could have said nothing else: power that was often looked at has one value."""
     slow = one.refresh_s is not None and one.refresh_s * MIN_UPDATES > window.seconds
     still_w = max(STILL_STEPS * (one.step_w or 0.0), STILL_RATIO * (one.power_w or 0.0))
-    return slow or one.spread_w is None or one.spread_w > still_w
+    if slow or one.spread_w is None or one.spread_w > still_w:
+        return False
+    times = [
+        time_s
+        for reading in readings
+        if reading.source == one.source
+        for time_s, value in reading.values(one.channel)
+        if value is not None and window.start_s <= time_s <= window.end_s
+    ]
+    return len(times) >= MIN_UPDATES
 
 
 def _frozen(
