@@ -12,6 +12,7 @@ A lie is a change of the story, a function from story to story. Those below take
     rates([9.4e9] * 12 + [4e9] * 12)               # what instance 0 sends, second by second of the load
     setup(idle_cores={"h1": 0.5})                  # what is known of the hosts, see Setup
     readback("h1", threads=())                     # what a host showed in the tail, see ReadBack
+    early("h1", threads=())                        # and before the window
     run(ended_s=…), story(udp=True, …)             # a field of TrialRun, of the story itself
     afterwards(lambda given: …)                    # anything else: of the finished input to measure()
 
@@ -97,6 +98,12 @@ IDLE_W = {
     ("bmc", name): idle_w
     for name, idle_w in {"PSU1 Power In": 120.0, "PSU1 Power Out": 105.0, "CPU_Power": 40.0}.items()
 }
+FACTS = {
+    "nic.mtu": "1500",
+    "nic.offloads.generic-receive-offload": "on",
+    "nic.carrier_changes": "2",
+    "sysctl.net.ipv4.tcp_congestion_control": "cubic",
+}
 SETUP = Setup(
     omit_s=OMIT_S,
     window_s=WINDOW_S,
@@ -152,6 +159,7 @@ class Story:
     settings: tuple[SettingRead, ...] = (SettingRead("governor", "", "performance", "performance"),)
     setup: Setup = SETUP
     readbacks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    early: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     run: Mapping[str, Any] = field(default_factory=dict)
     afterwards: tuple[Callable[[Given], Given], ...] = ()
 
@@ -254,6 +262,11 @@ def readback(host: str, **fields: Any) -> Change:
     return lambda told: replace(
         told, readbacks={**told.readbacks, host: {**told.readbacks.get(host, {}), **fields}}
     )
+
+
+def early(host: str, **fields: Any) -> Change:
+    """What a host showed before the window."""
+    return lambda told: replace(told, early={**told.early, host: {**told.early.get(host, {}), **fields}})
 
 
 def run(**fields: Any) -> Change:
@@ -368,8 +381,22 @@ def _readback(one: Story, host: str) -> ReadBack:
         where = CPUS if pinned is None else (int(pinned),)
         pid = _pid(host, number)
         threads.append(Thread(pid, pid, where[0], 1200, where))
-    made = ReadBack(START_S + OMIT_S + WINDOW_S + 0.3, tuple(threads), one.settings)
-    return replace(made, **one.readbacks.get(host, {}))
+    late_s, early_s = START_S + OMIT_S + WINDOW_S + 1.0, START_S + 0.7
+    cores = one.load_cores[host] or 0.0
+    own = _counted(threads, late_s, 22.0 * cores), _counted(threads, early_s, 0.7 * cores)
+    late, early = (
+        ReadBack(time_s, read, one.settings, facts=FACTS)
+        for time_s, read in zip((late_s, early_s), own, strict=True)
+    )
+    early = replace(early, **one.early.get(host, {}))
+    return replace(late, before=early, **one.readbacks.get(host, {}))
+
+
+def _counted(threads: Sequence[Thread], time_s: float, run_s: float) -> tuple[Thread, ...]:
+    return tuple(
+        replace(one, read_s=time_s, run_s=run_s, migrations=3, switches=9000, preemptions=20)
+        for one in threads
+    )
 
 
 def _sensed(one: Story, host: str) -> Iterator[Reading]:

@@ -242,7 +242,8 @@ class EndResult:
     foreign_cores: float | None = None
     """``cpu_cores`` without the load's own and the softirq work: what others used"""
     load_window_cores: float | None = None
-    """the load's CPU use in the window alone, by the scheduler's account of its threads"""
+    """the load's CPU use by the scheduler's account of its threads, between the two reads of them: one before
+    the window, where omit leaves time, one in the tail"""
     pcie_goodput_bps: float | None = None
     """the most payload that the slot of the data interface carries; None: not known"""
     settings: dict[str, str | None] = field(default_factory=dict)
@@ -299,6 +300,9 @@ class InstanceResult:
     """TCP's congestion control at the sender"""
     tcp: TcpState | None = None
     """None: not TCP, or not read"""
+    sender_threads: int | None = None
+    """of the load process at the sender, in the tail; None: not read"""
+    receiver_threads: int | None = None
 
 
 @dataclass(frozen=True, slots=True)

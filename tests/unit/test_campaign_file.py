@@ -33,13 +33,13 @@ def test_smallest_campaign_has_the_documented_defaults(tmp_path: Path) -> None:
     campaign = written(tmp_path, SMALLEST)
     assert campaign.pairs == (("gen", "dut"),)
     assert (campaign.trials, campaign.order, campaign.seed) == (10, "interleaved", None)
-    assert (campaign.window_s, campaign.omit_s, campaign.tail_s, campaign.idle_s) == (60, 5, 1, 5)
+    assert (campaign.window_s, campaign.omit_s, campaign.tail_s, campaign.idle_s) == (60, 5, 2, 5)
     assert (campaign.first_port, campaign.last_port) == (5201, 5264)
     assert campaign.placement == "auto"
     of_soaks = {name for name, sensor in SENSORS.items() if getattr(sensor, "of_soaks", False)}
     assert set(campaign.sensors) == set(SENSORS) - of_soaks
     assert campaign.text == SMALLEST
-    assert campaign.load_s == 66
+    assert campaign.load_s == 67
 
 
 def test_campaign_is_frozen(tmp_path: Path) -> None:

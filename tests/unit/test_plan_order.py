@@ -17,6 +17,7 @@ from linewatt.campaign.plan import Plan, as_dict, plan
 from linewatt.errors import InvalidInput
 from linewatt.hosts.base import HostSpec
 from linewatt.model import Case
+from linewatt.sensors.registry import SENSORS
 
 
 def host(name: str, **more: Any) -> HostSpec:
@@ -302,3 +303,18 @@ def test_active_idle_starts_no_process() -> None:
     planned = plan(campaign(load_levels=(0.5, 0.0)), seed=0)
     processes = {trial.case.load_level: len(trial.instances) for trial in planned.trials}
     assert processes == {None: 1, 0.5: 1, 0.0: 0}
+
+
+@pytest.mark.parametrize(
+    ("omit_s", "tail_s", "said"),
+    [(0.2, 0.8, "omit: 1 and tail: 1.3 would do"), (5.0, 1.0, "; tail: 1.3 would do"), (5.0, 2.0, None)],
+)
+def test_omit_and_tail_that_are_shorter_than_a_sensors_interval_are_noted(
+    omit_s: float, tail_s: float, said: str | None
+) -> None:
+    sensors = {"mpstat": SENSORS["mpstat"].Config()}
+    planned = plan(campaign(omit_s=omit_s, tail_s=tail_s, sensors=sensors), seed=0)
+    notes = [note for note in planned.notes if note.startswith("window: ")]
+    assert len(notes) == (said is not None)
+    if said is not None:
+        assert notes[0].endswith(said)

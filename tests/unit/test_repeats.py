@@ -205,7 +205,7 @@ def test_the_plan_says_what_is_least_and_most(tmp_path: Path) -> None:
     planned = plan(of, 1)
     headline = next(iter(plan_lines(of, planned, False)))
     assert "1 case × 10 to 30 trials, until ± 1 % = at most 30" in headline
-    assert headline.endswith("11 min 06 s to 33 min 08 s")
+    assert headline.endswith("11 min 16 s to 33 min 38 s")
     few = campaign(tmp_path, "trials: {min: 3, until: 1%}")
     assert any("may stop after 3 runs" in note for note in plan(few, 1).notes)
 

@@ -3,10 +3,15 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
+from itertools import pairwise
+
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from linewatt.engine.feed import Reading, Record
+from linewatt.engine.measuring.checks.window import edges
 from linewatt.engine.measuring.window import common_window, count, mean_over, place, rates_over
 from linewatt.errors import ParseError
 from linewatt.loads.base import LoadEnd, LoadInterval
@@ -118,3 +123,26 @@ def test_a_missing_sample_lowers_the_coverage_and_not_the_mean() -> None:
 def test_only_intervals_wholly_inside_the_window_are_its_series() -> None:
     run = place(load([1e6, 2e6, 3e6, 4e6]), 0.0, 4.0)
     assert rates_over(run, Window(0.5, 3.5)) == pytest.approx([2e6, 3e6])
+
+
+def readings(*ends_s: float) -> list[Reading]:
+    spans = [after - before for before, after in pairwise(ends_s)]
+    records = tuple(Record(end_s, span_s, "") for end_s, span_s in zip(ends_s[1:], spans, strict=True))
+    return [Reading("h1", "mpstat", records)]
+
+
+def test_readings_that_reach_beyond_the_load_are_told_with_their_share_and_what_would_do() -> None:
+    own, full = Window(100.5, 110.5), Window(100.0, 111.0)
+    (flag,) = edges("h1", readings(*(99.75 + second for second in range(14))), own, full)
+    assert flag.code == "window-edges-contaminated"
+    # a quarter of a second of the window has the mean of a second of which a quarter came before the load
+    assert "up to 0.6 % too low" in flag.evidence
+    assert flag.advice == "window: omit 1.0 or more, tail 1.3 or more"
+
+
+def test_readings_within_the_load_are_not_told_however_they_lie() -> None:
+    for step in range(20):
+        ends_s = [98.0 + step / 20 + second for second in range(16)]
+        assert list(edges("h1", readings(*ends_s), Window(101.0, 110.0), Window(100.0, 111.0))) == []
+    optional = replace(readings(99.5, 100.5, 111.5)[0], optional=True)
+    assert list(edges("h1", [optional], Window(100.0, 110.0), Window(100.0, 110.0))) == []

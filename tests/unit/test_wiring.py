@@ -26,11 +26,13 @@ from tests.wiring import (
     GOODPUT_BPS,
     IRQ,
     SECONDS,
+    START_S,
     Change,
     both,
     case,
     counters,
     cpu,
+    early,
     rates,
     readback,
     sensor,
@@ -47,10 +49,10 @@ from linewatt.analysis.soak import Drift
 from linewatt.analysis.summary import summarise
 from linewatt.engine.feed import Reading, Record
 from linewatt.engine.measuring import flags as registry
-from linewatt.engine.readback import SettingRead, Thread
+from linewatt.engine.readback import Difference, SettingRead, Thread
 from linewatt.findings import CATALOGUE
 from linewatt.hosts.clock import Offset
-from linewatt.model import Case, Flag, Trial
+from linewatt.model import Case, Flag, InstanceResult, Trial
 from linewatt.report.soak import Soak, digest
 from linewatt.report.soak_flags import flags as soak_flags
 from linewatt.store import read
@@ -65,9 +67,21 @@ def _and_an_unreadable_record(reading: Reading) -> Reading:
     return replace(reading, records=(*reading.records, damaged))
 
 
+def _moved(seconds: float) -> Callable[[Reading], Reading]:
+    """The records of a sensor that is as much out of step with the load."""
+    return lambda reading: replace(
+        reading,
+        records=tuple(replace(one, received_s=one.received_s + seconds) for one in reading.records),
+    )
+
+
 LIES: dict[str, Change] = {
     "app-irq-share-cpu": story(placed=((str(IRQ), str(IRQ)),)),
     "clock-uncertain": story(clocks={"h1": Offset(0.5, 0.2), "h2": Offset(-0.25, 0.001)}),
+    "configuration-changed: since before": readback(
+        "h1", differences=(Difference("sysctl.net.ipv4.tcp_congestion_control", "cubic", "reno", START_S),)
+    ),
+    "configuration-changed: in the trial": early("h2", facts={"nic.offloads.generic-receive-offload": "off"}),
     "cpu-accounting-disagrees: hidden": story(load_cores={"h1": 1.6, "h2": 0.6}),
     "cpu-accounting-disagrees: excess": story(load_cores={"h1": 0.1, "h2": 0.6}),
     "cpu-missing": without("h2", "mpstat"),
@@ -78,6 +92,10 @@ LIES: dict[str, Change] = {
     "hosts-share-cpus": spec("h1", shares_cpus_with=("h2",)),
     "instances-share-cpu": story(placed=(("0", "0"), ("0", "0"))),
     "interrupts-elsewhere": cpu("h2", 3, soft=0.4),
+    "link-changed": early("h1", facts={"nic.carrier_changes": "0"}),
+    "load-threads-differ": readback(
+        "h1", threads=tuple(Thread(1000, 1000 + number, APP, 300, (APP,)) for number in range(2))
+    ),
     "load-spins": both(PACED, rates(5e9), story(versions={"h1": "3.16", "h2": "3.16"})),
     "packets-dropped": counters("h2", "nic.rx_missed_errors", 500),
     "packets-dropped: at the sender": counters("h1", "nic.tx_dropped", 500),
@@ -96,10 +114,15 @@ LIES: dict[str, Change] = {
         "h2", "bmc", lambda one: replace(one, records=(), channels={}, failure="no answer")
     ),
     "power-saturated": watts("h2", "PSU1 Power In", 210.0, maximum=210.0),
+    "process-migrated": readback("h1", threads=(Thread(1000, 1000, APP, 1200, (APP,), migrations=5),)),
+    "process-moved: before the window": early("h2", threads=(Thread(2000, 2000, 3, 70, (3,)),)),
     "process-moved": readback("h1", threads=(Thread(1000, 1000, 3, 1200, (3,)),)),
     "sensor-late": story(late_s=3.0),
     "sensor-unreadable": sensor("h1", "netcounters", _and_an_unreadable_record),
     "setting-changed": readback("h1", settings=(SettingRead("governor", "", "performance", "powersave"),)),
+    "setting-changed: before the window": early(
+        "h1", settings=(SettingRead("governor", "", "performance", "powersave"),)
+    ),
     "setting-not-read": readback("h1", settings=(SettingRead("governor", "", "performance", None, "gone"),)),
     "start-uncertain": story(start_delay_s=0.8),
     "streams-share-cpu": case(streams=4),
@@ -110,6 +133,8 @@ LIES: dict[str, Change] = {
     ),
     "udp-loss": both(UDP, story(lost=0.02)),
     "udp-out-of-order": both(UDP, story(out_of_order=100_000)),
+    "window-edges-contaminated: before": both(setup(omit_s=0.1), sensor("h1", "mpstat", _moved(-0.2))),
+    "window-edges-contaminated: after": both(setup(window_s=21.9), sensor("h1", "mpstat", _moved(0.35))),
     "warm-up-in-window": rates([GOODPUT_BPS * 0.7] * 6 + [GOODPUT_BPS * 0.99] * 18),
 }
 """code, and which variant → the change of a healthy trial that raises it in ``measure()``"""
@@ -162,6 +187,11 @@ def of_case(trials: Sequence[Trial]) -> set[str]:
     return codes(summary.case_flags)
 
 
+def _with_congestion(one: Trial, congestion: str) -> Trial:
+    own = InstanceResult(0, 5201, "0", "0", 0.0, 0.0, 9.4e9, 9.4e9, congestion=congestion)
+    return replace(one, instances=(own,))
+
+
 def above_idle(power_w: float, *idle_w: float, doubt: str | None = None) -> list[Trial]:
     """Runs of a receiver that drew ``power_w``, beside idle windows."""
     idle = fmean(idle_w)
@@ -176,6 +206,9 @@ CASES: dict[str, Callable[[], list[Trial]]] = {
     "idle-drifted": lambda: above_idle(150.0, 110.8, 78.6),
     "idle-not-settled": lambda: above_idle(150.0, 100.0, 101.0, doubt="power still fell by 9 W"),
     "power-below-idle": lambda: above_idle(90.0, 100.0, 101.0),
+    "congestion-differs": lambda: [
+        _with_congestion(one, "cubic" if one.number > 3 else "bbr") for one in runs(*STEADY)
+    ],
     "two-modes": lambda: runs(*(value * (0.6 if at % 3 == 0 else 1) for at, value in enumerate(STEADY))),
     "above-line-rate": lambda: changed(line_goodput_bps=9e9),
     "rate-not-reached": lambda: changed(case=replace(CASE, rate_bps=14e9)),

@@ -44,6 +44,23 @@ def case_flags(case: Case, trials: Sequence[Trial], found: Modes | None) -> Iter
             "look at temperature, frequency and what else ran; let hosts warm up, and compare interleaved "
             "cases only (order: interleaved)",
         )
+    yield from _congestion(where, trials)
+
+
+def _congestion(where: str, trials: Sequence[Trial]) -> Iterator[Flag]:
+    """Trials of one case whose senders did not use the same congestion control."""
+    used: dict[str, list[int]] = {}
+    for trial in trials:
+        for name in sorted({one.congestion for one in trial.instances if one.congestion is not None}):
+            used.setdefault(name, []).append(trial.number)
+    if len(used) > 1:
+        said = ", ".join(f"{name} in {len(own)} of them" for name, own in used.items())
+        yield Flag(
+            "congestion-differs",
+            where,
+            f"{len(trials)} runs: {said}",
+            "set it (settings: sysctl: net.ipv4.tcp_congestion_control) and measure again",
+        )
 
 
 def _mode(mode: Estimate) -> str:

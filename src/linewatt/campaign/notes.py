@@ -7,6 +7,7 @@ from collections.abc import Collection, Iterator
 
 from linewatt.campaign.campaign import PLACEMENT, Campaign
 from linewatt.campaign.design import words
+from linewatt.findings.window import ASKING_S
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.cpulist import format_cpulist
 from linewatt.model import Case
@@ -41,12 +42,32 @@ def notes(campaign: Campaign, cases: list[Case], alternate: bool, known: Collect
     for host in campaign.hosts.values():
         yield from _host_notes(campaign, host, cases, known)
     yield from _shared_cpu_notes(campaign)
+    yield from _edge_notes(campaign)
     for name, sensor in campaign.sensors.items():
         if sensor.interval_s > campaign.window_s:
             yield (
                 f"sensors: {name} reads every {sensor.interval_s:g} s, and the window is only "
                 f"{campaign.window_s:g} s: it may have nothing to say"
             )
+
+
+def _edge_notes(campaign: Campaign) -> Iterator[str]:
+    """Omit or tail so short that readings at the window's edges are of a time without load, too."""
+    if not campaign.sensors:
+        return
+    name, sensor = max(campaign.sensors.items(), key=lambda item: item[1].interval_s)
+    needed = {"omit": sensor.interval_s, "tail": sensor.interval_s + ASKING_S}
+    short = [
+        key
+        for key, seconds in zip(needed, (campaign.omit_s, campaign.tail_s), strict=True)
+        if seconds < needed[key]
+    ]
+    if short:
+        wanted = " and ".join(f"{key}: {needed[key]:g}" for key in short)
+        yield (
+            f"window: {name} reads every {sensor.interval_s:g} s, so readings at the window's edges reach "
+            f"beyond the load and CPU figures are too low; {wanted} would do"
+        )
 
 
 def _host_notes(

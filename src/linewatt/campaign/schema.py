@@ -139,10 +139,10 @@ class WindowEntry(Part):
     seconds: float = Field(default=60.0, gt=0, le=MAX_LOAD_S, description="Length of the steady window.")
     omit: float = Field(default=5.0, ge=0, le=MAX_LOAD_S, description="Load time before the window: warm-up.")
     tail: float = Field(
-        default=1.0,
+        default=2.0,
         ge=0,
         le=MAX_LOAD_S,
-        description="Load time after the window, so that every sensor covers all of it.",
+        description="Load time after the window: for the readings that close it, and for reading back.",
     )
 
 

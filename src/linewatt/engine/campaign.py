@@ -19,7 +19,7 @@ from linewatt.engine.reach import check_reach
 from linewatt.engine.repeats import Remaining
 from linewatt.engine.restore import refuse_leftovers, undo_and_tell, undo_first_part
 from linewatt.engine.result import new_result, same_hosts
-from linewatt.engine.rounds import RoundRunner
+from linewatt.engine.rounds import RoundRunner, warm_up
 from linewatt.engine.secrets import passwords
 from linewatt.engine.session import Session
 from linewatt.engine.settings import Settings
@@ -28,7 +28,7 @@ from linewatt.errors import ChangeError, HostError, InvalidInput, WaitTimeout
 from linewatt.hosts.journal import Journal, journal_path
 from linewatt.hosts.process import completed
 from linewatt.loads.registry import LOADS
-from linewatt.store import read, samples, write
+from linewatt.store import read, write
 
 RECONNECT_ATTEMPTS = 5
 RECONNECT_PAUSE_S = 1.0
@@ -86,7 +86,7 @@ class CampaignRun:
         try:
             self._say(events.Phase(f"connecting to {', '.join(self._session.specs)}"))
             # now, while hosts answer, and not beside the idle window: this machine may be one of them
-            await asyncio.gather(self._session.open(), asyncio.to_thread(samples.warm_up))
+            await asyncio.gather(self._session.open(), asyncio.to_thread(warm_up, self._campaign))
             await check_reach(self._campaign.described, self._session.hosts)
             self._plan = self._placed()
             path = (

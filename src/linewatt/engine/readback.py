@@ -1,16 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
 """Where a trial's processes really ran, and whether its settings were still in force: read while it runs.
 
-A host is asked once a trial, in the tail of the load after the window, so that the question costs the window
-nothing: in one go, a script of bash builtins for all its processes and the read of each setting.
+A host is asked twice a trial, before the window (where ``omit`` leaves time) and in the tail of the load, so
+that the questions cost the window nothing: each in one go, a script of bash builtins for all processes, the
+read of each setting, the part of the facts that can change meanwhile, and in the tail the load's connections.
+What lies between is found by what counts: migrations and CPU time of the threads, changes of carrier.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 
 from linewatt.errors import ChangeError, HostError, LinewattError, ParseError, WaitTimeout
+from linewatt.hosts import facts, sockets
 from linewatt.hosts.base import Completed, Host
 from linewatt.hosts.batch import Short, run_all
 from linewatt.hosts.clock import now_s
@@ -20,25 +23,46 @@ from linewatt.tuning.base import Knob
 
 LIMIT_S = 10.0
 
-# A line a thread: process, thread, the CPU it ran on last, its CPU time in ticks, the CPUs it may run on.
-# Fields behind the name in parentheses are those of proc(5), which may itself hold blanks and parentheses.
+# A line a thread: process, thread, the CPU it ran on last, its CPU time in ticks, the CPUs it may run on,
+# when it was asked (µs), its CPU time by the scheduler (ns), migrations, switches that it wanted and did not;
+# - is not known. Fields behind the name in parentheses are those of proc(5), which may itself hold blanks and
+# parentheses; schedstat is of CONFIG_SCHED_INFO, sched of CONFIG_SCHED_DEBUG.
 _THREADS = r"""for pid; do for task in /proc/"$pid"/task/*; do
   read -r stat <"$task/stat" || continue
-  read -ra field <<<"${stat##*) }"
-  while read -r key allowed; do [ "$key" = Cpus_allowed_list: ] && break; done <"$task/status"
-  printf '%s %s %s %s %s\n' "$pid" "${task##*/}" "${field[36]}" "$(( field[11] + field[12] ))" "$allowed"
+  field=(${stat##*) }) allowed= wanted=- unwanted=- run=- migrations=- at=${EPOCHREALTIME:--}
+  read -r run _ <"$task/schedstat" || run=-
+  while read -r key value; do case $key in
+    Cpus_allowed_list:) allowed=$value ;;
+    voluntary_ctxt_switches:) wanted=$value ;;
+    nonvoluntary_ctxt_switches:) unwanted=$value ;;
+  esac; done <"$task/status"
+  while read -r key _ value; do
+    [ "$key" = se.nr_migrations ] && { migrations=$value; break; }
+  done <"$task/sched"
+  printf '%s %s %s %s %s %s %s %s %s %s\n' "$pid" "${task##*/}" "${field[36]}" \
+    "$(( field[11] + field[12] ))" "$allowed" "${at/[.,]/}" "$run" "$migrations" "$wanted" "$unwanted"
 done; done 2>/dev/null; exit 0"""
 
 
 @dataclass(frozen=True, slots=True)
 class Thread:
-    """One thread of a load process: the CPU it ran on last, and those it may run on."""
+    """One thread of a load process: the CPU it ran on last, and those it may run on.
+
+    ``read_s`` is when it was asked, on the host's clock; ``run_s`` its CPU time by the scheduler's account;
+    ``migrations`` how often it changed its CPU, ``switches`` and ``preemptions`` how often it gave its CPU
+    away by itself and not: all since it began. None: the kernel does not tell.
+    """
 
     pid: int
     tid: int
     cpu: int
     ticks: int
     allowed: tuple[int, ...]
+    read_s: float | None = None
+    run_s: float | None = None
+    migrations: int | None = None
+    switches: int | None = None
+    preemptions: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,13 +77,35 @@ class SettingRead:
 
 
 @dataclass(frozen=True, slots=True)
+class Difference:
+    """A fact that is not what it was, and that linewatt did not change.
+
+    ``as_before_s``: in which trial before it last was; None: in none.
+    """
+
+    fact: str
+    before: str
+    found: str
+    as_before_s: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class ReadBack:
-    """What one host showed during a trial, at ``time_s``; ``problem`` says why it could not be asked."""
+    """What one host showed during a trial, at ``time_s``; ``problem`` says why it could not be asked.
+
+    ``facts`` are those of :data:`linewatt.hosts.facts.AGAIN`, ``differences`` those that are not as they were
+    before this trial; ``sockets`` is what ``ss`` wrote of the load's connections. ``before`` is what the same
+    host showed before the window, None where omit left no time to ask.
+    """
 
     time_s: float
     threads: tuple[Thread, ...] = ()
     settings: tuple[SettingRead, ...] = ()
     problem: str | None = None
+    facts: Mapping[str, str] = field(default_factory=dict)
+    differences: tuple[Difference, ...] = ()
+    sockets: str = ""
+    before: ReadBack | None = None
 
     def of(self, pid: int | None) -> tuple[Thread, ...]:
         """The threads of one process."""
@@ -67,29 +113,40 @@ class ReadBack:
 
 
 async def read_back(
-    host: Host, pids: Sequence[int], made: Iterable[tuple[str, str, str]], knobs: Mapping[str, Knob]
+    host: Host,
+    pids: Sequence[int],
+    made: Iterable[tuple[str, str, str]],
+    knobs: Mapping[str, Knob],
+    ports: Sequence[int] = (),
 ) -> ReadBack:
-    """Ask a host; ``made`` is knob, target and text of what it is to show.
+    """Ask a host; ``made`` is knob, target and text of what it is to show, ``ports`` those of its load.
 
     What goes wrong is part of the answer, because the trial is not to suffer from it.
     """
     asked_s = now_s()
     settings = list(made)
-    threads = Short(("bash", "-c", _THREADS, "linewatt", *map(str, pids)))
+    first = [
+        Short(("bash", "-c", _THREADS, "linewatt", *map(str, pids))),
+        Short(tuple(facts.command(host.spec.data, facts.AGAIN))),
+        *([Short(tuple(sockets.command(ports)))] if ports else []),
+    ]
     try:
         questions = [apply.question(host.spec.name, knobs[knob], target) for knob, target, _ in settings]
-        done, *answers = await run_all(host, [threads, *questions], limit_s=LIMIT_S)
+        found = await run_all(host, [*first, *questions], limit_s=LIMIT_S)
     except (HostError, WaitTimeout, ChangeError) as error:
         unread = (SettingRead(*setting, found=None, problem=str(error)) for setting in settings)
         return ReadBack(asked_s, (), tuple(unread), str(error))
+    (threads, known, *said), answers = found[: len(first)], found[len(first) :]
     shown = tuple(
         _setting(host.spec.name, knobs[setting[0]], setting, one)
         for setting, one in zip(settings, answers, strict=True)
     )
+    text = "".join(one.stdout for one in said)
+    answer = ReadBack(asked_s, (), shown, facts=facts.parse_again(known.stdout), sockets=text)
     try:
-        return ReadBack(asked_s, parse_threads(done.stdout), shown)
+        return replace(answer, threads=parse_threads(threads.stdout))
     except ParseError as error:
-        return ReadBack(asked_s, (), shown, str(error))
+        return replace(answer, problem=str(error))
 
 
 def _setting(host: str, knob: Knob, setting: tuple[str, str, str], done: Completed) -> SettingRead:
@@ -107,7 +164,14 @@ def parse_threads(text: str) -> tuple[Thread, ...]:
         try:
             pid, tid, cpu, ticks = map(int, words[:4])
             allowed = parse_cpulist(words[4])
+            rest = [None if word == "-" else int(word) for word in words[5:10]]
+            read_us, run_ns, migrations, wanted, unwanted = rest or [None] * 5
         except (ValueError, IndexError, LinewattError) as error:
             raise ParseError(f"threads of the load: {line[:60]!r} cannot be read") from error
-        threads.append(Thread(pid, tid, cpu, ticks, allowed))
+        times = _scaled(read_us, 1e-6), _scaled(run_ns, 1e-9)
+        threads.append(Thread(pid, tid, cpu, ticks, allowed, *times, migrations, wanted, unwanted))
     return tuple(threads)
+
+
+def _scaled(value: int | None, factor: float) -> float | None:
+    return None if value is None else value * factor

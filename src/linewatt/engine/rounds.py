@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """Rounds: the trials that start at one barrier, prepared, run, measured and stored.
 
-The next round's servers and held clients are started in the tail of the running one, after its window has
-ended, so that a trial costs little beyond its load.
+The next round's servers and held clients are started in the tail of the running one, when the readings that
+close its window have arrived, so that a trial costs little beyond its load.
 """
 
 from __future__ import annotations
@@ -19,19 +19,20 @@ from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.factors import setting_of_hosts
 from linewatt.campaign.plan import PlannedTrial
 from linewatt.engine import events
+from linewatt.engine.asking import Asking
+from linewatt.engine.configuration import Configuration
 from linewatt.engine.feed import Feed, Reading
-from linewatt.engine.knobs import KNOBS
 from linewatt.engine.levels import Levels, NotCalibrated
 from linewatt.engine.measuring.cut import Setup
 from linewatt.engine.measuring.measure import Measured, measure
-from linewatt.engine.readback import ReadBack, read_back
+from linewatt.engine.readback import ReadBack
 from linewatt.engine.session import Session
 from linewatt.engine.stage import Stage
 from linewatt.engine.trial import LiveTrial, LoadTime, TrialFailed, TrialRun
 from linewatt.errors import HostError, WaitTimeout
 from linewatt.hosts.clock import now_s
 from linewatt.model import Trial
-from linewatt.store import read
+from linewatt.store import read, samples
 from linewatt.store.write import write_trial
 
 SENSOR_LIMIT_S = 4.0
@@ -39,9 +40,6 @@ WRITERS = 4
 """threads: while one waits for the disk another computes"""
 SHORT_WINDOW_S = 10.0
 TICK_S = 1.0
-LATE_START_S = 0.25
-"""A load that takes so long to start has its window as much later: nothing is asked of its hosts before.
-Of a short tail it takes a quarter, so that there is time to ask."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,11 +69,10 @@ class RoundRunner:
         self._levels = Levels(result.trials)
         self._total = total
         self._say = on_event
-        self._interval_s = 1.0 if campaign.window_s >= SHORT_WINDOW_S else 0.2
-        self._late_s = min(LATE_START_S, campaign.tail_s / 4)
+        self._interval_s = interval_s(campaign)
+        self._configuration = Configuration()
         self._ahead: asyncio.Task[Prepared] | None = None
         self._ahead_numbers: list[int] = []
-        self._warm: asyncio.Task[list[None]] | None = None
         self._last_end_s = now_s()
         self._setup = _setup(session, campaign)
         self._writers = ThreadPoolExecutor(WRITERS, thread_name_prefix="store")
@@ -88,36 +85,30 @@ class RoundRunner:
         started_s = now_s()
         for live in prepared.ready:
             live.release()
-        past_s = now_s() + self._campaign.omit_s + self._campaign.window_s + self._late_s
-        self._warm_up()
+        asking = Asking(
+            self._session, self._campaign, self._stage.settings, self._configuration, prepared.ready
+        )
         remaining_s = rounds_left * self._campaign.load_s
         self._announce(prepared, remaining_s)
         ticker = asyncio.create_task(self._tick(prepared.ready, started_s, remaining_s))
-        readback = asyncio.create_task(self._read_back(prepared.ready, past_s))
-        self._prepare_ahead(following, past_s)
+        self._prepare_ahead(following, asking.closed)
+        found: dict[str, ReadBack] = {}
         try:
             collected = await asyncio.gather(*(live.collect() for live in prepared.ready))
-            found = await readback
+            if any(run.failure is None for run in collected):
+                found = await asking.answers()
+            else:
+                asking.cancel()
+        except BaseException:
+            asking.cancel()
+            raise
         finally:
             ticker.cancel()
-            readback.cancel()
         runs = [*prepared.failed, *(replace(run, readback=found) for run in collected)]
         ended_s = max((run.ended_s for run in runs), default=now_s())
         overhead_s = ended_s - self._last_end_s - self._campaign.load_s
         self._last_end_s = ended_s
         await self._store(runs, overhead_s)
-
-    def _warm_up(self) -> None:
-        """While the first load runs: to look for steps, and whether trials are enough, is slow to import."""
-        if self._warm is not None:
-            return
-        wanted = []
-        if self._campaign.window_s >= steadiness.FEWEST * self._interval_s:
-            wanted.append(steadiness.warm_up)
-        if self._campaign.until_ratio is not None:
-            wanted.append(repeats.warm_up)
-        if wanted:
-            self._warm = asyncio.create_task(asyncio.to_thread(lambda: [one() for one in wanted]))
 
     async def fail(self, trials: Sequence[PlannedTrial], reason: str) -> None:
         """Store trials that cannot begin. Raises StoreError."""
@@ -136,13 +127,16 @@ class RoundRunner:
             await _stop(prepared)
         return await self._prepare(trials)
 
-    def _prepare_ahead(self, trials: Sequence[PlannedTrial], not_before_s: float) -> None:
+    def _prepare_ahead(self, trials: Sequence[PlannedTrial], closed: asyncio.Future[None]) -> None:
         if trials:
             self._ahead_numbers = [trial.number for trial in trials]
-            self._ahead = asyncio.create_task(self._prepare(trials, not_before_s))
+            self._ahead = asyncio.create_task(self._prepare(trials, closed))
 
-    async def _prepare(self, trials: Sequence[PlannedTrial], not_before_s: float = 0.0) -> Prepared:
-        await asyncio.sleep(max(0.0, not_before_s - now_s()))
+    async def _prepare(
+        self, trials: Sequence[PlannedTrial], after: asyncio.Future[None] | None = None
+    ) -> Prepared:
+        if after is not None:
+            await asyncio.wait({after})
         load = LoadTime(self._campaign.load_s, self._interval_s)
         lives = [LiveTrial(self._session, trial, load, self._levels) for trial in trials]
         try:
@@ -154,19 +148,6 @@ class RoundRunner:
             tuple(live for live, failed in zip(lives, outcomes, strict=True) if failed is None),
             tuple(failed for failed in outcomes if failed is not None),
         )
-
-    async def _read_back(self, lives: Sequence[LiveTrial], not_before_s: float) -> dict[str, ReadBack]:
-        """Host → where its load runs and what is set there, asked in the tail of the load."""
-        await asyncio.sleep(max(0.0, not_before_s - now_s()))
-        pids: dict[str, list[int]] = {}
-        for live in lives:
-            for name, own in live.pids().items():
-                pids.setdefault(name, []).extend(pid for pid in own if pid is not None)
-        hosts, settings = self._session.hosts, self._stage.settings
-        found = await asyncio.gather(
-            *(read_back(hosts[name], own, settings.of(name), KNOBS) for name, own in pids.items())
-        )
-        return dict(zip(pids, found, strict=True))
 
     def _announce(self, prepared: Prepared, remaining_s: float) -> None:
         for live in prepared.ready:
@@ -235,9 +216,21 @@ class RoundRunner:
             with suppress(asyncio.CancelledError):
                 await _stop(await self._ahead)
             self._ahead = None
-        if self._warm is not None:
-            await self._warm
         self._writers.shutdown()
+
+
+def interval_s(campaign: Campaign) -> float:
+    """How often loads say what they did."""
+    return 1.0 if campaign.window_s >= SHORT_WINDOW_S else 0.2
+
+
+def warm_up(campaign: Campaign) -> None:
+    """Import what is slow to import and is wanted once a trial has ended, while nothing is measured."""
+    if campaign.window_s >= steadiness.FEWEST * interval_s(campaign):
+        steadiness.warm_up()
+    if campaign.until_ratio is not None:
+        repeats.warm_up()
+    samples.warm_up()
 
 
 def _setup(session: Session, campaign: Campaign) -> Setup:

@@ -26,8 +26,28 @@ KINDS = (
         "trial",
         ("throughput", "cpu"),
         "A load process ran on other CPUs than those it was put on: figures by role are of other CPUs.",
-        "Its threads may run, or ran last, on another CPU than the plan says.",
+        "Its threads may run, or ran last, on another CPU than the plan says, before the window or after it.",
         "Find out what moved it (taskset, a cgroup, numad).",
+    ),
+    Kind(
+        "process-migrated",
+        "doubtful",
+        "trial",
+        ("throughput", "cpu"),
+        "A load process that was put on one CPU ran on another meanwhile and was put back: figures by role are of other "
+        "CPUs for part of the time.",
+        "The kernel counted migrations of its threads between the reads before and after the window "
+        "(se.nr_migrations); on one CPU there can be none.",
+        "Find out what moved it (taskset, a cgroup, numad).",
+    ),
+    Kind(
+        "load-threads-differ",
+        "note",
+        "case",
+        (),
+        "The load's processes do not have as many threads at both ends: one end works in another way than the other.",
+        "Threads counted in the tail of the load. iperf3 3.16 and newer has one a stream, older ones have one in all.",
+        "Use the same iperf3 at both ends.",
     ),
     Kind(
         "setting-changed",
@@ -35,7 +55,7 @@ KINDS = (
         "trial",
         ("throughput", "cpu"),
         "A setting did not read in the trial as it had been made.",
-        "The knob's read-back differs from what was written.",
+        "The knob's read-back, before the window or after it, differs from what was written.",
         "Find out what changed it (a network manager, tuned, irqbalance, a udev rule); compare nothing with it.",
     ),
     Kind(
@@ -56,5 +76,26 @@ KINDS = (
         f"More than {ELSEWHERE_CORES:g} cores, and more than {percent(ELSEWHERE_RATIO)}, of the receiver's interrupt and "
         "softirq time fell on other CPUs.",
         "Look at /proc/interrupts and RPS.",
+    ),
+    Kind(
+        "configuration-changed",
+        "doubtful",
+        "campaign",
+        ("throughput", "cpu", "comparison"),
+        "Something else than linewatt changed a host in mid-campaign: trials before and after are not of the same "
+        "configuration.",
+        "Offloads, sysctls, MTU, link speed, queueing discipline and governor are read again in every trial, twice where "
+        "omit leaves time, and compared with the start of the campaign; what settings of the campaign change, with the "
+        "first trial under the same settings.",
+        "Find out what changed it (tuned, a network manager, an administrator), undo it, and measure again.",
+    ),
+    Kind(
+        "link-changed",
+        "doubtful",
+        "trial",
+        ("throughput", "cpu"),
+        "The link of a data interface went away, or came back, while the load ran.",
+        "The kernel counted changes of its carrier (carrier_changes) between the reads before and after the window.",
+        "Look at the cable, the switch's port and the driver's messages (dmesg); measure again.",
     ),
 )

@@ -27,4 +27,13 @@ KINDS = (
         f"A slope over time of {percent(VISIBLE_DRIFT)} or more that the spread of the runs does not explain.",
         "Look at temperature, frequency and what else ran; compare interleaved cases only (order: interleaved).",
     ),
+    Kind(
+        "congestion-differs",
+        "doubtful",
+        "case",
+        ("throughput", "cpu", "comparison"),
+        "Runs of one case used different congestion controls of TCP: their mean is of neither.",
+        "What iperf3 says of its sockets at the sender, trial by trial.",
+        "Set it (settings: sysctl: net.ipv4.tcp_congestion_control), find out what changes it, and measure again.",
+    ),
 )

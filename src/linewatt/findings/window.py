@@ -3,11 +3,15 @@
 
 from __future__ import annotations
 
-from linewatt.findings.kinds import Kind
+from linewatt.findings.kinds import Kind, percent
 
 START_UNCERTAINTY_S = 0.1
 CLOCK_UNCERTAINTY_S = 0.05
 ARRIVAL_LATE_S = 1.5
+EDGE_ERROR = 0.005
+"""of the window: the part of its readings that may be of another time before figures are doubtful"""
+ASKING_S = 0.3
+"""for a question to a host, and for a reading to arrive: omit and tail are longer than an interval by it"""
 
 KINDS = (
     Kind(
@@ -45,5 +49,16 @@ KINDS = (
         "Records of a sensor could not be read; what they would have shown is missing.",
         "A parser refused them; the evidence has its words.",
         "See the trial's raw directory.",
+    ),
+    Kind(
+        "window-edges-contaminated",
+        "doubtful",
+        "host",
+        ("cpu",),
+        "Readings that open or close the window reach beyond the load, where the host did something else: CPU use and "
+        "counters of the window contain some of that, and are too low by as much as the evidence says.",
+        f"Readings are means over their interval; those at the edges put more than {percent(EDGE_ERROR)} of the window "
+        "outside the load.",
+        f"Make window.omit at least an interval of the slowest sensor, and window.tail as long and {ASKING_S:g} s more.",
     ),
 )

@@ -10,7 +10,7 @@ anecdote.
 from __future__ import annotations
 
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -154,6 +154,7 @@ FACTS: tuple[Fact, ...] = (
     Fact("nic", parse.ETHTOOL_LINK, ("ethtool", DATA), parse.ethtool_link),
     Fact("nic", parse.ETHTOOL_DRIVER, ("ethtool", "-i", DATA), parse.ethtool_driver),
     Fact("nic", ("model",), ("pci_name", DATA), parse.pci_name),
+    _file("nic", "carrier_changes", f"/sys/class/net/{DATA}/carrier_changes", parse.integer),
     _file("nic", "pci_speed", f"{_DEVICE}/current_link_speed"),
     _file("nic", "pci_width", f"{_DEVICE}/current_link_width", parse.integer),
     _file("nic", "pci_max_speed", f"{_DEVICE}/max_link_speed"),
@@ -184,15 +185,25 @@ FACTS: tuple[Fact, ...] = (
 )
 
 
-def command(data: str) -> list[str]:
-    """The one command that asks for all facts; ``data`` is the interface that carries the load.
+_COMPARED = {
+    "nic": ("mtu", "state", "speed_bps", "offloads", "qdisc", "carrier_changes"),
+    "cpu": ("governor", "boost", "no_turbo"),
+}
+AGAIN: tuple[Fact, ...] = tuple(
+    fact for fact in FACTS if fact.section == "sysctl" or {*_COMPARED.get(fact.section, ())} & {*fact.names}
+)
+"""what is read again in every trial: what can change while a campaign runs, and would change its figures"""
+
+
+def command(data: str, some: Sequence[Fact] = FACTS) -> list[str]:
+    """The one command that asks for facts; ``data`` is the interface that carries the load.
 
     Raises InvalidInput if ``data`` can be no interface.
     """
     if not _INTERFACE.fullmatch(data):
         raise InvalidInput(f"{data!r} is no interface name; `ip link` on the host lists them")
     words = []
-    for fact in FACTS:
+    for fact in some:
         argv = [word.replace(DATA, data) for word in fact.argv]
         words += [fact.key, str(len(argv)), *argv]
     return ["env", "LC_ALL=C", "bash", "-c", _SCRIPT, "linewatt", *words]
@@ -204,18 +215,42 @@ def parse_all(output: str) -> dict[str, dict[str, Any]]:
     What could not be learnt is None, and section :data:`NOT_KNOWN` says why, by ``section.fact``. Nothing
     is raised: a host without a tool still has its other facts.
     """
-    known: dict[str, dict[str, Any]] = {fact.section: {} for fact in FACTS}
+    known, reasons = _known(output, FACTS)
+    _base_frequency(known["cpu"], reasons)
+    _tick_accounting(known["kernel"], reasons)
+    return {**known, NOT_KNOWN: reasons}
+
+
+def _known(output: str, some: Sequence[Fact]) -> tuple[dict[str, dict[str, Any]], dict[str, str]]:
+    """Section → fact → value, and by ``section.fact`` why one is None."""
+    known: dict[str, dict[str, Any]] = {fact.section: {} for fact in some}
     reasons: dict[str, str] = {}
     answers = {match[1]: (int(match[3]), match[2]) for match in _ANSWER.finditer(output)}
-    for fact in FACTS:
+    for fact in some:
         values, reason = _read(fact, answers.get(fact.key))
         for name in fact.names:
             known[fact.section][name] = values.get(name)
             if values.get(name) is None:
                 reasons[f"{fact.section}.{name}"] = reason or f"{_tool(fact)} does not tell"
-    _base_frequency(known["cpu"], reasons)
-    _tick_accounting(known["kernel"], reasons)
-    return {**known, NOT_KNOWN: reasons}
+    return known, reasons
+
+
+def again(known: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+    """What of facts is compared from trial to trial: name → text, a feature or key a name; None left out."""
+    found: dict[str, str] = {}
+    for section in dict.fromkeys(fact.section for fact in AGAIN):
+        for name in _COMPARED.get(section, known.get(section, {})):
+            value = known.get(section, {}).get(name)
+            if isinstance(value, Mapping):
+                found |= {f"{section}.{name}.{one}": str(text) for one, text in value.items()}
+            elif value is not None:
+                found[f"{section}.{name}"] = str(value)
+    return found
+
+
+def parse_again(output: str) -> dict[str, str]:
+    """What the command for :data:`AGAIN` printed, as :func:`again` has it."""
+    return again(_known(output, AGAIN)[0])
 
 
 def _read(fact: Fact, answer: tuple[int, str] | None) -> tuple[Mapping[str, Any], str | None]:

@@ -47,7 +47,10 @@ class LoadInterval:
 
 @dataclass(frozen=True, slots=True)
 class LoadEnd:
-    """One end's account of one instance. ``cpu_cores`` is the process's own use over its whole test."""
+    """One end's account of one instance. ``cpu_cores`` is the process's own use over its whole test.
+
+    ``connections`` are its data connections: the own port, the other end's.
+    """
 
     is_sender: bool
     version: str
@@ -56,6 +59,7 @@ class LoadEnd:
     cpu_cores: float | None
     out_of_order_packets: int | None = None
     congestion: str | None = None
+    connections: tuple[tuple[int, int], ...] = ()
 
 
 class Load(Protocol):

@@ -177,6 +177,7 @@ def _load_end(document: dict[str, Any]) -> LoadEnd:
         cpu_cores=_cpu_cores(end),
         out_of_order_packets=None if is_sender else _out_of_order(end["streams"]),
         congestion=end.get("sender_tcp_congestion" if is_sender else "receiver_tcp_congestion"),
+        connections=tuple((one["local_port"], one["remote_port"]) for one in start.get("connected", ())),
     )
 
 

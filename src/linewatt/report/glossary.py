@@ -112,8 +112,8 @@ POWER_GLOSSARY: tuple[tuple[str, str], ...] = (
     (
         "Energy per bit, above idle",
         "W ÷ throughput; 1 W/Gbps is 1000 pJ/bit. Above idle: of the power that the host did not draw "
-        "idle, on the same channels with the same settings, before the trials and after them. Its ± is a bound "
-        "of the error of both.",
+        "idle, on the same channels with the same settings, before the trials and after them. Its ± is a "
+        "bound of the error of both.",
     ),
     (
         "sim, est, sheet",

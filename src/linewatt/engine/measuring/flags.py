@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 
 from linewatt.engine.measuring.checks import (
+    configuration,
     cpu,
     frequency,
     layout,
@@ -28,6 +29,7 @@ CHECKS: tuple[Callable[[Seen], Iterable[Flag]], ...] = (
     cpu.check,
     frequency.check,
     placement.check,
+    configuration.check,
     network.check,
     power.check,
     plausibility.check,

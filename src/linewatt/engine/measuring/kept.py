@@ -22,6 +22,8 @@ from linewatt.model import Channel
 from linewatt.store.plain import decoded, encoded
 
 NAME = "run.json"
+SOCKETS = "ss.txt"
+"""what a read-back has of the load's connections, in a file of its own"""
 SCHEMA_VERSION = 1
 
 
@@ -107,7 +109,9 @@ def readbacks(files: Mapping[str, str], hosts: Sequence[str]) -> dict[str, ReadB
     """Host → what it showed in the tail of the load, where it was asked. Raises ParseError."""
     try:
         return {
-            host: decoded(ReadBack, json.loads(files[name]))
+            host: replace(
+                decoded(ReadBack, json.loads(files[name])), sockets=files.get(f"{host}/{SOCKETS}", "")
+            )
             for host in hosts
             if (name := f"{host}/readback.json") in files
         }

@@ -9,20 +9,23 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from linewatt.engine.feed import Reading
-from linewatt.engine.measuring import kept
+from linewatt.engine.measuring import kept, threads
 from linewatt.engine.measuring.cut import Cut, InstanceRun, Setup
 from linewatt.engine.measuring.ends import end_result
 from linewatt.engine.measuring.flags import flags
 from linewatt.engine.measuring.power import with_power
 from linewatt.engine.measuring.seen import Seen
+from linewatt.engine.measuring.tcp import tcp_state
 from linewatt.engine.measuring.window import EndRun, common_window, count, place
+from linewatt.engine.readback import Thread
 from linewatt.engine.trial import InstanceOutput, TrialRun
 from linewatt.errors import ParseError
+from linewatt.hosts import sockets
 from linewatt.hosts.base import Ended
 from linewatt.hosts.clock import Offset
 from linewatt.hosts.cpulist import format_cpulist, parse_cpulist
 from linewatt.loads.base import Load, LoadInterval
-from linewatt.model import METHOD, Channel, EndResult, InstanceResult, Role, Sample, Trial, Window
+from linewatt.model import METHOD, Channel, EndResult, InstanceResult, Role, Sample, TcpState, Trial, Window
 from linewatt.store.samples import Series
 
 
@@ -152,14 +155,29 @@ def _instance_result(one: InstanceRun, cut: Cut) -> InstanceResult:
         sender_ran_on=_ran_on(cut, one.output, case.sender),
         receiver_ran_on=_ran_on(cut, one.output, case.receiver),
         congestion=one.sender.load.congestion,
+        tcp=_tcp(one, cut),
+        sender_threads=len(_threads(cut, one.output, case.sender)) or None,
+        receiver_threads=len(_threads(cut, one.output, case.receiver)) or None,
     )
 
 
 def _ran_on(cut: Cut, output: InstanceOutput, host: str) -> str | None:
     """The CPUs that the threads of a load process had run on last."""
+    return format_cpulist(thread.cpu for thread in _threads(cut, output, host)) or None
+
+
+def _threads(cut: Cut, output: InstanceOutput, host: str) -> tuple[Thread, ...]:
     readback = cut.readback(host)
-    threads = readback.of(output.pids.get(host)) if readback else ()
-    return format_cpulist(thread.cpu for thread in threads) or None
+    return readback.of(output.pids.get(host)) if readback else ()
+
+
+def _tcp(one: InstanceRun, cut: Cut) -> TcpState | None:
+    """What the sender's kernel says of the load's connections."""
+    case = cut.run.planned.case
+    readback = cut.readback(case.sender)
+    if case.test != "tcp" or readback is None:
+        return None
+    return tcp_state(sockets.parse(readback.sockets), one.sender.load.connections)
 
 
 def _end(cut: Cut, role: Role) -> EndResult:
@@ -181,9 +199,19 @@ def _end(cut: Cut, role: Role) -> EndResult:
     )
     readback = cut.readback(host)
     settings = {f"{one.knob} {one.target}": one.found for one in readback.settings} if readback else {}
-    end = replace(end, settings=settings, pcie_goodput_bps=cut.run.pcie_goodput_bps.get(host))
+    pcie_bps = cut.run.pcie_goodput_bps.get(host)
+    end = replace(end, settings=settings, pcie_goodput_bps=pcie_bps, **_between_reads(cut, host, end.reasons))
     setup = cut.setup
     return with_power(end, readings, cut.window, setup.idle_w.get(host, {}), setup.meters.get(host), cut.load)
+
+
+def _between_reads(cut: Cut, host: str, reasons: Mapping[str, str]) -> dict[str, Any]:
+    """The load's CPU use between the two reads of its threads, or why it is not known."""
+    pids = [output.pids.get(host) for output in cut.run.outputs]
+    found = threads.cores_between(cut.readback(host), [pid for pid in pids if pid is not None])
+    if isinstance(found, str):
+        return {"reasons": {**reasons, "load_window_cores": found}} if pids else {}
+    return {"load_window_cores": found}
 
 
 def _failed(run: TrialRun, reason: str) -> Trial:
@@ -256,6 +284,9 @@ def _raw(run: TrialRun, readings: Mapping[str, Sequence[Reading]]) -> dict[str, 
         for reading in readings[host]:
             files[f"{host}/{reading.source}.jsonl"] = reading.raw()
     for host, readback in run.readback.items():
-        files[f"{host}/readback.json"] = json.dumps(asdict(readback), indent=1) + "\n"
+        document = asdict(readback)
+        if text := document.pop("sockets"):
+            files[f"{host}/{kept.SOCKETS}"] = text
+        files[f"{host}/readback.json"] = json.dumps(document, indent=1) + "\n"
     files["commands.json"] = json.dumps(commands, indent=1) + "\n"
     return files

@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
+from linewatt.engine.measuring import threads
 from linewatt.engine.measuring.ends import cpu_shares
 from linewatt.engine.measuring.seen import Seen
 from linewatt.engine.readback import ReadBack, Thread
 from linewatt.findings.placement import ELSEWHERE_CORES, ELSEWHERE_RATIO
 from linewatt.hosts.cpulist import format_cpulist, parse_cpulist
-from linewatt.model import CpuShares, Flag
+from linewatt.model import CpuShares, Flag, InstanceResult
 from linewatt.tuning.words import apart, brief
 
 STEERING = ("irq_affinity", "rps_cpus", "xps_cpus")
@@ -22,6 +23,7 @@ def check(seen: Seen) -> Iterator[Flag]:
         readback = seen.readback(end)
         yield from processes(end.host, readback, seen.placed(end))
         yield from settings(end.host, readback)
+    yield from thread_counts(seen.receiver.host, seen.instances)
     spec = seen.spec(seen.receiver)
     shares = cpu_shares(spec, seen.readings(seen.receiver), seen.window)
     yield from receive_work(seen.receiver.host, spec.irq_cpus or (), shares)
@@ -34,8 +36,7 @@ def processes(
     pinned = [(number, cpus, pid) for number, cpus, pid in placed if cpus is not None]
     if not pinned:
         return
-    threads = {pid: readback.of(pid) if readback else () for _, _, pid in pinned}
-    if not any(threads.values()):
+    if not any(readback.of(pid) for _, _, pid in pinned if readback):
         why = readback.problem if readback else "the host was not asked"
         yield Flag(
             "placement-not-read",
@@ -45,16 +46,60 @@ def processes(
         )
         return
     for number, cpus, pid in pinned:
-        strays = [one for one in threads[pid] if _strayed(one, set(parse_cpulist(cpus)))]
+        yield from _moved(host, readback, number, set(parse_cpulist(cpus)), pid)
+
+
+def _moved(
+    host: str, readback: ReadBack | None, number: int, placed: set[int], pid: int | None
+) -> Iterator[Flag]:
+    """One process that strayed, as seen after the window, else before it, else by its migrations."""
+    where = f"{host}: instance {number}"
+    advice = "find out what moved it (taskset, a cgroup, numad); figures by role are of other CPUs"
+    reads = [(one, when) for one, when in ((readback, ""), (_before(readback), " before the window")) if one]
+    for one, when in reads:
+        strays = [thread for thread in one.of(pid) if _strayed(thread, placed)]
         if strays:
-            worst = max(strays, key=lambda one: one.ticks)
-            yield Flag(
-                "process-moved",
-                f"{host}: instance {number}",
-                f"placed on CPU {cpus}; process {pid} may run on {format_cpulist(worst.allowed)} and ran "
-                f"last on CPU {worst.cpu}",
-                "find out what moved it (taskset, a cgroup, numad); figures by role are of other CPUs",
+            worst = max(strays, key=lambda thread: thread.ticks)
+            evidence = (
+                f"placed on CPU {format_cpulist(placed)}; process {pid}{when} may run on "
+                f"{format_cpulist(worst.allowed)} and ran last on CPU {worst.cpu}"
             )
+            yield Flag("process-moved", where, evidence, advice)
+            return
+    count = _migrations(readback, pid) if readback is not None else 0
+    if count and len(placed) == 1:
+        evidence = (
+            f"placed on CPU {format_cpulist(placed)}, where it was seen before and after the window; between "
+            f"the two process {pid} changed its CPU {count} times"
+        )
+        yield Flag("process-migrated", where, evidence, advice)
+
+
+def _before(readback: ReadBack | None) -> ReadBack | None:
+    return readback.before if readback is not None else None
+
+
+def _migrations(readback: ReadBack, pid: int | None) -> int:
+    """How often threads of a process changed their CPU between the two reads."""
+    return sum(
+        after.migrations - before.migrations
+        for before, after in threads.pairs(readback, pid)
+        if before.migrations is not None and after.migrations is not None
+    )
+
+
+def thread_counts(receiver: str, instances: Sequence[InstanceResult]) -> Iterator[Flag]:
+    """Load processes that do not work alike at both ends."""
+    for one in instances:
+        sends, receives = one.sender_threads, one.receiver_threads
+        if sends is not None and receives is not None and sends != receives:
+            yield Flag(
+                "load-threads-differ",
+                f"{receiver}: instance {one.instance}",
+                f"{sends} threads at the sender, {receives} at the receiver",
+                "use the same iperf3 at both ends",
+            )
+            return
 
 
 def _strayed(thread: Thread, placed: set[int]) -> bool:
@@ -62,8 +107,14 @@ def _strayed(thread: Thread, placed: set[int]) -> bool:
 
 
 def settings(host: str, readback: ReadBack | None) -> Iterator[Flag]:
-    """Settings that were made and do not read so during the trial."""
-    for one in readback.settings if readback else ():
+    """Settings that were made and do not read so during the trial, after the window or before it."""
+    early, late = (one.settings if one else () for one in (_before(readback), readback))
+    earlier = {(one.knob, one.target): one for one in early}
+    for last in late:
+        one, when = last, "in the trial"
+        first = earlier.get((last.knob, last.target))
+        if last.found == last.wanted and first is not None and first.found is not None:
+            one, when = first, "before the window and not after it"
         if one.found == one.wanted:
             continue
         advice = "find out what changed it (a network manager, tuned, a udev rule); compare nothing with it"
@@ -73,7 +124,7 @@ def settings(host: str, readback: ReadBack | None) -> Iterator[Flag]:
         yield Flag(
             "setting-changed" if one.found is not None else "setting-not-read",
             f"{host}: {one.knob} {brief(one.target)}",
-            one.problem or f"reads {found!r} in the trial, was set to {wanted!r}",
+            one.problem or f"reads {found!r} {when}, was set to {wanted!r}",
             advice,
         )
 

@@ -7,10 +7,16 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from linewatt.engine.feed import Reading
 from linewatt.engine.measuring.seen import Seen
-from linewatt.engine.measuring.window import EndRun
-from linewatt.findings.window import ARRIVAL_LATE_S, CLOCK_UNCERTAINTY_S, START_UNCERTAINTY_S
+from linewatt.engine.measuring.window import EndRun, overlap_s
+from linewatt.findings.window import (
+    ARRIVAL_LATE_S,
+    ASKING_S,
+    CLOCK_UNCERTAINTY_S,
+    EDGE_ERROR,
+    START_UNCERTAINTY_S,
+)
 from linewatt.hosts.clock import Offset
-from linewatt.model import EndResult, Flag
+from linewatt.model import EndResult, Flag, Window
 from linewatt.sensors.mpstat import record_time_s
 
 
@@ -20,6 +26,10 @@ def check(seen: Seen) -> Iterator[Flag]:
     yield from alignment(ends, seen.cut.run.clocks)
     for end in seen.ends:
         yield from sensors(end, seen.readings(end), seen.clock(end))
+    if ends:
+        load = Window(max(one.start_s for one in ends), min(one.end_s for one in ends))
+        for end in seen.ends:
+            yield from edges(end.host, seen.readings(end), seen.window, load)
 
 
 def alignment(ends: Sequence[EndRun], clocks: Mapping[str, Offset]) -> list[Flag]:
@@ -80,6 +90,42 @@ def sensors(end: EndResult, readings: Sequence[Reading], clock: Offset) -> list[
             )
         )
     return flags
+
+
+def edges(host: str, readings: Sequence[Reading], window: Window, load: Window) -> Iterator[Flag]:
+    """Readings at an edge of the window that are also of a time without all of the load.
+
+    The part of the window that a reading covers has the mean over all of that reading, so the part of it
+    outside the load goes into the window in proportion.
+    """
+    found = [(_outside(one, window, load), one) for one in readings if not one.optional]
+    worst, reading = max(found, key=lambda pair: sum(pair[0]), default=((0.0, 0.0), None))
+    if reading is None or sum(worst) <= EDGE_ERROR * window.seconds:
+        return
+    interval_s = max((record.span_s for record in reading.records[1:]), default=0.0)
+    sides = [
+        side for side, seconds in zip(("begins before", "ends after"), worst, strict=True) if seconds > 0
+    ]
+    yield Flag(
+        "window-edges-contaminated",
+        host,
+        f"a reading of {reading.source} at the window's edge {' and one '.join(sides)} the load: figures of "
+        f"this window may be up to {100 * sum(worst) / window.seconds:.1f} % too low",
+        f"window: omit {interval_s:.1f} or more, tail {interval_s + ASKING_S:.1f} or more",
+    )
+
+
+def _outside(reading: Reading, window: Window, load: Window) -> tuple[float, float]:
+    """Seconds of the window, at its start and its end, that readings fill with what was outside the load."""
+    early = late = 0.0
+    for record in reading.records:
+        begin_s, end_s = record.time_s - record.span_s, record.time_s
+        if record.span_s <= 0 or end_s <= window.start_s or begin_s >= window.end_s:
+            continue
+        inside = overlap_s(begin_s, end_s, window) / record.span_s
+        early += inside * max(0.0, load.start_s - begin_s)
+        late += inside * max(0.0, end_s - load.end_s)
+    return early, late
 
 
 def _late_s(reading: Reading, clock: Offset) -> float:

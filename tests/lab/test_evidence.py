@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a trial reads of its hosts before and after its window, and what that gives away, on real hosts."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.lab.test_campaign import Bench, await_event, end
+from tests.lab.test_placement import _server_of, flags, placed
+
+pytestmark = [
+    pytest.mark.lab,
+    pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two CPUs"),
+]
+READ_TWICE = {"seconds": 2, "omit": 1.6, "tail": 1.8}
+"""omit leaves time for a question before the readings that open the window, tail for those that close it"""
+
+
+@pytest.fixture
+def bench(lab2: Any, tmp_path: Path) -> Iterator[Bench]:
+    one = Bench(lab2, tmp_path)
+    before = one.settings("net.ipv4.tcp_rmem")
+    yield one
+    one.until_nothing_runs()
+    assert one.settings("net.ipv4.tcp_rmem") == before
+
+
+def raw(bench: Bench, number: int, name: str) -> str:
+    directory = sorted(bench.result.glob("trials/*"))[number - 1]
+    return (directory / "raw" / name).read_text()
+
+
+def test_hosts_are_read_before_and_after_the_window_and_never_beside_it(bench: Bench) -> None:
+    bench.run("run", placed(bench, window=READ_TWICE))
+    (trial,) = bench.trials()
+    window = trial["window"]
+    for host in ("h1", "h2"):
+        seen = json.loads(raw(bench, 1, f"{host}/readback.json"))
+        records = [json.loads(line) for line in raw(bench, 1, f"{host}/mpstat.jsonl").splitlines()]
+        opening = next(one for one in records if one["received_s"] > window["start_s"])
+        closing = next(one for one in records if one["received_s"] >= window["end_s"])
+        assert seen["before"]["time_s"] < opening["received_s"] - opening["span_s"] - 0.05
+        assert seen["time_s"] >= closing["received_s"], "not before the readings that close the window"
+        assert seen["facts"]["nic.mtu"] == "1500"
+        assert seen["differences"] == []
+    for end_of in ("sender", "receiver"):
+        assert 0.005 < trial[end_of]["load_window_cores"] < 1.0
+        own = trial[end_of]["load_cpu_cores"]
+        assert trial[end_of]["load_window_cores"] == pytest.approx(own, abs=0.1 + 0.3 * own)
+    (instance,) = trial["instances"]
+    assert instance["tcp"]["streams"] == 1
+    assert instance["tcp"]["congestion"] == instance["congestion"]
+    assert instance["tcp"]["busy_s"] > 0
+    assert (instance["sender_threads"], instance["receiver_threads"]) == (1, 1)
+    assert "rtt:" in raw(bench, 1, "h1/ss.txt")
+    told = {"process-moved", "process-migrated", "configuration-changed", "link-changed"}
+    assert not (told | {"window-edges-contaminated"}) & flags(trial).keys()
+
+
+def test_a_process_moved_and_put_back_in_the_window_is_told(bench: Bench) -> None:
+    running = bench.start("run", placed(bench, window=READ_TWICE))
+    await_event(running, "trial_started")
+    started = time.monotonic()
+    server = _server_of(bench)
+    time.sleep(max(0.0, started + READ_TWICE["omit"] + 0.5 - time.monotonic()))  # into the window
+    for cpu in ("1", "0"):
+        subprocess.run(["taskset", "-acp", cpu, server], check=True, capture_output=True)
+        time.sleep(0.3)
+    end(running, 0)
+    (trial,) = bench.trials()
+    assert "process-moved" not in flags(trial)
+    assert flags(trial)["process-migrated"]["where"] == "h2: instance 0"
+
+
+IMPORTS = """
+import atexit, json, sys, time
+seen = []
+sys.addaudithook(lambda event, given: seen.append((time.time(), given[0])) if event == "import" else None)
+atexit.register(lambda: open(PATH, "w").write(json.dumps(seen)))
+from linewatt.cli import main
+main()
+"""
+
+
+def test_nothing_is_imported_while_a_load_runs(bench: Bench) -> None:
+    """Where controller and host share CPUs, a library of a second of CPU time is 16 % of a first trial."""
+    path = bench.tmp / "imports.json"
+    script = IMPORTS.replace("PATH", repr(str(path)))
+    words = ["run", str(placed(bench, window=READ_TWICE, trials=2)), "--results", str(bench.results)]
+    subprocess.run(
+        [sys.executable, "-c", script, *words], env=bench.environment, check=True, capture_output=True
+    )
+    seen = json.loads(path.read_text())
+    assert any(name == "ruptures" for _, name in seen), "it is wanted, and is imported at another time"
+    load_s = sum(READ_TWICE.values())
+    for trial in bench.trials():
+        start_s = trial["started_s"]
+        assert [name for at, name in seen if start_s < at < start_s + load_s] == []
+
+
+def test_what_is_changed_between_and_within_rounds_is_told(bench: Bench) -> None:
+    """Congestion control switched after the first trial; receive offload switched in the second one."""
+    key = "net.ipv4.tcp_congestion_control"
+    was = bench.on_host(1, "sysctl", "-n", key)
+    other = "reno" if was != "reno" else "cubic"
+    running = bench.start("run", placed(bench, window=READ_TWICE, trials=2))
+    try:
+        await_event(running, "trial_started", 2)
+        bench.on_host(1, "sysctl", "-w", f"{key}={other}")
+        until_s = time.monotonic() + READ_TWICE["omit"] + 0.5
+        while time.monotonic() < until_s:
+            time.sleep(0.05)
+        bench.on_host(2, "ethtool", "-K", "data0", "gro", "off")
+        end(running, 0)
+    finally:
+        bench.on_host(1, "sysctl", "-w", f"{key}={was}")
+        bench.on_host(2, "ethtool", "-K", "data0", "gro", "on")
+    first, second = bench.trials()
+    assert "configuration-changed" not in flags(first)
+    found = [flag for flag in second["flags"] if flag["code"] == "configuration-changed"]
+    assert [flag["where"] for flag in found] == ["h1", "h2"]
+    assert f"{key.removeprefix('sysctl.')} is {other}, was {was} until at least" in found[0]["evidence"]
+    assert "generic-receive-offload" in found[1]["evidence"]

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What threads did between two reads, and configuration that changed between rounds."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import os
+import threading
+from dataclasses import asdict, replace
+
+import pytest
+
+from linewatt.engine.configuration import Configuration
+from linewatt.engine.measuring.checks import configuration, placement
+from linewatt.engine.measuring.kept import readbacks
+from linewatt.engine.measuring.threads import cores_between
+from linewatt.engine.readback import Difference, ReadBack, Thread, parse_threads, read_back
+from linewatt.hosts.base import HostSpec
+from linewatt.hosts.local import LocalHost
+
+# Linux 6.18, bash 5.2: an iperf3 3.12 server on CPU 0
+CAPTURED = "4711 4711 0 118 0 1763783000123456 1182345678 2 9120 44\n"
+CUBIC = {"sysctl.net.ipv4.tcp_congestion_control": "cubic", "nic.mtu": "1500", "nic.carrier_changes": "2"}
+
+
+def thread(run_s: float | None, read_s: float | None = 0.0, tid: int = 7, migrations: int = 1) -> Thread:
+    return Thread(7, tid, 0, 10, (0,), read_s, run_s, migrations)
+
+
+def seen(before: tuple[Thread, ...], after: tuple[Thread, ...]) -> ReadBack:
+    return ReadBack(110.0, after, before=ReadBack(100.0, before))
+
+
+def test_a_line_has_what_the_scheduler_counted_and_older_ones_have_not() -> None:
+    (one,) = parse_threads(CAPTURED)
+    assert one.run_s == pytest.approx(1.182345678)
+    assert one.read_s == pytest.approx(1763783000.123456, abs=1e-5)
+    assert (one.migrations, one.switches, one.preemptions) == (2, 9120, 44)
+    (old,) = parse_threads("4711 4711 0 118 0 - - - - -\n")
+    assert (old.run_s, old.migrations) == (None, None)
+
+
+def test_cpu_use_is_that_between_the_reads() -> None:
+    assert cores_between(seen((thread(2.0, 50.0),), (thread(7.0, 60.0),)), [7]) == pytest.approx(0.5)
+    late = (thread(7.0, 60.0), thread(1.0, 60.0, tid=8))
+    assert cores_between(seen((thread(2.0, 50.0),), late), [7]) == pytest.approx(0.6), "one began meanwhile"
+    unstamped = seen((thread(2.0, None),), (thread(7.0, None),))
+    assert cores_between(unstamped, [7]) == pytest.approx(0.5), "bash before 5.0: by when it was asked"
+
+
+def test_cpu_use_that_is_not_known_is_a_reason() -> None:
+    ended = seen((thread(2.0, 50.0), thread(1.0, 50.0, tid=8)), (thread(7.0, 60.0),))
+    assert "not there at both reads" in str(cores_between(ended, [7]))
+    assert "CONFIG_SCHED_INFO" in str(cores_between(seen((thread(None),), (thread(None),)), [7]))
+    assert "omit leaves no time" in str(cores_between(ReadBack(1.0, (thread(1.0),)), [7]))
+    assert "not there" in str(cores_between(seen((), (thread(1.0),)), [7]))
+
+
+def moved(readback: ReadBack, cpus: str | None = "0") -> list[str]:
+    return [flag.code for flag in placement.processes("h1", readback, [(0, cpus, 7)])]
+
+
+def test_migrations_give_away_a_process_that_was_put_back() -> None:
+    back = seen((thread(1.0, migrations=1),), (thread(2.0, migrations=3),))
+    assert moved(back) == ["process-migrated"]
+    assert moved(seen((thread(1.0),), (thread(2.0),))) == []
+    wide = replace(back, threads=(replace(thread(2.0, migrations=9), allowed=(0, 1)),))
+    wide = replace(wide, before=ReadBack(1.0, (replace(thread(1.0), allowed=(0, 1)),)))
+    assert moved(wide, "0-1") == [], "on several CPUs the scheduler itself moves it"
+
+
+def test_a_process_elsewhere_before_the_window_is_told() -> None:
+    early = replace(thread(1.0), cpu=3, allowed=(3,))
+    (flag,) = placement.processes("h1", seen((early,), (thread(2.0),)), [(0, "0", 7)])
+    assert flag.code == "process-moved"
+    assert "before the window may run on 3" in flag.evidence
+
+
+def test_what_is_stored_is_read_again() -> None:
+    one = replace(
+        seen((thread(2.0),), (thread(7.0),)),
+        facts=CUBIC,
+        differences=(Difference("nic.mtu", "1500", "9000", 5.0),),
+    )
+    files = {"h1/readback.json": json.dumps(asdict(replace(one, sockets=""))), "h1/ss.txt": "0 0 a:1 b:2\n"}
+    assert readbacks(files, ["h1", "h2"]) == {"h1": replace(one, sockets="0 0 a:1 b:2\n")}
+    old = {"time_s": 1.0, "threads": [{"pid": 1, "tid": 1, "cpu": 0, "ticks": 3, "allowed": [0]}]}
+    assert readbacks({"h1/readback.json": json.dumps(old)}, ["h1"])["h1"].threads[0].allowed == (0,)
+
+
+def test_this_host_tells_its_threads_and_facts() -> None:
+    stop = threading.Event()
+    extra = threading.Thread(target=stop.wait)
+    extra.start()
+    try:
+        host = LocalHost(HostSpec("here", "local", "lo"))
+        found = asyncio.run(read_back(host, [os.getpid()], [], {}, ports=[1]))
+    finally:
+        stop.set()
+        extra.join()
+    own = found.of(os.getpid())
+    assert len(own) >= 2
+    assert all(one.read_s is not None and abs(one.read_s - found.time_s) < 10 for one in own)
+    assert found.facts["nic.mtu"]
+    assert "sysctl.net.ipv4.tcp_congestion_control" in found.facts
+
+
+def test_a_fact_that_changed_by_itself_is_a_difference_with_its_time() -> None:
+    book = Configuration()
+    book.begin("h1", CUBIC)
+    assert book.differences("h1", [], CUBIC) == []
+    (one,) = book.differences("h1", [], {**CUBIC, "sysctl.net.ipv4.tcp_congestion_control": "reno"})
+    assert (one.before, one.found) == ("cubic", "reno")
+    assert one.as_before_s is not None
+    assert book.differences("h1", [], {**CUBIC, "nic.carrier_changes": "4"}) == [], "linewatt resets links"
+    assert book.differences("h2", [], {"nic.mtu": "9000"}) == [], "nothing is known of it"
+
+
+def test_what_a_setting_of_the_campaign_changes_is_compared_under_the_same_settings() -> None:
+    book = Configuration()
+    book.begin("h1", CUBIC)
+    jumbo, plain = [("mtu", "eth0", "9000")], [("mtu", "eth0", "1500")]
+    large = {**CUBIC, "nic.mtu": "9000"}
+    assert book.differences("h1", jumbo, large) == []
+    assert book.differences("h1", plain, CUBIC) == []
+    assert book.differences("h1", jumbo, large) == []
+    assert [one.fact for one in book.differences("h1", jumbo, CUBIC)] == ["nic.mtu"]
+    own = [("sysctl", "net.ipv4.tcp_congestion_control", "reno")]
+    reno = {**CUBIC, "sysctl.net.ipv4.tcp_congestion_control": "reno"}
+    assert book.differences("h1", own, reno) == []
+    assert [one.fact for one in book.differences("h1", [], reno)] == [*reno][:1]
+
+
+def test_a_host_set_up_anew_is_compared_with_its_new_state() -> None:
+    book = Configuration()
+    book.begin("h1", CUBIC)
+    book.begin("h1", {**CUBIC, "nic.mtu": "9000"})
+    assert book.differences("h1", [], {**CUBIC, "nic.mtu": "9000"}) == []
+
+
+def test_differences_are_told_by_the_names_of_the_tools() -> None:
+    readback = ReadBack(1.0, facts={"nic.offloads.gro": "on"}, before=ReadBack(0.5, facts={}))
+    assert list(configuration.changed("h1", readback)) == []
+    changed = replace(readback, before=ReadBack(0.5, facts={"nic.offloads.gro": "off"}))
+    (flag,) = configuration.changed("h1", changed)
+    assert flag.evidence == "gro was off before the window and on after it"
+    since = replace(readback, differences=(Difference("sysctl.a.b", "1", "2", 3600.0),))
+    (flag,) = configuration.changed("h1", since)
+    assert flag.evidence == "a.b is 2, was 1 until at least 01:00:00 UTC"
