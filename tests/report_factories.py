@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from linewatt.model import (
+    METHOD,
     Case,
     CpuShares,
     EndResult,
@@ -152,6 +153,7 @@ def trial(number: int, case: Case, bps: float, receiver_cores: float | None, **c
         ),
         receiver=end(case.receiver, "receiver", receiver_cores, 0.55, 0.995),
         overhead_s=0.07,
+        method=METHOD,
     )
     return replace(base, **changes)
 
@@ -159,7 +161,8 @@ def trial(number: int, case: Case, bps: float, receiver_cores: float | None, **c
 def failed(number: int, case: Case, reason: str, **changes: Any) -> Trial:
     """A trial that came to nothing."""
     return replace(
-        Trial(number, 1, case, case.key, "failed", CREATED_S + 70 * number, reason=reason), **changes
+        Trial(number, 1, case, case.key, "failed", CREATED_S + 70 * number, reason=reason, method=METHOD),
+        **changes,
     )
 
 

@@ -41,6 +41,7 @@ from linewatt.hosts.clock import Offset
 from linewatt.loads.iperf3 import Iperf3
 from linewatt.model import Case, Channel, Trial
 from linewatt.sensors.netcounters import SOFTNET_COLUMNS
+from linewatt.sensors.power import MeterRecord
 from linewatt.sensors.registry import SENSORS
 
 START_S = 1_700_000_000.0
@@ -509,5 +510,7 @@ def _power(one: Story, host: str) -> Reading:
         values: dict[str, float | None] = {
             name: at(own.course, second) for name, own in one.watts[host].items()
         }
-        records.append(Record(START_S + second + 0.3, 1.0, json.dumps(values), values))
+        read_s = START_S + second + 0.3
+        text = MeterRecord(read_s - 0.01, read_s + 0.01, values, {}).line()
+        records.append(Record(read_s, 1.0, text, values))
     return Reading(host, "bmc", tuple(records), channels, optional=True)

@@ -24,6 +24,7 @@ from linewatt.cli import (
     place,
     plan,
     prepare,
+    rederive,
     run,
     show,
 )
@@ -61,6 +62,7 @@ for _module in (
     compare,
     history,
     derive,
+    rederive,
     import_,
     advise,
     place,

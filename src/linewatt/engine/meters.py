@@ -30,7 +30,7 @@ PROBE_CHANGES = 6
 MIN_CHANGES = 3
 
 
-class _Records:
+class MeterRecords:
     """A meter's records as a sensor's: every line is one."""
 
     def __init__(self, name: str) -> None:
@@ -92,7 +92,7 @@ class MeterFeed(Feed):
     """A meter's readings, from start to stop of the campaign."""
 
     def __init__(self, host: str, source: str, meter: Meter, cfg: PowerConfig, password: str | None) -> None:
-        self._meter_records = _Records(meter.name)
+        self._meter_records = MeterRecords(meter.name)
         super().__init__(host, self._meter_records, cfg, source, essential=False)  # type: ignore[arg-type]  # Config is no class variable here
         self._meter = meter
         self._interval_s = cfg.interval_s

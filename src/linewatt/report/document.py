@@ -103,6 +103,7 @@ def as_json(view: Digest, *, trials: bool = False) -> dict[str, Any]:
     document = {
         **heading(view),
         "linewatt_version": view.result.manifest.get("linewatt_version"),
+        "method": min((trial.method for trial in view.result.trials), default=None),
         "hosts": list(view.hosts),
         "cases": [
             export_case(summary)

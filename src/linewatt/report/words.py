@@ -11,7 +11,7 @@ from typing import Any
 from linewatt import units
 from linewatt.analysis.power import SCOPE_WORDS
 from linewatt.analysis.summary import CaseSummary
-from linewatt.model import Provenance
+from linewatt.model import METHOD, Provenance
 from linewatt.report.columns import COLUMNS, Column
 from linewatt.report.document import Digest
 from linewatt.report.power_columns import ENDS, MBPS_PER_W, end_power
@@ -173,6 +173,12 @@ def caveats(view: Digest) -> tuple[str, ...]:
         said.append(
             f"Not every watt was measured: {unmeasured}. Each such figure is marked. "
             "Simulated watts show how the method works, not what hardware draws."
+        )
+    older = [trial for trial in view.result.trials if trial.method < METHOD]
+    if older and source is None:
+        said.append(
+            f"Made by an older method: {plural(len(older), 'trial')} of {len(view.result.trials)}. "
+            f"'linewatt rederive {view.result.id}' makes figures and findings again and lists what changes."
         )
     if not view.result.complete:
         said.append(

@@ -17,6 +17,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from linewatt.errors import StoreError
 from linewatt.model import Case, EndResult, Flag, PowerResult, Role, Trial, Window
+from linewatt.store import derived
 from linewatt.store.idle import with_idle
 from linewatt.store.read import Result, find, idle_windows, load_manifest, result_dirs
 
@@ -61,6 +62,7 @@ class _Brief:
     sender: _End | None = None
     receiver: _End | None = None
     flags: tuple[Flag, ...] = ()
+    method: int = 1
 
     def full(self, cases: dict[Case, Case]) -> Trial:
         return Trial(
@@ -80,6 +82,7 @@ class _Brief:
             sender=None if self.sender is None else self.sender.full(),
             receiver=None if self.receiver is None else self.receiver.full(),
             flags=self.flags,
+            method=self.method,
         )
 
 
@@ -93,18 +96,18 @@ def load_brief(path: Path) -> Result:
     """
     manifest = load_manifest(path)
     cases: dict[Case, Case] = {}
-    trials = [_read(name).full(cases) for name in _trial_files(path / "trials")]
+    trials = [_read(name).full(cases) for name in _trial_files(path)]
     return Result(path.name, path, manifest, with_idle(trials, idle_windows(path)))
 
 
 def _trial_files(path: Path) -> list[str]:
     """``trial.json`` of each trial in order of number; as text, because paths cost more than their files."""
     try:
-        with os.scandir(path) as entries:
+        with os.scandir(f"{path}/trials") as entries:
             names = sorted(one.name for one in entries if one.name[0].isdigit())
     except OSError as error:
-        raise StoreError(f"{path}: {error.strerror}") from error
-    return [f"{path}/{name}/trial.json" for name in names]
+        raise StoreError(f"{path / 'trials'}: {error.strerror}") from error
+    return derived.files(path, names)
 
 
 def _read(path: str) -> _Brief:

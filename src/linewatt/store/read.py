@@ -14,6 +14,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from linewatt.errors import StoreError
 from linewatt.model import Trial
+from linewatt.store import derived
 from linewatt.store.idle import IdleWindow, window_of, with_idle
 
 SCHEMA_VERSION = 1
@@ -82,7 +83,8 @@ def find(root: Path, wanted: str) -> Path:
 def load(path: Path) -> Result:
     """Read a result directory. Raises StoreError naming the damaged file."""
     manifest = load_manifest(path)
-    trials = with_idle([read_trial(directory) for directory in trial_dirs(path)], idle_windows(path))
+    files = derived.files(path, [directory.name for directory in trial_dirs(path)])
+    trials = with_idle([_read_trial(Path(file)) for file in files], idle_windows(path))
     return Result(path.name, path, manifest, trials)
 
 
@@ -133,8 +135,11 @@ def trial_dirs(path: Path) -> list[Path]:
 
 
 def read_trial(directory: Path) -> Trial:
-    """Read one ``trial.json``. Raises StoreError."""
-    path = directory / "trial.json"
+    """Read one ``trial.json`` as it was measured. Raises StoreError."""
+    return _read_trial(directory / "trial.json")
+
+
+def _read_trial(path: Path) -> Trial:
     try:
         return _TRIAL.validate_json(path.read_bytes())
     except OSError as error:

@@ -90,6 +90,20 @@ def read_power(path: Path, host: str) -> list[PowerReading]:
     return [PowerReading(*row) for row in found]
 
 
+def read_channels(path: Path) -> dict[tuple[str, str, str], Channel]:
+    """(host, source, channel) → what is stored of it; none where no samples are. Raises StoreError."""
+    if not path.exists():
+        return {}
+    import duckdb
+
+    rows = f"SELECT DISTINCT {', '.join(_WORDS)} FROM read_parquet(?)"  # noqa: S608 - names from here only
+    try:
+        found = warm_up().cursor().execute(rows, [str(path)]).fetchall()
+    except duckdb.Error as error:
+        raise StoreError(f"{path}: damaged: {str(error).splitlines()[0]}; move it away to go on") from error
+    return {(host, source, name): Channel(name, *words) for host, source, name, *words in found}
+
+
 def _tables(series: Sequence[Series]) -> dict[str, dict[str, Any]]:
     import numpy as np
 

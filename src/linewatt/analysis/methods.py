@@ -1,0 +1,43 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What each method changed, so that a result made again can say why a figure is another now. Pure."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Since:
+    """From ``method`` on figures whose path ``pattern`` fits are made otherwise, ``words`` says how."""
+
+    method: int
+    pattern: str
+    words: str
+
+
+CHANGED = (
+    Since(
+        2,
+        r"(sender|receiver)\.(cpu_cores|reasons\.cpu_cores)",
+        "time that a hypervisor took, and waiting for disks, are not counted as CPU used",
+    ),
+    Since(
+        2,
+        r"(sender|receiver)\.power\[.*\]\..*",
+        "meters: what is an update, its refresh and averaging, the last reading of the window",
+    ),
+    Since(2, r"(sender|receiver)\.(app|irq)_cpu\..*", "time that a hypervisor took stands apart"),
+    Since(2, r"(sender|receiver)\.settings\..*", "settings are read at the window's start and end"),
+)
+"""in the order in which they are held against a figure"""
+
+
+def why(figure: str, before: int, after: int) -> str:
+    """Why a figure differs, in words; by its path in ``trial.json``."""
+    known = (
+        one.words
+        for one in CHANGED
+        if before < one.method <= after and re.fullmatch(one.pattern, figure) is not None
+    )
+    return next(known, f"method {after} makes it otherwise than method {before}")

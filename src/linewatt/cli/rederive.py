@@ -1,0 +1,156 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``linewatt rederive``: a stored result made again from its raw files by today's method."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated, Any
+
+import typer
+
+from linewatt.cli.output import print_json, print_rich, say
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+
+    from linewatt.engine.rederive.differences import Change, Told
+    from linewatt.engine.rederive.run import Rederived
+
+
+def register(app: typer.Typer) -> None:
+    """Add ``rederive`` to the program."""
+    app.command("rederive")(rederive)
+
+
+def rederive(
+    wanted: Annotated[
+        str, typer.Argument(metavar="ID", help="Id of a result, its beginning, or 'last'.")
+    ] = "last",
+    results: Annotated[
+        Path,
+        typer.Option(
+            "--results", envvar="LINEWATT_RESULTS", help="Directory that holds the results.", metavar="DIR"
+        ),
+    ] = Path("results"),
+    write: Annotated[
+        bool,
+        typer.Option("--write", help="Store what is made again beside the original, which stays as it is."),
+    ] = False,
+    trials: Annotated[bool, typer.Option("--trials", help="List each figure of every trial.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON document, units in key names.")] = False,
+) -> None:
+    """Make a result again from its raw files by today's method, and list what changes and why."""
+    from linewatt.engine.rederive import run
+    from linewatt.store import read
+
+    found = run.rederive(read.load(read.find(results, wanted)))
+    path = run.write(found) if write else None
+    if as_json:
+        print_json(run.as_document(found) | {"written": None if path is None else str(path)})
+        return
+    print_rich(lambda width: _shown(found, width, every=trials))
+    if path is not None:
+        say(f"written: {path}; show, report and compare take it from now on, trials/ is as it was")
+    elif found.changed:
+        say("nothing was written; --write stores it beside the original")
+
+
+def _shown(found: Rederived, width: int | None, *, every: bool) -> RenderableType:
+    from rich.console import Group
+    from rich.text import Text
+
+    from linewatt.report.text_table import tables
+
+    parts: list[Any] = [Text(line) for line in _summary(found)]
+    changes = [change for trial in found.trials for change in trial.changes]
+    old = [change for change in changes if not change.is_new]
+    if old:
+        parts += [Text("\nFigures that change"), tables(_figures(old, every=every), width)]
+    told = [one for trial in found.trials for one in trial.told]
+    if told:
+        parts += [Text("\nFindings"), *(Text(line) for line in _findings(told))]
+    new = [change for change in changes if change.is_new]
+    if new:
+        parts += [Text("\nFigures that were not made before"), *(Text(line) for line in _new(new))]
+    return Group(*parts)
+
+
+def _summary(found: Rederived) -> Iterator[str]:
+    from linewatt.model import METHOD
+
+    methods = sorted({one.method for one in found.trials})
+    stored = f"method {', '.join(map(str, methods))}" if methods else "no trials"
+    yield f"{found.result.id}: stored by {stored}, made again by method {METHOD}"
+    same = sum(one.same for one in found.trials)
+    if same:
+        yield f"{_trials(same)} of {len(found.trials)} as stored, to the byte"
+    figures = sum(bool(one.changes or one.told) for one in found.trials)
+    if figures:
+        yield f"{_trials(figures)} of {len(found.trials)} with other figures or findings"
+    for one in found.trials:
+        if one.problem is not None:
+            yield f"trial {one.number} cannot be made again: {one.problem}"
+
+
+def _figures(changes: list[Change], *, every: bool) -> list[Any]:
+    """A row for each figure, with its first trial for an example; or one for each trial."""
+    from linewatt.report.text_table import TextColumn
+
+    rows: list[tuple[str, Change]] = [(str(one.trial), one) for one in changes]
+    if not every:
+        first: dict[str, Change] = {}
+        counts: dict[str, int] = {}
+        for one in changes:
+            first.setdefault(one.figure, one)
+            counts[one.figure] = counts.get(one.figure, 0) + 1
+        rows = [(f"{one.trial} (of {counts[figure]})", one) for figure, one in first.items()]
+    return [
+        TextColumn("Figure", tuple(one.figure for _, one in rows), key=True, left=True),
+        TextColumn("Trial", tuple(trial for trial, _ in rows), left=True),
+        TextColumn("Before", tuple(_value(one.before) for _, one in rows)),
+        TextColumn("After", tuple(_value(one.after) for _, one in rows)),
+        TextColumn("Why", tuple(one.why for _, one in rows), left=True, free=True),
+    ]
+
+
+def _value(value: Any) -> str:
+    from linewatt.units import MISSING
+
+    if value is None:
+        return MISSING
+    if isinstance(value, float):
+        return f"{value:.6g}"
+    text = str(value)
+    return text if len(text) <= _WIDEST else f"{text[: _WIDEST - 1]}…"
+
+
+_WIDEST = 40
+
+
+def _findings(told: Iterable[Told]) -> Iterator[str]:
+    """A line for each finding at a place: whether it is new or gone, in which trials, by what evidence."""
+    grouped: dict[tuple[bool, str, str], list[Told]] = {}
+    for one in told:
+        grouped.setdefault((one.added, one.code, one.where), []).append(one)
+    for (added, code, where), every in grouped.items():
+        numbers = _numbers(one.trial for one in every)
+        yield f"{'+' if added else '−'} {code}, {where} (trials {numbers}): {every[0].evidence}"
+
+
+def _new(changes: Iterable[Change]) -> Iterator[str]:
+    grouped: dict[str, list[Change]] = {}
+    for one in changes:
+        grouped.setdefault(one.figure, []).append(one)
+    for figure, every in grouped.items():
+        yield f"  {figure}: {_value(every[0].after)} (trials {_numbers(one.trial for one in every)})"
+
+
+def _numbers(numbers: Iterable[int]) -> str:
+    from linewatt.report.findings import number_ranges
+
+    return number_ranges(numbers)
+
+
+def _trials(count: int) -> str:
+    return "1 trial" if count == 1 else f"{count} trials"

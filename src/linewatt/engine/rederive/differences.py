@@ -1,0 +1,93 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What differs between a trial as it is stored and the same made again, figure by figure. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from linewatt.analysis.methods import why
+from linewatt.model import METHOD
+
+ROUNDED = 1e-5
+"""Method 1 stored stamps of records rounded to a microsecond: no figure made again is more exact."""
+_NO_FIGURES = ("flags", "method", "schema_version")
+_NAMED_BY = {"power": ("source", "channel"), "instances": ("instance",)}
+"""what the entries of a list are told apart by; those of others by their place"""
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One figure of a trial that is another now; ``is_new``: it was not in what was stored."""
+
+    trial: int
+    figure: str
+    before: Any
+    after: Any
+    why: str
+    is_new: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """A finding that was raised by one of the two methods only."""
+
+    trial: int
+    added: bool
+    code: str
+    where: str
+    evidence: str
+
+
+def changes(number: int, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Change]:
+    """Figures that differ between two documents of a trial by more than stamps are exact."""
+    then, now = dict(_flat(before)), dict(_flat(after))
+    method = int(before.get("method", 1))
+    for figure in dict.fromkeys((*now, *then)):
+        known = figure in then
+        if not known and now[figure] is None:
+            continue  # not recorded then, not known now
+        if known and figure in now and _same(then[figure], now[figure]):
+            continue
+        words = why(figure, method, METHOD) if known else "not made before"
+        yield Change(number, figure, then.get(figure), now.get(figure), words, is_new=not known)
+
+
+def told(number: int, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Told]:
+    """Findings that only one of the two has, by code and place."""
+    then, now = _findings(before), _findings(after)
+    for added, these, others in ((True, now, then), (False, then, now)):
+        for (code, where), evidence in these.items():
+            if (code, where) not in others:
+                yield Told(number, added, code, where, evidence)
+
+
+def _findings(document: Mapping[str, Any]) -> dict[tuple[str, str], str]:
+    return {(one["code"], one["where"]): one["evidence"] for one in document.get("flags") or ()}
+
+
+def _same(before: Any, after: Any) -> bool:
+    if isinstance(before, float | int) and isinstance(after, float | int):
+        return math.isclose(before, after, rel_tol=ROUNDED)
+    return bool(before == after)
+
+
+def _flat(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
+    """Every value of a document by its path: ``receiver.power[bmc cpu].power_w``."""
+    if isinstance(value, Mapping):
+        for key, one in value.items():
+            if name or key not in _NO_FIGURES:
+                yield from _flat(one, f"{name}.{key}" if name else key)
+    elif isinstance(value, Sequence) and not isinstance(value, str) and _of_objects(value):
+        keys = _NAMED_BY.get(name.rpartition(".")[2], ())
+        for place, one in enumerate(value):
+            own = " ".join(str(one[key]) for key in keys if key in one) or str(place)
+            yield from _flat(one, f"{name}[{own}]")
+    else:
+        yield name, list(value) if isinstance(value, tuple) else value
+
+
+def _of_objects(value: Sequence[Any]) -> bool:
+    return bool(value) and all(isinstance(one, Mapping) for one in value)

@@ -1,0 +1,199 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Trials stored before ``raw/run.json`` was: what it would have said, from ``trial.json`` and the manifest.
+
+What cannot be had back stays as it was found then: how well the start of each load was known, and the
+findings on that; and a trial that failed stays as it failed.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from linewatt.analysis.psu import Supply
+from linewatt.campaign.campaign import Campaign
+from linewatt.campaign.factors import setting_of_hosts
+from linewatt.campaign.plan import PlannedInstance, PlannedTrial
+from linewatt.engine.idle import IdleBook
+from linewatt.engine.measuring.cut import Setup
+from linewatt.engine.measuring.kept import Kept, Source, readbacks
+from linewatt.engine.readback import ReadBack
+from linewatt.engine.trial import InstanceOutput, TrialRun
+from linewatt.errors import ParseError
+from linewatt.hosts.base import Ended
+from linewatt.hosts.clock import Offset
+from linewatt.loads.registry import LOADS
+from linewatt.model import Case, Channel, EndResult, InstanceResult, PowerResult, Trial
+from linewatt.store.read import Result
+from linewatt.store.samples import read_channels
+
+_STAY = ("start-uncertain",)
+"""findings on what such a result does not have: they are as they were, neither raised nor dropped"""
+
+
+def kept_of(
+    result: Result, campaign: Campaign, trial: Trial, files: Mapping[str, str], directory: Path
+) -> Kept:
+    """What would have been kept of a trial. Raises ParseError for one that failed, or is not whole."""
+    if trial.status == "failed":
+        raise ParseError("it failed, and how it ran was not stored then; it stays as it is")
+    sources = tuple(_sources(campaign, trial, files, directory))
+    setup = _setup(result, campaign, trial)
+    return Kept(_run(campaign, trial, files), setup, sources, trial.overhead_s or 0.0)
+
+
+def as_far_as_known(before: Trial, after: Trial) -> Trial:
+    """The trial made again, with what could not be had back as it was."""
+    if after.status == "failed":
+        return after
+    own = tuple(flag for flag in after.flags if flag.code not in _STAY)
+    return replace(
+        after,
+        start_skew_s=before.start_skew_s,
+        overhead_s=before.overhead_s,
+        flags=(*own, *(flag for flag in before.flags if flag.code in _STAY)),
+    )
+
+
+def _run(campaign: Campaign, trial: Trial, files: Mapping[str, str]) -> TrialRun:
+    case = trial.case
+    clocks = {name: Offset(*values) for name, values in trial.clock.items()}
+    found = readbacks(files, case.hosts)
+    instances = tuple(
+        PlannedInstance(one.instance, one.port, one.sender_cpu, one.receiver_cpu) for one in trial.instances
+    )
+    return TrialRun(
+        planned=PlannedTrial(
+            trial.number,
+            trial.repetition,
+            case,
+            instances,
+            _irq_cpus(campaign, trial.sender),
+            _irq_cpus(campaign, trial.receiver),
+        ),
+        started_s=trial.started_s,
+        ended_s=trial.started_s + campaign.load_s,
+        load_s=campaign.load_s,
+        outputs=tuple(
+            _output(one, trial, planned, clocks, files, found)
+            for one, planned in zip(trial.instances, instances, strict=True)
+        ),
+        clocks=clocks,
+        target_bps=trial.target_bps,
+        line_goodput_bps=trial.line_goodput_bps,
+        readback=found,
+    )
+
+
+def _irq_cpus(campaign: Campaign, end: EndResult | None) -> tuple[int, ...]:
+    if end is None:
+        return ()
+    return end.irq_cpu.cpus if end.irq_cpu is not None else campaign.hosts[end.host].irq_cpus or ()
+
+
+def _output(
+    one: InstanceResult,
+    trial: Trial,
+    planned: PlannedInstance,
+    clocks: Mapping[str, Offset],
+    files: Mapping[str, str],
+    found: Mapping[str, ReadBack],
+) -> InstanceOutput:
+    """Both processes, with stamps that put their zero where it was found to be."""
+    case = trial.case
+    starts_s = {case.sender: one.sender_start_s, case.receiver: one.receiver_start_s}
+    released_s = min(starts_s.values())
+
+    def ended(host: str, role: str) -> Ended:
+        text = files.get(f"{host}/iperf3-{role}-{one.instance}.json", "")
+        duration_s = LOADS["iperf3"].parse(text).duration_s
+        ended_s = 2 * starts_s[host] - released_s + duration_s
+        offset_s = clocks[host].offset_s
+        return Ended(0, text, "", released_s + offset_s, ended_s + offset_s)
+
+    commands = {role: list(argv) for role, argv in _commands(case, one.instance, files)}
+    pids = {host: _pid(found.get(host), one.instance, len(trial.instances)) for host in case.hosts}
+    return InstanceOutput(planned, commands, ended(case.client, "client"), ended(case.server, "server"), pids)
+
+
+def _commands(case: Case, instance: int, files: Mapping[str, str]) -> Iterator[tuple[str, list[str]]]:
+    every = json.loads(files.get("commands.json", "[]"))
+    for role, host in (("client", case.client), ("server", case.server)):
+        name = f"{host}/iperf3-{role}-{instance}.json"
+        yield role, next((one["argv"] for one in every if one["output"] == name), [])
+
+
+def _pid(readback: ReadBack | None, instance: int, instances: int) -> int | None:
+    """Processes were asked for in the order of the instances; where one is missing it is not known which."""
+    pids = list(dict.fromkeys(thread.pid for thread in readback.threads)) if readback else []
+    return pids[instance] if len(pids) == instances else None
+
+
+def _setup(result: Result, campaign: Campaign, trial: Trial) -> Setup:
+    ends = [end for end in (trial.sender, trial.receiver) if end is not None]
+    facts = {name: host.get("facts") or {} for name, host in result.manifest["hosts"].items()}
+    book, setting = IdleBook(result.path), setting_of_hosts(trial.case)
+    return Setup(
+        omit_s=campaign.omit_s,
+        window_s=campaign.window_s,
+        hosts=campaign.hosts,
+        base_frequency_hz={end.host: end.base_frequency_hz for end in ends},
+        tick_accounting={
+            end.host: (facts[end.host].get("kernel") or {}).get("tick_accounting") for end in ends
+        },
+        idle_cores=book.cores(setting),
+        idle_w=book.power(setting),
+        supplies={
+            name: Supply(psus["count"], psus["rating_w"], psus["mode"])
+            for name, psus in campaign.psus.items()
+        },
+    )
+
+
+def _sources(campaign: Campaign, trial: Trial, files: Mapping[str, str], directory: Path) -> Iterator[Source]:
+    """Sensors in the order in which they were read, with what is known of each beside its records."""
+    known = read_channels(directory / "samples.parquet")
+    for end in (trial.sender, trial.receiver):
+        if end is None:
+            continue
+        for sensor in campaign.sensors:
+            if f"{end.host}/{sensor}.jsonl" in files:
+                yield Source(end.host, sensor, {}, {}, None, optional=False)
+        for source in campaign.power.get(end.host, {}):
+            text = files.get(f"{end.host}/{source}.jsonl")
+            if text is not None:
+                own = {one.channel: one for one in end.power if one.source == source}
+                updates_s = {name: one.update_s for name, one in own.items() if one.update_s is not None}
+                channels = {
+                    name: _channel(name, own.get(name), known.get((end.host, source, name)))
+                    for name in _names(text)
+                }
+                yield Source(end.host, source, channels, updates_s, _failure(end, source), optional=True)
+
+
+def _failure(end: EndResult, source: str) -> str | None:
+    """Why a source delivered nothing at all."""
+    return end.reasons.get(f"power.{source}")
+
+
+def _names(text: str) -> list[str]:
+    """The channels of a meter's records."""
+    names: dict[str, None] = {}
+    for line in text.splitlines():
+        try:
+            names.update(dict.fromkeys(json.loads(json.loads(line)["text"])["values"]))
+        except (ValueError, KeyError, TypeError):
+            continue  # not a meter, whose driver parses its own text
+    return list(names)
+
+
+def _channel(name: str, power: PowerResult | None, known: Channel | None) -> Channel:
+    """As far as it is on record: a reading's greatest value is not."""
+    found = known or Channel(name, "W" if power else "", "gauge", power.scope if power else "host")
+    if power is None:
+        return found
+    more: dict[str, Any] = {"method": power.method, "tolerance_ratio": power.tolerance_ratio}
+    return replace(found, scope=power.scope, provenance=power.provenance, step=power.step_w, **more)

@@ -1,0 +1,196 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A result made again from its raw files: a fresh one is the same, an older one says what changes."""
+
+from __future__ import annotations
+
+import json
+import shutil
+from collections.abc import Sequence
+from dataclasses import asdict, replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.unit.conftest import Run
+from tests.unit.test_wiring import HEALTHY, LIES
+from tests.wiring import Change, counters, story, told
+
+from linewatt.engine.measuring import flags as registry
+from linewatt.engine.measuring import kept
+from linewatt.engine.measuring.measure import measure
+from linewatt.engine.rederive import run as again
+from linewatt.errors import InvalidInput
+from linewatt.loads.iperf3 import Iperf3
+from linewatt.model import METHOD
+from linewatt.store import read
+from linewatt.store.brief import load_brief
+from linewatt.store.write import write_trial
+
+OLD = Path(__file__).parents[1] / "captures" / "results" / "method-1"
+"""of a demo as it was stored before trials had run.json: three trials, their samples left out"""
+SOME = (HEALTHY["udp"], LIES["packets-dropped"], LIES["power-frozen: as idle"], LIES["cpu-missing"])
+
+
+def fresh(root: Path, changes: Sequence[Change]) -> Path:
+    """A result of trials as this linewatt stores them."""
+    path = root / "20260101-000000-fresh"
+    path.mkdir(parents=True)
+    manifest = json.loads((OLD / "manifest.json").read_text())
+    hosts = {name: asdict(spec) for name, spec in told().setup.hosts.items()}
+    source = {"driver": "ipmi", "address": "192.0.2.9", "user": "admin", "password_file": "bmc"}
+    meter = {"bmc": source}
+    campaign = manifest["campaign"] | {"hosts": hosts, "power": {"h1": meter, "h2": meter}}
+    manifest |= {"hosts": {name: {**host, "facts": {}} for name, host in hosts.items()}}
+    manifest |= {"campaign": campaign, "trials_planned": len(changes), "id": path.name}
+    (path / "manifest.json").write_text(json.dumps(manifest))
+    for number, change in enumerate(changes, start=1):
+        given = told(change)
+        planned = replace(given.run.planned, number=number)
+        made = measure(replace(given.run, planned=planned), given.readings, given.setup, Iperf3(), 0.05)
+        write_trial(path, made.trial, (), made.raw)
+    return path
+
+
+def old(root: Path) -> Path:
+    """A copy of the result that was stored before."""
+    return Path(shutil.copytree(OLD, root / "results" / "20261122-031105-demo"))
+
+
+def everything(path: Path) -> dict[str, bytes]:
+    return {str(one.relative_to(path)): one.read_bytes() for one in path.rglob("*") if one.is_file()}
+
+
+def test_a_fresh_result_made_again_is_the_same_to_the_byte(tmp_path: Path) -> None:
+    path = fresh(tmp_path, SOME)
+    before = everything(path)
+    found = again.rederive(read.load(path))
+    assert [(one.same, one.problem, one.changes, one.told) for one in found.trials] == [
+        (True, None, (), ())
+    ] * len(SOME)
+    assert again.write(found) is None
+    assert everything(path) == before
+
+
+def test_a_trial_that_failed_is_made_again_as_it_failed(tmp_path: Path) -> None:
+    path = fresh(tmp_path, [story(run={"failure": "h2: the SSH connection ended"})])
+    (one,) = again.rederive(read.load(path)).trials
+    assert (one.same, one.problem) == (True, None)
+
+
+def test_a_result_stored_before_lists_what_changes_and_why(tmp_path: Path, run: Run) -> None:
+    path = old(tmp_path)
+    code, out, err = run("rederive", "last", "--json")
+    assert code == 0, err
+    document = json.loads(out)
+    assert [(one["number"], one["method"], one["problem"]) for one in document["trials"]] == [
+        (number, 1, None) for number in (1, 2, 4)
+    ]
+    figures = {change["figure"]: change for change in document["trials"][0]["changes"]}
+    assert figures["instances[0].congestion"]["after"] == "bbr"
+    assert figures["instances[0].congestion"]["why"] == "not made before"
+    for name in ("throughput_bps", "sender.power[bmc PSU1 Power In].energy_j", "window.start_s"):
+        assert name not in figures, "nothing made it another figure"
+    assert all(change["why"] for one in document["trials"] for change in one["changes"])
+    assert not (path / "derived").exists()
+
+
+def test_what_is_written_stands_beside_the_original_and_is_read_from_then_on(
+    tmp_path: Path, run: Run
+) -> None:
+    path = old(tmp_path)
+    before = everything(path)
+    assert read.load(path).trials[0].method == 1
+    code, _, err = run("rederive", "last", "--write")
+    assert (code, "derived/0001" in err) == (0, True)
+    after = everything(path)
+    assert {name: after[name] for name in before} == before, "the original is as it was"
+    assert sorted(set(after) - set(before)) == [
+        "derived/0001/derived.json",
+        *(f"derived/0001/trials/{number:05d}.json" for number in (1, 2, 4)),
+    ]
+    for trials in (read.load(path).trials, load_brief(path).trials):
+        assert [trial.number for trial in trials] == [1, 2, 4]
+    assert {trial.method for trial in read.load(path).trials} == {METHOD}
+    assert read.load(path).trials[0].instances[0].congestion == "bbr"
+    found = again.rederive(read.load(path))
+    assert all(one.same for one in found.trials), "made again, it is what was written"
+    assert again.write(found) is None
+
+
+def test_show_and_report_say_when_a_result_is_of_an_older_method(tmp_path: Path, run: Run) -> None:
+    old(tmp_path)
+    words = "Made by an older method: 3 trials of 3. 'linewatt rederive 20261122-031105-demo'"
+    assert words in run("show", "last")[1]
+    assert json.loads(run("show", "last", "--json")[1])["method"] == 1
+    run("report", "last")
+    assert "Made by an older method" in Path("20261122-031105-demo.html").read_text()
+    run("rederive", "last", "--write")
+    assert "older method" not in run("show", "last")[1]
+    assert json.loads(run("show", "last", "--json")[1])["method"] == METHOD
+
+
+def test_a_mended_check_mends_a_result_that_is_stored(
+    tmp_path: Path, run: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    without = tuple(check for check in registry.CHECKS if not check.__module__.endswith(".network"))
+    with monkeypatch.context() as patch:
+        patch.setattr(registry, "CHECKS", without)
+        fresh(tmp_path / "results", [counters("h2", "nic.rx_missed_errors", 500)])
+    code, out, _ = run("rederive", "last")
+    assert code == 0
+    assert "+ packets-dropped, h2 (trials 1)" in out
+    assert "nic.rx_missed_errors" in out
+    monkeypatch.setattr(registry, "CHECKS", without)
+    assert "1 trial of 1 as stored, to the byte" in run("rederive", "last")[1]
+
+
+def test_a_figure_that_changes_is_told_with_both_values(tmp_path: Path, run: Run) -> None:
+    path = fresh(tmp_path / "results", [HEALTHY["tcp"], HEALTHY["udp"]])
+    for number in (1, 2):
+        file = path / "trials" / f"{number:05d}" / "trial.json"
+        stored = json.loads(file.read_text())
+        stored["receiver"]["cpu_cores"] += 0.5
+        file.write_text(json.dumps(stored | {"method": 1}, indent=1))
+    out = run("rederive", "last")[1]
+    (line,) = (line for line in out.splitlines() if line.startswith("receiver.cpu_cores"))
+    assert "1 (of 2)" in line
+    assert "1.6" in line
+    assert "hypervisor" in line
+    every = run("rederive", "last", "--trials")[1]
+    assert sum(line.startswith("receiver.cpu_cores") for line in every.splitlines()) == 2
+
+
+@pytest.mark.parametrize(
+    ("manifest", "message"),
+    [
+        ({"imported_from": "table.csv"}, "was imported from table.csv"),
+        ({"campaign": {"soak": {"duration_s": 60}}}, "is a soak"),
+    ],
+    ids=["imported", "a soak"],
+)
+def test_what_has_no_raw_trials_is_refused(tmp_path: Path, manifest: dict[str, Any], message: str) -> None:
+    path = fresh(tmp_path, [])
+    stored = json.loads((path / "manifest.json").read_text())
+    (path / "manifest.json").write_text(json.dumps(stored | manifest))
+    with pytest.raises(InvalidInput, match=message):
+        again.rederive(read.load(path))
+
+
+def test_a_trial_whose_raw_files_are_damaged_stays_as_it_is_and_the_others_do_not(tmp_path: Path) -> None:
+    path = fresh(tmp_path, [HEALTHY["tcp"]] * 3)
+    (path / "trials" / "00001" / "raw" / kept.NAME).write_text("{")
+    (path / "trials" / "00002" / "raw" / "h1" / "mpstat.jsonl").write_text("{\n")
+    found = again.rederive(read.load(path))
+    assert [one.problem is not None for one in found.trials] == [True, True, False]
+    assert "run.json cannot be read" in str(found.trials[0].problem)
+    assert "mpstat.jsonl: damaged" in str(found.trials[1].problem)
+
+
+def test_a_failed_trial_of_before_stays_as_it_is(tmp_path: Path) -> None:
+    path = old(tmp_path)
+    file = path / "trials" / "00001" / "trial.json"
+    file.write_text(json.dumps(json.loads(file.read_text()) | {"status": "failed", "reason": "lost"}))
+    found = again.rederive(read.load(path))
+    assert "it failed, and how it ran was not stored" in str(found.trials[0].problem)
+    again.write(found)
+    assert read.load(path).trials[0].status == "failed"
