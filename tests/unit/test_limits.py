@@ -257,7 +257,8 @@ def test_tcp_that_waits_for_a_buffer_is_limited_by_it_unless_something_slow_expl
     assert "97.0 % of the time that connections had data to send" in verdict([waiting]).evidence
     slow = with_tcp(loaded(receiver_app=0.99), **{field: 9.7})
     assert verdict([slow]).kinds == ("receiver-app-cpu",)
-    assert verdict([with_tcp(loaded(), **{field: 5.0})]).kinds == ("not-found",)
+    assert verdict([with_tcp(loaded(), **{field: 4.8})]).kinds == (kind,), "seen under BBR, which paces"
+    assert verdict([with_tcp(loaded(), **{field: 3.0})]).kinds == ("not-found",)
 
 
 def test_a_slot_that_carries_less_than_the_line_is_named() -> None:

@@ -11,8 +11,11 @@ from linewatt.analysis.limits.candidate import SYMPTOMS, Candidate, Kind
 from linewatt.analysis.limits.cpus import cpu_candidates
 from linewatt.analysis.limits.paths import lost_ratio, path_candidates
 from linewatt.analysis.shares import mean_shares
-from linewatt.findings.limits import FULL, LOSS, REACHED
+from linewatt.findings.limits import FULL, LOSS, REACHED, WAITED
 from linewatt.model import CpuShares, Role, Trial
+
+_FROM: dict[Kind, float] = {"paced": REACHED, "receive-window": WAITED, "send-buffer": WAITED}
+"""kind → from which share on it limits, where that is not ``FULL``"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +52,7 @@ class Ranked:
     @property
     def full_in(self) -> int:
         """In how many trials it is full."""
-        return sum(share >= (REACHED if self.kind == "paced" else FULL) for share in self.known)
+        return sum(share >= _FROM.get(self.kind, FULL) for share in self.known)
 
     @property
     def holds(self) -> bool:
