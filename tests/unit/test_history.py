@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +16,7 @@ from tests.compare_factories import TCP, UDP, made, numbered, runs, side, with_f
 from tests.report_factories import stored
 from tests.unit.conftest import Run
 
-from linewatt.analysis.history import FEWEST_RESULTS, Course, Point, change_points, courses
+from linewatt.analysis.history import FEWEST_RESULTS, Course, Point, breaks, courses, visible
 from linewatt.analysis.matching import Side
 from linewatt.analysis.responses import LOSS, THROUGHPUT
 from linewatt.analysis.stats import Estimate
@@ -88,9 +89,9 @@ def test_few_results_are_not_enough_and_it_is_said(count: int) -> None:
 
 def test_equal_results_without_any_spread_have_no_change() -> None:
     point = Point(sides([1])[0], TCP, (1.0, 1.0, 1.0), Estimate(1, 0, 3))
-    assert change_points([point] * 6) == []
+    assert breaks([point] * 6) == []
     stepped = [point] * 3 + [replace(point, values=(2.0, 2.0, 2.0))] * 3
-    assert change_points(stepped) == [3]
+    assert breaks(stepped) == [3]
 
 
 def simulated(levels: Iterable[float], draw: np.random.Generator) -> list[Point]:
@@ -106,15 +107,83 @@ def simulated(levels: Iterable[float], draw: np.random.Generator) -> list[Point]
 def test_results_that_only_vary_are_seldom_said_to_change(count: int, between: float) -> None:
     """Runs of CV 2 %, ten a result, and results that differ by 1 % from one to the next."""
     draw = np.random.default_rng(11)
-    found = sum(bool(change_points(simulated(draw.normal(0, between, count), draw))) for _ in range(60))
+    found = sum(bool(breaks(simulated(draw.normal(0, between, count), draw))) for _ in range(60))
     assert found <= 6  # of 60; Welch and the factor then leave fewer
 
 
 def test_a_step_of_3_percent_is_found_among_ten_results() -> None:
     draw = np.random.default_rng(12)
     levels = [0.0] * 6 + [-0.03] * 4
-    found = sum(change_points(simulated(levels, draw)) == [6] for _ in range(40))
+    found = sum(breaks(simulated(levels, draw)) == [6] for _ in range(40))
     assert found >= 32
+
+
+def told(levels: Sequence[float], draw: np.random.Generator, between: float = 0.0) -> Course:
+    """The course of ten runs of CV 2 % a result whose days differ by ``between``; levels are logarithms."""
+    found = []
+    for day, level in enumerate(levels, start=1):
+        ratio = math.exp(level + draw.normal(0, between))
+        found.append(
+            side(f"r{day}", made("r", runs(ratio=ratio, cv=0.02, seed=int(draw.integers(2**31))), day=day))
+        )
+    (course,) = courses(found, THROUGHPUT)
+    return course
+
+
+def at_of(course: Course) -> list[int]:
+    return [change.at for change in course.changes]
+
+
+@pytest.mark.parametrize("loss", [0.05, 0.4, 3.0])
+def test_one_bad_night_does_not_hide_a_step_of_5_percent(loss: float) -> None:
+    draw = np.random.default_rng(5)
+    found = 0
+    for _ in range(20):
+        levels = [0.0] * 6 + [-0.049] * 4
+        levels[3] -= loss
+        found += at_of(told(levels, draw)) == [6]
+    assert found >= 18
+
+
+@pytest.mark.parametrize("place", [0, 7, 18, 19])
+def test_one_bad_night_among_twenty_is_named_and_is_no_change(place: int) -> None:
+    levels = [0.0] * 20
+    levels[place] = math.log(1 - 0.87)
+    for seed in range(3):
+        course = told(levels, np.random.default_rng(seed))
+        assert course.changes == ()
+        assert [one.at for one in course.unlike] == [place]
+        assert course.unlike[0].change == pytest.approx(-0.87, abs=0.01)
+        assert "faster" not in course.words
+        assert course.words.startswith("no change found over 20 results, 1 of them unlike the rest; ")
+
+
+def test_two_results_at_the_end_that_agree_are_a_change_and_one_is_none() -> None:
+    levels = [0.0] * 10
+    draw = np.random.default_rng(2)
+    assert at_of(told([*levels, -0.3], draw)) == []
+    assert at_of(told([*levels, -0.3, -0.3], draw)) == [10]
+
+
+def test_what_changed_is_named_between_the_results_that_belong_to_their_segments() -> None:
+    """The night of the step itself was a bad one."""
+    newer = {name: with_facts(name, kernel={"release": "6.12"}) for name in ("h1", "h2")}
+    odd = {name: with_facts(name, kernel={"release": "odd"}) for name in ("h1", "h2")}
+    after = {f"day{day}": {"hosts": newer} for day in range(7, 11)}
+    course = the([1, 1, 1, 1, 1, 0.4, 0.9, 0.9, 0.9, 0.9], day6={"hosts": odd}, **after)
+    (change,) = course.changes
+    assert (change.at, [one.at for one in course.unlike]) == (6, [5])
+    assert {one.other for one in change.environment} == {"6.12"}
+
+
+def test_no_change_says_what_would_have_been_found_and_most_of_those_are() -> None:
+    draw = np.random.default_rng(8)
+    quiet = told([0.0] * 10, draw)
+    assert quiet.words.startswith("no change found over 10 results; a lasting one of ")
+    step = visible(quiet.points)
+    assert 0.015 < step < 0.04
+    found = sum(bool(told([0.0] * 5 + [-step] * 5, draw).changes) for _ in range(20))
+    assert found >= 14
 
 
 def test_cases_are_followed_by_key_and_hosts_and_may_be_absent_between() -> None:
@@ -167,6 +236,18 @@ def test_history_as_json_has_units_and_what_changed(run: Run) -> None:
     (change,) = case["changes"]
     assert change["id"] == "r2"
     assert change["ratio_low"] < change["ratio"] < change["ratio_high"] < 1
+
+
+def test_a_result_unlike_the_rest_stands_in_the_table_and_in_json(run: Run) -> None:
+    keep([1, 1, 1, 0.3, 1, 1, 1, 1])
+    _, out, _ = run("history")
+    (row,) = [line for line in out.splitlines() if "unlike the rest: " in line and " UTC " in line]
+    assert "unlike the rest: −70." in row
+    assert "in no mean" in row
+    (case,) = json.loads(run("history", "--json")[1])["cases"]
+    (one,) = case["unlike"]
+    assert one["ratio"] == pytest.approx(0.3, rel=0.02)
+    assert case["changes"] == []
 
 
 @pytest.mark.parametrize(

@@ -1,11 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
 """A case over many results: its means in time order, and where they changed. Pure.
 
-Candidates are change points of the logarithms of results' means (PELT: R. Killick, P. Fearnhead, I. Eckley,
-J. American Statistical Association 107, 2012, 1590–1598). A result weighs as its mean is certain: by the
-spread of its runs over their number, and by how much results differ from one to the next. Each candidate is
-then judged by the rules of a comparison, and all that is left of the series together. No segment has fewer
-than two results. A soak is a result of one run: how results differ is then all that is known of their spread.
+Candidates are change points of the logarithms of results' means (:mod:`linewatt.analysis.change_points`). A
+result weighs as its mean is certain: by the spread of its runs over their number, and by how much results
+differ from one to the next. Each candidate is then judged by the rules of a comparison, all that are left of
+the series together. No segment has fewer than two results. A result that is unlike those around it is named
+and is part of no mean. A soak is a result of one run: how results differ is all that is known of its spread.
 """
 
 from __future__ import annotations
@@ -17,20 +17,22 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
+from linewatt.analysis.change_points import FEWEST, bound, change_points, penalty
 from linewatt.analysis.contrasts import ALPHA, Contrast
 from linewatt.analysis.differences import Difference, differences_of_hosts
 from linewatt.analysis.matching import Side
 from linewatt.analysis.responses import Response, responses
 from linewatt.analysis.soak_job import Job, host_pairs
-from linewatt.analysis.stats import Estimate, estimate
-from linewatt.analysis.verdicts import COMPARISON, Verdict, verdicts
+from linewatt.analysis.stats import Estimate, estimate, t_quantile
+from linewatt.analysis.verdicts import COMPARISON, Verdict, amount, factor, verdicts
 from linewatt.model import Case, Trial
 
-FEWEST_ON_A_SIDE = 2
-FEWEST_RESULTS = 2 * FEWEST_ON_A_SIDE
-PENALTY = 5.0
-"""times the logarithm of the number of results: what a change point must explain, in variances of a mean"""
+FEWEST_RESULTS = 2 * FEWEST
+UNLIKE_ALPHA = 0.01
+"""the chance, over all results of a case, that one is called unlike the others where none is"""
 _NORMAL_MAD = 1.4826
+_MARGIN = 2.5
+"""standard errors above what is needed: such a step is found in 7 to 9 of 10 simulated courses"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,6 +73,14 @@ class Change:
 
 
 @dataclass(frozen=True, slots=True)
+class Unlike:
+    """A result (its place among the points) that is part of no mean: what it is against those around it."""
+
+    at: int
+    change: float
+
+
+@dataclass(frozen=True, slots=True)
 class Course:
     """A case or job (``case`` is that of the newest result) over results; ``words`` say how it stands."""
 
@@ -78,12 +88,26 @@ class Course:
     points: tuple[Point, ...]
     changes: tuple[Change, ...]
     words: str
+    unlike: tuple[Unlike, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class _Candidate:
     at: int
     contrast: Contrast
+
+
+@dataclass(frozen=True, slots=True)
+class _Split:
+    """Segments that begin at 0 and at ``ends``, and the places of results that belong to none."""
+
+    ends: tuple[int, ...]
+    unlike: frozenset[int]
+
+    def segments(self, points: Sequence[Point]) -> list[list[int]]:
+        """The places in each segment without those that are unlike the rest."""
+        edges = [0, *self.ends, len(points)]
+        return [[at for at in range(start, end) if at not in self.unlike] for start, end in pairwise(edges)]
 
 
 def courses(
@@ -107,15 +131,32 @@ def courses(
     for run in soaks:
         series.setdefault((run.job.key, run.job.under_test), []).append(_soak_point(run))
     candidates = [_candidates(points) for points in series.values()]
-    judged = iter(
-        verdicts(response, [one.contrast for own in candidates for one in own], matters, COMPARISON)
+    family = [one.contrast for own in candidates for one in own]
+    judged = iter(verdicts(response, family, matters, COMPARISON))
+    return tuple(
+        _course(points, [(one, next(judged)) for one in own], response, matters)
+        for points, own in zip(series.values(), candidates, strict=True)
     )
-    found = []
-    for points, own in zip(series.values(), candidates, strict=True):
-        told = [(one, next(judged)) for one in own]
-        changes = tuple(_change(points, one, verdict) for one, verdict in told if _counts(verdict))
-        found.append(Course(points[-1].case, tuple(points), changes, _words(points, changes)))
-    return tuple(found)
+
+
+def course(points: Sequence[Point], response: Response, matters: float | None = None) -> Course:
+    """The course of one series alone."""
+    own = _candidates(points)
+    told = verdicts(response, [one.contrast for one in own], matters, COMPARISON)
+    return _course(points, list(zip(own, told, strict=True)), response, matters)
+
+
+def _course(
+    points: Sequence[Point],
+    judged: Sequence[tuple[_Candidate, Verdict]],
+    response: Response,
+    matters: float | None,
+) -> Course:
+    counted = [(one, verdict) for one, verdict in judged if _counts(verdict)]
+    unlike = _unlike(points, [one.at for one, _ in counted], response)
+    changes = tuple(_change(points, one, unlike, verdict) for one, verdict in counted)
+    words = _words(points, changes, unlike, response, matters)
+    return Course(points[-1].case, tuple(points), changes, words, unlike)
 
 
 def _counts(verdict: Verdict) -> bool:
@@ -142,45 +183,97 @@ def _soak_point(run: SoakRun) -> Point:
 
 def _candidates(points: Sequence[Point]) -> list[_Candidate]:
     """Change points that stand alone: the least certain that does not is dropped until all do."""
-    ends = change_points(points)
+    ends = breaks(points)
     while ends:
-        own = _contrasts(points, ends)
+        own = _contrasts(points, _split(points, ends))
         weakest = max(own, key=lambda one: one.contrast.p)
         if weakest.contrast.p < ALPHA:
             return own
-        ends = [end for end in ends if end != weakest.at]
+        ends = [end for end, one in zip(ends, own, strict=True) if one != weakest]
     return []
 
 
-def _contrasts(points: Sequence[Point], ends: Sequence[int]) -> list[_Candidate]:
+def _contrasts(points: Sequence[Point], split: _Split) -> list[_Candidate]:
     """Each segment against the one before, by how results spread about the means of their segments.
 
-    The result is the unit: its runs share a day. Their spread is the least that is believed.
+    The result is the unit: its runs share a day. Their spread is the least that is believed. A change is at
+    the first result after it that belongs to its segment.
     """
-    edges = [0, *ends, len(points)]
-    segments = [[point.level for point in points[start:end]] for start, end in pairwise(edges)]
-    df = len(points) - len(segments)
-    squares = math.fsum((len(own) - 1) * statistics.variance(own) for own in segments)
-    variance = max(squares / df, statistics.fmean(_of_runs(points)))
+    places = split.segments(points)
+    segments = [[points[at].level for at in own] for own in places]
+    variance, df = _spread(points, segments)
     found = []
-    for (before, after), at in zip(pairwise(segments), ends, strict=True):
+    for (before, after), own in zip(pairwise(segments), places[1:], strict=True):
         gap = statistics.fmean(after) - statistics.fmean(before)
         se = math.sqrt(variance * (1 / len(before) + 1 / len(after)))
-        found.append(_Candidate(at, Contrast(gap, se, df)))
+        found.append(_Candidate(own[0], Contrast(gap, se, df)))
     return found
 
 
-def change_points(points: Sequence[Point]) -> list[int]:
+def _spread(points: Sequence[Point], segments: Sequence[Sequence[float]]) -> tuple[float, int]:
+    """Variance of results about the means of their segments, and its degrees of freedom."""
+    df = sum(map(len, segments)) - len(segments)
+    squares = math.fsum((len(own) - 1) * statistics.variance(own) for own in segments if len(own) > 1)
+    return max(squares / df, statistics.fmean(_of_runs(points))), df
+
+
+def _split(points: Sequence[Point], ends: Sequence[int]) -> _Split:
+    """Segments and what is unlike them: far from the median, and beyond chance among all that are not.
+
+    Least far first, each is tested against those that are left (deleted residuals, by Bonferroni), and is
+    unlike only if it is beyond.
+    """
+    variances, most = _positive(_variances(points)), bound(len(points))
+    edges = [0, *ends, len(points)]
+    far: list[tuple[float, int]] = []
+    for start, end in pairwise(edges):
+        middle = statistics.median(point.level for point in points[start:end])
+        own = [((points[at].level - middle) ** 2 / variances[at], at) for at in range(start, end)]
+        far += sorted((one for one in own if one[0] >= most), reverse=True)[: (len(own) - 1) // 2]
+    unlike = {at for _, at in far}
+    for _, at in sorted(far):
+        split = _Split(tuple(ends), frozenset(unlike))
+        if _chance(points, split, at) * len(points) >= UNLIKE_ALPHA:
+            unlike.discard(at)
+    return _Split(tuple(ends), frozenset(unlike))
+
+
+def _chance(points: Sequence[Point], split: _Split, at: int) -> float:
+    """p of a result that is in no segment, against the others of the segment that it lies in."""
+    places = split.segments(points)
+    segments = [[points[each].level for each in own] for own in places]
+    variance, df = _spread(points, segments)
+    own = segments[sum(end <= at for end in split.ends)]
+    gap = points[at].level - statistics.fmean(own)
+    return Contrast(gap, math.sqrt(variance * (1 + 1 / len(own))), df).p
+
+
+def _unlike(points: Sequence[Point], ends: Sequence[int], response: Response) -> tuple[Unlike, ...]:
+    """Results that are part of no mean, each against its segment."""
+    if len(points) < FEWEST_RESULTS:
+        return ()
+    split = _split(points, ends)
+    places = split.segments(points)
+    found = []
+    for at in sorted(split.unlike):
+        own = places[sum(end <= at for end in split.ends)]
+        gap = points[at].level - statistics.fmean(points[each].level for each in own)
+        found.append(Unlike(at, math.expm1(gap) if response.relative else gap))
+    return tuple(found)
+
+
+def breaks(points: Sequence[Point]) -> list[int]:
     """Where segments begin after the first, as places among ``points``."""
     if len(points) < FEWEST_RESULTS:
         return []
-    variances = _variances(points)
-    if max(variances) == 0:  # nothing varies but the level itself
-        variances = [1e-12] * len(points)
-    floor = max(variances) * 1e-6
-    weights = [1 / max(variance, floor) for variance in variances]
-    ends = _pelt([point.level for point in points], weights, PENALTY * math.log(len(points)))
-    return ends[:-1]
+    return change_points([point.level for point in points], _positive(_variances(points)))
+
+
+def _positive(variances: Sequence[float]) -> list[float]:
+    largest = max(variances)
+    if largest == 0:  # nothing varies but the level itself
+        return [1e-12] * len(variances)
+    return [max(variance, largest * 1e-6) for variance in variances]
 
 
 def _variances(points: Sequence[Point]) -> list[float]:
@@ -201,35 +294,11 @@ def _of_runs(points: Sequence[Point]) -> list[float]:
     return [within / len(point.values) for point in points]
 
 
-def _pelt(levels: Sequence[float], weights: Sequence[float], penalty: float) -> list[int]:
-    """Ends of the segments with the least weighted squares and penalties."""
-    import numpy as np
-    import ruptures
-    from ruptures.base import BaseCost
-
-    class Weighted(BaseCost):  # type: ignore[misc]
-        """Squares about the weighted mean."""
-
-        model = "weighted"
-        min_size = FEWEST_ON_A_SIDE
-
-        def fit(self, signal: Any) -> Weighted:
-            self.signal = signal
-            return self
-
-        def error(self, start: int, end: int) -> float:
-            own, weight = self.signal[start:end, 0], self.signal[start:end, 1]
-            mean = np.average(own, weights=weight)
-            return float((weight * (own - mean) ** 2).sum())
-
-    # about the first level, so that squares keep their digits
-    signal = np.column_stack([np.array(levels) - levels[0], np.array(weights)])
-    search = ruptures.Pelt(custom_cost=Weighted(), min_size=FEWEST_ON_A_SIDE, jump=1)
-    return [int(end) for end in search.fit(signal).predict(pen=penalty)]
-
-
-def _change(points: Sequence[Point], one: _Candidate, verdict: Verdict) -> Change:
-    before, after = points[one.at - 1], points[one.at]
+def _change(points: Sequence[Point], one: _Candidate, unlike: Sequence[Unlike], verdict: Verdict) -> Change:
+    """The environment is that of the results next to it that belong to their segments."""
+    apart = {each.at for each in unlike}
+    before = points[next(at for at in range(one.at - 1, -1, -1) if at not in apart)]
+    after = points[one.at]
     environment = differences_of_hosts(before.side, after.side, _pairs(before.case, after.case))
     return Change(one.at, verdict, environment)
 
@@ -240,11 +309,31 @@ def _pairs(before: Case | Job, after: Case | Job) -> tuple[tuple[str, str], ...]
     return tuple(dict.fromkeys(zip(before.hosts, after.hosts, strict=True)))
 
 
-def _words(points: Sequence[Point], changes: Sequence[Change]) -> str:
+def visible(points: Sequence[Point], unlike: Sequence[Unlike] = ()) -> float:
+    """The step halfway that would most likely be found in such a course, on the scale of levels."""
+    apart = {one.at for one in unlike}
+    own = [point.level for at, point in enumerate(points) if at not in apart]
+    variance, df = _spread(points, [own])
+    needed = max(math.sqrt(penalty(len(points))), t_quantile(df - 1)) + _MARGIN
+    return needed * math.sqrt(4 * variance / len(own))
+
+
+def _words(
+    points: Sequence[Point],
+    changes: Sequence[Change],
+    unlike: Sequence[Unlike],
+    response: Response,
+    matters: float | None,
+) -> str:
     if len(points) < FEWEST_RESULTS:
-        return f"not enough results: {len(points)}, and a change needs {FEWEST_ON_A_SIDE} before and after it"
-    if not changes:
-        return f"no change found over {len(points)} results"
-    last = changes[-1]
-    count = len(points) - last.at
-    return f"{last.verdict.words} since {points[last.at].side.id} ({count} results)"
+        return f"not enough results: {len(points)}, and a change needs {FEWEST} before and after it"
+    first = changes[-1].at if changes else 0
+    count = len(points) - first
+    apart = sum(one.at >= first for one in unlike)
+    counted = f"{count} results" + (f", {apart} of them unlike the rest" if apart else "")
+    if changes:
+        return f"{changes[-1].verdict.words} since {points[first].side.id} ({counted})"
+    step = visible(points, unlike)
+    least = max(math.expm1(min(step, 1.0)) if response.relative else step, factor(response, matters))
+    shown = f"a lasting one of {amount(response, least)} would most likely have been found"
+    return f"no change found over {counted}; {shown}"

@@ -98,9 +98,8 @@ def verdicts(
 
     ``matters`` is the factor that a change must be beyond.
     """
-    usual = MATTERS_RATIO if response.relative else MATTERS_LOSS
     known = [one for one in family if isinstance(one, Contrast) and one.doubt is None]
-    judge = _Judge(response, usual if matters is None else matters, wording, len(known))
+    judge = _Judge(response, factor(response, matters), wording, len(known))
     adjusted = iter(holm([one.p for one in known]))
     return tuple(
         Verdict("undecided", f"not enough runs: {one}")
@@ -110,6 +109,12 @@ def verdicts(
         else judge(_change(response, one, next(adjusted)))
         for one in family
     )
+
+
+def factor(response: Response, matters: float | None = None) -> float:
+    """What a change must be beyond: as asked, or the usual of its kind."""
+    usual = MATTERS_RATIO if response.relative else MATTERS_LOSS
+    return usual if matters is None else matters
 
 
 def _change(response: Response, contrast: Contrast, p_holm: float) -> Change:

@@ -12,9 +12,10 @@ from rich.padding import Padding
 from rich.text import Text
 
 from linewatt.analysis.compare_soaks import RATE
-from linewatt.analysis.history import Change, Course, Point
+from linewatt.analysis.history import Change, Course, Point, Unlike
 from linewatt.analysis.responses import Response
 from linewatt.analysis.soak_job import Job
+from linewatt.analysis.verdicts import signed
 from linewatt.document import one_line
 from linewatt.model import Case
 from linewatt.report.columns import Unit
@@ -81,11 +82,12 @@ def show(
     if courses or soaks is None:
         unit = unit_of(response, _means(courses))
         head = f"{response.title} ({unit.name}) over {plural(results, 'result')}"
-        parts += _block(head, courses, lambda _: unit, "case", width)
+        parts += _block(head, courses, response, lambda _: unit, "case", width)
     if soaks is not None and soaks.courses:
         count = len({point.side.id for one in soaks.courses for point in one.points})
         head = f"{soaks.response.title} of soaks over {plural(count, 'soak')}"
-        parts += _block(head, soaks.courses, lambda one: _unit_of_soak(soaks.response, one), "job", width)
+        own = soaks.response
+        parts += _block(head, soaks.courses, own, lambda one: _unit_of_soak(own, one), "job", width)
     if soaks is not None and soaks.left_out:
         parts.append(Text(f"Left out: {plural(len(soaks.left_out), 'soak')}", style="bold"))
         parts += [Padding(Text(one_line(f"{name}: {why}")), (0, 0, 0, 2)) for name, why in soaks.left_out]
@@ -102,13 +104,18 @@ def _means(courses: Sequence[Course]) -> list[float]:
 
 
 def _block(
-    head: str, courses: Sequence[Course], unit: Callable[[Course], Unit], noun: str, width: int | None
+    head: str,
+    courses: Sequence[Course],
+    response: Response,
+    unit: Callable[[Course], Unit],
+    noun: str,
+    width: int | None,
 ) -> list[RenderableType]:
     parts: list[RenderableType] = [Text(head, style="bold")]
     alone = []
     for name, one in zip(course_names(courses), courses, strict=True):
         if len(one.points) > 1:
-            parts.append(_course(name, one, unit(one), width))
+            parts.append(_course(name, one, response, unit(one), width))
         else:
             alone.append(name)
     if alone:
@@ -118,8 +125,9 @@ def _block(
     return [part for each in parts for part in (each, Text())]
 
 
-def _course(name: str, course: Course, unit: Unit, width: int | None) -> RenderableType:
-    marks = {change.at: change for change in course.changes}
+def _course(name: str, course: Course, response: Response, unit: Unit, width: int | None) -> RenderableType:
+    marks = {change.at: f"◀ {change.verdict.words}" for change in course.changes}
+    marks |= {one.at: f"unlike the rest: {_apart(one, response)}" for one in course.unlike}
     head = f"One run,\n{unit.name}" if isinstance(course.case, Job) else "Mean ± SD (n)"
     means = [mean_text(point.mean, unit) for point in course.points]
     if isinstance(course.case, Job):
@@ -128,7 +136,7 @@ def _course(name: str, course: Course, unit: Unit, width: int | None) -> Rendera
         TextColumn("Result", tuple(one_line(point.side.id) for point in course.points), key=True, left=True),
         TextColumn("When", tuple(when(point.side.created_s) for point in course.points), left=True),
         TextColumn(head, tuple(means)),
-        TextColumn("Change", tuple(_mark(marks.get(at)) for at in range(len(course.points))), left=True),
+        TextColumn("Change", tuple(marks.get(at, "") for at in range(len(course.points))), left=True),
     ]
     lines = [line for change in course.changes for line in _surroundings(course, change)]
     return Group(
@@ -138,8 +146,8 @@ def _course(name: str, course: Course, unit: Unit, width: int | None) -> Rendera
     )
 
 
-def _mark(change: Change | None) -> str:
-    return "" if change is None else f"◀ {change.verdict.words}"
+def _apart(one: Unlike, response: Response) -> str:
+    return f"{signed(one.change)} {'%' if response.relative else 'points'}, in no mean"
 
 
 def _surroundings(course: Course, change: Change) -> list[str]:
@@ -193,6 +201,14 @@ def _document(course: Course, response: Response) -> dict[str, Any]:
                 "differences": [asdict(one) for one in change.environment],
             }
             for change in course.changes
+        ],
+        "unlike": [
+            {
+                "id": course.points[one.at].side.id,
+                "ratio": 1 + one.change if response.relative else None,
+                "difference": None if response.relative else one.change,
+            }
+            for one in course.unlike
         ],
         "summary": course.words,
     }
