@@ -8,6 +8,8 @@ import random
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from typer.testing import CliRunner
 
 from linewatt.analysis import soak as figures
@@ -31,6 +33,23 @@ SHARED = Path(__file__).resolve().parents[3] / "shared" / "published" / "opteron
 def noisy(mean: float, n: int, spread: float = 0.02, slope: float = 0.0) -> list[float | None]:
     draw = random.Random(3)  # noqa: S311
     return [mean * (1 + slope * at / n) * draw.gauss(1, spread) for at in range(n)]
+
+
+@given(
+    st.lists(st.none() | st.floats(0, 1e12), min_size=1, max_size=60).filter(any),
+    st.floats(0, 1e12),
+)
+def test_a_mean_never_exceeds_the_peak_whatever_is_missing(
+    cells: list[float | None], mean_bps: float
+) -> None:
+    found = figures.rates(cells, mean_bps)
+    assert found is not None
+    points = list(found.percentiles_bps.values())
+    assert mean_bps <= found.peak_bps
+    assert found.least_bps <= points[0]
+    assert points == sorted(points)
+    assert points[-1] <= found.peak_bps
+    assert (found.peak_at is None) == (mean_bps > max(each for each in cells if each is not None))
 
 
 def test_rates_have_mean_peak_and_percentiles_of_the_cells_that_are_known() -> None:

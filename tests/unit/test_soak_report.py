@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+from dataclasses import replace
 from functools import cache
 from html.parser import HTMLParser
 from pathlib import Path
@@ -18,6 +19,7 @@ from linewatt.analysis.ledger import CLIENTS, SERVER
 from linewatt.cli import app
 from linewatt.errors import StoreError
 from linewatt.model import Channel, Sample
+from linewatt.report import listing
 from linewatt.report.soak import Soak, digest
 from linewatt.report.soak_flags import flags
 from linewatt.report.soak_html import render
@@ -175,6 +177,66 @@ def test_a_damaged_chunk_is_flagged_and_what_it_counted_is_still_in_the_total(tm
     assert "part-001/chunk-000002.parquet" in flag.evidence
 
 
+def without(path: Path, *chunks: int, part: int = 1) -> Soak:
+    """The soak without these chunks of a part."""
+    for number in chunks:
+        (path / "soak" / f"part-{part:03d}" / f"chunk-{number:06d}.parquet").unlink()
+    return digest(read.load(path))
+
+
+@pytest.mark.parametrize("gone", [(1,), (1, 2, 3), (2,), (4, 5), (8,), (1, 8), (1, 3, 5)], ids=str)
+def test_missing_chunks_are_named_and_no_mean_is_above_its_peak(
+    tmp_path: Path, gone: tuple[int, ...]
+) -> None:
+    path, _ = write(tmp_path, CALM)
+    soak = without(path, *gone)
+    assert soak.rates is not None
+    assert soak.mean_bps is not None
+    assert soak.mean_bps <= soak.rates.peak_bps
+    points = list(soak.rates.percentiles_bps.values())
+    assert points == sorted(points)
+    assert soak.rates.least_bps <= points[0] <= points[-1] <= soak.rates.peak_bps
+    (flag,) = [one for one in flags(soak) if one.code == "chunk-missing"]
+    for number in gone:
+        if number == 8:
+            assert "from chunk 8 to the end" in flag.evidence
+        elif len(gone) == 1:
+            assert f"part 1, chunk {number}, " in flag.evidence
+    assert "readings-missing" not in codes(soak), "one event, told once"
+    assert "ledger-off" not in codes(soak)
+    assert "stalls" not in codes(soak)
+
+
+def test_a_missing_first_chunk_leaves_a_rate_of_the_time_that_is_there(tmp_path: Path) -> None:
+    whole, _ = soak_of(tmp_path, CALM)
+    path, _ = write(tmp_path / "again", CALM)
+    soak = without(path, 1)
+    assert soak.mean_bps == pytest.approx(whole.mean_bps, rel=0.03)
+    assert soak.total_bytes < 0.9 * whole.total_bytes
+    assert soak.balance.verdict is None
+    assert "lacks its first or last chunk" in soak.balance.words
+
+
+def test_what_a_missing_chunk_in_between_counted_is_in_the_total_and_in_no_slice(tmp_path: Path) -> None:
+    path, truth = write(tmp_path, CALM)
+    soak = without(path, 4)
+    assert soak.total_bytes == counted(truth, "users.received_bytes") + counted(truth, "users.sent_bytes")
+    assert soak.balance.verdict == "balanced"
+    unknown = [at for at, value in enumerate(soak.payload[:24]) if value is None]
+    assert (soak.scan.cell_s, unknown) == (10.0, [9, 10, 11, 12]), "users first speak again at 130 s"
+
+
+def test_missing_chunks_stand_in_every_view(tmp_path: Path) -> None:
+    path, _ = write(tmp_path, CALM)
+    without(path, 1)
+    done = CliRunner().invoke(app, ["show", path.name, "--results", str(tmp_path)])
+    assert "chunk-missing (the result): not there: part 1, chunk 1, " in done.stdout
+    told = CliRunner().invoke(app, ["show", path.name, "--results", str(tmp_path), "--json"])
+    (one,) = json.loads(told.stdout)["missing"]
+    assert (one["part"], one["first"], one["last"]) == (1, 1, 1)
+    assert "chunk-missing" in render(digest(read.load(path)))
+
+
 def test_show_prints_summary_ledger_failures_events_and_flags(results: Path, tmp_path: Path) -> None:
     path, _ = write(tmp_path, ROUGH)
     done = CliRunner().invoke(app, ["show", path.name, "--results", str(tmp_path)])
@@ -192,8 +254,14 @@ def test_show_prints_summary_ledger_failures_events_and_flags(results: Path, tmp
         "no transfer",
     ):
         assert said in done.stdout, said
+    told = json.loads(
+        CliRunner().invoke(app, ["show", path.name, "--results", str(tmp_path), "--json"]).stdout
+    )
+    assert told["flags_count"] == len({(each["code"], each["where"]) for each in told["flags"]}) == 8
+    assert "Findings: 8 (" in done.stdout
     listed = CliRunner().invoke(app, ["list", "--results", str(tmp_path)])
     assert listed.exit_code == 0, listed.output
+    assert listed.stdout.splitlines()[-1].split()[-1] == "8", listed.stdout
     refused = CliRunner().invoke(app, ["show", path.name, "--results", str(tmp_path), "--csv"])
     assert "a soak has no cases and trials" in str(refused.exception or refused.output)
 
@@ -213,6 +281,21 @@ def test_json_has_every_figure_with_its_unit_in_the_key_and_missing_as_null_with
     assert document["balance"]["verdict"] == "balanced"
     assert document["power"][0]["provenance"] == "simulated"
     assert document["users"]["times"]["get.total"]["percentiles_s"]["p99_s"] > 0.02
+
+
+def test_a_soak_that_cannot_be_counted_in_a_list_says_why(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write(tmp_path, replace(CALM, duration_s=60))
+    monkeypatch.setattr(listing, "MOST_BYTES", 1000)
+    done = CliRunner().invoke(app, ["list", "--results", str(tmp_path)])
+    assert done.exit_code == 0
+    assert "of samples are not read for a list; see its show" in done.stdout
+    (one,) = json.loads(CliRunner().invoke(app, ["list", "--results", str(tmp_path), "--json"]).stdout)[
+        "results"
+    ]
+    assert one["flags_count"] is None
+    assert one["flags_reason"]
 
 
 class _Page(HTMLParser):

@@ -29,11 +29,14 @@ POINTS = (1.0, 5.0, 50.0, 95.0, 99.0)
 
 @dataclass(frozen=True, slots=True)
 class Rates:
-    """Rates over the cells that have one, bit/s. ``percentiles_bps`` by point; ``peak_at`` is a cell."""
+    """Rates over the cells that have one, bit/s. ``percentiles_bps`` by point; ``peak_at`` is a cell.
+
+    ``peak_at`` is None where the peak was in time without cells: then ``peak_bps`` is the least it was.
+    """
 
     mean_bps: float
     peak_bps: float
-    peak_at: int
+    peak_at: int | None
     least_bps: float
     percentiles_bps: dict[str, float]
     cells: int
@@ -87,8 +90,11 @@ class Point:
     greatest: float | None
 
 
-def rates(cells: Sequence[float | None]) -> Rates | None:
-    """Mean, peak and percentiles (linear interpolation) of the cells that are known; None without any."""
+def rates(cells: Sequence[float | None], mean_bps: float | None = None) -> Rates | None:
+    """Mean, peak and percentiles (linear interpolation) of the cells that are known; None without any.
+
+    ``mean_bps`` is that of all the time, also of that without cells: a peak is never below it.
+    """
     import numpy as np
 
     known = [(value, at) for at, value in enumerate(cells) if value is not None]
@@ -96,11 +102,12 @@ def rates(cells: Sequence[float | None]) -> Rates | None:
         return None
     values = np.array([value for value, _ in known])
     peak = int(values.argmax())
+    hidden = mean_bps is not None and mean_bps > values[peak]
     found = np.percentile(values, POINTS)
     return Rates(
         mean_bps=float(values.mean()),
-        peak_bps=float(values[peak]),
-        peak_at=known[peak][1],
+        peak_bps=mean_bps if hidden and mean_bps is not None else float(values[peak]),
+        peak_at=None if hidden else known[peak][1],
         least_bps=float(values.min()),
         percentiles_bps={f"p{point:g}": float(each) for point, each in zip(POINTS, found, strict=True)},
         cells=len(known),

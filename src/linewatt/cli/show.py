@@ -33,19 +33,18 @@ def register(app: typer.Typer) -> None:
 
 
 def list_results(results: _Results = Path("results"), as_json: _Json = False) -> None:
-    """List stored results: id, when, trials done, failed, flags."""
-    from linewatt.report.document import SCHEMA_VERSION, digest, heading
+    """List stored results: id, when, trials done, failed, findings."""
+    from linewatt.report import listing
+    from linewatt.report.document import SCHEMA_VERSION
     from linewatt.store import read
 
-    views = [digest(result) for result in read.list_results(results)]
+    every = [listing.listed(result) for result in read.list_results(results)]
     if as_json:
-        print_json({"schema_version": SCHEMA_VERSION, "results": [heading(view) for view in views]})
-    elif not views:
+        print_json({"schema_version": SCHEMA_VERSION, "results": listing.as_document(every)})
+    elif not every:
         say(f"no results below {results}; 'linewatt run CAMPAIGN.yaml' makes one, 'linewatt demo' shows how")
     else:
-        from linewatt.report.terminal import show_list
-
-        print_rich(lambda width: show_list(views, width=width))
+        print_rich(lambda width: listing.show(every, width=width))
 
 
 def show(

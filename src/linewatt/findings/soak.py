@@ -16,6 +16,17 @@ KINDS = (
         "All others are in every figure; totals go on over the damaged ones by the readings around them.",
     ),
     Kind(
+        "chunk-missing",
+        "doubtful",
+        "campaign",
+        ("throughput",),
+        "Chunks that were stored are not there: what happened in their time is in no rate, and at the start or end of a "
+        "part in no total.",
+        "Chunks count from 1 without a gap; a part that came to its end has readings up to it.",
+        "Look for the files in a backup; every figure is of the time that is there, but for totals over chunks missing "
+        "in between.",
+    ),
+    Kind(
         "ledger-off",
         "doubtful",
         "campaign",

@@ -22,7 +22,7 @@ from linewatt.report.soak_users import UsersDone, users_done
 from linewatt.store import soak as store
 from linewatt.store.read import Result
 from linewatt.store.soak import Part
-from linewatt.store.soak_scan import Chunks, Scan, SeriesInfo
+from linewatt.store.soak_scan import Chunks, Missing, Scan, SeriesInfo
 from linewatt.store.soak_steps import Counted
 
 MOST_INTERVALS = 48
@@ -75,6 +75,8 @@ class Soak:
     damaged: Mapping[Path, str]
     events: tuple[Mapping[str, Any], ...]
     users: UsersDone | None
+    missing: tuple[Missing, ...] = ()
+    """chunks that were stored and are not there"""
 
     @property
     def plan(self) -> Mapping[str, Any]:
@@ -137,18 +139,19 @@ class Soak:
 
     @cached_property
     def balance(self) -> Balance:
-        """Of the parts that came to their end: in one that was cut, the ends were last read at different
+        """Of the parts whose start and end are there: elsewhere the ends were first or last read at different
         moments."""
-        whole = [part for part in self.parts if part.why in _ENDED]
-        cut = [str(part.number) for part in self.parts if part.why not in _ENDED]
+        cut = {part.number: "was cut off" for part in self.parts if part.why not in _ENDED}
+        lacking = {one.part: "lacks its first or last chunk" for one in self.missing if _is_edge(one)}
+        left_out = lacking | cut
+        whole = [part for part in self.parts if part.number not in left_out]
         if not whole:
-            why = "it was cut off, when its ends were last read at different moments"
+            why = f"it {next(iter(left_out.values()))}, when its ends were read at different moments"
             return Balance((), None, f"cannot be told: {why}", None, f"drops: {why}")
         ran_s = sum(part.ended_s - part.started_s for part in whole)
         found = balance(ledger(self._totals(whole), self.roles.ends), ran_s, self.lost_clients)
-        if not cut:
-            return found
-        return replace(found, words=f"{found.words}; part {', '.join(cut)} was cut off and is left out")
+        said = [f"part {number} {why} and is left out" for number, why in sorted(left_out.items())]
+        return replace(found, words="; ".join([found.words, *said]))
 
     @cached_property
     def lost_clients(self) -> tuple[str, ...]:
@@ -193,7 +196,12 @@ class Soak:
 
     @cached_property
     def rates(self) -> figures.Rates | None:
-        return figures.rates(self.payload)
+        return figures.rates(self.payload, self.mean_bps)
+
+    @property
+    def mean_bps(self) -> float | None:
+        """Payload over the time that loads ran and that is on record."""
+        return self.total_bytes * 8 / self.load_s if self.load_s > 0 else None
 
     @cached_property
     def payload(self) -> Cells:
@@ -301,6 +309,10 @@ _PAYLOAD = (
 )
 
 
+_LATE_CELLS = 2
+"""a part that ended has readings up to its end, or its last chunk is missing"""
+
+
 def digest(result: Result) -> Soak:
     """Read a soak. Raises StoreError when it has no part, or nothing of it can be read."""
     parts = tuple(store.parts(result.path))
@@ -312,9 +324,14 @@ def digest(result: Result) -> Soak:
         has_users = bool(campaign.get("users"))
         users = users_done(one for part in parts for one in store.users(part)) if has_users else None
         series, found, scan = scanned.result()
+        missing = chunks.missing(_LATE_CELLS * scan.cell_s)
         damaged = dict(chunks.damaged)
     events = tuple(one for part in parts for one in store.events(part))
-    return Soak(result, parts, tuple(series), found, scan, damaged, events, users)
+    return Soak(result, parts, tuple(series), found, scan, damaged, events, users, tuple(missing))
+
+
+def _is_edge(one: Missing) -> bool:
+    return one.first == 1 or one.last is None
 
 
 def _scan(chunks: Chunks, campaign: Mapping[str, Any]) -> tuple[list[SeriesInfo], Roles, Scan]:

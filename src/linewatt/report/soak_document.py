@@ -9,7 +9,7 @@ from typing import Any
 from linewatt.analysis import soak as figures
 from linewatt.analysis.ledger import Ledger, Line
 from linewatt.report.soak import HostPower, Interval, Soak
-from linewatt.report.soak_flags import flags
+from linewatt.report.soak_flags import findings, flags
 from linewatt.report.soak_summary import energy_j, packets, transfers
 
 SCHEMA_VERSION = 1
@@ -35,7 +35,7 @@ def as_json(soak: Soak) -> dict[str, Any]:
             for one in soak.parts
         ],
         "summary": {
-            "rate_mean_bps": soak.total_bytes * 8 / soak.load_s if soak.load_s > 0 else None,
+            "rate_mean_bps": soak.mean_bps,
             "rate_peak_bps": found.peak_bps if found else None,
             "rate_percentiles_bps": found.percentiles_bps if found else None,
             "transfers_count": transfers(soak).value if soak.roles.has_users else None,
@@ -53,8 +53,10 @@ def as_json(soak: Soak) -> dict[str, Any]:
         "ledger_by_interval": [_interval(one) for one in soak.intervals],
         "balance": asdict(soak.balance),
         "gaps": [asdict(one) for one in soak.scan.gaps],
+        "missing": [asdict(one) for one in soak.missing],
         "damaged": {str(path.relative_to(soak.result.path)): why for path, why in soak.damaged.items()},
         "events": [dict(one) for one in soak.events],
+        "flags_count": len(findings(soak).every),
         "flags": [asdict(one) for one in flags(soak)],
     }
 

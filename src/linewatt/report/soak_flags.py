@@ -5,11 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from linewatt.analysis.findings import Findings, gather
 from linewatt.analysis.soak import STALL_SHARE, rate_disagrees
 from linewatt.model import Flag
 from linewatt.report.series import plural
 from linewatt.report.soak import Soak
 from linewatt.report.words import when
+from linewatt.store.soak_scan import Missing
 from linewatt.units import format_percent, format_rate, format_seconds
 
 FEWEST_CELLS = 100
@@ -18,10 +20,16 @@ _MOST_NAMED = 4
 _COVERED = 0.99
 
 
+def findings(soak: Soak) -> Findings:
+    """The same, each told once at its scope."""
+    return gather((), (), flags(soak))
+
+
 def flags(soak: Soak) -> tuple[Flag, ...]:
     """All flags of a soak, gravest first."""
     return (
         *_damaged(soak),
+        *_missing(soak),
         *_ledger(soak),
         *_drops(soak),
         *_disagrees(soak),
@@ -44,6 +52,28 @@ def _damaged(soak: Soak) -> Iterator[Flag]:
             f"{plural(len(named), 'chunk')} cannot be read: {_listed(named)}",
             "all others are in every figure; totals go on over the damaged ones by the readings around them",
         )
+
+
+def _missing(soak: Soak) -> Iterator[Flag]:
+    if soak.missing:
+        named = [
+            f"part {one.part}, {_numbers(one)}, {format_seconds(one.end_s - one.start_s)} from "
+            f"{when(one.start_s)}"
+            for one in soak.missing
+        ]
+        yield Flag(
+            "chunk-missing",
+            "the result",
+            f"not there: {_listed(named)}",
+            "every figure is of the time that is there, but for totals over chunks missing in between; look "
+            "for the files in a backup",
+        )
+
+
+def _numbers(one: Missing) -> str:
+    if one.last is None:
+        return f"from chunk {one.first} to the end"
+    return f"chunk {one.first}" if one.first == one.last else f"chunks {one.first} to {one.last}"
 
 
 def _ledger(soak: Soak) -> Iterator[Flag]:
@@ -95,7 +125,8 @@ def _interrupted(soak: Soak) -> Iterator[Flag]:
 
 
 def _silent(soak: Soak) -> Iterator[Flag]:
-    gaps = soak.scan.gaps
+    slack_s = soak.scan.slowest_s
+    gaps = [gap for gap in soak.scan.gaps if not any(one.holds(gap, slack_s) for one in soak.missing)]
     if gaps:
         longest = sorted(gaps, key=lambda gap: gap.start_s - gap.end_s)
         named = [

@@ -26,7 +26,11 @@ def soak_run(result: Result, side: Side, response: Response) -> SoakRun | str:
     pairs = [host for pair in side.campaign.get("pairs") or () for host in pair]
     needed = {*((name, USERS) for name in clients), *((name, IPERF3) for name in pairs)}
     try:
-        totals = load_totals(parts(result.path), needed)
+        stored = parts(result.path)
+        lacking = [f"chunk {one.missing[0]} of part {one.number}" for one in stored if one.missing]
+        if lacking:
+            return f"{lacking[0]} is missing"
+        totals = load_totals(stored, needed)
     except StoreError as error:
         return str(error)
     value = _rate_bps(totals, clients) if response == RATE else _cpu_s_per_gbit(totals, clients)

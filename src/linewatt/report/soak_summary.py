@@ -72,12 +72,13 @@ def summary(soak: Soak) -> list[Fact]:
     """Rate, transfers, packets, dropped, total data: the lines that studies print."""
     found, book = soak.rates, soak.ledger
     total = soak.total_bytes
-    mean_bps = total * 8 / soak.load_s if soak.load_s > 0 else None
     every, dropped = packets(soak), book.dropped
     ratio = dropped / every.value if dropped is not None and every.value else None
     counts = [Fact("File transfers", count_text(transfers(soak).value))] if soak.roles.has_users else []
     return [
-        Fact("Rate, mean", format_rate(mean_bps, 4), f"payload over {format_seconds(soak.load_s)} of load"),
+        Fact(
+            "Rate, mean", format_rate(soak.mean_bps, 4), f"payload over {format_seconds(soak.load_s)} of load"
+        ),
         Fact("Rate, peak", format_rate(found.peak_bps if found else None, 4), _slice(soak)),
         *counts,
         Fact("Packets", count_text(every.value), every.reason or "both ways, as NICs counted"),
@@ -92,6 +93,8 @@ def of_packets(ratio: float) -> str:
 
 
 def _slice(soak: Soak) -> str:
+    if soak.rates is not None and soak.rates.peak_at is None:
+        return "at least: it was in time without readings"
     return f"over {format_seconds(soak.scan.cell_s)}"
 
 

@@ -13,7 +13,7 @@ from linewatt.analysis.ledger import COLUMNS
 from linewatt.document import one_line
 from linewatt.report.series import plural
 from linewatt.report.soak import Soak
-from linewatt.report.soak_flags import flags
+from linewatt.report.soak_flags import findings
 from linewatt.report.soak_summary import Fact, bytes_text, count_text, details, summary
 from linewatt.report.soak_table import MOST_EVENTS, TITLES, event_line, ledger_rows, part_lines
 from linewatt.report.text_table import TextColumn, once, tables
@@ -32,7 +32,7 @@ def show(soak: Soak, width: int | None = None) -> RenderableType:
         _ledger(soak, width),
         *_failures(soak),
         *_events(soak),
-        *_flags(soak),
+        *_findings(soak),
     ]
     return Group(*(part for each in parts for part in (each, Text())))
 
@@ -124,11 +124,15 @@ def _events(soak: Soak) -> Iterator[RenderableType]:
         yield _list("Events", lines + left)
 
 
-def _flags(soak: Soak) -> Iterator[RenderableType]:
-    for flag in flags(soak):
+def _findings(soak: Soak) -> Iterator[RenderableType]:
+    found = findings(soak)
+    if found.every:
+        yield Text(f"Findings: {found.counted()}", style="bold")
+    for one in found.every:
+        lines = [f"{one.code} ({seen.where}): {seen.evidence}" for seen in one.sightings]
         yield Group(
-            Text(one_line(f"{flag.code} ({flag.where}): {flag.evidence}"), style="yellow"),
-            Padding(Text(one_line(flag.advice)), (0, 0, 0, 2)),
+            *(Text(one_line(line), style="yellow") for line in lines),
+            *(Padding(Text(one_line(advice)), (0, 0, 0, 2)) for advice in one.advice),
         )
 
 

@@ -6,7 +6,7 @@ Numbers are never cut or wrapped: a table wider than ``width`` is split into sev
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -97,29 +97,8 @@ def _breakdown(one: EndBreakdown) -> RenderableType:
     return Group(*lines)
 
 
-def show_list(views: Sequence[Digest], *, width: int | None = None) -> RenderableType:
-    """The table of ``linewatt list``."""
-    columns = [
-        TextColumn("Id", tuple(one_line(view.result.id) for view in views), key=True, left=True),
-        TextColumn("Name", tuple(_name(view, source=True) for view in views), left=True),
-        TextColumn("When", tuple(when(view.result.manifest.get("created_s")) for view in views), left=True),
-        TextColumn("Done", tuple(_done(view) for view in views)),
-        TextColumn("Failed", tuple(str(len(view.failed)) for view in views)),
-        TextColumn("Findings", tuple(str(len(view.findings.every)) for view in views)),
-    ]
-    return tables(columns, width)
-
-
-def _done(view: Digest) -> str:
-    if view.result.is_soak:
-        return "soak" if view.result.complete else "soak, not all"
-    return f"{view.done}/{view.planned}"
-
-
-def _name(view: Digest, *, source: bool = False) -> str:
-    name = str(view.result.manifest.get("name") or MISSING)
-    imported = view.result.imported_from if source else None
-    return one_line(f"{name} (imported from {imported})" if imported else name)
+def _name(view: Digest) -> str:
+    return one_line(str(view.result.manifest.get("name") or MISSING))
 
 
 def _heading(view: Digest) -> RenderableType:

@@ -58,6 +58,16 @@ class Part:
     why: str | None
     chunks: tuple[Chunk, ...]
 
+    @property
+    def missing(self) -> tuple[int, ...]:
+        """Numbers of chunks that were stored and are not there: they count from 1 without a gap.
+
+        Those after the last that is there are not known to have been; a part that came to its end has one.
+        """
+        there = {chunk.number for chunk in self.chunks}
+        last = max(there, default=1 if self.why == "done" else 0)
+        return tuple(number for number in range(1, last + 1) if number not in there)
+
 
 def is_soak(result: Path) -> bool:
     """Whether the result is of a soak that began."""

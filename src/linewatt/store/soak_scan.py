@@ -70,6 +70,24 @@ class Scan:
     gaps: list[Gap] = field(default_factory=list)
 
 
+@dataclass(frozen=True, slots=True)
+class Missing:
+    """Chunks ``first`` to ``last`` of a part that are not there, and the time that no chunk has, Unix s.
+
+    ``last`` is None where it is the end of the part, and how many chunks that was is not known.
+    """
+
+    part: int
+    first: int
+    last: int | None
+    start_s: float
+    end_s: float
+
+    def holds(self, gap: Gap, slack_s: float) -> bool:
+        """Whether a silence is that of these chunks."""
+        return self.start_s - slack_s <= gap.start_s and gap.end_s <= self.end_s + slack_s
+
+
 class Chunks:
     """The chunks of a soak. ``damaged`` has those that cannot be read, and why; the others are read."""
 
@@ -126,7 +144,7 @@ class Chunks:
         self._database.register("wanted", _numbered(wanted))
         select = _select(sorted({one.channel for one in wanted}))
         for part in self.parts:
-            steps.begin(part)
+            steps.begin(part, whole=self._has_start(part))
             for batch in _batches(self.files(part)):
                 table = self._columns(select, batch, {"start": start_s, "cell": cell_s})
                 steps.add(table, self._again(batch, start_s, cell_s))
@@ -134,15 +152,61 @@ class Chunks:
         result.tracks, result.totals, result.gaps = steps.tracks, steps.totals, steps.gaps
         return result
 
+    def missing(self, interval_s: float) -> list[Missing]:
+        """Chunks that were stored and are not there.
+
+        At its end a part has every sensor speak once more, so that a last reading older than ``interval_s``
+        before that is not the last.
+        """
+        return [one for part in self.parts for one in self._missing_of(part, interval_s)]
+
+    def _missing_of(self, part: Part, interval_s: float) -> Iterator[Missing]:
+        there = {chunk.number: chunk.samples for chunk in part.chunks}
+        gone = part.missing
+        for first in (number for number in gone if number - 1 not in gone):
+            last = next(number for number in range(first, first + len(gone)) if number + 1 not in gone)
+            start_s = self._ends_s(there.get(first - 1), (part.started_s, part.started_s))[1]
+            end_s = self._ends_s(there.get(last + 1), (part.ended_s, part.ended_s))[0]
+            yield Missing(part.number, first, last, start_s, end_s)
+        number = max(there, default=0)
+        if number and there[number] not in self.damaged and part.why == "done":
+            last_s = self._ends_s(there[number], (part.started_s, part.ended_s))[1]
+            if part.ended_s - last_s > interval_s:
+                yield Missing(part.number, number + 1, None, last_s, part.ended_s)
+
+    def _ends_s(self, path: Path | None, otherwise: tuple[float, float]) -> tuple[float, float]:
+        """Times of the first and the last reading in a chunk."""
+        for first_s, last_s in self._rows(_SPAN_OF, [path] if path else []):
+            if first_s is not None:
+                return float(first_s), float(last_s)
+        return otherwise
+
+    def _has_start(self, part: Part) -> bool:
+        first = next((chunk for chunk in part.chunks if chunk.samples not in self.damaged), None)
+        return first is not None and first.number == 1
+
     def _usual_s(self) -> dict[tuple[str, str], float]:
-        """How often a source is read, from the densest of its series in a few chunks on end."""
+        """How often a source is read, from the densest of its series in a few chunks without a gap."""
         found: dict[tuple[str, str], float] = {}
         for part in self.parts:
-            files = self.files(part)
+            files = self._unbroken(part)
             middle = max(0, len(files) // 2 - _SPAN_CHUNKS // 2)
             for host, source, usual_s in self._rows(_USUAL, files[middle : middle + _SPAN_CHUNKS]):
                 found[host, source] = min(usual_s, found.get((host, source), usual_s))
         return found
+
+    def _unbroken(self, part: Part) -> list[Path]:
+        """The longest run of chunks of which none is missing or damaged."""
+        runs: list[list[Path]] = [[]]
+        after = 0
+        for chunk in part.chunks:
+            if chunk.samples in self.damaged:
+                continue
+            if chunk.number != after:
+                runs.append([])
+            runs[-1].append(chunk.samples)
+            after = chunk.number + 1
+        return max(runs, key=len)
 
     def _again(self, batch: Sequence[Path], start_s: float, cell_s: float) -> Callable[..., Any]:
         def rows(numbers: Sequence[int], cells: Sequence[int]) -> dict[tuple[int, int], list[float]]:
@@ -265,6 +329,7 @@ _CELL = "CAST(greatest(0, ceil((time_s - $start) / $cell) - 1) AS BIGINT)"
 """a reading at the edge of two cells says what was counted in the first"""
 _SPAN = "if(span_s > 0, span_s, 1.0)"
 """readings without a span all count alike"""
+_SPAN_OF = "SELECT min(time_s), max(time_s) FROM read_parquet($files)"
 _SERIES = """
 SELECT host, source, channel, any_value(unit), any_value(kind), any_value(scope), any_value(provenance),
     count(*), count(reason), max(reason)

@@ -20,6 +20,8 @@ FROM_ZERO = ("users", "server", "iperf3")
 SPARSE = ("server", "iperf3", "qdisc")
 """sources that may have nothing new to say for long: their silence is no gap"""
 
+_PARTIAL = 0.1
+"""of a cell: one that lacks more of its time to a gap has no rate"""
 _NO_TRACK = ""
 _NARROW = ("softnet.", "qdisc.")
 """channels of 32 bits"""
@@ -149,10 +151,14 @@ class Steps:
         self.totals: dict[tuple[int, int], Counted] = {}
         self.gaps: list[Gap] = []
 
-    def begin(self, part: _Part) -> None:
-        """The next part: nothing is known of any series yet."""
+    def begin(self, part: _Part, *, whole: bool = True) -> None:
+        """The next part: nothing is known of any series yet.
+
+        Not ``whole``: its first chunk is not there, so that nothing is known of the time before the first
+        readings, by which other counters count, too.
+        """
         np, count = self._np, len(self._places)
-        self._part = part
+        self._part, self._is_whole = part, whole
         self._first_s, self._last_s = np.full(count, np.nan), np.full(count, np.nan)
         self._last = np.full(count, np.nan)
         self._increase, self._resets = np.zeros(count), np.zeros(count, np.int64)
@@ -217,7 +223,7 @@ class Steps:
         same = np.concatenate([[False], at[1:] == at[:-1]])
         last_s, last = np.roll(columns["last_s"], 1), np.roll(columns["last"], 1)
         last_s, last = np.where(same, last_s, self._last_s[at]), np.where(same, last, self._last[at])
-        zero = np.isnan(last) & self._from_zero[at]
+        zero = np.isnan(last) & self._from_zero[at] & self._is_whole
         last_s, last = np.where(zero, self._part.started_s, last_s), np.where(zero, 0.0, last)
         return np.maximum(columns["first_s"] - last_s, 0.0), last
 
@@ -306,7 +312,9 @@ class Steps:
             self._covered[source, first:end] = 1
         for gap in self.gaps:
             if gap.start_s >= part.started_s:
-                first, end = self._cell(gap.start_s) + 1, self._cell(gap.end_s)
+                lacks_s = _PARTIAL * self._cell_s
+                first = self._cell(gap.start_s + lacks_s)
+                end = self._cell(gap.end_s - lacks_s - 1e-6) + 1
                 self._covered[numbers[gap.host, gap.source], first:end] = 0
 
     def _cell(self, time_s: float) -> int:

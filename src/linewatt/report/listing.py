@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Stored results in a line each: ``linewatt list``."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from linewatt.document import one_line
+from linewatt.errors import StoreError
+from linewatt.report.document import Digest, digest, heading
+from linewatt.report.text_table import TextColumn, tables
+from linewatt.report.words import when
+from linewatt.store.read import Result
+from linewatt.units import MISSING
+
+MOST_BYTES = 64 << 20
+"""of a soak's samples that are read for a list; days of many hosts take tens of seconds"""
+
+
+@dataclass(frozen=True, slots=True)
+class Listed:
+    """A result, and how many findings it has, as ``show`` counts them; ``None`` with the reason."""
+
+    view: Digest
+    findings: int | None
+    reason: str | None = None
+
+
+def listed(result: Result) -> Listed:
+    """One line of the list."""
+    view = digest(result)
+    if not result.is_soak:
+        return Listed(view, len(view.findings.every))
+    size = sum(path.stat().st_size for path in result.path.glob("soak/part-*/chunk-*.parquet"))
+    if size > MOST_BYTES:
+        return Listed(view, None, f"{size / 1e6:,.0f} MB of samples are not read for a list; see its show")
+    from linewatt.report.soak import digest as read_soak
+    from linewatt.report.soak_flags import findings
+
+    try:
+        return Listed(view, len(findings(read_soak(result)).every))
+    except StoreError as error:
+        return Listed(view, None, str(error))
+
+
+def as_document(every: Sequence[Listed]) -> list[dict[str, Any]]:
+    """The rows of ``list --json``."""
+    return [heading(one.view) | {"flags_count": one.findings, "flags_reason": one.reason} for one in every]
+
+
+def show(every: Sequence[Listed], *, width: int | None = None) -> RenderableType:
+    """The table of ``linewatt list``, and why a count is missing."""
+    views = [one.view for one in every]
+    counts = tuple(MISSING if one.findings is None else str(one.findings) for one in every)
+    columns = [
+        TextColumn("Id", tuple(one_line(view.result.id) for view in views), key=True, left=True),
+        TextColumn("Name", tuple(_name(view) for view in views), left=True),
+        TextColumn("When", tuple(when(view.result.manifest.get("created_s")) for view in views), left=True),
+        TextColumn("Done", tuple(_done(view) for view in views)),
+        TextColumn("Failed", tuple(str(len(view.failed)) for view in views)),
+        TextColumn("Findings", counts),
+    ]
+    why = [Text(one_line(f"{one.view.result.id}: {one.reason}")) for one in every if one.reason]
+    return Group(tables(columns, width), *why)
+
+
+def _done(view: Digest) -> str:
+    if view.result.is_soak:
+        return "soak" if view.result.complete else "soak, not all"
+    return f"{view.done}/{view.planned}"
+
+
+def _name(view: Digest) -> str:
+    name = str(view.result.manifest.get("name") or MISSING)
+    imported = view.result.imported_from
+    return one_line(f"{name} (imported from {imported})" if imported else name)
