@@ -7,6 +7,8 @@ from dataclasses import replace
 
 from tests.report_factories import FACTS, demo_trials, end, failed, host, renumbered, result, scaling_trials
 
+from linewatt.analysis.imported import REQUIRED, SHARE_COLUMNS, import_table
+from linewatt.analysis.table import read_table
 from linewatt.model import Case, Trial
 from linewatt.report.document import digest
 from linewatt.report.environment import Section, environment
@@ -52,9 +54,26 @@ def test_headline_says_that_one_trial_has_no_spread() -> None:
 
 
 def test_headline_without_cpu_says_why_the_cost_is_not_known() -> None:
-    lost = end("h2", "receiver", None, 0.5, 0.5, reasons={"cpu_cores": "mpstat ended early"})
+    read = end("h2", "receiver", None, 0.5, 0.5, reasons={"cpu_cores": "mpstat ended early"})
+    lost = replace(read, app_cpu=None, irq_cpu=None)
     [line] = headlines(*(replace(each, receiver=lost) for each in scaling_trials((1,))))
     assert "What it cost the receiver is not known: h2: mpstat ended early." in line.details
+
+
+def test_headline_of_an_imported_table_says_what_the_table_has() -> None:
+    """It has what the app and IRQ CPUs did, and nothing of the whole host or of runs."""
+    row = "tcp,arm,gen,{},{},26.8,Gbits/sec,0.80,98.02,0.00,0.00,1.18,0.00,0.02,0.00,98.16,1.81\n"
+    head = ",".join((*REQUIRED, *SHARE_COLUMNS)) + "\n"
+    text = head + row.format("arm", "receiver") + row.format("gen", "sender")
+    table, _ = read_table(text.encode(), "t.csv")
+    view = digest(result(import_table(table, "t.csv", 1e9).trials))
+    line = headline(view.groups[0].series[0], "t.csv")
+    assert (
+        "7.35 % of one core per Gbps on the receiver’s app and IRQ CPUs; the CPU of all of it is not known: "
+        "not in the imported table."
+    ) in line.details
+    assert not any("What it cost" in each for each in line.details)
+    assert line.lead == "with 1 instance (as t.csv has it; it says nothing of runs and their spread)."
 
 
 def test_headline_of_failures_has_their_reason_and_no_number() -> None:

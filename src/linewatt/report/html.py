@@ -120,7 +120,9 @@ def render(view: Digest) -> str:
         repeats=repeats_lines(view.result),
         lab=is_lab(view),
         caveats=caveats(view),
-        headlines=[headline(series) for group in view.groups for series in group.series],
+        headlines=[
+            headline(series, view.result.imported_from) for group in view.groups for series in group.series
+        ],
         marks=marks,
         tables=[scalability_table(group, marks) for group in view.groups],
         limits=[(group.title, limit_notes(group)) for group in view.groups],

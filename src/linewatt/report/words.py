@@ -41,7 +41,7 @@ class Headline:
         return f"{self.title}: {' '.join(part for part in (self.value, self.lead, *self.details) if part)}"
 
 
-def headline(series: Series) -> Headline:
+def headline(series: Series, imported_from: str | None = None) -> Headline:
     """The case with the highest mean throughput, what it cost, and what it lost."""
     flags = tuple(dict.fromkeys(flag.code for summary in series.summaries for flag in summary.flags))
     measured = [summary for summary in series.summaries if summary.throughput_bps]
@@ -52,34 +52,43 @@ def headline(series: Series) -> Headline:
     best = max(measured, key=_throughput)
     details = [_cost(best), *_power(best), _scaling(best), _lost(best), _limited(best)]
     value = _shown("throughput_bps", best)
-    return Headline(series.title, value, _how_measured(best), tuple(part for part in details if part), flags)
+    lead = _how_measured(best, imported_from)
+    return Headline(series.title, value, lead, tuple(part for part in details if part), flags)
 
 
 def _throughput(summary: CaseSummary) -> float:
     return summary.throughput_bps.mean if summary.throughput_bps else 0.0
 
 
-def _how_measured(best: CaseSummary) -> str:
+def _how_measured(best: CaseSummary, imported_from: str | None) -> str:
     column = _BY_FIELD["throughput_bps"]
     unit = column.unit([best])
     cell = column.cell(best, unit)
     trials = best.throughput_bps.n if best.throughput_bps else 0
-    spread = (
-        "one trial: its spread is unknown" if cell.sd is None else f"± {cell.sd} {unit.name}, {trials} trials"
+    alone = (
+        "one trial: its spread is unknown"
+        if imported_from is None
+        else f"as {imported_from} has it; it says nothing of runs and their spread"
     )
+    spread = alone if cell.sd is None else f"± {cell.sd} {unit.name}, {trials} trials"
     return f"with {plural(best.case.instances, 'instance')} ({spread})."
 
 
 def _cost(best: CaseSummary) -> str:
-    """Efficiency and CPU per throughput of the receiver; says so when its CPU is unknown."""
-    if best.efficiency_receiver_bps_per_core is None:
-        why = best.reasons.get("efficiency_receiver_bps_per_core")
-        return f"What it cost the receiver is not known{f': {why}' if why else ''}."
-    said = f"{_shown('efficiency_receiver_bps_per_core', best)} of receiver CPU"
+    """Efficiency and CPU per throughput of the receiver, what is known of either; says what is not."""
+    said = []
+    if best.efficiency_receiver_bps_per_core is not None:
+        said.append(f"{_shown('efficiency_receiver_bps_per_core', best)} of receiver CPU")
     if best.receiver_cpu_cores_per_bps is not None:
         per = _shown("receiver_cpu_cores_per_bps", best).replace("% per", "% of one core per")
-        said += f"; {per} on its app and IRQ CPUs"
-    return f"{said}."
+        whose = "its" if said else "the receiver’s"
+        said.append(f"{per} on {whose} app and IRQ CPUs")
+    why = best.reasons.get("efficiency_receiver_bps_per_core")
+    if not said:
+        return f"What it cost the receiver is not known{f': {why}' if why else ''}."
+    if best.efficiency_receiver_bps_per_core is None:
+        said.append(f"the CPU of all of it is not known{f': {why}' if why else ''}")
+    return f"{'; '.join(said)}."
 
 
 def _power(best: CaseSummary) -> list[str]:
