@@ -125,6 +125,7 @@ LIES: dict[str, Change] = {
         "h1", settings=(SettingRead("governor", "", "performance", "powersave"),)
     ),
     "setting-not-read": readback("h1", settings=(SettingRead("governor", "", "performance", None, "gone"),)),
+    "smt-sibling-busy": both(setup(cores={"h1": ((APP, 3), (IRQ,), (2,))}), cpu("h1", 3, usr=0.3)),
     "start-uncertain": story(start_delay_s=0.8),
     "streams-share-cpu": case(streams=4),
     "throughput-drifts: a step": rates([GOODPUT_BPS * 0.99] * 14 + [GOODPUT_BPS * 0.8] * 10),
@@ -147,6 +148,7 @@ HEALTHY: dict[str, Change] = {
     "in reverse": case(direction="reverse"),
     "paced": both(PACED, rates(5e9)),
     "unpinned": story(placed=((None, None),)),
+    "two threads a core": setup(cores=dict.fromkeys(("h1", "h2"), ((APP, 2), (IRQ, 3)))),
 }
 """runs that raise nothing"""
 

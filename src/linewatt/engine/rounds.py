@@ -31,6 +31,7 @@ from linewatt.engine.stage import Stage
 from linewatt.engine.trial import LiveTrial, LoadTime, TrialFailed, TrialRun
 from linewatt.errors import HostError, WaitTimeout
 from linewatt.hosts.clock import now_s
+from linewatt.hosts.cores import core_groups
 from linewatt.model import Trial
 from linewatt.store import read, samples
 from linewatt.store.write import write_trial
@@ -245,6 +246,7 @@ def _setup(session: Session, campaign: Campaign) -> Setup:
             name: Supply(psus["count"], psus["rating_w"], psus["mode"])
             for name, psus in campaign.psus.items()
         },
+        cores={name: core_groups(session.facts.get(name, {})) for name in names},
     )
 
 

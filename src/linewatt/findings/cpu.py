@@ -12,6 +12,8 @@ EXCESS_CORES, EXCESS_RATIO = 0.15, 0.25
 of a half-busy CPU that is sampled by 100 ticks."""
 FREQUENCY_DIFFERENCE = 0.05
 FREQUENCY_SDS = 3.0
+SIBLING_BUSY = 0.1
+"""Two threads of a core share its units: a busy one costs the other a part of its speed."""
 
 KINDS = (
     Kind(
@@ -71,5 +73,15 @@ KINDS = (
         f"The mean of a role's busy CPUs is {percent(FREQUENCY_DIFFERENCE)} below the base frequency, or fell by as much "
         f"and by {FREQUENCY_SDS:g} standard errors from the first third of the window to the last.",
         "Set the governor to performance, look at cooling and the power cap (turbostat), measure again.",
+    ),
+    Kind(
+        "smt-sibling-busy",
+        "doubtful",
+        "case",
+        ("throughput", "cpu"),
+        "Another thread of a core that the load ran on was busy, too: the load had a part of that core, and its CPU "
+        "figures count it as a whole one.",
+        f"A CPU beside those of the load, of the same core, was {percent(SIBLING_BUSY)} or more busy in the window.",
+        "Find what runs there, or keep siblings of the load's CPUs free (isolcpus, cgroups, another placement).",
     ),
 )

@@ -19,6 +19,7 @@ from linewatt.findings import kind_of
 from linewatt.model import Case, EndResult, Role, Trial
 from linewatt.report.effects import as_document as effects_document
 from linewatt.report.effects import experiment
+from linewatt.report.environment import cores_are
 from linewatt.report.findings import FindingNote, Marks, finding_notes, marks_of
 from linewatt.report.levels import NO_LEVEL, as_documents, case_keys
 from linewatt.report.limits import export_limit, limit_document
@@ -67,6 +68,14 @@ class Digest:
         return marks_of(self.findings, self.notes)
 
     @property
+    def has_efficiency(self) -> bool:
+        """Whether any figure is by core."""
+        return any(
+            one.efficiency_receiver_bps_per_core or one.efficiency_sender_bps_per_core
+            for one in self.summaries
+        )
+
+    @property
     def done(self) -> int:
         """Trials that gave a number."""
         return sum(trial.status == "done" for trial in self.result.trials)
@@ -105,6 +114,7 @@ def as_json(view: Digest, *, trials: bool = False) -> dict[str, Any]:
         "linewatt_version": view.result.manifest.get("linewatt_version"),
         "method": min((trial.method for trial in view.result.trials), default=None),
         "hosts": list(view.hosts),
+        "core_is": cores_are(view.hosts),
         "cases": [
             export_case(summary)
             | keys.get(summary.case, NO_LEVEL)

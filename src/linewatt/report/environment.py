@@ -10,6 +10,8 @@ from typing import Any
 
 from linewatt.analysis.differences import CONNECTION, IDENTITY, SECRET
 from linewatt.errors import InvalidInput
+from linewatt.hosts.cores import WORDS as CORE_WORDS
+from linewatt.hosts.cores import CoreKind, core_is
 from linewatt.hosts.cpulist import format_cpulist, parse_cpulist
 from linewatt.report.series import plural
 from linewatt.units import MISSING, format_rate, format_significant, ghz_from_hz, percent_from_cores
@@ -61,6 +63,23 @@ def environment(
         values = tuple(_idle_text(_mapping(idle.get(name))) for name in hosts)
         sections.append(Section("Idle, before any load", (FactRow("CPU used", values, differs=False),)))
     return tuple(section for section in sections if section.rows or section.unread)
+
+
+def cores_are(hosts: Mapping[str, Mapping[str, Any]]) -> dict[str, CoreKind | None]:
+    """Host → what one CPU of it is; ``None`` where its facts do not tell."""
+    return {name: core_is(_mapping(host.get("facts"))) for name, host in hosts.items()}
+
+
+def core_words(hosts: Mapping[str, Mapping[str, Any]]) -> str:
+    """What a core of CPU use and Mbps/core is on each host, in one sentence."""
+    found: dict[CoreKind | None, list[str]] = {}
+    for name, kind in cores_are(hosts).items():
+        found.setdefault(kind, []).append(name)
+    said = [
+        f"on {', '.join(names)} {CORE_WORDS[kind] if kind else 'it is not known what that is'}"
+        for kind, names in found.items()
+    ]
+    return f"A core of CPU use and Mbps/core is what the system counts as a CPU: {'; '.join(said)}."
 
 
 def _without_connection(host: Mapping[str, Any]) -> dict[str, Any]:

@@ -31,7 +31,7 @@ from linewatt.report.detail import detail_groups
 from linewatt.report.document import Digest, cores, watts_text
 from linewatt.report.effects import experiment
 from linewatt.report.effects_chart import effect_figures
-from linewatt.report.environment import environment
+from linewatt.report.environment import core_words, environment
 from linewatt.report.findings import Marks, number_ranges
 from linewatt.report.glossary import GLOSSARY, LEVEL_GLOSSARY, POWER_GLOSSARY
 from linewatt.report.heat_map import heat_figures, heat_maps
@@ -125,6 +125,7 @@ def render(view: Digest) -> str:
         ],
         marks=marks,
         tables=[scalability_table(group, marks) for group in view.groups],
+        core_words=core_words(view.hosts) if view.has_efficiency else "",
         limits=[(group.title, limit_notes(group)) for group in view.groups],
         power_tables=tables,
         power_figures=list(drawn(_of_power(view, tables), "power-figure")),

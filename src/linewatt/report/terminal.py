@@ -22,7 +22,8 @@ from linewatt.report.detail import detail_groups
 from linewatt.report.document import Digest, cores, watts_text
 from linewatt.report.effects import TITLE as EFFECTS
 from linewatt.report.effects import EffectTable, Experiment, experiment
-from linewatt.report.findings import FindingNote, number_ranges
+from linewatt.report.environment import core_words
+from linewatt.report.findings import FindingNote, Marks, number_ranges
 from linewatt.report.heat_map import heat_maps
 from linewatt.report.level_table import LevelBlock, LevelTable, level_tables
 from linewatt.report.levels import where
@@ -51,8 +52,7 @@ def show(
     """The whole of ``linewatt show``; ``width`` is the terminal's, ``None`` for no limit."""
     marks = view.marks
     parts: list[RenderableType] = [_heading(view)]
-    for group in view.groups:
-        parts.append(_scalability(scalability_table(group, marks), width))
+    parts += _scalabilities(view, marks, width)
     pairs = matrix_tables(view.groups, list(view.hosts))
     parts += [matrix(table, width) for table in pairs]
     parts += [heat_map(one, width) for one in heat_maps(pairs)]
@@ -114,6 +114,13 @@ def _heading(view: Digest) -> RenderableType:
     if not view.result.trials:
         lines.append(Text("No trial is stored yet."))
     return Group(*lines)
+
+
+def _scalabilities(view: Digest, marks: Marks, width: int | None) -> Iterator[RenderableType]:
+    for group in view.groups:
+        yield _scalability(scalability_table(group, marks), width)
+    if view.has_efficiency:
+        yield Text(one_line(core_words(view.hosts)))
 
 
 def _scalability(table: Table, width: int | None) -> RenderableType:

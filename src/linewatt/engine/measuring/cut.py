@@ -30,6 +30,8 @@ class Setup:
     supplies: Mapping[str, Supply] = field(default_factory=dict)
     meters: Mapping[str, Meters] = field(default_factory=dict)
     """host → what is known of its meters when the trial is measured"""
+    cores: Mapping[str, tuple[tuple[int, ...], ...]] = field(default_factory=dict)
+    """the CPUs that share a core, core by core"""
 
 
 @dataclass(frozen=True, slots=True)

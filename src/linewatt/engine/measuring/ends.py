@@ -60,6 +60,14 @@ def cpu_shares(host: HostSpec, readings: Sequence[Reading], window: Window) -> d
     return {one: _one_cpu(one, cpu, window) for one in _cpus(host, cpu)} if cpu else {}
 
 
+def shares_of(
+    cpus: Iterable[int], readings: Sequence[Reading], window: Window
+) -> dict[int, CpuShares | None]:
+    """Shares of these CPUs, whether they are the host's own or another's on the same machine."""
+    cpu = _mpstat(readings)
+    return {one: _one_cpu(one, cpu, window) for one in cpus} if cpu else {}
+
+
 def _mpstat(readings: Sequence[Reading]) -> Reading | None:
     return next((reading for reading in readings if reading.source == "mpstat"), None)
 

@@ -15,6 +15,7 @@ from linewatt.engine.measuring.checks import (
     placement,
     plausibility,
     power,
+    smt,
     steadiness,
     window,
 )
@@ -28,6 +29,7 @@ CHECKS: tuple[Callable[[Seen], Iterable[Flag]], ...] = (
     steadiness.check,
     cpu.check,
     frequency.check,
+    smt.check,
     placement.check,
     configuration.check,
     network.check,
