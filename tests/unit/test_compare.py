@@ -29,6 +29,7 @@ from linewatt.analysis.matching import match_two
 from linewatt.analysis.responses import EFFICIENCY, LOSS, PER_WATT, THROUGHPUT, Response
 from linewatt.analysis.verdicts import COMPARISON, verdicts
 from linewatt.model import Case, Flag, Trial
+from linewatt.report.comparison import heading
 
 
 def the(found: Comparison, response: Response = THROUGHPUT) -> Row:
@@ -342,7 +343,10 @@ def test_iperf3_with_threads_is_another_load_where_it_has_several_streams(stream
     row = the(compared(base, other))
     assert row.outcome == outcome
     if outcome == "refused":
-        assert "8 streams of iperf3: one thread for all in A, one thread a stream in B" in row.verdict.words
+        assert (
+            "8 streams of iperf3 at the receiver: one thread for all in A, one thread a stream in B"
+            in row.verdict.words
+        )
 
 
 def test_cpu_by_the_tick_and_exact_cpu_are_not_compared_but_throughput_is() -> None:
@@ -428,6 +432,104 @@ def test_secrets_and_names_are_no_differences() -> None:
     own = hosts(system={"hostname": "y", "bmc_password": "other"}, nic={"mac": "02::2"})
     found = compared(made("a", runs(), hosts=own), made("b", runs(seed=2), day=2, hosts=changed))
     assert found.differences == ()
+
+
+def sysctls(**values: str) -> dict[str, Any]:
+    return hosts(sysctl={f"net.{name.replace('__', '.')}": value for name, value in values.items()})
+
+
+@pytest.mark.parametrize(
+    ("base", "other", "short", "words"),
+    [
+        (
+            hosts(tools={"iperf3": "iperf 3.12 (cJSON 1.7.15)"}),
+            hosts(tools={"iperf3": "iperf 3.15 (cJSON 1.7.15)"}),
+            "iperf3 of the sender, iperf3 of the receiver",
+            "receiver: iperf3 3.12 in A, 3.15 in B",
+        ),
+        (
+            sysctls(ipv4__tcp_congestion_control="cubic"),
+            sysctls(ipv4__tcp_congestion_control="bbr"),
+            "congestion control of the sender",
+            "sender: congestion control cubic in A, bbr in B",
+        ),
+        (
+            sysctls(ipv4__tcp_rmem="4096 131072 6291456"),
+            sysctls(ipv4__tcp_rmem="4096 4096 4096"),
+            "socket limits of the receiver",
+            "receiver: net.ipv4.tcp_rmem 4096 131072 6291456 in A, 4096 4096 4096 in B",
+        ),
+        (
+            hosts(firewall={"rules": 12, "digest": "aa", "conntrack": "off"}),
+            hosts(firewall={"rules": 12, "digest": "bb", "conntrack": "on"}),
+            "firewall of the sender, firewall of the receiver",
+            "receiver: their digest aa in A, bb in B; conntrack off in A, on in B",
+        ),
+    ],
+)
+def test_what_else_differs_is_said_with_the_verdict_and_refuses_none(
+    base: dict[str, Any], other: dict[str, Any], short: str, words: str
+) -> None:
+    found = compared(made("a", runs(), hosts=base), made("b", runs(ratio=0.9, seed=2), day=2, hosts=other))
+    row = the(found)
+    assert row.outcome == "worse"
+    assert row.verdict.words.endswith(f"; also different: {short}")
+    assert words in found.pairs[0].remarks
+    same = compared(made("a", runs(), hosts=base), made("b", runs(seed=2), day=2, hosts=base))
+    assert "also different" not in the(same).verdict.words
+
+
+def test_what_goes_with_by_is_no_also() -> None:
+    base, other = sysctls(ipv4__tcp_rmem="1 2 3"), sysctls(ipv4__tcp_rmem="1 2 4")
+    sides = made("a", runs(), hosts=base), made("b", runs(ratio=0.9, seed=2), day=2, hosts=other)
+    assert "also different" in the(compared(*sides)).verdict.words
+    assert "also different" not in the(compared(*sides, by="kernel")).verdict.words
+
+
+def test_a_thread_is_no_core_and_efficiency_alone_says_so() -> None:
+    one, two = (hosts(cpus={"cores": cores}) for cores in (["0", "1"], ["0,1"]))
+    found = compared(made("a", runs(), hosts=one), made("b", runs(seed=2), day=2, hosts=two))
+    said = {row.response.name: row.verdict.words for row in found.rows}
+    assert "also different" not in said["throughput_bps"]
+    assert said["efficiency_receiver_bps_per_core"].endswith("also different: what a core is of the receiver")
+
+
+def test_iperf3_of_each_end_is_compared_with_that_of_the_same_end() -> None:
+    """Both sides mix versions, and the receivers differ."""
+    case = replace(TCP, streams=8)
+
+    def mixed(sender: str, receiver: str) -> dict[str, Any]:
+        versions = {"h1": sender, "h2": receiver}
+        return {
+            name: with_facts(name, tools={"iperf3": f"iperf {own} (x)"}) for name, own in versions.items()
+        }
+
+    base = made("a", runs(case), hosts=mixed("3.18", "3.12"))
+    other = made("b", runs(case, seed=2), day=2, hosts=mixed("3.18", "3.18"))
+    assert (
+        "8 streams of iperf3 at the receiver: one thread for all in A"
+        in the(compared(base, other)).verdict.words
+    )
+
+
+def test_levels_that_were_not_measured_in_turn_say_that_drift_is_in_the_ratio() -> None:
+    def at(level: str, start: int, step: int) -> tuple[Trial, ...]:
+        case = replace(TCP, factors=(("gro", level),))
+        return tuple(
+            replace(one, started_s=1e9 + 60 * (start + step * number))
+            for number, one in enumerate(runs(case, seed=start + 1))
+        )
+
+    apart = compared_levels(made("a", numbered(at("on", 0, 1), at("off", 10, 1))), "gro")
+    assert the(apart).verdict.words.endswith("; also different: the time (not interleaved)")
+    assert "what drifted meanwhile is in the ratio" in apart.pairs[0].remarks[0]
+    in_turn = compared_levels(made("a", numbered(at("on", 0, 2), at("off", 1, 2))), "gro")
+    assert "also different" not in the(in_turn).verdict.words
+
+
+def test_two_results_are_never_in_turn_and_the_heading_says_so() -> None:
+    found = compared(made("a", runs()), made("b", runs(seed=2)))
+    assert any("were not measured in turn" in line for line in heading(found))
 
 
 def test_flags_and_failures_of_either_side_stand_beside_the_verdict() -> None:

@@ -57,7 +57,17 @@ def test_every_fact_is_told_or_missing_under_the_same_names() -> None:
         for output in ("", *((CAPTURES / case / "output").read_text() for case in CASES))
     ]
     assert all(shape == shapes[0] for shape in shapes)
-    assert set(shapes[0]) == {"system", "cpu", "cpus", "memory", "kernel", "nic", "sysctl", "tools"}
+    assert set(shapes[0]) == {
+        "system",
+        "cpu",
+        "cpus",
+        "memory",
+        "kernel",
+        "nic",
+        "sysctl",
+        "tools",
+        "firewall",
+    }
 
 
 @given(st.text(), st.integers(0, 255))
@@ -118,6 +128,34 @@ def test_what_needs_root_says_so() -> None:
     output = answer("memory.modules", "/sys/firmware/dmi/tables/DMI: Permission denied", 1)
     reason = facts.parse_all(output)[facts.NOT_KNOWN]["memory.modules"]
     assert reason == "needs root: /sys/firmware/dmi/tables/DMI: Permission denied"
+
+
+def test_rules_of_a_firewall_are_their_number_and_a_digest() -> None:
+    known = facts.parse_all(answer("firewall.rules", "12 8c17487c3ee6") + answer("firewall.conntrack", "on"))
+    assert known["firewall"] == {"rules": 12, "digest": "8c17487c3ee6", "conntrack": "on"}
+    reasons = facts.parse_all(answer("firewall.rules", "Operation not permitted", 1))[facts.NOT_KNOWN]
+    assert reasons["firewall.rules"] == "needs root: Operation not permitted"
+
+
+@needs_bash
+def test_the_same_rules_with_other_counters_have_the_same_digest(tmp_path: Path) -> None:
+    """The script's own function, with tools that print what they would."""
+    found = []
+    for packets in (0, 7):
+        tool = tmp_path / str(packets)
+        tool.mkdir()
+        rules = (
+            f"#!/bin/sh\necho '# at {packets}'\necho ':INPUT DROP [{packets}:{packets}]'\necho '-A INPUT'\n"
+        )
+        for name in ("iptables-save", "ip6tables-save"):
+            (tool / name).write_text(rules)
+            (tool / name).chmod(0o755)
+        argv = facts.command("lo")[2:]
+        argv[2] = argv[2].replace("PATH=$PATH:/usr/sbin:/sbin", f"PATH={tool}:/usr/bin:/bin")
+        done = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=FACTS_LIMIT_S)
+        found.append(facts.parse_all(done.stdout)["firewall"])
+    assert found[0] == found[1]
+    assert found[0]["rules"] == 4
 
 
 def test_serial_numbers_stay_on_the_host() -> None:

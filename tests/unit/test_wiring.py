@@ -98,6 +98,7 @@ LIES: dict[str, Change] = {
         "h1", threads=tuple(Thread(1000, 1000 + number, APP, 300, (APP,)) for number in range(2))
     ),
     "load-spins": both(PACED, rates(5e9), story(versions={"h1": "3.16", "h2": "3.16"})),
+    "load-versions-differ": story(versions={"h1": "3.12", "h2": "3.18"}),
     "packets-dropped": counters("h2", "nic.rx_missed_errors", 500),
     "packets-dropped: at the sender": counters("h1", "nic.tx_dropped", 500),
     "placement-not-read": readback("h1", threads=()),
@@ -126,6 +127,12 @@ LIES: dict[str, Change] = {
     ),
     "setting-not-read": readback("h1", settings=(SettingRead("governor", "", "performance", None, "gone"),)),
     "smt-sibling-busy": both(setup(cores={"h1": ((APP, 3), (IRQ,), (2,))}), cpu("h1", 3, usr=0.3)),
+    "socket-settings-differ": setup(
+        sysctls={
+            "h1": {"net.ipv4.tcp_rmem": "4096 131072 6291456"},
+            "h2": {"net.ipv4.tcp_rmem": "4096 4096 4096"},
+        }
+    ),
     "start-uncertain": story(start_delay_s=0.8),
     "streams-share-cpu": case(streams=4),
     "throughput-drifts: a step": rates([GOODPUT_BPS * 0.99] * 14 + [GOODPUT_BPS * 0.8] * 10),

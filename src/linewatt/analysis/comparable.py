@@ -17,6 +17,7 @@ from typing import Literal
 from linewatt.analysis.matching import Match, Side
 from linewatt.analysis.responses import EFFICIENCY, SENDER_EFFICIENCY
 from linewatt.analysis.soak_job import SoakCode
+from linewatt.findings.load import THREADED_FROM
 from linewatt.model import Role, Trial
 from linewatt.tuning.offload import ABBREVIATIONS
 
@@ -34,8 +35,6 @@ OFFLOADS = (
     "rx-gro-list",
 )
 """features that decide how large the packets are that a CPU handles"""
-THREADED = (3, 16)
-"""iperf3 runs each stream of a process in a thread of its own from this version on (its release notes)"""
 _WINDOW_TOLERANCE = 0.05
 _PAYLOAD_TOLERANCE = 0.005
 _VERSION = re.compile(r"iperf (\d+)\.(\d+)")
@@ -155,11 +154,14 @@ def _state(text: str) -> str:
 def _iperf3(ends: Ends) -> list[Obstacle]:
     """Streams in one thread or in several are different loads; so are options that no case names."""
     found = []
-    versions = [threaded(ends.base, ends.match.base.hosts), threaded(ends.other, ends.match.other.hosts)]
     streams = max(ends.match.base.streams, ends.match.other.streams)
-    if streams > 1 and None not in versions and versions[0] != versions[1]:
-        said = ["one thread a stream" if each else "one thread for all" for each in versions]
-        found.append(Obstacle("iperf3-threads", f"{streams} streams of iperf3: {_between(ends, *said)}"))
+    for role in _ROLES:
+        own, theirs = getattr(ends.match.base, role), getattr(ends.match.other, role)
+        threads = [threaded(ends.base, [own]), threaded(ends.other, [theirs])]
+        if streams > 1 and None not in threads and threads[0] != threads[1]:
+            said = ["one thread a stream" if each else "one thread for all" for each in threads]
+            words = f"{streams} streams of iperf3 at the {role}: {_between(ends, *said)}"
+            found.append(Obstacle("iperf3-threads", words))
     options = [iperf3_options(side) for side in (ends.base, ends.other)]
     if None not in options and options[0] != options[1]:
         said = [" ".join(f"{name}={value}" for name, value in (one or ())) or "none" for one in options]
@@ -169,11 +171,15 @@ def _iperf3(ends: Ends) -> list[Obstacle]:
 
 def threaded(side: Side, hosts: Iterable[str]) -> bool | None:
     """Whether the iperf3 of all hosts has threads; ``None`` where a version is not known or they differ."""
-    known = set()
-    for host in hosts:
-        matched = _VERSION.search(str(side.fact(host, "tools", "iperf3") or ""))
-        known.add(None if matched is None else (int(matched[1]), int(matched[2])) >= THREADED)
+    versions = [iperf3_version(side, host) for host in hosts]
+    known = {None if version is None else version >= THREADED_FROM for version in versions}
     return known.pop() if len(known) == 1 else None
+
+
+def iperf3_version(side: Side, host: str) -> tuple[int, int] | None:
+    """Major and minor version of a host's iperf3; ``None`` where it is not known."""
+    matched = _VERSION.search(str(side.fact(host, "tools", "iperf3") or ""))
+    return None if matched is None else (int(matched[1]), int(matched[2]))
 
 
 def iperf3_options(side: Side) -> tuple[tuple[str, str], ...] | None:

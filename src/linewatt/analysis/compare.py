@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
+from linewatt.analysis.besides import Beside, besides, with_besides
 from linewatt.analysis.comparable import Ends, obstacles
 from linewatt.analysis.contrasts import ALPHA, Contrast, over_strata, welch
 from linewatt.analysis.differences import Difference, differences
@@ -128,6 +129,7 @@ class _Draft:
     provenance: Provenance | None = None
     refusal: str | None = None
     contrast: Contrast | str = ""
+    besides: Sequence[Beside] = ()
 
 
 def compare(base: Side, other: Side, matching: Matching, options: Options) -> Comparison:
@@ -148,9 +150,10 @@ def compare(base: Side, other: Side, matching: Matching, options: Options) -> Co
             options.by,
             options.allowed,
         )
-        found = _drafts(ends, options)
+        beside = besides(ends)
+        found = _drafts(ends, options, beside)
         drafts += found
-        pairs.append(_pair(ends, found, own.get(match.base, ()), theirs.get(match.other, ())))
+        pairs.append(_pair(ends, found, beside, own.get(match.base, ()), theirs.get(match.other, ())))
     for one in matching.unlike:
         drafts.append(_Draft(one.match, THROUGHPUT, refusal=one.what))
         pairs.append(Pair(one.match, (), (), (one.what,), ()))
@@ -179,7 +182,7 @@ def _done(trials: Sequence[Trial]) -> list[Trial]:
     return [trial for trial in trials if trial.status == "done"]
 
 
-def _drafts(ends: Ends, options: Options) -> list[_Draft]:
+def _drafts(ends: Ends, options: Options, beside: Sequence[Beside]) -> list[_Draft]:
     """The responses that either side has; throughput where neither has any, so that this is said."""
     own, theirs = (
         {values.response.name: values for values in responses(trials, sender=True)}
@@ -194,6 +197,7 @@ def _drafts(ends: Ends, options: Options) -> list[_Draft]:
         reasons = [one.words for one in barred if one.bars(response.name)]
         if reasons:
             draft.refusal = "; ".join(reasons)
+        draft.besides = [one for one in beside if one.concerns(response.name)]
         found.append(draft)
     return found
 
@@ -230,11 +234,16 @@ def _alternate(ends: Ends, one: object, two: object) -> tuple[object, ...]:
     return one, ends.base.name, two, ends.other.name
 
 
-def _pair(ends: Ends, drafts: Sequence[_Draft], own: Sequence[Trial], theirs: Sequence[Trial]) -> Pair:
+def _pair(
+    ends: Ends,
+    drafts: Sequence[_Draft],
+    beside: Sequence[Beside],
+    own: Sequence[Trial],
+    theirs: Sequence[Trial],
+) -> Pair:
     refused = tuple(dict.fromkeys(draft.refusal for draft in drafts if draft.refusal))
-    return Pair(
-        ends.match, count_flags(own), count_flags(theirs), refused, tuple(_remarks(ends, own, theirs))
-    )
+    remarks = (*_remarks(ends, own, theirs), *(one.words for one in beside))
+    return Pair(ends.match, count_flags(own), count_flags(theirs), refused, remarks)
 
 
 def _remarks(ends: Ends, own: Sequence[Trial], theirs: Sequence[Trial]) -> list[str]:
@@ -269,6 +278,8 @@ def _judged(drafts: Sequence[_Draft], options: Options) -> tuple[Row, ...]:
             if draft.match not in said and response.relative:
                 said[draft.match] = _modes_of(draft)
             verdict = None if draft.refusal else _with_modes(draft, next(found), said.get(draft.match, ""))
+            if verdict is not None:
+                verdict = replace(verdict, words=with_besides(verdict.words, draft.besides))
             rows.append(_row(draft, verdict))
     return tuple(rows)
 
@@ -308,6 +319,8 @@ def _over_pairs(group: Sequence[_Draft]) -> Contrast | str:
 def _overall_row(group: Sequence[_Draft], verdict: Verdict) -> Row:
     """Means are those of the pairs' means; they have no spread that says anything."""
     base, other = (_mean_of_means(group[0].response, runs) for runs in _sides(group))
+    every = [one for draft in group for one in draft.besides]
+    verdict = replace(verdict, words=with_besides(verdict.words, every))
     return replace(_row(group[0], verdict), base=base, other=other, pairs=len(group))
 
 

@@ -38,7 +38,8 @@ MATTERS = (
     *("nic.model", "nic.offloads.", "nic.mtu", "nic.speed_bps", "nic.kind", "nic.rings.", "nic.channels."),
     *("nic.coalescing.", "nic.pause.", "nic.pci_", "nic.numa_node", "nic.qdisc", "tools.iperf3"),
     *("system.bios_version", "system.product", "kernel.command_line", "kernel.tuned_profile", "kernel.hz"),
-    *("kernel.tick_accounting", "kernel.irqbalance_running", "sysctl.", "host.", "campaign."),
+    *("kernel.tick_accounting", "kernel.irqbalance_running", "sysctl.", "firewall.", "host."),
+    "campaign.",
 )
 """facts that change what a packet costs, the first the most; one that ends in . or _ stands for all below"""
 _NETWORK = ("nic.mtu", "nic.kind", "nic.qdisc", "nic.offloads.", "campaign.networks")
@@ -113,7 +114,7 @@ def _note(
 ) -> None:
     if base == other or base is None or other is None:
         return
-    found[where, fact] = Difference(where, fact, base, other, rank_of(fact), _expected(fact, by))
+    found[where, fact] = Difference(where, fact, base, other, rank_of(fact), is_expected(fact, by))
 
 
 def rank_of(fact: str) -> int | None:
@@ -124,7 +125,8 @@ def rank_of(fact: str) -> int | None:
     return None
 
 
-def _expected(fact: str, by: str | None) -> bool:
+def is_expected(fact: str, by: str | None) -> bool:
+    """Whether a fact goes with what is compared."""
     if by is None:
         return False
     if by in ("host", "sender", "receiver"):

@@ -12,8 +12,10 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from typing import Any
 
 from linewatt.analysis import repeats, steadiness
+from linewatt.analysis.besides import SOCKET_SETTINGS
 from linewatt.analysis.psu import Supply
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.factors import setting_of_hosts
@@ -247,7 +249,13 @@ def _setup(session: Session, campaign: Campaign) -> Setup:
             for name, psus in campaign.psus.items()
         },
         cores={name: core_groups(session.facts.get(name, {})) for name in names},
+        sysctls={name: _of_sockets(session.facts.get(name, {})) for name in names},
     )
+
+
+def _of_sockets(facts: Mapping[str, Any]) -> dict[str, str]:
+    known = facts.get("sysctl") or {}
+    return {name: str(known[name]) for name in SOCKET_SETTINGS if known.get(name) is not None}
 
 
 async def _wait_past(feed: Feed, time_s: float) -> None:

@@ -7,6 +7,8 @@ from linewatt.findings.kinds import Kind, percent
 
 LOSS_SHOWN = 0.001
 """datagrams lost, or out of order, as part of those sent"""
+THREADED_FROM = (3, 16)
+"""iperf3 runs each stream of a process in a thread of its own from this version on (its release notes)"""
 SPINS_FROM, SPINS_BEFORE = (3, 16), (3, 18)
 """versions of iperf3 that busy-wait between the packets of a rate-limited test"""
 
@@ -40,5 +42,25 @@ KINDS = (
         f"The sender's iperf3 is {'.'.join(map(str, SPINS_FROM))} or newer and older than "
         f"{'.'.join(map(str, SPINS_BEFORE))}, and the case is paced.",
         "Use iperf3 before 3.16 or from 3.18 on, or leave the rate out.",
+    ),
+    Kind(
+        "load-versions-differ",
+        "note",
+        "case",
+        (),
+        "Both ends run the same load in different versions, which may cost different CPU time.",
+        "What each end's iperf3 says of itself.",
+        "Use the same version on both hosts.",
+    ),
+    Kind(
+        "socket-settings-differ",
+        "note",
+        "case",
+        (),
+        "The ends have different limits of sockets, or another congestion control: turned around, the same pair may reach "
+        "another rate.",
+        "Of both hosts, as the trial had them set or as they showed them: net.ipv4.tcp_rmem, tcp_wmem and "
+        "tcp_congestion_control (TCP), net.core.rmem_default and wmem_default (UDP), net.core.rmem_max and wmem_max.",
+        "Set them alike (settings: sysctl), unless the hosts are meant to differ in them.",
     ),
 )

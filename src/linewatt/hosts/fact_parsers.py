@@ -200,6 +200,12 @@ def cpu_groups(output: str) -> dict[str, list[str]]:
     )
 
 
+def firewall(output: str) -> dict[str, Any]:
+    """How many lines the rules of a firewall have, and a digest of them: they are only compared."""
+    lines, digest = output.split()
+    return {"rules": int(lines), "digest": digest}
+
+
 def dmi_memory(output: str) -> list[dict[str, str]]:
     """Fitted DIMMs of ``dmidecode -t 17``: where, how large, how fast. Serial numbers stay out."""
     wanted = {

@@ -47,6 +47,16 @@ path_of() {{ type -P "$1" || return 127; }}
 is_running() {{ type pgrep >/dev/null 2>&1 || return 127; pgrep -x "$1" >/dev/null; echo "$?"; }}
 nm_state() {{ type -P nmcli >/dev/null || {{ echo "no NetworkManager"; return; }}
   nmcli --get-values GENERAL.STATE device show "$1"; }}
+firewall() {{ local rules
+  if type -P nft >/dev/null; then rules=$(nft -s -t list ruleset) || {{ echo "$rules"; return 1; }}
+  elif type -P iptables-save >/dev/null; then
+    rules=$( (iptables-save; ip6tables-save) | sed -e '/^#/d' -e 's/\\[[0-9:]*\\]//') || return 1
+  else return 127; fi
+  [[ $rules ]] || {{ echo "0 none"; return; }}
+  printf '%s %s\n' "$(grep -c . <<<"$rules")" "$(sha256sum <<<"$rules" | cut -c1-12)"; }}
+conntrack() {{ local count=0 file=/proc/sys/net/netfilter/nf_conntrack_count
+  [[ -r $file ]] && read -r count <"$file"
+  (( count )) && echo on || echo off; }}
 while (( $# )); do
   printf '\\n{MARK} begin %s\\n' "$1"; words=$2; shift 2
   "${{@:1:words}}" 2>&1 </dev/null
@@ -175,6 +185,8 @@ FACTS: tuple[Fact, ...] = (
         ("files", *(f"/proc/sys/{key}" for key in _SYSCTLS)),
         parse.sysctls,
     ),
+    Fact("firewall", ("rules", "digest"), ("firewall",), parse.firewall, root=True),
+    Fact("firewall", ("conntrack",), ("conntrack",), parse.first_line),
     Fact("tools", ("iperf3",), ("iperf3", "--version"), parse.first_line),
     Fact("tools", ("mpstat",), ("mpstat", "-V"), parse.first_line),
     Fact("tools", ("iproute2",), ("ip", "-V"), parse.first_line),
@@ -287,6 +299,8 @@ def _tool(fact: Fact) -> str:
         "kernel_config": "gzip",
         "files": "this host",
         "device_irqs": "sysfs",
+        "firewall": "nft",
+        "conntrack": "procfs",
     }
     return fact.argv[1] if fact.argv[0] == "path_of" else functions.get(fact.argv[0], fact.argv[0])
 

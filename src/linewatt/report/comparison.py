@@ -30,8 +30,6 @@ SCHEMA_VERSION = 1
 _UNITS = {column.field: column.units for column in COLUMNS} | {
     response.name: (MBPS_PER_W,) for response in PER_WATT.values()
 }
-_APART_S = 3600.0
-"""results that began further apart are said to be of different times"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -248,11 +246,7 @@ def heading(found: Comparison) -> list[str]:
 
 
 def apart_words(base: Side, other: Side) -> list[str]:
-    """That two results were not measured in turn, where they were not."""
-    if base.created_s is None or other.created_s is None:
-        return []
-    if abs(base.created_s - other.created_s) < _APART_S:
-        return []
+    """That two results were not measured in turn: no two ever are."""
     return [
         f"{base.name} and {other.name} were not measured in turn: what changed meanwhile is in every ratio, "
         "and no p knows of it"

@@ -32,6 +32,8 @@ class Setup:
     """host → what is known of its meters when the trial is measured"""
     cores: Mapping[str, tuple[tuple[int, ...], ...]] = field(default_factory=dict)
     """the CPUs that share a core, core by core"""
+    sysctls: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
+    """kernel parameters of sockets, as each host showed them when the campaign began"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ from linewatt.engine.measuring.checks import (
     power,
     smt,
     steadiness,
+    twins,
     window,
 )
 from linewatt.engine.measuring.seen import Seen
@@ -25,6 +26,7 @@ from linewatt.model import Flag
 CHECKS: tuple[Callable[[Seen], Iterable[Flag]], ...] = (
     layout.check,
     load.check,
+    twins.check,
     window.check,
     steadiness.check,
     cpu.check,
