@@ -4,7 +4,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo test lint bench findings pins clean
+.PHONY: help setup demo test lint bench mutants findings pins clean
 
 python := .venv/bin/python
 
@@ -32,6 +32,10 @@ bench:  ## speed and cost of linewatt itself, side by side with the tools by han
 	@scripts/root.sh $@
 	@scripts/setup.sh bench $@
 	@scripts/root.sh $@ $(python) -m bench $(ARGS)
+
+mutants:  ## whether a test notices each change of a check: 0 may survive; ARGS="--only placement --jobs 8"
+	@scripts/setup.sh test $@
+	@$(python) scripts/mutants.py $(ARGS)
 
 findings:  ## write docs/findings.md from the declarations of findings
 	@scripts/setup.sh demo $@

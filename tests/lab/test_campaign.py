@@ -271,6 +271,16 @@ def test_samples_are_real_parquet_that_any_reader_opens(bench: Bench) -> None:
     }
 
 
+def test_a_result_made_again_from_its_raw_files_is_the_same_to_the_byte(bench: Bench) -> None:
+    tests = [{"test": "tcp", "instances": [1, 2], "rate": "100M"}, {"test": "udp-1500", "rate": "50M"}]
+    bench.run("run", bench.campaign(trials=1, tests=tests, rate=None, window=LONG, idle={"seconds": 1}))
+    document = json.loads(bench.run("rederive", "last", "--write", "--json").stdout)
+    assert [(one["same"], one["problem"], one["changes"]) for one in document["trials"]] == [
+        (True, None, [])
+    ] * 3
+    assert document["written"] is None
+
+
 @pytest.mark.measures
 def test_counters_show_the_bytes_that_the_load_moved(bench: Bench) -> None:
     bench.run("run", bench.campaign(trials=1, rate="500M", window=LONG))
