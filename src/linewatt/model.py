@@ -157,7 +157,7 @@ class CpuShares:
     soft_ratio: float
     idle_ratio: float
     other_ratio: float
-    """nice, iowait, steal and guest together"""
+    """nice, steal and guest together; waiting for disks is idle"""
     unnumbered: int = field(default=0, kw_only=True)
     """how many more CPUs it is the mean of, whose numbers nobody wrote down (imported tables)"""
     steal_ratio: float = field(default=0.0, kw_only=True)
@@ -216,9 +216,9 @@ class PowerResult:
 class EndResult:
     """One end of a trial: what it cost the host and what the host's counters saw.
 
-    ``cpu_cores`` is Σ over the host's CPUs of (1 − idle), in cores; ``load_cpu_cores`` is what the load
-    processes say they used themselves (the cross-check). Counter deltas over the window are ``None``
-    where a counter was reset or a reading is missing; ``reasons`` says why, by field or counter name.
+    ``cpu_cores`` is Σ over the host's CPUs of (1 − idle − iowait − steal), in cores; ``load_cpu_cores`` is
+    what the load processes say they used themselves (the cross-check). Counter deltas over the window are
+    ``None`` where a counter was reset or a reading is missing; ``reasons`` says why, by field or counter.
     """
 
     host: str

@@ -176,7 +176,7 @@ def _part_cost(part: Literal["app", "irq"]) -> Callable[[Trial, Role], _Value]:
 
 
 def _cores(shares: CpuShares) -> float:
-    return (len(set(shares.cpus)) + shares.unnumbered) * (1 - shares.idle_ratio)
+    return (len(set(shares.cpus)) + shares.unnumbered) * shares.busy_ratio
 
 
 _VALUES: dict[str, Callable[[Trial, Role], _Value]] = {

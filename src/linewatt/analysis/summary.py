@@ -59,9 +59,9 @@ class CaseSummary:
     """a trial"""
 
     sender_cpu_cores: Estimate | None = None
-    """Σ over all CPUs of the sending host of (1 − idle)"""
+    """Σ over all CPUs of the sending host of (1 − idle − iowait − steal)"""
     receiver_cpu_cores: Estimate | None = None
-    """Σ over all CPUs of the receiving host of (1 − idle)"""
+    """Σ over all CPUs of the receiving host of (1 − idle − iowait − steal)"""
     efficiency_sender_bps_per_core: Estimate | None = None
     efficiency_receiver_bps_per_core: Estimate | None = None
     """the headline: throughput ÷ receiver_cpu_cores"""
@@ -319,7 +319,7 @@ def app_and_irq_cores(end: EndResult) -> _Value:
 
 
 def _cores(shares: CpuShares) -> float:
-    return (len(set(shares.cpus)) + shares.unnumbered) * (1 - shares.idle_ratio)
+    return (len(set(shares.cpus)) + shares.unnumbered) * shares.busy_ratio
 
 
 _VALUES: Mapping[str, Callable[[Trial], _Value]] = {

@@ -15,7 +15,9 @@ from linewatt.model import CpuShares, EndResult, Role, Window
 from linewatt.sensors.counters import counter_delta
 
 _CPU = re.compile(r"cpu(\d+)\.idle_ratio")
-_OTHER = ("nice", "iowait", "steal", "guest", "gnice")
+_OTHER = ("nice", "guest", "gnice")
+_WAITING = ("idle", "iowait")
+"""a CPU that waits for a disk has nothing to run"""
 
 
 def end_result(
@@ -45,6 +47,7 @@ def end_result(
         hottest_app=_hottest(app, shares),
         hottest_irq=_hottest(host.irq_cpus or (), shares),
         hottest=_hottest(tuple(shares), shares),
+        steal_cores=_stolen(shares),
     )
 
 
@@ -91,10 +94,12 @@ def _one_cpu(cpu: int, reading: Reading, window: Window) -> CpuShares | None:
             total += found.value
         return total
 
-    values = [mean("usr"), mean("sys"), mean("irq"), mean("soft"), mean("idle"), mean(*_OTHER)]
-    if any(value is None for value in values):
+    columns = (("usr",), ("sys",), ("irq",), ("soft",), _WAITING, (*_OTHER, "steal"), ("steal",))
+    values = [value for names in columns if (value := mean(*names)) is not None]
+    if len(values) < len(columns):
         return None
-    return CpuShares((cpu,), *(value for value in values if value is not None))
+    *shares, stolen = values
+    return CpuShares((cpu,), *shares, steal_ratio=stolen)
 
 
 def _cores(shares: dict[int, CpuShares | None], reasons: dict[str, str], failure: str | None) -> float | None:
@@ -105,7 +110,13 @@ def _cores(shares: dict[int, CpuShares | None], reasons: dict[str, str], failure
             f"mpstat does not cover the window on CPU {missing}" if missing else "no mpstat readings"
         ) + (f"; it {failure}" if failure else "")
         return None
-    return sum(1 - share.idle_ratio for share in known)
+    return sum(share.busy_ratio for share in known)
+
+
+def _stolen(shares: dict[int, CpuShares | None]) -> float | None:
+    """Cores that a hypervisor gave to others; known where all CPUs are."""
+    known = [share.steal_ratio for share in shares.values() if share is not None]
+    return sum(known) if known and len(known) == len(shares) else None
 
 
 def _shares(
@@ -132,6 +143,7 @@ def _shares(
         mean(share.soft_ratio for share in known),
         mean(share.idle_ratio for share in known),
         mean(share.other_ratio for share in known),
+        steal_ratio=mean(share.steal_ratio for share in known),
     )
 
 
