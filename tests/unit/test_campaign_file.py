@@ -36,8 +36,7 @@ def test_smallest_campaign_has_the_documented_defaults(tmp_path: Path) -> None:
     assert (campaign.window_s, campaign.omit_s, campaign.tail_s, campaign.idle_s) == (60, 5, 2, 5)
     assert (campaign.first_port, campaign.last_port) == (5201, 5264)
     assert campaign.placement == "auto"
-    of_soaks = {name for name, sensor in SENSORS.items() if getattr(sensor, "of_soaks", False)}
-    assert set(campaign.sensors) == set(SENSORS) - of_soaks
+    assert set(campaign.sensors) == set(SENSORS)
     assert campaign.text == SMALLEST
     assert campaign.load_s == 67
 

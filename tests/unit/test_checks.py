@@ -14,6 +14,7 @@ from linewatt.hosts.base import HostSpec
 from linewatt.hosts.clock import Offset
 from linewatt.loads.base import LoadEnd, LoadInterval
 from linewatt.model import Case, CpuShares, EndResult, Flag, InstanceResult, Role
+from linewatt.sensors.drops import CAUSES
 
 CASE = Case("tcp", "h1", "h2", instances=2)
 H1 = HostSpec("h1", "192.0.2.1", "eth0", irq_cpus=(4, 5))
@@ -76,17 +77,78 @@ def test_a_clean_placement_raises_nothing() -> None:
     assert layout.placement(CASE, [instance(0, None, None), instance(1, None, None)], [H1, H2]) == []
 
 
+SENDER, RECEIVER = end_of("sender", 0.5), end_of("receiver", 0.5)
+
+
+def lossy(lost: int, sender: dict[str, float | None], receiver: dict[str, float | None]) -> list[Flag]:
+    """All that is told of datagrams and drops where 10,000 were sent."""
+    one = replace(instance(0, None, None), packets=10_000, lost_packets=lost)
+    ends = replace(SENDER, counters=sender), replace(RECEIVER, counters=receiver)
+    told = load.is_lossy([one])
+    dropped = [flag for end in ends for flag in network.drops(end, datagrams_told=told)]
+    return [*load.datagrams(CASE, [one], *ends), *dropped]
+
+
 @pytest.mark.parametrize(("lost", "told"), [(0, False), (9, False), (10, True), (5000, True)])
 def test_udp_loss_is_told_from_one_in_a_thousand(lost: int, told: bool) -> None:
-    one = replace(instance(0, None, None), packets=10_000, lost_packets=lost)
-    flags = load.datagrams(CASE, [one])
+    flags = lossy(lost, {}, {})
     assert codes(flags) == (["udp-loss"] if told else [])
     assert all(f"{lost} of 10000 datagrams lost" in flag.evidence for flag in flags)
 
 
+@pytest.mark.parametrize(
+    ("sender", "receiver", "where", "said"),
+    [
+        ({}, {"nstat.UdpRcvbufErrors": 990.0}, "h2", "990 in the receive buffer of the UDP socket on h2"),
+        ({"qdisc.dropped": 1000.0}, {}, "h1", "1000 in the queueing discipline (qdisc) on h1"),
+        ({"nic.tx_fifo_errors": 1000.0}, {}, "h1", "1000 in the sending NIC (errors) on h1"),
+        ({"nstat.UdpSndbufErrors": 1000.0}, {}, "h1", "1000 in the send buffer of the UDP socket on h1"),
+        ({}, {"nstat.IpInDiscards": 1000.0}, "h2", "1000 by IP on h2"),
+        ({}, {"nstat.UdpMemErrors": 1000.0}, "h2", "1000 at the UDP socket (no memory) on h2"),
+        (
+            {"qdisc.dropped": 300.0},
+            {"nstat.UdpRcvbufErrors": 400.0},
+            "h2",
+            "400 in the receive buffer of the UDP socket on h2, 300 in the queueing discipline (qdisc) on "
+            "h1, 300 at a place that is not known: no counter of either host recorded them",
+        ),
+        (
+            {},
+            {"nstat.UdpRcvbufErrors": 0.0},
+            "h2",
+            "1000 at a place that is not known: no counters of h1 were read",
+        ),
+        (
+            {"qdisc.dropped": 0.0},
+            {"nic.rx_dropped": 1500.0},
+            "h2",
+            "500 of these were no datagrams of the load",
+        ),
+    ],
+)
+def test_one_loss_is_told_once_with_the_place_where_it_was(
+    sender: dict[str, float | None], receiver: dict[str, float | None], where: str, said: str
+) -> None:
+    (flag,) = lossy(
+        1000, {"qdisc.dropped": 0.0, **sender} if receiver != {"nstat.UdpRcvbufErrors": 0.0} else {}, receiver
+    )
+    assert (flag.code, flag.where) == ("udp-loss", where)
+    assert said in flag.evidence
+
+
+def test_a_full_backlog_is_counted_once_though_two_counters_have_it() -> None:
+    (flag,) = lossy(1000, {"qdisc.dropped": 0.0}, {"softnet.dropped": 1000.0, "nic.rx_dropped": 1000.0})
+    assert flag.evidence.endswith("(10.00 %): 1000 in the backlog of a CPU (softnet) on h2")
+
+
+def test_drops_that_are_not_the_loads_loss_are_told_beside_it() -> None:
+    loss, drops = lossy(1000, {"nic.rx_missed_errors": 7.0}, {"nstat.UdpRcvbufErrors": 1000.0})
+    assert (loss.code, drops.code, drops.where) == ("udp-loss", "packets-dropped", "h1")
+
+
 def test_datagrams_out_of_order_are_told() -> None:
     one = replace(instance(0, None, None), packets=1000, lost_packets=0, out_of_order_packets=5)
-    assert codes(load.datagrams(CASE, [one])) == ["udp-out-of-order"]
+    assert codes(list(load.datagrams(CASE, [one], SENDER, RECEIVER))) == ["udp-out-of-order"]
 
 
 def test_a_start_or_a_clock_that_is_not_known_well_is_told() -> None:
@@ -147,12 +209,26 @@ def test_an_iperf3_that_spins_between_packets_is_told(
     assert codes(flags) == (["load-spins"] if told else [])
 
 
-def test_drops_are_told_by_their_cause() -> None:
-    end = replace(end_of("receiver", 0.5), counters={"softnet.dropped": 12.0, "nic.rx_dropped": 0.0})
+@pytest.mark.parametrize(
+    "channel",
+    [channel for cause in CAUSES if cause.is_drop and cause.is_packets for channel in cause.channels],
+)
+def test_whatever_a_soak_counts_as_a_drop_is_told_of_a_trial(channel: str) -> None:
+    end = replace(end_of("receiver", 0.5), counters={channel: 12.0, "nstat.UdpNoPorts": 3.0})
     (flag,) = network.drops(end)
     assert flag.code == "packets-dropped"
-    assert "softnet.dropped 12" in flag.evidence
-    assert "nic.rx_dropped" not in flag.evidence
+    assert flag.evidence.startswith("dropped in the window: 12 ")
+    assert f"({channel})" in flag.evidence
+
+
+@pytest.mark.parametrize(("dropped", "told"), [(99.0, False), (100.0, True)])
+def test_a_few_among_a_million_are_no_finding(dropped: float, told: bool) -> None:
+    counters: dict[str, float | None] = {
+        "nic.rx_dropped": dropped,
+        "nic.rx_packets": 1e6,
+        "nic.tx_packets": 9e9,
+    }
+    assert bool(network.drops(replace(end_of("receiver", 0.5), counters=counters))) is told
 
 
 def test_a_counter_that_could_not_be_read_is_not_taken_for_no_drops_nor_for_drops() -> None:

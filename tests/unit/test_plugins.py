@@ -36,6 +36,7 @@ SHARED = {
     "commands",
     "counters",
     "cpu_check",
+    "drops",
     "ethtool_table",
     "factors",
     "iperf3_options",

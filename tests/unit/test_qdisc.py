@@ -78,14 +78,29 @@ def test_the_stream_asks_for_the_data_interface_again_and_again(tmp_path: Path) 
     assert said[61] == "-s -j -force -batch -", "tc is started anew, for it remembers interfaces"
 
 
-def test_it_is_on_in_a_soak_alone_unless_it_is_named(tmp_path: Path) -> None:
+def test_it_is_on_unless_it_is_left_out(tmp_path: Path) -> None:
     from linewatt.campaign.file import load
 
     hosts = {name: {"address": f"192.0.2.{at}", "data": "eth0"} for at, name in enumerate("ab", 1)}
     plain = {"name": "n", "hosts": hosts, "tests": ["tcp"]}
     soak = {**plain, "soak": "1h"}
     off = {**soak, "sensors": {"qdisc": False}}
-    for at, (document, expected) in enumerate([(plain, False), (soak, True), (off, False)]):
+    for at, (document, expected) in enumerate([(plain, True), (soak, True), (off, False)]):
         file = tmp_path / f"{at}.yaml"
         file.write_text(json.dumps(document))
         assert ("qdisc" in load(file).sensors) is expected
+
+
+def test_a_host_without_tc_has_no_channels_and_says_why(tmp_path: Path) -> None:
+    (tmp_path / "bash").symlink_to("/bin/bash")
+    (words, *script) = SENSOR.command(QdiscConfig(interval_s=0.1), HOST)
+    script[1] = script[1].replace("PATH=$PATH:/usr/sbin:/sbin", "PATH=/nowhere")
+    assert words == "bash"
+    with subprocess.Popen(["/bin/bash", *script], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        records = [process.stdout.readline(), process.stdout.readline()]
+        process.terminate()
+    for record in records:
+        assert SENSOR.ends_record(record)
+        assert SENSOR.parse(record) == {}
+        assert SENSOR.reasons(record) == {"qdisc": "the host has no tc (iproute2)"}

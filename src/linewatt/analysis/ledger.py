@@ -11,6 +11,8 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from linewatt.sensors.drops import CAUSES, COUNTED_TWICE
+
 CLIENTS, SERVER, CLIENT_NICS, SERVER_NICS = "clients", "server", "client_nics", "server_nics"
 COLUMNS = (CLIENTS, SERVER, CLIENT_NICS, SERVER_NICS)
 
@@ -74,64 +76,10 @@ class Ends:
     server: str | None
 
 
-@dataclass(frozen=True, slots=True)
-class Cause:
-    """A place where packets are lost, and the counter that says so. ``is_drop``: False: it only warns."""
-
-    key: str
-    title: str
-    channels: tuple[str, ...]
-    is_drop: bool = True
-    is_packets: bool = True
-    """False: connections, not packets of a transfer"""
-
-
 def is_counted(source: str, channel: str) -> bool:
     """Whether a series counts: of a further interface (``netcounters:eth1``) only its own, not the host's."""
     return ":" not in source or channel.startswith(("nic.", "qdisc."))
 
-
-def _both(name: str) -> tuple[str, str]:
-    return f"nstat.Udp{name}", f"nstat.Udp6{name}"
-
-
-CAUSES: tuple[Cause, ...] = (
-    Cause("nic_rx_dropped", "NIC: received, no room or nobody wanted it", ("nic.rx_dropped",)),
-    Cause("nic_rx_missed", "NIC: no receive buffer (missed)", ("nic.rx_missed_errors",)),
-    Cause("nic_rx_overrun", "NIC: receive overrun", ("nic.rx_fifo_errors", "nic.rx_over_errors")),
-    Cause("nic_rx_errors", "NIC: bad packets", ("nic.rx_errors",)),
-    Cause("nic_tx_dropped", "NIC: not sent, dropped", ("nic.tx_dropped",)),
-    Cause("nic_tx_errors", "NIC: not sent, error or overrun", ("nic.tx_errors", "nic.tx_fifo_errors")),
-    Cause("qdisc_dropped", "Queue discipline: dropped", ("qdisc.dropped",)),
-    Cause("softnet_dropped", "Softnet: backlog full", ("softnet.dropped",)),
-    Cause("softnet_squeezed", "Softnet: budget used up (no loss)", ("softnet.time_squeeze",), is_drop=False),
-    Cause("ip_discards", "IP: discarded", ("nstat.IpInDiscards", "nstat.IpOutDiscards")),
-    Cause("ip6_discards", "IPv6: discarded", ("nstat.Ip6InDiscards", "nstat.Ip6OutDiscards")),
-    Cause("tcp_backlog", "TCP socket: backlog full", ("nstat.TcpExtTCPBacklogDrop",)),
-    Cause(
-        "tcp_receive_queue",
-        "TCP socket: receive queue or window full",
-        ("nstat.TcpExtTCPRcvQDrop", "nstat.TcpExtTCPZeroWindowDrop", "nstat.TcpExtPFMemallocDrop"),
-    ),
-    Cause(
-        "tcp_pruned",
-        "TCP socket: pruned for memory",
-        ("nstat.TcpExtRcvPruned", "nstat.TcpExtOfoPruned", "nstat.TcpExtTCPOFODrop"),
-    ),
-    Cause(
-        "listen_drops",
-        "Listening socket: connections refused",
-        ("nstat.TcpExtListenDrops",),
-        is_packets=False,
-    ),
-    Cause("udp_receive_buffer", "UDP socket: receive buffer full", _both("RcvbufErrors")),
-    Cause("udp_send_buffer", "UDP socket: send buffer full", _both("SndbufErrors")),
-    Cause("udp_memory", "UDP socket: no memory", _both("MemErrors")),
-    Cause("checksums", "Wrong checksum", ("nstat.TcpInCsumErrors", *_both("InCsumErrors"))),
-)
-"""What would count a loss twice is left out: flow_limit is in softnet's dropped, rx_crc_errors and
-the like in rx_errors, ListenOverflows in ListenDrops. Source: the kernel's interface statistics and snmp
-counter documents (docs.kernel.org/networking/statistics.html, …/snmp_counter.html)."""
 
 NEEDED: frozenset[str] = frozenset(
     {
@@ -166,7 +114,12 @@ class Ledger:
         drops = [line for line in self.lines if line.is_drop]
         if all(figure.value is None for line in drops for figure in line.figures.values()):
             return None
-        return round(sum(line.total for line in drops))
+        twice = sum(self._twice(column) for column in COLUMNS)
+        return round(sum(line.total for line in drops) - twice)
+
+    def _twice(self, column: str) -> float:
+        """What two lines of one end both count."""
+        return min(self.value(key, column).value or 0.0 for key in COUNTED_TWICE)
 
 
 class Book:

@@ -190,7 +190,7 @@ def _sensor_field(sensor: Sensor) -> Any:
     kinds: Any = Union[on, Annotated[Literal[False], WithJsonSchema({"type": "boolean"}), Tag("off")]]  # noqa: UP007  made at run time
     needs_settings = any(field.is_required() for field in sensor.Config.model_fields.values())
     described = (type(sensor).__doc__ or sensor.name).strip().splitlines()[0]
-    default = False if needs_settings or getattr(sensor, "of_soaks", False) else strict()
+    default = False if needs_settings else strict()
     return (Annotated[kinds, Discriminator(_sensor_kind)], Field(default=default, description=described))
 
 
@@ -346,10 +346,6 @@ class CampaignFile(Part):
 def sensors_of(entry: CampaignFile) -> dict[str, SensorConfig]:
     """The sensors that are on, each with its settings."""
     every: dict[str, Any] = dict(entry.sensors)
-    if entry.soak is not None:
-        named = entry.sensors.model_fields_set  # type: ignore[attr-defined]
-        soaking = (sensor for sensor in SENSORS.values() if getattr(sensor, "of_soaks", False))
-        every |= {sensor.name: sensor.Config() for sensor in soaking if sensor.name not in named}
     return {name: sensor for name, sensor in every.items() if sensor is not False}
 
 

@@ -18,9 +18,10 @@ KINDS = (
         "note",
         "case",
         (),
-        "Datagrams that were sent did not arrive. Throughput is what arrived, so no figure is wrong; how it was lost is "
-        "in the evidence as far as counters say.",
-        f"The load's own count: {percent(LOSS_SHOWN)} or more of the datagrams of the window.",
+        "Datagrams that were sent did not arrive. Throughput is what arrived, so no figure is wrong; where they were lost "
+        "is in the evidence, as far as counters of the hosts say.",
+        f"The load's own count: {percent(LOSS_SHOWN)} or more of the datagrams of the window. Places are the counters of "
+        "the sender's socket, queues and NIC, and of the receiver's NIC, backlog and socket; what they leave over is said.",
         "Offer less (rate) to learn what arrives without loss; look at what the evidence names.",
     ),
     Kind(

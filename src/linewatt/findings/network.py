@@ -3,7 +3,13 @@
 
 from __future__ import annotations
 
-from linewatt.findings.kinds import Kind
+from linewatt.findings.kinds import Kind, percent
+
+DROPS_SHOWN = 1e-4
+"""packets of the usual causes that were dropped, as part of those that the interface passed"""
+USUAL = ("nic_rx_dropped", "qdisc_dropped")
+"""Frames of protocols that nobody listens to are dropped on any network, and a queue that is full is how TCP
+learns what a path carries."""
 
 KINDS = (
     Kind(
@@ -12,7 +18,8 @@ KINDS = (
         "case",
         (),
         "Counters of a host say that it dropped packets while the window ran.",
-        "Any of its counters of drops moved in the window.",
-        "Look at ring sizes, socket buffers (net.core.rmem_max) and net.core.netdev_max_backlog.",
+        f"Its counters of drops (the same as of a soak, see docs/soak.md) moved in the window; those of queues, and of what "
+        f"nobody wanted, by {percent(DROPS_SHOWN)} or more of the packets. What is in `udp-loss` is not told again.",
+        "Look at ring sizes, socket buffers (net.core.rmem_max), queues (`tc -s qdisc`) and net.core.netdev_max_backlog.",
     ),
 )

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from linewatt.analysis.ledger import CAUSES, CLIENTS, SERVER
+from linewatt.analysis.ledger import CLIENTS, SERVER
 from linewatt.analysis.soak import downsample
 from linewatt.report.charts import Figure
 from linewatt.report.provenance import words as sources
@@ -14,6 +14,7 @@ from linewatt.report.soak import Cells, Soak
 from linewatt.report.soak_tracks import OTHERS
 from linewatt.report.specs import DASHES, LINES, MUTED, SENDER, Spec, themed
 from linewatt.report.words import when
+from linewatt.sensors.drops import CAUSES
 from linewatt.units import BPS_PER_GBPS, BPS_PER_MBPS, format_rate, format_seconds, format_significant
 
 MOST_POINTS = 500

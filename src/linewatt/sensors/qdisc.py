@@ -26,6 +26,8 @@ from linewatt.sensors.base import SensorConfig
 BITS = 32
 """width of the kernel's own counters (struct gnet_stats_queue), which tc hands on"""
 _TOTALS = {"dropped": "drops", "overlimits": "overlimits", "requeues": "requeues"}
+_ABSENT = "no tc"
+"""what the script says on a host without it"""
 _BESIDE = {"ingress", "clsact"}
 
 # $1 interface, $2 interval in µs. With -force tc goes on when the interface is away for a while.
@@ -34,6 +36,10 @@ trap '' ALRM  # bash 5.2 can be killed by its own alarm just after a read with a
 PATH=$PATH:/usr/sbin:/sbin device=$1 interval_us=$2
 exec {never}<> <(:)  # a pipe nobody writes to: a read of it with a limit is a sleep without a process
 printf -v wait_s '%d.%06d' $(( interval_us / 1000000 )) $(( interval_us % 1000000 ))
+while ! type -P tc >/dev/null; do
+  printf '"no tc"\n' && read -r -t "$wait_s" -u "$never"
+  (( $? > 128 )) || exit
+done
 while printf '\n'; do  # fails when nobody reads any more
   for (( record = 0; record < 60; record++ )); do
     printf 'qdisc show dev %s\n' "$device" || break
@@ -54,8 +60,6 @@ class Qdisc:
 
     name: ClassVar[str] = "qdisc"
     Config: ClassVar[type[SensorConfig]] = QdiscConfig
-    of_soaks: ClassVar[bool] = True
-    """on by default in a soak alone"""
 
     def command(self, cfg: Any, host: HostSpec) -> list[str]:
         """Argument list; runs until it is signalled or nobody reads it."""
@@ -76,6 +80,8 @@ class Qdisc:
         """
         try:
             shown = json.loads(record)
+            if shown == _ABSENT:
+                return {}
             counted = [one for one in shown if one.get("root") or one["kind"] in _BESIDE]
             if not counted:
                 raise ParseError("qdisc: tc shows no root discipline")
@@ -84,8 +90,8 @@ class Qdisc:
             raise ParseError(f"qdisc: tc says {record.strip()[:80]!r}") from error
 
     def reasons(self, record: str) -> dict[str, str]:
-        """None: a record has all channels or is none."""
-        return {}
+        """Why there are no channels at all."""
+        return {"qdisc": "the host has no tc (iproute2)"} if record.strip() == json.dumps(_ABSENT) else {}
 
     def channel(self, name: str) -> Channel:
         """Raises ParseError for a name that cannot be."""

@@ -22,7 +22,6 @@ from linewatt.sensors.redfish import Redfish
 from linewatt.sensors.snmp import Snmp
 
 SENSORS: dict[str, Sensor] = {sensor.name: sensor for sensor in (Mpstat(), Netcounters(), Cpufreq(), Qdisc())}
-"""Sensors with ``of_soaks`` are on by default in a soak alone."""
 
 _DRIVERS: tuple[type[Any], ...] = (
     *(Ipmi, Ipmitool, Redfish, Snmp, Modbus, HttpMeter),

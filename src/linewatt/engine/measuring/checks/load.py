@@ -6,6 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
+from linewatt.analysis.datagrams import datagram_losses
 from linewatt.engine.measuring.seen import Seen
 from linewatt.engine.measuring.window import EndRun
 from linewatt.findings.load import LOSS_SHOWN, SPINS_BEFORE, SPINS_FROM
@@ -15,35 +16,43 @@ from linewatt.model import Case, Flag, InstanceResult
 def check(seen: Seen) -> Iterator[Flag]:
     """Loss, disorder, and loads that spin while they wait."""
     ends = [end for one in seen.cut.runs for end in (one.sender, one.receiver)]
-    yield from datagrams(seen.case, seen.instances)
+    yield from datagrams(seen.case, seen.instances, seen.sender, seen.receiver)
     yield from spinning(seen.case, ends)
 
 
-def datagrams(case: Case, instances: Sequence[InstanceResult]) -> list[Flag]:
-    """UDP that was sent but not received, and datagrams out of order."""
-    packets = sum(one.packets or 0 for one in instances)
-    lost = sum(one.lost_packets or 0 for one in instances)
+def is_lossy(instances: Sequence[InstanceResult]) -> bool:
+    """Whether so many datagrams were lost that it is told."""
+    packets, lost = _datagrams(instances)
+    return packets > 0 and lost / packets >= LOSS_SHOWN
+
+
+def _datagrams(instances: Sequence[InstanceResult]) -> tuple[int, int]:
+    """Datagrams in all, and lost."""
+    return sum(one.packets or 0 for one in instances), sum(one.lost_packets or 0 for one in instances)
+
+
+def datagrams(
+    case: Case, instances: Sequence[InstanceResult], sender: EndResult, receiver: EndResult
+) -> Iterator[Flag]:
+    """UDP that was sent but not received, with the places where it was lost, and datagrams out of order."""
+    packets, lost = _datagrams(instances)
     disordered = sum(one.out_of_order_packets or 0 for one in instances)
-    flags = []
-    if packets and lost / packets >= LOSS_SHOWN:
-        flags.append(
-            Flag(
-                "udp-loss",
-                case.receiver,
-                f"{lost} of {packets} datagrams lost in the window ({100 * lost / packets:.2f} %)",
-                "throughput is what arrived; offer less (rate) to learn what arrives without loss",
-            )
+    if is_lossy(instances):
+        found = datagram_losses(packets, lost, sender, receiver)
+        yield Flag(
+            "udp-loss",
+            found.places[0].host if found.places else case.receiver,
+            f"{lost} of {packets} datagrams lost in the window ({100 * lost / packets:.2f} %): {found.words}",
+            "throughput is what arrived; offer less (rate) to learn what arrives without loss, and look at "
+            "the places that lose",
         )
     if packets and disordered / packets >= LOSS_SHOWN:
-        flags.append(
-            Flag(
-                "udp-out-of-order",
-                case.receiver,
-                f"{disordered} of about {packets} datagrams arrived out of order",
-                "look for more than one path or queue between the hosts",
-            )
+        yield Flag(
+            "udp-out-of-order",
+            case.receiver,
+            f"{disordered} of about {packets} datagrams arrived out of order",
+            "look for more than one path or queue between the hosts",
         )
-    return flags
 
 
 def spinning(case: Case, runs: Sequence[EndRun]) -> list[Flag]:

@@ -1,0 +1,77 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Where a trial's datagrams were lost, from socket to socket, as far as counters say. Pure.
+
+The load's own count of sent and not received is the sum; each place's counter is a part of it. Counters are
+of a host and not of a load: where they show more than the load lost, somebody else's packets are among them.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from linewatt.model import EndResult
+from linewatt.sensors.drops import CAUSES, Loss, losses
+
+SLACK_RATIO = 0.05
+"""of the loss: counters are read once a second, and a burst of loss at the window's edge is in it or not"""
+_CHANNELS = frozenset(channel for cause in CAUSES for channel in cause.channels)
+_NOBODY = "no counter of either host recorded them, so look at the way between the hosts"
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Datagrams that one host dropped for one cause."""
+
+    host: str
+    loss: Loss
+
+
+@dataclass(frozen=True, slots=True)
+class Losses:
+    """``lost`` of ``sent`` datagrams by the load's count, and the places that counters name."""
+
+    lost: int
+    sent: int
+    places: tuple[Place, ...]
+    unread: tuple[str, ...] = ()
+    """hosts of which no counter of drops was read"""
+
+    @property
+    def counted(self) -> float:
+        """What all places drop together."""
+        return sum(place.loss.packets for place in self.places)
+
+    @property
+    def unexplained(self) -> int:
+        """Lost, and dropped at no place that counts; below 0: more was dropped than the load lost."""
+        rest = self.lost - self.counted
+        return 0 if abs(rest) <= SLACK_RATIO * self.lost else round(rest)
+
+    @property
+    def words(self) -> str:
+        """All of it in one line, for people."""
+        named = [f"{place.loss.words} on {place.host}" for place in self.places]
+        if self.unexplained > 0:
+            who = f"no counters of {' and '.join(self.unread)} were read" if self.unread else _NOBODY
+            named.append(f"{self.unexplained} at a place that is not known: {who}")
+        if self.unexplained < 0:
+            named.append(f"{-self.unexplained} of these were no datagrams of the load")
+        return ", ".join(named)
+
+
+def datagram_losses(sent: int, lost: int, sender: EndResult, receiver: EndResult) -> Losses:
+    """What the sender dropped of a trial's datagrams on the way out, and the receiver on the way in."""
+    places = [
+        Place(end.host, loss)
+        for end, leaving in ((sender, True), (receiver, False))
+        for loss in losses(end.counters, leaving=leaving)
+        if loss.cause.protocol != "tcp"
+    ]
+    unread = tuple(end.host for end in (sender, receiver) if not any(map(is_read, end.counters.items())))
+    return Losses(lost, sent, tuple(sorted(places, key=lambda one: -one.loss.packets)), unread)
+
+
+def is_read(counted: tuple[str, float | None]) -> bool:
+    """Whether a counter is one of drops, and was read."""
+    name, value = counted
+    return value is not None and name in _CHANNELS
