@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -10,10 +11,12 @@ import pytest
 
 from linewatt.analysis import steadiness
 from linewatt.analysis.summary import summarise
+from linewatt.engine.feed import Reading, Record
 from linewatt.engine.measuring.checks import steadiness as steady_checks
 from linewatt.engine.measuring.window import EndRun
 from linewatt.loads.base import LoadEnd, LoadInterval
-from linewatt.model import Case, Trial, Window
+from linewatt.model import Case, Channel, EndResult, PowerResult, Trial, Window
+from linewatt.sensors.mpstat import Mpstat
 
 MEAN_BPS = 94e9
 CASE = Case("tcp", "gen", "dut")
@@ -29,16 +32,9 @@ def noise(windows: int, n: int, correlation: float, cv: float, seed: int = 4) ->
 
 
 def told(windows: Any, at_start: bool | None = None) -> float:
-    """In which part of the windows a step or a slope is told; with ``at_start`` only steps up there."""
-    found = []
-    for values in windows.tolist():
-        step = steadiness.step(values)
-        if at_start:
-            early = step is not None and step.at <= len(values) / 3 and step.before < step.after
-            found.append(early)
-        else:
-            found.append(step is not None or steadiness.slope(values) is not None)
-    return float(np.mean(found))
+    """In which part of the windows anything is told; with ``at_start`` warm-up only."""
+    found = codes_of(windows)
+    return float(np.mean([code == "warm-up-in-window" if at_start else bool(code) for code in found]))
 
 
 def run_of(rates_bps: list[float]) -> EndRun:
@@ -128,3 +124,133 @@ def test_steady_runs_are_told_to_drift_in_one_of_a_hundred_cases_at_most() -> No
 @pytest.mark.parametrize("values", [[94e9] * 10, [94e9, 90e9, 86e9], [0.0] * 8], ids=["alike", "few", "none"])
 def test_what_cannot_drift_does_not(values: list[float]) -> None:
     assert steadiness.drift([float(at) for at in range(len(values))], values) is None
+
+
+def spoiled(kind: str, correlation: float, cv: float) -> Any:
+    """200 windows of 60 intervals, each with the same event in it."""
+    windows, rng = noise(200, 60, correlation, cv), np.random.default_rng(7)
+    if kind == "shaped down for 2 s":
+        windows[:, 30:32] *= 0.1
+    elif kind == "half rate for 2 s":
+        windows[:, 41:43] *= 0.5
+    elif kind == "12 at zero":
+        for window in windows:
+            window[rng.choice(60, 12, replace=False)] = 0
+    elif kind == "zero for 12":
+        windows[:, 20:32] = 0
+    elif kind == "half rate for half of it":
+        windows[:, 15:45] *= 0.5
+    elif kind == "half rate in half of them":
+        for window in windows:
+            window[rng.choice(60, 30, replace=False)] *= 0.5
+    else:
+        swing = np.sin(2 * np.pi * np.arange(60) / float(kind.split()[-1]) + rng.uniform(0.6, 2.5, (200, 1)))
+        windows *= 1 + 0.3 * (np.sign(swing) if kind.startswith("square") else swing)
+    return windows
+
+
+DIPS = ("shaped down for 2 s", "half rate for 2 s", "12 at zero", "zero for 12", "half rate for half of it")
+WAVES = tuple(f"{form} {period}" for form in ("wave of", "square of") for period in (2, 3, 6, 10, 20, 30))
+
+
+def codes_of(windows: Any) -> list[str]:
+    """What is told of each window, once or not at all."""
+    found = [
+        steady_checks.throughput([run_of(values)], Window(0, len(values))) for values in windows.tolist()
+    ]
+    assert all(len(flags) <= 1 for flags in found)
+    return [flags[0].code if flags else "" for flags in found]
+
+
+@pytest.mark.parametrize(("correlation", "cv"), [(0.0, 0.02), (0.5, 0.02), (0.5, 0.05)])
+@pytest.mark.parametrize("kind", [*DIPS, "half rate in half of them"])
+def test_a_dip_that_the_mean_hides_is_told_in_95_of_100_windows(
+    kind: str, correlation: float, cv: float
+) -> None:
+    assert codes_of(spoiled(kind, correlation, cv)).count("throughput-dips") >= 190
+
+
+@pytest.mark.parametrize("kind", WAVES)
+def test_an_oscillation_is_told_in_95_of_100_windows(kind: str) -> None:
+    found = codes_of(spoiled(kind, 0.3, 0.02))
+    assert sum(code in ("throughput-oscillates", "throughput-dips") for code in found) >= 190
+    if kind.startswith("wave"):
+        assert found.count("throughput-oscillates") >= 190
+
+
+@pytest.mark.parametrize(
+    ("kind", "said"),
+    [
+        ("zero for 12", "throughput falls from 20 s to 32 s, to 0 bit/s from 9"),
+        ("12 at zero", "throughput is 0 bit/s in 12 of 60 intervals (within "),
+        ("wave of 10", "throughput oscillates with a period of "),
+    ],
+)
+def test_where_and_how_far_is_said(kind: str, said: str) -> None:
+    (flag,) = steady_checks.throughput([run_of(spoiled(kind, 0.0, 0.02)[0].tolist())], Window(0, 60))
+    assert flag.evidence.startswith(said)
+
+
+def test_a_rise_for_a_while_is_drift_and_no_dip() -> None:
+    windows = noise(20, 60, 0.3, 0.02)
+    windows[:, 25:40] *= 1.3
+    assert set(codes_of(windows)) == {"throughput-drifts"}
+
+
+def mpstat(cores: list[float]) -> Reading:
+    """A record a second of a host with two CPUs, of which CPU 1 is idle."""
+    names = [f"cpu{cpu}.{what}_ratio" for cpu in (0, 1) for what in ("idle", "iowait", "steal")]
+    records = tuple(
+        Record(at + 1.0, 1.0, "", dict(zip(names, (0.9 - used, 0.1, 0.0, 0.8, 0.1, 0.1), strict=True)))
+        for at, used in enumerate(cores)
+    )
+    return Reading("h1", "mpstat", records, {name: Mpstat().channel(name) for name in names})
+
+
+END = EndResult("h1", "receiver", 0.5, None, None, None, None)
+STEADY = [0.5, 0.51, 0.49, 0.505] * 10
+BUSY_FOR_A_WHILE = [*STEADY[:20], 0.8, 0.81, 0.79, 0.8, *STEADY[24:]]
+
+
+def test_cpu_use_that_rises_for_a_while_is_told() -> None:
+    (flag,) = steady_checks.cpu(END, [mpstat(BUSY_FOR_A_WHILE)], None, Window(0, 40))
+    assert (flag.code, flag.where) == ("cpu-unsteady", "h1")
+    assert flag.evidence.startswith("CPU use rises from 20 s to 24 s, to 0.80 cores from 0.50 cores")
+
+
+@pytest.mark.parametrize(
+    "cores",
+    [STEADY, [one / 100 for one in BUSY_FOR_A_WHILE], BUSY_FOR_A_WHILE[:9]],
+    ids=["steady", "tiny", "short"],
+)
+def test_steady_cpu_use_raises_nothing(cores: list[float]) -> None:
+    assert steady_checks.cpu(END, [mpstat(cores)], None, Window(0, len(cores))) == []
+
+
+def test_a_cpu_that_is_not_of_this_host_is_not_looked_at() -> None:
+    assert steady_checks.cpu(END, [mpstat(BUSY_FOR_A_WHILE)], (1,), Window(0, 40)) == []
+
+
+def watts(values: list[float], step_w: float = 1.0, scope: str = "system") -> tuple[EndResult, Reading]:
+    channel = Channel("power", "W", "gauge", scope, step=step_w)
+    records = tuple(Record(at + 0.5, 1.0, "", {"power": value}) for at, value in enumerate(values))
+    result = PowerResult("bmc", "power", scope, "measured", "", 200.0, step_w=step_w, updates=len(values))
+    return replace(END, power=(result,)), Reading("h1", "bmc", records, {"power": channel}, optional=True)
+
+
+FANS_RISE = [200.0, 201.0, 199.0, 200.0] * 5 + [230.0, 231.0, 229.0, 230.0] * 5
+
+
+def test_watts_that_rise_under_a_steady_load_are_told() -> None:
+    end, reading = watts(FANS_RISE)
+    (flag,) = steady_checks.power(end, [reading], Window(0, 40))
+    assert flag.code == "power-unsteady"
+    assert flag.evidence.startswith("bmc power rises at 20 s, from 200 W to 230 W (+15.0 %)")
+
+
+@pytest.mark.parametrize(
+    ("step_w", "scope"), [(20.0, "system"), (1.0, "fan:FAN1")], ids=["a coarse meter", "a fan"]
+)
+def test_watts_that_prove_nothing_raise_nothing(step_w: float, scope: str) -> None:
+    end, reading = watts(FANS_RISE, step_w, scope)
+    assert steady_checks.power(end, [reading], Window(0, 40)) == []

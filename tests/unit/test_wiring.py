@@ -9,6 +9,7 @@ have variants: ``"code: what is special"``. What the tables cannot hold is in ``
 from __future__ import annotations
 
 import ast
+import math
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
@@ -87,6 +88,7 @@ LIES: dict[str, Change] = {
     "cpu-accounting-disagrees: excess": story(load_cores={"h1": 0.1, "h2": 0.6}),
     "cpu-missing": without("h2", "mpstat"),
     "cpu-throttled": counters("h1", f"cpu{APP}.core_throttle_count", 12),
+    "cpu-unsteady": cpu("h2", 3, usr=[0.0] * 12 + [0.3] * 4 + [0.0] * 8),
     "frequency-dropped: below base": story(hertz=2.1e9),
     "frequency-dropped: falls": story(hertz=[3.6e9] * 8 + [3.4e9] * 8 + [3.1e9] * 8),
     "host-not-idle": setup(idle_cores={"h1": 0.4}),
@@ -102,6 +104,7 @@ LIES: dict[str, Change] = {
     "packets-dropped": counters("h2", "nic.rx_missed_errors", 500),
     "packets-dropped: at the sender": counters("h1", "nic.tx_dropped", 500),
     "placement-not-read": readback("h1", threads=()),
+    "packets-dropped: in a queue": counters("h1", "nstat.IpOutDiscards", 500_000),
     "power-few-updates": sensor("h2", "bmc", lambda one: replace(one, records=one.records[::8])),
     "power-frozen: as idle": watts("h2", "PSU1 Power In", 120.0, step=None),
     "power-frozen: others move": both(
@@ -115,6 +118,7 @@ LIES: dict[str, Change] = {
     "power-missing": sensor(
         "h2", "bmc", lambda one: replace(one, records=(), channels={}, failure="no answer")
     ),
+    "power-unsteady": watts("h2", "PSU1 Power In", [208.0, 210.0, 209.0] * 4 + [238.0, 240.0, 239.0] * 4),
     "power-saturated": watts("h2", "PSU1 Power In", 210.0, maximum=210.0),
     "process-migrated": readback("h1", threads=(Thread(1000, 1000, APP, 1200, (APP,), migrations=5),)),
     "process-moved: before the window": early("h2", threads=(Thread(2000, 2000, 3, 70, (3,)),)),
@@ -135,12 +139,16 @@ LIES: dict[str, Change] = {
     ),
     "start-uncertain": story(start_delay_s=0.8),
     "streams-share-cpu": case(streams=4),
+    "throughput-dips: together": rates([GOODPUT_BPS * 0.99] * 10 + [1e9] * 2 + [GOODPUT_BPS * 0.99] * 12),
+    "throughput-dips: apart": rates([GOODPUT_BPS * 0.99, GOODPUT_BPS * 0.98, 0.0, GOODPUT_BPS * 0.99] * 6),
+    "throughput-oscillates": rates([GOODPUT_BPS * (0.7 + 0.2 * math.sin(at)) for at in range(SECONDS)]),
     "throughput-drifts: a step": rates([GOODPUT_BPS * 0.99] * 14 + [GOODPUT_BPS * 0.8] * 10),
     "throughput-drifts: a slope": rates([GOODPUT_BPS * (0.8 + 0.19 * at / SECONDS) for at in range(SECONDS)]),
     "tick-accounting": both(
         PACED, rates(5e9), setup(tick_accounting={"h1": True}), story(load_cores={"h1": None, "h2": 0.6})
     ),
     "udp-loss": both(UDP, story(lost=0.02)),
+    "udp-loss: and where": both(UDP, story(lost=0.02), counters("h2", "nstat.UdpRcvbufErrors", 3e5)),
     "udp-out-of-order": both(UDP, story(out_of_order=100_000)),
     "window-edges-contaminated: before": both(setup(omit_s=0.1), sensor("h1", "mpstat", _moved(-0.2))),
     "window-edges-contaminated: after": both(setup(window_s=21.9), sensor("h1", "mpstat", _moved(0.35))),
@@ -176,6 +184,19 @@ def test_each_lie_of_a_trial_is_told_by_measure(lie: str) -> None:
     found = told(LIES[lie]).trial()
     assert found.status == "done", found.reason
     assert code_of(lie) in codes(found.flags), [(flag.code, flag.evidence) for flag in found.flags]
+
+
+def test_waiting_for_a_disk_and_what_a_hypervisor_took_are_no_cpu_use() -> None:
+    shares = {"usr": 0.05, "sys": 0.45, "iowait": 0.2}
+    found = told(cpu("h1", APP, **shares)).trial()
+    taken = told(cpu("h1", APP, **shares, steal=0.1)).trial()
+    for one, stolen in ((found, 0.0), (taken, 0.1)):
+        assert one.sender is not None
+        assert one.sender.app_cpu is not None
+        assert one.sender.cpu_cores == pytest.approx(0.7)
+        assert one.sender.steal_cores == pytest.approx(stolen)
+        assert one.sender.app_cpu.busy_ratio == pytest.approx(0.5)
+        assert one.sender.app_cpu.steal_ratio == pytest.approx(stolen)
 
 
 # --- cases, through summarise() and the breakdown of their power ------------------------------------------

@@ -68,9 +68,9 @@ def step(values: Sequence[float]) -> Step | None:
     tried = [(_chance(series, at), at) for at in _change_points(series)]
     if not tried:
         return None
-    chance, at = min(tried)
+    likely, at = min(tried)
     before, after = float(series[:at].mean()), float(series[at:].mean())
-    if chance > STEP_CHANCE or after <= 0 or abs(before / after - 1) < VISIBLE:
+    if likely > STEP_CHANCE or after <= 0 or abs(before / after - 1) < VISIBLE:
         return None
     return Step(int(at), before, after)
 
@@ -88,7 +88,10 @@ def slope(values: Sequence[float]) -> Slope | None:
     rest = series - series.mean() - rise * time
     change = rise * (n - 1)
     mean = float(series.mean())
-    if abs(change) < VISIBLE * mean or _p(rise, 1 / float(time @ time), rest, parameters=2) > SLOPE_CHANCE:
+    if (
+        abs(change) < VISIBLE * mean
+        or chance(rise, 1 / float(time @ time), rest, parameters=2) > SLOPE_CHANCE
+    ):
         return None
     return Slope(mean - change / 2, mean + change / 2)
 
@@ -140,16 +143,16 @@ def _chance(series: np.ndarray[Any, Any], at: int) -> float:
     before, after = series[:at], series[at:]
     longer = max(before, after, key=len)
     change = float(before.mean() - after.mean())
-    return _p(change, 1 / len(before) + 1 / len(after), longer - longer.mean(), parameters=1)
+    return chance(change, 1 / len(before) + 1 / len(after), longer - longer.mean(), parameters=1)
 
 
-def _p(change: float, share: float, rest: np.ndarray[Any, Any], parameters: int) -> float:
+def chance(change: float, share: float, rest: np.ndarray[Any, Any], parameters: int) -> float:
     """Two-sided p of a change whose variance is ``share`` of that of the noise in ``rest``.
 
     ``parameters`` were fitted to have the noise left. Autocorrelated values count as the fewer independent
     ones that would say as much.
     """
-    more = _inflation(rest, parameters)
+    more = inflation(rest, parameters)
     variance = float(rest @ rest) / (len(rest) - parameters) * more * share
     return _student_p(change, variance, max(1.0, len(rest) / more - parameters))
 
@@ -162,7 +165,7 @@ def _student_p(change: float, variance: float, df: float) -> float:
     return 2 * float(stdtr(df, -abs(change) / math.sqrt(variance)))
 
 
-def _inflation(rest: np.ndarray[Any, Any], parameters: int) -> float:
+def inflation(rest: np.ndarray[Any, Any], parameters: int) -> float:
     """How much larger the variance of a mean is for AR(1) noise than for independent noise.
 
     The lag-1 autocorrelation r of few residuals is too small by about (1 + 3 r) / n around a mean (M. G.

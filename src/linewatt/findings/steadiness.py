@@ -7,6 +7,14 @@ from linewatt.findings.kinds import Kind, percent
 
 VISIBLE = 0.05
 """of the mean: the least change of a step, or from end to end of a slope, that is told"""
+DEPTH = 0.2
+"""of the other intervals: how far below them the lowest must be to be told apart"""
+MATTERS = 0.01
+"""of the mean: less than this a time apart or some lowest intervals may take from it untold"""
+LEAST_CORES = 0.05
+"""CPU use must change by this much to be told"""
+LEAST_STEPS = 3
+"""of the meter: watts must change by more than reading it does"""
 WARM_UP_PART = 1 / 3
 """of the window: a step up or down that is later is no warm-up"""
 
@@ -27,7 +35,49 @@ KINDS = (
         "trial",
         ("throughput",),
         "Throughput rises or falls within the window: the mean is of neither rate.",
-        f"A step later than the first third, or a slope, of {percent(VISIBLE)} or more that the noise does not explain.",
+        f"A step later than the first third, a rise for a while, or a slope, of {percent(VISIBLE)} or more that the "
+        "noise does not explain.",
         "Raise window.omit if it is warm-up; else look at temperature, frequency (cpufreq) and other traffic.",
+    ),
+    Kind(
+        "throughput-dips",
+        "doubtful",
+        "trial",
+        ("throughput", "cpu", "power", "above_idle"),
+        "For a part of the window the rate was lower than before and after: the mean, and what is divided by it, is of "
+        "two states.",
+        f"A stretch of intervals {percent(VISIBLE)} or more below those around it that the noise does not explain; or "
+        f"intervals, wherever they are, {percent(DEPTH)} or more below all others with a gap between. Either takes "
+        f"{percent(MATTERS)} or more from the mean.",
+        "Look for other traffic, a shaper, temperature and frequency, and what else ran at that time.",
+    ),
+    Kind(
+        "throughput-oscillates",
+        "doubtful",
+        "trial",
+        ("throughput", "cpu", "power", "above_idle"),
+        "The rate swings with a period within the window: the mean is of no state that lasts.",
+        f"The best period has an amplitude of {percent(VISIBLE)} or more that the noise, with its autocorrelation, does "
+        "not explain.",
+        "Look at congestion control, queues and shapers on the way, other traffic, and power limits.",
+    ),
+    Kind(
+        "cpu-unsteady",
+        "doubtful",
+        "trial",
+        ("cpu",),
+        "CPU use changes within the window although throughput is steady: something else ran for a part of it.",
+        f"A step, a stretch, lowest readings, an oscillation or a slope as of throughput, in ten or more records of "
+        f"mpstat, by {LEAST_CORES:g} cores or more. Not told where throughput is unsteady itself.",
+        "Look for what else ran (top, systemd timers), at frequency and at interrupts.",
+    ),
+    Kind(
+        "power-unsteady",
+        "doubtful",
+        "trial",
+        ("power", "above_idle"),
+        "Watts change within the window although throughput and CPU use are steady.",
+        f"The same in the readings of a meter with ten or more updates, by {LEAST_STEPS} of its steps or more.",
+        "Look at fans, temperature, a power cap, and whether the meter averages over a time that began before the window.",
     ),
 )

@@ -33,8 +33,9 @@ GLOSSARY: tuple[tuple[str, str], ...] = (
     (
         "CPU receiver (remote), CPU sender (local)",
         "Σ over all CPUs of the host of (100 − idle − iowait − steal %). 100 % is one full core; two "
-        "half-loaded cores count as one. A core is what the system counts as a CPU: with two threads a core, one of these;"
-        " in a guest, a virtual one. Which it is stands below the table, and as core_is in JSON.",
+        "half-loaded cores count as one. A core is what the system counts as a CPU: with two threads a "
+        "core, one of these; in a guest, a virtual one. Which it is stands below the table, and as core_is "
+        "in JSON.",
     ),
     (
         "Efficiency",

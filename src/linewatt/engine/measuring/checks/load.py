@@ -10,7 +10,7 @@ from linewatt.analysis.datagrams import datagram_losses
 from linewatt.engine.measuring.seen import Seen
 from linewatt.engine.measuring.window import EndRun
 from linewatt.findings.load import LOSS_SHOWN, SPINS_BEFORE, SPINS_FROM
-from linewatt.model import Case, Flag, InstanceResult
+from linewatt.model import Case, EndResult, Flag, InstanceResult
 
 
 def check(seen: Seen) -> Iterator[Flag]:

@@ -1,59 +1,197 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether throughput stays where it is inside the window: warm-up that was not left out, and drift. Pure."""
+"""Whether throughput, CPU use and power stay where they are inside the window. Pure.
+
+Nothing is trimmed. One event is told once: a CPU whose load changes needs no finding of its own, nor the
+power of a CPU whose use changes.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Callable, Iterator, Sequence
 
-from linewatt.analysis import steadiness
+from linewatt.analysis import shapes, steadiness
+from linewatt.engine.feed import Reading
+from linewatt.engine.measuring.checks.power import FOLLOW_THE_CPU
 from linewatt.engine.measuring.seen import Seen
 from linewatt.engine.measuring.window import EndRun, rates_over
-from linewatt.findings.steadiness import WARM_UP_PART
-from linewatt.model import Flag, Window
-from linewatt.units import format_rate
+from linewatt.findings.steadiness import LEAST_CORES, LEAST_STEPS, WARM_UP_PART
+from linewatt.model import EndResult, Flag, PowerResult, Window
+from linewatt.units import format_rate, format_significant
+
+_SHARE = re.compile(r"cpu(\d+)\.(idle|iowait|steal)_ratio")
+_ADVICE = (
+    "look for other traffic, a shaper, temperature and frequency (cpufreq), and what else ran at that time"
+)
 
 
 def check(seen: Seen) -> Iterator[Flag]:
-    """Throughput of all instances together."""
-    yield from throughput([one.receiver for one in seen.cut.runs], seen.window)
+    """Throughput of all instances together; where it is steady, CPU use and then power of each end."""
+    flags = throughput([one.receiver for one in seen.cut.runs], seen.window)
+    yield from flags
+    for end in () if flags else seen.ends:
+        readings = seen.readings(end)
+        yield from cpu(end, readings, seen.spec(end).cpus, seen.window) or power(end, readings, seen.window)
 
 
 def throughput(receivers: Sequence[EndRun], window: Window) -> list[Flag]:
-    """What the receivers' intervals say together; nothing below ten of them. Nothing is trimmed."""
+    """What the receivers' intervals say together; nothing below ten of them."""
     series = [rates_over(run, window) for run in receivers]
     length = min((len(rates) for rates in series), default=0)
     total = [sum(rates[i] for rates in series) for i in range(length)]
-    step = steadiness.step(total)
-    if step is not None and step.at <= WARM_UP_PART * length:
-        return [_warm_up(step, length, window)]
-    if step is not None:
-        return [_drifts(step.before, step.after, f"at {_seconds(step.at, length, window)}", window)]
-    slope = steadiness.slope(total)
-    if slope is not None:
-        return [_drifts(slope.first, slope.last, "steadily", window)]
-    return []
+    found = shapes.shape(total)
+    if found is None:
+        return []
+    said = Words(format_rate, length, window)
+    match found:
+        case steadiness.Step(at, before, after) if at <= WARM_UP_PART * length:
+            return [_warm_up(said, at, before, after)]
+        case shapes.Lows(count, 0, _, low, others) if found.together and count <= WARM_UP_PART * length:
+            return [_warm_up(said, count, low, others)]
+        case shapes.Lows():
+            code = "throughput-dips"
+        case shapes.Segment(_, _, inside, outside) if inside < outside:
+            code = "throughput-dips"
+        case shapes.Wave():
+            code = "throughput-oscillates"
+        case _:
+            code = "throughput-drifts"
+    return [_unsteady(code, said.of(found))]
 
 
-def _warm_up(step: steadiness.Step, length: int, window: Window) -> Flag:
+def _warm_up(said: Words, at: int, before: float, after: float) -> Flag:
     return Flag(
         "warm-up-in-window",
         "window",
-        f"the first {step.at} of {length} intervals ({_seconds(step.at, length, window)}) run at "
-        f"{format_rate(step.before)}, the rest at {format_rate(step.after)}",
+        f"the first {at} of {said.length} intervals ({said.seconds(at)}) run at {format_rate(before)}, "
+        f"the rest at {format_rate(after)}",
         "raise window.omit until the flag goes away",
     )
 
 
-def _drifts(first: float, last: float, when: str, window: Window) -> Flag:
-    went = "rises" if last > first else "falls"
-    return Flag(
-        "throughput-drifts",
-        "window",
-        f"throughput {went} {when}, from {format_rate(first)} to {format_rate(last)} "
-        f"({100 * (last / first - 1):+.1f} %) within the window of {window.seconds:g} s".replace("-", "−"),
-        "raise window.omit if it is warm-up; else look at temperature, frequency (cpufreq) and other traffic",
+def _unsteady(code: str, evidence: str) -> Flag:
+    if code == "throughput-drifts":
+        advice = f"raise window.omit if it is warm-up; else {_ADVICE}"
+        return Flag("throughput-drifts", "window", f"throughput {evidence}", advice)
+    if code == "throughput-dips":
+        return Flag(
+            "throughput-dips", "window", f"throughput {evidence}; the mean is of neither rate", _ADVICE
+        )
+    return Flag("throughput-oscillates", "window", f"throughput {evidence}", _ADVICE)
+
+
+def cpu(
+    end: EndResult, readings: Sequence[Reading], cpus: Sequence[int] | None, window: Window
+) -> list[Flag]:
+    """CPU use of a host, record by record, although throughput is steady."""
+    mpstat = next((one for one in readings if one.source == "mpstat"), None)
+    used = cores_over(mpstat, cpus, window) if mpstat else []
+    found = shapes.shape(used)
+    if found is None or _extent(found) < LEAST_CORES:
+        return []
+    said = Words(lambda cores: f"{cores:.2f} cores", len(used), window)
+    advice = (
+        "throughput was steady, so look for what else ran (top, systemd timers), frequency and interrupts"
     )
+    return [Flag("cpu-unsteady", end.host, f"CPU use {said.of(found)}", advice)]
 
 
-def _seconds(at: int, length: int, window: Window) -> str:
-    return f"{at / length * window.seconds:.3g} s"
+def cores_over(mpstat: Reading, cpus: Sequence[int] | None, window: Window) -> list[float]:
+    """Cores in use by each record that lies wholly inside the window and has all CPUs of the host."""
+    own = None if cpus is None else {*cpus}
+    names = [name for name in mpstat.channels if (match := _SHARE.fullmatch(name)) and _is_of(match[1], own)]
+    number = len({name.partition(".")[0] for name in names})
+    found = []
+    for record in mpstat.records:
+        if record.time_s - record.span_s < window.start_s or record.time_s > window.end_s:
+            continue
+        values = [record.values.get(name) for name in names]
+        if values and None not in values:
+            found.append(number - sum(value for value in values if value is not None))
+    return found
+
+
+def _is_of(cpu: str, cpus: set[int] | None) -> bool:
+    return cpus is None or int(cpu) in cpus
+
+
+def power(end: EndResult, readings: Sequence[Reading], window: Window) -> list[Flag]:
+    """Watts of a host, reading by reading, although throughput and CPU use are steady."""
+    sources = {reading.source: reading for reading in readings}
+    told = [said for one in end.power if (said := _power(one, sources.get(one.source), window))]
+    if not told:
+        return []
+    more = f"; so do {len(told) - 1} other channels" if len(told) > 1 else ""
+    advice = (
+        "throughput and CPU use were steady, so look at fans, temperature, a power cap, and whether the "
+        "meter averages over a time that began before the window"
+    )
+    return [Flag("power-unsteady", end.host, told[0] + more, advice)]
+
+
+def _power(one: PowerResult, reading: Reading | None, window: Window) -> str | None:
+    follows = one.scope.partition(":")[0] in FOLLOW_THE_CPU and one.provenance != "estimate"
+    if reading is None or one.updates < steadiness.FEWEST or not follows:
+        return None
+    if one.channel not in reading.channels or reading.channels[one.channel].unit != "W":
+        return None
+    values = [
+        value
+        for time_s, value in reading.values(one.channel)
+        if value is not None and window.start_s <= time_s <= window.end_s
+    ]
+    found = shapes.shape(values)
+    if found is None or _extent(found) < LEAST_STEPS * (one.step_w or 0.0):
+        return None
+    said = Words(lambda watts: f"{format_significant(watts)} W", len(values), window)
+    return f"{one.source} {one.channel} {said.of(found)}"
+
+
+def _extent(found: shapes.Shape) -> float:
+    """How far apart the values are that the mean is of."""
+    match found:
+        case steadiness.Step(_, first, last) | steadiness.Slope(first, last):
+            return abs(first - last)
+        case shapes.Segment(_, _, first, last) | shapes.Lows(_, _, _, first, last):
+            return abs(first - last)
+        case shapes.Wave(_, amplitude, _):
+            return 2 * amplitude
+
+
+class Words:
+    """A shape in words: its values in a unit, its places in seconds of the window."""
+
+    def __init__(self, value: Callable[[float], str], length: int, window: Window) -> None:
+        self.length = length
+        self._value = value
+        self._window = window
+
+    def seconds(self, at: float) -> str:
+        return f"{at / self.length * self._window.seconds:.3g} s"
+
+    def of(self, found: shapes.Shape) -> str:
+        value, seconds = self._value, self.seconds
+        within = f"within the window of {self._window.seconds:g} s"
+        match found:
+            case steadiness.Step(at, first, last):
+                return f"{_went(first, last)} at {seconds(at)}, {self._change(first, last)} {within}"
+            case steadiness.Slope(first, last):
+                return f"{_went(first, last)} steadily, {self._change(first, last)} {within}"
+            case shapes.Segment(start, end, inside, outside):
+                went = _went(outside, inside)
+                back = f"from {seconds(start)} to {seconds(end)}"
+                return f"{went} {back}, to {value(inside)} from {value(outside)} before and after, {within}"
+            case shapes.Lows(count, start, end, low, others):
+                few = f"{count} of {self.length} intervals (within {seconds(start)} to {seconds(end)})"
+                return f"is {value(low)} in {few} and {value(others)} in the others"
+            case shapes.Wave(period, amplitude, mean):
+                around = f"{value(mean)} ± {100 * amplitude / mean:.0f} %"
+                return f"oscillates with a period of {seconds(period)} around {around} {within}"
+
+    def _change(self, first: float, last: float) -> str:
+        change = f"{100 * (last / first - 1):+.1f} %".replace("-", "−")
+        return f"from {self._value(first)} to {self._value(last)} ({change})"
+
+
+def _went(first: float, last: float) -> str:
+    return "rises" if last > first else "falls"
