@@ -15,6 +15,7 @@ from hypothesis import strategies as st
 
 from linewatt.engine.session import FACTS_LIMIT_S
 from linewatt.errors import InvalidInput
+from linewatt.hosts import fact_parsers as parse
 from linewatt.hosts import facts
 
 CAPTURES = Path(__file__).parents[1] / "captures" / "facts"
@@ -200,3 +201,28 @@ def test_a_host_without_any_of_the_tools_still_has_its_files(tmp_path: Path) -> 
     assert known["tools"]["iperf3"] is None
     assert known[facts.NOT_KNOWN]["tools.iperf3"] == "iperf3 is not installed"
     assert known[facts.NOT_KNOWN]["kernel.irqbalance_running"] == "pgrep is not installed"
+
+
+def test_pause_frames_are_read_where_the_driver_counts_them() -> None:
+    # as the kernel's documentation shows it (Documentation/networking/statistics.rst)
+    said = (
+        "Pause parameters for eth0:\nAutonegotiate:\ton\nRX:\t\ton\nTX:\t\ton\n"
+        "Statistics:\n  tx_pause_frames: 1\n  rx_pause_frames: 52\n"
+    )
+    assert parse.pause_frames(said) == {"pause_frames_received": 52, "pause_frames_sent": 1}
+    with pytest.raises(ValueError, match=r"."):
+        parse.pause_frames("Pause parameters for eth0:\nAutonegotiate:\ton\nRX:\t\ton\nTX:\t\ton\n")
+
+
+def test_the_limit_of_a_package_is_that_of_packages_alone() -> None:
+    tree = "/sys/class/powercap/intel-rapl"
+    said = "".join(
+        f"{tree}:{at}/{name}\t{value}\n"
+        for at, zone, limit_uw in (
+            (0, "package-0", 150_000_000),
+            (1, "package-1", 120_000_000),
+            (2, "psys", 9),
+        )
+        for name, value in (("name", zone), ("constraint_0_power_limit_uw", limit_uw))
+    )
+    assert parse.package_limit_w(said) == 120.0

@@ -103,6 +103,13 @@ LIES: dict[str, Change] = {
     "load-versions-differ": story(versions={"h1": "3.12", "h2": "3.18"}),
     "packets-dropped": counters("h2", "nic.rx_missed_errors", 500),
     "packets-dropped: at the sender": counters("h1", "nic.tx_dropped", 500),
+    "pause-frames": both(
+        early("h1", facts={"nic.pause_frames_received": "2"}),
+        readback("h1", facts={"nic.pause_frames_received": "52"}),
+    ),
+    "power-capped": both(
+        watts("h2", "package0", 120.0, scope="package:0"), setup(package_limit_w={"h2": 120.0})
+    ),
     "placement-not-read": readback("h1", threads=()),
     "packets-dropped: in a queue": counters("h1", "nstat.IpOutDiscards", 500_000),
     "power-few-updates": sensor("h2", "bmc", lambda one: replace(one, records=one.records[::8])),

@@ -11,6 +11,7 @@ from collections.abc import Collection, Mapping
 
 from linewatt.engine.readback import Difference
 from linewatt.hosts.clock import now_s
+from linewatt.hosts.fact_parsers import PAUSE_FRAMES
 
 Made = tuple[str, str, str]
 """knob, target and text of a setting"""
@@ -23,8 +24,8 @@ _CHANGES: Mapping[str, tuple[str, ...]] = {
     "tuned": ("nic.", "cpu.", "sysctl."),
 }
 """knob → beginnings of the facts that it can change; ``sysctl`` changes the key that is its target"""
-_COUNTS = ("nic.carrier_changes",)
-"""goes up whenever linewatt resets a link: compared within a trial only"""
+_COUNTS = ("nic.carrier_changes", *(f"nic.{name}" for name in PAUSE_FRAMES))
+"""They only go up, also when linewatt resets a link: compared within a trial only."""
 
 
 class Configuration:

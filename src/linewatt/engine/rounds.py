@@ -244,6 +244,7 @@ def _setup(session: Session, campaign: Campaign) -> Setup:
         hosts=session.specs,
         base_frequency_hz={name: session.base_frequency_hz(name) for name in names},
         tick_accounting={name: session.tick_accounting(name) for name in names},
+        package_limit_w={name: session.facts[name]["cpu"].get("package_limit_w") for name in names},
         supplies={
             name: Supply(psus["count"], psus["rating_w"], psus["mode"])
             for name, psus in campaign.psus.items()

@@ -14,6 +14,7 @@ FREQUENCY_DIFFERENCE = 0.05
 FREQUENCY_SDS = 3.0
 SIBLING_BUSY = 0.1
 """Two threads of a core share its units: a busy one costs the other a part of its speed."""
+POWER_LIMIT_RATIO = 0.98
 
 KINDS = (
     Kind(
@@ -83,5 +84,15 @@ KINDS = (
         "figures count it as a whole one.",
         f"A CPU beside those of the load, of the same core, was {percent(SIBLING_BUSY)} or more busy in the window.",
         "Find what runs there, or keep siblings of the load's CPUs free (isolcpus, cgroups, another placement).",
+    ),
+    Kind(
+        "power-capped",
+        "doubtful",
+        "case",
+        ("throughput", "cpu", "power"),
+        "A CPU package drew as much as its power limit lets it: it may run below the speed it would have without.",
+        f"RAPL's package power is {percent(POWER_LIMIT_RATIO)} or more of the lowest long-term limit in the kernel's "
+        "powercap tree.",
+        "Raise the limit if it was lowered (BIOS, powercap), or say in the result's name that it is in force.",
     ),
 )

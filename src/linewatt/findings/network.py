@@ -22,4 +22,14 @@ KINDS = (
         f"nobody wanted, by {percent(DROPS_SHOWN)} or more of the packets. What is in `udp-loss` is not told again.",
         "Look at ring sizes, socket buffers (net.core.rmem_max), queues (`tc -s qdisc`) and net.core.netdev_max_backlog.",
     ),
+    Kind(
+        "pause-frames",
+        "note",
+        "case",
+        (),
+        "Ethernet's flow control stopped a sender: what limits is whoever sent the pause frames, not the CPU that waited.",
+        "Counts of pause frames of a data interface (ethtool) moved between the reads before and after the window, where "
+        "the driver has them.",
+        "Look at the rings and the PCIe slot of whoever sent them, and at the switch.",
+    ),
 )

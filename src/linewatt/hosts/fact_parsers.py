@@ -320,6 +320,28 @@ def ethtool_settings(output: str) -> dict[str, int | str]:
     return _some(found)
 
 
+PAUSE_FRAMES = ("pause_frames_received", "pause_frames_sent")
+
+
+def pause_frames(output: str) -> dict[str, int]:
+    """Pause frames since the driver was loaded, from ``ethtool -I -a`` (5.9 and newer)."""
+    counts = re.findall(r"^\s*([rt]x)_pause_frames: (\d+)$", output, re.MULTILINE)
+    found = {way: int(count) for way, count in counts}
+    ways = zip(PAUSE_FRAMES, ("rx", "tx"), strict=True)
+    return _some({name: found[way] for name, way in ways if way in found})
+
+
+def package_limit_w(output: str) -> float:
+    """The lowest of the long-term power limits of CPU packages, from the kernel's powercap tree; W."""
+    read = {path: value.strip() for path, value in pairs(output).items()}
+    packages = {path.rpartition("/")[0] for path, value in read.items() if value.startswith("package-")}
+    limits_uw = [int(read[f"{one}/{_LIMIT}"]) for one in packages if f"{one}/{_LIMIT}" in read]
+    return min(limit_uw for limit_uw in limits_uw if limit_uw > 0) / 1e6
+
+
+_LIMIT = "constraint_0_power_limit_uw"
+
+
 def queueing(output: str) -> str:
     """The root queueing discipline, with a shaper's rate: ``tbf … rate 10Gbit``."""
     return re.sub(r"^qdisc (\S+) \S+ root\s*(refcnt \d+\s*)?", r"\1 ", first_line(output)).strip()

@@ -67,6 +67,7 @@ done
 _INTERFACE = re.compile(r"(?!\.\.?\Z)[A-Za-z0-9_.:@-]{1,15}")
 _ANSWER = re.compile(rf"^{MARK} begin (\S+)\n(.*?)\n?^{MARK} end (\d+)$", re.MULTILINE | re.DOTALL)
 _CPU = "/sys/devices/system/cpu"
+_RAPL = "/sys/class/powercap/intel-rapl:[0-9]"
 _FREQUENCY = f"{_CPU}/cpu0/cpufreq"
 _DEVICE = f"/sys/class/net/{DATA}/device"
 _CONFIG = r"^CONFIG_(HZ|HZ_[0-9]+|NO_HZ\w*|(VIRT|TICK|IRQ)_\w*ACCOUNTING\w*|PREEMPT\w*|SCHEDSTATS)="
@@ -143,6 +144,12 @@ FACTS: tuple[Fact, ...] = (
         parse.sleep_states,
     ),
     _file("cpu", "smt", f"{_CPU}/smt/control"),
+    Fact(
+        "cpu",
+        ("package_limit_w",),
+        ("files", f"{_RAPL}/name", f"{_RAPL}/constraint_0_power_limit_uw"),
+        parse.package_limit_w,
+    ),
     _file("cpu", "mitigations", f"{_CPU}/vulnerabilities/*", parse.by_name),
     _file("cpus", "online", f"{_CPU}/online", parse.cpus),
     _file("cpus", "isolated", f"{_CPU}/isolated", parse.cpus),
@@ -176,6 +183,7 @@ FACTS: tuple[Fact, ...] = (
     Fact("nic", ("channels",), ("ethtool", "-l", DATA), parse.ethtool_settings),
     Fact("nic", ("coalescing",), ("ethtool", "-c", DATA), parse.ethtool_settings),
     Fact("nic", ("pause",), ("ethtool", "-a", DATA), parse.ethtool_settings),
+    Fact("nic", parse.PAUSE_FRAMES, ("ethtool", "-I", "-a", DATA), parse.pause_frames),
     _file("nic", "rps_cpus", f"/sys/class/net/{DATA}/queues/rx-*/rps_cpus", parse.distinct),
     Fact("nic", ("qdisc",), ("tc", "qdisc", "show", "dev", DATA), parse.queueing),
     Fact("nic", ("networkmanager",), ("nm_state", DATA), parse.managed),
@@ -198,7 +206,7 @@ FACTS: tuple[Fact, ...] = (
 
 
 _COMPARED = {
-    "nic": ("mtu", "state", "speed_bps", "offloads", "qdisc", "carrier_changes"),
+    "nic": ("mtu", "state", "speed_bps", "offloads", "qdisc", "carrier_changes", *parse.PAUSE_FRAMES),
     "cpu": ("governor", "boost", "no_turbo"),
 }
 AGAIN: tuple[Fact, ...] = tuple(

@@ -28,6 +28,7 @@ class Setup:
     idle_cores: Mapping[str, float | None] = field(default_factory=dict)
     idle_w: Mapping[str, IdlePower] = field(default_factory=dict)
     supplies: Mapping[str, Supply] = field(default_factory=dict)
+    package_limit_w: Mapping[str, float | None] = field(default_factory=dict)
     meters: Mapping[str, Meters] = field(default_factory=dict)
     """host → what is known of its meters when the trial is measured"""
     cores: Mapping[str, tuple[tuple[int, ...], ...]] = field(default_factory=dict)

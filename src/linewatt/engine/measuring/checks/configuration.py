@@ -8,9 +8,12 @@ from datetime import UTC, datetime
 
 from linewatt.engine.measuring.seen import Seen
 from linewatt.engine.readback import Difference, ReadBack
+from linewatt.hosts.fact_parsers import PAUSE_FRAMES
 from linewatt.model import Flag
 
 CARRIER = "nic.carrier_changes"
+PAUSED, PAUSES = (f"nic.{name}" for name in PAUSE_FRAMES)
+COUNTS = (CARRIER, PAUSED, PAUSES)
 
 
 def check(seen: Seen) -> Iterator[Flag]:
@@ -20,6 +23,7 @@ def check(seen: Seen) -> Iterator[Flag]:
         if readback is not None:
             yield from changed(end.host, readback)
             yield from link(end.host, readback)
+            yield from paused(end.host, readback)
 
 
 def changed(host: str, readback: ReadBack) -> Iterator[Flag]:
@@ -28,7 +32,7 @@ def changed(host: str, readback: ReadBack) -> Iterator[Flag]:
     early = readback.before.facts if readback.before is not None else {}
     for fact, text in readback.facts.items():
         before = early.get(fact, text)
-        if before != text and fact != CARRIER:
+        if before != text and fact not in COUNTS:
             told[fact] = f"{_name(fact)} was {before} before the window and {text} after it"
     if told:
         yield Flag(
@@ -57,14 +61,35 @@ def _name(fact: str) -> str:
 
 def link(host: str, readback: ReadBack) -> Iterator[Flag]:
     """A link that went away between the two reads."""
-    early = readback.before.facts.get(CARRIER) if readback.before is not None else None
-    late = readback.facts.get(CARRIER)
-    if early is None or late is None or early == late:
+    times = _counted(readback, CARRIER)
+    if not times:
         return
     yield Flag(
         "link-changed",
         host,
-        f"the carrier of its data interface changed {int(late) - int(early)} times between the reads before "
+        f"the carrier of its data interface changed {times} times between the reads before "
         "and after the window",
         "look at the cable, the switch's port and dmesg, and measure again",
     )
+
+
+def paused(host: str, readback: ReadBack) -> Iterator[Flag]:
+    """Pause frames of Ethernet: whoever got them was told to stop sending for a while."""
+    received, sent = _counted(readback, PAUSED), _counted(readback, PAUSES)
+    told = [f"received {received}"] if received else []
+    told += [f"sent {sent}"] if sent else []
+    if told:
+        yield Flag(
+            "pause-frames",
+            host,
+            f"its data interface {' and '.join(told)} pause frames between the reads around the window",
+            "whoever sends them is the limit: look at the receiver's rings and PCIe, and at the switch; to "
+            "see what is lost without, turn pause off at both ends (settings: pause)",
+        )
+
+
+def _counted(readback: ReadBack, fact: str) -> int:
+    """How far a count moved between both reads; 0 where one of them is missing."""
+    early = readback.before.facts.get(fact) if readback.before is not None else None
+    late = readback.facts.get(fact)
+    return 0 if early is None or late is None else int(late) - int(early)

@@ -14,7 +14,7 @@ from statistics import fmean, stdev
 from linewatt.engine.feed import Reading
 from linewatt.engine.measuring.seen import Seen
 from linewatt.engine.measuring.window import COVERAGE_NEEDED, mean_over
-from linewatt.findings.cpu import FREQUENCY_DIFFERENCE, FREQUENCY_SDS
+from linewatt.findings.cpu import FREQUENCY_DIFFERENCE, FREQUENCY_SDS, POWER_LIMIT_RATIO
 from linewatt.hosts.cpulist import format_cpulist
 from linewatt.model import EndResult, Flag, Window
 
@@ -36,6 +36,7 @@ def check(seen: Seen) -> Iterator[Flag]:
     for end in seen.ends:
         yield from throttled(end)
         yield from frequency(end, seen.readings(end), seen.window)
+        yield from capped(end, seen.setup.package_limit_w.get(end.host))
 
 
 def throttled(end: EndResult) -> list[Flag]:
@@ -85,6 +86,24 @@ def frequency(end: EndResult, readings: Sequence[Reading], window: Window) -> li
             "set the governor to performance, look at cooling and the power cap (turbostat), measure again",
         )
     ]
+
+
+def capped(end: EndResult, limit_w: float | None) -> Iterator[Flag]:
+    """Packages that draw what their power limit allows."""
+    if limit_w is None:
+        return
+    for one in end.power:
+        if (
+            one.scope.startswith("package")
+            and one.power_w is not None
+            and one.power_w >= POWER_LIMIT_RATIO * limit_w
+        ):
+            yield Flag(
+                "power-capped",
+                f"{end.host}: {one.source} {one.channel}",
+                f"{one.power_w:.1f} W, and its limit is {limit_w:g} W",
+                "raise the limit if it was lowered (BIOS, powercap), and measure again",
+            )
 
 
 def _taking_part(end: EndResult) -> set[int] | None:
