@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 from tests.report_factories import (
     PUBLISHED,
+    end,
     idle_reading,
     powered,
     renumbered,
@@ -270,7 +271,8 @@ def test_regimes_follow_from_what_more_instances_bring() -> None:
 
 
 def test_the_first_case_of_many_instances_is_not_called_saturated_for_want_of_another() -> None:
-    assert regimes(digest(result(scaling_trials((8,)))).summaries) == ("multi",)
+    trials = [replace(one, receiver=end("h2", "receiver", 9.0, 0.6, 0.5)) for one in scaling_trials((8,))]
+    assert regimes(digest(result(trials)).summaries) == ("multi",)
 
 
 def test_csv_of_trials_has_the_watts_of_each() -> None:

@@ -336,6 +336,11 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
         "test_components.py",
         "test_parts_that_exceed_the_system_are_a_flag_with_their_watts",
     ),
+    "hidden-ceiling": (
+        "test_regimes.py",
+        "test_a_level_that_nothing_known_explains_is_a_limit_of_device_or_path",
+    ),
+    "power-outlier": ("test_regimes.py", "test_a_case_whose_power_stands_out_is_told_and_no_other"),
     "total-disagrees-with-rate": (
         "test_soak_analysis.py",
         "test_the_published_soak_is_flagged_for_a_rate_that_its_total_cannot_have_been_made_at",

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
+from statistics import fmean
 from typing import Any, Literal
 
 from linewatt.analysis import metrics
@@ -19,6 +20,8 @@ from linewatt.analysis.idle_flags import idle_flags
 from linewatt.analysis.limits import UNKNOWN, Limit, limit_flags, verdict
 from linewatt.analysis.modes import Modes
 from linewatt.analysis.power_summary import EndPower, end_power
+from linewatt.analysis.regimes import RowRegime
+from linewatt.analysis.series import with_series
 from linewatt.analysis.shares import mean_shares
 from linewatt.analysis.stats import Estimate, estimate
 from linewatt.model import Case, CpuShares, EndResult, Flag, Role, Trial
@@ -96,6 +99,10 @@ class CaseSummary:
     """those of ``flags`` that are about the case as a whole, not about one trial"""
     limit: Limit = UNKNOWN
     """what limits the case, from all its trials; the one place that all printers read it from"""
+    regime: RowRegime | None = None
+    """among the cases of its series"""
+    window_s: float | None = None
+    """the mean over its trials"""
 
 
 def summarise(trials: Sequence[Trial]) -> tuple[CaseSummary, ...]:
@@ -108,10 +115,21 @@ def summarise(trials: Sequence[Trial]) -> tuple[CaseSummary, ...]:
     for trial in trials:
         groups.setdefault(trial.case, []).append(trial)
     summaries = {case: _summarise_case(case, members) for case, members in groups.items()}
-    scaled = [_with_scaling(summary, summaries) for summary in summaries.values()]
+    scaled = _by_series([_with_scaling(summary, summaries) for summary in summaries.values()])
     series = {case: number for number, case in enumerate(dict.fromkeys(map(_single, groups)))}
     scaled.sort(key=lambda item: (_test_rank(item.case), series[_single(item.case)], item.case.instances))
     return tuple(scaled)
+
+
+def _by_series(summaries: Sequence[CaseSummary]) -> list[CaseSummary]:
+    members: dict[Case, list[CaseSummary]] = {}
+    for summary in summaries:
+        members.setdefault(_single(summary.case), []).append(summary)
+    return [
+        one
+        for series in members.values()
+        for one in with_series(sorted(series, key=lambda each: each.case.instances))
+    ]
 
 
 def _single(case: Case) -> Case:
@@ -143,6 +161,7 @@ def _summarise_case(case: Case, trials: Sequence[Trial]) -> CaseSummary:
         modes=modes,
         case_flags=own_flags,
         limit=limit,
+        window_s=_window_s(done),
         trials_done=len(done),
         trials_failed=len(failed),
         failures=tuple(f"trial {trial.number}: {trial.reason or 'no reason recorded'}" for trial in failed),
@@ -150,6 +169,11 @@ def _summarise_case(case: Case, trials: Sequence[Trial]) -> CaseSummary:
         reasons=reasons,
         **measured,
     )
+
+
+def _window_s(done: Sequence[Trial]) -> float | None:
+    known = [trial.window.seconds for trial in done if trial.window is not None]
+    return fmean(known) if known else None
 
 
 # A value of one trial, or None with the reason.
@@ -363,16 +387,15 @@ def _with_scaling(summary: CaseSummary, summaries: Mapping[Case, CaseSummary]) -
     if single is None:
         why = "no case with 1 instance and otherwise the same parameters and hosts"
         return replace(summary, reasons=summary.reasons | {"scaling_factor": why, "throughput_scaling": why})
-    paced = summary.case.load_level is not None
+    if summary.case.paced:
+        what = "a rate" if summary.case.load_level is None else "a load level"
+        why = f"held to {what}: how much is sent says nothing of how it scales"
+        return replace(summary, reasons=summary.reasons | {"scaling_factor": why, "throughput_scaling": why})
     factor = metrics.scaling_factor(
         _mean(summary.efficiency_receiver_bps_per_core), _mean(single.efficiency_receiver_bps_per_core)
     )
-    throughput = (
-        None
-        if paced
-        else metrics.throughput_scaling(
-            _mean(summary.throughput_bps), _mean(single.throughput_bps), summary.case.instances
-        )
+    throughput = metrics.throughput_scaling(
+        _mean(summary.throughput_bps), _mean(single.throughput_bps), summary.case.instances
     )
     reasons = dict(summary.reasons)
     if factor is None:
@@ -380,11 +403,7 @@ def _with_scaling(summary: CaseSummary, summaries: Mapping[Case, CaseSummary]) -
             "the receiver's efficiency of this case or of its 1-instance case is missing"
         )
     if throughput is None:
-        reasons["throughput_scaling"] = (
-            "held to a load level: how much is sent says nothing of how it scales"
-            if paced
-            else "the throughput of this case or of its 1-instance case is missing"
-        )
+        reasons["throughput_scaling"] = "the throughput of this case or of its 1-instance case is missing"
     return replace(summary, scaling_factor=factor, throughput_scaling=throughput, reasons=reasons)
 
 

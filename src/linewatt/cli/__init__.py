@@ -14,6 +14,7 @@ import typer
 from linewatt import __version__
 from linewatt.cli import (
     advise,
+    analyze,
     check,
     compare,
     demo,
@@ -63,6 +64,7 @@ for _module in (
     history,
     derive,
     rederive,
+    analyze,
     import_,
     advise,
     place,

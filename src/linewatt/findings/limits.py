@@ -22,6 +22,20 @@ OVERFLOW_PART = 0.5
 """of the loss: a queue that dropped so much of it is where it was lost"""
 RETRANSMITTED = 0.001
 """of the segments: more is no loss-free path"""
+LITTLE_GAIN = 0.10
+"""Twice the instances bring less than this where something that they share is full."""
+BEYOND_KNEE_GAIN = 0.25
+"""the same, of cases beyond the knee of their series"""
+LEVEL_SD = 0.01
+"""of the mean: a ceiling repeats at least as well"""
+SAME_LEVEL = 0.02
+"""Cases as near as this to a ceiling stand at it."""
+WAITING = 0.75
+"""An instance that uses less than this part of the CPU that it used with fewer beside it waits for something."""
+OUTLIER_PART = 0.10
+OUTLIER_SDS = 5.0
+OUTLIER_UNCERTAINTIES = 3.0
+"""What is between a power outlier and the rest: part of what the rest say, robust SDs, bounds of its error."""
 
 KINDS = (
     Kind(
@@ -52,5 +66,28 @@ KINDS = (
         "the receiver can take.",
         f"What limits the case is at the sender, and every known CPU of the receiver is below {percent(FULL)}.",
         "Send from more instances or a faster host.",
+    ),
+    Kind(
+        "hidden-ceiling",
+        "note",
+        "case",
+        (),
+        "More instances bring no more, and nothing that linewatt knows of is full: a limit inside the device or the path, "
+        "such as a NIC's internal switch.",
+        f"Twice the instances bring less than {percent(LITTLE_GAIN)} more (beyond the knee of the series "
+        f"{percent(BEYOND_KNEE_GAIN)}), line, slot and every CPU of both ends are below {percent(FULL)}, nothing is lost, "
+        f"and the level repeats (SD below {percent(LEVEL_SD)}).",
+        "Look at the data sheets of NIC and switch for limits over all ports, at the slot, and at memory bandwidth.",
+    ),
+    Kind(
+        "power-outlier",
+        "doubtful",
+        "case",
+        ("power", "above_idle"),
+        "The power of one case is far from what CPU power and the other cases of its series explain: fans at another speed, "
+        "a power cap, another setting.",
+        f"More than {percent(OUTLIER_PART)}, {OUTLIER_SDS:g} robust standard deviations and {OUTLIER_UNCERTAINTIES:g} times "
+        "the bound of its error away from a line over throughput through at least four cases.",
+        "Look at fan speed, temperatures and frequency of that case, and measure it again.",
     ),
 )

@@ -70,7 +70,13 @@ def _name(group: TestGroup, series: Series, summary: CaseSummary) -> str:
 def export_limit(summary: CaseSummary) -> dict[str, Any]:
     """Keys of JSON and CSV: words, and their kinds, which are stable."""
     found = summary.limit
-    return {"limited_by": found.words, "limited_by_kinds": " ".join(found.kinds)}
+    regime = summary.regime
+    return {
+        "limited_by": found.words,
+        "limited_by_kinds": " ".join(found.kinds),
+        "regime": regime.regime if regime else None,
+        "regime_why": regime.why if regime else None,
+    }
 
 
 def limit_document(found: Limit) -> dict[str, Any]:

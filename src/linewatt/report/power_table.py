@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from linewatt.analysis.power import SCOPE_WORDS
 from linewatt.analysis.power_summary import EndPower
-from linewatt.analysis.regimes import Regime, regimes
+from linewatt.analysis.regimes import Regime
 from linewatt.analysis.summary import CaseSummary
 from linewatt.model import Provenance, Role
 from linewatt.report.columns import COLUMNS, Cell, Column, Unit
@@ -118,10 +118,10 @@ def _by_scopes(group: TestGroup, role: Role) -> dict[Scopes, list[_Member]]:
 
 
 def _members(series: Series, role: Role) -> Iterator[_Member]:
-    for summary, regime in zip(series.summaries, regimes(series.summaries), strict=True):
+    for summary in series.summaries:
         power = end_power(summary, role)
         if power is not None:
-            yield _Member(series, summary, power, regime)
+            yield _Member(series, summary, power, summary.regime.regime if summary.regime else "multi")
 
 
 def _table(

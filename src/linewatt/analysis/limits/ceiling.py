@@ -1,0 +1,207 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A limit inside the device or the path: what is left when nothing known is full. Pure.
+
+More instances bring no more, the line and the CPUs of both ends have room, nothing is lost, and the level
+repeats. Each of these is checked; what is not known is named, and without all of it no verdict stands on it.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
+
+from linewatt.analysis.contrasts import welch
+from linewatt.analysis.limits import words
+from linewatt.analysis.limits.cpus import count
+from linewatt.analysis.limits.knee import Knee
+from linewatt.analysis.limits.ranking import Ranked
+from linewatt.analysis.limits.verdict import Limit
+from linewatt.findings.limits import (
+    BEYOND_KNEE_GAIN,
+    LEVEL_SD,
+    LITTLE_GAIN,
+    LOSS,
+    RETRANSMITTED,
+    SAME_LEVEL,
+    WAITING,
+)
+from linewatt.model import Role
+from linewatt.units import format_percent, format_rate, format_significant
+
+if TYPE_CHECKING:
+    from linewatt.analysis.stats import Estimate
+    from linewatt.analysis.summary import CaseSummary
+
+_SEGMENT_BITS = 1448 * 8
+_Answer = tuple[bool | None, str]
+"""whether it holds (``None``: not known), and what was seen or is not known"""
+
+
+@dataclass(frozen=True, slots=True)
+class Gain:
+    """What twice the instances brought, as a part of what there was; ``low`` and ``high`` are its 95 % CI."""
+
+    ratio: float
+    low: float | None = None
+    high: float | None = None
+
+    def is_below(self, gain: float) -> bool:
+        """Surely, where there are runs enough to tell."""
+        return self.ratio < gain and (self.high is None or self.high < gain)
+
+    @property
+    def words(self) -> str:
+        """``twice the instances brought 17.6 % more``."""
+        sure = (
+            "" if self.low is None or self.high is None else f" ({_signed(self.low)} to {_signed(self.high)})"
+        )
+        return f"twice the instances brought {_signed(self.ratio)}{sure}"
+
+
+def _signed(ratio: float) -> str:
+    return f"{100 * ratio:+.1f} %".replace("-", "−")
+
+
+def gain(fewer: CaseSummary, more: CaseSummary) -> Gain | None:
+    """From one case of a series to one with more instances; ``None``: not known."""
+    a, b = fewer.throughput_bps, more.throughput_bps
+    if a is None or b is None or min(a.mean, b.mean) <= 0 or fewer.case.instances >= more.case.instances:
+        return None
+    doublings = math.log2(more.case.instances / fewer.case.instances)
+    ratio = (b.mean / a.mean) ** (1 / doublings) - 1
+    logs = [[math.log(value) for value in one.values if value > 0] for one in (a, b)]
+    found = welch(logs[0], logs[1])
+    if isinstance(found, str):
+        return Gain(ratio)
+    low, high = (math.exp(end / doublings) - 1 for end in found.interval)
+    return Gain(ratio, low, high)
+
+
+def flat(fewer: CaseSummary, more: CaseSummary, bend: Knee | None) -> str | None:
+    """Why more instances bring no more, in words; ``None`` where they do, or it is not sure."""
+    found = gain(fewer, more)
+    if found is None:
+        return None
+    if found.is_below(LITTLE_GAIN):
+        return found.words
+    if bend is None or more.case.instances <= bend.instances or not found.is_below(BEYOND_KNEE_GAIN):
+        return None
+    return (
+        f"{found.words}; beyond the knee at {format_significant(bend.instances)} instances one more brings "
+        f"{format_rate(bend.after_bps)}, before it {format_rate(bend.before_bps)}"
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class Ceiling:
+    """A level that nothing known explains. Without ``unknown`` its evidence is whole."""
+
+    throughput_bps: float
+    evidence: tuple[str, ...]
+    unknown: tuple[str, ...]
+
+
+def ceiling(series: Sequence[CaseSummary], at: int, stopped: str) -> Ceiling | None:
+    """Whether one case of a series is at a hidden ceiling; ``stopped`` says why it does not rise."""
+    summary = series[at]
+    if summary.throughput_bps is None or summary.limit.found or summary.case.paced:
+        return None
+    if any(one.full_in and not one.ruled_out for one in summary.limit.ranked):
+        return None
+    line, receiver = _line(summary), _cpus(series[: at + 1], "receiver")
+    answers = (
+        line,
+        receiver,
+        _cpus(series[: at + 1], "sender"),
+        _loss(summary),
+        _repeats(summary.throughput_bps),
+    )
+    if any(holds is False for holds, _ in answers) or line[0] is None or receiver[0] is None:
+        return None
+    return Ceiling(
+        summary.throughput_bps.mean,
+        (stopped, *(said for holds, said in answers if holds)),
+        tuple(said for holds, said in answers if holds is None),
+    )
+
+
+def with_ceiling(series: Sequence[CaseSummary], at: int, found: Ceiling) -> list[CaseSummary]:
+    """The series with that limit in the case and in those before it that stand at the same level."""
+    limit = _limit(series[at].limit, found)
+    level = found.throughput_bps
+    return [
+        replace(one, limit=_limit(one.limit, found) if number != at else limit)
+        if number == at or (number < at and _same_level(one, level))
+        else one
+        for number, one in enumerate(series)
+    ]
+
+
+def _same_level(one: CaseSummary, level_bps: float) -> bool:
+    if one.throughput_bps is None or one.limit.found or one.case.paced:
+        return False
+    return abs(one.throughput_bps.mean / level_bps - 1) <= SAME_LEVEL
+
+
+def _limit(before: Limit, found: Ceiling) -> Limit:
+    return replace(
+        before,
+        kinds=("device-or-path",),
+        what=f"something inside the device or the path, at {format_rate(found.throughput_bps)}",
+        evidence="; ".join(found.evidence),
+        named=(),
+    )
+
+
+def _line(summary: CaseSummary) -> _Answer:
+    one = summary.limit.candidate("line-rate") or summary.limit.candidate("shaper")
+    if one is None or one.capacity is None:
+        return None, "the line rate"
+    said = f"not the line rate: {format_percent(one.share)} of {format_rate(one.capacity)} of payload"
+    return not one.full_in, said
+
+
+def _cpus(series: Sequence[CaseSummary], end: Role) -> _Answer:
+    """Room on every CPU of an end; else that an instance uses clearly less than it did with fewer."""
+    summary = series[-1]
+    roles = [one for one in summary.limit.ranked if one.end == end and one.cpu is not None]
+    kinds = {one.kind for one in roles}
+    if {f"{end}-app-cpu", f"{end}-irq-cpu"} <= kinds and not any(map(_blurred, roles)):
+        return True, f"no full CPU: busiest {words.short(roles[0])}"
+    each = [(one.case.instances, cores / one.case.instances) for one in series if (cores := _cores(one, end))]
+    if not each or each[-1][0] != summary.case.instances or len(each) < 2:
+        return None, f"the CPUs of the {end}"
+    (_, now), (then, most) = each[-1], max(each[:-1], key=lambda one: one[1])
+    if now > WAITING * most:
+        return None, f"single CPUs of the {end}"
+    said = f"an instance uses {now:.2f} cores of the {end}, and used {most:.2f} with {then}"
+    return True, f"not the CPU: {said}, so it waits"
+
+
+def _blurred(one: Ranked) -> bool:
+    return one.role is not None and one.role == one.cpu and count(one.role) > 1
+
+
+def _cores(one: CaseSummary, end: Role) -> float | None:
+    found = one.receiver_cpu_cores if end == "receiver" else one.sender_cpu_cores
+    return found.mean if found else None
+
+
+def _loss(summary: CaseSummary) -> _Answer:
+    if summary.case.test != "tcp":
+        lost = summary.lost_ratio
+        return (None, "loss") if lost is None else (lost.mean < LOSS, f"{format_percent(lost.mean)} lost")
+    sent, window_s = summary.retransmits, summary.window_s
+    if sent is None or window_s is None or summary.throughput_bps is None:
+        return None, "retransmits"
+    part = sent.mean * _SEGMENT_BITS / (summary.throughput_bps.mean * window_s)
+    return part < RETRANSMITTED, f"{sent.mean:,.0f} retransmits a trial"
+
+
+def _repeats(throughput: Estimate) -> _Answer:
+    if throughput.sd is None:
+        return None, "whether it repeats: one run"
+    spread = throughput.sd / throughput.mean
+    return spread < LEVEL_SD, f"repeats to {format_percent(spread)} (SD of {throughput.n} runs)"

@@ -1,0 +1,87 @@
+# SPDX-License-Identifier: Apache-2.0
+"""From how many instances on throughput no longer follows: two segments fitted by grid search. Pure.
+
+The line begins at the origin, for no process carries nothing, bends once, and goes on straight. The interval
+is every bend whose residual sum of squares F does not tell from the best one's (G. A. F. Seber, C. J. Wild,
+Nonlinear Regression (1989), section 5.9). A smooth law such as USL has no place for a hard cap.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+LEVEL = 0.95
+FEWEST_POINTS = 4
+BENDS = 0.5
+"""An instance beyond the knee brings less than this part of one before it, or there is none."""
+_GRID = 400
+
+
+@dataclass(frozen=True, slots=True)
+class Knee:
+    """Where the slope changes, with its 95 % CI, and what an instance brings before and after, bit/s."""
+
+    instances: float
+    low: float
+    high: float
+    before_bps: float
+    after_bps: float
+
+
+def knee(points: Sequence[tuple[float, float]]) -> Knee | None:
+    """The knee of (instances, mean throughput), instances ascending; ``None``: none that they show.
+
+    The unit is the case, so that a curve that is no broken line makes the interval wide.
+    """
+    if len(points) < FEWEST_POINTS or points[-1][0] <= points[0][0] or min(y for _, y in points) <= 0:
+        return None
+    fits = [(at, *_broken(points, at)) for at in _grid(points[0][0], points[-1][0])]
+    at, best, before, after = min(fits, key=lambda fit: fit[1])
+    if before <= 0 or after >= BENDS * before or not _better(_straight(points), best, len(points)):
+        return None
+    within = best * (1 + _f_quantile(1, len(points) - 3) / (len(points) - 3)) + 1e-12
+    inside = [one for one, squares, _, _ in fits if squares <= within]
+    return Knee(at, min(inside), max(inside), before, max(0.0, after))
+
+
+def _grid(low: float, high: float) -> list[float]:
+    return [low * (high / low) ** (step / _GRID) for step in range(_GRID + 1)]
+
+
+def _broken(points: Sequence[tuple[float, float]], at: float) -> tuple[float, float, float]:
+    """Residual sum of squares and both slopes of the line that bends at ``at``.
+
+    Residuals are relative, as the spread of throughput is.
+    """
+    parts = [(min(n, at) / y, max(n - at, 0.0) / y) for n, y in points]
+    aa = math.fsum(a * a for a, _ in parts)
+    ab = math.fsum(a * b for a, b in parts)
+    bb = math.fsum(b * b for _, b in parts)
+    ay = math.fsum(a for a, _ in parts)
+    by = math.fsum(b for _, b in parts)
+    determinant = aa * bb - ab * ab
+    if determinant <= 1e-9 * aa * bb:
+        before = after = ay / aa
+    else:
+        before, after = (ay * bb - by * ab) / determinant, (by * aa - ay * ab) / determinant
+    return math.fsum((1 - before * a - after * b) ** 2 for a, b in parts), before, after
+
+
+def _straight(points: Sequence[tuple[float, float]]) -> float:
+    """Residual sum of squares of one line."""
+    slope = math.fsum(n / y for n, y in points) / math.fsum((n / y) ** 2 for n, y in points)
+    return math.fsum((1 - slope * n / y) ** 2 for n, y in points)
+
+
+def _better(straight: float, broken: float, count: int) -> bool:
+    """Whether the bend explains more than its two parameters would by chance."""
+    df = count - 3
+    return (straight - broken) / 2 > _f_quantile(2, df) * broken / df
+
+
+def _f_quantile(above: int, below: int) -> float:
+    from scipy.special import fdtri  # scipy.stats would take a second longer to import
+
+    return float(fdtri(above, below, LEVEL))

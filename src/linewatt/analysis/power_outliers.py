@@ -1,0 +1,82 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Rows of a series whose power the others do not explain: fans, a power cap, another setting. Pure.
+
+What the CPUs draw is taken off where it is known in every row; the rest is held against a line over
+throughput that one row in four cannot move (P. K. Sen, JASA 63 (1968) 1379–1389).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import combinations
+from statistics import median
+
+from linewatt.findings.limits import OUTLIER_PART, OUTLIER_SDS, OUTLIER_UNCERTAINTIES
+
+FEWEST_ROWS = 4
+_MAD_TO_SD = 1.4826
+BESIDE_CHANGED = 0.2
+"""of the median of the other rows: what is beside the power explains it from here on"""
+
+
+@dataclass(frozen=True, slots=True)
+class PowerRow:
+    """One case: system and CPU power, W, and readings beside them such as ``fan speed (rpm)``."""
+
+    instances: int
+    throughput_bps: float
+    system_w: float
+    cpu_w: float | None = None
+    uncertainty_w: float | None = None
+    beside: Mapping[str, float] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class PowerOutlier:
+    """A row far from what the others say; ``evidence`` says with what, and what it is not."""
+
+    row: PowerRow
+    expected_w: float
+    evidence: tuple[str, ...]
+
+
+def power_outliers(rows: Sequence[PowerRow]) -> Iterator[PowerOutlier]:
+    """Those of a series with at least four rows."""
+    if len(rows) < FEWEST_ROWS:
+        return
+    with_cpu = all(row.cpu_w is not None for row in rows)
+    rest = [row.system_w - ((row.cpu_w or 0.0) if with_cpu else 0.0) for row in rows]
+    rates = [row.throughput_bps for row in rows]
+    slope = _slope(rates, rest)
+    level = median(w - slope * rate for rate, w in zip(rates, rest, strict=True))
+    off = [w - slope * rate - level for rate, w in zip(rates, rest, strict=True)]
+    spread = _MAD_TO_SD * median(abs(one) for one in off)
+    for row, by in zip(rows, off, strict=True):
+        least = max(OUTLIER_SDS * spread, OUTLIER_UNCERTAINTIES * (row.uncertainty_w or 0.0))
+        if abs(by) > max(least, OUTLIER_PART * (row.system_w - by)):
+            yield PowerOutlier(row, row.system_w - by, tuple(_evidence(row, rows, with_cpu=with_cpu)))
+
+
+def _slope(rates: Sequence[float], watts: Sequence[float]) -> float:
+    pairs = combinations(zip(rates, watts, strict=True), 2)
+    slopes = [(w2 - w1) / (r2 - r1) for (r1, w1), (r2, w2) in pairs if r1 != r2]
+    return median(slopes) if slopes else 0.0
+
+
+def _evidence(row: PowerRow, rows: Sequence[PowerRow], *, with_cpu: bool) -> Iterator[str]:
+    others = [one for one in rows if one is not row]
+    if with_cpu and row.cpu_w is not None:
+        known = [one.cpu_w for one in others if one.cpu_w is not None]
+        range_w = f"{min(known):.1f} to {max(known):.1f} W"
+        yield f"not the CPU: {row.cpu_w:.1f} W there, {range_w} in the others"
+    for name, value in row.beside.items():
+        usual = [one.beside[name] for one in others if name in one.beside]
+        if usual:
+            middle = median(usual)
+            changed = middle != 0 and abs(value / middle - 1) >= BESIDE_CHANGED
+            yield f"{name} {value:,.0f}, in the others {middle:,.0f}" + (
+                ": it changed too" if changed else ""
+            )
+    if not any("fan" in name for name in row.beside):
+        yield "fan speed is not known: look at it first"

@@ -1,0 +1,135 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``linewatt analyze``: regimes, knee, limits and power outliers of a table or a stored result."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from linewatt.errors import InvalidInput
+
+if TYPE_CHECKING:  # what is slow to import is imported when the command runs
+    from rich.console import RenderableType
+
+    from linewatt.analysis.analyse import Analysis
+
+SCHEMA_VERSION = 1
+
+
+def register(app: typer.Typer) -> None:
+    """Add ``analyze`` to the program."""
+    app.command("analyze")(analyze)
+
+
+def analyze(
+    wanted: Annotated[
+        str,
+        typer.Argument(
+            metavar="TABLE.csv|ID", help="A table with a header line (- reads stdin), or a stored result."
+        ),
+    ],
+    results: Annotated[
+        Path,
+        typer.Option(
+            "--results", envvar="LINEWATT_RESULTS", help="Directory that holds the results.", metavar="DIR"
+        ),
+    ] = Path("results"),
+    as_json: Annotated[bool, typer.Option("--json", help="One JSON document, units in key names.")] = False,
+) -> None:
+    """Say what a series of instances shows: regimes, knee, limits, hidden ceilings, power that stands out.
+
+    Columns of a table are those of derive, and line_rate_gbps, mtu (1500 where it is not named),
+    app_cpu_idle_pct, irq_cpu_idle_pct (both of the receiver) and fan_rpm. Nothing is said that the table
+    does not carry.
+    """
+    from linewatt.analysis.analyse import document
+    from linewatt.cli.output import print_json, print_rich
+
+    found = _of_table(wanted) if _is_table(wanted) else _of_result(results, wanted)
+    if as_json:
+        print_json(document(found, SCHEMA_VERSION))
+    else:
+        print_rich(lambda _: _rendered(found))
+
+
+def _is_table(wanted: str) -> bool:
+    return wanted == "-" or wanted.lower().endswith((".csv", ".tsv", ".txt")) or Path(wanted).is_file()
+
+
+def _of_table(wanted: str) -> list[Analysis]:
+    from linewatt.analysis.analyse import analyse
+    from linewatt.analysis.analysed_table import EXTRA, FAN, case_words, trials_of
+    from linewatt.analysis.inputs import RECOGNISED
+    from linewatt.analysis.summary import summarise
+    from linewatt.analysis.table import read_table
+    from linewatt.cli.derive import folded, read_bytes
+    from linewatt.cli.output import say
+    from linewatt.report.series import series_of
+
+    source, data = read_bytes(wanted)
+    table, warnings = read_table(data, source, known=(*RECOGNISED, *EXTRA))
+    try:
+        read = trials_of(table)
+    except InvalidInput as error:
+        raise InvalidInput(f"{source}: {error}") from None
+    for line in folded([*warnings, *read.warnings]):
+        say(f"warning: {line}")
+    return [
+        analyse(
+            case_words(series.summaries[0].case),
+            series.summaries,
+            {
+                one.case.instances: {FAN: read.fan_rpm[one.case]}
+                for one in series.summaries
+                if one.case in read.fan_rpm
+            },
+        )
+        for series in series_of(summarise(read.trials))
+    ]
+
+
+def _of_result(results: Path, wanted: str) -> list[Analysis]:
+    from linewatt.analysis.analyse import analyse
+    from linewatt.report.document import digest
+    from linewatt.store import read
+
+    result = read.load(read.find(results, wanted))
+    if result.is_soak:
+        raise InvalidInput(f"{result.id}: a soak is one load, no series of cases; 'linewatt show' tells it")
+    found = [
+        analyse(series.title, series.summaries) for group in digest(result).groups for series in group.series
+    ]
+    if not found:
+        raise InvalidInput(f"{result.id}: no case at full or at a fixed rate is stored")
+    return found
+
+
+def _rendered(found: list[Analysis]) -> RenderableType:
+    from rich.console import Group
+
+    return Group(*(line for one in found for line in _lines(one)))
+
+
+def _lines(one: Analysis) -> Iterator[RenderableType]:
+    """A line a case with its regime, the knee, and the findings."""
+    from rich.text import Text
+
+    from linewatt.analysis.analyse import knee_words
+    from linewatt.document import one_line
+    from linewatt.report.series import plural
+    from linewatt.units import format_rate
+
+    yield Text(one_line(one.title), style="bold")
+    for summary, row in zip(one.summaries, one.regimes, strict=True):
+        rate = format_rate(summary.throughput_bps.mean if summary.throughput_bps else None, 4)
+        yield Text(f"{summary.case.instances:>6}  {rate:>11}  {row.regime:<9}  {one_line(row.why)}")
+    yield Text(one_line(knee_words(one.knee)))
+    for found in one.findings:
+        style = "" if found.rank == "note" else "yellow"
+        count = plural(found.instances, "instance")
+        yield Text(one_line(f"{found.rank}: {count}: {found.message} [{found.kind}]"), style=style)
+        yield from (Text(f"    {one_line(said)}") for said in found.evidence)
+    yield Text()

@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a series of instances shows: regimes and why, the knee, hidden ceilings, power that stands out."""
+
+from __future__ import annotations
+
+import random
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.report_factories import end, powered, scaling_trials, shares, trial
+
+from linewatt.analysis.limits.knee import knee
+from linewatt.analysis.power_outliers import PowerRow, power_outliers
+from linewatt.analysis.regimes import explained, regimes
+from linewatt.analysis.summary import CaseSummary, summarise
+from linewatt.model import Case, CpuShares, Trial
+
+LINE_BPS = 94.15e9
+QUIET: dict[str, CpuShares] = {
+    "app_cpu": shares(0.5, cpus=(0,)),
+    "irq_cpu": shares(0.4, cpus=(1,), soft=0.4),
+}
+
+
+def series(
+    gbps: Mapping[int, float],
+    *,
+    line_bps: float | None = LINE_BPS,
+    spread: float = 0.002,
+    trials: int = 5,
+    **changes: Any,
+) -> tuple[CaseSummary, ...]:
+    """Cases with room on every CPU, with these throughputs by instances."""
+    made: list[Trial] = []
+    jitter = random.Random(3)  # noqa: S311
+    for count, rate in gbps.items():
+        for repetition in range(1, trials + 1):
+            bps = rate * 1e9 * (1 + jitter.uniform(-spread, spread))
+            case = Case("tcp", "h1", "h2", instances=count)
+            ends = {role: end(host, role, count * 0.9, 0, 0, **QUIET) for role, host in ENDS}  # type: ignore[arg-type]
+            fields = {"line_goodput_bps": line_bps, "retransmits": 3} | ends | changes
+            made.append(replace(trial(len(made) + 1, case, bps, 1.0), repetition=repetition, **fields))
+    return summarise(made)
+
+
+ENDS = (("sender", "h1"), ("receiver", "h2"))
+
+
+def test_two_cases_that_are_both_full_are_both_saturated() -> None:
+    assert regimes(series({8: 94.1, 16: 94.0})) == ("saturated", "saturated")
+    first, second = explained(series({8: 94.1, 16: 94.0}))
+    assert first.why.startswith("limited by the line rate: 99.9 %")
+    assert second.why.startswith("limited by the line rate")
+
+
+def test_a_series_with_room_is_single_then_multi() -> None:
+    found = explained(series({1: 10, 2: 20, 4: 39, 8: 70}))
+    assert [row.regime for row in found] == ["single", "multi", "multi", "multi"]
+    assert found[1].why.startswith("twice the instances brought +99.8 %")
+
+
+def test_a_gain_below_ten_percent_is_saturated_only_where_runs_can_tell() -> None:
+    assert regimes(series({4: 50, 8: 52})) == ("multi", "saturated")
+    unsure = explained(series({4: 50, 8: 52}, spread=0.2, trials=3))
+    assert unsure[1].regime == "multi"
+    assert " to +" in unsure[1].why
+
+
+def test_a_paced_series_has_no_scaling_and_no_regime_but_paced() -> None:
+    found = summarise(scaling_trials((1, 2), rate_bps=1e9))
+    assert regimes(found) == ("paced", "paced")
+    assert [one.scaling_factor for one in found] == [None, None]
+    assert [one.throughput_scaling for one in found] == [None, None]
+    assert "held to a rate" in found[1].reasons["scaling_factor"]
+
+
+def full_cpus(per_instance: bool) -> list[CaseSummary]:
+    """Full app CPUs at the sender: one for each instance, or the same two for all."""
+    made = []
+    for count, rate in ((2, 20.0), (4, 40.0)):
+        cpus = tuple(range(count)) if per_instance else (0, 1)
+        case = Case("tcp", "h1", "h2", instances=count)
+        sender = end("h1", "sender", 1.0, 0, 0, app_cpu=shares(0.99, cpus=cpus), irq_cpu=shares(0.1))
+        receiver = end("h2", "receiver", 1.0, 0, 0, **QUIET)
+        made.append(trial(count, case, rate * 1e9, 1.0, sender=sender, receiver=receiver))
+    return list(summarise(made))
+
+
+def test_cpus_that_each_instance_fills_saturate_nothing_and_shared_ones_do() -> None:
+    assert regimes(full_cpus(per_instance=True)) == ("multi", "multi")
+    assert regimes(full_cpus(per_instance=False)) == ("multi", "saturated"), "4 brought twice what 2 did"
+
+
+def test_a_level_that_nothing_known_explains_is_a_limit_of_device_or_path() -> None:
+    found = series({1: 24, 2: 45, 4: 80, 8: 110.4, 16: 110.8}, line_bps=188.3e9)
+    last = found[-1]
+    assert last.limit.kinds == ("device-or-path",)
+    assert last.limit.what == "something inside the device or the path, at 111 Gbps"
+    for said in ("not the line rate: 58.", "no full CPU", "3 retransmits", "repeats to 0."):
+        assert said in last.limit.evidence
+    assert [flag.code for flag in last.case_flags] == ["hidden-ceiling"]
+    assert found[-2].limit.kinds == ("device-or-path",), "it stands at the same level"
+    assert [one.case_flags for one in found[:3]] == [(), (), ()]
+    assert regimes(found) == ("single", "multi", "multi", "saturated", "saturated")
+
+
+@pytest.mark.parametrize(
+    ("lacks", "changes"),
+    [
+        ("line", {"line_bps": None}),
+        ("full line", {"line_bps": 115e9}),
+        ("receiver", {"receiver": end("h2", "receiver", None, 0, 0, app_cpu=None, irq_cpu=None)}),
+        ("sender", {"sender": end("h1", "sender", None, 0, 0, app_cpu=None, irq_cpu=None)}),
+        ("full CPU", {"sender": end("h1", "sender", 3.0, 0, 0, app_cpu=shares(0.95), irq_cpu=shares(0.1))}),
+        ("loss", {"retransmits": 1_000_000}),
+        ("loss not known", {"retransmits": None}),
+        ("repeats", {"spread": 0.03}),
+        ("one run", {"trials": 1}),
+    ],
+)
+def test_a_hidden_ceiling_is_never_named_without_all_of_its_evidence(
+    lacks: str, changes: dict[str, Any]
+) -> None:
+    whole = {"line_bps": 188.3e9} | changes
+    for one in series({1: 24, 2: 45, 4: 80, 8: 110.4, 16: 110.8}, **whole):
+        assert one.limit.kind != "device-or-path", lacks
+        assert "hidden-ceiling" not in {flag.code for flag in one.case_flags}
+
+
+# --- knee ---------------------------------------------------------------------------------------------------
+
+
+def test_the_knee_of_a_broken_line_is_where_it_breaks() -> None:
+    found = knee([(n, 10.0 * min(n, 6) + 0.5 * max(n - 6, 0)) for n in (1, 2, 4, 8, 16)])
+    assert found is not None
+    assert found.instances == pytest.approx(6, rel=0.02)
+    assert found.low <= 6 <= found.high
+    assert found.before_bps == pytest.approx(10, rel=0.01)
+    assert found.after_bps == pytest.approx(0.5, rel=0.1)
+
+
+def test_the_interval_of_the_knee_holds_the_truth() -> None:
+    jitter = random.Random(11)  # noqa: S311
+    held = 0
+    for _ in range(200):
+        points = [
+            (n, 10.0 * min(n, 6) * (1 + jitter.gauss(0, 0.01)))
+            for n in (1.0, 2.0, 3.0, 4.0, 6.0, 8.0, 12.0, 16.0)
+        ]
+        found = knee(points)
+        assert found is not None
+        held += found.low <= 6 <= found.high
+    assert held >= 180
+
+
+@pytest.mark.parametrize(
+    "points",
+    [
+        [(1, 10), (2, 20), (4, 40)],
+        [(1, 10), (2, 20), (4, 40), (8, 80), (16, 160)],
+        [(1, 10), (2, 19), (4, 36), (8, 68), (16, 128)],
+    ],
+)
+def test_too_few_cases_or_a_line_that_hardly_bends_has_no_knee(points: list[tuple[float, float]]) -> None:
+    assert knee(points) is None
+
+
+@given(st.lists(st.floats(min_value=0.1, max_value=1e12), min_size=4, max_size=8))
+def test_a_knee_lies_within_its_interval_and_its_series(rates: list[float]) -> None:
+    points = [(float(2**at), rate) for at, rate in enumerate(rates)]
+    found = knee(points)
+    if found is not None:
+        assert points[0][0] <= found.low <= found.instances <= found.high <= points[-1][0]
+        assert 0 <= found.after_bps < found.before_bps
+
+
+# --- power --------------------------------------------------------------------------------------------------
+
+
+def test_a_case_whose_power_stands_out_is_told_and_no_other() -> None:
+    found = summarise(powered(scaling_trials()))
+    told = {one.case.instances: [f for f in one.case_flags if f.code == "power-outlier"] for one in found}
+    assert [count for count, flags in told.items() if flags] == [8]
+    (flag,) = told[8]
+    assert flag.where == "h2"
+    assert flag.evidence.startswith("339.2 W, where the other cases say ")
+    assert "not the CPU: 100.0 W there, 104.0 to 136.0 W in the others" in flag.evidence
+    assert "fan speed is not known" in flag.evidence
+
+
+def watts(*system: float, fan: Sequence[float] = ()) -> list[PowerRow]:
+    return [
+        PowerRow(
+            2**at, 10e9 * 2**at, w, uncertainty_w=2.0, beside={"fan speed (rpm)": fan[at]} if fan else {}
+        )
+        for at, w in enumerate(system)
+    ]
+
+
+def test_fans_that_changed_too_stand_beside_it() -> None:
+    (found,) = power_outliers(watts(200, 210, 330, 250, 290, fan=(6000, 6100, 15000, 6100, 6200)))
+    assert found.row.instances == 4
+    assert "fan speed (rpm) 15,000, in the others 6,100: it changed too" in found.evidence
+
+
+def test_power_that_grows_with_throughput_or_bends_is_no_outlier() -> None:
+    assert list(power_outliers(watts(100, 120, 160, 240, 400))) == []
+    assert list(power_outliers(watts(100, 140, 170, 185, 190))) == []
+    assert list(power_outliers(watts(100, 300, 170))) == [], "three rows say nothing"
+
+
+@given(st.lists(st.floats(min_value=-3, max_value=3), min_size=5, max_size=5))
+def test_noise_within_the_bound_of_the_readings_is_no_outlier(noise: list[float]) -> None:
+    rows = watts(*(200 + 10 * 2**at + off for at, off in enumerate(noise)))
+    assert list(power_outliers(rows)) == []
