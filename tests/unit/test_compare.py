@@ -20,7 +20,7 @@ from tests.compare_factories import (
     side,
     with_facts,
 )
-from tests.report_factories import failed, host, powered, watts
+from tests.report_factories import end, failed, host, powered, watts
 
 from linewatt.analysis.compare import Comparison, Row
 from linewatt.analysis.contrasts import Contrast
@@ -588,3 +588,14 @@ def test_matching_of_nothing_says_so() -> None:
     matching = match_two(side("A", made("a", runs())), side("B", made("b", runs(UDP), day=2)), None)
     assert matching.matches == ()
     assert {one.why for one in matching.left_over} == {"no such case in B", "no such case in A"}
+
+
+def test_what_limits_each_side_stands_with_the_verdict() -> None:
+    spare = end("h2", "receiver", 2.0, 0.5, 0.5)
+    at_line = made("b", runs(seed=2, receiver=spare, line_goodput_bps=96e9), day=2)
+    assert compared(*two()).pairs[0].remarks == (), "both are limited alike"
+    (differ,) = compared(two()[0], at_line).pairs[0].remarks
+    assert differ == "limited by the receiver's IRQ CPUs in A, by the line rate in B"
+    same = made("a", runs(receiver=spare, line_goodput_bps=96e9))
+    (both,) = compared(same, at_line).pairs[0].remarks
+    assert both.startswith("both are limited by the line rate: more that a host could do does not show")

@@ -12,6 +12,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 from rich.console import Console
 from tests.report_factories import end, renumbered, result, shares, trial
 
@@ -20,6 +22,7 @@ from linewatt.analysis.limits import Limit, verdict
 from linewatt.analysis.limits.words import NAMES
 from linewatt.analysis.summary import CaseSummary, summarise
 from linewatt.analysis.table import read_table
+from linewatt.findings.limits import TIE
 from linewatt.model import Case, CpuShares, EndResult, Flag, InstanceResult, Role, TcpState, Trial
 from linewatt.report import html, terminal
 from linewatt.report.document import as_json, case_rows, digest
@@ -219,6 +222,11 @@ def test_a_cpu_that_a_hypervisor_takes_is_full_and_says_why() -> None:
     assert "of that 30.0 % taken by a hypervisor" in found.evidence
 
 
+def test_what_runs_niced_gives_way_to_the_load_and_fills_no_cpu() -> None:
+    niced = replace(shares(1.0), sys_ratio=0.4, usr_ratio=0.1, other_ratio=0.5)
+    assert verdict([changed(loaded(), "receiver", app_cpu=niced)]).kinds == ("not-found",)
+
+
 def test_a_slowed_cpu_and_an_exhausted_softirq_budget_are_evidence_beside_it() -> None:
     hot = Flag("cpu-throttled", "b", "CPU 1: its core 3 times", "cool it")
     one = changed(loaded(receiver_irq=0.99), "receiver", counters={"softnet.time_squeeze": 12.0})
@@ -259,6 +267,42 @@ def test_tcp_that_waits_for_a_buffer_is_limited_by_it_unless_something_slow_expl
     assert verdict([slow]).kinds == ("receiver-app-cpu",)
     assert verdict([with_tcp(loaded(), **{field: 4.8})]).kinds == (kind,), "seen under BBR, which paces"
     assert verdict([with_tcp(loaded(), **{field: 3.0})]).kinds == ("not-found",)
+
+
+def test_congestion_windows_that_would_carry_more_are_evidence_for_a_buffer() -> None:
+    wide = verdict([with_tcp(loaded(), rwnd_limited_s=9.7, cwnd_bytes=2_000_000, rtt_s=1e-3)])
+    assert "the congestion windows would carry more" in wide.evidence
+    narrow = verdict([with_tcp(loaded(), rwnd_limited_s=9.7, cwnd_bytes=1_250_000, rtt_s=1e-3)])
+    assert "would carry more" not in narrow.evidence
+
+
+busy = st.floats(min_value=0, max_value=1)
+
+
+@given(st.lists(st.tuples(busy, busy, busy, busy, st.floats(0.5, 4)), min_size=1, max_size=4))
+def test_what_is_named_is_full_in_every_trial_and_nothing_known_is_clearly_fuller(
+    drawn: list[tuple[float, ...]],
+) -> None:
+    trials = [
+        replace(
+            loaded(at=at, sender_app=one[0], sender_irq=one[1], receiver_app=one[2], receiver_irq=one[3]),
+            line_goodput_bps=one[4] * 10e9,
+        )
+        for at, one in enumerate(drawn, start=1)
+    ]
+    found = verdict(trials)
+    assert found == verdict(trials)
+    for one in found.named:
+        assert one.full_in == len(trials)
+        assert not one.ruled_out
+    least = min((min(1, one.share) for one in found.named), default=1.0)
+    for one in found.ranked:
+        if one.holds:
+            assert found.found, "something is full in every trial"
+            assert min(1, one.share) <= least + TIE + 1e-9
+    assert found.found == bool(found.named)
+    assert found.evidence
+    assert found.margin
 
 
 def test_a_slot_that_carries_less_than_the_line_is_named() -> None:

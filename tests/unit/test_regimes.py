@@ -116,7 +116,7 @@ def test_a_level_that_nothing_known_explains_is_a_limit_of_device_or_path() -> N
         ("receiver", {"receiver": end("h2", "receiver", None, 0, 0, app_cpu=None, irq_cpu=None)}),
         ("sender", {"sender": end("h1", "sender", None, 0, 0, app_cpu=None, irq_cpu=None)}),
         ("full CPU", {"sender": end("h1", "sender", 3.0, 0, 0, app_cpu=shares(0.95), irq_cpu=shares(0.1))}),
-        ("loss", {"retransmits": 1_000_000}),
+        ("loss", {"retransmits": 10_000_000}),
         ("loss not known", {"retransmits": None}),
         ("repeats", {"spread": 0.03}),
         ("one run", {"trials": 1}),

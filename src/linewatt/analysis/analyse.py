@@ -103,7 +103,9 @@ def _flagged(summary: CaseSummary, code: str) -> Iterator[SeriesFinding]:
             message, _, rest = flag.evidence.partition("; ")
             instances = summary.case.instances
             evidence = (*([rest] if rest else ()), flag.advice)
-            yield SeriesFinding(code, kind.rank, instances, f"{kind.title}: {message}", evidence)
+            yield SeriesFinding(
+                code, kind.rank, instances, f"{kind.title}, {flag.where}: {message}", evidence
+            )
 
 
 def _ceiling(summary: CaseSummary, found: Ceiling) -> SeriesFinding:

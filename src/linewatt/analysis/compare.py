@@ -17,6 +17,7 @@ from linewatt.analysis.besides import Beside, besides, with_besides
 from linewatt.analysis.comparable import Ends, obstacles
 from linewatt.analysis.contrasts import ALPHA, Contrast, over_strata, welch
 from linewatt.analysis.differences import Difference, differences
+from linewatt.analysis.limits import verdict
 from linewatt.analysis.matching import LeftOver, Match, Matching, Side
 from linewatt.analysis.modes import modes
 from linewatt.analysis.permutation import permutation_ps, smallest_p, strata_p
@@ -258,7 +259,19 @@ def _remarks(ends: Ends, own: Sequence[Trial], theirs: Sequence[Trial]) -> list[
     one, two = (None if each is None else each.mean for each in targets)
     if one and two and abs(two / one - 1) > _TARGET_TOLERANCE:
         said.append(f"the level asks for {two / one:.2f} times as much in {ends.other.name}")
-    return said
+    return said + _limits(ends)
+
+
+def _limits(ends: Ends) -> list[str]:
+    """Where other things limit the two, or the same line both: then hosts are not what is compared."""
+    one, two = verdict(ends.base_trials), verdict(ends.other_trials)
+    if not (one.found and two.found):
+        return []
+    if one.kind != two.kind:
+        return [f"limited by {one.what} in {ends.base.name}, by {two.what} in {ends.other.name}"]
+    if one.kind in ("line-rate", "shaper"):
+        return [f"both are limited by {one.what}: more that a host could do does not show"]
+    return []
 
 
 def _judged(drafts: Sequence[_Draft], options: Options) -> tuple[Row, ...]:

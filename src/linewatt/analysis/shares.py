@@ -70,4 +70,5 @@ def mean_shares(shares: Sequence[CpuShares]) -> CpuShares | None:
         soft_ratio=mean(lambda item: item.soft_ratio),
         idle_ratio=mean(lambda item: item.idle_ratio),
         other_ratio=mean(lambda item: item.other_ratio),
+        steal_ratio=mean(lambda item: item.steal_ratio),
     )

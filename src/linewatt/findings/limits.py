@@ -20,8 +20,8 @@ LOSS = 0.01
 """of the datagrams: from here on more is sent than arrives, and something on the way is full"""
 OVERFLOW_PART = 0.5
 """of the loss: a queue that dropped so much of it is where it was lost"""
-RETRANSMITTED = 0.001
-"""of the segments: more is no loss-free path"""
+RETRANSMITTED = 0.01
+"""of the segments: more is a path that loses. TCP itself drops a few at whatever is full, to find its rate"""
 LITTLE_GAIN = 0.10
 """Twice the instances bring less than this where something that they share is full."""
 BEYOND_KNEE_GAIN = 0.25

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from linewatt.analysis.limits import Limit, Ranked
+from linewatt.analysis.limits.cpus import used
 from linewatt.analysis.limits.words import name
 from linewatt.analysis.summary import CaseSummary
 from linewatt.report.series import Series, TestGroup, plural
@@ -112,5 +113,5 @@ def _candidate(one: Ranked, *, named: bool) -> dict[str, Any]:
         "ruled_out": one.ruled_out,
         "otherwise": one.otherwise,
         "cpus": list(one.cpu.cpus) if one.cpu else None,
-        "role_used_mean": 1 - one.role.idle_ratio if one.role else None,
+        "role_used_mean": used(one.role) if one.role else None,
     }

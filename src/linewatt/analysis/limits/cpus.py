@@ -25,8 +25,12 @@ def count(shares: CpuShares) -> int:
 
 
 def used(shares: CpuShares) -> float:
-    """What nobody else could have had: busy, and what a hypervisor took."""
-    return 1 - shares.idle_ratio
+    """What the load could not have had: busy, and what a hypervisor took; what runs niced gives way to it.
+
+    Of a CPU that a table tells of, what is neither idle nor named is taken for busy.
+    """
+    niced = 0.0 if shares.unnumbered else max(0.0, shares.other_ratio - shares.steal_ratio)
+    return 1 - shares.idle_ratio - niced
 
 
 def cpu_candidates(trial: Trial) -> Iterator[Candidate]:

@@ -10,6 +10,7 @@ from linewatt.findings.limits import IMPOSSIBLE, LOSS, OVERFLOW_PART
 from linewatt.model import EndResult, Trial
 from linewatt.units import format_percent, format_rate
 
+MORE_THAN_ARRIVES = 1.1
 _OVERFLOWS: tuple[tuple[Kind, bool, tuple[str, ...], str], ...] = (
     ("sender-queue", True, ("qdisc.dropped",), "its queueing discipline"),
     ("receiver-ring", False, ("nic.rx_missed_errors", "nic.rx_fifo_errors"), "its NIC's receive ring"),
@@ -120,6 +121,7 @@ def _windows(trial: Trial) -> Iterator[Candidate]:
         ("receive-window", "rwnd_limited", sum(state.rwnd_limited_s or 0.0 for state in states)),
         ("send-buffer", "sndbuf_limited", sum(state.sndbuf_limited_s or 0.0 for state in states)),
     )
+    beside = _congestion(trial)
     for kind, name, seconds in waited:
         share = min(1.0, seconds / busy_s)
         yield Candidate(
@@ -131,8 +133,19 @@ def _windows(trial: Trial) -> Iterator[Candidate]:
             share=share,
             source=f"ss -ti at the sender: {name} of the time that connections were busy",
             otherwise=f"no {name} time",
+            evidence=beside,
             host=trial.case.receiver if kind == "receive-window" else trial.case.sender,
         )
+
+
+def _congestion(trial: Trial) -> tuple[str, ...]:
+    """Whether the congestion windows would let clearly more through than arrived: cwnd × MSS ÷ RTT."""
+    states = [one.tcp for one in trial.instances if one.tcp is not None]
+    known = [8 * state.cwnd_bytes / state.rtt_s for state in states if state.cwnd_bytes and state.rtt_s]
+    if len(known) < len(states) or trial.throughput_bps is None:
+        return ()
+    more = sum(known) >= MORE_THAN_ARRIVES * trial.throughput_bps
+    return ("the congestion windows would carry more (cwnd ÷ RTT)",) if more else ()
 
 
 def _overflows(trial: Trial) -> Iterator[Candidate]:

@@ -87,9 +87,10 @@ def _measure(one: Ranked) -> str:
 
 def _cpu(one: Ranked, cpu: CpuShares, role: CpuShares) -> str:
     """``99.9 % busy, 99.9 % soft``; of several CPUs the busiest, with all of them beside it."""
-    kinds = {kind: getattr(cpu, f"{kind}_ratio") for kind in SHARES if kind != "idle"}
+    kinds = {kind: getattr(cpu, f"{kind}_ratio") for kind in SHARES if kind not in ("idle", "other")}
     most = max(kinds, key=lambda kind: kinds[kind])
-    said = f"{format_percent(used(cpu))} busy, {format_percent(kinds[most])} {most}"
+    mostly = f", {format_percent(kinds[most])} {most}" if kinds[most] else ""
+    said = f"{format_percent(used(cpu))} busy{mostly}"
     if count(role) == 1 or one.kind not in ROLES:
         return said
     if cpu == role:

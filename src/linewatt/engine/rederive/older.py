@@ -84,6 +84,11 @@ def _run(campaign: Campaign, trial: Trial, files: Mapping[str, str]) -> TrialRun
         clocks=clocks,
         target_bps=trial.target_bps,
         line_goodput_bps=trial.line_goodput_bps,
+        line_kind=trial.line_kind,
+        line_host=trial.line_host,
+        pcie_goodput_bps={
+            end.host: end.pcie_goodput_bps for end in (trial.sender, trial.receiver) if end is not None
+        },
         readback=found,
     )
 
