@@ -49,8 +49,9 @@ TABLES = ("test_findings.py", "test_repository.py")
 LIMIT_S = 120
 """so long may the tests of one mutation take; one that makes them hang was noticed"""
 EQUIVALENT = ROOT / "scripts" / "mutants-equivalent.txt"
-SURVIVED, NOTICED, UNTESTED = 0, 1, 5
-"""exit codes of pytest: all passed, some failed, nothing ran"""
+SURVIVED, NOTICED, UNTESTED, BROKEN = 0, 1, 5, 7
+"""exit codes of a copy: all tests passed, one failed, nothing ran, the mutation could not be made"""
+_SURVIVES = {SURVIVED: "", UNTESTED: " (no test goes through it)", BROKEN: " (it could not be put in place)"}
 
 _OPPOSITE: dict[type[ast.cmpop], type[ast.cmpop]] = {
     ast.Lt: ast.GtE,
@@ -342,7 +343,7 @@ class Mutating:
         pid = os.fork()
         if pid:
             return pid
-        code = NOTICED
+        code = BROKEN
         try:
             signal.alarm(LIMIT_S)
             null = os.open(os.devnull, os.O_WRONLY)
@@ -358,20 +359,17 @@ class Mutating:
             return 0
         pid, status = os.wait()
         mutant = running.pop(pid)
-        if os.WIFEXITED(status) and os.WEXITSTATUS(status) in (SURVIVED, UNTESTED):
+        why = _SURVIVES.get(os.WEXITSTATUS(status)) if os.WIFEXITED(status) else None
+        if why is not None:
             self.survivors.append(mutant)
-            why = " (no test goes through it)" if os.WEXITSTATUS(status) == UNTESTED else ""
             self._say(f"{mutant.where}: survived: {mutant.kind}: {mutant.text}{why}")
         return 1
 
 
 def _run(session: pytest.Session, mutant: Mutant) -> int:
     """The tests of one mutation until one fails; the exit code says how that went."""
-    try:
-        put_in_place(mutant)
-        items = ordered(mutant, session.items)
-    except Exception:  # noqa: BLE001 - code that cannot even be put in place would have been noticed
-        return NOTICED
+    put_in_place(mutant)
+    items = ordered(mutant, session.items)
     for at, item in enumerate(items):
         following = items[at + 1] if at + 1 < len(items) else None
         item.config.hook.pytest_runtest_protocol(item=item, nextitem=following)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
@@ -139,11 +140,14 @@ def _findings(told: Iterable[Told]) -> Iterator[str]:
 
 
 def _new(changes: Iterable[Change]) -> Iterator[str]:
-    grouped: dict[str, list[Change]] = {}
+    """A line for each group of figures, whatever instance or meter they are of; --json has them all."""
+    grouped: dict[str, dict[int, None]] = {}
     for one in changes:
-        grouped.setdefault(one.figure, []).append(one)
-    for figure, every in grouped.items():
-        yield f"  {figure}: {_value(every[0].after)} (trials {_numbers(one.trial for one in every)})"
+        name = re.sub(r"\[.*?\]", "", one.figure)
+        depth = 3 if ".power." in name else 2
+        grouped.setdefault(".".join(name.split(".")[:depth]), {})[one.trial] = None
+    for name, trials in grouped.items():
+        yield f"  {name} (trials {_numbers(trials)})"
 
 
 def _numbers(numbers: Iterable[int]) -> str:

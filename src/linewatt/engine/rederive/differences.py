@@ -47,7 +47,7 @@ def changes(number: int, before: Mapping[str, Any], after: Mapping[str, Any]) ->
     method = int(before.get("method", 1))
     for figure in dict.fromkeys((*now, *then)):
         known = figure in then
-        if not known and now[figure] is None:
+        if not known and now[figure] in (None, [], {}, ""):
             continue  # not recorded then, not known now
         if known and figure in now and _same(then[figure], now[figure]):
             continue

@@ -8,6 +8,7 @@ findings on that; and a trial that failed stays as it failed.
 from __future__ import annotations
 
 import json
+from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from pathlib import Path
@@ -21,8 +22,9 @@ from linewatt.engine.idle import IdleBook
 from linewatt.engine.measuring.cut import Setup
 from linewatt.engine.measuring.kept import Kept, Source, readbacks
 from linewatt.engine.readback import ReadBack
+from linewatt.engine.session import Session
 from linewatt.engine.trial import InstanceOutput, TrialRun
-from linewatt.errors import ParseError
+from linewatt.errors import LinewattError, ParseError
 from linewatt.hosts.base import Ended
 from linewatt.hosts.clock import Offset
 from linewatt.loads.registry import LOADS
@@ -42,7 +44,8 @@ def kept_of(
         raise ParseError("it failed, and how it ran was not stored then; it stays as it is")
     sources = tuple(_sources(campaign, trial, files, directory))
     setup = _setup(result, campaign, trial)
-    return Kept(_run(campaign, trial, files), setup, sources, trial.overhead_s or 0.0)
+    run = replace(_run(campaign, trial, files), **_lines(result, campaign, trial.case))
+    return Kept(run, setup, sources, trial.overhead_s or 0.0)
 
 
 def as_far_as_known(before: Trial, after: Trial) -> Trial:
@@ -91,6 +94,20 @@ def _run(campaign: Campaign, trial: Trial, files: Mapping[str, str]) -> TrialRun
         },
         readback=found,
     )
+
+
+def _lines(result: Result, campaign: Campaign, case: Case) -> dict[str, Any]:
+    """What line and slots carry, by the facts of the hosts; nothing where those do not tell."""
+    session = Session(campaign, defaultdict(lambda: None), LOADS["iperf3"])
+    session.facts = {name: host.get("facts") or {} for name, host in result.manifest["hosts"].items()}
+    try:
+        line, slots = session.line_limit(case), session.pcie_goodput_bps(case)
+    except (LinewattError, KeyError):
+        return {}
+    return {
+        "pcie_goodput_bps": slots,
+        **({} if line is None else {"line_kind": line.kind, "line_host": line.host}),
+    }
 
 
 def _irq_cpus(campaign: Campaign, end: EndResult | None) -> tuple[int, ...]:
