@@ -15,6 +15,7 @@ from linewatt.campaign.campaign import Campaign, Label, Policy, PowerSource, Tes
 from linewatt.campaign.cases import IMPOSSIBLE
 from linewatt.campaign.factor_entries import LabelEntry
 from linewatt.campaign.fields import HOST_NAME, parse_pair
+from linewatt.campaign.idle import default_s
 from linewatt.campaign.messages import Problem, find_problems, not_a_mapping, problem, raise_first
 from linewatt.campaign.network_entries import as_entry, check_network_names, name_of
 from linewatt.campaign.schema import (
@@ -221,6 +222,7 @@ def _campaign(
     names_cpus = any(spec.app_cpus or spec.irq_cpus for spec in taking_part.values())
     placement: Policy = entry.placement or ("pinned" if names_cpus else "auto")
     first_port, last_port = entry.ports
+    parts = _parts(hosts, taking_part)
     return Campaign(
         hosts=taking_part,
         unused_hosts=tuple(name for name in specs if name not in used),
@@ -243,7 +245,8 @@ def _campaign(
         text=document.text,
         path=Path(document.file),
         **_times(entry),
-        **_parts(hosts, taking_part),
+        **parts,
+        idle_s=_idle_s(entry, parts["power"]),
         **{name: getattr(entry, name) for name in _AS_WRITTEN},
     )
 
@@ -264,8 +267,14 @@ def _times(entry: CampaignFile) -> dict[str, Any]:
         "window_s": entry.window.seconds,
         "omit_s": entry.window.omit,
         "tail_s": entry.window.tail,
-        "idle_s": entry.idle.seconds,
     }
+
+
+def _idle_s(entry: CampaignFile, power: Mapping[str, Mapping[str, PowerSource]]) -> float:
+    """The length of an idle window: as it is named, else by how often power is read."""
+    if entry.idle.seconds is not None:
+        return entry.idle.seconds
+    return default_s(source.cfg.interval_s for own in power.values() for source in own.values())
 
 
 def _parts(hosts: _Hosts, used: Mapping[str, HostSpec]) -> dict[str, Any]:

@@ -5,13 +5,14 @@ from __future__ import annotations
 
 import random
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from functools import cache
 from typing import Any
 
 from linewatt.campaign import factors
 from linewatt.campaign.campaign import Campaign, Order
 from linewatt.campaign.cases import Skipped, expand
+from linewatt.campaign.idle import NO_IDLE, IdleTime, idle_time
 from linewatt.campaign.layout import Layout
 from linewatt.campaign.notes import notes
 from linewatt.campaign.places import Places, Site
@@ -88,6 +89,8 @@ class Plan:
     places: tuple[str, ...] = ()
     least_s: float | None = None
     """the same if every case stops as early as it may; None where none may"""
+    idle: IdleTime = NO_IDLE
+    """what all idle windows take"""
 
     def changes_in(self, round_: Round) -> tuple[Change, ...]:
         """All that the hosts of a round show."""
@@ -116,7 +119,8 @@ def plan(campaign: Campaign, seed: int, sites: Mapping[str, Site] | None = None)
     first_ports = campaign.first_port, campaign.first_port + (campaign.ports // 2 if alternate else 0)
     layout = Layout(campaign, Places(campaign, sites or {}), first_ports)
     base, rounds = _in_common(campaign, _rounds(campaign, cases, seed, layout))
-    idle_windows = len({factors.setting_of_hosts(case) for case in cases}) + campaign.measures_power
+    settings = len({factors.setting_of_hosts(case) for case in cases})
+    idle = idle_time(campaign, settings)
     return Plan(
         cases=tuple(cases),
         rounds=rounds,
@@ -124,24 +128,25 @@ def plan(campaign: Campaign, seed: int, sites: Mapping[str, Site] | None = None)
         order=campaign.order,
         seed=seed if campaign.order == "random" else None,
         ports_alternate=alternate,
-        duration_s=_duration_s(campaign, len(rounds), idle_windows),
+        duration_s=_duration_s(campaign, len(rounds), idle.least_s),
         skipped=tuple(skipped),
         notes=tuple(notes(campaign, cases, alternate, set(sites or {}))),
         places=layout.said(cases),
-        least_s=_least_s(campaign, rounds, idle_windows),
+        least_s=_least_s(campaign, rounds, idle.least_s),
+        idle=idle,
     )
 
 
-def _duration_s(campaign: Campaign, rounds: int, idle_windows: int) -> float:
-    return campaign.idle_s * idle_windows + rounds * (campaign.load_s + ROUND_OVERHEAD_S)
+def _duration_s(campaign: Campaign, rounds: int, idle_s: float) -> float:
+    return idle_s + rounds * (campaign.load_s + ROUND_OVERHEAD_S)
 
 
-def _least_s(campaign: Campaign, rounds: Iterable[Round], idle_windows: int) -> float | None:
+def _least_s(campaign: Campaign, rounds: Iterable[Round], idle_s: float) -> float | None:
     fewest = campaign.min_trials
     if fewest is None:
         return None
     sure = sum(any(trial.repetition <= fewest for trial in round_.trials) for round_ in rounds)
-    return _duration_s(campaign, sure, idle_windows)
+    return _duration_s(campaign, sure, idle_s)
 
 
 @dataclass(frozen=True, slots=True)
@@ -284,6 +289,7 @@ def as_dict(planned: Plan) -> dict[str, Any]:
         "order": planned.order,
         "seed": planned.seed,
         "duration_s": round(planned.duration_s, 3),
+        "idle": {name: round(value, 3) for name, value in asdict(planned.idle).items()},
         **({} if planned.least_s is None else {"least_duration_s": round(planned.least_s, 3)}),
         "ports_alternate": planned.ports_alternate,
         "cases": [_case_dict(case) for case in planned.cases],

@@ -147,10 +147,14 @@ class WindowEntry(Part):
 
 
 class IdleEntry(Part):
-    """The idle window before the first load."""
+    """The idle windows, before and after the trials of each setting."""
 
-    seconds: float = Field(
-        default=5.0, ge=0, le=MAX_LOAD_S, description="Its length in seconds; 0 leaves it out."
+    seconds: float | None = Field(
+        default=None,
+        ge=0,
+        le=MAX_LOAD_S,
+        description="Length of each in seconds; 0 leaves them out. Left out: 5, with power 30, or as long as "
+        "30 readings take.",
     )
 
 
@@ -300,7 +304,7 @@ class CampaignFile(Part):
         description="Seed of `order: random`; left out: one is drawn and recorded.",
     )
     window: WindowEntry = Field(default=WindowEntry(), description="The parts of a trial.")
-    idle: IdleEntry = Field(default=IdleEntry(), description="The idle window, before any load.")
+    idle: IdleEntry = Field(default=IdleEntry(), description="The idle windows, before and after loads.")
     ports: f.Ports = Field(
         default=(5201, 5264),
         description='Ports of the load: a range such as "5201-5264", or the first of 1024.',

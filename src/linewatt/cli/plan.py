@@ -90,7 +90,8 @@ def _lines(campaign: Campaign, planned: Plan, trials: bool) -> Iterator[str]:
     rows = _trial_rows(planned) if trials else _case_rows(planned)
     yield from _table(_without_constants(list(rows)))
     yield ""
-    yield from _host_lines(campaign, f"; idle window of {campaign.idle_s:g} s {_idle_windows(campaign)}")
+    yield from _host_lines(campaign)
+    yield from _idle_lines(campaign, planned)
     yield from (f"place {line}" for line in planned.places)
     yield from _change_lines(planned.changes, planned.rounds)
     for skip in planned.skipped:
@@ -99,15 +100,25 @@ def _lines(campaign: Campaign, planned: Plan, trials: bool) -> Iterator[str]:
         yield f"note: {note}"
 
 
-def _idle_windows(campaign: Campaign) -> str:
-    return "first and last" if campaign.measures_power else "first"
+def _idle_lines(campaign: Campaign, planned: Plan) -> Iterator[str]:
+    """How long hosts are idle in all, and what for."""
+    from linewatt.units import format_seconds
+
+    idle = planned.idle
+    if not idle.windows:
+        return
+    when = "before and after the trials of each setting" if campaign.measures_power else "before each setting"
+    yield (
+        f"idle: {_count(idle.windows, 'window')} of {idle.window_s:g} s {when}, once the hosts are quiet: "
+        f"{format_seconds(idle.least_s)} in all, {format_seconds(idle.most_s)} at most"
+    )
 
 
-def _host_lines(campaign: Campaign, idle: str = "") -> Iterator[str]:
+def _host_lines(campaign: Campaign) -> Iterator[str]:
     """Hosts, and what is read on them."""
     yield from (_host_line(host) for host in campaign.hosts.values())
     sensors = (f"{name} every {sensor.interval_s:g} s" for name, sensor in campaign.sensors.items())
-    yield f"sensors: {', '.join(sensors) or 'none'}{idle}"
+    yield f"sensors: {', '.join(sensors) or 'none'}"
     for host, sources in campaign.power.items():
         for name, source in sources.items():
             simulated = ", simulated" if source.cfg.simulated else ""

@@ -7,13 +7,16 @@ import asyncio
 from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import dataclass, replace
+from functools import partial
 from pathlib import Path
 
 from linewatt.campaign.campaign import Campaign
+from linewatt.campaign.factors import setting_of_hosts
 from linewatt.campaign.plan import Plan, PlannedTrial, Round, plan
 from linewatt.campaign.plan import as_dict as plan_dict
 from linewatt.campaign.sites import read_topologies, site
-from linewatt.engine import events, idle, labels
+from linewatt.engine import events, labels
+from linewatt.engine.idle import Setting
 from linewatt.engine.knobs import KNOBS
 from linewatt.engine.reach import check_reach
 from linewatt.engine.repeats import Remaining
@@ -23,17 +26,15 @@ from linewatt.engine.rounds import RoundRunner, warm_up
 from linewatt.engine.secrets import passwords
 from linewatt.engine.session import Session
 from linewatt.engine.settings import Settings
-from linewatt.engine.stage import Stage
+from linewatt.engine.stage import Again, Stage
 from linewatt.errors import ChangeError, HostError, InvalidInput, WaitTimeout
 from linewatt.hosts.journal import Journal, journal_path
 from linewatt.hosts.process import completed
 from linewatt.loads.registry import LOADS
-from linewatt.store import read, write
+from linewatt.store import read
 
 RECONNECT_ATTEMPTS = 5
 RECONNECT_PAUSE_S = 1.0
-SETTLE_S = 2.0
-"""between the last load and idle again: sensors of power average over a second or more"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -139,24 +140,6 @@ class CampaignRun:
         }
         return new_result(self._places.results, self._campaign, self._session.facts, planned)
 
-    async def _idle_again(self, path: Path, stage: Stage) -> None:
-        """Idle after the last trial: power that has drifted since the first makes all above idle doubtful."""
-        first = path / "idle.json"
-        if not self._campaign.measures_power or self._gone or not first.exists():
-            return
-        before = read.read_json(first)
-        setting = tuple(before.get("setting", {}).items())
-        try:
-            await stage.as_at_first()
-            await asyncio.sleep(SETTLE_S)
-            after = await idle.measure(self._session, self._campaign.idle_s, set(before["hosts"]), setting)
-        except (WaitTimeout, ChangeError) as error:
-            self._say(events.Warned(f"no idle window at the end: {error}"))
-            return
-        write.write_json(path / "idle-end.json", after)
-        for text in idle.drift(before, after):
-            self._say(events.Warned(text))
-
     async def _rounds(
         self, path: Path, rounds: Sequence[Round], stage: Stage, remaining: Remaining
     ) -> events.Ended:
@@ -175,13 +158,14 @@ class CampaignRun:
             for position, planned in enumerate(rounds):
                 round_ = remaining.round(planned)
                 if round_.trials:
-                    rest = (remaining.round(rounds[at]) for at in range(position + 1, len(rounds)))
-                    following = next((one for one in rest if one.trials), None)
+                    rest = rounds[position + 1 :]
+                    following = next((one for later in rest if (one := remaining.round(later)).trials), None)
                     left = min(len(rounds) - position, remaining.to_run)
-                    await self._round(runner, stage, round_, following, left)
+                    again = partial(_again, remaining, rounds[position:])
+                    await self._round(runner, stage, round_, following, left, again)
         finally:
             await completed(runner.close())
-        await self._idle_again(path, stage)
+        await stage.end(self._gone)
         return self._ended(path, remaining)
 
     def _ended(self, path: Path, remaining: Remaining) -> events.Ended:
@@ -195,13 +179,19 @@ class CampaignRun:
         return ended
 
     async def _round(
-        self, runner: RoundRunner, stage: Stage, round_: Round, following: Round | None, rounds_left: int
+        self,
+        runner: RoundRunner,
+        stage: Stage,
+        round_: Round,
+        following: Round | None,
+        rounds_left: int,
+        again: Again,
     ) -> None:
         possible = self._possible(round_.trials)
         if not possible:
             return
         try:
-            await stage.ready(replace(round_, trials=tuple(possible)))
+            await stage.ready(replace(round_, trials=tuple(possible)), again)
         except ChangeError as error:
             self._say(events.Warned(str(error)))
             await runner.fail(possible, str(error))
@@ -210,6 +200,7 @@ class CampaignRun:
         if following is not None and self._plan.ports_alternate and _may_overlap(possible, following.trials):
             ahead = self._possible(following.trials) if stage.as_it_is(following) else []
         await runner.run(possible, ahead, rounds_left)
+        stage.ran(replace(round_, trials=tuple(possible)))
         await self._find_lost_hosts()
 
     def _possible(self, trials: Sequence[PlannedTrial]) -> list[PlannedTrial]:
@@ -234,6 +225,15 @@ class CampaignRun:
                     await self._stage.settings.reassert(name)
                 return True
         return False
+
+
+def _again(remaining: Remaining, rounds: Sequence[Round], host: str, setting: Setting) -> bool:
+    """Whether a host has trials with a setting in any of these rounds."""
+    return any(
+        host in trial.case.hosts and setting_of_hosts(trial.case) == setting
+        for round_ in rounds
+        for trial in remaining.round(round_).trials
+    )
 
 
 def _may_overlap(trials: Sequence[PlannedTrial], following: Sequence[PlannedTrial]) -> bool:

@@ -1,154 +1,203 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The idle window: what every host uses before any load runs, with all changes made."""
+"""Idle windows: what quiet hosts use without load, before and after the trials of each setting."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Collection
-from dataclasses import asdict
+from collections.abc import Collection, Iterable, Mapping
+from dataclasses import dataclass, fields
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
-from linewatt.engine.feed import Feed
-from linewatt.engine.measuring.ends import end_result
-from linewatt.engine.measuring.power import IdlePower, with_power
+from linewatt.analysis import power
+from linewatt.campaign.idle import settling
+from linewatt.engine.feed import Feed, Reading
+from linewatt.engine.measuring.idle import Look, host_values, moving, needed_s
+from linewatt.engine.measuring.power import IdlePower, Meters
 from linewatt.engine.session import Session
 from linewatt.errors import HostError, WaitTimeout
-from linewatt.findings.idle import DRIFT_RATIO
 from linewatt.hosts.clock import now_s
-from linewatt.model import Window
-from linewatt.store.read import read_json
-from linewatt.store.write import write_json
+from linewatt.model import PowerResult, Window
+from linewatt.store.idle import IdleWindow, idle_cores, idle_of, window_of
+from linewatt.store.read import idle_files, idle_windows
+from linewatt.store.write import write_idle
 
 LATE_LIMIT_S = 5.0
-DRIFT_STEPS = 2.0
 SCHEMA_VERSION = 1
+_RESULT = {field.name for field in fields(PowerResult)}
 
 
 Setting = tuple[tuple[str, str], ...]
 """(factor, level) of what a host's idle state may depend on"""
 
 
-async def measure(
-    session: Session, seconds: float, names: Collection[str] | None = None, setting: Setting = ()
-) -> dict[str, Any]:
-    """Wait ``seconds`` and say what the CPUs of hosts (None: all) did meanwhile. Raises WaitTimeout.
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """An idle window of some hosts with one setting: its document, and what tools wrote, by file name."""
 
-    The window begins when every source of power has been read: a gauge covers nothing before that.
+    setting: Setting
+    document: dict[str, Any]
+    raw: dict[str, str]
+
+    @property
+    def moving(self) -> dict[str, str]:
+        """Host → what still moved when the window began."""
+        found = {name: values.get("moving") for name, values in self.document["hosts"].items()}
+        return {name: what for name, what in found.items() if what}
+
+
+async def measure(
+    session: Session,
+    seconds: float,
+    settings: Mapping[str, Setting],
+    powered: Collection[str],
+    known: Mapping[str, Meters] = MappingProxyType({}),
+) -> list[Measured]:
+    """Wait until hosts are quiet, then ``seconds``, and say what they did. Raises HostError, WaitTimeout.
+
+    ``settings`` are those of each host; ``powered`` hosts have a source of power, ``known`` is what is known
+    of these by host. The window begins when every source has been read: a gauge covers nothing before that.
     """
-    hosts = [name for name in session.specs if names is None or name in names]
-    feeds = [feed for name in hosts for feed in session.feeds[name]]
+    names = list(settings)
+    feeds = [feed for name in names for feed in session.feeds[name]]
     meters = [feed for feed in feeds if not feed.essential]
     await asyncio.gather(*(_past(feed, feed.started_s, LATE_LIMIT_S) for feed in meters))
+    waits = (_settle(session, name, seconds, name in powered, known.get(name, {})) for name in names)
+    looks = dict(zip(names, await asyncio.gather(*waits), strict=True))
     window = Window(now_s(), now_s() + seconds)
     await asyncio.gather(*(_past(feed, window.end_s, seconds + LATE_LIMIT_S) for feed in feeds))
-    return {
+    by_setting: dict[Setting, list[str]] = {}
+    for name, setting in settings.items():
+        by_setting.setdefault(setting, []).append(name)
+    return [_measured(session, setting, own, window, looks, known) for setting, own in by_setting.items()]
+
+
+def _measured(
+    session: Session,
+    setting: Setting,
+    names: Iterable[str],
+    window: Window,
+    looks: Mapping[str, Look | None],
+    known: Mapping[str, Meters],
+) -> Measured:
+    hosts: dict[str, Any] = {}
+    raw: dict[str, str] = {}
+    for name in names:
+        look = looks[name]
+        readings = _readings(session, name, look.window.start_s if look else window.start_s, window.end_s)
+        hosts[name] = host_values(session.specs[name], readings, window, look, known.get(name, {}))
+        raw |= {f"{name}/{one.source}.jsonl": one.raw() for one in readings}
+    document = {
         "schema_version": SCHEMA_VERSION,
         **({"setting": dict(setting)} if setting else {}),
         "window": {"start_s": window.start_s, "end_s": window.end_s},
-        "hosts": {name: _host(session, name, window) for name in hosts},
+        "hosts": hosts,
     }
+    return Measured(setting, document, raw)
+
+
+async def _settle(session: Session, name: str, idle_s: float, powered: bool, known: Meters) -> Look | None:
+    """Wait until a host is quiet, or its time for that is over; the last look at it, if there could be one.
+
+    Raises HostError, WaitTimeout.
+    """
+    began_s = now_s()
+    while True:
+        live = [feed for feed in session.feeds[name] if _is_live(feed)]
+        if not live:
+            return None
+        needed = needed_s(_readings(session, name, began_s, now_s()), known)
+        given = settling(idle_s, powered=powered, needed_s=needed)
+        end_s = min(feed.latest_s for feed in live)
+        if end_s - given.look_s >= began_s:
+            look = Look(Window(end_s - given.look_s, end_s), needed if powered else given.look_s)
+            readings = _readings(session, name, look.window.start_s, end_s)
+            if moving(session.specs[name], readings, look.window) is None or end_s - began_s >= given.limit_s:
+                return look
+        behind = [feed for feed in live if feed.latest_s <= end_s]
+        await asyncio.gather(
+            *(_past(feed, end_s, LATE_LIMIT_S + feed.interval_s, more=True) for feed in behind)
+        )
+
+
+def _is_live(feed: Feed) -> bool:
+    """Whether a sensor delivers: one that hangs is missing, not waited for."""
+    patience_s = LATE_LIMIT_S + feed.interval_s
+    return feed.essential or (feed.failure is None and now_s() - feed.latest_s < patience_s)
+
+
+def _readings(session: Session, name: str, start_s: float, end_s: float) -> list[Reading]:
+    return [feed.reading(start_s, end_s) for feed in session.feeds[name]]
 
 
 class IdleBook:
-    """The idle windows of a result: one for each setting of each host, since idle power depends on both.
+    """The idle windows of a result: before and after the trials of each setting of each host.
 
-    The first is ``idle.json``, further ones are ``idle-2.json`` and so on.
+    Those before are ``idle.json``, ``idle-2.json`` and so on, those after ``idle-end.json``,
+    ``idle-end-2.json``.
     """
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._documents: list[dict[str, Any]] = []
-        while (file := self._file()).exists():
-            self._documents.append(read_json(file))
+        self._windows: list[IdleWindow] = list(idle_windows(path))
 
-    def _file(self) -> Path:
-        number = len(self._documents) + 1
-        return self._path / ("idle.json" if number == 1 else f"idle-{number}.json")
-
-    def add(self, document: dict[str, Any]) -> None:
+    def add(self, measured: Measured, *, after: bool = False) -> None:
         """Keep an idle window, on disk before anything else happens."""
-        write_json(self._file(), document)
-        self._documents.append(document)
+        files = idle_files(self._path, "idle-end" if after else "idle")
+        write_idle(next(file for file in files if not file.exists()), measured.document, measured.raw)
+        self._windows.append(window_of(measured.document, after=after))
 
     def lacking(self, hosts: Collection[str], setting: Setting) -> set[str]:
         """Those of ``hosts`` that have no idle window with this setting."""
-        return set(hosts) - self._of(setting).keys()
+        return set(hosts) - {name for one in self._of(setting) for name in one.hosts}
 
     def cores(self, setting: Setting) -> dict[str, float | None]:
         """Host → cores that were busy idle with this setting."""
-        return idle_cores({"hosts": self._of(setting)})
+        own = self._of(setting)
+        return {name: idle_cores(own, name) for name in _hosts(own)}
 
     def power(self, setting: Setting) -> dict[str, IdlePower]:
-        """Host → power of its sources idle with this setting."""
-        return idle_power({"hosts": self._of(setting)})
+        """Host → power of its sources idle with this setting, as far as it is known by now."""
+        own = self._of(setting)
+        return {name: {key: one.power_w for key, one in idle_of(own, name).items()} for name in _hosts(own)}
 
-    def _of(self, setting: Setting) -> dict[str, Any]:
-        wanted = dict(setting)
-        return {
-            name: values
-            for document in self._documents
-            if document.get("setting", {}) == wanted
-            for name, values in document["hosts"].items()
-        }
+    def drifted(self, setting: Setting, hosts: Iterable[str]) -> dict[str, str]:
+        """Host → how its idle power with this setting differs by more than it should, in words."""
+        own = self._of(setting)
+        found = {name: _drift(own, name) for name in hosts}
+        return {name: what for name, what in found.items() if what is not None}
+
+    def _of(self, setting: Setting) -> list[IdleWindow]:
+        return [one for one in self._windows if dict(one.setting) == dict(setting)]
 
 
-async def _past(feed: Feed, time_s: float, limit_s: float) -> None:
-    """Wait for the reading behind the window; a source of power that hangs is missing, not waited for."""
+def _hosts(windows: Iterable[IdleWindow]) -> set[str]:
+    return {name for one in windows for name in one.hosts}
+
+
+def _drift(windows: list[IdleWindow], host: str) -> str | None:
+    joined = idle_of(windows, host)
+    stored = (windows[-1].hosts.get(host) or {}).get("power") or ()
+    results = []
+    for one in stored:
+        idle = joined.get((one["source"], one["channel"]))
+        if idle is not None:
+            known = {name: value for name, value in one.items() if name in _RESULT}
+            results.append(PowerResult(**{**known, "idle_windows_w": idle.windows_w}))
+    system = power.system(results)
+    return system.idle_drift if isinstance(system, power.Total) else None
+
+
+async def _past(feed: Feed, time_s: float, limit_s: float, *, more: bool = False) -> None:
+    """Wait for the reading behind a time (``more``: beyond it).
+
+    A source of power that hangs is missing, not waited for.
+    """
     try:
-        await feed.wait_past(time_s, limit_s)
+        await feed.wait_past(time_s + 1e-6 if more else time_s, limit_s)
     except WaitTimeout:
         if feed.essential:
             raise
     if feed.essential and feed.failure is not None:
         raise HostError(f"{feed.host}: {feed.source} {feed.failure}")
-
-
-def _host(session: Session, name: str, window: Window) -> dict[str, Any]:
-    readings = [feed.reading(window.start_s, window.end_s) for feed in session.feeds[name]]
-    bare = end_result(session.specs[name], "receiver", readings, window, (), None, None)
-    end = with_power(bare, readings, window, {})
-    return {
-        "cpu_cores": end.cpu_cores,
-        "reason": end.reasons.get("cpu_cores"),
-        "power": [asdict(one) for one in end.power],
-        "power_reasons": {key: why for key, why in end.reasons.items() if key.startswith("power.")},
-    }
-
-
-def drift(before: dict[str, Any], after: dict[str, Any]) -> list[str]:
-    """Where a host's idle power at the end is not what it was before, in words."""
-    then, now = idle_power(before), idle_power(after)
-    steps = {
-        (name, one["source"], one["channel"]): one["step_w"] or 0.0
-        for name, values in before["hosts"].items()
-        for one in values.get("power", ())
-    }
-    found = []
-    for name, powers in then.items():
-        for (source, channel), power_w in powers.items():
-            again_w = now.get(name, {}).get((source, channel))
-            allowed_w = max(DRIFT_RATIO * power_w, DRIFT_STEPS * steps[name, source, channel])
-            if again_w is not None and abs(again_w - power_w) > allowed_w:
-                found.append(
-                    f"{name}: {source} {channel}: idle power was {power_w:.1f} W before the trials and is "
-                    f"{again_w:.1f} W now; figures above idle are doubtful by the difference"
-                )
-    return found
-
-
-def idle_cores(document: dict[str, Any]) -> dict[str, float | None]:
-    """Host → cores that were busy in the idle window."""
-    return {name: values["cpu_cores"] for name, values in document["hosts"].items()}
-
-
-def idle_power(document: dict[str, Any]) -> dict[str, IdlePower]:
-    """Host → mean power of each (source, channel) in the idle window, W; those without a number left out."""
-    return {
-        name: {
-            (one["source"], one["channel"]): one["power_w"]
-            for one in values.get("power", ())
-            if one["power_w"] is not None
-        }
-        for name, values in document["hosts"].items()
-    }

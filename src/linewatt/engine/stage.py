@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import suppress
 from pathlib import Path
 
@@ -13,7 +13,7 @@ from linewatt.campaign.factors import setting_of_hosts
 from linewatt.campaign.network_entries import BARE
 from linewatt.campaign.plan import Plan, Round
 from linewatt.engine import events
-from linewatt.engine.idle import IdleBook, measure
+from linewatt.engine.idle import IdleBook, Setting, measure
 from linewatt.engine.labels import LabelError, Labels
 from linewatt.engine.proof import legs, prove
 from linewatt.engine.sensing import start_sensors
@@ -24,6 +24,9 @@ from linewatt.hosts.clock import now_s
 from linewatt.store import write
 
 AGAIN_AFTER_S = 2.0
+
+Again = Callable[[str, Setting], bool]
+"""whether a host (its name) will have trials with a setting again"""
 
 
 class Stage:
@@ -48,6 +51,8 @@ class Stage:
         self._path = path
         self._say = on_event
         self._began = False
+        self._loaded: dict[str, Setting] = {}
+        """host → the setting that it had trials with, and no idle window since"""
 
     async def open(self, first: Round) -> None:
         """Start with the labels of the first round and what all have in common.
@@ -103,10 +108,6 @@ class Stage:
         for problem in problems:
             self._say(events.Warned(problem))
 
-    async def as_at_first(self) -> None:
-        """Have all hosts show what they did in their first idle window. Raises ChangeError."""
-        await self._show(self._networks()[0])
-
     async def _sensors(self) -> None:
         await start_sensors(self._session, self._say, refuses=not self._began)
         self._began = True
@@ -120,21 +121,66 @@ class Stage:
             and not self._idle_lacks(round_)
         )
 
-    async def ready(self, round_: Round) -> None:
+    async def ready(self, round_: Round, again: Again) -> None:
         """Have a round's labels set, its settings in force and idle measured with them.
 
+        Before a setting is left for good (``again`` says whether it is not) its hosts are idle once more.
         Raises ChangeError when a host does not take a setting, LabelError when a label was not set.
         """
         if self.as_it_is(round_):
             return
         case = round_.trials[0].case
         missing = self._labels.missing(case.factors)
+        setting = setting_of_hosts(case)
+        leaving = {
+            name: own
+            for name, own in self._loaded.items()
+            if (missing or (name in round_.hosts and own != setting)) and not again(name, own)
+        }
+        await self._idle_after(leaving)
         if missing:
             await self._relabel(missing)
         await self.settings.to(self._plan.changes_in(round_), round_.hosts)
         lacking = self._idle_lacks(round_)
         if lacking:
-            await self._measure_idle(lacking, setting_of_hosts(case))
+            await self._measure_idle(lacking, setting)
+
+    def ran(self, round_: Round) -> None:
+        """Remember which settings were loaded: idle with them is to be measured once more."""
+        setting = setting_of_hosts(round_.trials[0].case)
+        self._loaded |= {name: setting for name in self._session.specs if name in round_.hosts}
+
+    async def end(self, gone: Iterable[str]) -> None:
+        """The last idle windows, of hosts that are still there."""
+        left = set(gone)
+        await self._idle_after({name: own for name, own in self._loaded.items() if name not in left})
+
+    async def _idle_after(self, settings: Mapping[str, Setting]) -> None:
+        """Idle of hosts whose settings had their last trials."""
+        if not self._campaign.measures_power or self._campaign.idle_s <= 0 or not settings:
+            return
+        self._loaded = {name: own for name, own in self._loaded.items() if name not in settings}
+        there = {name: own for name, own in settings.items() if name not in self._session.lost()}
+        self._say(events.Phase(f"idle window of {self._campaign.idle_s:g} s after the load, once quiet"))
+        try:
+            measured = await measure(self._session, self._campaign.idle_s, there, self._powered)
+        except (HostError, WaitTimeout) as error:
+            self._say(events.Warned(f"no idle window after the load: {error}"))
+            return
+        for one in measured:
+            self._tell(one.moving)
+            self.idle.add(one, after=True)
+            for name, what in self.idle.drifted(one.setting, one.document["hosts"]).items():
+                self._say(events.Warned(f"{name}: {what}; nothing is told above idle with this setting"))
+
+    def _tell(self, moving: Mapping[str, str]) -> None:
+        for name, what in moving.items():
+            if name in self._powered:
+                self._say(events.Warned(f"{name}: idle is measured although {what}"))
+
+    @property
+    def _powered(self) -> set[str]:
+        return {name for name, sources in self._campaign.power.items() if sources}
 
     def _idle_lacks(self, round_: Round) -> set[str]:
         if self._campaign.idle_s <= 0:
@@ -145,8 +191,11 @@ class Stage:
         if self._campaign.idle_s <= 0 or not self.idle.lacking(names, setting):
             return
         shown = " ".join(f"{name}={level}" for name, level in setting)
-        self._say(events.Phase(f"idle window of {self._campaign.idle_s:g} s {shown}".rstrip()))
-        self.idle.add(await measure(self._session, self._campaign.idle_s, names, setting))
+        self._say(events.Phase(f"idle window of {self._campaign.idle_s:g} s, once quiet {shown}".rstrip()))
+        settings = {name: setting for name in self._session.specs if name in names}
+        for one in await measure(self._session, self._campaign.idle_s, settings, self._powered):
+            self._tell(one.moving)
+            self.idle.add(one)
 
     async def _relabel(self, levels: dict[str, str]) -> None:
         """Everything put back, connections closed, the label set, and all made again."""

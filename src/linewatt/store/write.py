@@ -46,6 +46,24 @@ def write_json(path: Path, document: Mapping[str, Any]) -> None:
     _sync_dir(path.parent)
 
 
+def write_idle(path: Path, document: Mapping[str, Any], raw: Mapping[str, str]) -> None:
+    """Store an idle window: its document, and what tools wrote meanwhile below ``raw/`` of the result.
+
+    ``raw`` is relative name → text. Raises StoreError.
+    """
+    folder = path.parent / "raw" / path.stem
+    shutil.rmtree(folder, ignore_errors=True)
+    try:
+        for name, text in raw.items():
+            file = folder / name
+            file.parent.mkdir(parents=True, exist_ok=True)
+            _write(file, text.encode())
+            _sync_dir(file.parent)
+    except OSError as error:
+        raise StoreError(f"{folder}: cannot store the idle window: {error.strerror}") from error
+    write_json(path, document)
+
+
 def trial_dir(result: Path, number: int) -> Path:
     return result / "trials" / f"{number:05d}"
 

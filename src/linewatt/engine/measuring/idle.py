@@ -1,0 +1,181 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a host is quiet, and what it used in an idle window. Pure: readings in, plain values out."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Sequence
+from dataclasses import asdict, dataclass, replace
+from itertools import pairwise
+from statistics import fmean
+from typing import Any
+
+from linewatt.analysis.power import CPU_SCOPES, SYSTEM_SCOPES
+from linewatt.engine.feed import Reading
+from linewatt.engine.measuring.ends import cpu_shares, end_result
+from linewatt.engine.measuring.power import Meters, with_power
+from linewatt.findings.idle import (
+    FLAT_CORES,
+    FLAT_CPU_S,
+    FLAT_POWER,
+    FLAT_SHARE,
+    QUIET_S,
+    RESPONSES,
+)
+from linewatt.hosts.base import HostSpec
+from linewatt.model import Channel, EndResult, PowerResult, Window
+
+NOISE_SDS = 2.0
+"""A slope counts as far as it is more than the readings' own noise makes of it."""
+FEWEST_READINGS = 3
+WATCHED = (*SYSTEM_SCOPES, *CPU_SCOPES)
+
+Points = Sequence[tuple[float, float]]
+
+
+@dataclass(frozen=True, slots=True)
+class Look:
+    """The last look at a host before its idle window, and how long it would have been, given the time."""
+
+    window: Window
+    needed_s: float
+
+
+def needed_s(readings: Sequence[Reading], known: Meters) -> float:
+    """How long a host must be quiet, by the slowest of its meters."""
+    responses = [response_s for reading in readings for response_s in reading.updates_s.values()]
+    responses += [max(one.refresh_s or 0.0, one.settle_s or 0.0) for one in known.values()]
+    return max(QUIET_S, RESPONSES * max(responses, default=0.0))
+
+
+def moving(host: HostSpec, readings: Sequence[Reading], window: Window) -> str | None:
+    """What of a host is not steady over a look, in words; ``None``: nothing is."""
+    return _cpu_moves(host, readings, window) or next(_power_moves(readings, window), None)
+
+
+def _cpu_moves(host: HostSpec, readings: Sequence[Reading], window: Window) -> str | None:
+    half_s = window.seconds / 2
+    halves = [
+        _busy(host, readings, Window(start_s, start_s + half_s))
+        for start_s in (window.start_s, window.start_s + half_s)
+    ]
+    if halves[0] is None or halves[1] is None:
+        return None  # the window itself will say why
+    (before, cpus), (after, _) = halves[0], halves[1]
+    allowed = max(FLAT_CORES, FLAT_SHARE * cpus, FLAT_CPU_S / half_s)
+    if abs(after - before) <= allowed:
+        return None
+    went = "rose" if after > before else "fell"
+    return f"CPU use {went} from {before:.2f} to {after:.2f} cores in {window.seconds:.0f} s"
+
+
+def _busy(host: HostSpec, readings: Sequence[Reading], window: Window) -> tuple[float, int] | None:
+    """Busy cores of a host and how many CPUs it has; ``None`` where they were not all read."""
+    shares = list(cpu_shares(host, readings, window).values())
+    known = [share.busy_ratio for share in shares if share is not None]
+    return (math.fsum(known), len(known)) if known and len(known) == len(shares) else None
+
+
+def _power_moves(readings: Sequence[Reading], window: Window) -> Iterator[str]:
+    for reading in readings:
+        for channel in reading.channels.values():
+            course = _course(reading, channel, window)
+            found = slope(course)
+            if channel.scope.partition(":")[0] not in WATCHED or found is None:
+                continue
+            change_w, noise_w = found
+            mean_w = fmean(value for _, value in course)
+            allowed_w = max(_step_w(channel, course), FLAT_POWER * abs(mean_w))
+            if abs(change_w) - NOISE_SDS * noise_w > allowed_w:
+                went = "rose" if change_w > 0 else "fell"
+                name = f"power ({reading.source} {channel.name})"
+                yield f"{name} {went} by {abs(change_w):.1f} W of {mean_w:.1f} W in {window.seconds:.0f} s"
+
+
+def slope(course: Points) -> tuple[float, float] | None:
+    """Change over a course by least squares, and its standard error; ``None`` for too few points."""
+    if len(course) < FEWEST_READINGS:
+        return None
+    span_s = course[-1][0] - course[0][0]
+    mid_s, mid_w = fmean(time_s for time_s, _ in course), fmean(value for _, value in course)
+    spread = math.fsum((time_s - mid_s) ** 2 for time_s, _ in course)
+    if spread == 0:
+        return None
+    per_s = math.fsum((time_s - mid_s) * (value - mid_w) for time_s, value in course) / spread
+    rest = math.fsum((value - mid_w - per_s * (time_s - mid_s)) ** 2 for time_s, value in course)
+    return per_s * span_s, span_s * math.sqrt(rest / (len(course) - 2) / spread)
+
+
+def _course(reading: Reading, channel: Channel, window: Window) -> list[tuple[float, float]]:
+    """The watts of a channel in a window: as they were read, or as a total of energy grew."""
+    if channel.unit not in ("W", "J"):
+        return []
+    values = [(time_s, value) for time_s, value in reading.values(channel.name) if value is not None]
+    if channel.unit == "J":
+        values = [
+            ((t0 + t1) / 2, (after - before) / (t1 - t0))
+            for (t0, before), (t1, after) in pairwise(values)
+            if t1 > t0 and after >= before
+        ]
+    return [(time_s, value) for time_s, value in values if window.start_s <= time_s <= window.end_s]
+
+
+def _step_w(channel: Channel, course: Points) -> float:
+    if channel.step is None or channel.unit == "W":
+        return channel.step or 0.0
+    return channel.step * (len(course) - 1) / (course[-1][0] - course[0][0])
+
+
+def host_values(
+    host: HostSpec, readings: Sequence[Reading], window: Window, look: Look | None, known: Meters
+) -> dict[str, Any]:
+    """What one host did in an idle window, as an idle document has it; ``known`` is of its meters."""
+    bare = end_result(host, "receiver", readings, window, (), None, None)
+    end = with_power(bare, readings, window, {}, known)
+    return {
+        "cpu_cores": end.cpu_cores,
+        "reason": end.reasons.get("cpu_cores"),
+        **_looked(host, readings, look),
+        "power": [asdict(one) for one in _bounded(end, readings, look)],
+        "power_reasons": {key: why for key, why in end.reasons.items() if key.startswith("power.")},
+    }
+
+
+def _looked(host: HostSpec, readings: Sequence[Reading], look: Look | None) -> dict[str, Any]:
+    if look is None:
+        return {}
+    return {
+        "look": {"start_s": look.window.start_s, "end_s": look.window.end_s, "needed_s": look.needed_s},
+        "moving": moving(host, readings, look.window),
+    }
+
+
+def _bounded(end: EndResult, readings: Sequence[Reading], look: Look | None) -> Iterator[PowerResult]:
+    """Each channel's power with the bound of its error as idle power."""
+    by_source = {reading.source: reading for reading in readings}
+    for one in end.power:
+        bound_w = _own_bound_w(one)
+        if bound_w is not None and look is not None:
+            bound_w += _unsettled_w(one, by_source[one.source], look)
+        yield replace(one, idle_uncertainty_w=bound_w)
+
+
+def _own_bound_w(one: PowerResult) -> float | None:
+    if not one.energy_j or one.energy_uncertainty_j is None or one.power_w is None:
+        return None
+    return one.energy_uncertainty_j * one.power_w / one.energy_j
+
+
+def _unsettled_w(one: PowerResult, reading: Reading, look: Look) -> float:
+    """How far power may still go where there was no time to look for long enough.
+
+    What was seen to change, or as much as counts as steady, may go on for the time that was not looked at.
+    """
+    short = look.needed_s / look.window.seconds - 1 if look.window.seconds > 0 else 0.0
+    if short <= 0 or one.power_w is None:
+        return 0.0
+    channel = reading.channels[one.channel]
+    course = _course(reading, channel, look.window)
+    found = slope(course)
+    seen_w = 0.0 if found is None else abs(found[0]) - NOISE_SDS * found[1] - _step_w(channel, course)
+    return short * max(seen_w, FLAT_POWER * abs(one.power_w))
