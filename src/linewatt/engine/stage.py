@@ -15,12 +15,13 @@ from linewatt.campaign.plan import Plan, Round
 from linewatt.engine import events
 from linewatt.engine.idle import IdleBook, Setting, measure
 from linewatt.engine.labels import LabelError, Labels
-from linewatt.engine.proof import legs, prove
+from linewatt.engine.proof import Proofs
 from linewatt.engine.sensing import start_sensors
 from linewatt.engine.session import Session
 from linewatt.engine.settings import Settings
 from linewatt.errors import ChangeError, HostError, WaitTimeout
 from linewatt.hosts.clock import now_s
+from linewatt.model import Case
 from linewatt.store import write
 
 AGAIN_AFTER_S = 2.0
@@ -44,6 +45,7 @@ class Stage:
     ) -> None:
         self.idle = IdleBook(path)
         self.settings = settings
+        self.proofs = Proofs(session, on_event, self._asks_mtu)
         self._session = session
         self._campaign = campaign
         self._plan = plan
@@ -74,7 +76,7 @@ class Stage:
             case = rounds[0].trials[0].case
             try:
                 await self._show(rounds)
-                await self._prove(rounds)
+                await self.proofs.of(rounds)
             except ChangeError:
                 if case.network != BARE:
                     raise
@@ -99,18 +101,12 @@ class Stage:
         every = ((name, self._plan.changes_in(one)) for name, one in first.items())
         await self.settings.to([one for name, own in every for one in own if one.host == name], first)
 
-    async def _prove(self, rounds: Sequence[Round]) -> None:
-        """Whether data gets through a network. Raises HostError; ChangeError for one that linewatt made."""
-        problems = await prove(self._session.hosts, legs(self._session, rounds))
-        if problems and rounds[0].trials[0].case.network != BARE:
-            more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-            raise ChangeError(problems[0] + more)
-        for problem in problems:
-            self._say(events.Warned(problem))
-
     async def _sensors(self) -> None:
         await start_sensors(self._session, self._say, refuses=not self._began)
         self._began = True
+
+    def _asks_mtu(self, case: Case) -> bool:
+        return "mtu" in self._campaign.settings or "mtu" in dict(case.factors)
 
     def as_it_is(self, round_: Round) -> bool:
         """Whether a round can begin without any change."""
@@ -118,6 +114,7 @@ class Stage:
         return (
             not self._labels.missing(case.factors)
             and self.settings.shows(self._plan.changes_in(round_), round_.hosts)
+            and self.proofs.proven(round_)
             and not self._idle_lacks(round_)
         )
 
@@ -125,7 +122,8 @@ class Stage:
         """Have a round's labels set, its settings in force and idle measured with them.
 
         Before a setting is left for good (``again`` says whether it is not) its hosts are idle once more.
-        Raises ChangeError when a host does not take a setting, LabelError when a label was not set.
+        Raises ChangeError when a host does not take a setting or full packets do not pass with it, LabelError
+        when a label was not set.
         """
         if self.as_it_is(round_):
             return
@@ -141,6 +139,7 @@ class Stage:
         if missing:
             await self._relabel(missing)
         await self.settings.to(self._plan.changes_in(round_), round_.hosts)
+        await self.proofs.of([round_])
         lacking = self._idle_lacks(round_)
         if lacking:
             await self._measure_idle(lacking, setting)
@@ -203,6 +202,7 @@ class Stage:
         self._say(events.Phase(f"setting {shown}"))
         await self.settings.to((), self._session.hosts)
         self.settings.forget()
+        self.proofs.forget()
         await self._session.close()
         await self._labels.set(levels)
         await self._connect_again(max(self._campaign.labels[name].timeout_s for name in levels))
