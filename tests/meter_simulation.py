@@ -11,8 +11,8 @@ import numpy as np
 
 from linewatt.analysis import meters
 from linewatt.analysis.energy import Energy, Meter, from_power
-from linewatt.analysis.meters import Dynamics
 from linewatt.model import Window
+from linewatt.sensors.dynamics import Dynamics
 
 GRID_S = 0.1
 BEFORE_S = 40.0

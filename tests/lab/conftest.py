@@ -7,6 +7,7 @@ import os
 import shutil
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
+from typing import Any
 
 import pytest
 
@@ -30,10 +31,10 @@ class Labs:
         self._prefix = prefix
         self._names: list[str] = []
 
-    def make(self, hosts: int = 2, rate: str = "10gbit", *, bmc: bool = True) -> lab.Lab:
+    def make(self, hosts: int = 2, rate: str = "10gbit", *, bmc: bool = True, **more: Any) -> lab.Lab:
         name = f"{self._prefix}-{len(self._names)}"
         self._names.append(name)
-        return lab.up(lab.LabRequest(name=name, hosts=hosts, rate=rate, bmc=bmc))
+        return lab.up(lab.LabRequest(name=name, hosts=hosts, rate=rate, bmc=bmc, **more))
 
     def close(self) -> None:
         with ExitStack() as stack:  # one that fails does not keep the others up
@@ -74,7 +75,7 @@ def lab3() -> Iterator[lab.Lab]:
 
 @pytest.fixture
 def make_lab(request: pytest.FixtureRequest) -> Iterator[Callable[..., lab.Lab]]:
-    """``make_lab(hosts=…, rate=…, bmc=…)``: a lab for this test alone."""
+    """``make_lab(hosts=…, rate=…, bmc=…)``: a lab for this test alone, with what else a LabRequest has."""
     if reason := _reason():
         pytest.skip(reason)
     labs = Labs(f"t{os.getpid()}-{abs(hash(request.node.name)) % 1000}")

@@ -12,9 +12,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from linewatt.analysis.energy import Energy, Meter, from_power, from_total
-from linewatt.analysis.meters import Dynamics
 from linewatt.model import Window
 from linewatt.sensors.counters import counter_delta
+from linewatt.sensors.dynamics import Dynamics
 
 WINDOW = Window(100.0, 106.0)
 QUICK = Dynamics(refresh_s=0.2)

@@ -33,7 +33,7 @@ BOARDS: dict[str, list[tuple[str, str, str | None]]] = {
         ("Power Supply 1", "W", None),
         ("PS 1 Output", "W", "psu-out:PSU1"),
         ("Power Meter", "W", "system:Power Meter"),
-        ("PwrMeter Output", "W", None),
+        ("PwrMeter Output", "W", "system:PwrMeter Output"),
     ],
     # HPE ProLiant DL110 Gen10 (`ipmitool sensor` in public test reports of StarlingX hosts)
     "hpe-ilo5": [
@@ -115,6 +115,22 @@ BOARDS: dict[str, list[tuple[str, str, str | None]]] = {
     ],
     # PMBus names on switches and boards: PSU1_pin, PSU1_pout (public `ipmitool sdr elist`)
     "pmbus": [("PSU1_pin", "W", "psu-in:PSU1"), ("PSU2_pout", "W", "psu-out:PSU2"), ("PSU1_iin", "A", None)],
+    # Names by maker of the collector of Enos (IPMI), which reads one sensor of each for the whole server
+    "by-maker": [
+        ("HSC Input Power", "W", "system:HSC Input Power"),  # Nokia, Lenovo: a hot-swap controller
+        ("Avg Power", "W", "system:Avg Power"),  # IBM
+        ("POWER_USAGE", "W", "system:POWER_USAGE"),  # Cisco
+        ("PwrMeter", "W", "system:PwrMeter"),
+    ],
+    # Wiwynn: names cut to 16 characters with a prefix (a public parser of its `ipmitool sdr`)
+    "wiwynn": [("MB HSC In Power", "W", "system:MB HSC In Power")],
+    # One supply, PMBus names without a number; and names that are cut earlier than at 16 characters
+    "short": [
+        ("PSU_PIN", "W", "psu-in:PSU"),
+        ("PSU_POUT", "W", "psu-out:PSU"),
+        ("PSU1 Input Pow", "W", "psu-in:PSU1"),
+        ("PSU2 Output Pow", "W", "psu-out:PSU2"),
+    ],
     # What looks alike and is part of something else: public listings of an AM5 server board
     "parts": [
         ("POWER_DDR5_A1", "W", None),
@@ -163,6 +179,13 @@ def test_one_supply_read_twice_is_counted_once() -> None:
         "psu-in:PSU1",
         "other:PS1 Input Power",
     ]
+
+
+@pytest.mark.parametrize("names", [("Chassis Power", "Node Power"), ("Node Power", "Chassis Power")])
+def test_of_a_node_and_its_chassis_the_node_is_the_host(names: tuple[str, str]) -> None:
+    """Whatever comes first in the BMC's records: a chassis may hold others."""
+    found = dict(zip(names, scopes([(name, "W") for name in names], dcmi=False), strict=True))
+    assert found == {"Node Power": "system:Node Power", "Chassis Power": "other:Chassis Power"}
 
 
 def test_watts_of_fans_do_not_hide_their_speeds() -> None:

@@ -106,4 +106,6 @@ def test_sensors_are_numbered_as_they_are_in_their_records() -> None:
 
 
 def test_the_feeder_is_told_which_cpus_each_file_is_about() -> None:
-    assert feeder_arguments(Path("/a b"), {"h1": (0, 1), "h3": (7,)}) == ["/a b", "h1=0,1", "h3=7"]
+    cpus = {"h1": (0, 1), "h3": (7,)}
+    assert feeder_arguments(Path("/a b"), cpus) == ["/a b", "0", "0", "h1=0,1", "h3=7"]
+    assert feeder_arguments(Path("/a b"), cpus, 10.0, 2.5)[1:3] == ["10", "2.5"]

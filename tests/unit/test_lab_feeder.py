@@ -73,6 +73,35 @@ def stat_of(busy: int, idle: int) -> str:
     return f"cpu{zeros} 0 0\ncpu0 {busy} 0 0 {idle}{zeros}\ncpu1 0 0 0 {busy + idle}{zeros}\n"
 
 
+def shown(path: Path) -> list[str]:
+    return path.read_text().split()
+
+
+def test_a_slow_bmc_holds_what_it_took_and_an_averaging_one_rises_slowly(tmp_path: Path) -> None:
+    """h1 goes from idle to full at 10 s; a second BMC beside it is quick."""
+
+    def course(refresh_s: float, average_s: float) -> tuple[list[str], float]:
+        file, truth = tmp_path / f"h-{refresh_s:g}-{average_s:g}", tmp_path / f"t-{refresh_s:g}-{average_s:g}"
+        with file.open("w+b") as own, truth.open("w+b") as drawn:
+            bmc = feeder.Bmc(own.fileno(), drawn.fileno(), refresh_s, average_s)
+            seen = []
+            for number in range(200):
+                busy = max(0, number - 50) * 20
+                bmc.take((busy, number * 20), 0.2 * number)
+                seen.append(shown(file)[0] if file.read_text() else "")
+            return seen, float(shown(truth)[1])
+
+    quick, drawn_j = course(0.0, 0.0)
+    held, held_j = course(10.0, 0.0)
+    slow, slow_j = course(0.0, 10.0)
+    assert drawn_j == held_j == slow_j
+    assert drawn_j == pytest.approx(10 * 2 * 36.0 + 30 * 2 * 114.0, rel=0.05)
+    assert len(set(held)) <= 5
+    assert quick[60] == quick[-1]
+    assert quick[40] < slow[75] < quick[60]
+    assert slow[110] == quick[-1]
+
+
 def test_values_follow_the_cpus_of_their_host_until_their_directory_is_gone(tmp_path: Path) -> None:
     values, stat = tmp_path / "values", tmp_path / "stat"
     values.mkdir()

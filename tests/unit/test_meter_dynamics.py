@@ -11,8 +11,9 @@ from tests.meter_simulation import BEFORE_S, Course, Outcome, Simulated, learned
 
 from linewatt.analysis import meters
 from linewatt.analysis.energy import Energy, Meter, from_power
-from linewatt.analysis.meters import Dynamics, Model
+from linewatt.analysis.meters import Model
 from linewatt.model import Window
+from linewatt.sensors.dynamics import Dynamics, declared
 
 NOISY = Course()
 LEVELS = Course(noise_w=2.0, correlation_s=3.0, levels_w=20.0)
@@ -178,9 +179,9 @@ def test_what_was_read_after_the_load_is_no_part_of_it() -> None:
 
 
 def test_a_declared_average_is_a_moving_one() -> None:
-    assert meters.declared(None, None) == Dynamics()
-    assert meters.declared(2.0, 10.0) == Dynamics(2.0, 10.0, None, 12.0)
-    assert Dynamics(1.0, 0.0, 0.0, 1.0) | meters.declared(2.0, 10.0) == Dynamics(2.0, 10.0, 0.0, 12.0)
+    assert declared(None, None) == Dynamics()
+    assert declared(2.0, 10.0) == Dynamics(2.0, 10.0, None, 12.0)
+    assert Dynamics(1.0, 0.0, 0.0, 1.0) | declared(2.0, 10.0) == Dynamics(2.0, 10.0, 0.0, 12.0)
 
 
 def test_a_response_is_between_nothing_and_all() -> None:

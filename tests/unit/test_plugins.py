@@ -35,6 +35,7 @@ SHARED = {
     "calls",
     "commands",
     "counters",
+    "dynamics",
     "cpu_check",
     "drops",
     "ethtool_table",

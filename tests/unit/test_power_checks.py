@@ -11,12 +11,12 @@ from dataclasses import replace
 import pytest
 
 from linewatt.analysis import power as totals
-from linewatt.analysis.meters import Dynamics
 from linewatt.analysis.power_summary import end_power
 from linewatt.engine.feed import Reading, Record
 from linewatt.engine.measuring.checks import power as power_checks
 from linewatt.engine.measuring.power import with_power
 from linewatt.model import Case, Channel, EndResult, Trial, Window
+from linewatt.sensors.dynamics import Dynamics
 
 WINDOW = Window(100.0, 104.0)
 END = EndResult("h1", "receiver", 1.0, None, None, None, None)

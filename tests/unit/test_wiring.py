@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import ast
 import math
-import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
@@ -30,9 +29,7 @@ from tests.wiring import (
     SECONDS,
     START_S,
     Change,
-    Given,
-    Story,
-    afterwards,
+    Watts,
     both,
     case,
     counters,
@@ -40,7 +37,6 @@ from tests.wiring import (
     early,
     rates,
     readback,
-    run,
     sensor,
     setup,
     spec,
@@ -58,28 +54,16 @@ from linewatt.engine.measuring import flags as registry
 from linewatt.engine.readback import Difference, SettingRead, Thread
 from linewatt.findings import CATALOGUE
 from linewatt.hosts.clock import Offset
-from linewatt.model import Case, Flag, InstanceResult, Trial
+from linewatt.model import Case, Channel, Flag, InstanceResult, Trial
 from linewatt.report.soak import Soak, digest
 from linewatt.report.soak_flags import flags as soak_flags
+from linewatt.sensors.dynamics import Dynamics
 from linewatt.store import read
 from linewatt.store.soak_scan import Missing
 
 ROOT = Path(__file__).parents[2]
 PACED = case(rate_bps=5e9)
 UDP = story(udp=True)
-
-
-def _nothing_of_the_second(told: Story) -> Story:
-    """Whose server received no byte."""
-
-    def change(given: Given) -> Given:
-        first, second = given.run.outputs
-        assert second.server is not None
-        nothing = re.sub(r'"bytes": \d+', '"bytes": 0', second.server.stdout)
-        second = replace(second, server=replace(second.server, stdout=nothing))
-        return replace(given, run=replace(given.run, outputs=(first, second)))
-
-    return afterwards(change)(told)
 
 
 def _and_an_unreadable_record(reading: Reading) -> Reading:
@@ -117,9 +101,6 @@ LIES: dict[str, Change] = {
     "load-threads-differ": readback(
         "h1", threads=tuple(Thread(1000, 1000 + number, APP, 300, (APP,)) for number in range(2))
     ),
-    "instance-got-nothing": both(story(placed=((None, None), (None, None))), _nothing_of_the_second),
-    "path-not-proven": run(path_problem="h1 to h2 (ipv4): 192.0.2.2 does not answer through eth0"),
-    "steering-not-possible": setup(steer=True),
     "load-spins": both(PACED, rates(5e9), story(versions={"h1": "3.16", "h2": "3.16"})),
     "load-versions-differ": story(versions={"h1": "3.12", "h2": "3.18"}),
     "packets-dropped": counters("h2", "nic.rx_missed_errors", 500),
@@ -147,6 +128,22 @@ LIES: dict[str, Change] = {
         "h2", "bmc", lambda one: replace(one, records=(), channels={}, failure="no answer")
     ),
     "power-unsteady": watts("h2", "PSU1 Power In", [208.0, 210.0, 209.0] * 4 + [238.0, 240.0, 239.0] * 4),
+    "power-two-readings": both(
+        watts("h2", "Node Power", 230.0, scope="system:Node Power"),
+        watts("h2", "Chassis Power", 480.0, scope="other:Chassis Power"),
+    ),
+    "power-unexplained": watts("h2", "PSU1 Power Out", 325.0, tolerance_ratio=0.01),
+    "power-window-too-short": setup(meters={"h2": {("bmc", "PSU1 Power In"): Dynamics(30.0)}}),
+    "power-window-too-short: averages": setup(
+        meters={"h2": {("bmc", "PSU1 Power In"): Dynamics(1.0, 30.0, 0.0, 30.0)}}
+    ),
+    "psu-idle": both(
+        watts("h2", "PSU2 Power In", 0.0, scope="psu-in:PSU2"),
+        watts("h2", "PSU2 Power Out", 0.0, scope="psu-out:PSU2"),
+    ),
+    "rapl-as-system": story(
+        watts={"h1": {"psys": Watts(Channel("psys", "W", "mean", "psys", method="RAPL"), 90.0)}, "h2": {}}
+    ),
     "power-saturated": watts("h2", "PSU1 Power In", 210.0, maximum=210.0),
     "process-migrated": readback("h1", threads=(Thread(1000, 1000, APP, 1200, (APP,), migrations=5),)),
     "process-moved: before the window": early("h2", threads=(Thread(2000, 2000, 3, 70, (3,)),)),
@@ -189,7 +186,6 @@ HEALTHY: dict[str, Change] = {
     "tcp": story(),
     "udp": UDP,
     "in reverse": case(direction="reverse"),
-    "steered": both(setup(steer=True), readback("h2", settings=(SettingRead("ntuple", "eth0", "x", "x"),))),
     "paced": both(PACED, rates(5e9)),
     "unpinned": story(placed=((None, None),)),
     "two threads a core": setup(cores=dict.fromkeys(("h1", "h2"), ((APP, 2), (IRQ, 3)))),
@@ -354,6 +350,12 @@ def test_each_lie_of_a_soak_is_told(lie: str, soaks: Callable[[Shape], Soak]) ->
 # --- all of them --------------------------------------------------------------------------------------------
 
 ELSEWHERE: dict[str, tuple[str, str]] = {
+    "meter-averages": ("test_meter_book.py", "test_slow_meters_are_told_of_once"),
+    "meter-hangs": (
+        "test_meter_book.py",
+        "test_one_value_over_trials_of_different_loads_is_a_meter_that_hangs",
+    ),
+    "meter-refreshes-slowly": ("test_meter_book.py", "test_slow_meters_are_told_of_once"),
     "components-exceed-system": (
         "test_components.py",
         "test_parts_that_exceed_the_system_are_a_flag_with_their_watts",

@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from linewatt.analysis.meter_flags import meter_flags
 from linewatt.model import Flag, Trial
 
 
 def campaign_flags(manifest: Mapping[str, Any], trials: Sequence[Trial]) -> Iterator[Flag]:
     """Flags that are of no trial and no case; ``where`` begins with the host they are about, if any."""
-    yield from ()
+    yield from meter_flags(manifest, trials)

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from linewatt.analysis.modes import Modes, modes
+from linewatt.analysis.power_flags import power_flags
 from linewatt.analysis.stats import Estimate
 from linewatt.analysis.steadiness import drift
 from linewatt.model import Case, Flag, Trial
@@ -45,6 +46,7 @@ def case_flags(case: Case, trials: Sequence[Trial], found: Modes | None) -> Iter
             "cases only (order: interleaved)",
         )
     yield from _congestion(where, trials)
+    yield from power_flags(trials)
 
 
 def _congestion(where: str, trials: Sequence[Trial]) -> Iterator[Flag]:

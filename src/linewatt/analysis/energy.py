@@ -25,9 +25,9 @@ from dataclasses import dataclass, field, replace
 from itertools import pairwise
 
 from linewatt.analysis import meters
-from linewatt.analysis.meters import POLL_LIMITED, Dynamics
-from linewatt.findings.meters import FEWEST_SAMPLES, LEAST_SEEN_RATIO
+from linewatt.findings.meters import FEWEST_SAMPLES
 from linewatt.model import Window
+from linewatt.sensors.dynamics import POLL_LIMITED, Dynamics, student_t, too_short
 
 MAX_GAP_READINGS = 3
 """A longer silence is a gap, and nothing is interpolated over it."""
@@ -39,10 +39,6 @@ FEWEST_UNPROVEN = 2
 """As :data:`FEWEST_SAMPLES` where a refresh is only guessed from the window itself: its bound is wide."""
 STILL_STEPS, STILL_RATIO = 1.5, 0.02
 """A reading that varies by less stands still: by steps of the meter, and of its power."""
-
-T_95 = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18, 2.16, 2.14, 2.13)
-"""Student's t for 95 % on both sides, by degrees of freedom from 1"""
-T_MANY = 2.1
 
 Readings = Sequence[tuple[float, float | None]]
 Points = list[tuple[float, float]]
@@ -95,26 +91,6 @@ def from_power(readings: Readings, window: Window, meter: Meter, load: Window | 
     energy_j = sum((t1 - t0) * (p0 + p1) / 2 for (t0, p0), (t1, p1) in pairwise(clipped))
     bound_j = _bound_j(course, clipped, window, meter)
     return replace(_energy(energy_j, window, meter, bound_j, course.updates), spread_w=course.spread_w)
-
-
-def too_short(
-    window_s: float, cut_s: float, dynamics: Dynamics, read_every_s: float, fewest: int = FEWEST_SAMPLES
-) -> str | None:
-    """Why a window gives no number with a meter that misses ``cut_s`` of it, and the length that would do."""
-    slow = dynamics.refresh_s is not None and dynamics.refresh_s > POLL_LIMITED * read_every_s
-    refresh_s = (dynamics.refresh_s or 0.0) if slow else 0.0
-    needed_s = max(cut_s / (1 - LEAST_SEEN_RATIO), cut_s + fewest * refresh_s)
-    if window_s >= needed_s - 1e-6:
-        return None
-    said = [f"refreshed every {refresh_s:.3g} s"] if slow else []
-    if dynamics.averaging_s:
-        said.append(f"averages over {dynamics.averaging_s:.3g} s")
-    elif cut_s:
-        said.append(f"shows a load only {cut_s:.3g} s into the window")
-    return (
-        f"the window of {window_s:g} s is too short for this meter ({', '.join(said)}); "
-        f"window.seconds: {math.ceil(needed_s)} would do"
-    )
 
 
 def _with_refresh(meter: Meter, known: Points, window: Window, load: Window | None) -> Meter:
@@ -183,8 +159,7 @@ def _from_one_to_the_next(points: Points) -> float:
     squares = [(after[1] - before[1]) ** 2 / 2 for before, after in pairwise(points)]
     if not squares:
         return 0.0
-    t = T_95[len(squares) - 1] if len(squares) <= len(T_95) else T_MANY
-    return t * math.sqrt(math.fsum(squares) / len(squares) / len(points))
+    return student_t(len(squares)) * math.sqrt(math.fsum(squares) / len(squares) / len(points))
 
 
 def _bound_j(course: _Course, clipped: Points, window: Window, meter: Meter) -> float:

@@ -21,11 +21,11 @@ from itertools import pairwise
 from statistics import median
 from typing import Literal, NamedTuple
 
+from linewatt.sensors.dynamics import POLL_LIMITED, Dynamics
+
 Points = Sequence[tuple[float, float]]
 """(time in s, W) in order"""
 
-POLL_LIMITED = 1.6
-"""A refresh that is not longer than this many readings cannot be told from one at every reading."""
 FEWEST_DISTANCES = 4
 CLUSTER = 1.35
 """distances up to so many times the shortest are of one refresh"""
@@ -93,52 +93,6 @@ def models() -> tuple[Model, ...]:
         for shape in shapes
         if averaging_s > 0 or shape == "window"
     )
-
-
-@dataclass(frozen=True, slots=True)
-class Dynamics:
-    """What is known of a meter. ``None``: not known.
-
-    ``averaging_s`` is the moving average that is as old as what the meter shows; of an exponential response
-    twice its time constant. ``settle_s`` bounds how long after a step readings may still show what was before
-    it: it holds for every model that explains the steps seen.
-    """
-
-    refresh_s: float | None = None
-    averaging_s: float | None = None
-    delay_s: float | None = None
-    settle_s: float | None = None
-
-    @property
-    def age_s(self) -> float:
-        """How old, on average, the power is that a reading shows."""
-        return (self.delay_s or 0.0) + (self.averaging_s or 0.0) / 2
-
-    @property
-    def age_error_s(self) -> float:
-        """Bound on the error of ``age_s``, where it is not 0."""
-        return max(0.0, (self.settle_s or 0.0) - self.age_s) / 2 if self.age_s else 0.0
-
-    def __or__(self, other: Dynamics) -> Dynamics:
-        """With what is declared (``other``); of two, the slower."""
-        return Dynamics(
-            refresh_s=_slower(self.refresh_s, other.refresh_s),
-            averaging_s=_slower(self.averaging_s, other.averaging_s),
-            delay_s=self.delay_s if self.delay_s is not None else other.delay_s,
-            settle_s=_slower(self.settle_s, other.settle_s),
-        )
-
-
-def declared(refresh_s: float | None, averaging_s: float | None) -> Dynamics:
-    """What a campaign file says of a meter."""
-    if averaging_s is None:
-        return Dynamics(refresh_s=refresh_s)
-    return Dynamics(refresh_s, averaging_s, None, averaging_s + (refresh_s or 0.0))
-
-
-def _slower(one: float | None, other: float | None) -> float | None:
-    known = [value for value in (one, other) if value is not None]
-    return max(known, default=None)
 
 
 def interval_s(times_s: Sequence[float]) -> float:

@@ -17,6 +17,7 @@ from linewatt.campaign.factor_entries import LabelEntry
 from linewatt.campaign.fields import HOST_NAME, parse_pair
 from linewatt.campaign.idle import default_s
 from linewatt.campaign.messages import Problem, find_problems, not_a_mapping, problem, raise_first
+from linewatt.campaign.meters import check_meters
 from linewatt.campaign.network_entries import as_entry, check_network_names, name_of
 from linewatt.campaign.schema import (
     CampaignFile,
@@ -97,7 +98,9 @@ def load(path: Path, hosts_override: Path | None = None, *, will_connect: bool =
     )
     raise_first(_problems(findings, locate), document.file)
     campaign = _campaign(entry, document, hosts, tuple(used), pairs, tests)
-    raise_first(_problems(check_used(campaign), locate), document.file)
+    raise_first(
+        _problems(itertools.chain(check_used(campaign), check_meters(campaign)), locate), document.file
+    )
     return campaign
 
 

@@ -29,7 +29,7 @@ def register(app: typer.Typer) -> None:
 
 
 @lab_app.command("up")
-def up(
+def up(  # noqa: PLR0913  one parameter an option
     name: str = _NAME,
     hosts: int = typer.Option(2, "--hosts", help="How many hosts, 1 to 250."),
     rate: str = typer.Option(
@@ -38,12 +38,19 @@ def up(
     mtu: int = typer.Option(1500, "--mtu", help="MTU of the data network, 1280 to 9216."),
     inventory: Path | None = typer.Option(None, "--inventory", help="Write the inventory here too."),
     bmc: bool = typer.Option(True, "--bmc/--no-bmc", help="A simulated BMC for each host."),
+    bmc_refresh: float = typer.Option(
+        0.0, "--bmc-refresh", help="Seconds that BMCs hold their readings, as slow ones do; 0: they do not."
+    ),
+    bmc_average: float = typer.Option(
+        0.0, "--bmc-average", help="Seconds that BMCs average over, as many do; 0: they do not."
+    ),
     as_json: bool = _JSON,
 ) -> None:
     """Build a lab and print the path of its inventory, which a campaign's hosts: can name. Needs root."""
     from linewatt import lab
 
-    built = lab.up(lab.LabRequest(name, hosts, rate, mtu, bmc), inventory=inventory)
+    request = lab.LabRequest(name, hosts, rate, mtu, bmc, bmc_refresh, bmc_average)
+    built = lab.up(request, inventory=inventory)
     path = built.inventory if inventory is None else inventory
     if built.was_up:
         say(f"lab {name} was already up")

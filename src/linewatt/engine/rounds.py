@@ -107,15 +107,11 @@ class RoundRunner:
             raise
         finally:
             ticker.cancel()
-        runs = [*prepared.failed, *(self._with_evidence(run, found) for run in collected)]
+        runs = [*prepared.failed, *(replace(run, readback=found) for run in collected)]
         ended_s = max((run.ended_s for run in runs), default=now_s())
         overhead_s = ended_s - self._last_end_s - self._campaign.load_s
         self._last_end_s = ended_s
         await self._store(runs, overhead_s)
-
-    def _with_evidence(self, run: TrialRun, found: Mapping[str, ReadBack]) -> TrialRun:
-        problem = self._stage.proofs.problem(run.planned.case)
-        return replace(run, readback=found, path_problem=problem.text if problem else None)
 
     async def fail(self, trials: Sequence[PlannedTrial], reason: str) -> None:
         """Store trials that cannot begin. Raises StoreError."""
@@ -203,15 +199,32 @@ class RoundRunner:
         readings: dict[str, list[Reading]] = {}
         for feed in feeds:
             readings.setdefault(feed.host, []).append(feed.reading(run.started_s, run.ended_s))
+        book = self._stage.meters
+        meters = [one.later(book.seen_s(one.host, one.source)) for one in feeds if not one.essential]
         loop = asyncio.get_running_loop()
-        trial = await loop.run_in_executor(self._writers, self._write, run, readings, overhead_s)
+        trial = await loop.run_in_executor(self._writers, self._write, run, readings, meters, overhead_s)
         self._levels.learn(trial)
         self._say(events.TrialStored(trial, self._total))
 
-    def _write(self, run: TrialRun, readings: Mapping[str, list[Reading]], overhead_s: float) -> Trial:
+    def _write(
+        self,
+        run: TrialRun,
+        readings: Mapping[str, list[Reading]],
+        meters: Sequence[Reading],
+        overhead_s: float,
+    ) -> Trial:
+        book, hosts = self._stage.meters, run.planned.case.hosts
+        book.take(meters)
+        if run.failure is None:
+            book.load(hosts, run.started_s, run.ended_s)
         setting = setting_of_hosts(run.planned.case)
         idle = self._stage.idle
-        setup = replace(self._setup, idle_cores=idle.cores(setting), idle_w=idle.power(setting))
+        setup = replace(
+            self._setup,
+            idle_cores=idle.cores(setting),
+            idle_w=idle.power(setting),
+            meters={name: book.of(name) for name in hosts},
+        )
         measured: Measured = measure(run, readings, setup, self._session.load, overhead_s)
         write_trial(self._result, measured.trial, measured.series, measured.raw)
         return measured.trial
@@ -244,7 +257,6 @@ def _setup(session: Session, campaign: Campaign) -> Setup:
     names = list(session.specs)
     return Setup(
         omit_s=campaign.omit_s,
-        steer=campaign.steer,
         window_s=campaign.window_s,
         hosts=session.specs,
         base_frequency_hz={name: session.base_frequency_hz(name) for name in names},

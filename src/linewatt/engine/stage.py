@@ -15,13 +15,14 @@ from linewatt.campaign.plan import Plan, Round
 from linewatt.engine import events
 from linewatt.engine.idle import IdleBook, Setting, measure
 from linewatt.engine.labels import LabelError, Labels
-from linewatt.engine.proof import Proofs
+from linewatt.engine.measuring.power import Meters
+from linewatt.engine.meter_book import MeterBook
+from linewatt.engine.proof import legs, prove
 from linewatt.engine.sensing import start_sensors
 from linewatt.engine.session import Session
 from linewatt.engine.settings import Settings
 from linewatt.errors import ChangeError, HostError, WaitTimeout
 from linewatt.hosts.clock import now_s
-from linewatt.model import Case
 from linewatt.store import write
 
 AGAIN_AFTER_S = 2.0
@@ -44,8 +45,8 @@ class Stage:
         on_event: events.OnEvent,
     ) -> None:
         self.idle = IdleBook(path)
+        self.meters = MeterBook(path, campaign.power)
         self.settings = settings
-        self.proofs = Proofs(session, on_event, self._asks_mtu)
         self._session = session
         self._campaign = campaign
         self._plan = plan
@@ -76,7 +77,7 @@ class Stage:
             case = rounds[0].trials[0].case
             try:
                 await self._show(rounds)
-                await self.proofs.of(rounds)
+                await self._prove(rounds)
             except ChangeError:
                 if case.network != BARE:
                     raise
@@ -101,12 +102,18 @@ class Stage:
         every = ((name, self._plan.changes_in(one)) for name, one in first.items())
         await self.settings.to([one for name, own in every for one in own if one.host == name], first)
 
+    async def _prove(self, rounds: Sequence[Round]) -> None:
+        """Whether data gets through a network. Raises HostError; ChangeError for one that linewatt made."""
+        problems = await prove(self._session.hosts, legs(self._session, rounds))
+        if problems and rounds[0].trials[0].case.network != BARE:
+            more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
+            raise ChangeError(problems[0] + more)
+        for problem in problems:
+            self._say(events.Warned(problem))
+
     async def _sensors(self) -> None:
         await start_sensors(self._session, self._say, refuses=not self._began)
         self._began = True
-
-    def _asks_mtu(self, case: Case) -> bool:
-        return "mtu" in self._campaign.settings or "mtu" in dict(case.factors)
 
     def as_it_is(self, round_: Round) -> bool:
         """Whether a round can begin without any change."""
@@ -114,7 +121,6 @@ class Stage:
         return (
             not self._labels.missing(case.factors)
             and self.settings.shows(self._plan.changes_in(round_), round_.hosts)
-            and self.proofs.proven(round_)
             and not self._idle_lacks(round_)
         )
 
@@ -122,8 +128,7 @@ class Stage:
         """Have a round's labels set, its settings in force and idle measured with them.
 
         Before a setting is left for good (``again`` says whether it is not) its hosts are idle once more.
-        Raises ChangeError when a host does not take a setting or full packets do not pass with it, LabelError
-        when a label was not set.
+        Raises ChangeError when a host does not take a setting, LabelError when a label was not set.
         """
         if self.as_it_is(round_):
             return
@@ -139,7 +144,6 @@ class Stage:
         if missing:
             await self._relabel(missing)
         await self.settings.to(self._plan.changes_in(round_), round_.hosts)
-        await self.proofs.of([round_])
         lacking = self._idle_lacks(round_)
         if lacking:
             await self._measure_idle(lacking, setting)
@@ -162,7 +166,9 @@ class Stage:
         there = {name: own for name, own in settings.items() if name not in self._session.lost()}
         self._say(events.Phase(f"idle window of {self._campaign.idle_s:g} s after the load, once quiet"))
         try:
-            measured = await measure(self._session, self._campaign.idle_s, there, self._powered)
+            measured = await measure(
+                self._session, self._campaign.idle_s, there, self._powered, self._meters(there)
+            )
         except (HostError, WaitTimeout) as error:
             self._say(events.Warned(f"no idle window after the load: {error}"))
             return
@@ -171,6 +177,10 @@ class Stage:
             self.idle.add(one, after=True)
             for name, what in self.idle.drifted(one.setting, one.document["hosts"]).items():
                 self._say(events.Warned(f"{name}: {what}; nothing is told above idle with this setting"))
+
+    def _meters(self, names: Iterable[str]) -> dict[str, Meters]:
+        """What is known of the meters of hosts: how long to wait for quiet, and what their readings say."""
+        return {name: self.meters.of(name) for name in names}
 
     def _tell(self, moving: Mapping[str, str]) -> None:
         for name, what in moving.items():
@@ -192,7 +202,8 @@ class Stage:
         shown = " ".join(f"{name}={level}" for name, level in setting)
         self._say(events.Phase(f"idle window of {self._campaign.idle_s:g} s, once quiet {shown}".rstrip()))
         settings = {name: setting for name in self._session.specs if name in names}
-        for one in await measure(self._session, self._campaign.idle_s, settings, self._powered):
+        known = self._meters(settings)
+        for one in await measure(self._session, self._campaign.idle_s, settings, self._powered, known):
             self._tell(one.moving)
             self.idle.add(one)
 
@@ -202,7 +213,6 @@ class Stage:
         self._say(events.Phase(f"setting {shown}"))
         await self.settings.to((), self._session.hosts)
         self.settings.forget()
-        self.proofs.forget()
         await self._session.close()
         await self._labels.set(levels)
         await self._connect_again(max(self._campaign.labels[name].timeout_s for name in levels))

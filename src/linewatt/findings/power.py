@@ -13,6 +13,18 @@ MAX_PSU_GAIN = 0.05
 MAX_RATING_RATIO = 1.05
 """A supply may give a little more than its rating for a while; its sensor may err by as much."""
 
+SUPPLY_IDLE_W, CARRIES_W = 1.0, 20.0
+"""A supply that shows less gives nothing, while another that shows more carries the host."""
+TWO_WHOLES = 0.05
+"""Two readings of the whole host may differ by this much."""
+W_PER_CORE, CPU_FACTOR = 40.0, 1.3
+"""Watts that a core in use can add to a host; and what the host adds to each watt of its CPUs."""
+MIN_UNEXPLAINED_W, MIN_UNEXPLAINED = 60.0, 0.3
+"""What may be left unexplained: memory, cards and fans that follow the load; W, and of idle."""
+MIN_OUTLIER_W, MIN_OUTLIER, SAME_CORES = 20.0, 0.1, 0.2
+"""A trial may draw so much more than the median of its case at the same CPU use: W, and of the median; cores."""
+FEWEST_OF_CASE = 3
+
 KINDS = (
     Kind(
         "power-missing",
@@ -70,5 +82,47 @@ KINDS = (
         "The parts of a host draw more than all of it: a declared figure is too high, or a part is in another.",
         "Measured and declared parts sum to more than the system's power and the bounds of their errors.",
         "Check the declared watts (of one piece, at this load) and that no part is in another.",
+    ),
+    Kind(
+        "rapl-as-system",
+        "doubtful",
+        "host",
+        ("power", "above_idle"),
+        "The system's power is of RAPL: firmware's model of the processor or platform, not what the host takes from the "
+        "wall or its supplies.",
+        "The first scope that the host has is RAPL's platform (psys), or a source that reads RAPL is declared as the system.",
+        "Name a BMC or a meter at the plug for the system's power, and keep RAPL for the CPUs.",
+    ),
+    Kind(
+        "psu-idle",
+        "doubtful",
+        "host",
+        ("power", "above_idle"),
+        "One power supply of several shows 0 W while another carries the host: on standby, unplugged, or a dead sensor, "
+        "with which the sum is too small.",
+        f"A unit at {SUPPLY_IDLE_W:g} W or less, another at {CARRIES_W:g} W or more; not where psus says standby, nor where it "
+        "takes in what a unit on standby needs.",
+        "Say so under psus where it is on standby; else repair the sensor, or measure at the plug.",
+    ),
+    Kind(
+        "power-two-readings",
+        "note",
+        "host",
+        (),
+        "Two readings of one BMC both say of themselves that they are the whole host, and differ; which was taken is said.",
+        f"They differ by more than {percent(TWO_WHOLES)}.",
+        "Find out which of them is this host, and name it under the source's sensors.",
+    ),
+    Kind(
+        "power-unexplained",
+        "doubtful",
+        "case",
+        ("power", "above_idle"),
+        "The host drew far more than its CPUs explain: fans that sped up by themselves, a GPU or another card, another "
+        "machine on the same meter.",
+        f"Above idle, beyond the bounds: more than {CPU_FACTOR:g} times what the CPUs' own power rose by (or {W_PER_CORE:g} W a "
+        f"core) and {MIN_UNEXPLAINED_W:g} W ({percent(MIN_UNEXPLAINED)} of idle) on top. In a case: a trial "
+        f"{MIN_OUTLIER_W:g} W and {percent(MIN_OUTLIER)} above the median of {FEWEST_OF_CASE} or more at the same CPU use.",
+        "Look at fan speed, GPUs and other cards, and at what else ran; do not take it for the cost of traffic.",
     ),
 )

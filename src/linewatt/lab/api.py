@@ -124,9 +124,14 @@ def _stands(state: LabState, request: LabRequest, registry: Registry) -> bool:
     if not state.ready:
         return False
     had = state.request
-    shapes = [(each.hosts, each.rate_bps, each.mtu, each.bmc) for each in (had, request)]
+    shapes = [
+        (each.hosts, each.rate_bps, each.mtu, each.bmc, each.bmc_refresh_s, each.bmc_average_s)
+        for each in (had, request)
+    ]
     if shapes[0] != shapes[1]:
         without = "" if had.bmc else ", without BMCs"
+        if had.bmc_refresh_s or had.bmc_average_s:
+            without = f", BMC refresh {had.bmc_refresh_s:g} s, average {had.bmc_average_s:g} s"
         raise InvalidInput(
             f"lab {had.name} is up with {had.hosts} hosts, rate {had.rate}, mtu {had.mtu}{without};"
             f" take it down first (linewatt lab down --name {had.name}) or give this one another --name"

@@ -96,7 +96,9 @@ def start_feeder(
         [
             *(tools.ip, "netns", "exec", layout.switch_namespace, "sh", "-c", START_FEEDER, "linewatt-lab"),
             *(str(_log_of_feeder(directory)), _NICENESS, *python),
-            *bmc_recipe.feeder_arguments(_values(directory), cpus),
+            *bmc_recipe.feeder_arguments(
+                _values(directory), cpus, layout.bmc_refresh_s, layout.bmc_average_s
+            ),
         ],
         stdin=lock,
         stdout=said,

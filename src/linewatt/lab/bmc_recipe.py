@@ -23,6 +23,10 @@ POLL_MS = 200
 BEAT = ".beat"
 """Beside the values files: its time stamp says when they were last looked after, changed or not."""
 
+TRUTH = ".truth"
+"""Behind the name of a values file: what a slow BMC does not show. Unix seconds, and joules out of all
+supplies since the feeder began; rewritten in place."""
+
 Unit = Literal["W", "rpm"]
 
 _ENTITY = {"processor": 0x03, "supply": 0x0A, "fan": 0x1D, "memory": 0x20}  # IPMI 2.0, table 43-13
@@ -111,9 +115,13 @@ def commands(values: Path) -> str:
     return "\n".join([*lines, "mc_enable 0x20"]) + "\n"
 
 
-def feeder_arguments(values: Path, hosts: Mapping[str, Sequence[int]]) -> list[str]:
-    """What the feeder is called with: where the values go, and for each file the CPUs it is about."""
-    return [str(values), *(f"{name}={','.join(map(str, cpus))}" for name, cpus in hosts.items())]
+def feeder_arguments(
+    values: Path, hosts: Mapping[str, Sequence[int]], refresh_s: float = 0.0, average_s: float = 0.0
+) -> list[str]:
+    """What the feeder is called with: where the values go, how often and over how long they are taken, and
+    for each file the CPUs it is about."""
+    files = (f"{name}={','.join(map(str, cpus))}" for name, cpus in hosts.items())
+    return [str(values), f"{refresh_s:g}", f"{average_s:g}", *files]
 
 
 def values_line(power: ServerPower) -> str:
@@ -122,3 +130,8 @@ def values_line(power: ServerPower) -> str:
     A value is eight bytes, aligned: no processor shows a reader half of an old and half of a new one.
     """
     return "".join(f"{round(sensor.reading(power)):0{_FIELD - 1}d} " for sensor in SENSORS)
+
+
+def truth_line(time_s: float, energy_j: float) -> str:
+    """What a truth file holds."""
+    return f"{time_s:018.6f} {energy_j:018.3f}\n"

@@ -1,8 +1,10 @@
 # SPDX-License-Identifier: Apache-2.0
 """The process that feeds a lab's BMCs: CPU use in, values files out, five times a second.
 
-``python -m linewatt.lab.feeder VALUES h1=0,1 h2=2,3``: ``VALUES/h1`` says what a server with the CPUs 0 and 1
-draws. Hosts on the same CPUs share a file. It runs until it is ended, or ``VALUES`` is gone.
+``python -m linewatt.lab.feeder VALUES 0 0 h1=0,1 h2=2,3``: ``VALUES/h1`` says what a server with the CPUs 0
+and 1 draws. Hosts on the same CPUs share a file. The two numbers make a slow BMC: values are held for so many
+seconds, and are means over so many; then ``VALUES/h1.truth`` has what was really drawn. It runs until it is
+ended, or ``VALUES`` is gone.
 """
 
 from __future__ import annotations
@@ -15,8 +17,8 @@ from collections.abc import Mapping, Sequence
 from contextlib import ExitStack
 from pathlib import Path
 
-from linewatt.lab.bmc_recipe import BEAT, values_line
-from linewatt.lab.power_model import server_power
+from linewatt.lab.bmc_recipe import BEAT, TRUTH, truth_line, values_line
+from linewatt.lab.power_model import PSUS, ServerPower, mean_power, server_power
 
 _INTERVAL_S = 0.2
 _AVERAGED = 5
@@ -56,31 +58,70 @@ def utilisation(before: Ticks, after: Ticks) -> float | None:
     return busy / total if 0 <= busy <= total and total > 0 else None
 
 
-def feed(values: Path, hosts: Mapping[str, Sequence[int]], stat: Path = Path("/proc/stat")) -> None:
+class Bmc:
+    """One values file: what a server draws, as quickly or as slowly as its BMC shows it."""
+
+    def __init__(self, file: int, truth: int | None, refresh_s: float, average_s: float) -> None:
+        self._file = file
+        self._truth = truth
+        self._refresh_s = refresh_s
+        self._ticks: deque[Ticks] = deque(maxlen=_AVERAGED + 1)
+        self._powers: deque[ServerPower] = deque(maxlen=max(1, round(average_s / _INTERVAL_S)))
+        self._due_s = 0.0
+        self._energy_j = 0.0
+        self._last_s: float | None = None
+
+    def take(self, ticks: Ticks, now_s: float) -> None:
+        """CPU time until now, seconds of any clock that runs steadily."""
+        self._ticks.append(ticks)
+        busy = utilisation(self._ticks[0], self._ticks[-1])
+        if busy is None:
+            return
+        power = server_power(busy)
+        self._powers.append(power)
+        if self._last_s is not None:
+            self._energy_j += PSUS * power.psu_out_w * (now_s - self._last_s)
+        self._last_s = now_s
+        if self._truth is not None:
+            os.pwrite(self._truth, truth_line(time.time(), self._energy_j).encode(), 0)
+        if now_s >= self._due_s:
+            self._due_s = max(self._due_s + self._refresh_s, now_s)
+            self._show(mean_power(self._powers))
+
+    def _show(self, power: ServerPower) -> None:
+        line = values_line(power).encode()
+        if os.pread(self._file, len(line), 0) != line:
+            os.pwrite(self._file, line, 0)
+
+
+def feed(
+    values: Path,
+    hosts: Mapping[str, Sequence[int]],
+    stat: Path = Path("/proc/stat"),
+    *,
+    refresh_s: float = 0.0,
+    average_s: float = 0.0,
+) -> None:
     """Write the values of ``hosts`` (file name → CPUs) until their directory is gone."""
     with ExitStack() as closing:
         source = _open(closing, stat, os.O_RDONLY)
         beat = _open(closing, values / BEAT, os.O_WRONLY | os.O_CREAT)
-        files = {name: _open(closing, values / name, os.O_RDWR | os.O_CREAT) for name in hosts}
-        history: dict[str, deque[Ticks]] = {name: deque(maxlen=_AVERAGED + 1) for name in hosts}
+        bmcs = {}
+        for name in hosts:
+            file = _open(closing, values / name, os.O_RDWR | os.O_CREAT)
+            slow = refresh_s > 0 or average_s > 0
+            truth = _open(closing, values / f"{name}{TRUTH}", os.O_RDWR | os.O_CREAT) if slow else None
+            bmcs[name] = Bmc(file, truth, refresh_s, average_s)
         due_s = time.monotonic()
         while _is_there(values / BEAT, beat):
             ticks = cpu_ticks(os.pread(source, _MOST_BYTES, 0).decode())
+            now_s = time.monotonic()
             for name, cpus in hosts.items():
-                _write_if_changed(files[name], history[name], sum_of(ticks, cpus))
+                bmcs[name].take(sum_of(ticks, cpus), now_s)
             os.utime(beat)
             now_s = time.monotonic()
             due_s = max(due_s + _INTERVAL_S, now_s)
             time.sleep(due_s - now_s)
-
-
-def _write_if_changed(file: int, history: deque[Ticks], ticks: Ticks) -> None:
-    history.append(ticks)
-    busy = utilisation(history[0], history[-1])
-    if busy is not None:
-        line = values_line(server_power(busy)).encode()
-        if os.pread(file, len(line), 0) != line:
-            os.pwrite(file, line, 0)
 
 
 def _open(closing: ExitStack, path: Path, flags: int) -> int:
@@ -98,10 +139,10 @@ def _is_there(path: Path, handle: int) -> bool:
 
 def main(words: Sequence[str]) -> None:
     """Feed what the arguments of this program say."""
-    values, *rest = words
+    values, refresh_s, average_s, *rest = words
     parts = (word.partition("=") for word in rest)
     hosts = {name: tuple(int(cpu) for cpu in cpus.split(",")) for name, _, cpus in parts}
-    feed(Path(values), hosts)
+    feed(Path(values), hosts, refresh_s=float(refresh_s), average_s=float(average_s))
 
 
 if __name__ == "__main__":

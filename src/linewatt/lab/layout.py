@@ -25,6 +25,7 @@ from itertools import chain
 from linewatt.errors import InvalidInput
 
 MAX_HOSTS = 250
+MAX_BMC_S = 300.0
 INDEXES = range(1, 255)
 SSH_PORT = 22
 
@@ -47,6 +48,10 @@ class LabRequest:
     rate: str = "10gbit"
     mtu: int = 1500
     bmc: bool = True
+    bmc_refresh_s: float = 0.0
+    """BMCs hold their readings for so long; 0: as quick as they can"""
+    bmc_average_s: float = 0.0
+    """BMCs show means over so long; 0: as short as they can"""
 
     def __post_init__(self) -> None:
         check_name(self.name)
@@ -54,6 +59,9 @@ class LabRequest:
             raise InvalidInput(f"lab {self.name}: hosts must be 1 to {MAX_HOSTS}, got {self.hosts}")
         if not _MTU[0] <= self.mtu <= _MTU[1]:
             raise InvalidInput(f"lab {self.name}: mtu must be {_MTU[0]} to {_MTU[1]}, got {self.mtu}")
+        for name, value in (("refresh", self.bmc_refresh_s), ("average", self.bmc_average_s)):
+            if not 0 <= value <= MAX_BMC_S:
+                raise InvalidInput(f"lab {self.name}: BMC {name} must be 0 to {MAX_BMC_S:g} s, got {value:g}")
         parse_rate(self.rate)
 
     @property
@@ -97,6 +105,8 @@ class Layout:
     controller_address: str
     switch_namespace: str
     hosts: tuple[HostLayout, ...]
+    bmc_refresh_s: float = 0.0
+    bmc_average_s: float = 0.0
 
     @property
     def namespaces(self) -> tuple[str, ...]:
@@ -152,6 +162,8 @@ def lay_out(request: LabRequest, index: int, cores: Cores) -> Layout:
         controller_address=f"198.18.{index}.254",
         switch_namespace=f"lw{index}-sw",
         hosts=hosts,
+        bmc_refresh_s=request.bmc_refresh_s,
+        bmc_average_s=request.bmc_average_s,
     )
 
 

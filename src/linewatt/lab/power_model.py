@@ -10,7 +10,8 @@ docs/lab.md has them in a table.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from collections.abc import Sequence
+from dataclasses import dataclass, fields
 
 CPU_IDLE_W = 24.0
 CPU_MAX_W = 150.0
@@ -70,3 +71,10 @@ def psu_input_w(out_w: float) -> float:
     Its loss has a part that is always there, which is why efficiency falls off below a fifth of the rating.
     """
     return out_w + PSU_LOSS_W + PSU_LOSS_PER_W * out_w + PSU_LOSS_PER_W2 * out_w**2
+
+
+def mean_power(every: Sequence[ServerPower]) -> ServerPower:
+    """What a BMC that averages shows of several moments."""
+    return ServerPower(
+        *(math.fsum(getattr(one, field.name) for one in every) / len(every) for field in fields(ServerPower))
+    )

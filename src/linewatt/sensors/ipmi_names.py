@@ -53,27 +53,44 @@ _SUPPLY = "(psu|ps|pws|power supply) *([0-9]+|[a-d]) *"
 _CPU = "(cpu|p|proc|processor) *([0-9]+) *"
 _POWER = "(total |package |pkg |socket )?(power|pwr)"
 
-# Names have 16 characters, so "PSU1 Output Power" has lost its last one.
+# Names have 16 characters, some BMCs' 14: "PSU1 Output Power" has lost its last one, or more.
+_IN = (
+    "(power in|pwr in|in power|in pwr|input|input pow(er?)?|input pwr|ac in|ac in power|ac in pwr"
+    "|ac input pow(er?)?|pin|p in)"
+)
+_OUT = (
+    "(power out|pwr out|out power|out pwr|output|output po(we?r?)?|output pwr|dc out|dc out power"
+    "|dc out pwr|dc output po(we?r?)?|pout|p out)"
+)
+
 TABLE = (
+    Row("W", "psu-in", "PSU", f"(psu|ps) {_IN}", whole=True),
+    Row("W", "psu-out", "PSU", f"(psu|ps) {_OUT}", whole=True),
     Row(
         "W",
         "psu-in",
         "PSU{number}",
-        f"{_SUPPLY}(power in|pwr in|in power|in pwr|input|input power?|input pwr|ac in|ac in power|ac in pwr"
-        "|ac input power?|pin|p in)",
+        f"{_SUPPLY}{_IN}",
     ),
     Row(
         "W",
         "psu-out",
         "PSU{number}",
-        f"{_SUPPLY}(power out|pwr out|out power|out pwr|output|output power?|output pwr|dc out|dc out power"
-        "|dc out pwr|dc output power?|pout|p out)",
+        f"{_SUPPLY}{_OUT}",
     ),
+    # A node is this host; a chassis may hold others, and comes last of all.
+    Row("W", "system", "{name}", "node *(power|pwr)", whole=True),
     Row("W", "system", "{name}", "(system|sys) *(total )?(power|pwr)( consumption)?", whole=True),
     Row("W", "system", "{name}", "(power|pwr|pw) consumption", whole=True),
-    Row("W", "system", "{name}", "(total|tot|node|server|chassis) *(power|pwr)", whole=True),
+    Row("W", "system", "{name}", "(total|tot|server) *(power|pwr)", whole=True),
     Row("W", "system", "{name}", "system level", whole=True),
     Row("W", "system", "{name}", "power( meter)?", whole=True),
+    Row("W", "system", "{name}", "pwr *meter( output)?", whole=True),
+    # A hot-swap controller: what the whole board takes
+    Row("W", "system", "{name}", "(mb )?hsc (input|in) (power|pwr)", whole=True),
+    Row("W", "system", "{name}", "(avg|average) (power|pwr)", whole=True),
+    Row("W", "system", "{name}", "(power|pwr) usage", whole=True),
+    Row("W", "system", "{name}", "chassis *(power|pwr)", whole=True),
     Row("W", "cpu", "CPU", f"(total )?(cpu|cpus|processor|processors) *{_POWER}", whole=True),
     Row("W", "cpu", "CPU{number}", f"{_CPU}{_POWER}"),
     Row("W", "memory", "Memory", f"(total )?(memory|mem|dimm|dimms|dram) *{_POWER}", whole=True),

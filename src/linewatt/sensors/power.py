@@ -101,6 +101,18 @@ class PowerConfig(BaseModel):
         le=100,
         description="Accuracy of the readings, ± % of the value; left out: the driver's.",
     )
+    refresh_s: float | None = Field(
+        default=None,
+        gt=0,
+        le=600,
+        description="Seconds between refreshes of the meter itself, where known; left out: learned.",
+    )
+    averaging_s: float | None = Field(
+        default=None,
+        ge=0,
+        le=600,
+        description="Seconds that each of its readings is the mean of, where known; left out: learned.",
+    )
     simulated: bool = Field(
         default=False,
         description="Readings come from a simulator, and are marked so wherever they are shown.",

@@ -19,6 +19,7 @@ from linewatt.errors import StoreError
 from linewatt.model import Case, EndResult, Flag, PowerResult, Role, Trial, Window
 from linewatt.store import derived
 from linewatt.store.idle import with_idle
+from linewatt.store.meters import known_of, with_meters
 from linewatt.store.read import Result, find, idle_windows, load_manifest, result_dirs
 
 
@@ -96,8 +97,8 @@ def load_brief(path: Path) -> Result:
     """
     manifest = load_manifest(path)
     cases: dict[Case, Case] = {}
-    trials = [_read(name).full(cases) for name in _trial_files(path)]
-    return Result(path.name, path, manifest, with_idle(trials, idle_windows(path)))
+    trials = with_idle([_read(name).full(cases) for name in _trial_files(path)], idle_windows(path))
+    return Result(path.name, path, manifest, with_meters(trials, known_of(manifest["meters"])))
 
 
 def _trial_files(path: Path) -> list[str]:

@@ -16,6 +16,7 @@ from linewatt.errors import StoreError
 from linewatt.model import Trial
 from linewatt.store import derived
 from linewatt.store.idle import IdleWindow, window_of, with_idle
+from linewatt.store.meters import known_of, with_meters
 
 SCHEMA_VERSION = 1
 _TRIAL = TypeAdapter(Trial)
@@ -85,7 +86,7 @@ def load(path: Path) -> Result:
     manifest = load_manifest(path)
     files = derived.files(path, [directory.name for directory in trial_dirs(path)])
     trials = with_idle([_read_trial(Path(file)) for file in files], idle_windows(path))
-    return Result(path.name, path, manifest, trials)
+    return Result(path.name, path, manifest, with_meters(trials, known_of(manifest["meters"])))
 
 
 def load_manifest(path: Path) -> dict[str, Any]:
@@ -104,6 +105,7 @@ def load_manifest(path: Path) -> dict[str, Any]:
         {"setting": dict(one.setting), "after": one.after, "start_s": one.start_s, "hosts": dict(one.hosts)}
         for one in windows
     ]
+    manifest["meters"] = meters(path)
     manifest["repeats"] = read_json(path / "repeats.json") if (path / "repeats.json").exists() else None
     return manifest
 
@@ -123,8 +125,15 @@ def _numbered(path: Path, name: str) -> Iterator[dict[str, Any]]:
         yield read_json(file)
 
 
+def meters(path: Path) -> list[dict[str, Any]]:
+    """What was known of each meter when the result's last part ended; empty where there is none."""
+    parts = list(_numbered(path, "meters"))
+    return list(parts[-1]["meters"]) if parts else []
+
+
 def idle_files(path: Path, name: str) -> Iterator[Path]:
-    """Where windows before (``idle``) or after (``idle-end``) trials are stored, one after the other."""
+    """Where windows before (``idle``) or after (``idle-end``) trials are stored, one after the other; and
+    what each part of a campaign learned of meters (``meters``)."""
     yield path / f"{name}.json"
     yield from (path / f"{name}-{number}.json" for number in itertools.count(2))
 

@@ -12,10 +12,10 @@ from linewatt.engine.measuring.checks import (
     layout,
     load,
     network,
-    paths,
     placement,
     plausibility,
     power,
+    power_source,
     smt,
     steadiness,
     twins,
@@ -35,10 +35,10 @@ CHECKS: tuple[Callable[[Seen], Iterable[Flag]], ...] = (
     smt.check,
     placement.check,
     configuration.check,
-    paths.check,
     network.check,
     power.check,
     plausibility.check,
+    power_source.check,
 )
 
 

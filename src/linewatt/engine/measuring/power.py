@@ -7,10 +7,11 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
 from linewatt.analysis.energy import Energy, Meter, from_power, from_total
-from linewatt.analysis.meters import Dynamics, interval_s
+from linewatt.analysis.meters import interval_s
 from linewatt.engine.feed import Reading
 from linewatt.model import Channel, EndResult, PowerResult, Window
 from linewatt.sensors.counters import counter_delta
+from linewatt.sensors.dynamics import Dynamics
 
 POWER_UNITS = ("W", "J")
 MOST_W = 1e5

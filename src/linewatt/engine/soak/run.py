@@ -112,8 +112,7 @@ class SoakRun:
             )
             await settings.to(planned.changes_in(next(iter(planned.rounds), None)), session.hosts)
             for problem in await prove(session.hosts, legs(session, planned.rounds)):
-                if problem is not None:
-                    self._say(events.Warned(problem.text))
+                self._say(events.Warned(problem))
             await session.first_readings()
             part = SoakPart(self._campaign, planned, session, settings, journal, self._say)
             left_s = planned.soak.duration_s - elapsed_s(path)

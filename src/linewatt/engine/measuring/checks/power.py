@@ -10,8 +10,10 @@ from linewatt.analysis.energy import STILL_RATIO, STILL_STEPS
 from linewatt.engine.feed import Reading
 from linewatt.engine.measuring.power import POWER_UNITS
 from linewatt.engine.measuring.seen import Seen
+from linewatt.findings.meters import LONGER
 from linewatt.findings.power import BUSY_CORES, BUSY_RATIO, MIN_UPDATES
 from linewatt.model import EndResult, Flag, PowerResult, Window
+from linewatt.sensors.dynamics import TOO_SHORT
 
 FOLLOW_THE_CPU = ("psu-in", "psu-out", "system", "wall", "cpu", "psys", "package", "core")
 EXPECTED_STEPS = 2.0
@@ -39,7 +41,9 @@ def power(
 
 def _missing(end: EndResult) -> Iterator[Flag]:
     for one in end.power:
-        if one.power_w is None:
+        if one.power_w is None and TOO_SHORT in (one.reason or ""):
+            yield Flag("power-window-too-short", _where(end, one), one.reason or "", LONGER)
+        elif one.power_w is None:
             yield Flag(
                 "power-missing",
                 _where(end, one),

@@ -1,0 +1,162 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Watts that are not what they are taken for: RAPL as the system, one supply of two, two wholes, a rise that
+the CPUs do not explain. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from statistics import fmean
+
+from linewatt.analysis.power import SCOPE_WORDS, Total, cpu, system, total
+from linewatt.analysis.psu import Supply
+from linewatt.engine.feed import Reading
+from linewatt.engine.measuring.seen import Seen
+from linewatt.findings.power import (
+    CARRIES_W,
+    CPU_FACTOR,
+    MIN_UNEXPLAINED,
+    MIN_UNEXPLAINED_W,
+    SUPPLY_IDLE_W,
+    TWO_WHOLES,
+    W_PER_CORE,
+)
+from linewatt.model import EndResult, Flag, PowerResult, Window
+from linewatt.sensors.ipmi_names import classify
+
+RAPL = "RAPL"
+WHOLE = ("system", "wall", "psys")
+BESIDE = ("fan", "gpu", "nic", "memory", "dram")
+"""what may draw more without the CPUs"""
+TELLING_W = 5.0
+
+
+def check(seen: Seen) -> Iterator[Flag]:
+    """Both ends."""
+    for end in seen.ends:
+        yield from rapl_as_system(end)
+        yield from supply_idle(end, seen.setup.supplies.get(end.host))
+        yield from two_wholes(end)
+        yield from unexplained(end, seen.setup.idle_cores.get(end.host), seen.readings(end), seen.window)
+
+
+def rapl_as_system(end: EndResult) -> Iterator[Flag]:
+    """The system's power, or what is said to be it, is a model of the processor's."""
+    found = system(end.power)
+    if not isinstance(found, Total):
+        return
+    methods = {one.channel: one.method for one in end.power if one.source == found.source}
+    by_rapl = any(methods.get(channel, "").startswith(RAPL) for channel in found.channels)
+    if found.scope == "psys" or (found.scope in WHOLE and by_rapl):
+        yield Flag(
+            "rapl-as-system",
+            f"{end.host}: {found.source} {SCOPE_WORDS[found.scope]}",
+            f"{found.power_w:.1f} W are of RAPL: what the processor's firmware makes of its own counters, "
+            "without supplies, fans and cards",
+            "name a BMC or a meter at the plug for the system's power, and keep RAPL for the CPUs",
+        )
+
+
+def supply_idle(end: EndResult, supply: Supply | None) -> Iterator[Flag]:
+    """One supply of several gives nothing: on standby, unplugged, or its sensor is dead."""
+    if supply is not None and supply.mode == "standby":
+        return
+    units = {(one.source, *one.scope.split(":", 1)): one for one in end.power if one.scope.startswith("psu-")}
+    for side in ("psu-out", "psu-in"):
+        own = {key: one for key, one in units.items() if key[1] == side and one.power_w is not None}
+        most = max((one.power_w or 0.0 for one in own.values()), default=0.0)
+        dead = [key for key, one in own.items() if (one.power_w or 0.0) <= SUPPLY_IDLE_W]
+        for source, _, *part in dead if most >= CARRIES_W else []:
+            taken = units.get((source, "psu-in", *part))
+            if side == "psu-out" and taken is not None and (taken.power_w or 0.0) > SUPPLY_IDLE_W:
+                continue  # it takes what a unit on standby needs
+            yield Flag(
+                "psu-idle",
+                f"{end.host}: {' '.join((source, *part))}",
+                f"reads 0 W ({SCOPE_WORDS[side]}) while another carries {most:.1f} W",
+                "if it is on hot standby or unplugged, say so (psus: {mode: standby}); else its sensor is "
+                "dead and the sum is too small",
+            )
+        if dead:
+            return
+
+
+def two_wholes(end: EndResult) -> Iterator[Flag]:
+    """Two readings of one BMC say of themselves that they are the whole host, and differ."""
+    for taken in end.power:
+        if taken.power_w is None or taken.scope.partition(":")[0] != "system":
+            continue
+        for other in end.power:
+            name = other.scope.partition(":")[2] if other.scope.startswith("other:") else ""
+            claims = (classify(name, "W") or "").startswith("system:")
+            if other.source != taken.source or not claims or other.power_w is None:
+                continue
+            if abs(other.power_w - taken.power_w) > TWO_WHOLES * max(taken.power_w, other.power_w):
+                yield Flag(
+                    "power-two-readings",
+                    f"{end.host}: {taken.source} {taken.channel}",
+                    f"{_named(taken)} is taken for the whole host: {taken.power_w:.1f} W; {name} says so of "
+                    f"itself, too: {other.power_w:.1f} W. A reading of the node goes before one of the "
+                    "chassis, which may hold others",
+                    "find out which of them is this host, and name it under the source's sensors",
+                )
+
+
+def _named(one: PowerResult) -> str:
+    return one.scope.partition(":")[2] or one.channel
+
+
+def unexplained(
+    end: EndResult, idle_cores: float | None, readings: Sequence[Reading], window: Window
+) -> Iterator[Flag]:
+    """Far more above idle than the CPUs can have drawn."""
+    found = system(end.power)
+    if not isinstance(found, Total) or found.idle_w is None or found.provenance == "estimate":
+        return
+    explained = _explained(end, idle_cores)
+    if explained is None:
+        return
+    explained_w, by = explained
+    rise_w = found.power_w - found.idle_w
+    sure_w = rise_w - (found.uncertainty_w or 0.0) - (found.idle_uncertainty_w or 0.0)
+    if sure_w - explained_w > max(MIN_UNEXPLAINED_W, MIN_UNEXPLAINED * found.idle_w):
+        beside = _beside(end, readings, window)
+        yield Flag(
+            "power-unexplained",
+            f"{end.host}: {found.source} {SCOPE_WORDS[found.scope]}",
+            f"{rise_w:.1f} W above idle, of which {by} explains at most {explained_w:.1f} W"
+            + (f"; {beside}" if beside else ""),
+            "look at fan speed, GPUs and other cards, and at what else ran; do not take this for the cost of "
+            "traffic",
+        )
+
+
+def _explained(end: EndResult, idle_cores: float | None) -> tuple[float, str] | None:
+    """The most that the CPUs add, W, and how it is known; None: it is not."""
+    own = cpu(end.power)
+    if isinstance(own, Total) and own.idle_w is not None and own.provenance != "estimate":
+        rise_w = max(0.0, own.power_w - own.idle_w)
+        return CPU_FACTOR * rise_w, f"the CPUs' power (+{rise_w:.1f} W)"
+    if end.cpu_cores is None or idle_cores is None:
+        return None
+    cores = max(0.0, end.cpu_cores - idle_cores)
+    return W_PER_CORE * cores, f"CPU use (+{cores:.2f} cores)"
+
+
+def _beside(end: EndResult, readings: Sequence[Reading], window: Window) -> str:
+    """What is known of parts that draw without the CPUs."""
+    said = []
+    for scope in BESIDE:
+        own = total(end.power, scope)
+        if isinstance(own, Total) and own.idle_w is not None and own.power_w - own.idle_w > TELLING_W:
+            said.append(f"{SCOPE_WORDS[scope]} +{own.power_w - own.idle_w:.1f} W")
+    speeds = [
+        value
+        for reading in readings
+        for name, channel in reading.channels.items()
+        if channel.unit == "rpm"
+        for time_s, value in reading.values(name)
+        if value is not None and window.start_s <= time_s <= window.end_s
+    ]
+    if speeds:
+        said.append(f"fans at {fmean(speeds):,.0f} rpm, at most {max(speeds):,.0f}")
+    return ", ".join(said)

@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a campaign had learned of its meters at its end, put into the trials that it stored before. Pure.
+
+A trial is measured with what is known when it is stored, which for the first may be nothing. What was learned
+later widens the bound of its energy, or takes its power away, with the reason, where the window was too short
+for the meter. Figures are never made again here: that is ``linewatt rederive``.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from linewatt.findings.meters import LONGER
+from linewatt.model import EndResult, Flag, PowerResult, Trial, Window
+from linewatt.sensors.dynamics import POLL_LIMITED, Dynamics, student_t, too_short
+
+CODE = "power-window-too-short"
+
+Key = tuple[str, str, str]
+"""host, source, channel"""
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What was learned of one channel, and how often it was read."""
+
+    dynamics: Dynamics
+    read_every_s: float = 1.0
+
+
+def known_of(meters: Iterable[Mapping[str, Any]]) -> dict[Key, Known]:
+    """The meters of a stored document as values."""
+    return {
+        (one["host"], one["source"], one["channel"]): Known(
+            Dynamics(*(one.get(name) for name in ("refresh_s", "averaging_s", "delay_s", "settle_s"))),
+            float(one.get("read_every_s") or 1.0),
+        )
+        for one in meters
+    }
+
+
+def with_meters(trials: Sequence[Trial], known: Mapping[Key, Known]) -> tuple[Trial, ...]:
+    """The trials, each channel with what was learned of its meter. To be called once idle is known."""
+    return tuple(_trial(trial, known) for trial in trials) if known else tuple(trials)
+
+
+def _trial(trial: Trial, known: Mapping[Key, Known]) -> Trial:
+    if trial.window is None or trial.status != "done":
+        return trial
+    sender, receiver = (_end(trial, trial.window, end, known) for end in (trial.sender, trial.receiver))
+    if sender is trial.sender and receiver is trial.receiver:
+        return trial
+    flags = (*trial.flags, *_withheld(trial.sender, sender), *_withheld(trial.receiver, receiver))
+    return replace(trial, sender=sender, receiver=receiver, flags=flags)
+
+
+def _end(trial: Trial, window: Window, end: EndResult | None, known: Mapping[Key, Known]) -> EndResult | None:
+    if end is None:
+        return None
+    power = tuple(
+        _power(trial.started_s, window, one, known.get((end.host, one.source, one.channel)))
+        for one in end.power
+    )
+    return end if power == end.power else replace(end, power=power)
+
+
+def _withheld(then: EndResult | None, now: EndResult | None) -> Iterator[Flag]:
+    """A flag for each channel whose number was taken away."""
+    if then is None or now is None or now is then:
+        return
+    for before, after in zip(then.power, now.power, strict=True):
+        if before.power_w is not None and after.power_w is None:
+            yield Flag(CODE, f"{now.host}: {after.source} {after.channel}", after.reason or "", LONGER)
+
+
+def _power(started_s: float, window: Window, one: PowerResult, known: Known | None) -> PowerResult:
+    """One channel with what was learned. Totals of energy have no ``spread_w``: their steps say it all."""
+    if known is None or one.spread_w is None or one.power_w is None:
+        return one
+    learned, every_s = known.dynamics, known.read_every_s
+    now = replace(
+        one,
+        refresh_s=learned.refresh_s if learned.refresh_s is not None else one.refresh_s,
+        averaging_s=learned.averaging_s if learned.averaging_s is not None else one.averaging_s,
+        delay_s=learned.delay_s if learned.delay_s is not None else one.delay_s,
+        settle_s=learned.settle_s if learned.settle_s is not None else one.settle_s,
+    )
+    cut_s, used_s = (
+        max(0.0, started_s + max(every_s, settle_s or 0.0) - window.start_s)
+        for settle_s in (now.settle_s, one.settle_s)
+    )
+    dynamics = Dynamics(now.refresh_s, now.averaging_s, now.delay_s, now.settle_s)
+    refused = too_short(window.seconds, cut_s, dynamics, every_s)
+    if refused:
+        return replace(now, power_w=None, energy_j=None, energy_uncertainty_j=None, reason=refused)
+    above_w = abs(one.power_w - (one.power_w if one.idle_w is None else one.idle_w))
+    late_j = max(0.0, cut_s - used_s) * max(one.spread_w, above_w)
+    more_j = late_j + _unknown_j(now, one, window.seconds, every_s)
+    if more_j <= 0 or one.energy_uncertainty_j is None:
+        return now
+    return replace(now, energy_uncertainty_j=one.energy_uncertainty_j + more_j)
+
+
+def _unknown_j(now: PowerResult, one: PowerResult, window_s: float, every_s: float) -> float:
+    """What it adds that a meter turned out to be refreshed more slowly than was thought, J."""
+    then_s, now_s = one.refresh_s or 0.0, now.refresh_s or 0.0
+    if now_s <= max(POLL_LIMITED * every_s, 1.1 * then_s) or one.spread_w is None:
+        return 0.0
+    samples = max(2, int(window_s / now_s))
+    return student_t(samples - 1) * one.spread_w / 2 / math.sqrt(samples) * window_s

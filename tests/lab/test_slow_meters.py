@@ -1,0 +1,130 @@
+# SPDX-License-Identifier: Apache-2.0
+"""BMCs that average or refresh slowly, and what a campaign says of them, against what was really drawn."""
+
+from __future__ import annotations
+
+import shutil
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.lab.test_campaign import Bench
+
+from linewatt import lab
+from linewatt.lab.bmc_recipe import TRUTH
+from linewatt.lab.system import search_path
+from linewatt.store import read
+
+pytestmark = [
+    pytest.mark.lab,
+    pytest.mark.measures,
+    pytest.mark.skipif(shutil.which("ipmi_sim", path=search_path()) is None, reason="needs ipmi_sim"),
+]
+
+WINDOW_S, OMIT_S = 24.0, 2.0
+RUN_LIMIT_S = 300.0
+
+
+class Truth:
+    """What the hosts of a lab drew, joule by joule: the feeder says it, and the BMCs do not."""
+
+    def __init__(self, values: Path) -> None:
+        self._files = {one.name.removesuffix(TRUTH): one for one in values.glob(f"*{TRUTH}")}
+        self._totals: dict[str, dict[float, float]] = {name: {} for name in self._files}
+        self._ended = threading.Event()
+
+    @contextmanager
+    def watched(self) -> Iterator[None]:
+        thread = threading.Thread(target=self._watch)
+        thread.start()
+        try:
+            yield
+        finally:
+            self._ended.set()
+            thread.join()
+
+    def _watch(self) -> None:
+        while not self._ended.wait(0.1):
+            for name, file in self._files.items():
+                words = file.read_text().split()
+                if len(words) == 2:  # it is empty until CPU time has passed
+                    self._totals[name][float(words[0])] = float(words[1])
+
+    def power_w(self, host: str, start_s: float, end_s: float) -> float:
+        totals = self._totals.get(host) or next(iter(self._totals.values()))
+
+        def at(time_s: float) -> float:
+            before = max(one for one in totals if one <= time_s)
+            after = min(one for one in totals if one > time_s)
+            part = (time_s - before) / (after - before)
+            return totals[before] + part * (totals[after] - totals[before])
+
+        return (at(end_s) - at(start_s)) / (end_s - start_s)
+
+
+def measured(bench: Bench, truth: Truth) -> read.Result:
+    file = bench.campaign(
+        trials=2,
+        tests=["tcp"],
+        instances=[1, 2],
+        rate="1G",
+        window={"seconds": WINDOW_S, "omit": OMIT_S, "tail": 2},
+        idle={"seconds": 10},
+    )
+    with truth.watched():
+        time.sleep(0.5)
+        bench.run("run", file, limit_s=RUN_LIMIT_S)
+    return read.load(read.result_dirs(bench.results)[-1])
+
+
+def supplies(result: read.Result) -> Iterator[tuple[Any, str, list[Any]]]:
+    """Each end of each trial with what its supplies gave."""
+    for trial in result.trials:
+        for end in (trial.sender, trial.receiver):
+            assert end is not None
+            yield trial.window, end.host, [one for one in end.power if one.scope.startswith("psu-out")]
+
+
+def values_of(one: lab.Lab) -> Path:
+    return one.inventory.parent / "bmc" / "values"
+
+
+def test_the_bound_of_an_averaging_bmc_holds_what_was_drawn(
+    make_lab: Callable[..., lab.Lab], tmp_path: Path
+) -> None:
+    built = make_lab(bmc_average_s=10.0)
+    truth = Truth(values_of(built))
+    result = measured(Bench(built, tmp_path), truth)
+    known = [one for one in result.manifest["meters"] if one["channel"].startswith("PSU1 Power Out")]
+    assert known
+    for window, host, units in supplies(result):
+        if any(one.power_w is None for one in units):
+            assert all("too short for this meter" in one.reason for one in units if one.power_w is None)
+            continue
+        drawn_w = truth.power_w(host, window.start_s, window.end_s)
+        found_w = sum(one.power_w for one in units)
+        bound_w = sum(one.energy_uncertainty_j for one in units) / window.seconds
+        assert abs(found_w - drawn_w) <= bound_w, (host, found_w, drawn_w, bound_w)
+    learned = [one["averaging_s"] for one in known if one["averaging_s"] is not None]
+    assert learned
+    assert all(7 <= averaging_s <= 16 for averaging_s in learned)
+
+
+def test_a_bmc_that_refreshes_too_slowly_for_the_window_gives_no_figure_but_its_name(
+    make_lab: Callable[..., lab.Lab], tmp_path: Path
+) -> None:
+    built = make_lab(bmc_refresh_s=10.0)
+    truth = Truth(values_of(built))
+    result = measured(Bench(built, tmp_path), truth)
+    for window, host, units in supplies(result):
+        for one in units:
+            if one.power_w is None:
+                assert "too short for this meter" in one.reason
+            else:
+                drawn_w = truth.power_w(host, window.start_s, window.end_s) / 2
+                bound_w = one.energy_uncertainty_j / window.seconds
+                assert abs(one.power_w - drawn_w) <= bound_w, (host, one, drawn_w)

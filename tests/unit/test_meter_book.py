@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a campaign learns of its meters, and what of it goes into trials that were stored before."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+from tests.meter_simulation import BEFORE_S, Course, Simulated
+
+from linewatt.analysis import power as totals
+from linewatt.analysis.campaign_flags import campaign_flags
+from linewatt.campaign.campaign import PowerSource
+from linewatt.campaign.file import load
+from linewatt.engine.feed import Reading, Record
+from linewatt.engine.meter_book import MeterBook
+from linewatt.errors import InvalidInput
+from linewatt.findings.meters import LONGER
+from linewatt.model import Case, Channel, EndResult, Flag, PowerResult, Trial, Window
+from linewatt.sensors.dynamics import Dynamics
+from linewatt.sensors.power import PowerConfig
+from linewatt.store import read
+from linewatt.store.brief import load_brief
+from linewatt.store.meters import Known, known_of, with_meters
+from linewatt.store.write import write_json, write_trial
+
+OUT = Channel("out", "W", "gauge", "psu-out:PSU1", step=1.0)
+KEY = ("h1", "bmc", "out")
+
+
+def learn(book: MeterBook, meter: Simulated, loads: int = 2, window_s: float = 120.0, seed: int = 5) -> None:
+    """A campaign of some loads with idle before each."""
+    rng = np.random.default_rng(seed)
+    begin_s = 1000.0
+    for number in range(loads):
+        power_w = Course().power(rng, window_s, 200.0 + 40 * number)
+        values = meter.readings(rng, power_w)
+        records = tuple(Record(begin_s + time_s, 1.0, "", {"out": value}) for time_s, value in values)
+        book.take([Reading("h1", "bmc", records, {"out": OUT}, optional=True)])
+        book.load(["h1"], begin_s + BEFORE_S, begin_s + BEFORE_S + window_s)
+        begin_s += BEFORE_S + window_s + 1.2
+
+
+def test_a_book_learns_what_its_meters_do_and_a_result_keeps_it(tmp_path: Path) -> None:
+    book = MeterBook(tmp_path, {})
+    learn(book, Simulated(10.0, 0.0))
+    found = book.of("h1")[KEY[1:]]
+    assert found.refresh_s == pytest.approx(10.0, rel=0.05)
+    assert found.averaging_s == 0.0
+    assert book.of("h2") == {}
+    book.write()
+    assert known_of(read.meters(tmp_path))[KEY].dynamics == found
+
+
+def test_a_campaign_that_is_gone_on_with_knows_what_it_knew(tmp_path: Path) -> None:
+    first = MeterBook(tmp_path, {})
+    learn(first, Simulated(1.0, 10.0))
+    first.write()
+    second = MeterBook(tmp_path, {})
+    assert second.of("h1") == first.of("h1")
+    second.write()
+    assert (tmp_path / "meters-2.json").exists()
+    assert read.meters(tmp_path)[0]["averaging_s"] == pytest.approx(10.0, rel=0.3)
+
+
+def test_what_a_file_declares_is_known_from_the_beginning(tmp_path: Path) -> None:
+    source = PowerSource("ipmi", PowerConfig(refresh_s=2.0, averaging_s=10.0))
+    book = MeterBook(tmp_path, {"h1": {"bmc": source}})
+    records = tuple(Record(float(at), 1.0, "", {"out": 100.0}) for at in range(5))
+    book.take([Reading("h1", "bmc", records, {"out": OUT}, optional=True)])
+    assert book.of("h1") == {("bmc", "out"): Dynamics(2.0, 10.0, None, 12.0)}
+
+
+def test_nothing_is_learned_over_a_gap_and_nothing_twice(tmp_path: Path) -> None:
+    book = MeterBook(tmp_path, {})
+    for begin_s in (0.0, 100.0):
+        records = tuple(Record(begin_s + at, 1.0, "", {"out": 100.0 + (at > 5)}) for at in range(10))
+        for _ in range(2):
+            book.take([Reading("h1", "bmc", records, {"out": OUT}, optional=True)])
+    assert book.seen_s("h1", "bmc") == 109.0
+    assert book.seen_s("h1", "pdu") == 0.0
+    book.write()
+    assert read.meters(tmp_path)[0]["distances"] == 0
+
+
+def test_a_campaign_without_power_has_no_such_file(tmp_path: Path) -> None:
+    MeterBook(tmp_path, {}).write()
+    assert read.meters(tmp_path) == []
+
+
+def measured(**fields: Any) -> Trial:
+    """60 s of 248 W with 5 s of omit, as the first trial of a campaign is stored: nothing was learned yet."""
+    one = PowerResult(
+        **{
+            "source": "bmc",
+            "channel": "out",
+            "scope": "psu-out:PSU1",
+            "provenance": "measured",
+            "method": "",
+            "power_w": 248.0,
+            "energy_j": 248.0 * 60,
+            "energy_uncertainty_j": 360.0,
+            "idle_w": 100.0,
+            "spread_w": 20.0,
+            **fields,
+        }
+    )
+    case = Case("tcp", "h2", "h1")
+    end = EndResult("h1", "receiver", 1.0, None, None, None, None, power=(one,))
+    return Trial(1, 1, case, case.key, "done", 100.0, window=Window(105.0, 165.0), receiver=end)
+
+
+def joined(known: Dynamics, **fields: Any) -> tuple[PowerResult, tuple[Flag, ...]]:
+    (found,) = with_meters([measured(**fields)], {KEY: Known(known)})
+    assert found.receiver is not None
+    return found.receiver.power[0], found.flags
+
+
+def test_a_window_that_turned_out_too_short_for_its_meter_loses_its_power_and_says_which_would_do() -> None:
+    one, flags = joined(Dynamics(30.0, 0.0, 0.0, 30.0))
+    assert one.power_w is None
+    assert one.energy_j is None
+    assert one.reason == (
+        "the window of 60 s is too short for this meter (refreshed every 30 s, shows a load only 25 s into "
+        "the window); window.seconds: 145 would do"
+    )
+    assert flags == (Flag("power-window-too-short", "h1: bmc out", one.reason, LONGER),)
+    assert totals.system([one]) == f"bmc out: {one.reason}"
+
+
+def test_what_was_learned_of_averaging_widens_the_bound_by_what_the_window_has_of_idle() -> None:
+    one, flags = joined(Dynamics(1.0, 10.0, 0.0, 10.0))
+    assert one.power_w == 248.0
+    assert one.averaging_s == 10.0
+    assert one.energy_uncertainty_j == pytest.approx(360.0 + 5 * 148.0)
+    assert flags == ()
+
+
+def test_what_was_known_when_it_was_measured_widens_nothing() -> None:
+    known = Dynamics(1.0, 10.0, 0.0, 10.0)
+    one, _ = joined(known, refresh_s=1.0, averaging_s=10.0, delay_s=0.0, settle_s=10.0)
+    assert one.energy_uncertainty_j == 360.0
+
+
+def test_a_slower_refresh_than_was_thought_widens_the_bound() -> None:
+    one, _ = joined(Dynamics(10.0, 0.0, 0.0, 1.0))
+    assert one.energy_uncertainty_j is not None
+    assert one.energy_uncertainty_j > 360.0 + 60 * 5
+    assert one.refresh_s == 10.0
+
+
+def test_totals_of_energy_and_results_without_meters_stay_as_they_are() -> None:
+    one, _ = joined(Dynamics(30.0, 30.0, 0.0, 60.0), spread_w=None)
+    assert one == measured(spread_w=None).receiver.power[0]  # type: ignore[union-attr]
+    stored = measured()
+    assert with_meters([stored], {}) == (stored,)
+    assert with_meters([stored], {("h1", "pdu", "out"): Known(Dynamics(30.0))}) == (stored,)
+
+
+def meter(**fields: Any) -> dict[str, Any]:
+    return {"host": "h1", "source": "bmc", "channel": "out", "read_every_s": 1.0, **fields}
+
+
+@pytest.mark.parametrize(
+    ("known", "codes"),
+    [
+        ({"refresh_s": 1.0, "averaging_s": 1.0, "settle_s": 1.5}, []),
+        ({"refresh_s": None, "averaging_s": None, "settle_s": None}, []),
+        ({"refresh_s": 30.0, "averaging_s": 0.0, "settle_s": 1.0}, ["meter-refreshes-slowly"]),
+        ({"refresh_s": 30.0, "averaging_s": None, "settle_s": None, "read_every_s": 30.0}, []),
+        ({"refresh_s": 1.0, "averaging_s": 10.0, "settle_s": 11.0}, ["meter-averages"]),
+    ],
+)
+def test_slow_meters_are_told_of_once(known: dict[str, Any], codes: list[str]) -> None:
+    flags = list(campaign_flags({"meters": [meter(**known)]}, []))
+    assert [one.code for one in flags] == codes
+    assert all(one.where == "h1: bmc out" for one in flags)
+
+
+def still(
+    number: int, cores: float, power_w: float = 210.0, spread_w: float = 0.0, step_w: float = 1.0
+) -> Trial:
+    one = measured(power_w=power_w, spread_w=spread_w, step_w=step_w)
+    assert one.receiver is not None
+    end = replace(one.receiver, cpu_cores=cores)
+    return replace(one, number=number, started_s=100.0 + 70 * number, receiver=end)
+
+
+@pytest.mark.parametrize(
+    ("trials", "hangs"),
+    [
+        ([still(1, 1.0), still(2, 2.0), still(3, 3.0)], True),
+        ([still(1, 1.0), still(2, 1.1), still(3, 1.2)], False),  # the same load
+        ([still(1, 1.0), still(2, 2.0), still(3, 3.0, power_w=212.0)], False),
+        ([still(1, 1.0), still(2, 2.0), still(3, 3.0, spread_w=2.0)], False),
+        ([still(1, 1.0), still(2, 2.0)], False),
+        ([still(at, float(at), step_w=10.0) for at in range(1, 4)], False),  # steps of 10 W hide 2 cores
+    ],
+)
+def test_one_value_over_trials_of_different_loads_is_a_meter_that_hangs(
+    trials: list[Trial], hangs: bool
+) -> None:
+    flags = [one for one in campaign_flags({}, trials) if one.code == "meter-hangs"]
+    assert [one.evidence for one in flags] == (
+        ["reads 210 W all through trial 1 to trial 3, with 1.00 to 3.00 cores busy"] if hangs else []
+    )
+
+
+def test_a_meter_that_hung_under_load_and_stays_so_idle_is_seen() -> None:
+    power = [{"source": "bmc", "channel": "out", "scope": "psu-out:PSU1", "power_w": 210.0, "spread_w": 0.0}]
+    idle = {
+        "setting": {},
+        "after": True,
+        "start_s": 900.0,
+        "hosts": {"h1": {"cpu_cores": 0.0, "power": power}},
+    }
+    flags = list(campaign_flags({"idle_windows": [idle]}, [still(1, 1.5), still(2, 1.5)]))
+    assert [one.code for one in flags] == ["meter-hangs"]
+    assert "trial 1 to idle, with 0.00 to 1.50 cores" in flags[0].evidence
+
+
+def campaign(tmp_path: Path, window: str, meter: str) -> Path:
+    file = tmp_path / "c.yaml"
+    file.write_text(
+        "name: c\nhosts:\n"
+        "  h1: {address: 192.0.2.1, user: u, data: eth0}\n"
+        f"  h2: {{address: 192.0.2.2, user: u, data: eth0, power: {{bmc: {{driver: hwmon, {meter}}}}}}}\n"
+        f'pairs: ["h1 -> h2"]\ntests: [tcp]\nwindow: {{{window}}}\n'
+    )
+    return file
+
+
+def test_a_window_too_short_for_a_declared_meter_is_refused_before_anything_runs(tmp_path: Path) -> None:
+    with pytest.raises(InvalidInput, match=r"refreshed every 30 s.*window.seconds: 120 would do"):
+        load(campaign(tmp_path, "seconds: 60, omit: 60", "refresh_s: 30"))
+    with pytest.raises(InvalidInput, match=r"averages over 60 s.*window.seconds: 110 would do"):
+        load(campaign(tmp_path, "seconds: 60, omit: 5", "averaging_s: 60"))
+    assert load(campaign(tmp_path, "seconds: 120, omit: 60", "refresh_s: 30"))
+    assert load(campaign(tmp_path, "seconds: 60, omit: 5", "averaging_s: 10"))
+
+
+def test_a_stored_result_is_joined_when_it_is_read(tmp_path: Path) -> None:
+    path = tmp_path / "r"
+    path.mkdir()
+    write_json(path / "manifest.json", {"schema_version": 1, "trials_planned": 1})
+    write_trial_of(path, measured())
+    for found in (read.load(path), load_brief(path)):
+        assert found.trials[0].receiver is not None
+        assert found.trials[0].receiver.power[0].power_w == 248.0
+    known = {"refresh_s": 30.0, "averaging_s": 0.0, "delay_s": 0.0, "settle_s": 30.0}
+    write_json(path / "meters.json", {"schema_version": 1, "meters": [meter(**known)]})
+    for found in (read.load(path), load_brief(path)):
+        (one,) = found.trials
+        assert one.receiver is not None
+        assert one.receiver.power[0].power_w is None
+        assert [flag.code for flag in one.flags] == ["power-window-too-short"]
+
+
+def write_trial_of(path: Path, one: Trial) -> None:
+    (path / "trials").mkdir()
+    write_trial(path, one, [], {})

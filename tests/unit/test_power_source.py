@@ -1,0 +1,184 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Watts that are not what they are taken for, and healthy ones that look nearly alike."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+
+from linewatt.analysis.case_flags import case_flags
+from linewatt.analysis.psu import Supply
+from linewatt.engine.feed import Reading, Record
+from linewatt.engine.measuring.checks import power_source as checks
+from linewatt.model import Case, Channel, EndResult, Flag, PowerResult, Trial, Window
+
+WINDOW = Window(100.0, 160.0)
+
+
+def channel(
+    name: str, scope: str, power_w: float | None, idle_w: float | None = None, **more: Any
+) -> PowerResult:
+    fields: dict[str, Any] = {
+        "provenance": "measured",
+        "method": "IPMI sensor 01H",
+        "source": "bmc",
+        "energy_j": None if power_w is None else 60 * power_w,
+        "energy_uncertainty_j": None if power_w is None else 60.0,
+        **more,
+    }
+    return PowerResult(channel=name, scope=scope, power_w=power_w, idle_w=idle_w, **fields)
+
+
+def end(*power: PowerResult, cores: float | None = 1.0) -> EndResult:
+    return EndResult("h1", "receiver", cores, None, None, None, None, power=power)
+
+
+OUT = channel("out", "psu-out:PSU1", 220.0, 100.0)
+CPU = channel("cpu", "cpu:CPU", 42.0, 40.0)
+
+
+def codes(flags: Any) -> list[str]:
+    return [flag.code for flag in flags]
+
+
+PSYS = channel("psys", "psys", 90.0, method="RAPL, energy_uj of psys")
+AS_SYSTEM = channel("all", "system:all", 90.0, method="RAPL", source="own")
+
+
+@pytest.mark.parametrize(
+    ("power", "flagged"),
+    [
+        ((PSYS,), True),
+        ((AS_SYSTEM,), True),
+        ((OUT, PSYS), False),  # the supplies' output is the system's
+        ((channel("p0", "package:0", 60.0, method="RAPL"),), False),  # which is the CPU's power
+        ((OUT, CPU), False),
+    ],
+)
+def test_rapl_taken_for_the_system_is_marked(power: tuple[PowerResult, ...], flagged: bool) -> None:
+    assert codes(checks.rapl_as_system(end(*power))) == (["rapl-as-system"] if flagged else [])
+
+
+def units(*watts: tuple[float, float]) -> EndResult:
+    power = []
+    for number, (in_w, out_w) in enumerate(watts, 1):
+        power += [
+            channel(f"in{number}", f"psu-in:PSU{number}", in_w),
+            channel(f"out{number}", f"psu-out:PSU{number}", out_w),
+        ]
+    return end(*power)
+
+
+@pytest.mark.parametrize(
+    ("supplies", "declared", "flagged"),
+    [
+        (((220, 200), (0, 0)), None, True),
+        (((110, 100), (115, 100)), None, False),
+        (((220, 200), (9, 0)), None, False),  # hot standby takes a little
+        (((220, 200), (0, 0)), Supply(2, 800.0, "standby"), False),
+        (((220, 200), (0, 0)), Supply(2, 800.0, "shared"), True),
+        (((0, 0), (0, 0)), None, False),  # 0 W of a host that runs is told elsewhere
+        (((220, 200),), None, False),
+    ],
+)
+def test_one_supply_at_0_w_beside_one_that_carries_is_told(
+    supplies: tuple[tuple[float, float], ...], declared: Supply | None, flagged: bool
+) -> None:
+    found = list(checks.supply_idle(units(*supplies), declared))
+    assert codes(found) == (["psu-idle"] if flagged else [])
+    if flagged:
+        assert found[0].where == "h1: bmc PSU2"
+        assert found[0].evidence == "reads 0 W (PSU DC out) while another carries 200.0 W"
+
+
+def test_supplies_of_which_only_the_input_is_read_are_looked_at_too() -> None:
+    both = end(channel("in1", "psu-in:PSU1", 220.0), channel("in2", "psu-in:PSU2", 0.0))
+    assert codes(checks.supply_idle(both, None)) == ["psu-idle"]
+
+
+@pytest.mark.parametrize(
+    ("other", "source", "flagged"),
+    [
+        (channel("c", "other:Chassis Power", 480.0), "bmc", True),
+        (channel("c", "other:Chassis Power", 232.0), "bmc", False),  # they agree
+        (channel("c", "other:CPU0_Power", 80.0), "bmc", False),  # no whole
+        (channel("c", "other:Chassis Power", None), "bmc", False),
+        (channel("c", "other:Chassis Power", 480.0), "pdu", False),
+    ],
+)
+def test_two_readings_of_the_whole_that_differ_are_told(
+    other: PowerResult, source: str, flagged: bool
+) -> None:
+    node = channel("Node Power", "system:Node Power", 230.0)
+    found = list(checks.two_wholes(end(node, replace(other, source=source))))
+    assert codes(found) == (["power-two-readings"] if flagged else [])
+    if flagged:
+        assert found[0].evidence.startswith(
+            "Node Power is taken for the whole host: 230.0 W; Chassis Power says so of itself, too: 480.0 W"
+        )
+
+
+def fans(rpm: float) -> Reading:
+    records = tuple(Record(95.0 + 5 * at, 5.0, "", {"FAN1": rpm}) for at in range(16))
+    return Reading("h1", "bmc", records, {"FAN1": Channel("FAN1", "rpm", "gauge", "fan:FAN1")}, optional=True)
+
+
+@pytest.mark.parametrize(
+    ("power", "cores", "flagged"),
+    [
+        ((OUT, CPU), 1.0, True),  # 120 W, 2 W of them the CPUs'
+        ((OUT, replace(CPU, power_w=110.0)), 1.0, False),
+        ((OUT,), 0.05, True),
+        ((OUT,), 2.5, False),
+        ((OUT,), None, False),  # nothing to explain it with
+        ((replace(OUT, idle_w=None), CPU), 1.0, False),
+        ((replace(OUT, power_w=150.0, energy_j=9000.0), CPU), 1.0, False),  # cards and memory follow the load
+        ((replace(OUT, energy_uncertainty_j=60 * 70.0), CPU), 1.0, False),  # its bound has room for it
+        ((replace(OUT, provenance="estimate"), CPU), 1.0, False),
+    ],
+)
+def test_watts_that_the_cpus_do_not_explain_are_told(
+    power: tuple[PowerResult, ...], cores: float | None, flagged: bool
+) -> None:
+    found = list(checks.unexplained(end(*power, cores=cores), 0.02, [fans(16000.0)], WINDOW))
+    assert codes(found) == (["power-unexplained"] if flagged else [])
+    if flagged:
+        assert found[0].evidence.startswith("120.0 W above idle, of which ")
+        assert found[0].evidence.endswith("fans at 16,000 rpm, at most 16,000")
+
+
+def test_a_card_that_draws_more_is_named() -> None:
+    gpu = channel("gpu", "gpu:0", 110.0, 10.0)
+    (found,) = checks.unexplained(end(OUT, CPU, gpu), 0.02, [], WINDOW)
+    assert found.evidence.endswith("; GPU +100.0 W")
+
+
+def case_of(*watts: float, cores: tuple[float, ...] = ()) -> list[Flag]:
+    case = Case("tcp", "h2", "h1")
+    trials = [
+        Trial(
+            number,
+            number,
+            case,
+            case.key,
+            "done",
+            100.0 * number,
+            window=WINDOW,
+            receiver=end(channel("out", "psu-out:PSU1", power_w), cores=cores[number - 1] if cores else 1.0),
+        )
+        for number, power_w in enumerate(watts, 1)
+    ]
+    return [one for one in case_flags(case, trials, None) if one.code == "power-unexplained"]
+
+
+def test_a_trial_that_drew_more_than_the_others_at_the_same_cpu_use_is_told() -> None:
+    (found,) = case_of(200.0, 201.0, 320.0, 199.0)
+    assert found.where == "h1: bmc PSU DC out"
+    assert found.evidence == (
+        "trial 3: 320.0 W, 119.5 W above the median of its case, with 1.00 cores in use (median 1.00)"
+    )
+    assert case_of(200.0, 201.0, 210.0, 199.0) == []
+    assert case_of(200.0, 201.0, 320.0, cores=(1.0, 1.0, 3.0)) == []  # it worked more
+    assert case_of(200.0, 320.0) == []  # which of the two is the odd one?
