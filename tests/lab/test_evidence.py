@@ -70,10 +70,9 @@ def test_a_process_moved_and_put_back_in_the_window_is_told(bench: Bench) -> Non
     await_event(running, "trial_started")
     started = time.monotonic()
     server = _server_of(bench)
-    time.sleep(max(0.0, started + READ_TWICE["omit"] + 0.5 - time.monotonic()))  # into the window
-    for cpu in ("1", "0"):
+    for cpu, at_s in (("1", 0.5), ("0", 0.8)):  # of the window
+        wait_until(started + READ_TWICE["omit"] + at_s)
         subprocess.run(["taskset", "-acp", cpu, server], check=True, capture_output=True)
-        time.sleep(0.3)
     end(running, 0)
     (trial,) = bench.trials()
     assert "process-moved" not in flags(trial)
@@ -111,21 +110,77 @@ def test_what_is_changed_between_and_within_rounds_is_told(bench: Bench) -> None
     key = "net.ipv4.tcp_congestion_control"
     was = bench.on_host(1, "sysctl", "-n", key)
     other = "reno" if was != "reno" else "cubic"
+    gro = bench.on_host(2, "sh", "-c", "ethtool -k data0 | grep ^generic-receive").split()[1]
+    turned = "off" if gro == "on" else "on"
     running = bench.start("run", placed(bench, window=READ_TWICE, trials=2))
     try:
         await_event(running, "trial_started", 2)
         bench.on_host(1, "sysctl", "-w", f"{key}={other}")
-        until_s = time.monotonic() + READ_TWICE["omit"] + 0.5
-        while time.monotonic() < until_s:
-            time.sleep(0.05)
-        bench.on_host(2, "ethtool", "-K", "data0", "gro", "off")
+        wait_until(time.monotonic() + READ_TWICE["omit"] + 0.5)
+        bench.on_host(2, "ethtool", "-K", "data0", "gro", turned)
         end(running, 0)
     finally:
         bench.on_host(1, "sysctl", "-w", f"{key}={was}")
-        bench.on_host(2, "ethtool", "-K", "data0", "gro", "on")
+        bench.on_host(2, "ethtool", "-K", "data0", "gro", gro)
     first, second = bench.trials()
     assert "configuration-changed" not in flags(first)
     found = [flag for flag in second["flags"] if flag["code"] == "configuration-changed"]
     assert [flag["where"] for flag in found] == ["h1", "h2"]
-    assert f"{key.removeprefix('sysctl.')} is {other}, was {was} until at least" in found[0]["evidence"]
+    assert f"{key} is {other}, was {was} until at least" in found[0]["evidence"]
     assert "generic-receive-offload" in found[1]["evidence"]
+
+
+def wait_until(time_s: float) -> None:
+    """Until a moment of the load, by the monotonic clock."""
+    while time.monotonic() < time_s:
+        time.sleep(0.02)
+
+
+SHORT = {"seconds": 0.5, "omit": 0.1, "tail": 0.4}
+
+
+def test_an_mtu_that_the_path_does_not_carry_fails_its_rounds_with_the_reason(bench: Bench) -> None:
+    """The switch between the hosts carries 1500 bytes; both hosts take 9000."""
+    factors = {"mtu": [1500, 9000]}
+    done = bench.run("run", bench.campaign(factors=factors, trials=2, window=SHORT), status=1)
+    by_mtu: dict[str, list[dict[str, Any]]] = {"1500": [], "9000": []}
+    for trial in bench.trials():
+        by_mtu[dict(trial["case"]["factors"])["mtu"]].append(trial)
+    assert [trial["status"] for trial in by_mtu["1500"]] == ["done", "done"]
+    assert len(by_mtu["9000"]) == 2
+    for trial in by_mtu["9000"]:
+        assert trial["status"] == "failed"
+        assert "a packet of 9000 bytes, the MTU of data0, does not pass" in trial["reason"]
+        assert trial["throughput_bps"] is None
+        assert "the largest that passes has 150" in trial["reason"]
+    assert "does not pass" in done.stderr
+    assert "ring" not in done.stderr
+
+
+def test_data_on_the_wrong_interface_is_one_line_before_anything_is_changed(bench: Bench) -> None:
+    lines = bench.lab.inventory.read_text().splitlines()
+    at = next(number for number, line in enumerate(lines) if "linewatt_data:" in line)
+    lines[at] = lines[at].replace("data0", "mgmt0")
+    inventory = bench.tmp / "wrong.yaml"
+    inventory.write_text("\n".join(lines))
+    done = bench.run("run", bench.campaign(hosts=str(inventory)), status=1)
+    assert "mgmt0" in done.stderr.splitlines()[-1]
+    assert not bench.results.exists() or not list(bench.results.iterdir())
+
+
+def test_a_load_of_which_nothing_arrives_is_a_failed_trial(bench: Bench) -> None:
+    """The path gets narrower after it was proven: connections are there, and no data."""
+    switch = bench.lab.hosts[0].namespace.rpartition("-")[0] + "-sw"
+    narrow = ["ip", "-n", switch, "link", "set", "p1", "mtu"]
+    running = bench.start("run", bench.campaign(trials=2, window=READ_TWICE))
+    try:
+        await_event(running, "trial_started", 1)
+        subprocess.run([*narrow, "600"], check=True)
+        end(running, 1)
+    finally:
+        subprocess.run([*narrow, "1500"], check=True)
+    second = bench.trials()[1]
+    assert second["status"] == "failed"
+    assert (
+        second["reason"].startswith("nothing arrived at h2 in the window") or "ended with" in second["reason"]
+    )

@@ -475,6 +475,7 @@ def test_what_else_differs_is_said_with_the_verdict_and_refuses_none(
     assert row.outcome == "worse"
     assert row.verdict.words.endswith(f"; also different: {short}")
     assert words in found.pairs[0].remarks
+    assert ", ".join(row.besides) == short
     same = compared(made("a", runs(), hosts=base), made("b", runs(seed=2), day=2, hosts=base))
     assert "also different" not in the(same).verdict.words
 

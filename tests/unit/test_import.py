@@ -107,6 +107,19 @@ def test_show_detail_prints_the_published_figures_and_json_has_them(run: Run) ->
     assert "detail" not in json.loads(run("show", "--json")[1])
 
 
+def test_nothing_is_said_that_a_table_cannot_know(run: Run) -> None:
+    """No run was left out, and a rest without parts is no breakdown."""
+    run("import", str(SHIPPED))
+    shown = run("show")[1]
+    assert "10 trials in the table" in shown
+    for claim in ("not run", "Where the watts", "trials done", "What it cost"):
+        assert claim not in shown
+    run("report", "-o", "r.html")
+    page = Path("r.html").read_text()
+    for claim in ("What it cost the receiver is not known", "was not run", "one trial: its spread"):
+        assert claim not in page
+
+
 def test_where_figures_are_from_is_said_in_every_view(run: Run) -> None:
     run("import", str(SHIPPED), "--name", "matrix")
     assert (

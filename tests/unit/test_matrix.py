@@ -24,7 +24,7 @@ from linewatt.report.chart_data import runs_of
 from linewatt.report.charts import render_svg
 from linewatt.report.document import Digest, digest
 from linewatt.report.heat_map import STEPS, heat_figures, heat_maps
-from linewatt.report.matrix import NOT_RUN, matrix_tables
+from linewatt.report.matrix import NO_TRIAL, matrix_tables
 from linewatt.report.matrix_specs import panel_columns
 from linewatt.report.paired_bars import MOST_PANELS, paired_figures
 from linewatt.report.terminal import show
@@ -103,9 +103,9 @@ def test_a_table_has_every_pair_and_a_dash_with_a_reason_for_one_that_was_not_ru
     (table,) = matrix_tables(view_of(pair_trials(without=[("x19", "arm")])).groups)
     (block,) = table.blocks
     assert len(block.rows) == 6
-    (lacking,) = (row for row in block.rows if row.trials == "not run")
+    (lacking,) = (row for row in block.rows if row.trials == "none")
     assert lacking.pair == "x19 → arm"
-    assert {(cell.text, cell.reason) for cell in lacking.cells} == {(MISSING, NOT_RUN)}
+    assert {(cell.text, cell.reason) for cell in lacking.cells} == {(MISSING, NO_TRIAL)}
     titles = [head.title for head in table.heads]
     assert titles[:3] == ["Throughput", "CPU receiver (remote)", "CPU sender (local)"]
     assert block.rows[1].cells[0].sd is not None
@@ -147,7 +147,7 @@ def test_a_heat_map_prints_every_value_and_colours_it_from_zero() -> None:
     assert cells["x89", "x19"].step == len(STEPS) - 1
     assert cells["arm", "x19"].step == int(len(STEPS) * 10.1 / 15.15)
     assert (cells["x19", "arm"].text, cells["x19", "arm"].step) == (MISSING, None)
-    assert cells["x19", "arm"].reason == NOT_RUN
+    assert cells["x19", "arm"].reason == NO_TRIAL
     assert throughput.row("arm") == ["", "10.1", "11.1"]
 
 
@@ -182,7 +182,7 @@ def test_a_chart_has_the_values_and_the_missing_pair_as_text() -> None:
     assert {"10.1", "15.2", MISSING, "arm", "x89", "Sender", "Receiver"} <= set(texts)
     assert "var(--heat-7, #0d3468)" in svg
     assert "stroke-dasharray" in svg
-    assert "Dashed, –: this pair was not run." in figure.caption
+    assert "Dashed, –: no trial of this pair is on record." in figure.caption
 
 
 def _palettes() -> list[list[tuple[str, str]]]:
@@ -297,7 +297,7 @@ def test_show_has_the_table_and_the_grid() -> None:
     Console(file=out, width=400).print(show(view_of(pair_trials(without=[("x19", "arm")]))))
     text = out.getvalue()
     assert "TCP: every pair of hosts" in text
-    assert "not run" in text
+    assert "none" in text
     grid = text[text.index("TCP: throughput (Gbps)") :].splitlines()
     assert grid[1].split() == ["sender", "↓", "receiver", "→", "arm", "x19", "x89"]
     assert grid[3].split() == ["arm", "10.1", "11.1"]

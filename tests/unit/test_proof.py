@@ -5,16 +5,20 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
+from dataclasses import dataclass
 from types import SimpleNamespace
-from typing import Any, cast
+from typing import cast
+
+import pytest
 
 from linewatt.campaign.plan import PlannedTrial, Round
 from linewatt.engine import checkup_probes as probes
-from linewatt.engine.proof import Leg, legs, prove
+from linewatt.engine import events
+from linewatt.engine.proof import Leg, Proofs, legs, prove, refuse_wrong_ways
 from linewatt.engine.session import End, Session
-from linewatt.errors import HostError
+from linewatt.errors import ChangeError, HostError
 from linewatt.hosts.base import Completed, Host
-from linewatt.model import Case, Family
+from linewatt.model import Case
 from linewatt.network.framing import Framing
 
 
@@ -38,20 +42,119 @@ def test_the_largest_packet_is_searched_for_once_a_host() -> None:
     host = Narrow()
     ways = [probes.Way("a", f"p{i}", "ipv4", "198.18.0.1", f"198.18.0.{i}", 1450) for i in range(2, 42)]
     found = asyncio.run(prove({"a": cast(Host, host)}, [Leg("mesh", "vx0", way) for way in ways]))
-    assert len(found) == 40
-    assert "the largest that passes has 1400 bytes" in found[0]
+    assert [one.kind for one in found if one is not None] == ["size"] * 40
+    assert found[0] is not None
+    assert "the largest that passes has 1400 bytes" in found[0].text
     assert host.searches == 1
 
 
-def test_a_bare_interface_without_an_address_of_a_family_does_not_keep_the_others_from_running() -> None:
-    def ends(case: Case) -> dict[str, Any]:
+def answers(device: str = "eth0", *, small: bool = True, full: bool = True) -> str:
+    return "\n".join(
+        (f'route 0 [{{"dev": "{device}"}}]', f"ping 0 small {int(not small)}", f"ping 0 full {int(not full)}")
+    )
+
+
+@dataclass
+class Told:
+    """A host that says the same of each of its ways."""
+
+    text: str
+    asked: int = 0
+
+    async def run(self, argv: Sequence[str], *, timeout_s: float = 10.0) -> Completed:
+        self.asked += 1
+        return Completed(tuple(argv), 0, "1472\n" if probes._LARGEST in argv else self.text, "")
+
+
+def session(
+    a: str, *, addresses: Sequence[str] = ("192.0.2.1",), mtus: tuple[int, int] = (1500, 1500)
+) -> Session:
+    def ends(case: Case) -> dict[str, End]:
         if case.family == "ipv6":
             raise HostError("a: eth0 has no ipv6 address")
-        return {name: End("eth0", f"192.0.2.{number}", Framing()) for number, name in enumerate("ab", 1)}
+        return {
+            name: End("eth0", f"192.0.2.{number}", Framing(mtu))
+            for number, (name, mtu) in enumerate(zip("ab", mtus, strict=True), 1)
+        }
 
-    def trial(number: int, family: Family) -> PlannedTrial:
-        return PlannedTrial(number, 1, Case("tcp", "a", "b", family=family), ())
+    known = {"a": list(addresses), "b": ["192.0.2.2"]}
+    facts = {name: {"nic": {"ipv4_addresses": own}} for name, own in known.items()}
+    hosts = {"a": Told(a), "b": Told(answers())}
+    return cast(Session, SimpleNamespace(ends=ends, hosts=hosts, facts=facts))
 
-    rounds = [Round((trial(1, "ipv6"),)), Round((trial(2, "ipv4"),))]
-    found = legs(cast(Session, SimpleNamespace(ends=ends)), rounds)
-    assert [(leg.way.host, leg.way.family) for leg in found] == [("a", "ipv4"), ("b", "ipv4")]
+
+def rounds(*cases: Case) -> list[Round]:
+    return [Round((PlannedTrial(number, 1, case, ()),)) for number, case in enumerate(cases, 1)]
+
+
+CASE = Case("tcp", "a", "b")
+SMALL_ONLY = answers(full=False)
+
+
+def proofs(of: Session, *, asks_mtu: bool = False) -> tuple[Proofs, list[str]]:
+    said: list[str] = []
+
+    def say(event: events.Event) -> None:
+        assert isinstance(event, events.Warned)
+        said.append(event.text)
+
+    return Proofs(of, say, lambda case: asks_mtu), said
+
+
+def test_an_interface_without_an_address_of_the_family_is_refused_before_any_change() -> None:
+    with pytest.raises(HostError, match="eth0 has no ipv6 address"):
+        asyncio.run(refuse_wrong_ways(session(answers()), rounds(Case("tcp", "a", "b", family="ipv6"))))
+
+
+def test_a_route_through_another_interface_is_refused_before_any_change() -> None:
+    with pytest.raises(HostError, match="reached through mgmt0, not through eth0; what would be measured"):
+        asyncio.run(refuse_wrong_ways(session(answers("mgmt0")), rounds(CASE)))
+
+
+def test_an_address_of_another_interface_is_refused_before_any_change() -> None:
+    with pytest.raises(HostError, match=r"192.0.2.1 is not an address of eth0, which has 198.18.0.1"):
+        asyncio.run(refuse_wrong_ways(session(answers(), addresses=["198.18.0.1"]), rounds(CASE)))
+
+
+def test_silence_and_size_are_no_reason_to_refuse_before_settings_are_made() -> None:
+    for text in (SMALL_ONLY, answers(small=False, full=False), 'no ping\nroute 0 [{"dev": "eth0"}]', ""):
+        asyncio.run(refuse_wrong_ways(session(text), rounds(CASE)))
+
+
+def test_an_mtu_that_the_path_does_not_carry_fails_the_rounds_of_its_level_only() -> None:
+    jumbo = Case("tcp", "a", "b", factors=(("mtu", "9000"),))
+    own = session(SMALL_ONLY)
+    book, said = proofs(own, asks_mtu=True)
+    (bad,) = rounds(jumbo)
+    with pytest.raises(ChangeError, match="does not pass; the largest that passes has 1500 bytes"):
+        asyncio.run(book.of([bad]))
+    assert said == []
+    assert not book.proven(bad)
+    asked = cast(Told, own.hosts["a"]).asked
+    with pytest.raises(ChangeError, match="does not pass"):
+        asyncio.run(book.of([bad]))
+    assert cast(Told, own.hosts["a"]).asked == asked, "once known it is not tried again"
+    cast(Told, own.hosts["a"]).text = answers()
+    (good,) = rounds(Case("tcp", "a", "b", factors=(("mtu", "1500"),)))
+    assert not book.proven(good), "another setting is proven anew"
+    asyncio.run(book.of([good]))
+    assert book.proven(good)
+    book.forget()
+    assert not book.proven(good)
+
+
+def test_an_mtu_as_it_was_found_and_silence_are_told_with_the_trials() -> None:
+    for text, said in ((SMALL_ONLY, "does not pass"), (answers(small=False, full=False), "does not answer")):
+        book, warned = proofs(session(text))
+        (one,) = rounds(CASE)
+        asyncio.run(book.of([one]))
+        assert book.proven(one)
+        problem = book.problem(CASE)
+        assert problem is not None
+        assert said in problem.text
+        assert warned == [problem.text]
+
+
+def test_ends_of_different_mtu_are_tried_with_what_both_have_room_for() -> None:
+    found = legs(session(answers(), mtus=(9000, 1500)), rounds(CASE))
+    assert [leg.way.mtu for leg in found] == [1500, 1500]

@@ -66,13 +66,14 @@ def test_headline_of_an_imported_table_says_what_the_table_has() -> None:
     head = ",".join((*REQUIRED, *SHARE_COLUMNS)) + "\n"
     text = head + row.format("arm", "receiver") + row.format("gen", "sender")
     table, _ = read_table(text.encode(), "t.csv")
-    view = digest(result(import_table(table, "t.csv", 1e9).trials))
+    view = digest(result(import_table(table, "t.csv", 1e9).trials, imported_from="t.csv"))
     line = headline(view.groups[0].series[0], "t.csv")
     assert (
         "7.35 % of one core per Gbps on the receiver’s app and IRQ CPUs; the CPU of all of it is not known: "
         "not in the imported table."
     ) in line.details
     assert not any("What it cost" in each for each in line.details)
+    assert progress(view) == "1 trial in the table"
     assert line.lead == "with 1 instance (as t.csv has it; it says nothing of runs and their spread)."
 
 

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import ast
 import math
+import re
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from functools import cache
@@ -29,7 +30,10 @@ from tests.wiring import (
     SECONDS,
     START_S,
     Change,
+    Given,
+    Story,
     Watts,
+    afterwards,
     both,
     case,
     counters,
@@ -37,6 +41,7 @@ from tests.wiring import (
     early,
     rates,
     readback,
+    run,
     sensor,
     setup,
     spec,
@@ -64,6 +69,19 @@ from linewatt.store.soak_scan import Missing
 ROOT = Path(__file__).parents[2]
 PACED = case(rate_bps=5e9)
 UDP = story(udp=True)
+
+
+def _nothing_of_the_second(told: Story) -> Story:
+    """Whose server received no byte."""
+
+    def change(given: Given) -> Given:
+        first, second = given.run.outputs
+        assert second.server is not None
+        nothing = re.sub(r'"bytes": \d+', '"bytes": 0', second.server.stdout)
+        second = replace(second, server=replace(second.server, stdout=nothing))
+        return replace(given, run=replace(given.run, outputs=(first, second)))
+
+    return afterwards(change)(told)
 
 
 def _and_an_unreadable_record(reading: Reading) -> Reading:
@@ -101,6 +119,9 @@ LIES: dict[str, Change] = {
     "load-threads-differ": readback(
         "h1", threads=tuple(Thread(1000, 1000 + number, APP, 300, (APP,)) for number in range(2))
     ),
+    "instance-got-nothing": both(story(placed=((None, None), (None, None))), _nothing_of_the_second),
+    "path-not-proven": run(path_problem="h1 to h2 (ipv4): 192.0.2.2 does not answer through eth0"),
+    "steering-not-possible": setup(steer=True),
     "load-spins": both(PACED, rates(5e9), story(versions={"h1": "3.16", "h2": "3.16"})),
     "load-versions-differ": story(versions={"h1": "3.12", "h2": "3.18"}),
     "packets-dropped": counters("h2", "nic.rx_missed_errors", 500),
@@ -186,6 +207,7 @@ HEALTHY: dict[str, Change] = {
     "tcp": story(),
     "udp": UDP,
     "in reverse": case(direction="reverse"),
+    "steered": both(setup(steer=True), readback("h2", settings=(SettingRead("ntuple", "eth0", "x", "x"),))),
     "paced": both(PACED, rates(5e9)),
     "unpinned": story(placed=((None, None),)),
     "two threads a core": setup(cores=dict.fromkeys(("h1", "h2"), ((APP, 2), (IRQ, 3)))),

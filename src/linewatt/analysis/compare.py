@@ -79,6 +79,7 @@ class Row:
     provenance: Provenance | None = None
     pairs: int = 1
     """of hosts that it is over; the cases of ``match`` are then those of the first"""
+    besides: tuple[str, ...] = ()  # what else differs, in short
 
 
 @dataclass(frozen=True, slots=True)
@@ -334,7 +335,8 @@ def _overall_row(group: Sequence[_Draft], verdict: Verdict) -> Row:
     base, other = (_mean_of_means(group[0].response, runs) for runs in _sides(group))
     every = [one for draft in group for one in draft.besides]
     verdict = replace(verdict, words=with_besides(verdict.words, every))
-    return replace(_row(group[0], verdict), base=base, other=other, pairs=len(group))
+    short = tuple(dict.fromkeys(one.short for one in every))
+    return replace(_row(group[0], verdict), base=base, other=other, pairs=len(group), besides=short)
 
 
 def _sides(group: Sequence[_Draft]) -> tuple[list[list[float]], list[list[float]]]:
@@ -402,6 +404,7 @@ def _row(draft: _Draft, verdict: Verdict | None) -> Row:
         verdict=verdict or Verdict("undecided", f"not comparable: {draft.refusal}"),
         scope=draft.scope,
         provenance=draft.provenance,
+        besides=tuple(one.short for one in draft.besides),
     )
 
 

@@ -18,6 +18,7 @@ from linewatt.campaign.sites import read_topologies, site
 from linewatt.engine import events, labels
 from linewatt.engine.idle import Setting
 from linewatt.engine.knobs import KNOBS
+from linewatt.engine.proof import refuse_wrong_ways
 from linewatt.engine.reach import check_reach
 from linewatt.engine.repeats import Remaining
 from linewatt.engine.restore import refuse_leftovers, undo_and_tell, undo_first_part
@@ -90,6 +91,7 @@ class CampaignRun:
             await asyncio.gather(self._session.open(), asyncio.to_thread(warm_up, self._campaign))
             await check_reach(self._campaign.described, self._session.hosts)
             self._plan = self._placed()
+            await refuse_wrong_ways(self._session, self._plan.rounds)
             path = (
                 self._new_result()
                 if result is None

@@ -8,6 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from linewatt.engine.readiness import CONTROLLER, Check, HostAnswer, Leftover, PowerAnswer, Status
 from linewatt.errors import InvalidInput, ParseError
+from linewatt.findings.load import SPINS_BEFORE, SPINS_FROM, THREADED_FROM
+from linewatt.findings.load import version as version_text
 from linewatt.findings.window import CLOCK_UNCERTAINTY_S
 from linewatt.loads.base import Load, LoadJob
 
@@ -19,10 +21,6 @@ FAR_OFF_S = 60.0
 """a clock further off than this is not kept by anything"""
 MPSTAT_MINIMUM = (11, 5, 1)
 """first whose JSON the sensor knows"""
-SPINS = ((3, 16), (3, 18))
-"""paced loads of iperf3 from the first version to before the second keep a whole CPU busy"""
-THREADS = (3, 16)
-"""first version of iperf3 with a thread for each stream"""
 
 _VERSION = re.compile(r"\d+(?:\.\d+)+")
 _ETHTOOL_KNOBS = {"channels", "rings", "coalescing", "offload", "pause", "ntuple"}
@@ -66,13 +64,13 @@ def _iperf3(answer: HostAnswer, load: Load) -> Iterator[Check]:
             load.client_command(job, version)
     except InvalidInput as error:
         yield Check(answer.name, "tools", "fail", str(error), "install a newer one, or change the campaign")
-    if answer.wants.paced and SPINS[0] <= version < SPINS[1]:
+    if answer.wants.paced and SPINS_FROM <= version < SPINS_BEFORE:
         yield Check(
             answer.name,
             "tools",
             "warn",
             f"iperf3 {'.'.join(map(str, version))} keeps a whole CPU busy while a rate-limited load waits",
-            "install 3.18 or later: the CPU used would be that of the waiting",
+            f"install {version_text(SPINS_BEFORE)} or later: the CPU used would be that of the waiting",
         )
 
 
@@ -157,18 +155,18 @@ def iperf3_alike(answers: Sequence[HostAnswer], load: Load) -> Iterator[Check]:
             versions[answer.name] = load.parse_version(str(answer.fact("tools", "iperf3") or ""))
         except ParseError:
             continue  # said by the check of that host
-    threaded = sorted(name for name, version in versions.items() if version >= THREADS)
+    threaded = sorted(name for name, version in versions.items() if version >= THREADED_FROM)
     for answer in answers:
         version = versions.get(answer.name)
         several = any(case.streams > 1 for case in answer.wants.cases)
-        if several and threaded and version is not None and version < THREADS:
+        if several and threaded and version is not None and version < THREADED_FROM:
             yield Check(
                 answer.name,
                 "tools",
                 "warn",
                 f"iperf3 {'.'.join(map(str, version))} serves all streams in one thread, "
                 f"{threaded[0]} each in its own",
-                "have one version everywhere: 3.16 changed this",
+                f"have one version everywhere: {version_text(THREADED_FROM)} changed this",
             )
 
 

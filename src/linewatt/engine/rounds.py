@@ -107,11 +107,15 @@ class RoundRunner:
             raise
         finally:
             ticker.cancel()
-        runs = [*prepared.failed, *(replace(run, readback=found) for run in collected)]
+        runs = [*prepared.failed, *(self._with_evidence(run, found) for run in collected)]
         ended_s = max((run.ended_s for run in runs), default=now_s())
         overhead_s = ended_s - self._last_end_s - self._campaign.load_s
         self._last_end_s = ended_s
         await self._store(runs, overhead_s)
+
+    def _with_evidence(self, run: TrialRun, found: Mapping[str, ReadBack]) -> TrialRun:
+        problem = self._stage.proofs.problem(run.planned.case)
+        return replace(run, readback=found, path_problem=problem.text if problem else None)
 
     async def fail(self, trials: Sequence[PlannedTrial], reason: str) -> None:
         """Store trials that cannot begin. Raises StoreError."""
@@ -257,6 +261,7 @@ def _setup(session: Session, campaign: Campaign) -> Setup:
     names = list(session.specs)
     return Setup(
         omit_s=campaign.omit_s,
+        steer=campaign.steer,
         window_s=campaign.window_s,
         hosts=session.specs,
         base_frequency_hz={name: session.base_frequency_hz(name) for name in names},

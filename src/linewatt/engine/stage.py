@@ -17,12 +17,13 @@ from linewatt.engine.idle import IdleBook, Setting, measure
 from linewatt.engine.labels import LabelError, Labels
 from linewatt.engine.measuring.power import Meters
 from linewatt.engine.meter_book import MeterBook
-from linewatt.engine.proof import legs, prove
+from linewatt.engine.proof import Proofs
 from linewatt.engine.sensing import start_sensors
 from linewatt.engine.session import Session
 from linewatt.engine.settings import Settings
 from linewatt.errors import ChangeError, HostError, WaitTimeout
 from linewatt.hosts.clock import now_s
+from linewatt.model import Case
 from linewatt.store import write
 
 AGAIN_AFTER_S = 2.0
@@ -47,6 +48,7 @@ class Stage:
         self.idle = IdleBook(path)
         self.meters = MeterBook(path, campaign.power)
         self.settings = settings
+        self.proofs = Proofs(session, on_event, self._asks_mtu)
         self._session = session
         self._campaign = campaign
         self._plan = plan
@@ -77,7 +79,7 @@ class Stage:
             case = rounds[0].trials[0].case
             try:
                 await self._show(rounds)
-                await self._prove(rounds)
+                await self.proofs.of(rounds)
             except ChangeError:
                 if case.network != BARE:
                     raise
@@ -102,18 +104,12 @@ class Stage:
         every = ((name, self._plan.changes_in(one)) for name, one in first.items())
         await self.settings.to([one for name, own in every for one in own if one.host == name], first)
 
-    async def _prove(self, rounds: Sequence[Round]) -> None:
-        """Whether data gets through a network. Raises HostError; ChangeError for one that linewatt made."""
-        problems = await prove(self._session.hosts, legs(self._session, rounds))
-        if problems and rounds[0].trials[0].case.network != BARE:
-            more = f" (and {len(problems) - 1} more)" if len(problems) > 1 else ""
-            raise ChangeError(problems[0] + more)
-        for problem in problems:
-            self._say(events.Warned(problem))
-
     async def _sensors(self) -> None:
         await start_sensors(self._session, self._say, refuses=not self._began)
         self._began = True
+
+    def _asks_mtu(self, case: Case) -> bool:
+        return "mtu" in self._campaign.settings or "mtu" in dict(case.factors)
 
     def as_it_is(self, round_: Round) -> bool:
         """Whether a round can begin without any change."""
@@ -121,6 +117,7 @@ class Stage:
         return (
             not self._labels.missing(case.factors)
             and self.settings.shows(self._plan.changes_in(round_), round_.hosts)
+            and self.proofs.proven(round_)
             and not self._idle_lacks(round_)
         )
 
@@ -128,7 +125,8 @@ class Stage:
         """Have a round's labels set, its settings in force and idle measured with them.
 
         Before a setting is left for good (``again`` says whether it is not) its hosts are idle once more.
-        Raises ChangeError when a host does not take a setting, LabelError when a label was not set.
+        Raises ChangeError when a host does not take a setting or full packets do not pass with it, LabelError
+        when a label was not set.
         """
         if self.as_it_is(round_):
             return
@@ -144,6 +142,7 @@ class Stage:
         if missing:
             await self._relabel(missing)
         await self.settings.to(self._plan.changes_in(round_), round_.hosts)
+        await self.proofs.of([round_])
         lacking = self._idle_lacks(round_)
         if lacking:
             await self._measure_idle(lacking, setting)
@@ -213,6 +212,7 @@ class Stage:
         self._say(events.Phase(f"setting {shown}"))
         await self.settings.to((), self._session.hosts)
         self.settings.forget()
+        self.proofs.forget()
         await self._session.close()
         await self._labels.set(levels)
         await self._connect_again(max(self._campaign.labels[name].timeout_s for name in levels))

@@ -94,6 +94,8 @@ class TrialRun:
     target_bps: float | None = None
     line_goodput_bps: float | None = None
     readback: Mapping[str, ReadBack] = field(default_factory=dict)
+    path_problem: str | None = None
+    """what was wrong with the way of its data before it began"""
     line_kind: Literal["link", "shaper"] | None = None
     line_host: str | None = None
     pcie_goodput_bps: Mapping[str, float | None] = field(default_factory=dict)

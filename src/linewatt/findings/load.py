@@ -12,6 +12,12 @@ THREADED_FROM = (3, 16)
 SPINS_FROM, SPINS_BEFORE = (3, 16), (3, 18)
 """versions of iperf3 that busy-wait between the packets of a rate-limited test"""
 
+
+def version(one: tuple[int, ...]) -> str:
+    """``(3, 16)`` → ``3.16``."""
+    return ".".join(map(str, one))
+
+
 KINDS = (
     Kind(
         "udp-loss",
@@ -40,9 +46,9 @@ KINDS = (
         ("cpu", "power", "above_idle"),
         "A rate-limited iperf3 of these versions burns its CPU while it waits: the sender's CPU use is not the cost of "
         "the traffic.",
-        f"The sender's iperf3 is {'.'.join(map(str, SPINS_FROM))} or newer and older than "
-        f"{'.'.join(map(str, SPINS_BEFORE))}, and the case is paced.",
-        "Use iperf3 before 3.16 or from 3.18 on, or leave the rate out.",
+        f"The sender's iperf3 is {version(SPINS_FROM)} or newer and older than {version(SPINS_BEFORE)}, and the case is "
+        "paced.",
+        f"Use iperf3 before {version(SPINS_FROM)} or from {version(SPINS_BEFORE)} on, or leave the rate out.",
     ),
     Kind(
         "load-versions-differ",

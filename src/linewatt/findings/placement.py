@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from linewatt.findings.kinds import Kind, percent
+from linewatt.findings.load import THREADED_FROM, version
 
 ELSEWHERE_RATIO = 0.25
 """more of a receiver's interrupt time on other CPUs than this is not what was asked for"""
@@ -46,7 +47,8 @@ KINDS = (
         "case",
         (),
         "The load's processes do not have as many threads at both ends: one end works in another way than the other.",
-        "Threads counted in the tail of the load. iperf3 3.16 and newer has one a stream, older ones have one in all.",
+        f"Threads counted in the tail of the load. iperf3 {version(THREADED_FROM)} and newer has one a stream, older ones "
+        "have one in all.",
         "Use the same iperf3 at both ends.",
     ),
     Kind(

@@ -1,13 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
 """iperf3, the field's standard generator: one instance is one server and one client process.
 
-Facts that shape the flags and the parser (3.2 to 3.21, checked against 3.12, 3.16, 3.17.1, 3.18, 3.21):
+Facts that shape the flags and the parser (docs/loads.md has the versions that were tried):
 
 - ``--bitrate`` is per stream and UDP's default is 1 Mbit/s, so it is always given, 0 for unlimited.
 - Rate limits up to 3.17 run on a 1 ms timer in step with the kernel's tick, which hides the CPU used from
-  tick accounting (docs/sensors.md#mpstat): a timer that divides no tick is set. From 3.18 on iperf3 only
-  passes the option to an older peer. 3.16 and 3.17 spin at 100 % CPU while they wait.
-- One process serves all streams in one thread before 3.16, a thread a stream since.
+  tick accounting (docs/sensors.md#mpstat): a timer that divides no tick is set. Later ones only pass the
+  option to an older peer.
+- What versions do with threads and with waiting is in :mod:`linewatt.findings.load`.
 - A failed run can exit with status 0 and still print intervals: only ``error`` in the JSON tells.
 - ``--time`` takes whole seconds, 1 to 86,400.
 """
@@ -20,12 +20,18 @@ import re
 from typing import Any
 
 from linewatt.errors import InvalidInput, ParseError
+from linewatt.findings.load import version as version_text
 from linewatt.loads import iperf3_options
 from linewatt.loads.base import LoadEnd, LoadInterval, LoadJob
 from linewatt.model import Family, TestName
 
 MINIMUM_VERSION = (3, 2)
 """first with ``--connect-timeout`` and ``--pacing-timer``"""
+
+DONT_FRAGMENT_FROM = (3, 10)
+"""first with ``--dont-fragment``"""
+ZEROCOPY_REVERSE_FROM = (3, 11)
+"""first that sends without a copy as a server, too"""
 
 MAX_DURATION_S = 86_400
 MAX_STREAMS = 128
@@ -111,7 +117,7 @@ def _check(job: LoadJob, version: tuple[int, ...]) -> None:
     """Raises InvalidInput for what iperf3, or this copy of it, cannot do."""
     shown = ".".join(map(str, version))
     if version < MINIMUM_VERSION:
-        raise InvalidInput(f"iperf3 {shown} is too old; 3.2 or later is needed")
+        raise InvalidInput(f"iperf3 {shown} is too old; {version_text(MINIMUM_VERSION)} or later is needed")
     if not 0 < job.duration_s <= MAX_DURATION_S:
         raise InvalidInput(f"iperf3 runs 1 to {MAX_DURATION_S} s, not {job.duration_s:g} s; cut it in parts")
     if not 1 <= job.streams <= MAX_STREAMS:
@@ -122,8 +128,9 @@ def _check(job: LoadJob, version: tuple[int, ...]) -> None:
         raise InvalidInput("udp-60 needs ipv4: the headers of an IPv6 datagram alone fill 62 bytes")
     if job.zerocopy and job.test != "tcp":
         raise InvalidInput(f"zerocopy is for tcp; {job.test} would ignore it")
-    if job.zerocopy and job.reverse and version < (3, 11):
-        raise InvalidInput(f"iperf3 {shown} ignores zerocopy in reverse; 3.11 or later is needed")
+    if job.zerocopy and job.reverse and version < ZEROCOPY_REVERSE_FROM:
+        needed = version_text(ZEROCOPY_REVERSE_FROM)
+        raise InvalidInput(f"iperf3 {shown} ignores zerocopy in reverse; {needed} or later is needed")
 
 
 def _rate_flags(job: LoadJob) -> list[str]:
@@ -140,7 +147,7 @@ def _udp_flags(job: LoadJob, version: tuple[int, ...]) -> list[str]:
         return []
     length = job.payload_bytes or _BARE_PAYLOAD_BYTES[job.test, job.family]
     flags = ["--udp", "--length", str(length), "--udp-counters-64bit"]
-    if job.test == "udp-1500" and job.family == "ipv4" and version >= (3, 10):
+    if job.test == "udp-1500" and job.family == "ipv4" and version >= DONT_FRAGMENT_FROM:
         flags.append("--dont-fragment")
     return flags
 

@@ -354,6 +354,7 @@ def _row(row: Row) -> dict[str, Any]:
         **numbers(row.response, row.verdict),
         "p_shuffled": None if change is None else change.permutation_p,
         "kind": row.outcome,
+        "also_different": list(row.besides),
         "scope": row.scope,
         "provenance": row.provenance,
     }
@@ -384,6 +385,7 @@ def csv_rows(found: Comparison) -> list[dict[str, Any]]:
         _row(row)
         | {
             "factors": " ".join(f"{name}={level}" for name, level in row.match.base.factors) or None,
+            "also_different": ", ".join(row.besides) or None,
             "base_flags": " ".join(one.code for one in flags[row.match].base_flags),
             "other_flags": " ".join(one.code for one in flags[row.match].other_flags),
         }
@@ -396,6 +398,7 @@ CSV_COLUMNS = (
     *("network", "rate_bps", "streams", "zerocopy", "load_level", "factors", "case_key", "other_case_key"),
     *("base_level", "level", "response", "base_mean", "base_sd", "base_n", "other_mean", "other_sd"),
     *("other_n", "ratio", "ratio_low", "ratio_high", "difference", "difference_low", "difference_high"),
-    *("p", "p_holm", "p_shuffled", "kind", "verdict", "scope", "provenance", "base_flags", "other_flags"),
+    *("p", "p_holm", "p_shuffled", "kind", "verdict", "scope", "provenance", "also_different"),
+    *("base_flags", "other_flags"),
 )
 """Column names of ``compare --csv``, the same for every comparison."""

@@ -37,7 +37,7 @@ class EndBreakdown:
 
 
 def breakdowns(view: Digest) -> tuple[EndBreakdown, ...]:
-    """For both ends of the case with the highest throughput; an end without power and components has none.
+    """For both ends of the case with the highest throughput; an end of which no part is known has none.
 
     Load levels are left out: the one at 100 % repeats a case at full rate.
     """
@@ -51,6 +51,7 @@ def breakdowns(view: Digest) -> tuple[EndBreakdown, ...]:
         EndBreakdown(case, role, found)
         for role, host in ends
         if (found := end_breakdown(trials, role, _declared(view.result.manifest, host))) is not None
+        and any(part.kind != "rest" for part in found.parts)
     )
 
 

@@ -15,7 +15,7 @@ from linewatt.analysis.summary import CaseSummary
 from linewatt.report.chart_data import Row
 from linewatt.report.charts import Figure
 from linewatt.report.columns import COLUMNS, Unit, significant
-from linewatt.report.matrix import NOT_RUN, MatrixBlock, MatrixTable
+from linewatt.report.matrix import NO_TRIAL, MatrixBlock, MatrixTable
 from linewatt.report.matrix_specs import heat, panel_columns
 from linewatt.report.series import test_title
 from linewatt.units import MISSING
@@ -132,7 +132,7 @@ def _cell(
     top: float,
 ) -> HeatCell:
     if summary is None:
-        return HeatCell(sender, receiver, MISSING, None, NOT_RUN)
+        return HeatCell(sender, receiver, MISSING, None, NO_TRIAL)
     value = _value(quantity, summary)
     if value is None:
         return HeatCell(sender, receiver, MISSING, None, summary.reasons.get(quantity.field, "not recorded"))

@@ -15,7 +15,7 @@ from linewatt.report.provenance import legend
 from linewatt.report.series import TestGroup, case_labels, plural, test_title
 from linewatt.units import MISSING
 
-NOT_RUN = "this pair was not run"
+NO_TRIAL = "no trial of this pair is on record"
 _FIELDS = (
     "throughput_bps",
     "offered_bps",
@@ -41,7 +41,7 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class PairRow:
-    """One ordered pair of hosts; every cell is missing where it was not run."""
+    """One ordered pair of hosts; every cell is missing where it has no trial."""
 
     sender: str
     receiver: str
@@ -176,7 +176,7 @@ def _power_reader(field: str, role: Role) -> _Read:
 def _row(matrix: Matrix, receiver: str, sender: str, columns: Sequence[tuple[Head, _Read]]) -> PairRow:
     summary = matrix.cells.get((sender, receiver))
     if summary is None:
-        return PairRow(sender, receiver, tuple(Cell(MISSING, reason=NOT_RUN) for _ in columns), "not run")
+        return PairRow(sender, receiver, tuple(Cell(MISSING, reason=NO_TRIAL) for _ in columns), "none")
     stored = summary.trials_done + summary.trials_failed
     trials = f"{summary.trials_done}/{stored}" if summary.trials_failed else f"{stored}"
     return PairRow(sender, receiver, tuple(read(summary) for _, read in columns), trials)

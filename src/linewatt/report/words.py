@@ -145,7 +145,9 @@ def when(created_s: float | None) -> str:
 
 
 def progress(view: Digest) -> str:
-    """``12 of 15 trials done, 1 failed, 2 not run``."""
+    """``12 of 15 trials done, 1 failed, 2 not run``; of a table only how many it has."""
+    if view.result.imported_from is not None:
+        return f"{plural(len(view.result.trials), 'trial')} in the table"
     missing = view.planned - len(view.result.trials)
     parts = [f"{view.done} of {plural(view.planned, 'trial')} done"]
     if view.failed:

@@ -29,6 +29,8 @@ class Setup:
     idle_w: Mapping[str, IdlePower] = field(default_factory=dict)
     supplies: Mapping[str, Supply] = field(default_factory=dict)
     package_limit_w: Mapping[str, float | None] = field(default_factory=dict)
+    steer: bool = False
+    """whether the campaign asks for a receive queue for each instance"""
     meters: Mapping[str, Meters] = field(default_factory=dict)
     """host → what is known of its meters when the trial is measured"""
     cores: Mapping[str, tuple[tuple[int, ...], ...]] = field(default_factory=dict)

@@ -13,6 +13,7 @@ from linewatt.engine.measuring import kept, threads
 from linewatt.engine.measuring.cut import Cut, InstanceRun, Setup
 from linewatt.engine.measuring.ends import end_result
 from linewatt.engine.measuring.flags import flags
+from linewatt.engine.measuring.nothing import nothing_arrived
 from linewatt.engine.measuring.power import with_power
 from linewatt.engine.measuring.seen import Seen
 from linewatt.engine.measuring.tcp import tcp_state
@@ -56,6 +57,8 @@ def measure(
         trial = _done(Cut(run, runs, window, readings, setup), overhead_s)
     except ParseError as error:
         return Measured(_failed(run, str(error)), sensed, raw)
+    if runs and not trial.throughput_bps:
+        return Measured(_failed(run, nothing_arrived(run)), sensed, raw)
     return Measured(trial, (*sensed, *_load_series(run, runs)), raw)
 
 

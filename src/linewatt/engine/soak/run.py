@@ -112,7 +112,8 @@ class SoakRun:
             )
             await settings.to(planned.changes_in(next(iter(planned.rounds), None)), session.hosts)
             for problem in await prove(session.hosts, legs(session, planned.rounds)):
-                self._say(events.Warned(problem))
+                if problem is not None:
+                    self._say(events.Warned(problem.text))
             await session.first_readings()
             part = SoakPart(self._campaign, planned, session, settings, journal, self._say)
             left_s = planned.soak.duration_s - elapsed_s(path)

@@ -10,6 +10,7 @@ from linewatt.analysis.datagrams import datagram_losses
 from linewatt.engine.measuring.seen import Seen
 from linewatt.engine.measuring.window import EndRun
 from linewatt.findings.load import LOSS_SHOWN, SPINS_BEFORE, SPINS_FROM
+from linewatt.findings.load import version as version_text
 from linewatt.model import Case, EndResult, Flag, InstanceResult
 
 
@@ -65,7 +66,8 @@ def spinning(case: Case, runs: Sequence[EndRun]) -> list[Flag]:
                     "load-spins",
                     case.sender,
                     f"iperf3 {run.load.version} busy-waits between the packets of a rate-limited test",
-                    "use iperf3 before 3.16 or from 3.18 on, or leave the rate out",
+                    f"use iperf3 before {version_text(SPINS_FROM)} or from {version_text(SPINS_BEFORE)} on, "
+                    "or leave the rate out",
                 )
             ]
     return []

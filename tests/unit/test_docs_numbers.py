@@ -1,0 +1,219 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Numbers that documents state are those of the code: each sentence is made of its constant, and looked for.
+
+To change a number, change the constant and the sentence; this test says which sentence is left behind.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable
+from pathlib import Path
+
+import numpy as np
+import pytest
+from tests.unit.test_modes import found as two_modes_found
+from tests.unit.test_modes import one_mode
+from tests.unit.test_stats import MEAN_BPS, SHAPES, runs, student_half_widths
+
+from linewatt.analysis import contrasts, energy, modes, permutation, psu, psu_advice, repeats, stats, verdicts
+from linewatt.analysis import meters as dynamics
+from linewatt.analysis import soak as soaks
+from linewatt.analysis import steadiness as steady
+from linewatt.analysis.comparable import OFFLOADS
+from linewatt.analysis.load_levels import MISSED_RATIO
+from linewatt.analysis.psu_tables import CERTIFIED, LEVELS
+from linewatt.analysis.stats import interval
+from linewatt.engine.measuring.power import MOST_W
+from linewatt.findings import cpu, idle, load, meters, steadiness, verdict
+from linewatt.hosts import fact_parsers
+from linewatt.loads import iperf3
+
+ROOT = Path(__file__).parents[2]
+WORDS = ("none", "one", "two", "three", "four", "five")
+
+
+def percent(ratio: float) -> str:
+    return f"{100 * ratio:g} %"
+
+
+STATED: dict[str, tuple[str, ...]] = {
+    "metrics.md": (
+        f"**CI of a mean**, {percent(stats.LEVEL)}: Student's t below {stats.BCA_FROM} runs",
+        f"From {stats.BCA_FROM} on the BCa bootstrap ({stats.RESAMPLES:,} resamples, fixed seed)",
+        f"**Two modes** in {modes.FEWEST_RUNS} or more runs",
+        f"a gap in the sorted runs of more than {modes.SDS_APART:g} SDs",
+        f"{percent(modes.PART_APART)} of the mean, {WORDS[modes.A_SIDE]} runs a side",
+        f"a gap of {modes.GAP_SDS:g} SDs, {WORDS[modes.A_SIDE_OVERLAPPING]} runs a side",
+        f"a slope over time of {percent(verdict.VISIBLE_DRIFT)} or more with p < {steady.DRIFT_CHANCE:g}",
+        f"from {steady.FEWEST_RUNS} runs: `drifts-over-trials`",
+        f"Each must be {percent(steadiness.VISIBLE)} or more",
+        f"lowest intervals wherever they are ({percent(steadiness.DEPTH)} below all others",
+        f"after stopping at {', '.join(map(str, repeats.LOOKS[:3]))} or {repeats.LOOKS[3]} runs",
+        f"missing for more than {WORDS[energy.MAX_GAP_READINGS]} readings",
+        f"fewer than {meters.FEWEST_SAMPLES} samples",
+        f"the {WORDS[energy.SAME_WAY]} largest are added up",
+        f"would make more than {MOST_W / 1e3:g} kW",
+        f"differ by more than {percent(idle.DRIFT_RATIO)}",
+    ),
+    "sensors.md": (
+        f"by more than {cpu.TOLERANCE_CORES:g} cores and {percent(cpu.TOLERANCE_RATIO)}",
+        f"({cpu.EXCESS_CORES:g} cores and {percent(cpu.EXCESS_RATIO)})",
+        f"ran more than {percent(cpu.FREQUENCY_DIFFERENCE)} slower in the last third of the window",
+        f"({cpu.FREQUENCY_SDS:g} standard errors)",
+        f"ran more than {percent(cpu.FREQUENCY_DIFFERENCE)} below the host's base frequency",
+    ),
+    "power.md": (
+        f"at least {dynamics.FEWEST_IN_CLUSTER} of them, and {percent(dynamics.CLUSTER_SHARE)} of all",
+        f"{percent(dynamics.MIN_STEP_RATIO)} of the power and {dynamics.MIN_STEPS_OF_METER} times its noise",
+        f"over 0 to {dynamics.AVERAGING_S[-1]:g} s and delays of 0 to {dynamics.DELAY_S[-1]:g} s",
+        f"efficient from about {percent(psu.GOOD_FROM)} to {percent(psu.GOOD_TO)} of its rating",
+        f"± {percent(psu.TOLERANCE_RATIO)} of the reading, and to ± {percent(psu.TOLERANCE_LOW_RATIO)} up to "
+        f"{percent(psu.GOOD_FROM)} load",
+        f"stays within {percent(psu.GOOD_TO)} of what the units carry",
+        f"{psu_advice.RATINGS_W[0]:g} W to {psu_advice.RATINGS_W[-1]:g} W",
+        f"if it saves {psu_advice.LEAST_SAVED_W:g} W or more",
+        f"{psu_advice.HOURS_PER_YEAR:,} h",
+    ),
+    "report.md": (
+        f"It is 1 where {modes.FEWEST_RUNS} or more runs show one",
+        f"the {percent(stats.LEVEL)} CI of their mean",
+        f"more than {percent(MISSED_RATIO)} off its target",
+        f"had targets more than {percent(MISSED_RATIO)} apart",
+        f"more than {percent(idle.DRIFT_RATIO)} and one step of the meter",
+    ),
+    "compare.md": (
+        f"{percent(verdicts.MATTERS_RATIO)} unless said; loss {100 * verdicts.MATTERS_LOSS:g} points",
+        f"at most {percent(verdicts.WIDEST * verdicts.MATTERS_RATIO)}, or the factor where that is more; "
+        f"{100 * verdicts.WIDEST * verdicts.MATTERS_LOSS:g} points of loss",
+        f"fewer than {contrasts.MIN_RUNS} on a side",
+        f"at most {permutation.EXACT_MOST:,}, else {permutation.DRAWS:,} of them",
+        f"A change counts when both are below {contrasts.ALPHA:g}",
+        f"iperf3 before {load.version(load.THREADED_FROM)} and from it on",
+    ),
+    "loads.md": (
+        f"Works with iperf3 {load.version(iperf3.MINIMUM_VERSION)} and later",
+        f"`--dont-fragment`, {load.version(iperf3.DONT_FRAGMENT_FROM)} and later",
+        f"in reverse {load.version(iperf3.ZEROCOPY_REVERSE_FROM)} and later",
+        f"| before {load.version(load.THREADED_FROM)} | one thread serves all streams of a process |",
+        f"| {load.version(load.THREADED_FROM)} and later | a thread a stream",
+        f"| {load.version(load.SPINS_FROM)}, 3.17 | a rate-limited sender spins",
+        f"| {load.version(load.SPINS_BEFORE)} and later | no pacing timer of its own",
+        f"linewatt asks for {iperf3.PACING_TIMER_US} µs",
+        f"A process runs {iperf3.MAX_DURATION_S:,} s at most",
+    ),
+    "check.md": (f"iperf3 {load.version(load.SPINS_FROM)} and 3.17 with a rate (they spin)",),
+    "soak.md": (
+        f"slices below {percent(soaks.STALL_SHARE)} of the median rate",
+        f"used {soaks.SATURATED:g} of a core or more for over {percent(soaks.SATURATED_TIME)} of the time",
+        f"it makes {percent(soaks.VISIBLE_DRIFT)} or more over the soak",
+        f"differ by more than {percent(soaks.AGREES)}",
+    ),
+}
+"""document → what it says, made of the constants"""
+
+
+def text(document: str) -> str:
+    """A document as one line."""
+    return " ".join((ROOT / "docs" / document).read_text().split())
+
+
+@pytest.mark.parametrize(
+    ("document", "sentence"),
+    [(document, sentence) for document, every in STATED.items() for sentence in every],
+    ids=lambda one: one[:40],
+)
+def test_a_document_states_the_number_of_the_code(document: str, sentence: str) -> None:
+    assert sentence in text(document), f"docs/{document} does not say: {sentence}"
+
+
+def test_the_levels_of_80_plus_are_those_that_are_computed_with() -> None:
+    page = text("power.md")
+    for level in LEVELS:
+        cells = []
+        for mains in ("230", "115"):
+            points = CERTIFIED[mains][level]
+            usual = " / ".join(f"{points[at]:g}" for at in (20, 50, 100))
+            cells.append(usual + (f", and {points[10]:g} at 10 %" if 10 in points else ""))
+        assert f"| {level.capitalize()} | {' | '.join(cells)} |" in page
+
+
+def test_offloads_that_refuse_a_comparison_are_facts_of_every_host() -> None:
+    """One that is not collected would never be compared."""
+    assert set(OFFLOADS) <= set(fact_parsers.OFFLOADS)
+
+
+def test_versions_of_iperf3_are_stated_in_one_place_of_the_code() -> None:
+    """Others import them: a number written again drifts."""
+    written = re.compile(r"\(3, (?:2|10|11|16|18)\)")
+    owners = {ROOT / "src/linewatt/findings/load.py", ROOT / "src/linewatt/loads/iperf3.py"}
+    found = {
+        path
+        for path in (ROOT / "src/linewatt").rglob("*.py")
+        if "iperf3" in path.read_text() and written.search(path.read_text())
+    }
+    assert found - owners == set()
+
+
+def test_loads_md_names_the_versions_of_iperf3_that_captures_are_of() -> None:
+    names = (ROOT / "tests/captures/iperf3").iterdir()
+    versions = {one.name.partition("-")[0] for one in names}
+    listed = re.search(r"checked with ([\d., and]+?)\. ", text("loads.md"))
+    assert listed is not None
+    assert set(re.findall(r"\d+(?:\.\d+)+", listed[1])) == versions
+
+
+def row(start: str) -> list[float]:
+    """The numbers of the first row of docs/metrics.md that begins so, cell by cell."""
+    line = next(
+        line for line in (ROOT / "docs/metrics.md").read_text().splitlines() if line.startswith(f"| {start}")
+    )
+    cells = line.split("|")[2:]
+    return [float(one) for cell in cells for one in re.findall(r"\d+(?:\.\d+)?", cell.partition("%")[0])]
+
+
+def students(shape: str, n: int) -> float:
+    drawn = runs(shape, 20_000, n, seed=n)
+    return float((np.abs(drawn.mean(axis=1) - MEAN_BPS) <= student_half_widths(drawn)).mean())
+
+
+def bootstraps(shape: str, n: int) -> float:
+    covered = 0
+    for values in runs(shape, 1_000, n, seed=1).tolist():
+        own = interval(values)
+        assert isinstance(own, stats.Interval)
+        covered += own.low <= MEAN_BPS <= own.high
+    return covered / 1_000
+
+
+@pytest.mark.parametrize(
+    ("start", "n", "covers"),
+    [
+        ("95 % CI covers the mean, n = 5 ", 5, students),
+        ("n = 10 ", 10, students),
+        ("n = 20 (BCa) ", 20, bootstraps),
+    ],
+)
+def test_the_table_of_intervals_has_what_simulation_gives(
+    start: str, n: int, covers: Callable[[str, int], float]
+) -> None:
+    stated = row(start)
+    assert [100 * covers(shape, n) for shape in SHAPES] == pytest.approx(stated, abs=0.3)
+
+
+@pytest.mark.parametrize(("start", "n"), [("two modes, 70 and 30 %", 20), ("found at n = 10 ", 10)])
+def test_the_table_of_modes_has_what_simulation_gives(start: str, n: int) -> None:
+    drawn = one_mode(1_000, n, seed=1)
+    slow = np.random.default_rng(2).random(drawn.shape) < 0.3
+    (stated,) = row(start)
+    assert 100 * two_modes_found(drawn * np.where(slow, 0.9, 1.0)) == pytest.approx(stated, abs=1.0)
+
+
+def test_one_mode_is_taken_for_two_as_often_as_the_table_says() -> None:
+    stated = row("one mode taken for two")
+    found = [
+        100 * two_modes_found(one_mode(1_500, n, seed=3, sigma=sigma))
+        for sigma in (None, 0.2)
+        for n in (10, 15, 20, 30)
+    ]
+    assert found == pytest.approx(stated, abs=0.3)
