@@ -72,6 +72,19 @@ def test_a_steady_load_keeps_its_figure(refresh_s: float, read_every_s: float) -
         assert one.holds
 
 
+@pytest.mark.parametrize("update_s", [0.4, 1.0, 2.0])
+@pytest.mark.parametrize("read_every_s", [0.25, 1.0])
+def test_an_equal_last_reading_covers_the_window_as_any_other(update_s: float, read_every_s: float) -> None:
+    """It was dropped as a reading of the same update, and the window was then said not to be covered."""
+    span = Window(45.0, 105.0)
+    times = [*np.arange(39.6, span.end_s, read_every_s).tolist(), span.end_s + 0.1]
+    meter = Meter(update_s, 4.0, dynamics=Dynamics(refresh_s=update_s))
+    found = from_power([(time_s, 200.0) for time_s in times], span, meter, Window(40.0, 107.0))
+    assert isinstance(found, Energy), found
+    assert found.power_w == pytest.approx(200.0)
+    assert found.uncertainty_j == pytest.approx(4.0 * 60)
+
+
 def test_nothing_learned_yet_gives_no_sharp_figure_of_a_slow_meter() -> None:
     """The first trial: held values are no updates, and what is not known widens the bound."""
     for refresh_s in (10.0, 30.0):
