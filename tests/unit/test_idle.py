@@ -15,13 +15,14 @@ import pytest
 from tests.idle_simulation import Clock, Course, FakeSession, bmc, mpstat
 from tests.unit.test_plan_order import campaign
 
-from linewatt.campaign.campaign import PowerSource
+from linewatt.campaign.campaign import Campaign, PowerSource
 from linewatt.campaign.idle import default_s, settling
-from linewatt.campaign.plan import Round, plan
+from linewatt.campaign.plan import Plan, Round, plan
 from linewatt.engine import events, idle
 from linewatt.engine.measuring.idle import slope
 from linewatt.engine.stage import Stage
 from linewatt.model import Case
+from linewatt.sensors.dynamics import Dynamics
 from linewatt.sensors.registry import POWER
 from linewatt.store.read import idle_windows
 
@@ -110,6 +111,13 @@ def test_a_slow_meter_is_looked_at_for_three_of_its_responses(clock: Clock) -> N
     assert one.document["hosts"]["h1"]["look"]["needed_s"] == 24.0
 
 
+def test_what_the_campaign_has_learned_of_a_meter_counts(clock: Clock) -> None:
+    session = FakeSession(mpstat("h1", clock, lambda _: 0.01), bmc("h1", clock, lambda _: IDLE_W))
+    known = {"h1": {("bmc", "Total"): Dynamics(refresh_s=1.0, averaging_s=5.0, settle_s=7.0)}}
+    (one,) = asyncio.run(idle.measure(cast(Any, session), 30.0, {"h1": ()}, {"h1"}, known))
+    assert waited_s(one) == pytest.approx(21.0, abs=1.0)
+
+
 def test_a_short_idle_looks_as_briefly_and_has_a_wider_bound(clock: Clock) -> None:
     short = taken(clock, lambda _: IDLE_W, seconds=2.0)
     assert waited_s(short) == pytest.approx(2.0, abs=1.0)
@@ -177,6 +185,25 @@ class NoLabels:
         return {}
 
 
+class Proven:
+    """Paths on which full packets pass."""
+
+    def proven(self, round_: Round) -> bool:
+        return True
+
+    async def of(self, rounds: object) -> None:
+        pass
+
+
+def staged_with(
+    session: FakeSession, wanted: Campaign, planned: Plan, path: Path, say: events.OnEvent
+) -> Stage:
+    settings, labels = cast(Any, FakeSettings()), cast(Any, NoLabels())
+    stage = Stage(cast(Any, session), wanted, planned, settings, labels, path, say)
+    stage.proofs = cast(Any, Proven())
+    return stage
+
+
 def source() -> PowerSource:
     return PowerSource("ipmi", POWER["ipmi"].Config(address="192.0.2.9", user="admin", password_env="P"))  # noqa: S106
 
@@ -209,10 +236,7 @@ def staged(
         if isinstance(event, events.Warned):
             said.append(event.text)
 
-    stage = Stage(
-        cast(Any, session), wanted, planned, cast(Any, FakeSettings()), cast(Any, NoLabels()), tmp_path, say
-    )
-    return stage, planned.rounds, said
+    return staged_with(session, wanted, planned, tmp_path, say), planned.rounds, said
 
 
 def test_each_setting_has_idle_before_its_first_and_after_its_last_trial(
@@ -297,15 +321,7 @@ def test_without_power_there_is_one_window_a_setting(tmp_path: Path, clock: Cloc
     session = FakeSession(*(mpstat(name, clock, lambda _: 0.01) for name in "ab"))
     wanted = campaign()
     planned = plan(wanted, 0)
-    stage = Stage(
-        cast(Any, session),
-        wanted,
-        planned,
-        cast(Any, FakeSettings()),
-        cast(Any, NoLabels()),
-        tmp_path,
-        lambda _: None,
-    )
+    stage = staged_with(session, wanted, planned, tmp_path, lambda _: None)
     asyncio.run(run_rounds(stage, planned.rounds, lambda _: None))
     assert [one.after for one in idle_windows(tmp_path)] == [False]
 
