@@ -237,6 +237,32 @@ def test_missing_chunks_stand_in_every_view(tmp_path: Path) -> None:
     assert "chunk-missing" in render(digest(read.load(path)))
 
 
+@pytest.mark.parametrize(
+    ("cells", "ratio", "told"), [(100, 1.05, True), (99, 1.05, False), (100, 1.005, False)]
+)
+def test_a_mean_of_slices_that_the_total_contradicts_is_flagged(
+    results: Path, cells: int, ratio: float, told: bool
+) -> None:
+    soak = replace(soak_of(results, CALM)[0])
+    assert soak.rates is not None
+    assert soak.mean_bps is not None
+    soak.__dict__["rates"] = replace(soak.rates, cells=cells, mean_bps=ratio * soak.mean_bps)
+    assert ("total-disagrees-with-rate" in codes(soak)) == told
+
+
+@pytest.mark.parametrize(("count", "more"), [(4, ""), (6, " and 2 more")])
+def test_of_many_the_first_four_are_named_and_the_others_counted(
+    results: Path, count: int, more: str
+) -> None:
+    damaged = {Path(f"part-001/chunk-{number:06d}.parquet"): "cut off" for number in range(1, count + 1)}
+    (flag,) = [
+        one
+        for one in flags(replace(soak_of(results, CALM)[0], damaged=damaged))
+        if one.code == "chunk-damaged"
+    ]
+    assert flag.evidence.endswith(f"chunk-000004.parquet (cut off){more}")
+
+
 def test_show_prints_summary_ledger_failures_events_and_flags(results: Path, tmp_path: Path) -> None:
     path, _ = write(tmp_path, ROUGH)
     done = CliRunner().invoke(app, ["show", path.name, "--results", str(tmp_path)])
