@@ -18,7 +18,8 @@ from rich.console import Console
 from tests.report_factories import end, renumbered, result, shares, trial
 
 from linewatt.analysis.imported import import_table
-from linewatt.analysis.limits import Limit, verdict
+from linewatt.analysis.limits import Limit, candidates, limit_flags, verdict
+from linewatt.analysis.limits.paths import lost_ratio
 from linewatt.analysis.limits.words import NAMES
 from linewatt.analysis.summary import CaseSummary, summarise
 from linewatt.analysis.table import read_table
@@ -329,6 +330,38 @@ def test_loss_that_no_full_cpu_of_the_receiver_explains_says_so() -> None:
     found = verdict([loaded("udp-1500", sender_app=0.999)])
     assert found.kinds == ("sender-app-cpu",)
     assert found.evidence.endswith("did not arrive, though no CPU of the receiver is full")
+
+
+def test_what_is_not_known_of_the_receiver_is_never_called_not_full() -> None:
+    lossy = loaded("udp-1500", sender_app=0.999)
+    blind = changed(lossy, "receiver", app_cpu=None, irq_cpu=None)
+    assert verdict([blind]).evidence.endswith("12.5 % of what was sent did not arrive")
+    no_line = verdict([replace(lossy, line_goodput_bps=None)])
+    assert no_line.evidence.endswith("though no CPU of the receiver is full")
+    dark = replace(changed(blind, "sender", app_cpu=None, irq_cpu=None), line_goodput_bps=10e9)
+    assert verdict([dark]).evidence.endswith("12.5 % of what was sent did not arrive")
+
+
+def test_candidates_of_a_trial_have_shares_of_their_capacities() -> None:
+    found = {one.kind: one for one in candidates(paced(14e9))}
+    assert found["paced"].share == pytest.approx(10 / 14)
+    assert found["line-rate"].share == pytest.approx(0.25)
+    assert not any(one.ruled_out for one in found.values())
+    assert lost_ratio(loaded("udp-1500")) == 0.125
+    spared = replace(loaded("udp-1500"), lost_ratio=0.005)
+    assert {one.end for one in candidates(spared) if one.ruled_out} == {"receiver"}
+    lossy = replace(loaded("udp-1500"), lost_ratio=0.02)
+    assert not any(one.ruled_out for one in candidates(lossy))
+
+
+def test_a_rate_is_missed_below_98_percent_and_a_line_exceeded_above_half_a_percent() -> None:
+    def told(one: Trial) -> list[str]:
+        return [flag.code for flag in limit_flags(one.case, [one], verdict([one]))]
+
+    assert told(paced(10e9 / 0.981)) == []
+    assert told(paced(10e9 / 0.97)) == ["rate-not-reached"]
+    assert told(replace(loaded(), line_goodput_bps=10e9 / 1.004)) == []
+    assert told(replace(loaded(), line_goodput_bps=10e9 / 1.006)) == ["above-line-rate"]
 
 
 @pytest.mark.parametrize(

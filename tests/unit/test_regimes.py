@@ -13,10 +13,13 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.report_factories import end, powered, scaling_trials, shares, trial
 
+from linewatt.analysis.limits.ceiling import gain
 from linewatt.analysis.limits.knee import knee
 from linewatt.analysis.power_outliers import PowerRow, power_outliers
 from linewatt.analysis.regimes import explained, regimes
+from linewatt.analysis.series import ceilings
 from linewatt.analysis.summary import CaseSummary, summarise
+from linewatt.findings.limits import LITTLE_GAIN, WAITING
 from linewatt.model import Case, CpuShares, Trial
 
 LINE_BPS = 94.15e9
@@ -68,6 +71,30 @@ def test_a_gain_below_ten_percent_is_saturated_only_where_runs_can_tell() -> Non
     unsure = explained(series({4: 50, 8: 52}, spread=0.2, trials=3))
     assert unsure[1].regime == "multi"
     assert " to +" in unsure[1].why
+
+
+def test_a_gain_is_of_twice_the_instances_however_many_lie_between() -> None:
+    one, eight = series({1: 10, 8: 80})
+    found = gain(one, eight)
+    assert found is not None
+    assert found.ratio == pytest.approx(1.0, rel=0.01)
+    assert not found.is_below(LITTLE_GAIN)
+    assert gain(eight, one) is None
+
+
+@pytest.mark.parametrize(("cores", "hidden"), [(WAITING - 0.02, True), (WAITING + 0.02, False)])
+def test_an_instance_that_uses_clearly_less_than_it_did_waits(cores: float, hidden: bool) -> None:
+    """As of a table, which has no single CPUs."""
+
+    def sparse(count: int, gbps: float, each: float) -> Trial:
+        case = Case("tcp", "h1", "h2", instances=count)
+        receiver = end("h2", "receiver", each * count, 0, 0, app_cpu=None, irq_cpu=None)
+        sender = end("h1", "sender", None, 0, 0, app_cpu=None, irq_cpu=None)
+        ends = {"receiver": receiver, "sender": sender, "line_goodput_bps": 188e9}
+        return trial(count, case, gbps * 1e9, 1.0, **ends)
+
+    found = summarise([sparse(1, 60, 1.0), sparse(2, 109, 1.0), sparse(4, 110, cores)])
+    assert [at for at, _ in ceilings(found)] == ([2] if hidden else [])
 
 
 def test_a_paced_series_has_no_scaling_and_no_regime_but_paced() -> None:

@@ -14,8 +14,7 @@ from linewatt.analysis.shares import mean_shares
 from linewatt.findings.limits import FULL, LOSS, REACHED, WAITED
 from linewatt.model import CpuShares, Role, Trial
 
-_FROM: dict[Kind, float] = {"paced": REACHED, "receive-window": WAITED, "send-buffer": WAITED}
-"""kind → from which share on it limits, where that is not ``FULL``"""
+_WINDOWS: tuple[Kind, ...] = ("receive-window", "send-buffer")
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,7 +51,8 @@ class Ranked:
     @property
     def full_in(self) -> int:
         """In how many trials it is full."""
-        return sum(share >= _FROM.get(self.kind, FULL) for share in self.known)
+        least = REACHED if self.kind == "paced" else WAITED if self.kind in _WINDOWS else FULL
+        return sum(share >= least for share in self.known)
 
     @property
     def holds(self) -> bool:
