@@ -16,7 +16,7 @@ from tests.report_factories import end, powered, scaling_trials, shares, trial
 from linewatt.analysis.limits.ceiling import gain
 from linewatt.analysis.limits.knee import knee
 from linewatt.analysis.power_outliers import PowerRow, power_outliers
-from linewatt.analysis.regimes import explained, regimes
+from linewatt.analysis.regimes import explained, knee_of, regimes
 from linewatt.analysis.series import ceilings
 from linewatt.analysis.summary import CaseSummary, summarise
 from linewatt.findings.limits import LITTLE_GAIN, WAITING
@@ -95,6 +95,20 @@ def test_an_instance_that_uses_clearly_less_than_it_did_waits(cores: float, hidd
 
     found = summarise([sparse(1, 60, 1.0), sparse(2, 109, 1.0), sparse(4, 110, cores)])
     assert [at for at, _ in ceilings(found)] == ([2] if hidden else [])
+
+
+def test_beyond_the_knee_a_quarter_more_counts_as_little_and_nearly_a_half_does_not() -> None:
+    published = series({1: 24.3, 2: 45.1, 4: 80.0, 8: 94.2, 16: 110.8}, line_bps=188e9)
+    assert regimes(published) == ("single", "multi", "multi", "saturated", "saturated")
+    assert "beyond the knee at 3.4" in explained(published)[-1].why
+    bent = series({1: 10, 2: 20, 4: 40, 8: 58, 16: 84}, line_bps=188e9)
+    assert knee_of(bent) is not None
+    assert regimes(bent) == ("single", "multi", "multi", "multi", "multi")
+
+
+def test_the_few_segments_that_tcp_drops_to_find_its_rate_hide_no_ceiling() -> None:
+    found = series({1: 24, 2: 45, 4: 80, 8: 110.4, 16: 110.8}, line_bps=188.3e9, retransmits=2_800_000)
+    assert found[-1].limit.kinds == ("device-or-path",)
 
 
 def test_a_paced_series_has_no_scaling_and_no_regime_but_paced() -> None:
@@ -238,6 +252,20 @@ def test_power_that_grows_with_throughput_or_bends_is_no_outlier() -> None:
     assert list(power_outliers(watts(100, 120, 160, 240, 400))) == []
     assert list(power_outliers(watts(100, 140, 170, 185, 190))) == []
     assert list(power_outliers(watts(100, 300, 170))) == [], "three rows say nothing"
+
+
+def test_power_that_is_off_by_less_than_three_bounds_of_its_error_is_no_outlier() -> None:
+    rows = watts(200, 210, 330, 250, 290)
+    assert [one.row.instances for one in power_outliers(rows)] == [4]
+    assert list(power_outliers([replace(row, uncertainty_w=50.0) for row in rows])) == []
+
+
+def test_a_few_percent_are_no_outlier_however_close_the_others_lie() -> None:
+    rows = [replace(row, uncertainty_w=None) for row in watts(210, 220, 250, 280, 360)]
+    assert list(power_outliers(rows)) == []
+    assert len(
+        list(power_outliers([replace(row, uncertainty_w=None) for row in watts(210, 220, 280, 280, 360)]))
+    )
 
 
 @given(st.lists(st.floats(min_value=-3, max_value=3), min_size=5, max_size=5))
