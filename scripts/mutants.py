@@ -5,7 +5,7 @@
 that process puts the mutated code in place of the living one and runs the tests that go through it, the
 likeliest first, until one fails. A mutation that none notices survives and is printed as file:line.
 
-    python scripts/mutants.py [--only TEXT] [--jobs N] [--list] [--sources FILE… --tests PATH…]
+    python scripts/mutants.py [--only TEXT…] [--jobs N] [--list] [--sources FILE… --tests PATH…]
 
 Mutations: a call that yields findings is deleted; an entry of a tuple of checks is removed; a condition or a
 comparison is turned round; a named threshold is multiplied or divided by ten; a check returns nothing. One
@@ -302,8 +302,8 @@ def ordered(mutant: Mutant, items: Sequence[pytest.Item]) -> list[pytest.Item]:
         if item.path.name in TABLES:
             return None
         if item.path.name == WIRING:
-            return 1 if any(code in item.name for code in codes) else 2
-        return 0 if _uses(item, modules) else None
+            return 0 if any(f"[{code}" in item.name for code in codes) else 2
+        return 1 if _uses(item, modules) else None
 
     ranked = [(place, item) for item in items if (place := rank(item)) is not None]
     return [item for _, item in sorted(ranked, key=lambda one: one[0])] or list(items)
@@ -332,7 +332,7 @@ class Mutating:
         for mutant in chain(self._mutants, [None] * self._jobs):
             if mutant is None or len(running) >= self._jobs:
                 done += self._collect(running)
-                if done % 50 == 0 and mutant is not None:
+                if done % 25 == 0 and mutant is not None:
                     self._say(f"{done} of {len(self._mutants)}, {monotonic() - started_s:.0f} s")
             if mutant is not None:
                 running[self._fork(session, mutant)] = mutant
@@ -387,7 +387,9 @@ def equivalent() -> dict[str, str]:
 
 def _arguments() -> argparse.Namespace:
     parser = argparse.ArgumentParser(description="Mutations of the checks that no test notices.")
-    parser.add_argument("--only", default="", metavar="TEXT", help="only mutations whose line has this in it")
+    parser.add_argument(
+        "--only", nargs="+", default=[""], metavar="TEXT", help="only mutations whose line has one of these"
+    )
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1)
     parser.add_argument("--list", action="store_true", help="print the mutations, run nothing")
     parser.add_argument("--sources", nargs="+", help="files to mutate in place of the checks")
@@ -422,7 +424,11 @@ def main() -> int:
     ]
     known = equivalent() if not asked.sources else {}
     every = [one for file in files for one in mutants_of(file)]
-    wanted = [one for one in every if asked.only in f"{one.where} {one.name}" and one.name not in known]
+    wanted = [
+        one
+        for one in every
+        if one.name not in known and any(text in f"{one.where} {one.name}" for text in asked.only)
+    ]
     stale = [name for name in known if not any(one.name == name for one in every)]
     if asked.list:
         print(*(f"{one.where}: {one.kind}: {one.text}" for one in wanted), sep="\n")

@@ -153,6 +153,25 @@ def test_power_that_stands_still_needs_no_updates() -> None:
     assert codes(reading({OUT: [200.0], CPU: [100.0]})) == []
 
 
+@pytest.mark.parametrize(
+    ("refresh_s", "said"), [(0.2, []), (0.79, []), (0.81, ["power-missing"]), (3.0, ["power-missing"])]
+)
+def test_a_meter_that_stands_still_is_believed_if_it_is_refreshed_often_enough(
+    refresh_s: float, said: list[str]
+) -> None:
+    """Five updates of more than 0.8 s do not fit into a window of 4 s."""
+    assert codes(replace(reading({OUT: [200.0]}), updates_s={"psu1_out": refresh_s})) == said
+
+
+@pytest.mark.parametrize(
+    ("at", "flagged"), [(0, False), (1, False), (2, False), (3, True), (12, True), (25, False)]
+)
+def test_only_readings_in_the_window_say_that_a_sensor_is_saturated(at: int, flagged: bool) -> None:
+    course = [1000.0 + number % 2 * 4 for number in range(26)]
+    course[at] = 1020.0
+    assert ("power-saturated" in codes(reading({IN: course}))) == flagged
+
+
 @pytest.mark.parametrize("every", [1, 2, 5, 10])
 @pytest.mark.parametrize("last_equal", [False, True])
 def test_a_steady_meter_keeps_its_number(every: int, last_equal: bool) -> None:

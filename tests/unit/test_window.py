@@ -138,6 +138,9 @@ def test_readings_that_reach_beyond_the_load_are_told_with_their_share_and_what_
     # a quarter of a second of the window has the mean of a second of which a quarter came before the load
     assert "up to 0.6 % too low" in flag.evidence
     assert flag.advice == "window: omit 1.0 or more, tail 1.3 or more"
+    assert "at the window's edge begins before the load" in flag.evidence
+    (late,) = edges("h1", readings(*(99.9 + second for second in range(14))), own, Window(99.0, 110.7))
+    assert "at the window's edge ends after the load" in late.evidence
 
 
 def test_readings_within_the_load_are_not_told_however_they_lie() -> None:

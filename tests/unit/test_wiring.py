@@ -69,6 +69,7 @@ from linewatt.store.soak_scan import Missing
 ROOT = Path(__file__).parents[2]
 PACED = case(rate_bps=5e9)
 UDP = story(udp=True)
+OF_TCP = {host: {"net.ipv4.tcp_congestion_control": name} for host, name in (("h1", "cubic"), ("h2", "bbr"))}
 
 
 def _nothing_of_the_second(told: Story) -> Story:
@@ -183,6 +184,7 @@ LIES: dict[str, Change] = {
             "h2": {"net.ipv4.tcp_rmem": "4096 4096 4096"},
         }
     ),
+    "socket-settings-differ: congestion control": setup(sysctls=OF_TCP),
     "start-uncertain": story(start_delay_s=0.8),
     "streams-share-cpu": case(streams=4),
     "throughput-dips: together": rates([GOODPUT_BPS * 0.99] * 10 + [1e9] * 2 + [GOODPUT_BPS * 0.99] * 12),
@@ -204,6 +206,7 @@ LIES: dict[str, Change] = {
 
 
 HEALTHY: dict[str, Change] = {
+    "udp, and TCP is set otherwise": both(UDP, setup(sysctls=OF_TCP)),
     "tcp": story(),
     "udp": UDP,
     "in reverse": case(direction="reverse"),

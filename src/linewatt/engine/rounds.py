@@ -77,7 +77,7 @@ class RoundRunner:
         self._ahead: asyncio.Task[Prepared] | None = None
         self._ahead_numbers: list[int] = []
         self._last_end_s = now_s()
-        self._setup = _setup(session, campaign)
+        self._setup = setup_of(session, campaign)
         self._writers = ThreadPoolExecutor(WRITERS, thread_name_prefix="store")
 
     async def run(
@@ -257,7 +257,8 @@ def warm_up(campaign: Campaign) -> None:
     samples.warm_up()
 
 
-def _setup(session: Session, campaign: Campaign) -> Setup:
+def setup_of(session: Session, campaign: Campaign) -> Setup:
+    """What is known of the hosts for the whole campaign."""
     names = list(session.specs)
     return Setup(
         omit_s=campaign.omit_s,

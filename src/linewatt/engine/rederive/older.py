@@ -14,7 +14,6 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from linewatt.analysis.psu import Supply
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.factors import setting_of_hosts
 from linewatt.campaign.plan import PlannedInstance, PlannedTrial
@@ -22,6 +21,7 @@ from linewatt.engine.idle import IdleBook
 from linewatt.engine.measuring.cut import Setup
 from linewatt.engine.measuring.kept import Kept, Source, readbacks
 from linewatt.engine.readback import ReadBack
+from linewatt.engine.rounds import setup_of
 from linewatt.engine.session import Session
 from linewatt.engine.trial import InstanceOutput, TrialRun
 from linewatt.errors import LinewattError, ParseError
@@ -43,8 +43,9 @@ def kept_of(
     if trial.status == "failed":
         raise ParseError("it failed, and how it ran was not stored then; it stays as it is")
     sources = tuple(_sources(campaign, trial, files, directory))
-    setup = _setup(result, campaign, trial)
-    run = replace(_run(campaign, trial, files), **_lines(result, campaign, trial.case))
+    session = _session(result, campaign)
+    setup = _setup(result, campaign, session, trial)
+    run = replace(_run(campaign, trial, files), **_lines(session, trial.case))
     return Kept(run, setup, sources, trial.overhead_s or 0.0)
 
 
@@ -96,10 +97,17 @@ def _run(campaign: Campaign, trial: Trial, files: Mapping[str, str]) -> TrialRun
     )
 
 
-def _lines(result: Result, campaign: Campaign, case: Case) -> dict[str, Any]:
-    """What line and slots carry, by the facts of the hosts; nothing where those do not tell."""
+def _session(result: Result, campaign: Campaign) -> Session:
+    """The hosts with the facts that they had, without any connection."""
     session = Session(campaign, defaultdict(lambda: None), LOADS["iperf3"])
-    session.facts = {name: host.get("facts") or {} for name, host in result.manifest["hosts"].items()}
+    session.facts = {
+        name: defaultdict(dict, host.get("facts") or {}) for name, host in result.manifest["hosts"].items()
+    }
+    return session
+
+
+def _lines(session: Session, case: Case) -> dict[str, Any]:
+    """What line and slots carry, by the facts of the hosts; nothing where those do not tell."""
     try:
         line, slots = session.line_limit(case), session.pcie_goodput_bps(case)
     except (LinewattError, KeyError):
@@ -154,24 +162,14 @@ def _pid(readback: ReadBack | None, instance: int, instances: int) -> int | None
     return pids[instance] if len(pids) == instances else None
 
 
-def _setup(result: Result, campaign: Campaign, trial: Trial) -> Setup:
+def _setup(result: Result, campaign: Campaign, session: Session, trial: Trial) -> Setup:
     ends = [end for end in (trial.sender, trial.receiver) if end is not None]
-    facts = {name: host.get("facts") or {} for name, host in result.manifest["hosts"].items()}
     book, setting = IdleBook(result.path), setting_of_hosts(trial.case)
-    return Setup(
-        omit_s=campaign.omit_s,
-        window_s=campaign.window_s,
-        hosts=campaign.hosts,
+    return replace(
+        setup_of(session, campaign),
         base_frequency_hz={end.host: end.base_frequency_hz for end in ends},
-        tick_accounting={
-            end.host: (facts[end.host].get("kernel") or {}).get("tick_accounting") for end in ends
-        },
         idle_cores=book.cores(setting),
         idle_w=book.power(setting),
-        supplies={
-            name: Supply(psus["count"], psus["rating_w"], psus["mode"])
-            for name, psus in campaign.psus.items()
-        },
     )
 
 
