@@ -134,9 +134,11 @@ def _targets(statement: ast.Assign | ast.AnnAssign) -> list[str]:
 
 
 def _wordings(tree: ast.Module) -> set[int]:
-    """Nodes that choose words and decide nothing: conditions between texts, and all within an f-string."""
+    """Nodes that decide nothing: conditions between texts, all within an f-string, and types."""
     found: set[int] = set()
     for node in ast.walk(tree):
+        if isinstance(node, ast.AnnAssign):
+            found.update(id(one) for one in ast.walk(node.annotation))
         if isinstance(node, ast.JoinedStr):
             found.update(id(one) for one in ast.walk(node))
         if isinstance(node, ast.IfExp) and all(_is_text(one) for one in (node.body, node.orelse)):

@@ -13,18 +13,20 @@ from typing import Any
 import pytest
 from tests.unit.conftest import Run
 from tests.unit.test_wiring import HEALTHY, LIES
-from tests.wiring import Change, counters, story, told
+from tests.wiring import START_S, Change, counters, story, told
 
 from linewatt.engine.measuring import flags as registry
 from linewatt.engine.measuring import kept
+from linewatt.engine.measuring.idle import Look, host_values
 from linewatt.engine.measuring.measure import measure
+from linewatt.engine.measuring.power import Meters
 from linewatt.engine.rederive import run as again
 from linewatt.errors import InvalidInput
 from linewatt.loads.iperf3 import Iperf3
-from linewatt.model import METHOD
+from linewatt.model import METHOD, Window
 from linewatt.store import read
 from linewatt.store.brief import load_brief
-from linewatt.store.write import write_trial
+from linewatt.store.write import write_idle, write_trial
 
 OLD = Path(__file__).parents[1] / "captures" / "results" / "method-1"
 """of a demo as it was stored before trials had run.json: three trials, their samples left out"""
@@ -69,6 +71,39 @@ def test_a_fresh_result_made_again_is_the_same_to_the_byte(tmp_path: Path) -> No
     ] * len(SOME)
     assert again.write(found) is None
     assert everything(path) == before
+
+
+def with_idle(path: Path) -> Path:
+    """An idle window of h1 beside it, of the readings of a trial, as campaigns store it."""
+    given = told()
+    window, look = Window(START_S + 4, START_S + 20), Look(Window(START_S + 1, START_S + 4), 3.0)
+    known: dict[str, Meters] = {"h1": {}}
+    own = list(given.readings["h1"])
+    document = {
+        "schema_version": 1,
+        "window": asdict(window),
+        "hosts": {"h1": host_values(given.setup.hosts["h1"], own, window, look, known["h1"])},
+    }
+    raw = {f"h1/{one.source}.jsonl": one.raw() for one in own}
+    write_idle(path / "idle.json", document, raw | {kept.NAME: kept.idle_text({"h1": own}, known)})
+    return path
+
+
+def test_an_idle_window_is_made_again_from_its_readings(tmp_path: Path) -> None:
+    path = with_idle(fresh(tmp_path, [HEALTHY["tcp"]]))
+    found = again.rederive(read.load(path))
+    assert [(one.name, one.same, one.problem, one.changes) for one in found.idle] == [
+        ("idle.json", True, None, ())
+    ]
+    assert not found.changed
+    stored = json.loads((path / "idle.json").read_text())
+    stored["hosts"]["h1"]["cpu_cores"] += 1.0
+    (path / "idle.json").write_text(json.dumps(stored))
+    (one,) = again.rederive(read.load(path)).idle
+    assert [change.figure for change in one.changes] == ["hosts.h1.cpu_cores"]
+    again.write(again.rederive(read.load(path)))
+    assert read.load(path).manifest["idle"]["h1"]["cpu_cores"] == one.changes[0].after
+    assert json.loads((path / "idle.json").read_text()) == stored, "the original is as it was"
 
 
 def test_a_trial_that_failed_is_made_again_as_it_failed(tmp_path: Path) -> None:

@@ -92,6 +92,11 @@ def _summary(found: Rederived) -> Iterator[str]:
     for one in found.trials:
         if one.problem is not None:
             yield f"trial {one.number} cannot be made again: {one.problem}"
+    for idle in found.idle:
+        if idle.problem is not None:
+            yield f"{idle.name} cannot be made again: {idle.problem}"
+        for change in idle.changes:
+            yield f"{idle.name}: {change.figure}: {_value(change.before)} → {_value(change.after)}"
 
 
 def _figures(changes: list[Change], *, every: bool) -> list[Any]:

@@ -13,6 +13,7 @@ from typing import Any
 from linewatt.analysis import power
 from linewatt.campaign.idle import settling
 from linewatt.engine.feed import Feed, Reading
+from linewatt.engine.measuring import kept
 from linewatt.engine.measuring.idle import Look, host_values, moving, needed_s
 from linewatt.engine.measuring.power import IdlePower, Meters
 from linewatt.engine.session import Session
@@ -83,11 +84,14 @@ def _measured(
 ) -> Measured:
     hosts: dict[str, Any] = {}
     raw: dict[str, str] = {}
+    every: dict[str, list[Reading]] = {}
     for name in names:
         look = looks[name]
         readings = _readings(session, name, look.window.start_s if look else window.start_s, window.end_s)
         hosts[name] = host_values(session.specs[name], readings, window, look, known.get(name, {}))
         raw |= {f"{name}/{one.source}.jsonl": one.raw() for one in readings}
+        every[name] = readings
+    raw[kept.NAME] = kept.idle_text(every, {name: known.get(name, {}) for name in every})
     document = {
         "schema_version": SCHEMA_VERSION,
         **({"setting": dict(setting)} if setting else {}),

@@ -1,9 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trials made again by a later method: stored beside those that were measured, which stay as they are.
 
-``derived/0001/`` has ``derived.json`` (when, by which version and method) and ``trials/<n>.json``, a document
-like ``trial.json`` each. Whoever reads a result gets the trials of the last such folder, and the measured one
-of each trial that is not in it. To go back to what was measured, remove ``derived/``.
+``derived/0001/`` has ``derived.json`` (when, by which version and method), ``trials/<n>.json``, a document
+like ``trial.json`` each, and idle windows. Whoever reads a result gets what the last such folder has, and
+what is not in it as it was measured. To go back to what was measured, remove ``derived/``.
 """
 
 from __future__ import annotations
@@ -41,13 +41,22 @@ def files(result: Path, numbers: Sequence[str]) -> list[str]:
     ]
 
 
+def document(result: Path, name: str) -> Path:
+    """Of another document of a result, the one that counts."""
+    folder = newest(result)
+    return folder / name if folder is not None and (folder / name).exists() else result / name
+
+
 def text_of(trial: Trial) -> str:
     """A trial as its document has it."""
     return json.dumps(asdict(trial), allow_nan=False, indent=1)
 
 
-def write(result: Path, about: Mapping[str, Any], trials: Sequence[Trial]) -> Path:
-    """Store trials that were made again: all of them are there, or none. Raises StoreError."""
+def write(result: Path, about: Mapping[str, Any], trials: Sequence[Trial], others: Mapping[str, Any]) -> Path:
+    """Store what was made again: all of it is there, or nothing. ``others`` are documents by file name.
+
+    Raises StoreError.
+    """
     last = newest(result)
     final = result / FOLDER / f"{1 if last is None else int(last.name) + 1:04d}"
     partial = final.with_name(f".{final.name}.tmp")
@@ -55,6 +64,8 @@ def write(result: Path, about: Mapping[str, Any], trials: Sequence[Trial]) -> Pa
     try:
         (partial / "trials").mkdir(parents=True)
         _write(partial / "derived.json", json.dumps(dict(about), indent=1, allow_nan=False) + "\n")
+        for name, other in others.items():
+            _write(partial / name, json.dumps(other, indent=1, allow_nan=False) + "\n")
         for trial in trials:
             _write(partial / "trials" / f"{trial.number:05d}.json", text_of(trial))
         for directory in (partial / "trials", partial):

@@ -122,7 +122,7 @@ def _numbered(path: Path, name: str) -> Iterator[dict[str, Any]]:
     for file in idle_files(path, name):
         if not file.exists():
             return
-        yield read_json(file)
+        yield read_json(derived.document(path, file.name))
 
 
 def meters(path: Path) -> list[dict[str, Any]]:

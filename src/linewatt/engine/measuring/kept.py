@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 
 from linewatt.engine.feed import Reading
 from linewatt.engine.measuring.cut import Setup
+from linewatt.engine.measuring.power import Meters
 from linewatt.engine.readback import ReadBack
 from linewatt.engine.trial import InstanceOutput, TrialRun
 from linewatt.errors import ParseError
@@ -53,7 +54,37 @@ class Kept:
 def text_of(run: TrialRun, readings: Mapping[str, Sequence[Reading]], setup: Setup, overhead_s: float) -> str:
     """The file's text."""
     bare = tuple(_without_texts(one) for one in run.outputs)
-    sources = tuple(
+    kept = Kept(
+        replace(run, outputs=bare, readback={}), replace(setup, hosts={}), _sources(readings), overhead_s
+    )
+    return json.dumps(encoded(kept), indent=1, allow_nan=False) + "\n"
+
+
+@dataclass(frozen=True, slots=True)
+class KeptIdle:
+    """What was known of the sensors of an idle window beside their records, and by then of the meters."""
+
+    sources: tuple[Source, ...]
+    meters: Mapping[str, Meters]
+    schema_version: int = SCHEMA_VERSION
+
+
+def idle_text(readings: Mapping[str, Sequence[Reading]], meters: Mapping[str, Meters]) -> str:
+    """The same file beside the readings of an idle window."""
+    return json.dumps(encoded(KeptIdle(_sources(readings), meters)), indent=1, allow_nan=False) + "\n"
+
+
+def read_idle(text: str) -> KeptIdle:
+    """What :func:`idle_text` wrote. Raises ParseError."""
+    try:
+        kept: KeptIdle = decoded(KeptIdle, json.loads(text))
+    except (ValueError, KeyError, TypeError) as error:
+        raise ParseError(f"{NAME} cannot be read: {error}") from error
+    return kept
+
+
+def _sources(readings: Mapping[str, Sequence[Reading]]) -> tuple[Source, ...]:
+    return tuple(
         Source(
             one.host,
             one.source,
@@ -65,8 +96,6 @@ def text_of(run: TrialRun, readings: Mapping[str, Sequence[Reading]], setup: Set
         for host in readings
         for one in readings[host]
     )
-    kept = Kept(replace(run, outputs=bare, readback={}), replace(setup, hosts={}), sources, overhead_s)
-    return json.dumps(encoded(kept), indent=1, allow_nan=False) + "\n"
 
 
 def _without_texts(output: InstanceOutput) -> InstanceOutput:

@@ -4,26 +4,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
 from linewatt.campaign import stored
 from linewatt.campaign.campaign import Campaign
-from linewatt.engine.feed import Feed, Reading
 from linewatt.engine.measuring import kept
-from linewatt.engine.measuring.kept import Kept, Source
+from linewatt.engine.measuring.kept import Kept
 from linewatt.engine.measuring.measure import measure
-from linewatt.engine.meters import MeterRecords
 from linewatt.engine.rederive import older
 from linewatt.engine.rederive.differences import Change, Told, changes, told
-from linewatt.errors import InvalidInput, LinewattError, ParseError, StoreError
+from linewatt.engine.rederive.idle import IdleAgain, idle_again
+from linewatt.engine.rederive.raw import raw_files, readings_of, text_of
+from linewatt.errors import InvalidInput, LinewattError
 from linewatt.hosts.clock import now_s
 from linewatt.loads.registry import LOADS
 from linewatt.model import METHOD, Trial
-from linewatt.sensors.base import Stamped
-from linewatt.sensors.registry import POWER, SENSORS
 from linewatt.store import derived, read
 
 
@@ -49,11 +47,14 @@ class Rederived:
 
     result: read.Result
     trials: tuple[Again, ...]
+    idle: tuple[IdleAgain, ...] = ()
 
     @property
-    def changed(self) -> tuple[Again, ...]:
-        """Trials whose document would be another one."""
-        return tuple(one for one in self.trials if one.after is not None and not one.same)
+    def changed(self) -> bool:
+        """Whether any document would be another one."""
+        again = [(one.after, one.same) for one in self.trials]
+        idle = [(one.after, one.same) for one in self.idle]
+        return any(after is not None and not same for after, same in (*again, *idle))
 
 
 def rederive(result: read.Result) -> Rederived:
@@ -66,7 +67,8 @@ def rederive(result: read.Result) -> Rederived:
     directories = read.trial_dirs(result.path)
     files = derived.files(result.path, [directory.name for directory in directories])
     pairs = zip(directories, files, strict=True)
-    return Rederived(result, tuple(_again(result, campaign, one, Path(file)) for one, file in pairs))
+    trials = tuple(_again(result, campaign, one, Path(file)) for one, file in pairs)
+    return Rederived(result, trials, tuple(idle_again(result.path, campaign)))
 
 
 def write(found: Rederived) -> Path | None:
@@ -77,11 +79,12 @@ def write(found: Rederived) -> Path | None:
         return None
     about = {"method": METHOD, "linewatt_version": __version__, "derived_s": now_s()}
     trials = [one.after for one in found.trials if one.after is not None]
-    return derived.write(found.result.path, about, trials)
+    idle = {one.name: one.after for one in found.idle if one.after is not None}
+    return derived.write(found.result.path, about, trials, idle)
 
 
 def _again(result: read.Result, campaign: Campaign, directory: Path, file: Path) -> Again:
-    before_text = _text(file)
+    before_text = text_of(file)
     before = json.loads(before_text)
     number, method = int(before["number"]), int(before.get("method", 1))
     try:
@@ -102,7 +105,7 @@ def _again(result: read.Result, campaign: Campaign, directory: Path, file: Path)
 
 def _made(result: read.Result, campaign: Campaign, directory: Path) -> Trial:
     """A trial from its raw files. Raises ParseError, StoreError."""
-    files = dict(_raw(directory / "raw"))
+    files = dict(raw_files(directory / "raw"))
     known = files.get(kept.NAME)
     if known is None:
         trial = read.read_trial(directory)
@@ -113,57 +116,8 @@ def _made(result: read.Result, campaign: Campaign, directory: Path) -> Trial:
 
 
 def _measured(found: Kept, files: Mapping[str, str], campaign: Campaign) -> Trial:
-    readings: dict[str, list[Reading]] = {}
-    for source in found.sources:
-        clock = found.run.clocks.get(source.host)
-        own = _reading(source, files.get(f"{source.host}/{source.source}.jsonl", ""), campaign, clock)
-        readings.setdefault(source.host, []).append(own)
+    readings = readings_of(found.sources, files, campaign, found.run.clocks)
     return measure(found.run, readings, found.setup, LOADS["iperf3"], found.overhead_s).trial
-
-
-def _reading(source: Source, text: str, campaign: Campaign, clock: Any) -> Reading:
-    """What a sensor delivered, parsed again. Raises ParseError."""
-    feed = _feed(source, campaign)
-    for line in text.splitlines():
-        try:
-            record = json.loads(line)
-        except ValueError as error:
-            raise ParseError(f"{source.host}/{source.source}.jsonl: damaged: {error}") from error
-        if "read_s" not in record and clock is not None and isinstance(feed.sensor, Stamped):
-            host_s = feed.sensor.time_s(record["text"])
-            record["read_s"] = None if host_s is None else clock.to_controller(host_s)
-        feed.take_again(record)
-    feed.updates_s, feed.failure = dict(source.updates_s), source.failure
-    return feed.whole()
-
-
-def _feed(source: Source, campaign: Campaign) -> Feed:
-    """A feed without a process, for records that are there already. Raises ParseError."""
-    if not source.optional:
-        if source.source not in SENSORS:
-            raise ParseError(f"{source.host}: this linewatt has no sensor {source.source}")
-        return Feed(source.host, SENSORS[source.source], campaign.sensors.get(source.source), source.source)
-    named = campaign.power.get(source.host, {}).get(source.source)
-    if named is None:
-        raise ParseError(f"{source.host}: the campaign names no source of power {source.source}")
-    driver = POWER[named.driver](named.cfg)
-    if hasattr(driver, "open"):
-        driver = MeterRecords(driver.name)
-        driver.channels = dict(source.channels)
-    return Feed(source.host, driver, named.cfg, source.source, essential=False)
-
-
-def _raw(folder: Path) -> Iterator[tuple[str, str]]:
-    for path in sorted(folder.rglob("*")):
-        if path.is_file():
-            yield path.relative_to(folder).as_posix(), _text(path)
-
-
-def _text(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        raise StoreError(f"{path}: cannot be read: {error}") from error
 
 
 def as_document(found: Rederived) -> dict[str, Any]:
@@ -182,5 +136,14 @@ def as_document(found: Rederived) -> dict[str, Any]:
                 "findings": [asdict(finding) for finding in one.told],
             }
             for one in found.trials
+        ],
+        "idle": [
+            {
+                "name": one.name,
+                "same": one.same,
+                "problem": one.problem,
+                "changes": [asdict(change) for change in one.changes],
+            }
+            for one in found.idle
         ],
     }

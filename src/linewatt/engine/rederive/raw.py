@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Raw files of a result: their text, and what sensors delivered parsed again."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from pathlib import Path
+
+from linewatt.campaign.campaign import Campaign
+from linewatt.engine.feed import Feed, Reading
+from linewatt.engine.measuring.kept import Source
+from linewatt.engine.meters import MeterRecords
+from linewatt.errors import ParseError, StoreError
+from linewatt.hosts.clock import Offset
+from linewatt.sensors.base import Stamped
+from linewatt.sensors.registry import POWER, SENSORS
+
+
+def readings_of(
+    sources: Sequence[Source], files: Mapping[str, str], campaign: Campaign, clocks: Mapping[str, Offset]
+) -> dict[str, list[Reading]]:
+    """Host → what its sensors delivered, in the order in which they were read. Raises ParseError."""
+    readings: dict[str, list[Reading]] = {}
+    for source in sources:
+        text = files.get(f"{source.host}/{source.source}.jsonl", "")
+        readings.setdefault(source.host, []).append(_reading(source, text, campaign, clocks.get(source.host)))
+    return readings
+
+
+def _reading(source: Source, text: str, campaign: Campaign, clock: Offset | None) -> Reading:
+    """What a sensor delivered, parsed again. Raises ParseError."""
+    feed = _feed(source, campaign)
+    for line in text.splitlines():
+        try:
+            record = json.loads(line)
+        except ValueError as error:
+            raise ParseError(f"{source.host}/{source.source}.jsonl: damaged: {error}") from error
+        if "read_s" not in record and clock is not None and isinstance(feed.sensor, Stamped):
+            host_s = feed.sensor.time_s(record["text"])
+            record["read_s"] = None if host_s is None else clock.to_controller(host_s)
+        feed.take_again(record)
+    feed.updates_s, feed.failure = dict(source.updates_s), source.failure
+    return feed.whole()
+
+
+def _feed(source: Source, campaign: Campaign) -> Feed:
+    """A feed without a process, for records that are there already. Raises ParseError."""
+    if not source.optional:
+        if source.source not in SENSORS:
+            raise ParseError(f"{source.host}: this linewatt has no sensor {source.source}")
+        return Feed(source.host, SENSORS[source.source], campaign.sensors.get(source.source), source.source)
+    named = campaign.power.get(source.host, {}).get(source.source)
+    if named is None:
+        raise ParseError(f"{source.host}: the campaign names no source of power {source.source}")
+    driver = POWER[named.driver](named.cfg)
+    if hasattr(driver, "open"):
+        driver = MeterRecords(driver.name)
+        driver.channels = dict(source.channels)
+    return Feed(source.host, driver, named.cfg, source.source, essential=False)
+
+
+def raw_files(folder: Path) -> Iterator[tuple[str, str]]:
+    for path in sorted(folder.rglob("*")):
+        if path.is_file():
+            yield path.relative_to(folder).as_posix(), text_of(path)
+
+
+def text_of(path: Path) -> str:
+    try:
+        return path.read_text(encoding="utf-8")
+    except (OSError, ValueError) as error:
+        raise StoreError(f"{path}: cannot be read: {error}") from error
