@@ -135,6 +135,15 @@ def test_a_stored_result_is_analyzed_as_a_table_is(tmp_path: Path) -> None:
     assert "Knee at 3.4 instances" in done.stdout
 
 
+@pytest.mark.parametrize("wanted", ["nosuch", "nosuch.csv"])
+def test_what_is_neither_table_nor_result_is_one_line_and_exit_code_2(tmp_path: Path, wanted: str) -> None:
+    done = CliRunner().invoke(app, ["analyze", wanted, "--results", str(tmp_path)])
+    assert isinstance(done.exception, InvalidInput)
+    assert done.exception.exit_code == 2
+    assert wanted in str(done.exception)
+    assert "\n" not in str(done.exception)
+
+
 @pytest.mark.parametrize(
     ("text", "says"),
     [

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from linewatt.errors import InvalidInput
+from linewatt.errors import InvalidInput, StoreError
 
 if TYPE_CHECKING:  # what is slow to import is imported when the command runs
     from rich.console import RenderableType
@@ -96,7 +96,11 @@ def _of_result(results: Path, wanted: str) -> list[Analysis]:
     from linewatt.report.document import digest
     from linewatt.store import read
 
-    result = read.load(read.find(results, wanted))
+    try:
+        path = read.find(results, wanted)
+    except StoreError as error:
+        raise InvalidInput(f"no table, and {error}") from None
+    result = read.load(path)
     if result.is_soak:
         raise InvalidInput(f"{result.id}: a soak is one load, no series of cases; 'linewatt show' tells it")
     found = [
