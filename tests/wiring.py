@@ -161,6 +161,8 @@ class Story:
     setup: Setup = SETUP
     readbacks: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     early: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    notices: Mapping[str, Sequence[str]] = field(default_factory=dict)
+    """host → what the kernel says of its data interface in the middle of the window"""
     run: Mapping[str, Any] = field(default_factory=dict)
     afterwards: tuple[Callable[[Given], Given], ...] = ()
 
@@ -404,6 +406,7 @@ def _sensed(one: Story, host: str) -> Iterator[Reading]:
     yield _feed(one, host, "mpstat", _mpstat)
     yield _feed(one, host, "netcounters", _netcounters)
     yield _feed(one, host, "cpufreq", _cpufreq)
+    yield _feed(one, host, "link", _link)
     if one.watts.get(host):
         yield _power(one, host)
 
@@ -487,6 +490,14 @@ def _traffic(one: Story, host: str, second: int) -> dict[str, int]:
         totals["nstat.TcpRetransSegs"] = 1000
     totals["softnet.processed"] = packets if host == one.the_case.receiver else acks
     return totals
+
+
+def _link(one: Story, host: str, second: int) -> str:
+    """What the kernel said of the data interface, once it was changed in the middle of the window."""
+    told = one.notices.get(host, ())
+    after = second > OMIT_S + WINDOW_S / 2
+    said = "".join(f"|news {line}" for line in told) if 0 < second - OMIT_S - WINDOW_S / 2 <= 1 else ""
+    return f"linewatt-link 1 {second + 1}|count {len(told) * after}{said}|end {second + 2}"
 
 
 def _cpufreq(one: Story, host: str, second: int) -> str:

@@ -66,6 +66,8 @@ def test_hosts_are_read_before_and_after_the_window_and_never_beside_it(bench: B
 
 
 def test_a_process_moved_and_put_back_in_the_window_is_told(bench: Bench) -> None:
+    """And receive offload of the other host, switched and put back, which leaves nothing to read either."""
+    gro = bench.on_host(1, "sh", "-c", "ethtool -k data0 | grep ^generic-receive").split()[1]
     running = bench.start("run", placed(bench, window=READ_TWICE))
     await_event(running, "trial_started")
     started = time.monotonic()
@@ -73,9 +75,13 @@ def test_a_process_moved_and_put_back_in_the_window_is_told(bench: Bench) -> Non
     for cpu, at_s in (("1", 0.5), ("0", 0.8)):  # of the window
         wait_until(started + READ_TWICE["omit"] + at_s)
         subprocess.run(["taskset", "-acp", cpu, server], check=True, capture_output=True)
+    for level in ("off" if gro == "on" else "on", gro):
+        bench.on_host(1, "ethtool", "-K", "data0", "gro", level)
     end(running, 0)
     (trial,) = bench.trials()
-    assert "process-moved" not in flags(trial)
+    assert not {"process-moved", "configuration-changed"} & flags(trial).keys()
+    assert flags(trial)["interface-changed"]["where"] == "h1"
+    assert "FEATURE CHANGE" in flags(trial)["interface-changed"]["evidence"]
     assert flags(trial)["process-migrated"]["where"] == "h2: instance 0"
 
 

@@ -92,6 +92,15 @@ KINDS = (
         "Find out what changed it (tuned, a network manager, an administrator), undo it, and measure again.",
     ),
     Kind(
+        "interface-changed",
+        "doubtful",
+        "trial",
+        ("throughput", "cpu"),
+        "The data interface was changed while the window ran, perhaps only for a moment: the figures are of both states.",
+        "The kernel gave notice of it (the sensor link): features (offloads), MTU, state, or a queueing discipline.",
+        "Find out what changes it (a network manager, tuned, a script), and measure again.",
+    ),
+    Kind(
         "link-changed",
         "doubtful",
         "trial",

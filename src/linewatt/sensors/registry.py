@@ -13,6 +13,7 @@ from linewatt.sensors.http import HttpMeter
 from linewatt.sensors.hwmon import Hwmon
 from linewatt.sensors.ipmi import Ipmi
 from linewatt.sensors.ipmitool import Ipmitool
+from linewatt.sensors.link import Link
 from linewatt.sensors.modbus import Modbus
 from linewatt.sensors.mpstat import Mpstat
 from linewatt.sensors.netcounters import Netcounters
@@ -21,7 +22,8 @@ from linewatt.sensors.rapl import Rapl
 from linewatt.sensors.redfish import Redfish
 from linewatt.sensors.snmp import Snmp
 
-SENSORS: dict[str, Sensor] = {sensor.name: sensor for sensor in (Mpstat(), Netcounters(), Cpufreq(), Qdisc())}
+_SENSORS: tuple[Sensor, ...] = (Mpstat(), Netcounters(), Cpufreq(), Link(), Qdisc())
+SENSORS: dict[str, Sensor] = {sensor.name: sensor for sensor in _SENSORS}
 
 _DRIVERS: tuple[type[Any], ...] = (
     *(Ipmi, Ipmitool, Redfish, Snmp, Modbus, HttpMeter),

@@ -6,10 +6,12 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
+from linewatt.engine.feed import Reading
 from linewatt.engine.measuring.seen import Seen
 from linewatt.engine.readback import Difference, ReadBack
 from linewatt.hosts.fact_parsers import PAUSE_FRAMES
-from linewatt.model import Flag
+from linewatt.model import Flag, Window
+from linewatt.sensors.link import news
 
 CARRIER = "nic.carrier_changes"
 PAUSED, PAUSES = (f"nic.{name}" for name in PAUSE_FRAMES)
@@ -24,6 +26,7 @@ def check(seen: Seen) -> Iterator[Flag]:
             yield from changed(end.host, readback)
             yield from link(end.host, readback)
             yield from paused(end.host, readback)
+        yield from notices(end.host, seen.reading(end, "link"), seen.window)
 
 
 def changed(host: str, readback: ReadBack) -> Iterator[Flag]:
@@ -93,3 +96,21 @@ def _counted(readback: ReadBack, fact: str) -> int:
     early = readback.before.facts.get(fact) if readback.before is not None else None
     late = readback.facts.get(fact)
     return 0 if early is None or late is None else int(late) - int(early)
+
+
+def notices(host: str, reading: Reading | None, window: Window) -> Iterator[Flag]:
+    """What the kernel said that changed at the data interface while the window ran."""
+    told = [
+        line
+        for record in (reading.records if reading is not None else ())
+        if record.time_s > window.start_s and record.time_s - record.span_s < window.end_s
+        for line in news(record.text)
+    ]
+    if told:
+        shown = "; ".join(dict.fromkeys(told))
+        yield Flag(
+            "interface-changed",
+            host,
+            f"{len(told)} notices of the kernel about its data interface: {shown[:300]}",
+            "find out what changes it (a network manager, tuned, a script), and measure again",
+        )
