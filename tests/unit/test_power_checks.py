@@ -148,6 +148,15 @@ def test_few_updates_are_told() -> None:
     assert codes(slow) == ["power-few-updates"]
 
 
+def test_a_slow_meter_that_shows_one_value_has_few_updates_all_the_same() -> None:
+    steady = reading({OUT: [200.0]})
+    for refresh_s, flagged in ((1.0, True), (0.5, False)):
+        known = {("bmc", "psu1_out"): Dynamics(refresh_s=refresh_s)}
+        end = with_power(END, [steady], WINDOW, {}, known)
+        flags = power_checks.power(end, [steady], WINDOW, None)
+        assert ("power-few-updates" in [one.code for one in flags]) == flagged
+
+
 def test_power_that_stands_still_needs_no_updates() -> None:
     """A steady load read in steps of 4 W has one value, however often the meter looks."""
     assert codes(reading({OUT: [200.0], CPU: [100.0]})) == []

@@ -121,7 +121,12 @@ def test_two_readings_of_the_whole_that_differ_are_told(
 
 
 def fans(rpm: float) -> Reading:
-    records = tuple(Record(95.0 + 5 * at, 5.0, "", {"FAN1": rpm}) for at in range(16))
+    times = [95.0 + 5 * at for at in range(16)]
+    inside = [WINDOW.start_s <= time_s <= WINDOW.end_s for time_s in times]
+    records = tuple(
+        Record(time_s, 5.0, "", {"FAN1": rpm if own else 30_000.0})
+        for time_s, own in zip(times, inside, strict=True)
+    )
     return Reading("h1", "bmc", records, {"FAN1": Channel("FAN1", "rpm", "gauge", "fan:FAN1")}, optional=True)
 
 
@@ -153,6 +158,9 @@ def test_a_card_that_draws_more_is_named() -> None:
     gpu = channel("gpu", "gpu:0", 110.0, 10.0)
     (found,) = checks.unexplained(end(OUT, CPU, gpu), 0.02, [], WINDOW)
     assert found.evidence.endswith("; GPU +100.0 W")
+    for power_w, named in ((14.0, False), (20.0, True)):
+        (found,) = checks.unexplained(end(OUT, CPU, channel("gpu", "gpu:0", power_w, 10.0)), 0.02, [], WINDOW)
+        assert ("GPU" in found.evidence) == named
 
 
 def case_of(*watts: float, cores: tuple[float, ...] = ()) -> list[Flag]:
