@@ -207,6 +207,9 @@ LIES: dict[str, Change] = {
 
 
 HEALTHY: dict[str, Change] = {
+    "a power limit far from its packages": both(
+        watts("h2", "package0", 100.0, scope="package:0"), setup(package_limit_w={"h2": 300.0})
+    ),
     "udp, and TCP is set otherwise": both(UDP, setup(sysctls=OF_TCP)),
     "tcp": story(),
     "udp": UDP,
