@@ -40,6 +40,7 @@ from linewatt.hosts.base import Ended, HostSpec, Line
 from linewatt.hosts.clock import Offset
 from linewatt.loads.iperf3 import Iperf3
 from linewatt.model import Case, Channel, Trial
+from linewatt.network.framing import BARE
 from linewatt.sensors.netcounters import SOFTNET_COLUMNS
 from linewatt.sensors.power import MeterRecord
 from linewatt.sensors.registry import SENSORS
@@ -316,6 +317,7 @@ def _run(one: Story) -> TrialRun:
         outputs=tuple(_output(one, planned) for planned in _planned(one)),
         clocks=dict(one.clocks),
         line_goodput_bps=LINE_BPS * one.payload / ON_WIRE,
+        framings={"h1": BARE, "h2": BARE},
         readback={name: _readback(one, name) for name in ("h1", "h2")},
     )
     return replace(made, **one.run)

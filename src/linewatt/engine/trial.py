@@ -24,7 +24,7 @@ from linewatt.hosts.base import Ended, Host, Process
 from linewatt.hosts.clock import Offset, now_s
 from linewatt.loads.base import LoadJob
 from linewatt.model import Case
-from linewatt.network.framing import payload_bytes
+from linewatt.network.framing import Framing, payload_bytes
 from linewatt.placement.pin import on_cpus
 
 LISTEN_LIMIT_S = 5
@@ -93,6 +93,8 @@ class TrialRun:
     failure: str | None = None
     target_bps: float | None = None
     line_goodput_bps: float | None = None
+    framings: Mapping[str, Framing] = field(default_factory=dict)
+    """host → how the load's packets leave and reach it"""
     readback: Mapping[str, ReadBack] = field(default_factory=dict)
     path_problem: str | None = None
     """what was wrong with the way of its data before it began"""
@@ -112,6 +114,7 @@ class LiveTrial:
         self._target_bps: float | None = None
         self._line: LineLimit | None = None
         self._pcie_goodput_bps: dict[str, float | None] = {}
+        self._framings: dict[str, Framing] = {}
         self._session = session
         self._interval_s = load.interval_s
         self._instances: list[Instance] = []
@@ -126,6 +129,7 @@ class LiveTrial:
         self._target_bps = self._levels.target_bps(self.case)
         self._line = self._session.line_limit(self.case)
         self._pcie_goodput_bps = self._session.pcie_goodput_bps(self.case)
+        self._framings = {name: end.framing for name, end in self._session.ends(self.case).items()}
         self._instances = [self._instance(planned) for planned in self.planned.instances]
         server, client = self._session.hosts[self.case.server], self._session.hosts[self.case.client]
         await asyncio.gather(*(self._start(instance, server, client) for instance in self._instances))
@@ -276,6 +280,7 @@ class LiveTrial:
             line_kind=self._line.kind if self._line else None,
             line_host=self._line.host if self._line else None,
             pcie_goodput_bps=self._pcie_goodput_bps,
+            framings=self._framings,
         )
 
 

@@ -11,6 +11,15 @@ USUAL = ("nic_rx_dropped", "qdisc_dropped")
 """Frames of protocols that nobody listens to are dropped on any network, and a queue that is full is how TCP
 learns what a path carries."""
 
+FLOOR_BPS, SLACK_RATIO = 10e6, 0.03
+"""traffic that no neighbour is needed for: management in the data network, and counters read beside the window"""
+ANSWER_BYTES = 64
+"""of IP and TCP, of an acknowledgement with options"""
+LEAST_SEEN = 0.9
+"""of the payload: an interface that shows less of it is not the one that the load takes"""
+EDGE_S = 0.05
+"""by how much the last reading may come after the load"""
+
 KINDS = (
     Kind(
         "packets-dropped",
@@ -31,5 +40,16 @@ KINDS = (
         "Counts of pause frames of a data interface (ethtool) moved between the reads before and after the window, where "
         "the driver has them.",
         "Look at the rings and the PCIe slot of whoever sent them, and at the switch.",
+    ),
+    Kind(
+        "neighbour-traffic",
+        "doubtful",
+        "case",
+        ("throughput", "cpu"),
+        "The data interface carried packets that are not the load's: it took a part of the line, and of the CPU time "
+        "for interrupts.",
+        f"Bytes of the interface in the window, either way, against goodput × framing with retransmissions, and an answer to "
+        f"each packet of TCP: {percent(SLACK_RATIO)} and {FLOOR_BPS / 1e6:g} Mbit/s more.",
+        "Find who else uses the interface, stop it, or measure on an interface of its own.",
     ),
 )

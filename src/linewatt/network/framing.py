@@ -106,6 +106,17 @@ def payload_bytes(test: TestName, family: Family, framing: Framing = BARE) -> in
     return payload
 
 
+def frame_sizes(test: TestName, family: Family, framing: Framing = BARE) -> tuple[int, int]:
+    """Payload of a full packet, and its frame on the base interface. Raises InvalidInput as
+    :func:`payload_bytes` does."""
+    payload = payload_bytes(test, family, framing)
+    headers = IP_BYTES[family] + UDP_BYTES
+    if payload is None:
+        headers = IP_BYTES[family] + TCP_BYTES + TIMESTAMPS_BYTES
+        payload = max(1, framing.mtu - headers)
+    return payload, max(MINIMUM_FRAME_BYTES, framing.frame_bytes(payload + headers))
+
+
 def goodput_bps(
     line_rate_bps: float,
     test: TestName,

@@ -1,15 +1,27 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packets that were dropped, and where. Pure."""
+"""Packets that were dropped, and those that are not the load's. Pure."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import dataclass
 
+from linewatt.engine.feed import Reading
 from linewatt.engine.measuring.checks.load import is_lossy
 from linewatt.engine.measuring.seen import Seen
-from linewatt.findings.network import DROPS_SHOWN, USUAL
+from linewatt.findings.network import (
+    ANSWER_BYTES,
+    DROPS_SHOWN,
+    EDGE_S,
+    FLOOR_BPS,
+    LEAST_SEEN,
+    SLACK_RATIO,
+    USUAL,
+)
 from linewatt.model import EndResult, Flag
+from linewatt.network.framing import FCS_BYTES, Framing, frame_sizes
 from linewatt.sensors.drops import Loss, losses
+from linewatt.units import format_rate
 
 
 def check(seen: Seen) -> Iterator[Flag]:
@@ -17,6 +29,7 @@ def check(seen: Seen) -> Iterator[Flag]:
     told = is_lossy(seen.instances)
     for end in seen.ends:
         yield from drops(end, datagrams_told=told)
+        yield from neighbours(seen, end)
 
 
 def drops(end: EndResult, *, datagrams_told: bool = False) -> list[Flag]:
@@ -49,3 +62,70 @@ def _matters(loss: Loss, end: EndResult) -> bool:
     way = "tx" if set(loss.counters) <= set(loss.cause.leaving) else "rx"
     passed = end.counters.get(f"nic.{way}_packets")
     return passed is None or loss.packets >= DROPS_SHOWN * passed
+
+
+def neighbours(seen: Seen, end: EndResult) -> Iterator[Flag]:
+    """Bytes on the data interface, either way, that neither the load's packets nor its answers explain.
+
+    A host takes part in one trial at a time. Where the load takes another interface nothing is told.
+    """
+    framing = seen.cut.run.framings.get(end.host)
+    reading = seen.reading(end, "netcounters")
+    if framing is None or reading is None or not seen.instances or not _under_load(reading, seen):
+        return
+    load = _load_bytes(seen, framing)
+    own, answers = ("tx", "rx") if end.role == "sender" else ("rx", "tx")
+    counted = {way: end.counters.get(f"nic.{way}_bytes") for way in (own, answers)}
+    if (counted[own] or 0.0) < load.payload * LEAST_SEEN:
+        return
+    for way, (least, most) in {own: load.forward, answers: load.back}.items():
+        found = counted[way]
+        if found is None or found <= most + FLOOR_BPS / 8 * seen.window.seconds:
+            continue
+        rates = [format_rate(8 * one / seen.window.seconds) for one in (found - least, found, least)]
+        verb = "sent" if way == "tx" else "received"
+        yield Flag(
+            "neighbour-traffic",
+            end.host,
+            f"about {rates[0]} of other traffic: its data interface {verb} {rates[1]} in the window, the "
+            f"load's packets make {rates[2]}",
+            "find who else uses the interface (ss -tupn, tcpdump -ni), stop it, or measure on one of its own",
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class _LoadBytes:
+    """What a load makes of bytes on an interface in the window, least and most: forward, and back."""
+
+    payload: float
+    forward: tuple[float, float]
+    back: tuple[float, float]
+
+
+def _load_bytes(seen: Seen, framing: Framing) -> _LoadBytes:
+    """From what was offered: what was lost on the way left the sender, and may have come to the receiver.
+
+    Hardware counts frames; a virtual interface counts what segmentation makes of them later as one, with one
+    header, so that it shows less. Each packet may have an answer.
+    """
+    case = seen.case
+    payload, frame = frame_sizes(case.test, case.family, framing)
+    offered = sum(one.offered_bps for one in seen.instances) * seen.window.seconds / 8
+    again = seen.sender.counters.get("nstat.TcpRetransSegs") or 0.0
+    packets = offered / payload + again
+    back = 0.0 if case.test != "tcp" else packets * framing.wire_bytes(ANSWER_BYTES)
+    forward = packets * (frame + FCS_BYTES)
+    return _LoadBytes(offered, (forward, forward * (1 + SLACK_RATIO)), (0.0, back))
+
+
+def _under_load(reading: Reading, seen: Seen) -> bool:
+    """Whether the readings that the window is cut from lie between the start and the end of all loads."""
+    times = [record.time_s for record in reading.records if record.problem is None]
+    before = [time_s for time_s in times if time_s <= seen.window.start_s]
+    after = [time_s for time_s in times if time_s >= seen.window.end_s]
+    runs = [end for one in seen.cut.runs for end in (one.sender, one.receiver)]
+    return (
+        bool(before and after)
+        and before[-1] >= max(run.start_s for run in runs)
+        and (after[0] <= min(run.end_s for run in runs) + EDGE_S)
+    )
