@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from statistics import fmean
 
 from linewatt.analysis.modes import Modes, modes
 from linewatt.analysis.power_flags import power_flags
 from linewatt.analysis.stats import Estimate
-from linewatt.analysis.steadiness import drift
-from linewatt.model import Case, Flag, Trial
+from linewatt.analysis.steadiness import drift, unlike
+from linewatt.model import Case, EndResult, Flag, Trial
 from linewatt.units import format_rate, format_seconds
 
 
@@ -31,6 +32,7 @@ def case_flags(case: Case, trials: Sequence[Trial], found: Modes | None) -> Iter
             "queue with steer: true, spread them over more streams (streams: 8), or pin processes and "
             "interrupts (placement); look at each mode apart",
         )
+    yield from _first(where, trials)
     timed = [(one.started_s, one.throughput_bps) for one in trials if one.throughput_bps is not None]
     times_s, values = [time_s for time_s, _ in timed], [value for _, value in timed]
     trend = drift(times_s, values)
@@ -63,6 +65,39 @@ def _congestion(where: str, trials: Sequence[Trial]) -> Iterator[Flag]:
             f"{len(trials)} runs: {said}",
             "set it (settings: sysctl: net.ipv4.tcp_congestion_control) and measure again",
         )
+
+
+def _first(where: str, trials: Sequence[Trial]) -> Iterator[Flag]:
+    """A first run that is unlike the others in throughput or in CPU use."""
+    ordered = sorted(trials, key=lambda one: one.started_s)
+    said = []
+    for name, read, words in _FIGURES:
+        values = [value for one in ordered if (value := read(one)) is not None]
+        if len(values) == len(ordered) > 1 and unlike(values[0], values[1:]):
+            mean = fmean(values[1:])
+            change = f"{100 * (values[0] / mean - 1):+.1f} %".replace("-", "−")
+            said.append(
+                f"{name} {words(values[0])} where the {len(values) - 1} others have {words(mean)} ({change})"
+            )
+    if said:
+        yield Flag(
+            "first-trial-differs",
+            where,
+            f"the first run (trial {ordered[0].number}) has {'; '.join(said)}",
+            "compare its raw readings with the next; let hosts warm up (longer window.omit, a first case to "
+            "throw away)",
+        )
+
+
+def _cores(end: EndResult | None) -> float | None:
+    return None if end is None else end.cpu_cores
+
+
+_FIGURES: tuple[tuple[str, Callable[[Trial], float | None], Callable[[float], str]], ...] = (
+    ("throughput", lambda one: one.throughput_bps, format_rate),
+    ("sender's CPU use", lambda one: _cores(one.sender), lambda cores: f"{cores:.2f} cores"),
+    ("receiver's CPU use", lambda one: _cores(one.receiver), lambda cores: f"{cores:.2f} cores"),
+)
 
 
 def _mode(mode: Estimate) -> str:

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from linewatt.findings.steadiness import VISIBLE
+from linewatt.findings.steadiness import FEWEST_TO_DIFFER, VISIBLE
 from linewatt.findings.verdict import VISIBLE_DRIFT
 
 if TYPE_CHECKING:
@@ -31,6 +31,8 @@ FEWEST_RUNS = 6
 DRIFT_CHANCE = 0.005
 """the same for a case's runs over the campaign"""
 DRIFT_SES = 2.8
+FIRST_CHANCE = 0.001
+"""two-sided p that the first run is one like the others, which it must be below"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,6 +117,18 @@ def drift(times_s: Sequence[float], values: Sequence[float]) -> Slope | None:
     if abs(rise) < DRIFT_SES * math.sqrt(variance) or _student_p(rise, variance, n - 2) > DRIFT_CHANCE:
         return None
     return Slope(mean + rise * (min(times_s) - middle_s), mean + rise * (max(times_s) - middle_s))
+
+
+def unlike(first: float, rest: Sequence[float]) -> bool:
+    """Whether one run is none of those that the rest are of, by their prediction interval (Student's t)."""
+    n = len(rest)
+    if n + 1 < FEWEST_TO_DIFFER or min(*rest, first) <= 0:
+        return False
+    mean = math.fsum(rest) / n
+    variance = math.fsum((value - mean) ** 2 for value in rest) / (n - 1) * (1 + 1 / n)
+    if abs(first - mean) < VISIBLE_DRIFT * mean or abs(first - mean) < DRIFT_SES * math.sqrt(variance):
+        return False
+    return _student_p(first - mean, variance, n - 1) < FIRST_CHANCE
 
 
 def warm_up() -> None:

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from linewatt.findings.kinds import Kind, percent
+from linewatt.findings.verdict import VISIBLE_DRIFT
 
 VISIBLE = 0.05
 """of the mean: the least change of a step, or from end to end of a slope, that is told"""
@@ -11,6 +12,8 @@ DEPTH = 0.2
 """of the other intervals: how far below them the lowest must be to be told apart"""
 MATTERS = 0.01
 """of the mean: less than this a time apart or some lowest intervals may take from it untold"""
+FEWEST_TO_DIFFER = 4
+"""runs, the first among them"""
 LEAST_CORES = 0.05
 """CPU use must change by this much to be told"""
 LEAST_STEPS = 3
@@ -79,5 +82,16 @@ KINDS = (
         "Watts change within the window although throughput and CPU use are steady.",
         f"The same in the readings of a meter with ten or more updates, by {LEAST_STEPS} of its steps or more.",
         "Look at fans, temperature, a power cap, and whether the meter averages over a time that began before the window.",
+    ),
+    Kind(
+        "first-trial-differs",
+        "doubtful",
+        "case",
+        ("throughput", "cpu"),
+        "The first run of a case is none of those that the others are of: something was still cold, or still busy with "
+        "what came before. It is part of the means.",
+        f"Its throughput, or the CPU use of an end, is {percent(VISIBLE_DRIFT)} or more from the mean of at least "
+        f"{FEWEST_TO_DIFFER - 1} others and outside of their prediction interval.",
+        "Compare its raw readings with the next; let hosts warm up (a longer window.omit, a first case to throw away).",
     ),
 )
