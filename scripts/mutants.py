@@ -36,7 +36,6 @@ CHECKS = "src/linewatt/engine/measuring/checks"
 SOURCES = (
     f"{CHECKS}/*.py",
     "src/linewatt/engine/measuring/flags.py",
-    "src/linewatt/sensors/cpu_check.py",
     "src/linewatt/analysis/*_flags.py",
     "src/linewatt/analysis/limits/flags.py",
     "src/linewatt/analysis/limits/verdict.py",

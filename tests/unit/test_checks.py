@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from linewatt.engine.feed import Reading, Record
-from linewatt.engine.measuring.checks import cpu, layout, load, network, window
+from linewatt.engine.measuring.checks import layout, load, network, window
 from linewatt.engine.measuring.window import EndRun
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.clock import Offset
@@ -159,38 +159,6 @@ def test_a_start_or_a_clock_that_is_not_known_well_is_told() -> None:
     assert window.alignment([run_of([1e9] * 3)], {"h2": Offset(-2.0, 0.001)}) == []
 
 
-def test_hidden_cpu_use_is_told() -> None:
-    end = replace(end_of("sender", 0.01), load_cpu_cores=0.283)
-    assert codes(cpu.cpu(end, CASE, H1, tick_accounting=True)) == ["cpu-accounting-disagrees"]
-    assert cpu.cpu(end_of("sender", 0.5), CASE, H1, tick_accounting=False) == []
-
-
-def test_ticks_are_told_of_a_rate_that_cannot_be_checked_only() -> None:
-    paced, end = replace(CASE, rate_bps=1e9), end_of("sender", 0.5)
-    assert cpu.cpu(end, paced, H1, tick_accounting=True) == []
-    unchecked = replace(end, load_cpu_cores=None)
-    assert codes(cpu.cpu(unchecked, paced, H1, tick_accounting=True)) == ["tick-accounting"]
-    assert cpu.cpu(unchecked, CASE, H1, tick_accounting=True) == []
-
-
-@pytest.mark.parametrize(
-    ("host", "told"),
-    [
-        (H1, True),
-        (replace(H1, irq_cpus=None), True),
-        (replace(H1, irq_cpus=(0, 4)), False),
-        (replace(H1, shares_cpus_with=("h2",)), False),
-    ],
-    ids=["CPUs of its own", "no IRQ CPUs named", "receive work on the app CPU", "another host on them"],
-)
-def test_a_stranger_is_told_on_cpus_that_are_the_loads_alone(host: HostSpec, told: bool) -> None:
-    crowded = replace(end_of("sender", 0.9), load_cpu_cores=0.3)
-    flags = cpu.cpu(crowded, CASE, host, tick_accounting=False)
-    assert codes(flags) == (["cpu-accounting-disagrees"] if told else [])
-    unpinned = replace(crowded, app_cpu=None)
-    assert cpu.cpu(unpinned, CASE, host, tick_accounting=False) == []
-
-
 @pytest.mark.parametrize(
     ("version", "rate_bps", "told"),
     [
@@ -233,12 +201,6 @@ def test_a_few_among_a_million_are_no_finding(dropped: float, told: bool) -> Non
 
 def test_a_counter_that_could_not_be_read_is_not_taken_for_no_drops_nor_for_drops() -> None:
     assert network.drops(replace(end_of("receiver", 0.5), counters={"softnet.dropped": None})) == []
-
-
-def test_a_host_that_was_busy_before_the_load_is_told() -> None:
-    assert codes(cpu.background(end_of("sender", 0.5), 0.8)) == ["host-not-idle"]
-    assert cpu.background(end_of("sender", 0.5), 0.02) == []
-    assert cpu.background(end_of("sender", 0.5), None) == []
 
 
 def mpstat(received_s: float, stamp: str) -> Record:

@@ -36,7 +36,6 @@ SHARED = {
     "commands",
     "counters",
     "dynamics",
-    "cpu_check",
     "drops",
     "ethtool_table",
     "factors",

@@ -71,6 +71,17 @@ PACED = case(rate_bps=5e9)
 UDP = story(udp=True)
 OF_TCP = {host: {"net.ipv4.tcp_congestion_control": name} for host, name in (("h1", "cubic"), ("h2", "bbr"))}
 
+SHARED = both(
+    spec("h1", shares_cpus_with=("h2",)),
+    spec("h2", shares_cpus_with=("h1",)),
+    cpu("h1", 0, usr=0.05, sys=0.45),
+    cpu("h2", 0, usr=0.05, sys=0.45),
+    cpu("h1", 2, usr=0.05, sys=0.55),
+    cpu("h2", 2, usr=0.05, sys=0.55),
+    story(placed=(("0", "2"),)),
+)
+"""two hosts of a lab: the sender on CPU 0, the receiver on CPU 2, and each host sees both"""
+
 
 def _nothing_of_the_second(told: Story) -> Story:
     """Whose server received no byte."""
@@ -106,10 +117,21 @@ LIES: dict[str, Change] = {
     ),
     "configuration-changed: in the trial": early("h2", facts={"nic.offloads.generic-receive-offload": "off"}),
     "cpu-accounting-disagrees: hidden": story(load_cores={"h1": 1.6, "h2": 0.6}),
-    "cpu-accounting-disagrees: excess": story(load_cores={"h1": 0.1, "h2": 0.6}),
+    "cpu-accounting-disagrees: hidden on one CPU, with softirqs on another": both(
+        cpu("h1", APP, sys=0.01), cpu("h1", IRQ, soft=0.5)
+    ),
+    "cpu-accounting-disagrees: excess": both(
+        PACED, rates(5e9), setup(tick_accounting={"h1": True}), story(load_cores={"h1": 0.1, "h2": 0.6})
+    ),
     "cpu-missing": without("h2", "mpstat"),
+    "cpu-stolen": cpu("h1", APP, usr=0.05, sys=0.45, steal=0.1),
     "cpu-throttled": counters("h1", f"cpu{APP}.core_throttle_count", 12),
     "cpu-unsteady": cpu("h2", 3, usr=[0.0] * 12 + [0.3] * 4 + [0.0] * 8),
+    "foreign-load: on the IRQ CPU": cpu("h2", IRQ, usr=0.7, sys=0.05, soft=0.2),
+    "foreign-load: on a CPU of nobody": cpu("h2", 3, usr=0.1, sys=0.2),
+    "foreign-load: on the load's CPU": cpu("h1", APP, usr=0.5, sys=0.45),
+    "foreign-load: unpinned": both(story(placed=((None, None),)), cpu("h2", 3, usr=0.9)),
+    "foreign-load: shared CPUs": both(SHARED, cpu("h1", 3, usr=0.5), cpu("h2", 3, usr=0.5)),
     "frequency-dropped: below base": story(hertz=2.1e9),
     "frequency-dropped: falls": story(hertz=[3.6e9] * 8 + [3.4e9] * 8 + [3.1e9] * 8),
     "host-not-idle": setup(idle_cores={"h1": 0.4}),
@@ -126,6 +148,10 @@ LIES: dict[str, Change] = {
     "steering-not-possible": setup(steer=True),
     "load-spins": both(PACED, rates(5e9), story(versions={"h1": "3.16", "h2": "3.16"})),
     "load-versions-differ": story(versions={"h1": "3.12", "h2": "3.18"}),
+    "neighbour-traffic: at the receiver": counters("h2", "nic.rx_bytes", 3e9 / 8 * 20),
+    "neighbour-traffic: at the sender": counters("h1", "nic.tx_bytes", 3e9 / 8 * 20),
+    "neighbour-traffic: the other way": counters("h1", "nic.rx_bytes", 1e9 / 8 * 20),
+    "neighbour-traffic: beside UDP": both(UDP, counters("h2", "nic.tx_bytes", 1e8 / 8 * 20)),
     "packets-dropped": counters("h2", "nic.rx_missed_errors", 500),
     "packets-dropped: at the sender": counters("h1", "nic.tx_dropped", 500),
     "pause-frames": both(
@@ -300,6 +326,11 @@ CASES: dict[str, Callable[[], list[Trial]]] = {
     "test-bed-is-the-limit": lambda: changed(
         sender=end("h1", "sender", 1.0, 0.995, 0.4), receiver=end("h2", "receiver", 1.0, 0.5, 0.4)
     ),
+    "first-trial-differs": lambda: runs(STEADY[0] * 0.84, *STEADY[1:]),
+    "first-trial-differs: CPU use": lambda: [
+        trial(number, CASE, bps, 0.6 if number == 1 else 0.9 + 0.001 * (number % 3))
+        for number, bps in enumerate(STEADY, start=1)
+    ],
     "drifts-over-trials": lambda: runs(*(value * (1 - 0.01 * at) for at, value in enumerate(STEADY))),
 }
 """code → the trials of a case that raise it in ``summarise()``"""

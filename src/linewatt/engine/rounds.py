@@ -268,6 +268,7 @@ def setup_of(session: Session, campaign: Campaign) -> Setup:
         base_frequency_hz={name: session.base_frequency_hz(name) for name in names},
         tick_accounting={name: session.tick_accounting(name) for name in names},
         package_limit_w={name: session.facts[name]["cpu"].get("package_limit_w") for name in names},
+        concurrent_pairs=campaign.concurrent_pairs,
         supplies={
             name: Supply(psus["count"], psus["rating_w"], psus["mode"])
             for name, psus in campaign.psus.items()

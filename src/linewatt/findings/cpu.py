@@ -5,11 +5,19 @@ from __future__ import annotations
 
 from linewatt.findings.kinds import Kind, percent
 
-BUSY_IDLE_CORES = 0.1
-TOLERANCE_CORES, TOLERANCE_RATIO = 0.05, 0.10
-EXCESS_CORES, EXCESS_RATIO = 0.15, 0.25
+BUSY_IDLE_CORES, BUSY_IDLE_HOST = 0.1, 0.002
+"""cores; cores for each CPU of the host: the kernel's own work grows with them"""
+BUSY_IDLE_USED = 0.05
+"""of what a case used: less of it in idle changes no figure much"""
+HIDDEN_CORES, HIDDEN_RATIO, HIDDEN_SDS, TICKS_HZ = 0.01, 0.10, 4.0, 100
+"""What the load may have used beyond what its CPUs show: cores, part of it, standard errors of counting ticks."""
+EXCESS_CORES, EXCESS_RATIO = 0.15, 0.10
 """More is allowed the other way: sensors and daemons run there too, and 0.15 is three standard deviations
 of a half-busy CPU that is sampled by 100 ticks."""
+FOREIGN_CORES, FOREIGN_RATIO = 0.1, 0.05
+"""what others used beyond idle: cores, and part of what the load used"""
+STOLEN_CORES, STOLEN_RATIO = 0.02, 0.02
+"""what a hypervisor took: cores, and part of what was wanted"""
 FREQUENCY_DIFFERENCE = 0.05
 FREQUENCY_SDS = 3.0
 SIBLING_BUSY = 0.1
@@ -33,8 +41,10 @@ KINDS = (
         ("cpu",),
         "mpstat and the load's own account of its CPU time contradict each other: the kernel may charge by the tick, or "
         "something else runs on the load's CPUs.",
-        f"The load used {TOLERANCE_CORES:g} cores and {percent(TOLERANCE_RATIO)} more than mpstat shows, or CPUs that "
-        f"are the load's alone show {EXCESS_CORES:g} cores and {percent(EXCESS_RATIO)} more usr and sys than it used.",
+        f"On the CPUs that it was put on (unpinned: the whole host) the load used more than mpstat shows, by "
+        f"{HIDDEN_CORES:g} cores, {percent(HIDDEN_RATIO)} and {HIDDEN_SDS:g} standard errors of a count of {TICKS_HZ} ticks a "
+        f"second. Or the case is paced, its kernel charges by the tick, and the load's CPUs show {EXCESS_CORES:g} cores and "
+        f"{percent(EXCESS_RATIO)} more usr and sys than it used.",
         "Do not use this CPU figure; see docs/sensors.md, mpstat.",
     ),
     Kind(
@@ -53,8 +63,31 @@ KINDS = (
         "host",
         ("cpu", "above_idle"),
         "A host was busy before any load ran: its CPU figures contain somebody else's work.",
-        f"More than {BUSY_IDLE_CORES:g} cores were busy in the idle window.",
+        f"More than {BUSY_IDLE_CORES:g} cores, more than {BUSY_IDLE_HOST:g} for each CPU of the host, and more than "
+        f"{percent(BUSY_IDLE_USED)} of what the case used, were busy in the idle window.",
         "Find what else runs there (top, systemd timers) and measure again.",
+    ),
+    Kind(
+        "foreign-load",
+        "doubtful",
+        "case",
+        ("cpu", "power", "above_idle"),
+        "Processes that are not the load's used the host's CPUs in the window; the CPU figures contain them.",
+        "Its usr and sys on CPUs that no load was put on, and what CPUs of the load (unpinned: all) show beyond its own use "
+        f"by {EXCESS_CORES:g} cores and {percent(EXCESS_RATIO)}, are together more than {FOREIGN_CORES:g} cores and "
+        f"{percent(FOREIGN_RATIO)} of the load's above what was busy in idle. On a kernel that charges softirqs to "
+        "whom they interrupt it is a least value. `foreign_cores` has the figure.",
+        "Find what else runs there (top, systemd timers), stop it, and measure again.",
+    ),
+    Kind(
+        "cpu-stolen",
+        "doubtful",
+        "case",
+        ("throughput", "cpu"),
+        "A hypervisor gave CPU time to others while this host wanted it: it could do less than its CPUs can.",
+        f"mpstat's steal: {STOLEN_CORES:g} cores and {percent(STOLEN_RATIO)} of what was used and stolen together. Stolen "
+        "time is no CPU use.",
+        "Give the virtual machine CPUs of its own, or measure on the metal.",
     ),
     Kind(
         "cpu-throttled",

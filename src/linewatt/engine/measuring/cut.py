@@ -37,6 +37,8 @@ class Setup:
     """the CPUs that share a core, core by core"""
     sysctls: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
     """kernel parameters of sockets, as each host showed them when the campaign began"""
+    concurrent_pairs: bool = False
+    """whether pairs that share no host run at the same time"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,6 +10,7 @@ from typing import Any
 
 from linewatt.engine.feed import Reading
 from linewatt.engine.measuring import kept, threads
+from linewatt.engine.measuring.accounts import with_foreign
 from linewatt.engine.measuring.cut import Cut, InstanceRun, Setup
 from linewatt.engine.measuring.ends import end_result
 from linewatt.engine.measuring.flags import flags
@@ -102,7 +103,8 @@ def _ended_s(ended: Ended, clock: Offset) -> float:
 def _done(cut: Cut, overhead_s: float) -> Trial:
     run, case = cut.run, cut.run.planned.case
     instances = tuple(_instance_result(one, cut) for one in cut.runs)
-    sender, receiver = _end(cut, "sender"), _end(cut, "receiver")
+    ends = _end(cut, "sender"), _end(cut, "receiver")
+    sender, receiver = with_foreign(cut, instances, ends)
     starts = [_client_started_s(one.output, run) for one in cut.runs]
     packets = _sum(one.packets for one in instances)
     lost = _sum(one.lost_packets for one in instances)

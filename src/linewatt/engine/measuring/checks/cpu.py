@@ -1,50 +1,178 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Whether CPU time can be believed, and whose it is. Pure."""
+"""Whether CPU time can be believed, and whose it is. Pure.
+
+mpstat sees everything on the CPUs, so it may show more than the load used, never less. It does show less
+where the kernel charges time by the tick and the load sleeps in step with it: 1 % for a process that used
+28 % (docs/sensors.md#mpstat). The load's own figure is getrusage, which the scheduler keeps exactly.
+"""
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator
 
+from linewatt.engine.measuring.accounts import Account, account, cpus_of, on_one_machine
+from linewatt.engine.measuring.ends import cpu_shares
 from linewatt.engine.measuring.seen import Seen
-from linewatt.findings.cpu import BUSY_IDLE_CORES
-from linewatt.hosts.base import HostSpec
-from linewatt.model import Case, EndResult, Flag
-from linewatt.sensors import cpu_check
+from linewatt.findings.cpu import (
+    BUSY_IDLE_CORES,
+    BUSY_IDLE_HOST,
+    BUSY_IDLE_USED,
+    EXCESS_CORES,
+    EXCESS_RATIO,
+    FOREIGN_CORES,
+    FOREIGN_RATIO,
+    HIDDEN_CORES,
+    HIDDEN_RATIO,
+    HIDDEN_SDS,
+    STOLEN_CORES,
+    STOLEN_RATIO,
+    TICKS_HZ,
+)
+from linewatt.hosts.cpulist import format_cpulist
+from linewatt.model import CpuShares, EndResult, Flag
+
+_HIDDEN_ADVICE = (
+    "do not use this CPU figure; where the kernel charges by the tick, pace the load off the tick "
+    "(iperf3 --pacing-timer), or boot with CONFIG_VIRT_CPU_ACCOUNTING_GEN and nohz_full, "
+    "CONFIG_IRQ_TIME_ACCOUNTING for interrupts"
+)
 
 
 def check(seen: Seen) -> Iterator[Flag]:
-    """Both ends."""
+    """Both ends; of ends that share their CPUs what others used is told once."""
+    told: set[str] = set()
     for end in seen.ends:
-        yield from cpu(end, seen.case, seen.spec(end), seen.setup.tick_accounting.get(end.host))
-        yield from background(end, seen.setup.idle_cores.get(end.host))
+        shares = cpu_shares(seen.spec(end), seen.readings(end), seen.window)
+        yield from unchecked(end, seen.case.paced, seen.setup.tick_accounting.get(end.host))
+        yield from hidden(seen, end, shares)
+        if end.host not in told:
+            yield from foreign(seen, end)
+        told |= {one.host for one in on_one_machine(seen.cut, seen.ends, end)}
+        yield from stolen(end)
+        yield from background(end, seen.setup.idle_cores.get(end.host), len(shares))
 
 
-def cpu(end: EndResult, case: Case, host: HostSpec, tick_accounting: bool | None) -> list[Flag]:
-    """CPU accounting that disagrees with what the load says of itself."""
-    return cpu_check.check(
-        end,
-        paced=case.paced,
-        tick_accounting=tick_accounting,
-        dedicated=_dedicated(end, host),
+def unchecked(end: EndResult, paced: bool, tick_accounting: bool | None) -> Iterator[Flag]:
+    """That ticks may lie is said only where there is a figure and nothing to compare it with."""
+    figures = (end.cpu_cores, end.app_cpu, end.irq_cpu)
+    if not paced or not tick_accounting or all(one is None for one in figures):
+        return
+    if None in (end.cpu_cores, end.load_cpu_cores):
+        missing = "the load's own CPU use" if end.load_cpu_cores is None else "that of the whole host"
+        yield Flag(
+            "tick-accounting",
+            end.host,
+            "its kernel charges CPU time by the tick, a paced load can run in step with the tick, "
+            f"and {missing} is missing to tell whether it did",
+            "do not rely on this CPU figure; measure without a rate, or on a kernel that accounts exactly",
+        )
+
+
+def hidden(seen: Seen, end: EndResult, shares: dict[int, CpuShares | None]) -> Iterator[Flag]:
+    """A load that used more than its own CPUs show: softirqs of another CPU must not make up for it."""
+    worst: tuple[float, str] | None = None
+    for where, busy, load in _compared(seen, end, shares):
+        missing = load - busy
+        if missing > _tolerance(load, seen.window.seconds) and (worst is None or missing > worst[0]):
+            worst = missing, f"the load used {load:.3f} cores, mpstat shows {busy:.3f} cores for {where}"
+    if worst is not None:
+        yield Flag("cpu-accounting-disagrees", end.host, worst[1], _HIDDEN_ADVICE)
+
+
+def _compared(
+    seen: Seen, end: EndResult, shares: dict[int, CpuShares | None]
+) -> Iterator[tuple[str, float, float]]:
+    """Where, what mpstat shows there, what the load used there: by CPU where it was put, else the host."""
+    together = on_one_machine(seen.cut, seen.ends, end)
+    groups: dict[frozenset[int] | None, list[float | None]] = {}
+    for one in sorted(together, key=lambda one: one is not end):
+        for instance in seen.instances:
+            cpus = cpus_of(instance, one)
+            if one is end or cpus in groups:
+                own = instance.sender_cpu_cores if one.role == "sender" else instance.receiver_cpu_cores
+                groups.setdefault(cpus, []).append(own)
+    for cpus, loads in groups.items():
+        known = [share for cpu, share in shares.items() if share and (cpus is None or cpu in cpus)]
+        if any(load is None for load in loads) or len(known) < (len(shares) if cpus is None else len(cpus)):
+            continue
+        where = "the whole host" if cpus is None else f"CPU {format_cpulist(cpus)}"
+        yield where, sum(one.busy_ratio for one in known), sum(load for load in loads if load is not None)
+
+
+def _tolerance(load: float, window_s: float) -> float:
+    """What ticks may miss of a load by chance, and what its start and end may add to its own figure."""
+    by_chance = HIDDEN_SDS * math.sqrt(load / (TICKS_HZ * window_s))
+    return max(HIDDEN_CORES, HIDDEN_RATIO * load, by_chance)
+
+
+def foreign(seen: Seen, end: EndResult) -> Iterator[Flag]:
+    """Work of others in the window, beyond what was there when the host was idle."""
+    found = account(seen.cut, seen.instances, seen.ends, end)
+    if isinstance(found, str):
+        return
+    excess = found.excess if found.excess > max(EXCESS_CORES, EXCESS_RATIO * found.load) else 0.0
+    beyond = sum(found.elsewhere.values()) + excess - (seen.setup.idle_cores.get(end.host) or 0.0)
+    if beyond <= max(FOREIGN_CORES, FOREIGN_RATIO * found.load):
+        return
+    ticks = seen.setup.tick_accounting.get(end.host) is not False
+    if excess > sum(found.elsewhere.values()) and seen.case.paced and ticks:
+        yield Flag(
+            "cpu-accounting-disagrees",
+            end.host,
+            f"mpstat shows {found.there:.3f} cores of usr and sys on {_where(found)}, the load used "
+            f"{found.load:.3f} cores",
+            "look for another process or kernel thread there (ps -eLo psr,pcpu,comm); where there is none, a "
+            "kernel that charges by the tick charges a paced load too much",
+        )
+        return
+    hosts = [one.host for one in on_one_machine(seen.cut, seen.ends, end)]
+    yield Flag(
+        "foreign-load",
+        ", ".join(hosts),
+        f"others used {found.foreign:.2f} cores in the window: {'; '.join(_shares_of(found, excess))}",
+        "find what else runs there (top, ps -eLo psr,pcpu,comm, systemd timers), stop it, and measure again",
     )
 
 
-def _dedicated(end: EndResult, host: HostSpec) -> bool:
-    """Whether the app CPUs are for the load alone: no receive work, and no other host, is put there."""
-    if end.app_cpu is None or host.shares_cpus_with:
-        return False
-    return not set(end.app_cpu.cpus) & set(host.irq_cpus or ())
+def _shares_of(found: Account, excess: float) -> Iterator[str]:
+    """Where others used CPU time, in words."""
+    busy = {cpu: cores for cpu, cores in found.elsewhere.items() if cores >= FOREIGN_CORES / 2}
+    for cpu in sorted(busy, key=busy.__getitem__, reverse=True):
+        role = "IRQ CPU" if cpu in found.irq_cpus else "CPU"
+        yield f"{busy[cpu]:.2f} of usr and sys on {role} {cpu}, where no load was put"
+    if excess:
+        yield f"{found.there:.2f} of usr and sys on {_where(found)}, of which the load used {found.load:.2f}"
 
 
-def background(end: EndResult, idle_cores: float | None) -> list[Flag]:
-    """A host that was busy before any load ran: its CPU figures contain somebody else's work."""
-    if idle_cores is None or idle_cores <= BUSY_IDLE_CORES:
-        return []
-    return [
-        Flag(
-            "host-not-idle",
+def _where(found: Account) -> str:
+    return "the whole host" if found.placed is None else f"app CPU {format_cpulist(found.placed)}"
+
+
+def stolen(end: EndResult) -> Iterator[Flag]:
+    """CPU time that a hypervisor gave to others while it was wanted here."""
+    taken = end.steal_cores
+    if taken is None or end.cpu_cores is None:
+        return
+    if taken >= max(STOLEN_CORES, STOLEN_RATIO * (end.cpu_cores + taken)):
+        yield Flag(
+            "cpu-stolen",
             end.host,
-            f"{idle_cores:.2f} cores were busy in the idle window",
-            "find what else runs there (top, systemd timers) and measure again",
+            f"{taken:.2f} cores were taken by the hypervisor, {end.cpu_cores:.2f} were used",
+            "give the virtual machine CPUs of its own (pinned, no overcommitment), or measure on the metal",
         )
-    ]
+
+
+def background(end: EndResult, idle_cores: float | None, cpus: int) -> Iterator[Flag]:
+    """A host that was busy before any load ran: its CPU figures contain somebody else's work."""
+    if idle_cores is None or idle_cores <= max(BUSY_IDLE_CORES, BUSY_IDLE_HOST * cpus):
+        return
+    if end.cpu_cores is not None and idle_cores <= BUSY_IDLE_USED * end.cpu_cores:
+        return
+    used = "" if end.cpu_cores is None else f"; in the window {end.cpu_cores:.2f} were in use"
+    yield Flag(
+        "host-not-idle",
+        end.host,
+        f"{idle_cores:.2f} cores were busy in the idle window{used}",
+        "find what else runs there (top, systemd timers) and measure again",
+    )

@@ -1,0 +1,132 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whose CPU time a window's was: the load's, the receive work's, or somebody else's. Pure.
+
+mpstat has interrupts and softirqs in columns of their own, so what is left (usr, nice, sys, guest) is the
+load's and that of other processes and kernel threads. Where no process of the load was put, all of it is of
+others. Where one was put, it is what the load did not use: without CONFIG_IRQ_TIME_ACCOUNTING the load's own
+figure has the softirqs that hit it, too (kernel/sched/cputime.c), so that others used at least this.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from linewatt.engine.measuring.cut import Cut
+from linewatt.engine.measuring.ends import cpu_shares
+from linewatt.hosts.cpulist import parse_cpulist
+from linewatt.model import CpuShares, EndResult, InstanceResult
+
+KERNEL_ONLY = 0.02
+"""An IRQ CPU with less usr than this part of its sys runs kernel threads, as threaded NAPI: receive work."""
+
+
+@dataclass(frozen=True, slots=True)
+class Account:
+    """CPU time of a host but for interrupts, in cores. ``placed``: the load's CPUs; None: it ran anywhere."""
+
+    elsewhere: Mapping[int, float]
+    """CPU → use, where no process of the load was put"""
+    there: float
+    """use of the CPUs that the load was put on"""
+    load: float
+    placed: frozenset[int] | None
+    irq_cpus: frozenset[int]
+
+    @property
+    def excess(self) -> float:
+        """More than the load used, on its own CPUs."""
+        return max(0.0, self.there - self.load)
+
+    @property
+    def foreign(self) -> float:
+        return sum(self.elsewhere.values()) + self.excess
+
+
+def with_foreign(
+    cut: Cut, instances: Sequence[InstanceResult], ends: tuple[EndResult, EndResult]
+) -> tuple[EndResult, EndResult]:
+    """Both ends with what others used there, or why that is not known."""
+    sender, receiver = (_with_foreign(cut, instances, ends, end) for end in ends)
+    return sender, receiver
+
+
+def _with_foreign(
+    cut: Cut, instances: Sequence[InstanceResult], ends: Sequence[EndResult], end: EndResult
+) -> EndResult:
+    found = account(cut, instances, ends, end)
+    if isinstance(found, str):
+        return replace(end, reasons={**end.reasons, "foreign_cores": found})
+    return replace(end, foreign_cores=found.foreign)
+
+
+def account(
+    cut: Cut, instances: Sequence[InstanceResult], ends: Sequence[EndResult], end: EndResult
+) -> Account | str:
+    """The account of one end's host, or why there is none."""
+    if not instances:
+        return "no load ran"
+    spec = cut.spec(end.host)
+    if cut.setup.concurrent_pairs and {*spec.shares_cpus_with} - {*cut.run.planned.case.hosts}:
+        return "other pairs may load its CPUs at the same time"
+    shares = cpu_shares(spec, cut.readings.get(end.host, ()), cut.window)
+    known = {cpu: one for cpu, one in shares.items() if one is not None}
+    if not known or len(known) < len(shares):
+        return end.reasons.get("cpu_cores", "its CPU use is not known")
+    together = on_one_machine(cut, ends, end)
+    loads = [load_cores(one) for one in together]
+    if any(load is None for load in loads):
+        return "the load does not say what it used"
+    placed = _placed(instances, together)
+    irq_cpus = frozenset(cpu for one in together for cpu in cut.spec(one.host).irq_cpus or ())
+    used = {cpu: _tasks(one, cpu in irq_cpus and cpu not in (placed or ())) for cpu, one in known.items()}
+    own = used.keys() if placed is None else used.keys() & placed
+    return Account(
+        elsewhere={cpu: cores for cpu, cores in used.items() if cpu not in own},
+        there=sum(used[cpu] for cpu in own),
+        load=sum(load for load in loads if load is not None),
+        placed=placed,
+        irq_cpus=irq_cpus,
+    )
+
+
+def on_one_machine(cut: Cut, ends: Sequence[EndResult], end: EndResult) -> list[EndResult]:
+    """The ends whose load runs on the CPUs of this one: hosts of a lab may share them."""
+    spec = cut.spec(end.host)
+    return [
+        one
+        for one in ends
+        if one is end or one.host in spec.shares_cpus_with or end.host in cut.spec(one.host).shares_cpus_with
+    ]
+
+
+def load_cores(end: EndResult) -> float | None:
+    """What the load used: in the window by the scheduler's account, else as it says of its whole test."""
+    return end.load_cpu_cores if end.load_window_cores is None else end.load_window_cores
+
+
+def cpus_of(instance: InstanceResult, end: EndResult) -> frozenset[int] | None:
+    """The CPUs that an instance's process of this end ran on; ``None``: any, as it was not put or moved."""
+    text, ran_on = (
+        (instance.sender_cpu, instance.sender_ran_on)
+        if end.role == "sender"
+        else (instance.receiver_cpu, instance.receiver_ran_on)
+    )
+    if text is None:
+        return None
+    put = frozenset(parse_cpulist(text))
+    return put if ran_on is None or put >= {*parse_cpulist(ran_on)} else None
+
+
+def _placed(instances: Sequence[InstanceResult], ends: Sequence[EndResult]) -> frozenset[int] | None:
+    every = [cpus_of(instance, end) for instance in instances for end in ends]
+    known = [cpus for cpus in every if cpus is not None]
+    return frozenset[int]().union(*known) if len(known) == len(every) else None
+
+
+def _tasks(share: CpuShares, takes_interrupts_only: bool) -> float:
+    """What processes and kernel threads used of a CPU."""
+    user = share.usr_ratio + share.other_ratio - share.steal_ratio
+    if takes_interrupts_only and user < KERNEL_ONLY * share.sys_ratio:
+        return 0.0
+    return user + share.sys_ratio

@@ -1,0 +1,237 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whose CPU time it was: the load's, the receive work's, others'. Tick figures: one CPU, HZ=250."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from typing import Any
+
+import pytest
+from tests.wiring import APP, IRQ, Change, both, case, cpu, rates, readback, setup, spec, story, told
+
+from linewatt.engine.measuring.checks.cpu import background, stolen, unchecked
+from linewatt.engine.readback import Thread
+from linewatt.model import CpuShares, EndResult, Flag, Trial
+
+END = EndResult("h1", "sender", 0.5, None, None, 0.5, None)
+SHARES = CpuShares((0,), 0.1, 0.4, 0.0, 0.0, 0.5, 0.0)
+ABOUT_CPU = ("cpu-accounting-disagrees", "foreign-load", "tick-accounting", "host-not-idle", "cpu-stolen")
+
+
+def measured(*changes: Change) -> Trial:
+    return told(both(*changes)).trial()
+
+
+def flags(*changes: Change) -> list[Flag]:
+    return [flag for flag in measured(*changes).flags if flag.code in ABOUT_CPU]
+
+
+def codes(*changes: Change) -> list[str]:
+    return [flag.code for flag in flags(*changes)]
+
+
+def foreign_cores(*changes: Change) -> tuple[Any, Any]:
+    trial = measured(*changes)
+    assert trial.sender is not None
+    assert trial.receiver is not None
+    return trial.sender.foreign_cores, trial.receiver.foreign_cores
+
+
+def load(sender: float, receiver: float = 0.6) -> Change:
+    return story(load_cores={"h1": sender, "h2": receiver})
+
+
+UNPINNED = story(placed=((None, None),))
+QUIET = cpu("h1", IRQ)
+
+
+@pytest.mark.parametrize("pinned", [True, False])
+@pytest.mark.parametrize(
+    ("what", "mpstat_cores", "load_cores", "disagree"),
+    [
+        ("udp at 1 Gbit/s", 0.010, 0.281, True),
+        ("udp at 1 Gbit/s with a pacing timer of 317 us", 0.269, 0.269, False),
+        ("tcp at 5 Gbit/s", 0.003, 0.057, True),
+        ("udp unlimited", 0.998, 0.999, False),
+        ("half of three percent", 0.015, 0.03, False),
+    ],
+)
+def test_measured_cases_of_tick_aliasing_are_told_from_sound_ones(
+    what: str, mpstat_cores: float, load_cores: float, disagree: bool, pinned: bool
+) -> None:
+    changes = [QUIET, cpu("h1", APP, sys=mpstat_cores), load(load_cores)]
+    found = codes(*changes, *([] if pinned else [UNPINNED]))
+    assert found == (["cpu-accounting-disagrees"] if disagree else []), what
+
+
+def test_softirqs_on_another_cpu_do_not_make_up_for_what_ticks_hide() -> None:
+    (flag,) = flags(cpu("h1", APP, sys=0.01), cpu("h1", IRQ, soft=0.9), load(0.281))
+    assert flag.where == "h1"
+    assert flag.evidence == "the load used 0.281 cores, mpstat shows 0.010 cores for CPU 0"
+    assert "--pacing-timer" in flag.advice
+
+
+def test_softirqs_that_hit_the_load_and_are_in_its_own_figure_hide_nothing() -> None:
+    assert codes(cpu("h1", APP, sys=0.4, soft=0.3), load(0.69)) == []
+
+
+@pytest.mark.parametrize(
+    ("change", "found", "said"),
+    [
+        (cpu("h1", 3, usr=0.7, sys=0.07), 0.77, "0.77 of usr and sys on CPU 3, where no load was put"),
+        (cpu("h1", IRQ, usr=0.7, soft=0.2), 0.7, "0.70 of usr and sys on IRQ CPU 1, where no load was put"),
+        (
+            cpu("h1", APP, usr=0.5, sys=0.45),
+            0.45,
+            "0.95 of usr and sys on app CPU 0, of which the load used 0.",
+        ),
+        (both(UNPINNED, cpu("h1", 3, usr=0.77)), 0.77, "1.27 of usr and sys on the whole host"),
+    ],
+    ids=["beside", "on the IRQ CPU", "on the load's CPU", "beside an unpinned load"],
+)
+def test_what_others_used_is_a_figure_and_a_finding(change: Change, found: float, said: str) -> None:
+    (flag,) = flags(change)
+    assert (flag.code, flag.where) == ("foreign-load", "h1")
+    assert said in flag.evidence
+    assert foreign_cores(change) == pytest.approx((found, 0.0), abs=0.06)
+
+
+SHARED = both(
+    spec("h1", shares_cpus_with=("h2",)),
+    spec("h2", shares_cpus_with=("h1",)),
+    story(placed=(("0", "2"),)),
+    *(cpu(host, 0, usr=0.05, sys=0.45) for host in ("h1", "h2")),
+    *(cpu(host, 2, usr=0.05, sys=0.55) for host in ("h1", "h2")),
+)
+
+
+def test_the_other_ends_load_is_not_foreign_where_hosts_share_cpus() -> None:
+    assert foreign_cores(SHARED) == pytest.approx((0.0, 0.0), abs=0.06)
+    assert codes(SHARED) == []
+
+
+def test_a_stranger_on_shared_cpus_is_told_once() -> None:
+    (flag,) = flags(SHARED, cpu("h1", 3, usr=0.5), cpu("h2", 3, usr=0.5))
+    assert (flag.code, flag.where) == ("foreign-load", "h1, h2")
+
+
+def test_where_other_pairs_may_load_the_same_cpus_nothing_is_said() -> None:
+    shared = spec("h1", shares_cpus_with=("h3",))
+    busy = cpu("h1", 3, usr=0.5)
+    assert codes(shared, busy, setup(concurrent_pairs=True)) == []
+    assert foreign_cores(shared, busy, setup(concurrent_pairs=True))[0] is None
+    assert codes(shared, busy) == ["foreign-load"]
+
+
+@pytest.mark.parametrize(
+    "change",
+    [
+        cpu("h1", IRQ, sys=0.9),
+        both(cpu("h1", 3, usr=0.35), setup(idle_cores={"h1": 0.34})),
+        cpu("h1", 3, usr=0.05, sys=0.04),
+        cpu("h1", APP, usr=0.1, sys=0.5, soft=0.4),
+        cpu("h1", APP, usr=0.05, sys=0.45, iowait=0.5),
+        load(0.58),
+    ],
+    ids=[
+        "threaded NAPI",
+        "it was there in idle",
+        "daemons",
+        "softirqs",
+        "waiting for a disk",
+        "ticks",
+    ],
+)
+def test_what_is_nobodys_work_raises_no_stranger(change: Change) -> None:
+    assert "foreign-load" not in codes(change)
+
+
+def test_a_process_that_moved_is_no_stranger_where_it_went() -> None:
+    elsewhere = both(cpu("h1", APP), cpu("h1", 3, sys=0.5))
+    moved = readback("h1", threads=(Thread(1000, 1000, 3, 1200, (3,)),))
+    assert "foreign-load" in codes(elsewhere)
+    assert codes(elsewhere, moved) == []
+
+
+@pytest.mark.parametrize(
+    ("idle", "used", "cpus", "is_told"),
+    [
+        (0.8, 0.5, 2, True),
+        (0.02, 0.5, 2, False),
+        (0.2, 0.5, 2, True),
+        (0.2, 20.0, 2, False),
+        (0.2, 2.0, 128, False),
+        (0.3, 2.0, 128, True),
+        (0.3, None, 2, True),
+        (None, 0.5, 2, False),
+    ],
+)
+def test_a_host_is_not_idle_by_its_size_and_by_what_the_case_used(
+    idle: float | None, used: float | None, cpus: int, is_told: bool
+) -> None:
+    assert bool(list(background(replace(END, cpu_cores=used), idle, cpus))) is is_told
+
+
+@pytest.mark.parametrize(
+    ("taken", "used", "is_told"),
+    [(0.1, 1.0, True), (0.019, 0.1, False), (0.1, 8.0, False), (None, 1.0, False)],
+)
+def test_stolen_time_is_told_by_what_it_is_of_what_was_wanted(
+    taken: float | None, used: float, is_told: bool
+) -> None:
+    assert bool(list(stolen(replace(END, cpu_cores=used, steal_cores=taken)))) is is_told
+
+
+@pytest.mark.parametrize(
+    ("paced", "ticks", "end", "is_told"),
+    [
+        (True, True, replace(END, load_cpu_cores=None), True),
+        (True, False, replace(END, load_cpu_cores=None), False),
+        (True, None, replace(END, load_cpu_cores=None), False),
+        (False, True, replace(END, load_cpu_cores=None), False),
+        (True, True, END, False),
+        (True, True, replace(END, cpu_cores=None, app_cpu=SHARES), True),
+        (True, True, replace(END, cpu_cores=None), False),
+    ],
+)
+def test_ticks_are_told_of_a_paced_figure_that_nothing_can_check_only(
+    paced: bool, ticks: bool | None, end: EndResult, is_told: bool
+) -> None:
+    found = list(unchecked(end, paced, ticks))
+    assert [flag.code for flag in found] == ["tick-accounting"] * is_told
+    assert all("is missing" in flag.evidence for flag in found)
+
+
+def test_a_paced_load_that_ticks_may_charge_too_much_is_no_stranger() -> None:
+    paced = both(case(rate_bps=5e9), rates(5e9), cpu("h1", APP, sys=0.9))
+    assert codes(paced, setup(tick_accounting={"h1": True})) == ["cpu-accounting-disagrees"]
+    assert codes(paced) == ["foreign-load"]
+
+
+def test_active_idle_has_no_load_to_compare_with() -> None:
+    trial = told(both(story(placed=()), case(instances=1, load_level=0.0))).trial()
+    assert trial.sender is not None
+    assert trial.sender.foreign_cores is None
+    assert trial.sender.reasons["foreign_cores"] == "no load ran"
+
+
+def test_of_two_cpus_that_hide_work_the_one_that_hides_more_is_told() -> None:
+    two = story(placed=(("0", "0"), ("2", "2")), load_cores={"h1": 0.5, "h2": 0.3})
+    receiver = both(cpu("h2", 0, sys=0.3), cpu("h2", 2, sys=0.3))
+    for first, second in ((0.01, 0.2), (0.2, 0.01)):
+        (flag,) = flags(two, receiver, cpu("h1", 0, sys=first), cpu("h1", 2, sys=second))
+        assert "mpstat shows 0.010 cores for CPU" in flag.evidence
+
+
+def test_where_both_ends_run_on_one_cpu_it_must_show_the_load_of_both() -> None:
+    crowded = both(SHARED, story(placed=(("0", "0"),)), *(cpu(host, 0, sys=0.7) for host in ("h1", "h2")))
+    idle = both(*(cpu(host, 2) for host in ("h1", "h2")))
+    assert [(flag.code, flag.where) for flag in flags(crowded, idle)] == [
+        ("cpu-accounting-disagrees", "h1"),
+        ("cpu-accounting-disagrees", "h2"),
+    ]
+
+
+def test_what_is_hidden_on_the_other_ends_cpu_is_told_of_that_end() -> None:
+    found = flags(SHARED, *(cpu(host, 2, sys=0.01) for host in ("h1", "h2")))
+    assert [(flag.code, flag.where) for flag in found] == [("cpu-accounting-disagrees", "h2")]
