@@ -25,7 +25,7 @@ from linewatt.analysis.load_levels import MISSED_RATIO
 from linewatt.analysis.psu_tables import CERTIFIED, LEVELS
 from linewatt.analysis.stats import interval
 from linewatt.engine.measuring.power import MOST_W
-from linewatt.findings import cpu, idle, load, meters, steadiness, verdict
+from linewatt.findings import cpu, idle, load, meters, network, steadiness, verdict
 from linewatt.hosts import fact_parsers
 from linewatt.loads import iperf3
 
@@ -47,6 +47,9 @@ STATED: dict[str, tuple[str, ...]] = {
         f"a gap of {modes.GAP_SDS:g} SDs, {WORDS[modes.A_SIDE_OVERLAPPING]} runs a side",
         f"a slope over time of {percent(verdict.VISIBLE_DRIFT)} or more with p < {steady.DRIFT_CHANCE:g}",
         f"from {steady.FEWEST_RUNS} runs: `drifts-over-trials`",
+        f"from {steadiness.FEWEST_TO_DIFFER} runs, {percent(verdict.VISIBLE_DRIFT)} or more from the mean",
+        f"(Student's t, p < {steady.FIRST_CHANCE:g}): `first-trial-differs`",
+        f"lowest intervals must take {percent(steadiness.MATTERS)} from the mean",
         f"Each must be {percent(steadiness.VISIBLE)} or more",
         f"lowest intervals wherever they are ({percent(steadiness.DEPTH)} below all others",
         f"after stopping at {', '.join(map(str, repeats.LOOKS[:3]))} or {repeats.LOOKS[3]} runs",
@@ -57,8 +60,14 @@ STATED: dict[str, tuple[str, ...]] = {
         f"differ by more than {percent(idle.DRIFT_RATIO)}",
     ),
     "sensors.md": (
-        f"by more than {cpu.TOLERANCE_CORES:g} cores and {percent(cpu.TOLERANCE_RATIO)}",
-        f"({cpu.EXCESS_CORES:g} cores and {percent(cpu.EXCESS_RATIO)})",
+        f"by more than {cpu.HIDDEN_CORES:g} cores, {percent(cpu.HIDDEN_RATIO)}, and {cpu.HIDDEN_SDS:g} "
+        f"standard errors of a count of {cpu.TICKS_HZ} ticks a second",
+        f"beyond its own use by {cpu.EXCESS_CORES:g} cores and {percent(cpu.EXCESS_RATIO)}",
+        f"more than {cpu.FOREIGN_CORES:g} cores and {percent(cpu.FOREIGN_RATIO)} of the load's above idle",
+        f"took {cpu.STOLEN_CORES:g} cores and {percent(cpu.STOLEN_RATIO)} of what was wanted",
+        f"more than {cpu.BUSY_IDLE_CORES:g} cores, {cpu.BUSY_IDLE_HOST:g} for each CPU of the host, and "
+        f"{percent(cpu.BUSY_IDLE_USED)} of what the case used",
+        f"carried {percent(network.SLACK_RATIO)} and {network.FLOOR_BPS / 1e6:g} Mbit/s more",
         f"ran more than {percent(cpu.FREQUENCY_DIFFERENCE)} slower in the last third of the window",
         f"({cpu.FREQUENCY_SDS:g} standard errors)",
         f"ran more than {percent(cpu.FREQUENCY_DIFFERENCE)} below the host's base frequency",

@@ -254,3 +254,27 @@ def test_watts_that_rise_under_a_steady_load_are_told() -> None:
 def test_watts_that_prove_nothing_raise_nothing(step_w: float, scope: str) -> None:
     end, reading = watts(FANS_RISE, step_w, scope)
     assert steady_checks.power(end, [reading], Window(0, 40)) == []
+
+
+def test_a_first_run_that_linewatt_slowed_is_told_and_runs_alike_are_not() -> None:
+    rng = np.random.default_rng(5)
+    alike = rng.normal(9.4e9, 0.02 * 9.4e9, (2_000, 10))
+    assert np.mean([steadiness.unlike(first, rest) for first, *rest in alike.tolist()]) <= 0.002
+    slowed = rng.normal(9.4e9, 0.01 * 9.4e9, (200, 10))
+    slowed[:, 0] *= 0.84
+    assert np.mean([steadiness.unlike(first, rest) for first, *rest in slowed.tolist()]) >= 0.95
+
+
+@pytest.mark.parametrize(
+    ("values", "is_told"),
+    [
+        ([8e9, 9.4e9, 9.41e9, 9.4e9], True),
+        ([8e9, 9.4e9, 9.41e9], False),
+        ([9.3e9, 9.4e9, 9.4e9, 9.4e9, 9.4e9], False),
+        ([9.4e9] * 10, False),
+        ([0.0, 9.4e9, 9.4e9, 9.4e9], False),
+    ],
+    ids=["four runs", "three runs", "one percent", "all alike", "nothing sent"],
+)
+def test_a_first_run_differs_from_three_others_by_two_percent(values: list[float], is_told: bool) -> None:
+    assert steadiness.unlike(values[0], values[1:]) is is_told

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What else runs beside a load, and where datagrams go, on real hosts."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.lab.test_campaign import Bench
+from tests.lab.test_placement import flags, placed
+
+pytestmark = [
+    pytest.mark.lab,
+    pytest.mark.skipif(len(os.sched_getaffinity(0)) < 2, reason="needs two CPUs"),
+]
+WINDOW = {"seconds": 4, "omit": 1.6, "tail": 1.8}
+LIMIT_S = "60"
+"""for what runs beside a load, should nobody end it"""
+
+
+@pytest.fixture
+def bench(lab2: Any, tmp_path: Path) -> Iterator[Bench]:
+    one = Bench(lab2, tmp_path)
+    yield one
+    one.until_nothing_runs()
+
+
+@contextmanager
+def beside(*argv: str) -> Iterator[None]:
+    process = subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    try:
+        yield
+    finally:
+        process.terminate()
+        process.wait(timeout=20)
+
+
+@pytest.mark.parametrize("test", ["tcp", "udp-1500", "udp-60"])
+@pytest.mark.parametrize("rate", ["20M", "500M"])
+def test_a_load_alone_has_no_neighbour(bench: Bench, test: str, rate: str) -> None:
+    bench.run("run", placed(bench, window=WINDOW, rate=rate, tests=[test]))
+    (trial,) = bench.trials()
+    assert "neighbour-traffic" not in flags(trial)
+
+
+def test_a_busy_loop_on_the_irq_cpu_is_told(bench: Bench) -> None:
+    with beside("taskset", "-c", "1", "timeout", LIMIT_S, "sh", "-c", "while :; do :; done"):
+        bench.run("run", placed(bench, window=WINDOW))
+    (trial,) = bench.trials()
+    assert "IRQ CPU 1, where no load was put" in flags(trial)["foreign-load"]["evidence"]
+    assert trial["receiver"]["foreign_cores"] > 0.2
+
+
+def test_a_loss_is_told_once_with_its_place(bench: Bench) -> None:
+    bench.run("run", placed(bench, window=WINDOW, rate="2G", tests=["udp-60"]))
+    (trial,) = bench.trials()
+    if trial["lost_ratio"] < 0.001:
+        pytest.skip("this machine lost nothing")
+    assert "packets-dropped" not in flags(trial)
+    assert "in the receive buffer of the UDP socket on h2" in flags(trial)["udp-loss"]["evidence"]
