@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 
 from linewatt.findings import CATALOGUE, ROOMS, Kind, kind_of
+from linewatt.findings.lies import LIES
 from linewatt.findings.page import page
 
 ROOT = Path(__file__).parents[2]
@@ -67,3 +68,10 @@ def test_the_document_is_made_of_the_declarations() -> None:
 
 def test_a_code_of_another_version_is_doubtful() -> None:
     assert kind_of("no-such-code").rank == "doubtful"
+
+
+def test_each_lie_of_measurement_has_a_finding_or_is_kept_out_by_construction() -> None:
+    lies = [one for room in LIES.values() for one in room]
+    assert len(lies) >= 50
+    assert [one.lie for one in lies if not one.codes and not one.how] == []
+    assert sorted({code for one in lies for code in one.codes} - CATALOGUE.keys()) == []

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from linewatt.findings import ROOMS, Kind
+from linewatt.findings.lies import LIES, Lie
 
 _HEAD = """\
 # Findings: what makes a figure doubtful, and what to do
@@ -18,7 +19,27 @@ or trial), however often it was seen; the evidence lists where. Numbers are neve
 
 def page() -> str:
     """The whole document."""
-    return "\n".join([_HEAD, *(_room(title, kinds) for title, kinds in ROOMS.items())]).rstrip() + "\n"
+    rooms = (_room(title, kinds) for title, kinds in ROOMS.items())
+    return (
+        "\n".join([_HEAD, *rooms, _LIES, *(_lies(room, lies) for room, lies in LIES.items())]).rstrip() + "\n"
+    )
+
+
+_LIES = """\
+## The lies of measurement, and what catches each
+
+Each makes a wrong figure look right. Findings name it in the result; what else keeps it out stands beside.
+
+| where | lie | findings | besides |
+| --- | --- | --- | --- |"""
+
+
+def _lies(room: str, lies: tuple[Lie, ...]) -> str:
+    rows = []
+    for one in lies:
+        codes = ", ".join(f"[`{code}`](#{code})" for code in one.codes)
+        rows.append(f"| {room} | {one.lie} | {codes} | {one.how} |")
+    return "\n".join(rows)
 
 
 def _room(title: str, kinds: tuple[Kind, ...]) -> str:

@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The lies of measurement that linewatt knows, and what keeps each of them out of a figure."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+
+@dataclass(frozen=True, slots=True)
+class Lie:
+    """``codes`` are the findings that name it; ``how`` says what else keeps it out."""
+
+    lie: str
+    codes: tuple[str, ...] = ()
+    how: str = ""
+
+
+LIES: dict[str, tuple[Lie, ...]] = {
+    "Loads": (
+        Lie(
+            "The sender's rate reported as goodput",
+            how="throughput is what the receiver counted; what was sent has a column of its own",
+        ),
+        Lie("UDP loss hidden", ("udp-loss",)),
+        Lie("Streams of a process on one CPU", ("streams-share-cpu", "load-threads-differ")),
+        Lie("The client is the bottleneck", ("test-bed-is-the-limit", "client-saturated")),
+        Lie("Two instances on one core", ("instances-share-cpu", "app-irq-share-cpu")),
+        Lie(
+            "GSO or GRO differs between A and B",
+            how="`compare` says which facts of the hosts differ beside each verdict",
+        ),
+        Lie("An asked rate that was not reached", ("rate-not-reached",)),
+        Lie("More than the line can carry", ("above-line-rate",)),
+        Lie(
+            "Versions of the load differ between ends, or between A and B",
+            ("load-versions-differ",),
+            "`compare` says so of A and B",
+        ),
+        Lie("A load that spins while it waits", ("load-spins",)),
+    ),
+    "Window": (
+        Lie("Warm-up inside the window", ("warm-up-in-window",)),
+        Lie("CPU and load windows not aligned", ("start-uncertain", "sensor-late")),
+        Lie(
+            "Clocks of two hosts apart",
+            ("clock-uncertain",),
+            "every stamp is put on the controller's time line",
+        ),
+        Lie("A sensor slower than omit or tail", ("window-edges-contaminated",)),
+        Lie(
+            "The observer's own work inside the window",
+            how="hosts are read before the window and after the readings that close it; nothing is imported while a load runs",
+        ),
+        Lie("The first trial unlike the rest", ("first-trial-differs",)),
+        Lie(
+            "Carry-over from the trial before",
+            ("two-modes", "drifts-over-trials"),
+            "`order: random` gives a case another predecessor each time; an interleaved order does not, so what every case hands to the next cannot be seen there",
+        ),
+        Lie(
+            "A dip or an oscillation averaged away",
+            ("throughput-dips", "throughput-oscillates", "throughput-drifts"),
+        ),
+    ),
+    "CPU": (
+        Lie(
+            "Tick aliasing",
+            ("cpu-accounting-disagrees",),
+            "role by role, so that receive work on one CPU cannot mask it on another",
+        ),
+        Lie(
+            "A paced load in step with the tick",
+            ("tick-accounting", "cpu-accounting-disagrees"),
+            "iperf3 is paced by a timer that divides no tick",
+        ),
+        Lie("A frequency or thermal drop", ("frequency-dropped", "cpu-throttled")),
+        Lie(
+            "One full CPU hidden in a mean",
+            how="limits are judged by the busiest CPU of each role, which is stored beside the mean",
+        ),
+        Lie("A foreign process in the window", ("foreign-load", "host-not-idle")),
+        Lie("Steal by a hypervisor", ("cpu-stolen",)),
+        Lie("A busy SMT sibling", ("smt-sibling-busy",)),
+        Lie("Timers and updates that run in the window", ("foreign-load", "cpu-unsteady")),
+    ),
+    "Placement": (
+        Lie("Interrupts not where they were pinned", ("interrupts-elsewhere",)),
+        Lie("irqbalance undid it", ("setting-changed",)),
+        Lie("RSS collisions: two modes averaged", ("two-modes",)),
+        Lie("Automatic NUMA balancing moved it", ("process-moved", "process-migrated")),
+        Lie(
+            "A process or a setting moved and put back inside the window",
+            ("process-migrated", "setting-changed"),
+        ),
+    ),
+    "Network": (
+        Lie("A neighbour's flow on the same interface", ("neighbour-traffic",)),
+        Lie(
+            "Link or shaper changed in the window",
+            ("link-changed", "configuration-changed", "throughput-dips"),
+        ),
+        Lie("Pause frames throttle the sender", ("pause-frames",)),
+        Lie(
+            "Path MTU below the interface's",
+            how="each path is tried with full packets before its first trial, and a trial in which nothing arrived has failed",
+        ),
+        Lie(
+            "Congestion control or socket limits differ, or change in mid-campaign",
+            ("congestion-differs", "socket-settings-differ", "configuration-changed"),
+            "`compare` says so of A and B",
+        ),
+        Lie("Firewall or conntrack rules differ", how="`compare` says so of A and B"),
+    ),
+    "Power": (
+        Lie("A frozen sensor", ("power-frozen", "meter-hangs")),
+        Lie(
+            "A stale sensor, which refreshes more slowly than asked",
+            ("meter-refreshes-slowly", "power-few-updates"),
+            "its refresh time is learned from distinct values, and the ± follows from it",
+        ),
+        Lie(
+            "An averaging sensor",
+            ("meter-averages", "power-window-too-short"),
+            "its averaging time and delay are learned from the edges of loads; windows that are too short for it have no number, with its name in the reason",
+        ),
+        Lie("A saturated sensor", ("power-saturated",)),
+        Lie(
+            "RAPL's wrap",
+            how="undone by the counter's range; a total that would make more than 100 kW was reset",
+        ),
+        Lie("RAPL taken for wall power", ("rapl-as-system",)),
+        Lie(
+            "PSU loss mixed in",
+            ("power-implausible",),
+            "each scope is a channel of its own, and none are added",
+        ),
+        Lie(
+            "Simulated or estimated watts that look measured",
+            how="every such figure is marked, in tables, charts, JSON and CSV",
+        ),
+        Lie(
+            "Idle measured in another state",
+            how="an idle window for each setting of each host, before it and after it",
+        ),
+        Lie("Idle before it settled", ("idle-not-settled", "idle-drifted")),
+        Lie("A power cap in force", ("power-capped",)),
+        Lie("Fans that rise by themselves", ("power-unexplained",)),
+        Lie("One supply of two at 0 W", ("psu-idle",)),
+    ),
+    "Verdict": (
+        Lie("Too few runs", how="no verdict: *not enough runs*, exit code 4"),
+        Lie(
+            "Many comparisons, one significant", how="p-values are Holm's over all comparisons of a response"
+        ),
+        Lie("A and B not interleaved", ("drifts-over-trials",), "`compare` says that drift is in the ratio"),
+    ),
+}
+"""room → its lies"""
