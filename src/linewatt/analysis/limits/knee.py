@@ -1,9 +1,12 @@
 # SPDX-License-Identifier: Apache-2.0
 """From how many instances on throughput no longer follows: two segments fitted by grid search. Pure.
 
-The line begins at the origin, for no process carries nothing, bends once, and goes on straight. The interval
-is every bend whose residual sum of squares F does not tell from the best one's (G. A. F. Seber, C. J. Wild,
-Nonlinear Regression (1989), section 5.9). A smooth law such as USL has no place for a hard cap.
+Whether there is a bend is asked of a line from the origin, for no process carries nothing: with the few cases
+of a series that leaves degrees of freedom for an F test. Its interval is every bend whose residual sum of
+squares F does not tell from the best one's (G. A. F. Seber, C. J. Wild, Nonlinear Regression (1989), section
+5.9). Where it is, is then told by two segments with an intercept of their own, since instances bring less and
+less before the knee, too, which a line from the origin takes for an earlier one. A smooth law such as USL has
+no place for a hard cap.
 """
 
 from __future__ import annotations
@@ -14,6 +17,7 @@ from dataclasses import dataclass
 
 LEVEL = 0.95
 FEWEST_POINTS = 4
+FEWEST_WITH_INTERCEPT = 5
 BENDS = 0.5
 """An instance beyond the knee brings less than this part of one before it, or there is none."""
 _GRID = 400
@@ -43,7 +47,11 @@ def knee(points: Sequence[tuple[float, float]]) -> Knee | None:
         return None
     within = best * (1 + _f_quantile(1, len(points) - 3) / (len(points) - 3)) + 1e-12
     inside = [one for one, squares, _, _ in fits if squares <= within]
-    return Knee(at, min(inside), max(inside), before, max(0.0, after))
+    if len(points) >= FEWEST_WITH_INTERCEPT:
+        own = min(_segments(points, one) for one in _grid(points[0][0], points[-1][0]))
+        if own[2] > 0 and own[3] < BENDS * own[2]:
+            _, at, before, after = own
+    return Knee(at, min(*inside, at), max(*inside, at), before, max(0.0, after))
 
 
 def _grid(low: float, high: float) -> list[float]:
@@ -67,6 +75,17 @@ def _broken(points: Sequence[tuple[float, float]], at: float) -> tuple[float, fl
     else:
         before, after = (ay * bb - by * ab) / determinant, (by * aa - ay * ab) / determinant
     return math.fsum((1 - before * a - after * b) ** 2 for a, b in parts), before, after
+
+
+def _segments(points: Sequence[tuple[float, float]], at: float) -> tuple[float, float, float, float]:
+    """Residual sum of squares of two segments that meet at ``at``, wherever they begin; at, both slopes."""
+    import numpy as np
+
+    made = np.array([(1.0, min(n, at), max(n - at, 0.0)) for n, _ in points])
+    rates = np.array([y for _, y in points])
+    found, *_ = np.linalg.lstsq(made, rates, rcond=None)
+    rest = made @ found - rates
+    return float(rest @ rest), at, float(found[1]), float(found[2])
 
 
 def _straight(points: Sequence[tuple[float, float]]) -> float:
