@@ -100,7 +100,7 @@ def test_an_instance_that_uses_clearly_less_than_it_did_waits(cores: float, hidd
 def test_beyond_the_knee_a_quarter_more_counts_as_little_and_nearly_a_half_does_not() -> None:
     published = series({1: 24.3, 2: 45.1, 4: 80.0, 8: 94.2, 16: 110.8}, line_bps=188e9)
     assert regimes(published) == ("single", "multi", "multi", "saturated", "saturated")
-    assert "beyond the knee at 3.4" in explained(published)[-1].why
+    assert "beyond the knee at 4.3" in explained(published)[-1].why
     bent = series({1: 10, 2: 20, 4: 40, 8: 58, 16: 84}, line_bps=188e9)
     assert knee_of(bent) is not None
     assert regimes(bent) == ("single", "multi", "multi", "multi", "multi")
