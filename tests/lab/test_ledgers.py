@@ -21,6 +21,7 @@ pytestmark = [
 WINDOW = {"seconds": 4, "omit": 1.6, "tail": 1.8}
 LIMIT_S = "60"
 """for what runs beside a load, should nobody end it"""
+PORT = "5999"
 
 
 @pytest.fixture
@@ -38,6 +39,24 @@ def beside(*argv: str) -> Iterator[None]:
     finally:
         process.terminate()
         process.wait(timeout=20)
+
+
+def in_host(bench: Bench, number: int, *argv: str) -> list[str]:
+    return ["ip", "netns", "exec", bench.lab.hosts[number - 1].namespace, "timeout", LIMIT_S, *argv]
+
+
+def test_a_neighbours_flow_on_the_same_interface_is_told_at_both_ends(bench: Bench) -> None:
+    address = bench.lab.hosts[1].data_ipv4
+    server = in_host(bench, 2, "iperf3", "-s", "-p", PORT)
+    client = in_host(bench, 1, "iperf3", "-c", address, "-p", PORT, "-b", "300M", "-t", LIMIT_S)
+    retried = f"until {' '.join(client)}; do sleep 0.1; done"
+    with beside(*server), beside("timeout", LIMIT_S, "sh", "-c", retried):
+        bench.run("run", placed(bench, window=WINDOW, rate="200M"))
+    (trial,) = bench.trials()
+    found = [flag for flag in trial["flags"] if flag["code"] == "neighbour-traffic"]
+    assert [flag["where"] for flag in found] == ["h1", "h2"]
+    assert "sent" in found[0]["evidence"]
+    assert "received" in found[1]["evidence"]
 
 
 @pytest.mark.parametrize("test", ["tcp", "udp-1500", "udp-60"])
