@@ -296,15 +296,17 @@ def users_of(mutant: Mutant) -> list[Path]:
 def ordered(mutant: Mutant, items: Sequence[pytest.Item]) -> list[pytest.Item]:
     """The tests that go through a mutation, the likeliest to notice it first."""
     users = users_of(mutant)
+    elsewhere = _elsewhere()
     modules = {module_of(file).__name__ for file in users}
     codes = set().union(*(codes_of(file) for file in users))
+    files = {elsewhere[code] for code in codes & elsewhere.keys()}
 
     def rank(item: pytest.Item) -> int | None:
         if item.path.name in TABLES:
             return None
         if item.path.name == WIRING:
             return 0 if any(f"[{code}" in item.name for code in codes) else 2
-        return 1 if _uses(item, modules) else None
+        return 1 if item.path.name in files or _uses(item, modules) else None
 
     ranked = [(place, item) for item in items if (place := rank(item)) is not None]
     return [item for _, item in sorted(ranked, key=lambda one: one[0])] or list(items)
@@ -401,8 +403,18 @@ def _arguments() -> argparse.Namespace:
 def _tests(files: Sequence[Path]) -> list[str]:
     """Files of unit tests that import a mutated module or something from it, and the wiring."""
     modules = {_dotted(file) for file in files}
+    always = {WIRING, *_elsewhere().values()}
     every = sorted((ROOT / "tests" / "unit").glob("test_*.py"))
-    return [str(one) for one in every if one.name == WIRING or not modules.isdisjoint(_imported(one))]
+    return [str(one) for one in every if one.name in always or not modules.isdisjoint(_imported(one))]
+
+
+def _elsewhere() -> dict[str, str]:
+    """Codes of findings that the wiring has elsewhere → the file of their test."""
+    tree = ast.parse((ROOT / "tests" / "unit" / WIRING).read_text())
+    for node in tree.body:
+        if isinstance(node, ast.AnnAssign) and _targets(node) == ["ELSEWHERE"] and node.value is not None:
+            return {code: file for code, (file, _) in ast.literal_eval(node.value).items()}
+    return {}
 
 
 def _dotted(file: Path) -> str:
