@@ -171,6 +171,7 @@ def meter(**fields: Any) -> dict[str, Any]:
         ({"refresh_s": None, "averaging_s": None, "settle_s": None}, []),
         ({"refresh_s": 30.0, "averaging_s": 0.0, "settle_s": 1.0}, ["meter-refreshes-slowly"]),
         ({"refresh_s": 30.0, "averaging_s": None, "settle_s": None, "read_every_s": 30.0}, []),
+        ({"refresh_s": 4.0, "averaging_s": 2.0, "settle_s": 3.0, "read_every_s": 0.2}, []),
         ({"refresh_s": 1.0, "averaging_s": 10.0, "settle_s": 11.0}, ["meter-averages"]),
     ],
 )
@@ -194,6 +195,7 @@ def still(
     [
         ([still(1, 1.0), still(2, 2.0), still(3, 3.0)], True),
         ([still(1, 1.0), still(2, 1.1), still(3, 1.2)], False),  # the same load
+        ([still(at, 1.0 + 0.1 * at, step_w=0.1) for at in range(1, 5)], False),  # of a fine meter, too
         ([still(1, 1.0), still(2, 2.0), still(3, 3.0, power_w=212.0)], False),
         ([still(1, 1.0), still(2, 2.0), still(3, 3.0, spread_w=2.0)], False),
         ([still(1, 1.0), still(2, 2.0)], False),
