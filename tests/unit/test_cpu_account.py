@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from tests.wiring import APP, IRQ, Change, both, case, cpu, rates, readback, setup, spec, story, told
 
+from linewatt.engine.measuring.accounts import surely_used
 from linewatt.engine.measuring.checks.cpu import background, stolen, unchecked
 from linewatt.engine.readback import Thread
 from linewatt.model import CpuShares, EndResult, Flag, Trial
@@ -203,9 +204,16 @@ def test_ticks_are_told_of_a_paced_figure_that_nothing_can_check_only(
 
 
 def test_a_paced_load_that_ticks_may_charge_too_much_is_no_stranger() -> None:
-    paced = both(case(rate_bps=5e9), rates(5e9), cpu("h1", APP, sys=0.9))
+    paced = both(case(rate_bps=5e9), rates(5e9), load(0.1), cpu("h1", APP, sys=0.5))
     assert codes(paced, setup(tick_accounting={"h1": True})) == ["cpu-accounting-disagrees"]
     assert codes(paced) == ["foreign-load"]
+
+
+def test_ticks_that_all_hit_a_load_leave_the_idle_time_that_is_counted_exactly() -> None:
+    assert [surely_used(idle) for idle in (1.0, 0.5, 0.0)] == [0.0, 0.0, 1.0]
+    assert surely_used(0.4 / 1.4) == pytest.approx(0.6), "40 % idle, and all ticks charged"
+    beside = both(case(rate_bps=5e9), rates(5e9), load(0.1), cpu("h1", APP, sys=0.1, usr=0.85))
+    assert codes(beside, setup(tick_accounting={"h1": True})) == ["foreign-load"]
 
 
 def test_active_idle_has_no_load_to_compare_with() -> None:

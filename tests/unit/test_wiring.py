@@ -121,7 +121,11 @@ LIES: dict[str, Change] = {
         cpu("h1", APP, sys=0.01), cpu("h1", IRQ, soft=0.5)
     ),
     "cpu-accounting-disagrees: excess": both(
-        PACED, rates(5e9), setup(tick_accounting={"h1": True}), story(load_cores={"h1": 0.1, "h2": 0.6})
+        PACED,
+        rates(5e9),
+        setup(tick_accounting={"h1": True}),
+        story(load_cores={"h1": 0.1, "h2": 0.6}),
+        cpu("h1", APP, sys=0.5),
     ),
     "cpu-missing": without("h2", "mpstat"),
     "cpu-stolen": cpu("h1", APP, usr=0.05, sys=0.45, steal=0.1),

@@ -44,7 +44,7 @@ KINDS = (
         f"On the CPUs that it was put on (unpinned: the whole host) the load used more than mpstat shows, by "
         f"{HIDDEN_CORES:g} cores, {percent(HIDDEN_RATIO)} and {HIDDEN_SDS:g} standard errors of a count of {TICKS_HZ} ticks a "
         f"second. Or the case is paced, its kernel charges by the tick, and the load's CPUs show {EXCESS_CORES:g} cores and "
-        f"{percent(EXCESS_RATIO)} more usr and sys than it used.",
+        f"{percent(EXCESS_RATIO)} more usr and sys than it used, but as much idle as ticks leave that all hit the load.",
         "Do not use this CPU figure; see docs/sensors.md, mpstat.",
     ),
     Kind(

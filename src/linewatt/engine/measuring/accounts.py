@@ -32,6 +32,8 @@ class Account:
     load: float
     placed: frozenset[int] | None
     irq_cpus: frozenset[int]
+    at_least: float
+    """what was surely used of these CPUs, however ticks were charged (:func:`surely_used`)"""
 
     @property
     def excess(self) -> float:
@@ -87,6 +89,7 @@ def account(
         load=sum(load for load in loads if load is not None),
         placed=placed,
         irq_cpus=irq_cpus,
+        at_least=sum(surely_used(known[cpu].idle_ratio) for cpu in own),
     )
 
 
@@ -116,6 +119,15 @@ def cpus_of(instance: InstanceResult, end: EndResult) -> frozenset[int] | None:
         return None
     put = frozenset(parse_cpulist(text))
     return put if ran_on is None or put >= {*parse_cpulist(ran_on)} else None
+
+
+def surely_used(idle_ratio: float) -> float:
+    """The least use of a CPU that shows this much idle on a kernel that charges by the tick.
+
+    Such a kernel counts idle time exactly (NO_HZ, kernel/time/tick-sched.c), only what is used by the tick. A
+    task that runs at every tick is charged all of the time, and mpstat shows idle ÷ (idle + 1) then.
+    """
+    return max(0.0, (1 - 2 * idle_ratio) / (1 - idle_ratio)) if idle_ratio < 1 else 0.0
 
 
 def _placed(instances: Sequence[InstanceResult], ends: Sequence[EndResult]) -> frozenset[int] | None:

@@ -115,8 +115,9 @@ def foreign(seen: Seen, end: EndResult) -> Iterator[Flag]:
     beyond = sum(found.elsewhere.values()) + excess - (seen.setup.idle_cores.get(end.host) or 0.0)
     if beyond <= max(FOREIGN_CORES, FOREIGN_RATIO * found.load):
         return
-    ticks = seen.setup.tick_accounting.get(end.host) is not False
-    if excess > sum(found.elsewhere.values()) and seen.case.paced and ticks:
+    ticks = seen.case.paced and seen.setup.tick_accounting.get(end.host) is not False
+    surely = found.at_least - found.load > EXCESS_CORES
+    if excess > sum(found.elsewhere.values()) and ticks and not surely:
         yield Flag(
             "cpu-accounting-disagrees",
             end.host,
