@@ -163,12 +163,13 @@ def test_power_that_stands_still_needs_no_updates() -> None:
 
 
 @pytest.mark.parametrize(
-    ("refresh_s", "said"), [(0.2, []), (0.79, []), (0.81, ["power-missing"]), (3.0, ["power-missing"])]
+    ("refresh_s", "said"),
+    [(0.2, []), (0.79, []), (1.0, ["power-few-updates"]), (3.0, ["power-window-too-short"])],
 )
 def test_a_meter_that_stands_still_is_believed_if_it_is_refreshed_often_enough(
     refresh_s: float, said: list[str]
 ) -> None:
-    """Five updates of more than 0.8 s do not fit into a window of 4 s."""
+    """Five updates of 1 s do not fit into a window of 4 s, and of 3 s not even two."""
     assert codes(replace(reading({OUT: [200.0]}), updates_s={"psu1_out": refresh_s})) == said
 
 
