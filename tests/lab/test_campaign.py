@@ -278,6 +278,8 @@ def test_a_result_made_again_from_its_raw_files_is_the_same_to_the_byte(bench: B
     assert [(one["same"], one["problem"], one["changes"]) for one in document["trials"]] == [
         (True, None, [])
     ] * 3
+    assert document["idle"]
+    assert [one for one in document["idle"] if not one["same"]] == []
     assert document["written"] is None
 
 
