@@ -23,6 +23,7 @@ import textwrap
 import types
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib import import_module
 from itertools import chain
 from pathlib import Path
@@ -306,10 +307,22 @@ def ordered(mutant: Mutant, items: Sequence[pytest.Item]) -> list[pytest.Item]:
             return None
         if item.path.name == WIRING:
             return 0 if any(f"[{code}" in item.name for code in codes) else 2
-        return 1 if item.path.name in files or _uses(item, modules) else None
+        return 1 if item.path.name in files or _uses(item, modules) or _tells(item.path, codes) else None
 
     ranked = [(place, item) for item in items if (place := rank(item)) is not None]
     return [item for _, item in sorted(ranked, key=lambda one: one[0])] or list(items)
+
+
+@cache
+def _stories(test: Path) -> str:
+    """The text of a test that tells stories of the wiring, else nothing."""
+    text = test.read_text()
+    return text if "from tests.wiring import" in text else ""
+
+
+def _tells(test: Path, codes: Iterable[str]) -> bool:
+    """Whether a test looks for one of these findings in a story of its own."""
+    return any(f'"{code}"' in _stories(test) for code in codes)
 
 
 def _uses(item: pytest.Item, modules: set[str]) -> bool:
@@ -403,9 +416,13 @@ def _arguments() -> argparse.Namespace:
 def _tests(files: Sequence[Path]) -> list[str]:
     """Files of unit tests that import a mutated module or something from it, and the wiring."""
     modules = {_dotted(file) for file in files}
+    codes = set().union(*(codes_of(file) for file in files))
     always = {WIRING, *_elsewhere().values()}
-    every = sorted((ROOT / "tests" / "unit").glob("test_*.py"))
-    return [str(one) for one in every if one.name in always or not modules.isdisjoint(_imported(one))]
+    return [
+        str(one)
+        for one in sorted((ROOT / "tests" / "unit").glob("test_*.py"))
+        if one.name in always or not modules.isdisjoint(_imported(one)) or _tells(one, codes)
+    ]
 
 
 def _elsewhere() -> dict[str, str]:
