@@ -116,6 +116,19 @@ def test_a_stranger_on_shared_cpus_is_told_once() -> None:
     assert (flag.code, flag.where) == ("foreign-load", "h1, h2")
 
 
+def test_a_stranger_on_a_cpu_that_only_one_of_two_sharing_hosts_has_is_told() -> None:
+    some = both(
+        spec("h1", shares_cpus_with=("h2",), cpus=(0,), irq_cpus=(0,)),
+        spec("h2", shares_cpus_with=("h1",), cpus=(0, 1), irq_cpus=(1,)),
+        story(placed=(("0", "0"),), load_cores={"h1": 0.3, "h2": 0.2}),
+        *(cpu(host, 0, usr=0.05, sys=0.45) for host in ("h1", "h2")),
+    )
+    assert codes(some) == []
+    (flag,) = flags(some, *(cpu(host, 1, usr=0.9) for host in ("h1", "h2")))
+    assert (flag.code, flag.where) == ("foreign-load", "h1, h2")
+    assert "0.90 of usr and sys on IRQ CPU 1, where no load was put" in flag.evidence
+
+
 def test_where_other_pairs_may_load_the_same_cpus_nothing_is_said() -> None:
     shared = spec("h1", shares_cpus_with=("h3",))
     busy = cpu("h1", 3, usr=0.5)

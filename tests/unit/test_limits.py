@@ -236,6 +236,13 @@ def test_a_slowed_cpu_and_an_exhausted_softirq_budget_are_evidence_beside_it() -
     assert "slowed for heat (cpu-throttled)" in found.evidence
 
 
+def test_a_full_cpu_that_others_use_says_so() -> None:
+    both_ends = Flag("foreign-load", "a, b", "others used 0.60 cores in the window", "find them")
+    found = verdict([replace(loaded(receiver_app=0.99), flags=(both_ends,))])
+    assert found.kinds == ("receiver-app-cpu",)
+    assert "others use it, too (foreign-load)" in found.evidence
+
+
 def test_a_cpu_for_processes_and_interrupts_is_named_by_what_it_does_most() -> None:
     both = shares(0.99, cpus=(1,), soft=0.8)
     found = verdict([changed(loaded(), "receiver", app_cpu=both, irq_cpu=both)])

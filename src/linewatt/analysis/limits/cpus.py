@@ -118,10 +118,14 @@ def _squeezed(end: EndResult) -> tuple[str, ...]:
 
 
 def _slowed(trial: Trial, end: EndResult) -> tuple[str, ...]:
-    """That CPUs of an end ran below their speed, as flags of the trial have it."""
-    slow = {"cpu-throttled": "slowed for heat", "frequency-dropped": "below its frequency"}
+    """That CPUs of an end ran below their speed, or not for the load alone, as flags of the trial have it."""
+    slow = {
+        "cpu-throttled": "slowed for heat",
+        "frequency-dropped": "below its frequency",
+        "foreign-load": "others use it, too",
+    }
     return tuple(
         f"{slow[flag.code]} ({flag.code})"
         for flag in trial.flags
-        if flag.code in slow and flag.where.partition(":")[0] == end.host
+        if flag.code in slow and end.host in flag.where.partition(":")[0].split(", ")
     )

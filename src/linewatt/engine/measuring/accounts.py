@@ -71,25 +71,28 @@ def account(
     spec = cut.spec(end.host)
     if cut.setup.concurrent_pairs and {*spec.shares_cpus_with} - {*cut.run.planned.case.hosts}:
         return "other pairs may load its CPUs at the same time"
-    shares = cpu_shares(spec, cut.readings.get(end.host, ()), cut.window)
+    together = on_one_machine(cut, ends, end)
+    shares: dict[int, CpuShares | None] = {}
+    for one in together:  # hosts may share a part of their CPUs, or cores of which each has a thread
+        own = cpu_shares(cut.spec(one.host), cut.readings.get(one.host, ()), cut.window)
+        shares = own | shares if one is not end else shares | own
     known = {cpu: one for cpu, one in shares.items() if one is not None}
     if not known or len(known) < len(shares):
         return end.reasons.get("cpu_cores", "its CPU use is not known")
-    together = on_one_machine(cut, ends, end)
     loads = [load_cores(one) for one in together]
     if any(load is None for load in loads):
         return "the load does not say what it used"
     placed = _placed(instances, together)
     irq_cpus = frozenset(cpu for one in together for cpu in cut.spec(one.host).irq_cpus or ())
     used = {cpu: _tasks(one, cpu in irq_cpus and cpu not in (placed or ())) for cpu, one in known.items()}
-    own = used.keys() if placed is None else used.keys() & placed
+    loaded = used.keys() if placed is None else used.keys() & placed
     return Account(
-        elsewhere={cpu: cores for cpu, cores in used.items() if cpu not in own},
-        there=sum(used[cpu] for cpu in own),
+        elsewhere={cpu: cores for cpu, cores in used.items() if cpu not in loaded},
+        there=sum(used[cpu] for cpu in loaded),
         load=sum(load for load in loads if load is not None),
         placed=placed,
         irq_cpus=irq_cpus,
-        at_least=sum(surely_used(known[cpu].idle_ratio) for cpu in own),
+        at_least=sum(surely_used(known[cpu].idle_ratio) for cpu in loaded),
     )
 
 
