@@ -125,6 +125,15 @@ def test_a_result_stored_before_lists_what_changes_and_why(tmp_path: Path, run: 
     assert figures["instances[0].congestion"]["why"] == "not made before"
     for name in ("throughput_bps", "sender.power[bmc PSU1 Power In].energy_j", "window.start_s"):
         assert name not in figures, "nothing made it another figure"
+    updates = figures["sender.power[bmc PSU1 Power In].updates"]
+    assert updates["before"] > updates["after"], "a value that was held and read again counted as an update"
+    assert "what is an update" in updates["why"]
+    assert "before and after" in figures["sender.power[bmc PSU1 Power In].idle_w"]["why"]
+    gone = [one["code"] for one in document["trials"][2]["findings"] if not one["added"]]
+    assert gone == ["packets-dropped"], "udp-loss says where it was lost: one event is told once"
+    assert {one["problem"] for one in document["idle"]} == {
+        "what was known of its sensors was not stored then; it stays as it is"
+    }
     assert all(change["why"] for one in document["trials"] for change in one["changes"])
     assert not (path / "derived").exists()
 

@@ -24,6 +24,12 @@ CHANGED = (
     ),
     Since(
         2,
+        r"(sender|receiver)\.power\[.*\]\.idle_.*",
+        "idle is the mean of all windows with these settings, before and after, and half their difference "
+        "goes into its bound",
+    ),
+    Since(
+        2,
         r"(sender|receiver)\.power\[.*\]\..*",
         "meters: what is an update, its refresh and averaging, the last reading of the window",
     ),
