@@ -4,7 +4,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo test lint bench mutants findings pins clean
+.PHONY: help setup demo test truth lint bench mutants findings pins clean
 
 python := .venv/bin/python
 
@@ -23,6 +23,11 @@ test:  ## run every test, with real namespaces, sshd and iperf3
 	@scripts/root.sh $@
 	@scripts/setup.sh test $@
 	@scripts/root.sh $@ scripts/test.sh $(ARGS)
+
+truth:  ## run the planted truths alone: labs whose limit is known, and what linewatt says of them
+	@scripts/root.sh $@
+	@scripts/setup.sh test $@
+	@scripts/root.sh $@ $(python) -m pytest tests/truth $(ARGS)
 
 lint:  ## format, style, types, and the layers of the house
 	@scripts/setup.sh lint $@

@@ -1,0 +1,109 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the raw files of a trial say, by plain arithmetic: nothing of linewatt is imported or copied here.
+
+A trial says itself when its window was and when its loads began; all else is counted from what iperf3,
+mpstat, the BMC and the kernel's counters wrote.
+"""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from pathlib import Path
+from statistics import fmean
+from typing import Any
+
+
+class Raw:
+    """One trial's folder."""
+
+    def __init__(self, directory: Path) -> None:
+        self.directory = directory
+        self.trial: dict[str, Any] = json.loads((directory / "trial.json").read_text())
+        self.start_s: float = self.trial["window"]["start_s"]
+        self.end_s: float = self.trial["window"]["end_s"]
+
+    @property
+    def seconds(self) -> float:
+        return self.end_s - self.start_s
+
+    def inside(self, begins_s: float, ends_s: float) -> float:
+        """Seconds of a stretch of time that lie in the window."""
+        return max(0.0, min(ends_s, self.end_s) - max(begins_s, self.start_s))
+
+    def _intervals(self, role: str) -> Iterator[tuple[float, dict[str, Any]]]:
+        """Each interval of every instance at one end, and how much of it lies in the window (0..1)."""
+        case = self.trial["case"]
+        host, program = (case["receiver"], "server") if role == "receiver" else (case["sender"], "client")
+        for one in self.trial["instances"]:
+            path = self.directory / f"raw/{host}/iperf3-{program}-{one['instance']}.json"
+            for interval in json.loads(path.read_text())["intervals"]:
+                whole = interval["sum"]
+                length = whole["end"] - whole["start"]
+                begins = one[f"{role}_start_s"] + whole["start"]
+                if length > 0:
+                    yield self.inside(begins, begins + length) / length, whole
+
+    def rate_bps(self, role: str) -> float:
+        """Payload that an end counted in the window."""
+        return sum(8 * part * float(one["bytes"]) for part, one in self._intervals(role)) / self.seconds
+
+    def datagrams(self, key: str = "packets") -> float:
+        """``packets`` or ``lost_packets`` of the receiver in the window."""
+        return sum(part * float(one.get(key, 0)) for part, one in self._intervals("receiver"))
+
+    def share(self, host: str, cpus: Sequence[int], *columns: str) -> float:
+        """Mean part of the window that CPUs spent on these columns of mpstat, over the CPUs."""
+        total = weight = 0.0
+        wanted = {str(cpu) for cpu in cpus}
+        for record in self._records(host, "mpstat"):
+            part = self.inside(record["received_s"] - record["span_s"], record["received_s"])
+            rows = json.loads(record["text"].partition('"cpu-load": ')[2])
+            own = [sum(row[column] for column in columns) / 100 for row in rows if row["cpu"] in wanted]
+            total += part * fmean(own)
+            weight += part
+        assert weight > 0.9 * self.seconds
+        return total / weight
+
+    def busy(self, host: str, cpus: Sequence[int]) -> float:
+        """1 − idle, waiting for disks and stolen time left out."""
+        return 1 - self.share(host, cpus, "idle") - self.share(host, cpus, "steal")
+
+    def watts(self, host: str, *sensors: str) -> float:
+        """Mean over the window of the sum of these sensors, straight lines between readings."""
+        points = []
+        for record in self._records(host, "bmc"):
+            read = json.loads(record["text"])
+            watts = sum(read["values"][sensor] for sensor in sensors)
+            points.append(((read["begin_s"] + read["end_s"]) / 2, watts))
+        return area(points, self.start_s, self.end_s) / self.seconds
+
+    def counted(self, host: str, name: str) -> float:
+        """What a counter of the data interface or of ``nstat`` rose by in the window."""
+        points = []
+        for record in self._records(host, "netcounters"):
+            found = re.search(rf"[ |]{name}=(\d+)", record["text"])
+            assert found, name
+            points.append((record["received_s"], float(found[1])))
+        return height(points, self.end_s) - height(points, self.start_s)
+
+    def _records(self, host: str, source: str) -> Iterator[dict[str, Any]]:
+        lines = (self.directory / f"raw/{host}/{source}.jsonl").read_text().splitlines()
+        yield from map(json.loads, lines)
+
+
+def height(points: Sequence[tuple[float, float]], at_s: float) -> float:
+    """A straight line between two readings; the nearest reading beyond the first and the last."""
+    for (before_s, before), (after_s, after) in pairwise(points):
+        if before_s <= at_s <= after_s:
+            return before + (after - before) * (at_s - before_s) / (after_s - before_s)
+    return points[0][1] if at_s < points[0][0] else points[-1][1]
+
+
+def area(points: Sequence[tuple[float, float]], start_s: float, end_s: float) -> float:
+    """Below the lines between readings, from start to end."""
+    inner = [(time_s, value) for time_s, value in points if start_s < time_s < end_s]
+    line = [(start_s, height(points, start_s)), *inner, (end_s, height(points, end_s))]
+    return sum((b[0] - a[0]) * (a[1] + b[1]) / 2 for a, b in pairwise(line))

@@ -1,0 +1,259 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The demo says nothing that its raw files do not: every number of its sentences is counted again."""
+
+from __future__ import annotations
+
+import html
+import json
+import re
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from statistics import fmean, stdev
+from typing import Any
+
+import pytest
+from ruamel.yaml import YAML
+from tests.lab.conftest import _reason
+from tests.lab.test_campaign import Bench
+from tests.truth.hosts import until_quiet
+from tests.truth.raw import Raw
+
+pytestmark = [pytest.mark.lab, pytest.mark.measures]
+
+MOST_FINDINGS = 6
+LINE_BPS = {"tcp": 10e9 * 1448 / 1514, "udp-1500": 10e9 * 1472 / 1514, "udp-60": 10e9 * 18 / 60}
+"""goodput of the lab's shaped link: tbf counts frames without preamble, gap and checksum"""
+SHIPPED = Path(__file__).parents[2] / "src/linewatt/lab/demo.yaml"
+_NUMBER = r"(\d[\d,]*(?:\.\d+)?)"
+_SCALE = {"Gbps": 1e9, "Mbps": 1e6, "kbps": 1e3}
+Case = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Demo:
+    """One run of the demo, with all that it wrote."""
+
+    printed: str
+    page: str
+    document: Mapping[str, Any]
+    trials: tuple[Raw, ...]
+
+    def of(self, case: Case) -> list[Raw]:
+        """The trials of a case."""
+        same = ("test", "instances", "rate_bps", "sender", "receiver")
+        return [one for one in self.trials if all(one.trial["case"][key] == case[key] for key in same)]
+
+
+@pytest.fixture(scope="module")
+def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
+    """The shipped campaign with two trials of each case in place of three."""
+    if reason := _reason():
+        pytest.skip(reason)
+    tmp = tmp_path_factory.mktemp("demo")
+    campaign = YAML(typ="safe").load(SHIPPED)
+    campaign["trials"] = 2
+    file = tmp / "demo.yaml"
+    file.write_text(json.dumps(campaign))
+    until_quiet()
+    bench = Bench(None, tmp)
+    page = tmp / "report.html"
+    printed = bench.run("demo", "--campaign", file, "-o", page).stdout
+    document = json.loads(bench.run("show", "--json").stdout)
+    trials = tuple(Raw(path) for path in sorted(bench.result.glob("trials/*")))
+    return Demo(printed, page.read_text(), document, trials)
+
+
+def test_the_demo_has_few_findings_and_none_that_is_false(demo: Demo) -> None:
+    codes = [one["code"] for one in demo.document["flags"]]
+    assert len(codes) <= MOST_FINDINGS, codes
+    planned = {"app-irq-share-cpu", "instances-share-cpu", "hosts-share-cpus"}
+    full = {"rate-not-reached", "test-bed-is-the-limit"}
+    said = [f"{one['code']}: {one['evidence'][0]['evidence']}" for one in demo.document["flags"]]
+    assert set(codes) <= planned | full, "\n".join(said)
+    cpus = {tuple(demo.trials[0].trial[end][role]["cpus"]) for end in ENDS for role in ("app_cpu", "irq_cpu")}
+    assert ("app-irq-share-cpu" in codes) == (len(cpus) < 4)
+
+
+ENDS = ("sender", "receiver")
+
+
+def test_the_demos_tables_are_what_its_raw_files_say(demo: Demo) -> None:
+    for case in demo.document["cases"]:
+        raws = demo.of(case)
+        _near(case, "throughput_bps", [one.rate_bps("receiver") for one in raws], 1e-3)
+        _near(case, "offered_bps", [one.rate_bps("sender") for one in raws], 1e-3)
+        for end in ENDS:
+            host = case[end]
+            cpus = raws[0].trial[end]["app_cpu"]["cpus"] + raws[0].trial[end]["irq_cpu"]["cpus"]
+            own = sorted(set(cpus))
+            used = [len(own) * one.busy(host, own) for one in raws]
+            _near(case, f"{end}_cpu_cores", used, 0.02)
+            watts = [one.watts(host, "PSU1 Power Out", "PSU2 Power Out") for one in raws]
+            _near(case, f"{end}_system_w", watts, 0.02)
+
+
+def test_watts_above_idle_are_what_the_raw_files_say_or_withheld_with_a_reason(demo: Demo) -> None:
+    for case in demo.document["cases"]:
+        for end in ENDS:
+            said = case[f"{end}_dynamic_w_per_gbps_mean"]
+            if said is None:
+                assert case["reasons"].get(f"{end}_dynamic_w_per_gbps") or case["reasons"].get(f"{end}_power")
+                continue
+            idle_w = case[f"{end}_idle_w_mean"]
+            own = [
+                (one.watts(case[end], "PSU1 Power Out", "PSU2 Power Out") - idle_w)
+                / (one.rate_bps("receiver") / 1e9)
+                for one in demo.of(case)
+            ]
+            assert said == pytest.approx(fmean(own), rel=0.05)
+
+
+def _near(case: Case, name: str, values: Sequence[float], tolerance: float) -> None:
+    """Mean and standard deviation of a quantity of a case."""
+    mean = fmean(values)
+    assert case[f"{name}_mean"] == pytest.approx(mean, rel=tolerance), f"{name} of {case['test']}"
+    assert case[f"{name}_n"] == len(values)
+    if len(values) > 1:
+        assert case[f"{name}_sd"] == pytest.approx(stdev(values), rel=0.1, abs=tolerance * mean)
+
+
+def test_every_number_of_the_demos_sentences_is_in_its_raw_files(demo: Demo) -> None:
+    checked = 0
+    for case in demo.document["cases"]:
+        checked += _check(case["limited_by"], case, demo.of(case))
+        checked += _check(case["limit"]["margin"] or "", case, demo.of(case))
+    for finding in demo.document["flags"]:
+        for seen in finding["evidence"]:
+            own = [one for one in demo.trials if one.trial["number"] in seen["trials"]] or list(demo.trials)
+            checked += _check(seen["evidence"], own[0].trial["case"], own)
+    assert checked >= len(demo.document["cases"]), "sentences with no number at all"
+
+
+def test_the_demos_sentences_are_printed_as_they_are_stored(demo: Demo) -> None:
+    shown = " ".join(demo.printed.split())
+    page = " ".join(html.unescape(re.sub(r"<[^>]*>", " ", demo.page)).split())
+    for case in demo.document["cases"]:
+        what = case["limited_by"].partition(" (")[0]
+        assert what in shown
+        assert what in page
+    for finding in demo.document["flags"]:
+        assert f"[{finding['code']}]" in shown
+        assert finding["evidence"][0]["evidence"] in shown
+        assert finding["evidence"][0]["evidence"] in page
+
+
+Pairs = Iterator[tuple[str, float]]
+"""a number as said, and what the raw files make of it, in the unit said"""
+
+
+def _role(words: str) -> tuple[str, str]:
+    """``sender's app CPU`` → ("sender", "app_cpu")."""
+    end = "sender" if "sender" in words else "receiver"
+    return end, "irq_cpu" if "IRQ" in words else "app_cpu"
+
+
+def _busiest(raw: Raw, words: str) -> tuple[str, int]:
+    """Host and number of the busiest CPU of a role."""
+    end, role = _role(words)
+    host = raw.trial[end]["host"]
+    return host, max(raw.trial[end][role]["cpus"], key=lambda cpu: raw.busy(host, [cpu]))
+
+
+def _of_role(words: str, raws: Sequence[Raw], *columns: str) -> float:
+    """Mean over the trials, %, of the busiest CPU of a role; without columns: not idle."""
+    own = []
+    for raw in raws:
+        host, cpu = _busiest(raw, words)
+        own.append(raw.share(host, [cpu], *columns) if columns else 1 - raw.share(host, [cpu], "idle"))
+    return 100 * fmean(own)
+
+
+_COLUMNS: dict[str, tuple[str, ...]] = {name: (name,) for name in ("usr", "sys", "soft", "irq")}
+_COLUMNS["other"] = ("nice", "iowait", "steal", "guest", "gnice")
+
+
+def _cpu(found: re.Match[str], case: Case, raws: Sequence[Raw]) -> Pairs:
+    yield found["busy"], _of_role(found["role"] or _single(case), raws)
+    yield found["most"], _of_role(found["role"] or _single(case), raws, *_COLUMNS[found["column"]])
+
+
+def _single(case: Case) -> str:
+    """The role that a sentence is about which names but one: it says so before its evidence."""
+    return str(case.get("limited_by", ""))
+
+
+def _next(found: re.Match[str], _: Case, raws: Sequence[Raw]) -> Pairs:
+    yield found["busy"], _of_role(found["role"], raws)
+
+
+def _asked(case: Case) -> float:
+    return float(case["rate_bps"] * case["instances"])
+
+
+def _arrived(found: re.Match[str], case: Case, raws: Sequence[Raw]) -> Pairs:
+    yield found["ratio"], 100 * fmean(one.rate_bps("receiver") for one in raws) / _asked(case)
+    yield found["asked"], _asked(case) / _SCALE[found["unit"]]
+
+
+def _missed(found: re.Match[str], case: Case, raws: Sequence[Raw]) -> Pairs:
+    yield found["got"], fmean(one.rate_bps("receiver") for one in raws) / _SCALE[found["got_unit"]]
+    yield from _arrived(found, case, raws)
+
+
+def _line(found: re.Match[str], case: Case, raws: Sequence[Raw]) -> Pairs:
+    yield found["ratio"], 100 * fmean(one.rate_bps("receiver") for one in raws) / LINE_BPS[case["test"]]
+
+
+def _lost(found: re.Match[str], _: Case, raws: Sequence[Raw]) -> Pairs:
+    yield found["ratio"], 100 * fmean(one.datagrams("lost_packets") / one.datagrams() for one in raws)
+
+
+def _layout(found: re.Match[str], _: Case, raws: Sequence[Raw]) -> Pairs:
+    """What stands in the plan: the CPUs of the trials, and how many instances they have."""
+    known = {"CPU": {cpu for raw in raws for end in ENDS for cpu in raw.trial[end]["app_cpu"]["cpus"]}}
+    known["instances"] = {len(raw.trial["instances"]) for raw in raws}
+    for key, numbers in (("cpu", known["CPU"]), ("count", known["instances"])):
+        if key in found.groupdict():
+            assert int(found[key]) in numbers, found[0]
+            yield found[key], float(found[key])
+
+
+Claim = Callable[[re.Match[str], Case, Sequence[Raw]], Pairs]
+_ROLE = r"(?P<role>(?:the )?(?:sender|receiver)'s (?:app|IRQ) CPU)"
+_UNIT = r"(?P<unit>[GMk]bps)"
+CLAIMS: tuple[tuple[str, Claim], ...] = (
+    (
+        rf"(?:{_ROLE} )?(?P<busy>{_NUMBER}) % busy, (?P<most>{_NUMBER}) % (?P<column>usr|sys|soft|irq|other)",
+        _cpu,
+    ),
+    (rf"{_ROLE}, (?P<busy>{_NUMBER}) %", _next),
+    (
+        rf"(?P<got>{_NUMBER}) (?P<got_unit>[GMk]bps) of the (?P<asked>{_NUMBER}) {_UNIT} asked for arrived "
+        rf"\((?P<ratio>{_NUMBER}) %\)",
+        _missed,
+    ),
+    (rf"(?P<ratio>{_NUMBER}) % of (?:the )?(?P<asked>{_NUMBER}) {_UNIT}(?: asked for)? arrived", _arrived),
+    (rf"(?P<ratio>{_NUMBER}) % of the goodput that the line can carry", _line),
+    (rf"shaper of the line, (?P<ratio>{_NUMBER}) %", _line),
+    (rf"(?P<ratio>{_NUMBER}) % of what was sent did not arrive", _lost),
+    (r"(?P<count>\d+) instances run on CPU (?P<cpu>\d+)", _layout),
+    (r"CPU (?P<cpu>\d+) runs a load process and takes the receive work", _layout),
+)
+
+
+def _check(sentence: str, case: Case, raws: Sequence[Raw]) -> int:
+    """Count again every number of a sentence; how many there were. One that no claim covers is an error."""
+    checked, left = 0, sentence
+    for pattern, claim in CLAIMS:
+        for found in re.finditer(pattern, left):
+            for said, counted in claim(found, case, raws):
+                decimals = len(said.partition(".")[2])
+                room = max(0.6 * 10**-decimals, 0.01 * counted)
+                value = float(said.replace(",", ""))
+                assert value == pytest.approx(counted, abs=room), f"{sentence}: {said} is {counted:.4g}"
+                checked += 1
+        left = re.sub(pattern, "", left)
+    names = re.sub(r"\bh\d+\b|from \d+ % on", "", left)
+    assert not re.search(r"\d", names), f"nobody counts again what is said here: {left!r} in {sentence!r}"
+    return checked

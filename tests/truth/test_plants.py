@@ -1,0 +1,138 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cases with a known truth: linewatt must say it first, and say the same wherever it is asked."""
+
+from __future__ import annotations
+
+import html
+import json
+import logging
+import re
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.lab.test_campaign import HANG_LIMIT_S, Bench
+from tests.truth.hosts import Ground, until_quiet
+from tests.truth.plants import HEADROOM, PLANTS, WINDOW, Plant
+
+pytestmark = [pytest.mark.lab, pytest.mark.measures]
+
+Document = Mapping[str, Any]
+
+
+class Said:
+    """What linewatt says of a result: in its document, on the terminal, in the report and in each trial."""
+
+    def __init__(self, bench: Bench) -> None:
+        self.document: Document = json.loads(bench.run("show", "--json").stdout)
+        self.terminal = bench.run("show").stdout
+        page = bench.tmp / "report.html"
+        bench.run("report", "-o", page)
+        self.page = page.read_text()
+        self.trials: Sequence[Document] = bench.trials()
+
+    @property
+    def cases(self) -> Sequence[Document]:
+        found: Sequence[Document] = self.document["cases"]
+        return found
+
+    @property
+    def findings(self) -> Sequence[Document]:
+        found: Sequence[Document] = self.document["flags"]
+        return found
+
+    def grave(self) -> list[str]:
+        """Findings that make a figure doubtful."""
+        return [one["code"] for one in self.findings if one["rank"] != "note"]
+
+    def first(self) -> str:
+        """The first limit of the first case."""
+        kinds: str | list[str] = self.cases[0]["limited_by_kinds"]
+        return (kinds.split() if isinstance(kinds, str) else kinds)[0]
+
+    def text(self) -> str:
+        """All sentences on limits and findings, for a failure's message."""
+        limits = [f"{one['limited_by_kinds']}: {one['limited_by']}" for one in self.cases]
+        seen = [
+            f"{one['rank']} {one['code']}: {item['where']}: {item['evidence']}"
+            for one in self.findings
+            for item in one["evidence"][:2]
+        ]
+        return "\n".join([*limits, *seen])
+
+
+def meet(plant: Plant, ground: Ground, tmp_path: Path) -> Said:
+    """Plant a truth, run its campaign on it, take it back."""
+    bench = Bench(ground.lab, tmp_path)
+    inventory = ground.inventory(tmp_path / "inventory.yaml", plant.places(ground))
+    base = {"hosts": str(inventory), "rate": None, "window": WINDOW, "trials": 1}
+    until_quiet()
+    with ExitStack() as back:
+        more = back.enter_context(plant.planting(ground))
+        process = bench.start("run", bench.campaign(**{**base, **plant.campaign, **more}))
+        back.callback(process.wait, HANG_LIMIT_S)
+        back.callback(process.terminate)
+        assert process.stdout is not None
+        for line in process.stdout:
+            if json.loads(line)["event"] == "trial_started" and plant.during is not None:
+                plant.during(ground)
+        _, errors = process.communicate(timeout=HANG_LIMIT_S)
+        assert process.returncode == 0, errors
+    bench.until_nothing_runs()
+    return Said(bench)
+
+
+@pytest.mark.parametrize("plant", PLANTS, ids=lambda plant: plant.name)
+def test_a_planted_truth_is_said_first(plant: Plant, ground: Ground, tmp_path: Path) -> None:
+    said = meet(plant, ground, tmp_path)
+    logging.getLogger(__name__).info("%s", said.text())
+    told = said.text()
+    if plant.limits:
+        assert said.first() in plant.limits, told
+        told = said.cases[0]["limited_by"]
+    if plant.findings:
+        first = next((one for one in said.findings if one["code"] not in LAYOUT), None)
+        assert first is not None, told
+        assert first["code"] in plant.findings, told
+        told = " ".join(f"{one['where']} {one['evidence']}" for one in first["evidence"])
+    assert [word for word in plant.says if word not in told] == []
+    agree(said)
+
+
+MOST_WITH_EVIDENCE = 2
+"""cases whose evidence is written out in one line; more have it in the document"""
+LAYOUT = {"app-irq-share-cpu", "instances-share-cpu", "streams-share-cpu", "hosts-share-cpus"}
+
+
+def test_cases_with_headroom_name_no_limit_and_raise_no_doubt(ground: Ground, tmp_path: Path) -> None:
+    said = meet(Plant("headroom", "there is room everywhere", HEADROOM), ground, tmp_path)
+    logging.getLogger(__name__).info("%s", said.text())
+    assert len(said.cases) == 5
+    kinds = {kind for case in said.cases for kind in case["limited_by_kinds"].split()}
+    assert kinds <= {"paced", "not-found"}, said.text()
+    assert said.grave() == [], said.text()
+    agree(said)
+
+
+def agree(said: Said) -> None:
+    """Terminal, document, report and the flags of trials say the same of limits and findings."""
+    page = " ".join(html.unescape(re.sub(r"<[^>]*>", " ", said.page)).split())
+    terminal = " ".join(said.terminal.split())
+    for case in said.cases:
+        what, _, evidence = case["limited_by"].partition(" (")
+        for text in (terminal, page):
+            assert what.lower() in text.lower(), f"{what!r} is missing in {text}"
+            if len(said.cases) <= MOST_WITH_EVIDENCE:
+                assert evidence.removesuffix(")") in text, f"{evidence!r} is missing in {text}"
+    codes = [one["code"] for one in said.findings]
+    assert re.findall(r"^\([a-z]+\) .* \[([a-z-]+)\]", said.terminal, re.MULTILINE) == codes
+    assert re.findall(r"<article [^>]*id=\"finding-.*?<code>([a-z-]+)</code>", said.page, re.DOTALL) == codes
+    seen = {
+        (one["code"], item["where"], item["evidence"]) for one in said.findings for item in one["evidence"]
+    }
+    flags = {
+        (flag["code"], flag["where"], flag["evidence"]) for trial in said.trials for flag in trial["flags"]
+    }
+    assert flags <= seen

@@ -1,0 +1,41 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The planted truths and their document name what linewatt knows, and the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import get_args
+
+from tests.truth.plants import HEADROOM, PLANTS
+
+from linewatt.analysis.limits import candidate
+from linewatt.findings import CATALOGUE
+
+DOCS = Path(__file__).parents[2] / "docs"
+
+
+def test_every_plant_has_a_row_with_what_must_come_first() -> None:
+    text = (DOCS / "truth.md").read_text()
+    rows = [line.split("|") for line in text.splitlines() if line.startswith("| ")][2:]
+    assert len(rows) == len(PLANTS) + 1, "the last one is of the cases with headroom"
+    for plant, row in zip(PLANTS, rows[:-1], strict=True):
+        told = plant.findings or plant.limits
+        assert any(f"`{one}`" in row[3] for one in told), f"{plant.name}: {row[3]}"
+
+
+def test_plants_expect_kinds_and_findings_that_there_are() -> None:
+    kinds = set(get_args(candidate.Kind))
+    for plant in PLANTS:
+        assert plant.limits or plant.findings, plant.name
+        assert plant.limits <= kinds, plant.name
+        assert plant.findings <= set(CATALOGUE), plant.name
+
+
+def test_there_are_five_cases_with_headroom() -> None:
+    tests = HEADROOM["tests"]
+    assert isinstance(tests, list)
+    assert sum(len(one.get("instances", [1])) for one in tests) == 5
+
+
+def test_the_labs_document_leads_to_the_truths() -> None:
+    assert "(truth.md)" in (DOCS / "lab.md").read_text()
