@@ -96,6 +96,14 @@ def test_udp_loss_is_told_from_one_in_a_thousand(lost: int, told: bool) -> None:
     assert all(f"{lost} of 10000 datagrams lost" in flag.evidence for flag in flags)
 
 
+def test_what_is_lost_while_counters_are_read_once_is_nobody_elses() -> None:
+    one = replace(instance(0, None, None), packets=10_000, lost_packets=1000)
+    receiver = replace(RECEIVER, counters={"nstat.UdpRcvbufErrors": 1300.0})
+    for ratio, said in ((0.02, "300 of these were no datagrams of the load"), (0.33, "")):
+        (flag,) = load.datagrams(CASE, [one], SENDER, receiver, ratio)
+        assert flag.evidence.endswith(said or "1300 in the receive buffer of the UDP socket on h2")
+
+
 @pytest.mark.parametrize(
     ("sender", "receiver", "where", "said"),
     [
@@ -117,6 +125,12 @@ def test_udp_loss_is_told_from_one_in_a_thousand(lost: int, told: bool) -> None:
             {"nstat.UdpRcvbufErrors": 0.0},
             "h2",
             "1000 at a place that is not known: no counters of h1 were read",
+        ),
+        (
+            {"qdisc.dropped": 990.0, "nstat.IpOutDiscards": 990.0, "nstat.UdpSndbufErrors": 1000.0},
+            {},
+            "h1",
+            "990 in the queueing discipline (qdisc) on h1, 10 in the send buffer of the UDP socket on h1",
         ),
         (
             {"qdisc.dropped": 0.0},

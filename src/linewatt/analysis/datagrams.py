@@ -13,7 +13,7 @@ from linewatt.model import EndResult
 from linewatt.sensors.drops import CAUSES, Loss, losses
 
 SLACK_RATIO = 0.05
-"""of the loss: counters are read once a second, and a burst of loss at the window's edge is in it or not"""
+"""of the loss, beside what is lost between two readings: a burst at the window's edge is in it or not"""
 _CHANNELS = frozenset(channel for cause in CAUSES for channel in cause.channels)
 _NOBODY = "no counter of either host recorded them, so look at the way between the hosts"
 
@@ -35,6 +35,8 @@ class Losses:
     places: tuple[Place, ...]
     unread: tuple[str, ...] = ()
     """hosts of which no counter of drops was read"""
+    reading_ratio: float = 0.0
+    """time between two readings of counters, as a part of the window"""
 
     @property
     def counted(self) -> float:
@@ -45,7 +47,7 @@ class Losses:
     def unexplained(self) -> int:
         """Lost, and dropped at no place that counts; below 0: more was dropped than the load lost."""
         rest = self.lost - self.counted
-        return 0 if abs(rest) <= SLACK_RATIO * self.lost else round(rest)
+        return 0 if abs(rest) <= (SLACK_RATIO + self.reading_ratio) * self.lost else round(rest)
 
     @property
     def words(self) -> str:
@@ -59,7 +61,9 @@ class Losses:
         return ", ".join(named)
 
 
-def datagram_losses(sent: int, lost: int, sender: EndResult, receiver: EndResult) -> Losses:
+def datagram_losses(
+    sent: int, lost: int, sender: EndResult, receiver: EndResult, reading_ratio: float = 0.0
+) -> Losses:
     """What the sender dropped of a trial's datagrams on the way out, and the receiver on the way in."""
     places = [
         Place(end.host, loss)
@@ -68,7 +72,7 @@ def datagram_losses(sent: int, lost: int, sender: EndResult, receiver: EndResult
         if loss.cause.protocol != "tcp"
     ]
     unread = tuple(end.host for end in (sender, receiver) if not any(map(is_read, end.counters.items())))
-    return Losses(lost, sent, tuple(sorted(places, key=lambda one: -one.loss.packets)), unread)
+    return Losses(lost, sent, tuple(sorted(places, key=lambda one: -one.loss.packets)), unread, reading_ratio)
 
 
 def is_read(counted: tuple[str, float | None]) -> bool:

@@ -119,7 +119,7 @@ class Ledger:
 
     def _twice(self, column: str) -> float:
         """What two lines of one end both count."""
-        return min(self.value(key, column).value or 0.0 for key in COUNTED_TWICE)
+        return sum(min(self.value(key, column).value or 0.0 for key in pair) for pair in COUNTED_TWICE)
 
 
 class Book:

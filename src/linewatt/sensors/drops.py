@@ -7,8 +7,8 @@ Sources: the kernel's interface statistics and snmp counter documents
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,8 +164,16 @@ CAUSES: tuple[Cause, ...] = (
 """What would count a loss twice is left out: flow_limit is in softnet's dropped, rx_crc_errors and
 the like in rx_errors, ListenOverflows in ListenDrops."""
 
-COUNTED_TWICE = ("softnet_dropped", "nic_rx_dropped")
-"""What a full backlog drops is counted for the CPU and for the interface that it came by."""
+COUNTED_TWICE = (
+    ("softnet_dropped", "nic_rx_dropped"),
+    ("qdisc_dropped", "ip_discards"),
+    ("qdisc_dropped", "ip6_discards"),
+    ("ip_discards", "udp_send_buffer"),
+    ("ip6_discards", "udp_send_buffer"),
+)
+"""Where packets are dropped, and where the same are counted again. What a full backlog drops is counted for
+the CPU and for the interface that it came by; a datagram that a queueing discipline drops, by IP
+(``ip_send_skb``) and as an error of its socket (``udp_send_skb``), too."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,11 +195,25 @@ def losses(counted: Mapping[str, float | None], *, leaving: bool | None = None) 
     ``leaving``: only packets that leave (True) or arrive (False). A counter that could not be read is none.
     """
     found = {cause.key: loss for cause in CAUSES if (loss := _loss(cause, counted, leaving)) is not None}
-    part, whole = COUNTED_TWICE
-    if part in found and whole in found:
-        rest = found[whole].packets - found[part].packets
-        found[whole] = Loss(found[whole].cause, rest, found[whole].counters)
+    again = _again(found.values(), counted, leaving)
+    found = {key: replace(one, packets=one.packets - again.get(key, 0.0)) for key, one in found.items()}
     return sorted((one for one in found.values() if one.packets > 0), key=lambda one: -one.packets)
+
+
+def _again(
+    found: Iterable[Loss], counted: Mapping[str, float | None], leaving: bool | None
+) -> dict[str, float]:
+    """What each cause has of packets that another one dropped, the same way: out or in."""
+    ways = {True: lambda cause: cause.leaving, False: lambda cause: cause.arriving}
+    again: dict[str, float] = {}
+    for way in ways if leaving is None else (leaving,):
+        moved = {
+            one.cause.key: sum(counted.get(name) or 0.0 for name in ways[way](one.cause)) for one in found
+        }
+        for part, whole in COUNTED_TWICE:
+            own = moved.get(whole, 0.0) - again.get(whole, 0.0)
+            again[whole] = again.get(whole, 0.0) + min(moved.get(part, 0.0), max(0.0, own))
+    return again
 
 
 def _loss(cause: Cause, counted: Mapping[str, float | None], leaving: bool | None) -> Loss | None:

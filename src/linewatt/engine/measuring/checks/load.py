@@ -17,8 +17,19 @@ from linewatt.model import Case, EndResult, Flag, InstanceResult
 def check(seen: Seen) -> Iterator[Flag]:
     """Loss, disorder, and loads that spin while they wait."""
     ends = [end for one in seen.cut.runs for end in (one.sender, one.receiver)]
-    yield from datagrams(seen.case, seen.instances, seen.sender, seen.receiver)
+    yield from datagrams(seen.case, seen.instances, seen.sender, seen.receiver, _reading_ratio(seen))
     yield from spinning(seen.case, ends)
+
+
+def _reading_ratio(seen: Seen) -> float:
+    """The time between two readings of a host's counters, as a part of the window."""
+    spans_s = [
+        record.span_s
+        for end in seen.ends
+        for reading in [seen.reading(end, "netcounters")]
+        for record in (reading.records if reading else ())
+    ]
+    return max(spans_s, default=0.0) / seen.window.seconds
 
 
 def is_lossy(instances: Sequence[InstanceResult]) -> bool:
@@ -33,13 +44,17 @@ def _datagrams(instances: Sequence[InstanceResult]) -> tuple[int, int]:
 
 
 def datagrams(
-    case: Case, instances: Sequence[InstanceResult], sender: EndResult, receiver: EndResult
+    case: Case,
+    instances: Sequence[InstanceResult],
+    sender: EndResult,
+    receiver: EndResult,
+    reading_ratio: float = 0.0,
 ) -> Iterator[Flag]:
     """UDP that was sent but not received, with the places where it was lost, and datagrams out of order."""
     packets, lost = _datagrams(instances)
     disordered = sum(one.out_of_order_packets or 0 for one in instances)
     if is_lossy(instances):
-        found = datagram_losses(packets, lost, sender, receiver)
+        found = datagram_losses(packets, lost, sender, receiver, reading_ratio)
         yield Flag(
             "udp-loss",
             found.places[0].host if found.places else case.receiver,
