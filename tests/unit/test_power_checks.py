@@ -157,6 +157,17 @@ def test_a_slow_meter_that_shows_one_value_has_few_updates_all_the_same() -> Non
         assert ("power-few-updates" in [one.code for one in flags]) == flagged
 
 
+def test_a_meter_that_is_refreshed_often_may_show_few_values() -> None:
+    """A steady load between two steps of a meter: 88 and 96 W in turn, each for a while."""
+    course: list[float | None] = [*[88.0] * 9, *[96.0] * 9, *[88.0] * 8]
+    slow = reading({OUT: course})
+    for refresh_s, flagged in ((None, True), (0.2, False), (1.0, True)):
+        known = {("bmc", "psu1_out"): Dynamics(refresh_s=refresh_s)}
+        end = with_power(END, [slow], WINDOW, {}, known)
+        flags = power_checks.power(end, [slow], WINDOW, None)
+        assert ("power-few-updates" in [one.code for one in flags]) == flagged
+
+
 def test_power_that_stands_still_needs_no_updates() -> None:
     """A steady load read in steps of 4 W has one value, however often the meter looks."""
     assert codes(reading({OUT: [200.0], CPU: [100.0]})) == []

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 import pytest
+from tests import wiring
 
 from linewatt.analysis import steadiness
 from linewatt.analysis.summary import summarise
@@ -246,6 +247,22 @@ def test_watts_that_rise_under_a_steady_load_are_told() -> None:
     (flag,) = steady_checks.power(end, [reading], Window(0, 40))
     assert flag.code == "power-unsteady"
     assert flag.evidence.startswith("bmc power rises at 20 s, from 200 W to 230 W (+15.0 %)")
+
+
+def test_watts_are_not_unsteady_where_nobody_knows_whether_cpu_use_was() -> None:
+    rising = wiring.watts("h2", "PSU1 Power In", [208.0, 210.0, 209.0] * 4 + [238.0, 240.0, 239.0] * 4)
+    hardly_read = wiring.sensor("h2", "mpstat", lambda one: replace(one, records=one.records[::4]))
+    for change, told in ((rising, True), (wiring.both(rising, hardly_read), False)):
+        flags = wiring.told(change).trial().flags
+        assert ("power-unsteady" in [flag.code for flag in flags]) == told
+
+
+def test_what_a_meter_that_averages_has_in_common_is_no_trend() -> None:
+    """A reading a second, each the mean of eight: 40 of them are five."""
+    end, reading = watts([200.0 + at for at in range(40)])
+    assert [flag.code for flag in steady_checks.power(end, [reading], Window(0, 40))] == ["power-unsteady"]
+    averaged = replace(end, power=(replace(end.power[0], averaging_s=8.0),))
+    assert steady_checks.power(averaged, [reading], Window(0, 40)) == []
 
 
 @pytest.mark.parametrize(

@@ -41,7 +41,7 @@ KINDS = (
         "case",
         ("power", "above_idle"),
         "A power reading changed only a few times in the window, so that its mean is of a few moments.",
-        f"Fewer than {MIN_UPDATES} updates.",
+        f"Fewer than {MIN_UPDATES} updates, of a meter that does not refresh at {MIN_UPDATES} of the readings, as far as was learned.",
         "Lengthen window.seconds, or read it more often (interval_s) if it is updated more often.",
     ),
     Kind(

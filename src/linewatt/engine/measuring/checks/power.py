@@ -62,7 +62,9 @@ def _missing(end: EndResult) -> Iterator[Flag]:
 
 def _few_updates(end: EndResult, readings: Sequence[Reading], window: Window) -> Iterator[Flag]:
     for one in end.power:
-        if one.power_w is None or one.updates >= MIN_UPDATES or _stands_still(one, readings, window):
+        if one.power_w is None or one.updates >= MIN_UPDATES:
+            continue
+        if _stands_still(one, readings, window) or _refreshes(one, readings, window):
             continue
         every = "" if one.refresh_s is None else f"; it is refreshed every {one.refresh_s:.3g} s"
         yield Flag(
@@ -79,14 +81,27 @@ def _stands_still(one: PowerResult, readings: Sequence[Reading], window: Window)
     still_w = max(STILL_STEPS * (one.step_w or 0.0), STILL_RATIO * (one.power_w or 0.0))
     if slow or one.spread_w is None or one.spread_w > still_w:
         return False
-    times = [
+    return len(_times_s(one, readings, window)) >= MIN_UPDATES
+
+
+def _refreshes(one: PowerResult, readings: Sequence[Reading], window: Window) -> bool:
+    """Whether a meter whose refresh is known was read at so many that few values say that few were there."""
+    if not one.refresh_s:
+        return False
+    times_s = _times_s(one, readings, window)
+    refreshed = {math.floor((time_s - window.start_s) / one.refresh_s) for time_s in times_s}
+    return len(refreshed) >= MIN_UPDATES
+
+
+def _times_s(one: PowerResult, readings: Sequence[Reading], window: Window) -> list[float]:
+    """When it was read in the window."""
+    return [
         time_s
         for reading in readings
         if reading.source == one.source
         for time_s, value in reading.values(one.channel)
         if value is not None and window.start_s <= time_s <= window.end_s
     ]
-    return len(times) >= MIN_UPDATES
 
 
 def _frozen(

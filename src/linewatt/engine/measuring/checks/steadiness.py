@@ -19,6 +19,8 @@ from linewatt.findings.steadiness import LEAST_CORES, LEAST_STEPS, WARM_UP_PART
 from linewatt.model import EndResult, Flag, PowerResult, Window
 from linewatt.units import format_rate, format_significant
 
+CLOSE = 0.05
+"""polls come a little early and late"""
 _SHARE = re.compile(r"cpu(\d+)\.(idle|iowait|steal)_ratio")
 _ADVICE = (
     "look for other traffic, a shaper, temperature and frequency (cpufreq), and what else ran at that time"
@@ -30,8 +32,13 @@ def check(seen: Seen) -> Iterator[Flag]:
     flags = throughput([one.receiver for one in seen.cut.runs], seen.window)
     yield from flags
     for end in () if flags else seen.ends:
-        readings = seen.readings(end)
-        yield from cpu(end, readings, seen.spec(end).cpus, seen.window) or power(end, readings, seen.window)
+        readings, cpus = seen.readings(end), seen.spec(end).cpus
+        told = cpu(end, readings, cpus, seen.window)
+        yield from told
+        if not told and len(_cores(readings, cpus, seen.window)) >= steadiness.FEWEST:
+            yield from power(
+                end, readings, seen.window
+            )  # else nobody knows whether what it follows is steady
 
 
 def throughput(receivers: Sequence[EndRun], window: Window) -> list[Flag]:
@@ -84,8 +91,7 @@ def cpu(
     end: EndResult, readings: Sequence[Reading], cpus: Sequence[int] | None, window: Window
 ) -> list[Flag]:
     """CPU use of a host, record by record, although throughput is steady."""
-    mpstat = next((one for one in readings if one.source == "mpstat"), None)
-    used = cores_over(mpstat, cpus, window) if mpstat else []
+    used = _cores(readings, cpus, window)
     found = shapes.shape(used)
     if found is None or _extent(found) < LEAST_CORES:
         return []
@@ -94,6 +100,11 @@ def cpu(
         "throughput was steady, so look for what else ran (top, systemd timers), frequency and interrupts"
     )
     return [Flag("cpu-unsteady", end.host, f"CPU use {said.of(found)}", advice)]
+
+
+def _cores(readings: Sequence[Reading], cpus: Sequence[int] | None, window: Window) -> list[float]:
+    mpstat = next((one for one in readings if one.source == "mpstat"), None)
+    return cores_over(mpstat, cpus, window) if mpstat else []
 
 
 def cores_over(mpstat: Reading, cpus: Sequence[int] | None, window: Window) -> list[float]:
@@ -135,16 +146,28 @@ def _power(one: PowerResult, reading: Reading | None, window: Window) -> str | N
         return None
     if one.channel not in reading.channels or reading.channels[one.channel].unit != "W":
         return None
-    values = [
-        value
-        for time_s, value in reading.values(one.channel)
-        if value is not None and window.start_s <= time_s <= window.end_s
-    ]
+    values = _apart(
+        [
+            (time_s, value)
+            for time_s, value in reading.values(one.channel)
+            if value is not None and window.start_s <= time_s <= window.end_s
+        ],
+        one.averaging_s or 0.0,
+    )
     found = shapes.shape(values)
     if found is None or _extent(found) < LEAST_STEPS * (one.step_w or 0.0):
         return None
     said = Words(lambda watts: f"{format_significant(watts)} W", len(values), window)
     return f"{one.source} {one.channel} {said.of(found)}"
+
+
+def _apart(readings: Sequence[tuple[float, float]], seconds: float) -> list[float]:
+    """Readings at least so far apart: those of a meter that averages have what they average in common."""
+    found: list[tuple[float, float]] = []
+    for time_s, value in readings:
+        if not found or time_s - found[-1][0] >= seconds * (1 - CLOSE):
+            found.append((time_s, value))
+    return [value for _, value in found]
 
 
 def _extent(found: shapes.Shape) -> float:
