@@ -35,6 +35,7 @@ if TYPE_CHECKING:
     from linewatt.analysis.summary import CaseSummary
 
 _SEGMENT_BITS = 1448 * 8
+_MOST_LOG = 100.0
 _Answer = tuple[bool | None, str]
 """whether it holds (``None``: not known), and what was seen or is not known"""
 
@@ -70,13 +71,18 @@ def gain(fewer: CaseSummary, more: CaseSummary) -> Gain | None:
     if a is None or b is None or min(a.mean, b.mean) <= 0 or fewer.case.instances >= more.case.instances:
         return None
     doublings = math.log2(more.case.instances / fewer.case.instances)
-    ratio = (b.mean / a.mean) ** (1 / doublings) - 1
+    ratio = _factor((math.log(b.mean) - math.log(a.mean)) / doublings) - 1
     logs = [[math.log(value) for value in one.values if value > 0] for one in (a, b)]
     found = welch(logs[0], logs[1])
     if isinstance(found, str):
         return Gain(ratio)
-    low, high = (math.exp(end / doublings) - 1 for end in found.interval)
+    low, high = (_factor(end / doublings) - 1 for end in found.interval)
     return Gain(ratio, low, high)
+
+
+def _factor(log: float) -> float:
+    """e to the power of it; what is beyond any gain stays finite."""
+    return math.exp(min(log, _MOST_LOG))
 
 
 def flat(fewer: CaseSummary, more: CaseSummary, bend: Knee | None) -> str | None:
