@@ -68,7 +68,7 @@ def test_the_demo_has_few_findings_and_none_that_is_false(demo: Demo) -> None:
     codes = [one["code"] for one in demo.document["flags"]]
     assert len(codes) <= MOST_FINDINGS, codes
     planned = {"app-irq-share-cpu", "instances-share-cpu", "hosts-share-cpus"}
-    full = {"rate-not-reached", "test-bed-is-the-limit"}
+    full = {"rate-not-reached", "test-bed-is-the-limit", "udp-loss"}
     said = [f"{one['code']}: {one['evidence'][0]['evidence']}" for one in demo.document["flags"]]
     assert set(codes) <= planned | full, "\n".join(said)
     cpus = {tuple(demo.trials[0].trial[end][role]["cpus"]) for end in ENDS for role in ("app_cpu", "irq_cpu")}
@@ -209,6 +209,18 @@ def _lost(found: re.Match[str], _: Case, raws: Sequence[Raw]) -> Pairs:
     yield found["ratio"], 100 * fmean(one.datagrams("lost_packets") / one.datagrams() for one in raws)
 
 
+def _datagrams(found: re.Match[str], _: Case, raws: Sequence[Raw]) -> Pairs:
+    (raw,) = raws
+    yield found["lost"], raw.datagrams("lost_packets")
+    yield found["sent"], raw.datagrams()
+    yield found["ratio"], 100 * raw.datagrams("lost_packets") / raw.datagrams()
+
+
+def _receive_buffer(found: re.Match[str], _: Case, raws: Sequence[Raw]) -> Pairs:
+    (raw,) = raws
+    yield found["count"], raw.counted(found["host"], "UdpRcvbufErrors")
+
+
 def _layout(found: re.Match[str], _: Case, raws: Sequence[Raw]) -> Pairs:
     """What stands in the plan: the CPUs of the trials, and how many instances they have."""
     known = {"CPU": {cpu for raw in raws for end in ENDS for cpu in raw.trial[end]["app_cpu"]["cpus"]}}
@@ -237,6 +249,12 @@ CLAIMS: tuple[tuple[str, Claim], ...] = (
     (rf"(?P<ratio>{_NUMBER}) % of the goodput that the line can carry", _line),
     (rf"shaper of the line, (?P<ratio>{_NUMBER}) %", _line),
     (rf"(?P<ratio>{_NUMBER}) % of what was sent did not arrive", _lost),
+    (
+        rf"(?P<lost>{_NUMBER}) of (?P<sent>{_NUMBER}) datagrams lost in the window "
+        rf"\((?P<ratio>{_NUMBER}) %\)",
+        _datagrams,
+    ),
+    (rf"(?P<count>{_NUMBER}) in the receive buffer of the UDP socket on (?P<host>h\d+)", _receive_buffer),
     (r"(?P<count>\d+) instances run on CPU (?P<cpu>\d+)", _layout),
     (r"CPU (?P<cpu>\d+) runs a load process and takes the receive work", _layout),
 )
