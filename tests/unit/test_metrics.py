@@ -165,7 +165,7 @@ def test_the_mean_lies_within_the_values_and_the_deviation_within_their_range(va
     assert found is not None
     assert found.sd is not None
     low, high = min(values), max(values)
-    slack = 1e-12 * max(abs(low), abs(high))
+    slack = max(1e-12 * max(abs(low), abs(high)), sys.float_info.min)  # below it numbers lose their digits
     assert low - slack <= found.mean <= high + slack
     assert 0 <= found.sd <= (high - low) + slack
 

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 import random
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -80,6 +81,13 @@ def test_a_gain_is_of_twice_the_instances_however_many_lie_between() -> None:
     assert found.ratio == pytest.approx(1.0, rel=0.01)
     assert not found.is_below(LITTLE_GAIN)
     assert gain(eight, one) is None
+
+
+def test_a_gain_stays_finite_whatever_the_rates_are() -> None:
+    tiny, usual = series({2: 1e-290, 3: 10})
+    found = gain(tiny, usual)
+    assert found is not None
+    assert math.isfinite(found.ratio)
 
 
 @pytest.mark.parametrize(("cores", "hidden"), [(WAITING - 0.02, True), (WAITING + 0.02, False)])
