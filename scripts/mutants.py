@@ -16,6 +16,7 @@ from __future__ import annotations
 
 import argparse
 import ast
+import gc
 import os
 import signal
 import sys
@@ -299,15 +300,20 @@ def ordered(mutant: Mutant, items: Sequence[pytest.Item]) -> list[pytest.Item]:
     users = users_of(mutant)
     elsewhere = _elsewhere()
     modules = {module_of(file).__name__ for file in users}
+    modules |= set(_takers(modules))
     codes = set().union(*(codes_of(file) for file in users))
     files = {elsewhere[code] for code in codes & elsewhere.keys()}
 
+    @cache
+    def takes(test: types.ModuleType, path: Path) -> bool:
+        return path.name in files or _uses(test, modules) or _tells(path, codes)
+
     def rank(item: pytest.Item) -> int | None:
-        if item.path.name in TABLES:
+        if item.path.name in TABLES or not isinstance(item, pytest.Function):
             return None
         if item.path.name == WIRING:
             return 0 if any(f"[{code}" in item.name for code in codes) else 2
-        return 1 if item.path.name in files or _uses(item, modules) or _tells(item.path, codes) else None
+        return 1 if takes(item.module, item.path) else None
 
     ranked = [(place, item) for item in items if (place := rank(item)) is not None]
     return [item for _, item in sorted(ranked, key=lambda one: one[0])] or list(items)
@@ -325,12 +331,20 @@ def _tells(test: Path, codes: Iterable[str]) -> bool:
     return any(f'"{code}"' in _stories(test) for code in codes)
 
 
-def _uses(item: pytest.Item, modules: set[str]) -> bool:
+def _takers(modules: set[str]) -> Iterator[str]:
+    """Modules of findings on cases and campaigns that hand on those of others."""
+    for name, module in list(sys.modules.items()):
+        if name.startswith("linewatt.") and name.endswith("_flags"):
+            taken = {getattr(value, "__module__", None) for value in vars(module).values()}
+            if taken & modules:
+                yield name
+
+
+def _uses(test: types.ModuleType, modules: set[str]) -> bool:
     """Whether a test's file has taken something from one of the modules, or a module itself."""
-    names = vars(item.module) if isinstance(item, pytest.Function) else {}
     return any(
         getattr(value, "__module__", None) in modules or getattr(value, "__name__", None) in modules
-        for value in names.values()
+        for value in vars(test).values()
     )
 
 
@@ -345,6 +359,7 @@ class Mutating:
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         started_s, running, done = monotonic(), dict[int, Mutant](), 0
+        gc.freeze()  # what is collected stays shared with the copies
         for mutant in chain(self._mutants, [None] * self._jobs):
             if mutant is None or len(running) >= self._jobs:
                 done += self._collect(running)
@@ -416,6 +431,7 @@ def _arguments() -> argparse.Namespace:
 def _tests(files: Sequence[Path]) -> list[str]:
     """Files of unit tests that import a mutated module or something from it, and the wiring."""
     modules = {_dotted(file) for file in files}
+    modules |= {_dotted(file) for file in (ROOT / "src/linewatt/analysis").glob("*_flags.py")}
     codes = set().union(*(codes_of(file) for file in files))
     always = {WIRING, *_elsewhere().values()}
     return [
