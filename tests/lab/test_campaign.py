@@ -245,7 +245,7 @@ def test_a_trial_says_what_its_raw_files_say(bench: Bench) -> None:
 
 
 def _busy_cores(path: Path, cpus: set[str], start: float, stop: float) -> float:
-    """Σ (1 − idle) over ``cpus``, each record weighted by what it shares with the window."""
+    """Σ (1 − idle − iowait − steal) over ``cpus``, each record weighted by what it shares with the window."""
     busy = weight = 0.0
     for line in path.read_text().splitlines():
         record = json.loads(line)
@@ -253,7 +253,10 @@ def _busy_cores(path: Path, cpus: set[str], start: float, stop: float) -> float:
         inside = max(0.0, min(record["received_s"], stop) - max(begins, start))
         table = record["text"][record["text"].index('"cpu-load": ') + len('"cpu-load": ') :]
         rows = json.loads(table)
-        busy += inside * sum(1 - row["idle"] / 100 for row in rows if row["cpu"] in cpus)
+        unused = ("idle", "iowait", "steal")
+        busy += inside * sum(
+            1 - sum(row[name] for name in unused) / 100 for row in rows if row["cpu"] in cpus
+        )
         weight += inside
     assert weight == pytest.approx(stop - start, rel=0.05)
     return busy / weight
