@@ -47,6 +47,8 @@ SOURCES = (
 WIRING = "test_wiring.py"
 TABLES = ("test_findings.py", "test_repository.py")
 """tests that read sources or documents as text: they notice every change of a threshold and judge none"""
+SLOW = ("numpy", "ruptures", "scipy.stats", "duckdb")
+"""what checks import when they first need it: once here, and not in each copy"""
 LIMIT_S = 120
 """so long may the tests of one mutation take; one that makes them hang was noticed"""
 EQUIVALENT = ROOT / "scripts" / "mutants-equivalent.txt"
@@ -359,6 +361,8 @@ class Mutating:
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         started_s, running, done = monotonic(), dict[int, Mutant](), 0
+        for name in SLOW:
+            import_module(name)
         gc.freeze()  # what is collected stays shared with the copies
         for mutant in chain(self._mutants, [None] * self._jobs):
             if mutant is None or len(running) >= self._jobs:
