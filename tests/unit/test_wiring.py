@@ -237,6 +237,7 @@ LIES: dict[str, Change] = {
 
 
 HEALTHY: dict[str, Change] = {
+    "udp, and the receiver's counters are not read": both(UDP, without("h2", "netcounters")),
     "a power limit far from its packages": both(
         watts("h2", "package0", 100.0, scope="package:0"), setup(package_limit_w={"h2": 300.0})
     ),
