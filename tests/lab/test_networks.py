@@ -21,6 +21,7 @@ from tests.lab.test_network_knob import steady
 pytestmark = pytest.mark.lab
 
 ROUTES = "route show table all"
+LINKS = ("data0", "mgmt0")
 SHORT = {"seconds": 0.5, "omit": 0.1, "tail": 0.4}
 
 
@@ -35,6 +36,17 @@ class Networks(Bench):
                 found = json.loads(self.on_host(number, "ip", "-j", family, *what.split()))
                 shown += sorted(f"h{number} {json.dumps(steady(one), sort_keys=True)}" for one in found)
         return shown
+
+    def link_locals_are_in_place(self) -> bool:
+        """Whether the kernel's own IPv6 addresses have their routes yet: a queue of its own makes them."""
+        for number in range(1, len(self.lab.hosts) + 1):
+            links = json.loads(self.on_host(number, "ip", "-j", "-6", "address", "show", "scope", "link"))
+            table = json.loads(self.on_host(number, "ip", "-j", "-6", *ROUTES.split()))
+            own = {one["dst"] for one in table if one.get("type") == "local"}
+            found = [address["local"] for link in links for address in link.get("addr_info", [])]
+            if len(found) < len(LINKS) or not own.issuperset(found):
+                return False
+        return True
 
     def tunnel(self, own: int, peer: int, **keys: object) -> dict[str, Any]:
         """One end of a VXLAN between two hosts, as NMState writes it."""
@@ -91,6 +103,7 @@ class Networks(Bench):
 @pytest.fixture
 def bench(lab3: Any, tmp_path: Path) -> Iterator[Networks]:
     one = Networks(lab3, tmp_path)
+    until(one.link_locals_are_in_place, 10, "link-local addresses and their routes on every host")
     before = one.state()
     yield one
     one.until_nothing_runs()
