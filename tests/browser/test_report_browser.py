@@ -170,7 +170,7 @@ def test_the_power_section_fits(open_report: Open, width: int) -> None:
 def test_simulated_watts_are_called_so_in_words_that_can_be_seen(open_report: Open, scheme: Scheme) -> None:
     page = open_report(simulated_power(), scheme).page
     cells = page.locator("#power td[data-power^='receiver_']")
-    assert cells.count() == 50
+    assert cells.count() == 55
     for at in range(cells.count()):
         assert cells.nth(at).locator(".unmeasured").inner_text() == "sim"
     assert cells.first.locator(".unmeasured").is_visible()
