@@ -68,7 +68,8 @@ class PowerColumn:
         bound = self.bound_of(power)
         if bound is not None and not cell.missing:
             decimals = len(cell.text.partition(".")[2])
-            cell = replace(cell, text=f"{cell.text} ±\N{NO-BREAK SPACE}{unit.from_si(bound.mean):,.{decimals}f}")
+            within = f"±\N{NO-BREAK SPACE}{unit.from_si(bound.mean):,.{decimals}f}"
+            cell = replace(cell, text=f"{cell.text} {within}")
         return cell if self.spread else replace(cell, sd=None)
 
     def bound_of(self, power: EndPower) -> Estimate | None:
