@@ -13,4 +13,4 @@ fi
 # there are CPUs, for the same reason.
 "$python" -m pytest -m "not measures" -n "$(($(nproc) + 1))" --dist loadfile --no-loadscope-reorder \
     --durations=15 tests/lab tests/browser tests/unit
-exec "$python" -m pytest -m measures --durations=15 tests/lab tests/browser tests/unit
+exec "$python" -m pytest -m "measures and not idle_machine" --durations=15 tests/lab tests/truth tests/unit

@@ -58,6 +58,8 @@ class Plant:
     places: Callable[[Ground], Mapping[str, Data]] = field(default=lambda _: {})
     """changes of the inventory"""
     says: tuple[str, ...] = ()
+    idle_machine: bool = True
+    """whether the truth stands only where nothing else keeps this machine's CPUs busy"""
     """words that the sentence, or the evidence of the finding, must have"""
 
 
@@ -178,6 +180,7 @@ PLANTS = (
         {},
         limits=_words("shaper"),
         planting=_shaped(*shaper("2gbit")),
+        idle_machine=False,
     ),
     Plant(
         "sender-app-cpu",
@@ -209,6 +212,7 @@ PLANTS = (
         {},
         limits=_words("send-buffer"),
         planting=_buffer(0, "net.ipv4.tcp_wmem", 131072, 500e-6),
+        idle_machine=False,
     ),
     Plant(
         "small-receive-window",
@@ -216,6 +220,7 @@ PLANTS = (
         {},
         limits=_words("receive-window"),
         planting=_buffer(1, "net.ipv4.tcp_rmem", 32768, 500e-6),
+        idle_machine=False,
     ),
     Plant(
         "client-bound",
@@ -250,6 +255,7 @@ PLANTS = (
         findings=_words("udp-loss"),
         planting=_shaped(*shaper("300mbit", 2000, 4000)),
         says=("queue",),
+        idle_machine=False,
     ),
     Plant(
         "foreign-process",

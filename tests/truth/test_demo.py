@@ -19,7 +19,7 @@ from tests.lab.test_campaign import Bench
 from tests.truth.hosts import until_quiet
 from tests.truth.raw import Raw
 
-pytestmark = [pytest.mark.lab, pytest.mark.measures]
+pytestmark = [pytest.mark.lab, pytest.mark.measures, pytest.mark.idle_machine]
 
 MOST_FINDINGS = 6
 LINE_BPS = {"tcp": 10e9 * 1448 / 1514, "udp-1500": 10e9 * 1472 / 1514, "udp-60": 10e9 * 18 / 60}

@@ -84,7 +84,13 @@ def meet(plant: Plant, ground: Ground, tmp_path: Path) -> Said:
     return Said(bench)
 
 
-@pytest.mark.parametrize("plant", PLANTS, ids=lambda plant: plant.name)
+@pytest.mark.parametrize(
+    "plant",
+    [
+        pytest.param(one, marks=[pytest.mark.idle_machine] if one.idle_machine else [], id=one.name)
+        for one in PLANTS
+    ],
+)
 def test_a_planted_truth_is_said_first(plant: Plant, ground: Ground, tmp_path: Path) -> None:
     said = meet(plant, ground, tmp_path)
     logging.getLogger(__name__).info("%s", said.text())
@@ -106,6 +112,7 @@ MOST_WITH_EVIDENCE = 2
 LAYOUT = {"app-irq-share-cpu", "instances-share-cpu", "streams-share-cpu", "hosts-share-cpus"}
 
 
+@pytest.mark.idle_machine
 def test_cases_with_headroom_name_no_limit_and_raise_no_doubt(ground: Ground, tmp_path: Path) -> None:
     said = meet(Plant("headroom", "there is room everywhere", HEADROOM), ground, tmp_path)
     logging.getLogger(__name__).info("%s", said.text())
