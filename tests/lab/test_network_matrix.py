@@ -21,7 +21,7 @@ pytestmark = [pytest.mark.lab, pytest.mark.timeout(LIMIT_S + 60)]
 def matrix(lab3: Any, tmp_path_factory: pytest.TempPathFactory) -> Networks:
     """Every ordered pair of three hosts × three tests × bare and VXLAN × three trials, from one file."""
     one = Networks(lab3, tmp_path_factory.mktemp("matrix"))
-    before = one.state()
+    before = one.settled_state()
     file = one.campaign(
         name="vxlan-cost",
         pairs="all",

@@ -37,13 +37,17 @@ class Networks(Bench):
                 shown += sorted(f"h{number} {json.dumps(steady(one), sort_keys=True)}" for one in found)
         return shown
 
-    def link_locals_are_in_place(self) -> bool:
-        """Whether the kernel's own IPv6 addresses have their routes yet: a queue of its own makes them."""
+    def settled_state(self) -> list[str]:
+        """The state once the kernel has put its own IPv6 addresses and their routes in place."""
+        until(self._link_locals_are_in_place, 10, "link-local addresses and their routes on every host")
+        return self.state()
+
+    def _link_locals_are_in_place(self) -> bool:
         for number in range(1, len(self.lab.hosts) + 1):
             links = json.loads(self.on_host(number, "ip", "-j", "-6", "address", "show", "scope", "link"))
             table = json.loads(self.on_host(number, "ip", "-j", "-6", *ROUTES.split()))
             own = {one["dst"] for one in table if one.get("type") == "local"}
-            found = [address["local"] for link in links for address in link.get("addr_info", [])]
+            found = [one["local"] for link in links for one in link.get("addr_info", []) if one]
             if len(found) < len(LINKS) or not own.issuperset(found):
                 return False
         return True
@@ -103,8 +107,7 @@ class Networks(Bench):
 @pytest.fixture
 def bench(lab3: Any, tmp_path: Path) -> Iterator[Networks]:
     one = Networks(lab3, tmp_path)
-    until(one.link_locals_are_in_place, 10, "link-local addresses and their routes on every host")
-    before = one.state()
+    before = one.settled_state()
     yield one
     one.until_nothing_runs()
     assert one.state() == before

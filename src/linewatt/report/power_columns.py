@@ -68,8 +68,7 @@ class PowerColumn:
         bound = self.bound_of(power)
         if bound is not None and not cell.missing:
             decimals = len(cell.text.partition(".")[2])
-            within = f"±\N{NO-BREAK SPACE}{unit.from_si(bound.mean):,.{decimals}f}"
-            cell = replace(cell, text=f"{cell.text} {within}")
+            cell = replace(cell, text=f"{cell.text} ± {unit.from_si(bound.mean):,.{decimals}f}")
         return cell if self.spread else replace(cell, sd=None)
 
     def bound_of(self, power: EndPower) -> Estimate | None:
