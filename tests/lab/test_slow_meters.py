@@ -21,7 +21,6 @@ from linewatt.store import read
 
 pytestmark = [
     pytest.mark.lab,
-    pytest.mark.measures,
     pytest.mark.skipif(shutil.which("ipmi_sim", path=search_path()) is None, reason="needs ipmi_sim"),
 ]
 
@@ -68,7 +67,7 @@ class Truth:
 
 def measured(bench: Bench, truth: Truth) -> read.Result:
     file = bench.campaign(
-        trials=2,
+        trials=1,
         tests=["tcp"],
         instances=[1, 2],
         rate="1G",

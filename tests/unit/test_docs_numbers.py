@@ -73,6 +73,7 @@ STATED: dict[str, tuple[str, ...]] = {
         f"ran more than {percent(cpu.FREQUENCY_DIFFERENCE)} below the host's base frequency",
     ),
     "power.md": (
+        f"one that needs over {dynamics.VAGUE_S:g} s and over {dynamics.VAGUE_REFRESHES:g} of its refreshes",
         f"at least {dynamics.FEWEST_IN_CLUSTER} of them, and {percent(dynamics.CLUSTER_SHARE)} of all",
         f"{percent(dynamics.MIN_STEP_RATIO)} of the power and {dynamics.MIN_STEPS_OF_METER} times its noise",
         f"over 0 to {dynamics.AVERAGING_S[-1]:g} s and delays of 0 to {dynamics.DELAY_S[-1]:g} s",

@@ -11,7 +11,7 @@ from tests.meter_simulation import BEFORE_S, Course, Outcome, Simulated, learned
 
 from linewatt.analysis import meters
 from linewatt.analysis.energy import Energy, Meter, from_power
-from linewatt.analysis.meters import Model
+from linewatt.analysis.meters import Model, Step
 from linewatt.model import Window
 from linewatt.sensors.dynamics import Dynamics, declared
 
@@ -147,6 +147,21 @@ def test_a_step_that_is_lost_in_noise_teaches_nothing() -> None:
     readings = [(float(t), 100.0 + (t % 3)) for t in range(60)]
     assert meters.fit_step(readings, 30.0, None, 1.0) is None
     assert meters.follow([]) == Dynamics()
+
+
+def explained_by(*likely: Model) -> Step:
+    return Step(tuple(0.0 if one in likely else meters.MOST_PER_STEP for one in meters.models()))
+
+
+def test_steps_that_a_quick_meter_and_a_slow_one_explain_alike_tell_neither() -> None:
+    """Small steps in noise: a quick meter's figures were withheld for a delay that nobody had seen."""
+    quick, slow = Model("window", 0.0, 0.0), Model("window", 10.0, 0.0)
+    assert meters.follow([explained_by(quick, slow)]) == Dynamics()
+    assert meters.follow([explained_by(quick, slow), explained_by(slow)]) == Dynamics(None, 10.0, 0.0, 10.0)
+    assert meters.follow([explained_by(quick, slow), explained_by(quick)]) == Dynamics(None, 0.0, 0.0, 0.0)
+    assert meters.follow([explained_by(quick, Model("window", 3.0, 0.0))]).settle_s == 3.0
+    assert meters.follow([explained_by(quick, slow)], refresh_s=5.0).settle_s == 10.0
+    assert meters.follow([explained_by(quick, slow)], refresh_s=4.0) == Dynamics(4.0)
 
 
 def test_an_update_that_is_read_again_is_no_sample_and_a_held_one_was_taken_as_often() -> None:

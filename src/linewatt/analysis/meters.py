@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from functools import cache
 from itertools import pairwise
 from statistics import median
@@ -48,6 +48,11 @@ MOST_PER_STEP = 60.0
 """One odd step, such as a fan's that sped up later, does not outvote all others."""
 SETTLED_RATIO = 0.05
 """An exponential response has settled when so little of the step is missing."""
+
+VAGUE_S = 3.0
+VAGUE_REFRESHES = 2.0
+"""Steps that a meter without any delay explains as well as one that needs so long, and so many of its own
+refreshes, tell neither."""
 
 Shape = Literal["window", "exponential"]
 
@@ -219,23 +224,22 @@ def _noise_w(points: Points) -> float:
     return math.sqrt(math.fsum(squares) / len(squares)) if squares else 0.0
 
 
-def follow(steps: Sequence[Step]) -> Dynamics:
-    """What all steps together say of averaging and delay."""
+def follow(steps: Sequence[Step], refresh_s: float | None = None) -> Dynamics:
+    """What all steps say of averaging and delay; nothing where a quick meter and a slow one explain them."""
     if not steps:
-        return Dynamics()
+        return Dynamics(refresh_s)
     totals = [math.fsum(errors) for errors in zip(*(one.errors for one in steps), strict=True)]
     least = min(totals)
     likely = [model for model, total in zip(models(), totals, strict=True) if total <= least + LIKELY]
     best = min(zip(totals, models(), strict=True), key=lambda one: (one[0], one[1].settle_s))[1]
     quickest = min(likely, key=lambda one: (one.averaging_s, one.delay_s))
     stated = best if quickest.averaging_s > 0 else quickest
-    return Dynamics(
-        averaging_s=stated.window_s,
-        delay_s=stated.delay_s,
-        settle_s=max(one.settle_s for one in likely),
-    )
+    settle_s = max(one.settle_s for one in likely)
+    if quickest.settle_s == 0 and settle_s > max(VAGUE_S, VAGUE_REFRESHES * (refresh_s or 0.0)):
+        return Dynamics(refresh_s)
+    return Dynamics(refresh_s, averaging_s=stated.window_s, delay_s=stated.delay_s, settle_s=settle_s)
 
 
 def dynamics(distances_s: Sequence[float], read_every_s: float, steps: Sequence[Step]) -> Dynamics:
     """All that is known of a meter."""
-    return replace(follow(steps), refresh_s=refresh(distances_s, read_every_s))
+    return follow(steps, refresh(distances_s, read_every_s))
