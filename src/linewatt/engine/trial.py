@@ -21,7 +21,7 @@ from linewatt.engine.readback import ReadBack
 from linewatt.engine.session import End, Session
 from linewatt.errors import HostError, InvalidInput, LinewattError
 from linewatt.hosts.base import Ended, Host, Process
-from linewatt.hosts.clock import Offset, now_s
+from linewatt.hosts.clock import Offset, now_s, was_set
 from linewatt.loads.base import LoadJob
 from linewatt.model import Case
 from linewatt.network.framing import Framing, payload_bytes
@@ -119,6 +119,8 @@ class LiveTrial:
         self._interval_s = load.interval_s
         self._instances: list[Instance] = []
         self._started_s = now_s()
+        self._clocks: dict[str, Offset] = {}
+        """as they were at the barrier"""
 
     @property
     def case(self) -> Case:
@@ -205,6 +207,8 @@ class LiveTrial:
     def release(self) -> None:
         """Open the barrier for every client of this trial."""
         self._started_s = now_s()
+        with suppress(HostError):
+            self._clocks = self._session.clocks(self.case)
         for instance in self._instances:
             if instance.client is not None:
                 instance.client.release()
@@ -267,6 +271,8 @@ class LiveTrial:
         clocks = {}
         with suppress(HostError):
             clocks = self._session.clocks(self.case)
+        if failure is None and self._instances:
+            failure = _set_meanwhile(self._clocks, clocks, ended_s - self._started_s)
         return TrialRun(
             self.planned,
             self._started_s,
@@ -282,6 +288,18 @@ class LiveTrial:
             pcie_goodput_bps=self._pcie_goodput_bps,
             framings=self._framings,
         )
+
+
+def _set_meanwhile(before: Mapping[str, Offset], after: Mapping[str, Offset], seconds: float) -> str | None:
+    """Why stamps of a trial cannot be put on one time line: a host's clock was set between two of them."""
+    for name, clock in after.items():
+        step_s = was_set(before[name], clock, seconds) if name in before else None
+        if step_s is not None:
+            return (
+                f"{name}: its clock was set by {step_s:+.3f} s in mid-trial, so that its stamps are of two "
+                "clocks; find what sets it (chronyd, ntpd, a hypervisor), and have it slewed while measuring"
+            )
+    return None
 
 
 def _payload_bytes(case: Case, ends: Iterable[End]) -> int | None:

@@ -3,10 +3,16 @@
 
 from __future__ import annotations
 
+import math
 import time
+from collections.abc import Iterable
 from dataclasses import dataclass
 
 _TRIES = 5
+DRIFT_RATIO = 1e-3
+"""Clocks that are slewed run off by 500 ppm at most (adjtimex(2)): that much of the host's, and of ours."""
+STAMP_STEP_S = 1e-5
+"""a stamp is cut to a microsecond, on either side"""
 
 
 def _anchor_s() -> float:
@@ -55,9 +61,39 @@ class Offset:
         return host_s - self.offset_s
 
 
-def best_offset(exchanges: list[Exchange]) -> Offset | None:
-    """The offset from the quickest exchange (Cristian 1989): the shorter the trip, the less it can hide."""
-    if not exchanges:
+def best_offset(exchanges: Iterable[Exchange]) -> Offset | None:
+    """The offset from the quickest exchange (Cristian 1989): the shorter the trip, the less it can hide.
+
+    Those from before the host's clock was set say nothing of it any more.
+    """
+    since = since_step(exchanges)
+    if not since:
         return None
-    quickest = min(exchanges, key=lambda exchange: exchange.round_trip_s)
+    quickest = min(since, key=lambda exchange: exchange.round_trip_s)
     return Offset(quickest.offset_s, quickest.round_trip_s / 2)
+
+
+def since_step(exchanges: Iterable[Exchange]) -> list[Exchange]:
+    """The newest exchanges that one clock can have given, the newest first.
+
+    Half a round trip bounds the error of each, so bounds that have nothing in common, by more than clocks
+    drift meanwhile, are of a clock that was set in between.
+    """
+    since: list[Exchange] = []
+    least_s, most_s = -math.inf, math.inf
+    newest_s = -math.inf
+    for one in sorted(exchanges, key=lambda exchange: exchange.answered_s, reverse=True):
+        newest_s = max(newest_s, one.answered_s)
+        reach_s = one.round_trip_s / 2 + DRIFT_RATIO * (newest_s - one.answered_s) + STAMP_STEP_S
+        if one.offset_s - reach_s > most_s or one.offset_s + reach_s < least_s:
+            break
+        least_s, most_s = max(least_s, one.offset_s - reach_s), min(most_s, one.offset_s + reach_s)
+        since.append(one)
+    return since
+
+
+def was_set(before: Offset, after: Offset, seconds: float) -> float | None:
+    """By how much a clock was set between two looks at it, ``seconds`` apart; None: it only drifted."""
+    step_s = after.offset_s - before.offset_s
+    bound_s = before.uncertainty_s + after.uncertainty_s + DRIFT_RATIO * seconds + STAMP_STEP_S
+    return step_s if abs(step_s) > bound_s else None
