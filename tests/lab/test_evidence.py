@@ -61,7 +61,7 @@ def test_hosts_are_read_before_and_after_the_window_and_never_beside_it(bench: B
     assert instance["tcp"]["busy_s"] > 0
     assert (instance["sender_threads"], instance["receiver_threads"]) == (1, 1)
     assert "rtt:" in raw(bench, 1, "h1/ss.txt")
-    told = {"process-moved", "process-migrated", "configuration-changed", "link-changed"}
+    told = {"process-moved", "process-migrated", "configuration-changed"}
     assert not (told | {"window-edges-contaminated"}) & flags(trial).keys()
 
 

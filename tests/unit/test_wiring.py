@@ -9,6 +9,7 @@ have variants: ``"code: what is special"``. What the tables cannot hold is in ``
 from __future__ import annotations
 
 import ast
+import json
 import math
 import re
 from collections.abc import Callable, Iterator, Sequence
@@ -143,7 +144,6 @@ LIES: dict[str, Change] = {
     "instances-share-cpu": story(placed=(("0", "0"), ("0", "0"))),
     "interrupts-elsewhere": cpu("h2", 3, soft=0.4),
     "interface-changed": story(notices={"h2": ("3: eth0: mtu 1500 state UP event FEATURE CHANGE \\ link",)}),
-    "link-changed": early("h1", facts={"nic.carrier_changes": "0"}),
     "load-threads-differ": readback(
         "h1", threads=tuple(Thread(1000, 1000 + number, APP, 300, (APP,)) for number in range(2))
     ),
@@ -269,6 +269,79 @@ def test_each_lie_of_a_trial_is_told_by_measure(lie: str) -> None:
     found = told(LIES[lie]).trial()
     assert found.status == "done", found.reason
     assert code_of(lie) in codes(found.flags), [(flag.code, flag.evidence) for flag in found.flags]
+
+
+def _nothing_after(second: int) -> Change:
+    """What the sender goes on to send from then on stays in its socket: its receiver gets nothing more."""
+
+    def change(given: Given) -> Given:
+        (only,) = given.run.outputs
+        assert only.server is not None
+        document = json.loads(only.server.stdout)
+        for interval in document["intervals"][second:]:
+            for stream in interval["streams"]:
+                stream["bytes"] = 0
+        server = replace(only.server, stdout=json.dumps(document))
+        return replace(given, run=replace(given.run, outputs=(replace(only, server=server),)))
+
+    return afterwards(change)
+
+
+FULL_SOCKET = rates([GOODPUT_BPS * 0.99] * 13 + [0.0] * 11)
+DEAD: dict[str, tuple[Change, str]] = {
+    "by the reads around the window": (
+        early("h1", facts={"nic.carrier_changes": "0"}),
+        "h1: the carrier of its data interface changed 2 times in mid-trial",
+    ),
+    "by the readings in it": (
+        counters("h2", "nic.carrier_changes", 1),
+        "h2: the carrier of its data interface changed once in mid-trial",
+    ),
+    "and the load said so in its own way": (
+        both(counters("h2", "nic.carrier_changes", 1), run(failure="h1: waited 14 s for the client to end")),
+        "(h1: waited 14 s for the client to end)",
+    ),
+    "somewhere between the hosts": (
+        both(FULL_SOCKET, _nothing_after(12)),
+        "nothing arrived at h2 for 10.0 s of the window of 20 s, though 1,1",
+    ),
+    "somewhere between the hosts, from before the window": (
+        both(FULL_SOCKET, _nothing_after(0)),
+        "nothing arrived at h2 in the window, though the load ran",
+    ),
+}
+"""a link that was dead → what the trial says"""
+
+
+@pytest.mark.parametrize(("change", "said"), DEAD.values(), ids=list(DEAD))
+def test_a_trial_whose_link_was_dead_has_failed_and_says_so(change: Change, said: str) -> None:
+    found = told(change).trial()
+    assert found.status == "failed"
+    assert said in str(found.reason)
+    assert found.throughput_bps is None
+
+
+def _reset_before(reading: Reading) -> Reading:
+    """Whose link came up between the last reading before the trial and the first one in it."""
+    first, *others = reading.records
+    records = (
+        replace(one, values={**one.values, "nic.carrier_changes": count})
+        for one, count in [(first, 1.0), *((other, 2.0) for other in others)]
+    )
+    return replace(reading, records=tuple(records))
+
+
+ALIVE: dict[str, Change] = {
+    "a link that was reset before the load began": sensor("h1", "netcounters", _reset_before),
+    "one block every five seconds": rates([1e6, 0.0, 0.0, 0.0, 0.0] * 5),
+    "two seconds without an answer": rates([GOODPUT_BPS * 0.99] * 12 + [0.0] * 2 + [GOODPUT_BPS * 0.99] * 10),
+}
+
+
+@pytest.mark.parametrize("change", ALIVE.values(), ids=list(ALIVE))
+def test_a_trial_that_pauses_by_itself_is_no_dead_link(change: Change) -> None:
+    found = told(change).trial()
+    assert found.status == "done", found.reason
 
 
 def test_waiting_for_a_disk_and_what_a_hypervisor_took_are_no_cpu_use() -> None:

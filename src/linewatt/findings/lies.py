@@ -97,7 +97,8 @@ LIES: dict[str, tuple[Lie, ...]] = {
         Lie("A neighbour's flow on the same interface", ("neighbour-traffic",)),
         Lie(
             "Link or shaper changed in the window",
-            ("link-changed", "configuration-changed", "throughput-dips"),
+            ("interface-changed", "configuration-changed", "throughput-dips"),
+            "a trial whose link lost its carrier, or in which TCP got nothing through for a while, has failed",
         ),
         Lie("Pause frames throttle the sender", ("pause-frames",)),
         Lie(

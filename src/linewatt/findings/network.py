@@ -20,6 +20,10 @@ LEAST_SEEN = 0.9
 EDGE_S = 0.05
 """by how much the last reading may come after the load"""
 
+SILENT_LEAST_S, SILENT_INTERVALS, SILENT_RATIO = 1.0, 3, 0.1
+"""how long nothing may arrive of what TCP has sent: seconds, intervals of the load, part of the window. Of more
+the trial has failed: its mean would be one of a path that was down"""
+
 KINDS = (
     Kind(
         "packets-dropped",

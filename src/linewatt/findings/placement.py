@@ -100,13 +100,4 @@ KINDS = (
         "The kernel gave notice of it (the sensor link): features (offloads), MTU, state, or a queueing discipline.",
         "Find out what changes it (a network manager, tuned, a script), and measure again.",
     ),
-    Kind(
-        "link-changed",
-        "doubtful",
-        "trial",
-        ("throughput", "cpu"),
-        "The link of a data interface went away, or came back, while the load ran.",
-        "The kernel counted changes of its carrier (carrier_changes) between the reads before and after the window.",
-        "Look at the cable, the switch's port and the driver's messages (dmesg); measure again.",
-    ),
 )

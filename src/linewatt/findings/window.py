@@ -47,7 +47,7 @@ KINDS = (
         "trial",
         (),
         "Records of a sensor could not be read; what they would have shown is missing.",
-        "A parser refused them; the evidence has its words.",
+        "A parser refused them, or the sensor ended; the evidence has its words.",
         "See the trial's raw directory.",
     ),
     Kind(

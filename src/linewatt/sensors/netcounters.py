@@ -6,9 +6,10 @@ accounting: 2 ms of CPU a record, 0.2 % of a core at 1 Hz; ``ip -j -s -s link``,
 run every second take 7 ms, most of it to start them, and nstat's JSON cuts values to 32 bits (iproute2 6.1).
 One line, because 200 lines a host and second would cost sshd and the controller more than the reading does.
 
-Read are /sys/class/net/DEVICE/statistics, and /proc/net/softnet_stat, snmp, snmp6 and netstat. All values
-are running totals; differences over a window come from :mod:`linewatt.sensors.counters`. /proc/schedstat is
-not read: its scheduling domains make it a megabyte on a large host.
+Read are statistics and carrier_changes of /sys/class/net/DEVICE, and /proc/net/softnet_stat, snmp, snmp6 and
+netstat. All values are running totals; differences over a window come from
+:mod:`linewatt.sensors.counters`. /proc/schedstat is not read: its scheduling domains make it a megabyte on a
+large host.
 """
 
 from __future__ import annotations
@@ -81,6 +82,8 @@ declare -A wanted=() formats=()
 for name; do wanted[$name]=1; done
 exec {never}<> <(:)  # a pipe nobody writes to: a read of it with a limit is a sleep without a process
 statistics=("$root/sys/class/net/$device/statistics/"*)
+carrier=$root/sys/class/net/$device/carrier_changes  # from 3.15 on
+[[ -e $carrier ]] && statistics+=("$carrier")
 set -f
 if [[ ${EPOCHREALTIME-} ]]; then now() { now_us=${EPOCHREALTIME/[.,]/}; }
 else now() { now_us=$(date +%s%6N); }; fi  # bash before 5.0

@@ -37,7 +37,7 @@ def end_result(
     return EndResult(
         host=host.name,
         role=role,
-        cpu_cores=_cores(shares, reasons, cpu.failure if cpu else None),
+        cpu_cores=_cores(shares, reasons, cpu, window),
         app_cpu=_shares(app, shares, "app_cpu", "not pinned", reasons),
         irq_cpu=_shares(host.irq_cpus or (), shares, "irq_cpu", "no IRQ CPUs named", reasons),
         load_cpu_cores=load_cpu_cores,
@@ -102,15 +102,35 @@ def _one_cpu(cpu: int, reading: Reading, window: Window) -> CpuShares | None:
     return CpuShares((cpu,), *shares, steal_ratio=stolen)
 
 
-def _cores(shares: dict[int, CpuShares | None], reasons: dict[str, str], failure: str | None) -> float | None:
+def _cores(
+    shares: dict[int, CpuShares | None], reasons: dict[str, str], cpu: Reading | None, window: Window
+) -> float | None:
     known = [share for share in shares.values() if share is not None]
     if not shares or len(known) < len(shares):
-        missing = format_cpulist(cpu for cpu, share in shares.items() if share is None)
+        missing = [number for number, share in shares.items() if share is None]
         reasons["cpu_cores"] = (
-            f"mpstat does not cover the window on CPU {missing}" if missing else "no mpstat readings"
-        ) + (f"; it {failure}" if failure else "")
+            f"mpstat does not cover the window on CPU {format_cpulist(missing)}"
+            if missing
+            else "no mpstat readings"
+        ) + (_cause(cpu, missing, window) if cpu else "")
         return None
     return sum(share.busy_ratio for share in known)
+
+
+def _cause(cpu: Reading, missing: Sequence[int], window: Window) -> str:
+    """Why mpstat's readings do not cover a window, as far as they say."""
+    if cpu.failure:
+        return f"; it {cpu.failure}"
+    if cpu.problems:
+        return f"; {cpu.problems[0]}"
+    samples = (one for number in missing for one in cpu.samples(f"cpu{number}.idle_ratio"))
+    told = next((one.reason for one in samples if one.value is None), None)
+    if told:
+        return f"; {told}"
+    last_s = max((record.time_s for record in cpu.records), default=window.start_s)
+    if last_s < window.end_s:
+        return f"; its last reading came {window.end_s - last_s:.1f} s before the window's end"
+    return ""
 
 
 def _stolen(shares: dict[int, CpuShares | None]) -> float | None:

@@ -14,6 +14,7 @@ from linewatt.engine.measuring.accounts import with_foreign
 from linewatt.engine.measuring.cut import Cut, InstanceRun, Setup
 from linewatt.engine.measuring.ends import end_result
 from linewatt.engine.measuring.flags import flags
+from linewatt.engine.measuring.link import lost_carrier, silence
 from linewatt.engine.measuring.nothing import nothing_arrived
 from linewatt.engine.measuring.power import with_power
 from linewatt.engine.measuring.seen import Seen
@@ -50,17 +51,26 @@ def measure(
         for host in readings
         for reading in readings[host]
     )
+    dead = lost_carrier(run, readings)
     if run.failure is not None:
-        return Measured(_failed(run, run.failure), sensed, raw)
+        return Measured(_failed(run, _because(dead, run.failure)), sensed, raw)
     try:
         runs = [_instance_run(output, run, load) for output in run.outputs]
         window = _window(run, runs, setup)
         trial = _done(Cut(run, runs, window, readings, setup), overhead_s)
     except ParseError as error:
-        return Measured(_failed(run, str(error)), sensed, raw)
-    if runs and not trial.throughput_bps:
-        return Measured(_failed(run, nothing_arrived(run)), sensed, raw)
+        return Measured(_failed(run, _because(dead, str(error))), sensed, raw)
+    if dead is None and runs and not trial.throughput_bps:
+        dead = nothing_arrived(run)
+    dead = dead or silence(run, runs, window)
+    if dead is not None:
+        return Measured(_failed(run, dead), sensed, raw)
     return Measured(trial, (*sensed, *_load_series(run, runs)), raw)
+
+
+def _because(dead: str | None, failure: str) -> str:
+    """A failure that a dead link explains."""
+    return failure if dead is None else f"{dead} ({failure})"
 
 
 def _window(run: TrialRun, runs: Sequence[InstanceRun], setup: Setup) -> Window:

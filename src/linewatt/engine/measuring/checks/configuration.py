@@ -7,13 +7,13 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 
 from linewatt.engine.feed import Reading
+from linewatt.engine.measuring.link import CARRIER, counted_between
 from linewatt.engine.measuring.seen import Seen
 from linewatt.engine.readback import Difference, ReadBack
 from linewatt.hosts.fact_parsers import PAUSE_FRAMES
 from linewatt.model import Flag, Window
 from linewatt.sensors.link import news
 
-CARRIER = "nic.carrier_changes"
 PAUSED, PAUSES = (f"nic.{name}" for name in PAUSE_FRAMES)
 COUNTS = (CARRIER, PAUSED, PAUSES)
 
@@ -24,7 +24,6 @@ def check(seen: Seen) -> Iterator[Flag]:
         readback = seen.readback(end)
         if readback is not None:
             yield from changed(end.host, readback)
-            yield from link(end.host, readback)
             yield from paused(end.host, readback)
         yield from notices(end.host, seen.reading(end, "link"), seen.window)
 
@@ -62,23 +61,9 @@ def _name(fact: str) -> str:
     return fact
 
 
-def link(host: str, readback: ReadBack) -> Iterator[Flag]:
-    """A link that went away between the two reads."""
-    times = _counted(readback, CARRIER)
-    if not times:
-        return
-    yield Flag(
-        "link-changed",
-        host,
-        f"the carrier of its data interface changed {times} times between the reads before "
-        "and after the window",
-        "look at the cable, the switch's port and dmesg, and measure again",
-    )
-
-
 def paused(host: str, readback: ReadBack) -> Iterator[Flag]:
     """Pause frames of Ethernet: whoever got them was told to stop sending for a while."""
-    received, sent = _counted(readback, PAUSED), _counted(readback, PAUSES)
+    received, sent = counted_between(readback, PAUSED), counted_between(readback, PAUSES)
     told = [f"received {received}"] if received else []
     told += [f"sent {sent}"] if sent else []
     if told:
@@ -89,13 +74,6 @@ def paused(host: str, readback: ReadBack) -> Iterator[Flag]:
             "whoever sends them is the limit: look at the receiver's rings and PCIe, and at the switch; to "
             "see what is lost without, turn pause off at both ends (settings: pause)",
         )
-
-
-def _counted(readback: ReadBack, fact: str) -> int:
-    """How far a count moved between both reads; 0 where one of them is missing."""
-    early = readback.before.facts.get(fact) if readback.before is not None else None
-    late = readback.facts.get(fact)
-    return 0 if early is None or late is None else int(late) - int(early)
 
 
 def notices(host: str, reading: Reading | None, window: Window) -> Iterator[Flag]:

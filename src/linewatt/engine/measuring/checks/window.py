@@ -71,6 +71,15 @@ def sensors(end: EndResult, readings: Sequence[Reading], clock: Offset) -> list[
                     "see the trial's raw directory",
                 )
             )
+        elif reading.failure is not None and not reading.optional and reading.source != "mpstat":
+            flags.append(
+                Flag(
+                    "sensor-unreadable",
+                    f"{end.host}: {reading.source}",
+                    f"it {reading.failure}",
+                    "it is started again before the next trial; find what ended it (dmesg, the OOM killer)",
+                )
+            )
         if reading.source == "mpstat" and (late_s := _late_s(reading, clock)) > ARRIVAL_LATE_S:
             flags.append(
                 Flag(
