@@ -9,8 +9,9 @@ from typing import Any, ClassVar
 
 import pytest
 
+from linewatt.engine import sensing
 from linewatt.engine.feed import Feed
-from linewatt.errors import InvalidInput, NotReady, ParseError, WaitTimeout
+from linewatt.errors import HostLost, InvalidInput, NotReady, ParseError, WaitTimeout
 from linewatt.hosts.base import HostSpec, Line
 from linewatt.hosts.clock import Offset
 from linewatt.model import Channel
@@ -250,3 +251,87 @@ def test_two_readings_of_one_stamp_have_no_rate() -> None:
     feed.take(Line(11.0, "a line"))
     feed.take(Line(11.0, ". 3"))
     assert feed.rate_bps("n") is None
+
+
+class Odd(Numbers):
+    """Whose parser, or list of channels, was never meant for some words."""
+
+    def parse(self, record: str) -> dict[str, float | None]:
+        word = record.split(". ")[1]
+        return {"odd": 1.0} if word == "channel" else {"n": float([word][word == "list"])}
+
+    def channel(self, name: str) -> Channel:
+        if name == "odd":
+            raise ParseError("numbers: delivers no channel 'odd'")
+        return super().channel(name)
+
+
+@pytest.mark.parametrize("nonsense", ["list", "nonsense", "channel"])
+def test_nonsense_once_is_one_record_without_a_number_and_the_next_are_read(nonsense: str) -> None:
+    feed = Feed("h1", Odd(), SensorConfig())
+    for number, word in enumerate(["1", nonsense, "3"]):
+        feed.take(Line(10.0 + number, f". {word}"))
+    reading = feed.reading(0.0, 99.0)
+    assert [value for _, value in reading.values("n")] == [1.0, 3.0]
+    (problem,) = reading.problems
+    assert problem.startswith("numbers: ")
+
+
+class Ending(AheadHost):
+    """A host on which a sensor ends when told, and that counts how often one was started."""
+
+    lost: str | None = None
+
+    def __init__(self) -> None:
+        self.started = 0
+        self.fails = False
+
+    async def start(self, argv: list[str], **_: Any) -> StillProcess:
+        self.started += 1
+        if self.fails:
+            raise HostLost("h1: cannot start env")
+        return StillProcess()
+
+
+class OneHost:
+    """What of a session the restarts of sensors look at."""
+
+    def __init__(self, feed: Feed, host: Ending) -> None:
+        self.feeds = {"h1": [feed]}
+        self.hosts = {"h1": host}
+
+
+def test_a_sensor_that_ended_is_started_again_now_and_then_and_told_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock_s = [100.0]
+    monkeypatch.setattr(sensing, "now_s", lambda: clock_s[0])
+    told: list[str] = []
+
+    async def scene() -> None:
+        host, feed = Ending(), fed()
+        await feed.start(host)  # type: ignore[arg-type]
+        await feed.start(host)  # type: ignore[arg-type]
+        assert host.started == 1, "it runs"
+        restarts = sensing.Restarts(OneHost(feed, host), lambda *words: told.append(": ".join(words)))  # type: ignore[arg-type]
+        assert not await restarts.look()
+        feed.failure = "ended with status 137"
+        assert await restarts.look()
+        assert (host.started, str(feed.failure)) == (2, "None")
+        feed.failure = "ended with status 137"
+        assert not await restarts.look(), "not at once again"
+        clock_s[0] += 10.0
+        assert not await restarts.look({"h1"}), "not while its host is away"
+        assert await restarts.look()
+        clock_s[0] += 21.0
+        assert not await restarts.look()
+        feed.failure, host.fails = "ended with status 1", True
+        assert not await restarts.look()
+        assert feed.failure == "did not start"
+        await feed.stop()
+
+    asyncio.run(scene())
+    assert told == [
+        "h1: numbers ended with status 137; starting it again",
+        "h1: numbers ended with status 1; starting it again",
+    ]

@@ -99,6 +99,32 @@ def test_readings_arrive_with_their_channels_and_the_raw_record_has_both_times()
     asyncio.run(scene())
 
 
+@pytest.mark.parametrize("error", [ValueError("1e999"), KeyError("PowerWatts"), RecursionError()])
+@pytest.mark.parametrize("when", ["at its opening", "at a reading"])
+def test_a_meter_whose_answer_is_nonsense_once_is_asked_again(error: Exception, when: str) -> None:
+    told = threading.Event()
+
+    def course() -> float:
+        if told.is_set():
+            raise error
+        return 100.0
+
+    async def scene() -> None:
+        broken = error if when == "at its opening" else Session(course)
+        feed = feed_of(broken, Session(lambda: 110.0))
+        await feed.start(NO_HOST)
+        told.set()
+        await until(
+            lambda: bool(feed.latest(1)) and feed.latest(1)[0].values["psu1_in"] == 110.0, "a reading"
+        )
+        reasons = [one.reason for one in feed.reading(0.0, now_s()).samples("psu1_in") if one.value is None]
+        assert reasons == ([] if when == "at its opening" else [f"its answer cannot be read: {error!r}"])
+        assert feed.failure is None
+        await feed.stop()
+
+    asyncio.run(scene())
+
+
 def test_a_reading_that_is_not_available_keeps_its_reason() -> None:
     async def scene() -> None:
         feed = feed_of(Session(lambda: None))

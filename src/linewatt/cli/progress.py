@@ -55,7 +55,9 @@ def outcome(trial: Trial) -> str:
         words.append(f"{100 * trial.lost_ratio:.2f} % lost")
     for name, end in (("sender", trial.sender), ("receiver", trial.receiver)):
         if end is not None:
-            cores = "not measured" if end.cpu_cores is None else f"{100 * end.cpu_cores:.0f} %"
+            why = end.reasons.get("cpu_cores")
+            unknown = f"not measured ({why})" if why else "not measured"
+            cores = unknown if end.cpu_cores is None else f"{100 * end.cpu_cores:.0f} %"
             words.append(f"{name} CPU {cores}")
     doubts = dict.fromkeys(one.code for one in trial.flags if tells(one.code))
     if doubts:

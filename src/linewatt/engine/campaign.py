@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Sequence
-from contextlib import suppress
 from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
@@ -25,10 +24,11 @@ from linewatt.engine.restore import refuse_leftovers, undo_and_tell, undo_first_
 from linewatt.engine.result import new_result, same_hosts
 from linewatt.engine.rounds import RoundRunner, warm_up
 from linewatt.engine.secrets import passwords
+from linewatt.engine.sensing import Restarts
 from linewatt.engine.session import Session
 from linewatt.engine.settings import Settings
 from linewatt.engine.stage import Again, Stage
-from linewatt.errors import ChangeError, HostError, InvalidInput, WaitTimeout
+from linewatt.errors import ChangeError, HostError, InvalidInput, LinewattError
 from linewatt.hosts.journal import Journal, journal_path
 from linewatt.hosts.process import completed
 from linewatt.loads.registry import LOADS
@@ -36,6 +36,8 @@ from linewatt.store import read
 
 RECONNECT_ATTEMPTS = 5
 RECONNECT_PAUSE_S = 1.0
+READY_ATTEMPTS = 3
+"""at what is done before a round, while hosts that went away meanwhile come back"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,6 +69,9 @@ class CampaignRun:
         self._places = places
         self._say = on_event
         self._session = Session(campaign, passwords(campaign), LOADS["iperf3"])
+        self._restarts = Restarts(
+            self._session, lambda host, text: self._say(events.Warned(f"{host}: {text}"))
+        )
         self._stage: Stage | None = None
         self._gone: set[str] = set()
 
@@ -113,8 +118,12 @@ class CampaignRun:
             )
             remaining = Remaining(self._campaign, self._plan, result.trials if result else ())
             rounds = remaining.rounds()
-            await stage.open(rounds[0])
+            await self._opened(stage, rounds[0])
             return await self._rounds(path, rounds, stage, remaining)
+        except HostError as error:
+            if not any(read.trial_dirs(path)):
+                raise
+            raise HostError(f"{error}; go on with: linewatt resume {path.name}") from error
         finally:
             await completed(undo_and_tell(journal, self._session.hosts, self._say))
 
@@ -181,6 +190,47 @@ class CampaignRun:
         self._say(ended)
         return ended
 
+    async def _opened(self, stage: Stage, first: Round) -> None:
+        """What all rounds have in common, made. Raises what ``stage.open`` does."""
+        for left in reversed(range(READY_ATTEMPTS)):
+            try:
+                await stage.open(first)
+            except (ChangeError, HostError):
+                if not left or not await self._mended() or self._gone:
+                    raise
+            else:
+                return
+
+    async def _made_ready(
+        self, runner: RoundRunner, stage: Stage, round_: Round, again: Again
+    ) -> list[PlannedTrial]:
+        """Trials that can begin now; what cannot be made ready fails, and waits where its hosts are gone.
+
+        Raises HostError.
+        """
+        for left in reversed(range(READY_ATTEMPTS)):
+            possible = self._possible(round_.trials)
+            if not possible:
+                break
+            try:
+                await stage.ready(replace(round_, trials=tuple(possible)), again)
+            except (ChangeError, HostError) as error:
+                if left and await self._mended():
+                    continue
+                if isinstance(error, HostError):
+                    raise
+                self._say(events.Warned(str(error)))
+                await runner.fail(possible, str(error))
+                break
+            return possible
+        return []
+
+    async def _mended(self) -> bool:
+        """Whether something was away, a host or a sensor, and is there again or known to be gone."""
+        lost = set(self._session.lost()) - self._gone
+        await self._find_lost_hosts()
+        return await self._restarts.look(self._gone) or bool(lost)
+
     async def _round(
         self,
         runner: RoundRunner,
@@ -190,14 +240,9 @@ class CampaignRun:
         rounds_left: int,
         again: Again,
     ) -> None:
-        possible = self._possible(round_.trials)
+        await self._restarts.look(self._gone)
+        possible = await self._made_ready(runner, stage, round_, again)
         if not possible:
-            return
-        try:
-            await stage.ready(replace(round_, trials=tuple(possible)), again)
-        except ChangeError as error:
-            self._say(events.Warned(str(error)))
-            await runner.fail(possible, str(error))
             return
         ahead: list[PlannedTrial] = []
         if following is not None and self._plan.ports_alternate and _may_overlap(possible, following.trials):
@@ -214,20 +259,28 @@ class CampaignRun:
         for name, why in self._session.lost().items():
             if name not in self._gone:
                 self._say(events.Warned(f"{name}: lost ({why}); connecting again"))
-                if not await self._reconnect(name):
+                problem = await self._reconnect(name)
+                if problem is not None:
                     self._gone.add(name)
-                    self._say(events.Warned(f"{name}: gone; its trials are left for `linewatt resume`"))
+                    self._say(
+                        events.Warned(f"{name}: gone ({problem}); its trials are left for `linewatt resume`")
+                    )
 
-    async def _reconnect(self, name: str) -> bool:
+    async def _reconnect(self, name: str) -> str | None:
+        """Why a host is not there again as it was; None: it is."""
+        problem: str | None = None
         for attempt in range(RECONNECT_ATTEMPTS):
             if attempt:
                 await asyncio.sleep(RECONNECT_PAUSE_S)
-            with suppress(HostError, WaitTimeout):
+            try:
                 await self._session.reopen(name)
                 if self._stage is not None:
                     await self._stage.settings.reassert(name)
-                return True
-        return False
+            except LinewattError as error:
+                problem = str(error)
+            else:
+                return None
+        return problem
 
 
 def _again(remaining: Remaining, rounds: Sequence[Round], host: str, setting: Setting) -> bool:

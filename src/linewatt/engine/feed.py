@@ -129,7 +129,12 @@ class Feed:
         self.started_s = 0.0
 
     async def start(self, host: Host) -> None:
-        """Start (or start again) the sensor's process. Raises HostError, WaitTimeout."""
+        """Start (or start again) the sensor's process, if it does not run. Raises HostError, WaitTimeout."""
+        if self._process is not None and self._host is host and self.failure is None:
+            return
+        if self._watcher is not None:
+            self._watcher.cancel()
+        self.failure = "did not start"
         self._lines.clear()
         self._said = self._opening = self.refused = None
         self._host = host
@@ -198,13 +203,15 @@ class Feed:
     def _parsed(self, received_s: float, span_s: float, text: str) -> Record:
         try:
             values, reasons = self.sensor.parse(text), self.sensor.reasons(text)
+            channels = {name: self.sensor.channel(name) for name in values.keys() - self._channels.keys()}
         except (ParseError, InvalidInput) as error:
             self.refused = error if isinstance(error, InvalidInput) else None
             self._opening = str(error) if isinstance(error, NotReady) else None
             return Record(received_s, span_s, text, problem=str(error))
+        except Exception as error:  # noqa: BLE001  one odd record must not end the stream for good
+            return Record(received_s, span_s, text, problem=f"{self.source}: cannot be read: {error!r}")
         self.refused = self._opening = None
-        for name in values.keys() - self._channels.keys():
-            self._channels[name] = self.sensor.channel(name)
+        self._channels |= channels
         return Record(received_s, span_s, text, values, reasons)
 
     def _read_s(self, text: str) -> float | None:

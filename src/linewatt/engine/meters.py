@@ -14,7 +14,7 @@ from statistics import median
 from typing import Any
 
 from linewatt.engine.feed import Feed
-from linewatt.errors import HostError, InvalidInput, WaitTimeout
+from linewatt.errors import InvalidInput, LinewattError, WaitTimeout
 from linewatt.hosts.base import Host, Line
 from linewatt.hosts.clock import now_s
 from linewatt.hosts.process import bounded
@@ -132,15 +132,15 @@ class MeterFeed(Feed):
         while not ended.is_set():
             try:
                 session = self._meter.open(self._password)
-            except (HostError, InvalidInput) as error:
-                tell(self._fail, str(error), error if isinstance(error, InvalidInput) else None)
+            except Exception as error:  # noqa: BLE001  whatever a meter answers, it is asked again
+                tell(self._fail, _why(error), error if isinstance(error, InvalidInput) else None)
                 ended.wait(RETRY_S)
                 continue
             tell(self._opened, dict(session.channels))
             try:
                 self._read(session, tell, ended)
-            except HostError as error:
-                tell(self._fail, str(error))
+            except Exception as error:  # noqa: BLE001
+                tell(self._fail, _why(error))
                 ended.wait(RETRY_S)
             finally:
                 session.close()
@@ -188,3 +188,8 @@ class MeterFeed(Feed):
         self.refused = refused
         self._settled.set()
         self.arrived()
+
+
+def _why(error: Exception) -> str:
+    """Why a meter delivers nothing: its own words, or what its answer did to who read it."""
+    return str(error) if isinstance(error, LinewattError) else f"its answer cannot be read: {error!r}"

@@ -18,7 +18,7 @@ from linewatt.engine import checkup_probes as probes
 from linewatt.engine import events
 from linewatt.engine.readiness import PathAnswer
 from linewatt.engine.session import Session
-from linewatt.errors import ChangeError, HostError
+from linewatt.errors import ChangeError, HostError, HostLost
 from linewatt.hosts.base import Host
 from linewatt.model import Case
 
@@ -168,7 +168,10 @@ def _legs(session: Session, case: Case) -> list[Leg]:
 async def prove(
     hosts: Mapping[str, Host], legs: Sequence[Leg], *, search: bool = True
 ) -> list[Problem | None]:
-    """What is wrong with each; ``search``: with the largest packet that passes, once a host."""
+    """What is wrong with each; ``search``: with the largest packet that passes, once a host.
+
+    Raises HostLost.
+    """
     by_host: dict[str, list[Leg]] = {}
     for leg in legs:
         by_host.setdefault(leg.way.host, []).append(leg)
@@ -184,6 +187,8 @@ async def _prove_from(host: Host, legs: Sequence[Leg], search: bool) -> dict[Leg
         ways = [leg.way for leg in some]
         try:
             done = await host.run(probes.paths_command(ways), timeout_s=LIMIT_S)
+        except HostLost:
+            raise  # it says nothing of the way
         except HostError as error:
             return {**found, **dict.fromkeys(legs[start:], Problem("silent", str(error)))}
         for leg, one in zip(some, probes.parse_paths(done.stdout, ways), strict=True):

@@ -188,7 +188,8 @@ class RoundRunner:
     async def _store(self, runs: Sequence[TrialRun], overhead_s: float) -> None:
         """Measure and store all trials of a round. Raises StoreError; WaitTimeout: a sensor never spoke."""
         if any(run.failure is None for run in runs):
-            await self._session.first_readings({name for run in runs for name in run.planned.case.hosts})
+            names = {name for run in runs for name in run.planned.case.hosts}
+            await self._session.first_readings(names, ever=True)
         await asyncio.gather(*(self._store_one(run, overhead_s) for run in runs))
         oldest_s = min(run.started_s for run in runs)
         for feed in (feed for own in self._session.feeds.values() for feed in own):

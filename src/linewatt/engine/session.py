@@ -162,12 +162,14 @@ class Session:
         """Start every sensor; readings come later. Raises HostError, WaitTimeout."""
         await _all(feed.start(self.hosts[feed.host]) for feed in self._feeds(names))
 
-    async def first_readings(self, names: Iterable[str] | None = None) -> None:
+    async def first_readings(self, names: Iterable[str] | None = None, *, ever: bool = False) -> None:
         """Wait until every sensor has delivered once since its start; sources of power may be down.
 
-        Raises HostError, WaitTimeout.
+        ``ever``: one that delivered before it was started again is not waited for. Raises HostError,
+        WaitTimeout.
         """
-        await _all(_first_reading(feed) for feed in self._feeds(names) if feed.essential)
+        feeds = [feed for feed in self._feeds(names) if feed.essential and not (ever and feed.latest_s > 0)]
+        await _all(_first_reading(feed) for feed in feeds)
 
     def _feeds(self, names: Iterable[str] | None) -> list[Feed]:
         return [feed for name in names or self.specs for feed in self.feeds[name]]

@@ -55,7 +55,7 @@ class Stage:
         self._labels = labels
         self._path = path
         self._say = on_event
-        self._began = False
+        self._began = self._sensing = False
         self._loaded: dict[str, Setting] = {}
         """host → the setting that it had trials with, and no idle window since"""
 
@@ -105,8 +105,9 @@ class Stage:
         await self.settings.to([one for name, own in every for one in own if one.host == name], first)
 
     async def _sensors(self) -> None:
-        await start_sensors(self._session, self._say, refuses=not self._began)
-        self._began = True
+        if not self._sensing:
+            await start_sensors(self._session, self._say, refuses=not self._began)
+        self._began = self._sensing = True
 
     def _asks_mtu(self, case: Case) -> bool:
         return "mtu" in self._campaign.settings or "mtu" in dict(case.factors)
@@ -214,6 +215,7 @@ class Stage:
         self.settings.forget()
         self.proofs.forget()
         await self._session.close()
+        self._sensing = False
         await self._labels.set(levels)
         await self._connect_again(max(self._campaign.labels[name].timeout_s for name in levels))
         self._labels.prove(self._session.facts)

@@ -43,6 +43,7 @@ while :; do
   done
   record+="|count $count$said${{gone:+|gone $last}}"
   emit
+  [[ ! $gone ]] || exit 1  # nothing more comes: whoever reads this may start it again
 done
 """
 

@@ -15,7 +15,7 @@ from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.soak_plan import SoakPlan
 from linewatt.engine import events
 from linewatt.engine.feed import Feed
-from linewatt.engine.meters import MeterFeed
+from linewatt.engine.sensing import Restarts
 from linewatt.engine.session import Session
 from linewatt.engine.settings import Settings
 from linewatt.engine.soak import work
@@ -38,8 +38,6 @@ LONGEST_S = 10.0
 """and who reads more seldom is not waited for: what came before is stored"""
 AT_ONCE = 8
 """hosts that are connected again at once"""
-SENSE_AGAIN_S = 10.0
-"""between starts of a sensor that ends by itself"""
 LAST_READING_S = 3.0
 """what sensors may take, beyond their interval, to deliver what was when the load ended"""
 
@@ -66,7 +64,7 @@ class SoakPart:
         self._began_s, self.until_s = 0.0, math.inf
         self._away: dict[str, asyncio.Task[None]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
-        self._again_s: dict[tuple[str, str], float] = {}
+        self._restarts = Restarts(session, lambda host, text: self._happened("sensor-ended", host, text))
         self.unstored: StoreError | None = None
         """why what came last is not on disk"""
         self._few = asyncio.Semaphore(AT_ONCE)
@@ -190,28 +188,12 @@ class SoakPart:
                     if name not in self._away or self._away[name].done():
                         self._happened("host-lost", name, f"lost: {why}; connecting again")
                         self._away[name] = asyncio.create_task(self._reconnect(name))
-                for feed in self._feeds():
-                    await self._sense_again(feed)
+                await self._restarts.look({name for name, task in self._away.items() if not task.done()})
         finally:
             work = [*self._away.values(), *self._tasks]
             for task in work:
                 task.cancel()
             await asyncio.gather(*work, return_exceptions=True)
-
-    async def _sense_again(self, feed: Feed) -> None:
-        """Start a sensor anew that ended on a host which is there; meters try again by themselves."""
-        key, host = (feed.host, feed.source), self._session.hosts[feed.host]
-        is_away = feed.host in self._away and not self._away[feed.host].done()
-        if feed.failure is None and now_s() > self._again_s.get(key, math.inf) + SENSE_AGAIN_S:
-            del self._again_s[key]  # it runs on: if it ends another time, that is told too
-        if feed.failure is None or isinstance(feed, MeterFeed) or host.lost or is_away:
-            return
-        if key not in self._again_s:
-            self._happened("sensor-ended", feed.host, f"{feed.source} {feed.failure}; starting it again")
-        if now_s() >= self._again_s.get(key, 0.0):
-            self._again_s[key] = now_s() + SENSE_AGAIN_S
-            with suppress(LinewattError):
-                await feed.start(host)
 
     def _begin(self, work: Coroutine[Any, Any, None]) -> None:
         task = asyncio.create_task(work)

@@ -1,0 +1,157 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Hosts, links and sensors that go away in mid-campaign, and come back."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.lab.test_campaign import CHANGES, LONG, Bench, await_event, connection_pids, end, until
+
+pytestmark = pytest.mark.lab
+
+SYSCTL = "net.ipv4.tcp_rmem"
+
+
+@pytest.fixture
+def bench(lab2: Any, tmp_path: Path) -> Iterator[Bench]:
+    one = Bench(lab2, tmp_path)
+    before = one.settings(SYSCTL)
+    yield one
+    one.until_nothing_runs()
+    assert one.settings(SYSCTL) == before
+    assert "nothing to restore" in one.restore()
+
+
+def await_phase(process: subprocess.Popen[str], beginning: str) -> None:
+    """Read events until one says that this begins."""
+    while not str(await_event(process, "phase")["text"]).startswith(beginning):
+        pass
+
+
+def cut_off(bench: Bench, number: int) -> None:
+    """The connections of a host end, as when its sshd is restarted."""
+    for pid in connection_pids(bench, number):
+        os.kill(pid, signal.SIGKILL)
+
+
+def pids_of(bench: Bench, number: int, tool: str) -> list[int]:
+    """Processes of a tool on a host."""
+    namespace = bench.lab.hosts[number - 1].namespace
+    done = subprocess.run(["ip", "netns", "pids", namespace], capture_output=True, text=True, check=True)
+    return [int(pid) for pid in done.stdout.split() if Path(f"/proc/{pid}/comm").read_text().strip() == tool]
+
+
+def carrier(bench: Bench, number: int, state: str) -> None:
+    """What a switch does to a port: the host keeps its addresses, and has no carrier."""
+    switch = bench.lab.namespaces[0]
+    port = bench.lab.hosts[number - 1].switch_port
+    subprocess.run(["ip", "-n", switch, "link", "set", port, state], check=True)
+
+
+@pytest.mark.parametrize("number", [1, 2])
+def test_a_host_lost_in_an_idle_window_is_connected_again_and_the_campaign_goes_on(
+    bench: Bench, number: int
+) -> None:
+    process = bench.start("run", bench.campaign(idle={"seconds": 2}, **CHANGES))
+    await_phase(process, "idle window")
+    cut_off(bench, number)
+    last = await_event(process, "ended")
+    _, err = end(process, 0)
+    assert (last["done"], last["failed"], last["pending"]) == (2, 0, 0)
+    assert "Traceback" not in err
+
+
+def test_a_host_that_stays_away_ends_the_campaign_with_the_way_on(bench: Bench) -> None:
+    """Its sshd listens no more; what was measured is kept, and resume does the rest once it is back."""
+    file = bench.campaign(trials=3, window=LONG, tests=["tcp", "udp-1500"], **CHANGES)
+    process = bench.start("run", file)
+    await_event(process, "trial_started", 2)
+    management = bench.lab.hosts[1].management_link
+    try:
+        subprocess.run(["ip", "link", "set", management, "down"], check=True)
+        last = await_event(process, "ended")
+        end(process, 1)
+    finally:
+        subprocess.run(["ip", "link", "set", management, "up"], check=True)
+    assert last["pending"] == 4
+    assert [trial["status"] for trial in bench.trials()] == ["done", "failed"]
+    bench.until_nothing_runs()
+    bench.restore()
+    bench.run("resume", "last", status=1)
+    assert [trial["status"] for trial in bench.trials()] == ["done", "failed", *["done"] * 4]
+
+
+def test_an_mpstat_that_died_is_started_again_and_its_trial_names_the_cause(bench: Bench) -> None:
+    process = bench.start("run", bench.campaign(trials=3, window=LONG))
+    await_event(process, "trial_started", 2)
+    until(lambda: bool(pids_of(bench, 2, "mpstat")), 60, "mpstat to run on h2")
+    for pid in pids_of(bench, 2, "mpstat"):
+        os.kill(pid, signal.SIGKILL)
+    end(process, 0)
+    cores = [trial["receiver"]["cpu_cores"] for trial in bench.trials()]
+    assert cores[1] is None
+    assert None not in (cores[0], cores[2])
+    why = bench.trials()[1]["receiver"]["reasons"]["cpu_cores"]
+    assert "it ended with status 137" in why
+    assert "mpstat" in bench.run("show", "last", "--json").stdout
+
+
+@pytest.mark.parametrize("tool", ["mpstat", "netcounters"])
+def test_a_sensor_that_dies_in_an_idle_window_is_started_again(bench: Bench, tool: str) -> None:
+    process = bench.start("run", bench.campaign(idle={"seconds": 2}, window=LONG))
+    await_phase(process, "idle window")
+    if tool == "mpstat":
+        found = pids_of(bench, 1, tool)
+    else:
+        found = [pid for pid in pids_of(bench, 1, "bash") if _argv(pid)[3:4] == ["linewatt-netcounters"]]
+    assert found
+    for pid in found:
+        os.kill(pid, signal.SIGKILL)
+    end(process, 0)
+    assert [trial["status"] for trial in bench.trials()] == ["done", "done"]
+    for trial in bench.trials():
+        assert trial["sender"]["cpu_cores"] is not None
+        assert trial["sender"]["counters"]["nic.tx_bytes"] > 0
+
+
+def _argv(pid: int) -> list[str]:
+    return Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
+
+
+@pytest.mark.parametrize("test", ["tcp", "udp-1500"])
+def test_a_trial_whose_link_was_down_for_a_moment_has_failed_and_says_so(bench: Bench, test: str) -> None:
+    process = bench.start("run", bench.campaign(tests=[test], window={**LONG, "seconds": 2}, rate="100M"))
+    await_event(process, "trial_started", 1)
+    until(lambda: bool(pids_of(bench, 2, "iperf3")), 60, "iperf3 to run on h2")
+    await_event(process, "throughput")
+    try:
+        carrier(bench, 2, "down")
+    finally:
+        carrier(bench, 2, "up")
+    end(process, 1)
+    first, second = bench.trials()
+    assert (first["status"], second["status"]) == ("failed", "done")
+    assert "h2: the carrier of its data interface changed" in first["reason"]
+    assert first["throughput_bps"] is None
+
+
+def test_a_trial_whose_link_stays_down_names_the_link_and_not_the_sender(bench: Bench) -> None:
+    process = bench.start("run", bench.campaign(trials=1, window={**LONG, "seconds": 2}, rate="100M"))
+    await_event(process, "trial_started", 1)
+    await_event(process, "throughput")
+    try:
+        carrier(bench, 2, "down")
+        last, _ = end(process, 1)
+    finally:
+        carrier(bench, 2, "up")
+    assert (last["done"], last["failed"]) == (0, 1)
+    (trial,) = bench.trials()
+    assert trial["reason"].startswith("h2: the carrier of its data interface changed once in mid-trial")
+    assert json.loads((bench.result / "manifest.json").read_text())["trials_planned"] == 1
