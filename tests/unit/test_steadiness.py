@@ -70,6 +70,24 @@ def test_warm_up_inside_the_window_is_told_with_both_rates_and_when() -> None:
     assert "window.omit" in flag.advice
 
 
+def test_one_low_interval_is_warm_up_at_the_start_and_a_dip_anywhere_else() -> None:
+    steady = [9e9, 9.1e9, 8.9e9, 9e9, 9.05e9] * 5
+    (early,) = steady_checks.throughput([run_of([4e9, *steady])], Window(0, 26))
+    assert early.code == "warm-up-in-window"
+    assert "the first 1 of 26 intervals (1 s) run at 4.00 Gbps, the rest at 9.01 Gbps" in early.evidence
+    (late,) = steady_checks.throughput([run_of([*steady, 4e9, *steady])], Window(0, 51))
+    assert late.code == "throughput-dips"
+
+
+def test_of_a_meter_that_averages_readings_count_that_are_as_far_apart_even_if_polled_a_little_early() -> (
+    None
+):
+    polled = [(0.97 * number, float(number)) for number in range(5)]
+    assert steady_checks.apart(polled, 1.0) == [0.0, 1.0, 2.0, 3.0, 4.0]
+    assert steady_checks.apart(polled, 1.1) == [0.0, 2.0, 4.0]
+    assert steady_checks.apart(polled, 0.0) == [0.0, 1.0, 2.0, 3.0, 4.0]
+
+
 def test_a_step_late_in_the_window_is_drift_and_no_warm_up() -> None:
     falls = run_of([9e9, 9.1e9, 8.9e9] * 10 + [7e9, 7.1e9, 6.9e9] * 10)
     (flag,) = steady_checks.throughput([falls], Window(0, 60))

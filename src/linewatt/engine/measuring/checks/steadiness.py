@@ -146,7 +146,7 @@ def _power(one: PowerResult, reading: Reading | None, window: Window) -> str | N
         return None
     if one.channel not in reading.channels or reading.channels[one.channel].unit != "W":
         return None
-    values = _apart(
+    values = apart(
         [
             (time_s, value)
             for time_s, value in reading.values(one.channel)
@@ -161,7 +161,7 @@ def _power(one: PowerResult, reading: Reading | None, window: Window) -> str | N
     return f"{one.source} {one.channel} {said.of(found)}"
 
 
-def _apart(readings: Sequence[tuple[float, float]], seconds: float) -> list[float]:
+def apart(readings: Sequence[tuple[float, float]], seconds: float) -> list[float]:
     """Readings at least so far apart: those of a meter that averages have what they average in common."""
     found: list[tuple[float, float]] = []
     for time_s, value in readings:
