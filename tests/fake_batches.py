@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Awaitable, Callable, Sequence
 
+from linewatt.foreign import NUL
 from linewatt.hosts import batch
 from linewatt.hosts.base import Completed
 
@@ -22,7 +23,7 @@ async def answered(argv: Sequence[str], run: Callable[[list[str], str], Awaitabl
     while words:
         count, stdin = int(words[0]), words[1]
         done = await run(words[2 : 2 + count], stdin)
-        stdout += f"{done.stdout}\0{done.status}\0"
-        stderr += f"{done.stderr}\0"
+        stdout += f"{done.stdout}{NUL}{done.status}{NUL}"
+        stderr += f"{done.stderr}{NUL}"
         words = words[2 + count :]
     return Completed(tuple(argv), 0, stdout, stderr)

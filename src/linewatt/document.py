@@ -18,6 +18,7 @@ from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
 
 from linewatt.errors import InvalidInput
+from linewatt.foreign import one_line
 
 MAX_BYTES = 1 << 20
 MAX_VALUES = 20_000
@@ -67,11 +68,6 @@ class Document:
         if key and path in self.keys:
             return self.keys[path]
         return self.values.get(path, Place(self.file))
-
-
-def one_line(text: str) -> str:
-    """The text with everything that would break or recolour a terminal line written as an escape."""
-    return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
 
 
 def show_path(path: KeyPath) -> str:

@@ -118,9 +118,9 @@ def test_an_answer_that_is_cut_off_anywhere_is_no_answer() -> None:
     ("stdout", "stderr"),
     [
         ("", "bash: not found"),
-        ("a\0x\0b\0000\0", "\0\0"),
-        ("a\0000\0b\0000\0c", "\0\0"),
-        ("\0000\0" * 3, "\0" * 3),
+        ("a␀x␀b␀0␀", "␀␀"),
+        ("a␀0␀b␀0␀c", "␀␀"),
+        ("␀0␀" * 3, "␀" * 3),
     ],
     ids=["no bash", "no status", "more behind it", "one too many"],
 )

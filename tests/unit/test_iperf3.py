@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linewatt.errors import InvalidInput, ParseError
+from linewatt.foreign import understood
 from linewatt.loads.base import LoadJob
 from linewatt.loads.iperf3 import PACING_TIMER_US, Iperf3
 
@@ -284,3 +285,42 @@ def test_the_real_iperf3_takes_these_commands_and_both_ends_agree(reverse: bool)
     for end in ends:
         transferred = sum(interval.transferred_bytes for interval in end.intervals)
         assert 8 * transferred / end.duration_s == pytest.approx(4e6, rel=0.1)
+
+
+@pytest.mark.parametrize("path", ENDS)
+def test_no_end_writes_as_much_as_it_may(path: Path) -> None:
+    """Beside the first MiB, which is for what there is once: the intervals alone."""
+    text = path.read_text()
+    streams = 8 if "streams-8" in path.parent.name else 1
+    intervals = text.count('"sum":')
+    job = replace(JOB, duration_s=max(1, intervals), streams=streams)
+    assert len(text) < Iperf3().most_bytes(job) - (1 << 20)
+
+
+@pytest.mark.parametrize(
+    ("path", "value", "said"),
+    [
+        (("intervals", 0, "streams", 0, "bytes"), -1, "counted -1 bytes"),
+        (("intervals", 0, "streams", 0, "end"), -1, "an interval from"),
+        (("intervals", 0, "streams", 0, "bytes"), "1" * 60, "too large"),
+        (("intervals", 0, "streams", 0, "start"), 1e300, "too large"),
+        (("end", "cpu_utilization_percent", "host_total"), "x", "cannot be read|unknown shape"),
+        (("start", "test_start", "reverse"), None, None),
+        (("end", "sender_tcp_congestion"), {"a": 1}, None),
+    ],
+)
+def test_values_that_iperf3_never_writes_are_a_reason_or_plain(
+    path: tuple[str | int, ...], value: object, said: str | None
+) -> None:
+    document: Any = json.loads(capture("3.12-tcp-forward-streams-1", "client"))
+    inner = document
+    for key in path[:-1]:
+        inner = inner[key]
+    inner[path[-1]] = value
+    text = json.dumps(document)
+    if said is None:
+        end = understood(lambda: Iperf3().parse(text), "iperf3")
+        assert end.congestion is None or isinstance(end.congestion, str)
+        return
+    with pytest.raises(ParseError, match=said):
+        understood(lambda: Iperf3().parse(text), "iperf3")

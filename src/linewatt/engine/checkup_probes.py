@@ -6,12 +6,13 @@ Nothing here changes anything. A host is asked about all its peers in one round 
 
 from __future__ import annotations
 
-import json
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from linewatt.engine.readiness import Live, PathAnswer
+from linewatt.errors import ParseError
+from linewatt.foreign import read_json
 from linewatt.model import Family
 
 SAMPLE_S = 1
@@ -130,8 +131,8 @@ def _cpu_times(lines: Sequence[Sequence[str]], word: str) -> Iterator[tuple[int,
     Guest time is in user time already. Source: proc_stat(5).
     """
     for words in lines:
-        whole = len(words) >= 10 and all(number.isdigit() for number in words[2:10])
-        if whole and words[0] == word and words[1][3:].isdigit():
+        whole = len(words) >= 10 and all(number.isdecimal() for number in words[2:10])
+        if whole and words[0] == word and words[1][3:].isdecimal():
             ticks = [int(number) for number in words[2:10]]
             yield int(words[1][3:]), (ticks[3] + ticks[4], sum(ticks))
 
@@ -168,11 +169,11 @@ def parse_paths(output: str, ways: Sequence[Way]) -> list[PathAnswer]:
 def _route(text: str) -> tuple[str | None, str | None]:
     """Device and gateway of ``ip -j route get``; an unreachable or blackhole route has no device."""
     try:
-        route = json.loads(text)[0]
+        route = read_json(text, "ip")[0]
         if route.get("type", "unicast") not in ("unicast", "local"):
             return None, None
         return route.get("dev"), route.get("gateway")
-    except (ValueError, LookupError, TypeError, AttributeError):
+    except (ParseError, LookupError, TypeError, AttributeError):
         return None, None
 
 
@@ -212,8 +213,8 @@ def client_command(way: Way, port: int, protocol: str, limit_s: float) -> list[s
 def client_problem(stdout: str, stderr: str, status: int) -> str | None:
     """What went wrong in an exchange, in the tool's words; ``None`` when it went well."""
     try:
-        error = json.loads(stdout[stdout.find("{") :]).get("error") if "{" in stdout else None
-    except (ValueError, AttributeError):
+        error = read_json(stdout[stdout.find("{") :], "iperf3").get("error") if "{" in stdout else None
+    except (ParseError, AttributeError):
         error = "its answer was cut off"
     if error is None and status == 0 and "{" in stdout:
         return None

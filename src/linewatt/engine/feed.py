@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from linewatt.errors import HostError, InvalidInput, NotReady, ParseError, WaitTimeout
+from linewatt.errors import HostError, InvalidInput, LinewattError, NotReady, ParseError, WaitTimeout
+from linewatt.foreign import understood
 from linewatt.hosts.base import Host, Line, Process
 from linewatt.hosts.clock import now_s
 from linewatt.hosts.process import bounded
@@ -18,6 +19,8 @@ from linewatt.model import Channel, Sample
 from linewatt.sensors.base import Sensor, Stamped
 
 LONGER_THAN_ANY_CAMPAIGN_S = 366 * 86_400.0
+MOST_CHARACTERS = 8 << 20
+"""of a record: a second of all CPUs of the largest host is a hundredth of it"""
 STAMP_SLACK_S = 0.1
 """A stamp may lie this much behind its arrival: the error of a host's offset, and rounding."""
 STAMP_AGE_S = 60.0
@@ -121,6 +124,7 @@ class Feed:
         self._channels: dict[str, Channel] = {}
         self._records: deque[Record] = deque()
         self._lines: list[str] = []
+        self._characters = 0
         self._arrived = asyncio.Event()
         self._process: Process | None = None
         self._host: Host | None = None
@@ -136,6 +140,7 @@ class Feed:
             self._watcher.cancel()
         self.failure = "did not start"
         self._lines.clear()
+        self._characters = 0
         self._said = self._opening = self.refused = None
         self._host = host
         words = [f"{name}={value}" for name, value in self.sensor.environment().items()]
@@ -162,12 +167,19 @@ class Feed:
     def take(self, line: Line) -> None:
         """One line of the sensor's output."""
         self._lines.append(line.text)
-        if self.sensor.ends_record(line.text):
+        self._characters += len(line.text) + 1
+        is_too_long = self._characters > MOST_CHARACTERS
+        if is_too_long or self.sensor.ends_record(line.text):
             span_s = line.received_s - self._since_s
             self._since_s = line.received_s
-            record = self._record(line.received_s, span_s, "\n".join(self._lines))
+            if is_too_long:
+                problem = f"{self.source}: a record is longer than {MOST_CHARACTERS >> 20} MiB"
+                record = Record(line.received_s, span_s, self._lines[0][:200], problem=problem)
+            else:
+                record = self._record(line.received_s, span_s, "\n".join(self._lines))
             self._records.append(record)
             self._lines.clear()
+            self._characters = 0
             if self._opening is None:
                 self._said = record
             self.arrived()
@@ -192,7 +204,12 @@ class Feed:
 
     def _record(self, received_s: float, span_s: float, text: str) -> Record:
         record = self._parsed(received_s, span_s, text)
-        read_s = None if record.problem is not None else self._read_s(text)
+        if record.problem is not None:
+            return record
+        try:
+            read_s = understood(lambda: self._read_s(text), self.source)
+        except ParseError as error:
+            return Record(received_s, span_s, text, problem=str(error))
         if read_s is None:
             return record
         problem = self._misplaced(read_s, received_s)
@@ -202,9 +219,8 @@ class Feed:
 
     def _parsed(self, received_s: float, span_s: float, text: str) -> Record:
         try:
-            values, reasons = self.sensor.parse(text), self.sensor.reasons(text)
-            channels = {name: self.sensor.channel(name) for name in values.keys() - self._channels.keys()}
-        except (ParseError, InvalidInput) as error:
+            values, reasons, channels = understood(lambda: self._understand(text), self.source)
+        except LinewattError as error:
             self.refused = error if isinstance(error, InvalidInput) else None
             self._opening = str(error) if isinstance(error, NotReady) else None
             return Record(received_s, span_s, text, problem=str(error))
@@ -213,6 +229,14 @@ class Feed:
         self.refused = self._opening = None
         self._channels |= channels
         return Record(received_s, span_s, text, values, reasons)
+
+    def _understand(
+        self, text: str
+    ) -> tuple[Mapping[str, float | None], Mapping[str, str], Mapping[str, Channel]]:
+        """Values, reasons, and the channels that are new."""
+        values, reasons = self.sensor.parse(text), self.sensor.reasons(text)
+        new = values.keys() - self._channels.keys()
+        return values, reasons, {name: self.sensor.channel(name) for name in new}
 
     def _read_s(self, text: str) -> float | None:
         """A record's own stamp, put on the controller's time line."""

@@ -15,6 +15,7 @@ from typing import Any
 
 from linewatt.engine.feed import Feed
 from linewatt.errors import InvalidInput, LinewattError, WaitTimeout
+from linewatt.foreign import LARGEST, contained
 from linewatt.hosts.base import Host, Line
 from linewatt.hosts.clock import now_s
 from linewatt.hosts.process import bounded
@@ -54,6 +55,17 @@ class MeterRecords:
 
     def channel(self, name: str) -> Channel:
         return self.channels[name]
+
+
+def plausible(
+    values: Mapping[str, float | None], reasons: Mapping[str, str]
+) -> tuple[dict[str, float | None], dict[str, str]]:
+    """Readings that can be kept, and why the others are none."""
+    kept, why = dict(values), dict(reasons)
+    for name, value in values.items():
+        if value is not None and not -LARGEST <= value <= LARGEST:
+            kept[name], why[name] = None, f"it says {value:g}, which no meter can measure"
+    return kept, why
 
 
 class _Probe:
@@ -131,16 +143,19 @@ class MeterFeed(Feed):
 
         while not ended.is_set():
             try:
-                session = self._meter.open(self._password)
-            except Exception as error:  # noqa: BLE001  whatever a meter answers, it is asked again
-                tell(self._fail, _why(error), error if isinstance(error, InvalidInput) else None)
+                with contained(self.source):
+                    session = self._meter.open(self._password)
+                    channels = dict(session.channels)
+            except LinewattError as error:
+                tell(self._fail, str(error), error if isinstance(error, InvalidInput) else None)
                 ended.wait(RETRY_S)
                 continue
-            tell(self._opened, dict(session.channels))
+            tell(self._opened, channels)
             try:
-                self._read(session, tell, ended)
-            except Exception as error:  # noqa: BLE001
-                tell(self._fail, _why(error))
+                with contained(self.source):
+                    self._read(session, tell, ended)
+            except LinewattError as error:
+                tell(self._fail, str(error))
                 ended.wait(RETRY_S)
             finally:
                 session.close()
@@ -150,12 +165,12 @@ class MeterFeed(Feed):
         due_s = now_s()
         while not ended.is_set():
             begin_s = now_s()
-            values = session.read()
-            record = MeterRecord(begin_s, now_s(), values, dict(session.reasons))
+            values, reasons = plausible(session.read(), session.reasons)
+            record = MeterRecord(begin_s, now_s(), values, reasons)
             tell(self.take, Line((record.begin_s + record.end_s) / 2, record.line()))
             due_s = max(due_s + self._interval_s, now_s())
             if probe.watched is not None:
-                probe.saw(values[probe.watched])
+                probe.saw(values.get(probe.watched))
                 self._look_closely(session, probe, due_s, ended)
                 if probe.ended:
                     tell(self._measured, probe.result())
@@ -167,7 +182,7 @@ class MeterFeed(Feed):
     ) -> None:
         """Read one channel often, to see when it changes."""
         while not probe.ended and now_s() + PROBE_EVERY_S < until_s and not ended.wait(PROBE_EVERY_S):
-            probe.saw(session.read([str(probe.watched)])[str(probe.watched)])
+            probe.saw(session.read([str(probe.watched)]).get(str(probe.watched)))
 
     def _opened(self, channels: Mapping[str, Channel]) -> None:
         self.failure = self.refused = None
@@ -188,8 +203,3 @@ class MeterFeed(Feed):
         self.refused = refused
         self._settled.set()
         self.arrived()
-
-
-def _why(error: Exception) -> str:
-    """Why a meter delivers nothing: its own words, or what its answer did to who read it."""
-    return str(error) if isinstance(error, LinewattError) else f"its answer cannot be read: {error!r}"

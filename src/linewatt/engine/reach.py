@@ -4,11 +4,11 @@
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from linewatt.errors import ChangeError
+from linewatt.errors import ChangeError, ParseError
+from linewatt.foreign import read_json
 from linewatt.hosts.base import Host
 from linewatt.network.description import HostNetwork
 
@@ -59,13 +59,13 @@ def reached_by(output: str) -> tuple[str, frozenset[str]]:
     words = first.split()
     address, _, zone = words[2].partition("%") if len(words) == 4 else ("", "", "")
     try:
-        links: Sequence[Mapping[str, Any]] = json.loads(rest)
+        links: Sequence[Mapping[str, Any]] = read_json(rest, "ip")
         own = [
             str(link["ifname"])
             for link in links
             if link.get("ifname") == zone or any(one.get("local") == address for one in link["addr_info"])
         ]
-    except (ValueError, KeyError, TypeError, AttributeError):
+    except (ParseError, KeyError, TypeError, AttributeError):
         return address, frozenset()
     return address, frozenset(_below(own, {str(link.get("ifname")): link for link in links}))
 

@@ -13,6 +13,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from linewatt.errors import ChangeError, HostError, LinewattError, ParseError, WaitTimeout
+from linewatt.foreign import understood
 from linewatt.hosts import facts, sockets
 from linewatt.hosts.base import Completed, Host
 from linewatt.hosts.batch import Short, run_all
@@ -144,7 +145,9 @@ async def read_back(
     text = "".join(one.stdout for one in said)
     answer = ReadBack(asked_s, (), shown, facts=facts.parse_again(known.stdout), sockets=text)
     try:
-        return replace(answer, threads=parse_threads(threads.stdout))
+        return replace(
+            answer, threads=understood(lambda: parse_threads(threads.stdout), "threads of the load")
+        )
     except ParseError as error:
         return replace(answer, problem=str(error))
 

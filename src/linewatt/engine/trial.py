@@ -7,7 +7,6 @@ Numbers are made of it elsewhere (:mod:`linewatt.engine.measuring.measure`), aft
 from __future__ import annotations
 
 import asyncio
-import json
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field
@@ -19,7 +18,8 @@ from linewatt.engine.levels import Levels
 from linewatt.engine.line_rate import LineLimit
 from linewatt.engine.readback import ReadBack
 from linewatt.engine.session import End, Session
-from linewatt.errors import HostError, InvalidInput, LinewattError
+from linewatt.errors import HostError, InvalidInput, LinewattError, ParseError
+from linewatt.foreign import read_json
 from linewatt.hosts.base import Ended, Host, Process
 from linewatt.hosts.clock import Offset, now_s, was_set
 from linewatt.loads.base import LoadJob
@@ -64,6 +64,7 @@ class Instance:
 
     planned: PlannedInstance
     commands: dict[str, Command]
+    most_bytes: int
     server: Process | None = None
     client: Process | None = None
 
@@ -168,12 +169,14 @@ class LiveTrial:
             "server": Command(pins[case.server], server),
             "client": Command(pins[case.client], client),
         }
-        return Instance(planned, commands)
+        return Instance(planned, commands, load.most_bytes(job))
 
     async def _start(self, instance: Instance, server: Host, client: Host) -> None:
         serve, call = instance.commands["server"], instance.commands["client"]
         instance.server = await server.start(serve.argv, within=serve.pin)
+        instance.server.bound(instance.most_bytes)
         instance.client = await client.start(call.argv, within=call.pin, held=True)
+        instance.client.bound(instance.most_bytes)
 
     async def _wait_listening(self, server: Host) -> None:
         ports = [instance.planned.port for instance in self._instances]
@@ -325,8 +328,8 @@ def _complaint(process: Process | None) -> str:
 
 def _said(ended: Ended) -> str:
     """The tool's own words about its failure."""
-    with suppress(ValueError, TypeError, KeyError):
-        return str(json.loads(ended.stdout)["error"])
+    with suppress(ParseError, TypeError, KeyError):
+        return str(read_json(ended.stdout, "iperf3")["error"])
     lines = (ended.stderr or ended.stdout).strip().splitlines()
     return lines[-1][:200] if lines else "it said nothing"
 

@@ -88,8 +88,15 @@ class Process(Protocol):
     def release(self) -> None:
         """Let a held process go: the barrier opens."""
 
+    def bound(self, most_bytes: int) -> None:
+        """How much it may write where its output is not read line by line; 16 MiB unless this says so."""
+
     async def wait(self, timeout_s: float, awaited: str) -> Ended:
-        """Wait for its end. Raises WaitTimeout naming ``awaited``, HostLost if the connection ends."""
+        """Wait for its end.
+
+        Raises WaitTimeout naming ``awaited``, HostLost if the connection ends, HostError if it wrote more
+        than it may: then it was stopped, and only the beginning of its output is kept.
+        """
 
     def so_far(self) -> Ended:
         """What it wrote until now, and how it ended if it has."""

@@ -13,6 +13,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from linewatt.errors import ParseError
+from linewatt.foreign import NUL
 from linewatt.hosts.base import Completed, Host
 
 LIMIT_S = 10.0
@@ -83,11 +84,11 @@ def script(batch: Sequence[Short]) -> list[str]:
 
 def answers(done: Completed, batch: Sequence[Short]) -> list[Completed]:
     """What each command of a batch said. Raises ParseError when that is not whole."""
-    said, complained = done.stdout.split("\0"), done.stderr.split("\0")
+    said, complained = done.stdout.split(NUL), done.stderr.split(NUL)
     statuses = said[1::2]
     if (len(said), len(complained)) != (2 * len(batch) + 1, len(batch) + 1) or said[-1]:
         raise ParseError(f"{len(batch)} commands gave {len(statuses)} answers, status {done.status}")
-    if not all(status.isdecimal() for status in statuses):
+    if not all(status.isascii() and status.isdecimal() and len(status) < 4 for status in statuses):
         raise ParseError(f"statuses of {len(batch)} commands: {statuses!r}")
     return [
         Completed(one.argv, int(status), stdout, stderr)

@@ -1,16 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
 """Parsers of the field's tools, one text in, plain values out. Pure.
 
-Each raises ValueError, KeyError, IndexError or TypeError on a text it does not know; what a text does not
-tell is left out.
+Each raises what it trips over on a text it does not know (its caller makes a reason of it); what a text does
+not tell is left out.
 """
 
 from __future__ import annotations
 
-import json
+import ipaddress
 import re
 from typing import Any, TypeVar
 
+from linewatt.foreign import read_json
 from linewatt.hosts.cpulist import format_cpulist, parse_cpulist
 
 Value = TypeVar("Value")
@@ -159,10 +160,10 @@ ETHTOOL_DRIVER = ("driver", "driver_version", "firmware", "bus")
 def lscpu(output: str) -> dict[str, Any]:
     """``lscpu --json``, with its fields nested (2.37 and later) or not."""
     table: dict[str, str] = {}
-    fields = list(json.loads(output)["lscpu"])
+    fields = list(read_json(output, "lscpu")["lscpu"])
     while fields:
         field = fields.pop(0)
-        table[field["field"].rstrip(":")] = field.get("data") or ""
+        table[field["field"].rstrip(":")] = str(field.get("data") or "")
         fields += field.get("children", [])
     return {
         "model": table.get("Model name") or table.get("BIOS Model name"),
@@ -258,26 +259,26 @@ def running(output: str) -> bool:
 
 def ip_address(output: str) -> dict[str, Any]:
     """``ip -j -d addr show dev X``: link and addresses that are more than link-local."""
-    link = json.loads(output)[0]
+    link = read_json(output, "ip")[0]
 
     def addresses(family: str) -> list[str]:
         return [
-            one["local"]
+            str(ipaddress.ip_address(one["local"]))
             for one in link.get("addr_info", [])
             if one.get("family") == family and one.get("scope") not in ("link", "host")
         ]
 
     return {
-        "mtu": link["mtu"],
-        "state": link.get("operstate"),
-        "kind": link.get("linkinfo", {}).get("info_kind", "physical"),
+        "mtu": int(link["mtu"]),
+        "state": _word(link.get("operstate")),
+        "kind": _word(link.get("linkinfo", {}).get("info_kind", "physical")),
         "ipv4_addresses": addresses("inet"),
         "ipv6_addresses": addresses("inet6"),
-        "tx_queues": link.get("num_tx_queues"),
-        "rx_queues": link.get("num_rx_queues"),
-        "txqlen": link.get("txqlen"),
-        "gso_max_bytes": link.get("gso_max_size"),
-        "gro_max_bytes": link.get("gro_max_size"),
+        "tx_queues": _whole(link.get("num_tx_queues")),
+        "rx_queues": _whole(link.get("num_rx_queues")),
+        "txqlen": _whole(link.get("txqlen")),
+        "gso_max_bytes": _whole(link.get("gso_max_size")),
+        "gro_max_bytes": _whole(link.get("gro_max_size")),
     }
 
 
@@ -316,7 +317,7 @@ def ethtool_settings(output: str) -> dict[str, int | str]:
         if "maximums" in line or "Current hardware" in line:
             prefix = "max " if "maximums" in line else ""
         for name, value in re.findall(r"([A-Za-z][\w -]*?):\s+(\d+|on|off)(?=\s|$)", line):
-            found[prefix + name.lower()] = int(value) if value.isdigit() else value
+            found[prefix + name.lower()] = int(value) if value.isdecimal() else value
     return _some(found)
 
 
@@ -369,7 +370,15 @@ def _some(found: dict[str, Value]) -> dict[str, Value]:
 
 
 def _integer(value: str | None) -> int | None:
-    return int(value) if value and value.isdigit() else None
+    return int(value) if value and value.isdecimal() else None
+
+
+def _whole(value: Any) -> int | None:
+    return None if value is None else int(value)
+
+
+def _word(value: Any) -> str | None:
+    return None if value is None else str(value)
 
 
 def allowed(output: str) -> list[int]:
@@ -379,7 +388,11 @@ def allowed(output: str) -> list[int]:
 
 def by_node(output: str) -> dict[str, str]:
     """NUMA node → its CPU list."""
-    return _some({path.split("/")[-2]: cpulist for path, cpulist in pairs(output).items()})
+    named = {path.split("/")[-2]: cpulist for path, cpulist in pairs(output).items()}
+    for name, cpulist in named.items():
+        int(name.removeprefix("node"))
+        parse_cpulist(cpulist)
+    return _some(named)
 
 
 def chosen(output: str) -> str:

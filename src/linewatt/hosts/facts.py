@@ -14,7 +14,8 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from linewatt.errors import InvalidInput
+from linewatt.errors import InvalidInput, ParseError
+from linewatt.foreign import understood
 from linewatt.hosts import fact_parsers as parse
 
 MARK = "linewatt-fact:"
@@ -281,8 +282,8 @@ def _read(fact: Fact, answer: tuple[int, str] | None) -> tuple[Mapping[str, Any]
     if status == 127:
         return {}, f"{_tool(fact)} is not installed"
     try:
-        value = fact.parse(output)
-    except (ValueError, KeyError, IndexError, TypeError, AttributeError, StopIteration, InvalidInput):
+        value = understood(lambda: fact.parse(output), fact.key)
+    except (ParseError, InvalidInput):
         return {}, _why(fact, status, output)
     return (value if len(fact.names) > 1 else {fact.names[0]: value}), None
 

@@ -18,6 +18,9 @@ import shlex
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from linewatt.errors import ParseError
+from linewatt.foreign import number
+
 BEAT_S = 0.3
 SILENCE_LIMIT_S = 1.5
 KILL_AFTER_S = 0.4
@@ -101,11 +104,15 @@ def read_marks(stderr: str) -> Marks:
     stamps: dict[str, float] = {}
     rest = []
     for line in stderr.splitlines(keepends=True):
-        if not line.startswith(MARK):
-            rest.append(line)
+        own, mark, said = line.partition(MARK)  # the command's last line may have no end
+        if mark and not line.endswith("\n"):
+            rest.append(own)
             continue
-        words = line.split()
-        if len(words) > 2 and line.endswith("\n"):
-            stamps[words[1]] = float(words[2])
+        try:
+            name, word, *_ = said.split()
+            stamps[name] = number(word, "a mark")
+            rest.append(own)
+        except (ParseError, ValueError):  # what the command wrote itself
+            rest.append(line)
     pid = stamps.get("pid")
     return Marks(stamps.get("start"), stamps.get("end"), "".join(rest), None if pid is None else int(pid))

@@ -9,6 +9,7 @@ from asyncio.subprocess import PIPE
 from collections.abc import Callable, Sequence
 
 from linewatt.errors import HostError, WaitTimeout
+from linewatt.foreign import entered
 from linewatt.hosts import leash
 from linewatt.hosts.base import Completed, HostSpec, Line
 from linewatt.hosts.clock import Offset
@@ -74,7 +75,7 @@ class LocalHost:
         status = child.returncode if child.returncode is not None else -1
         if status == 124:
             raise WaitTimeout(f"{self.spec.name}: {argv[0]} did not end within {timeout_s:g} s")
-        texts = [data.decode(errors="replace") for data in done]
+        texts = [entered(data) for data in done]
         return Completed(tuple(argv), status, texts[0], texts[1])
 
     async def start(

@@ -8,10 +8,10 @@ from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import Protocol, TypeVar
 
-from linewatt.errors import HostLost, WaitTimeout
+from linewatt.errors import HostError, HostLost, WaitTimeout
 from linewatt.hosts import leash
 from linewatt.hosts.base import Ended, Line
-from linewatt.hosts.clock import now_s
+from linewatt.hosts.output import Complaints, Flood, Lines, Whole
 
 T = TypeVar("T")
 
@@ -40,9 +40,10 @@ class LeashedProcess:
         self.name = f"{host}: {argv[0]}"
         self._host = host
         self._pipes = pipes
-        self._on_line = on_line
-        self._stdout = bytearray()
-        self._stderr = bytearray()
+        self._stdout = Whole()
+        self._lines = Lines(on_line) if on_line else None
+        self._stderr = Complaints()
+        self._flood: asyncio.Future[str] = asyncio.get_running_loop().create_future()
         self._status: int | None = None
         self._ready = asyncio.Event()
         self._life = asyncio.create_task(self._live())
@@ -52,21 +53,26 @@ class LeashedProcess:
         self._status = await self._pipes.status()
 
     async def _read_stdout(self) -> None:
-        rest = b""
+        """To its end, so that the channel can close; what comes after a flood began is thrown away."""
+        output = self._lines or self._stdout
         while chunk := await self._pipes.read_stdout():
-            self._stdout += chunk
-            if self._on_line:
-                received_s = now_s()
-                *lines, rest = (rest + chunk).split(b"\n")
-                for line in lines:
-                    self._on_line(Line(received_s, line.decode(errors="replace")))
-                self._stdout.clear()
+            if self._flood.done():
+                continue
+            try:
+                output.add(chunk)
+            except Flood as error:
+                self._flood.set_result(f"{self.name} wrote {error}, and was stopped")
+                self._interrupt()
 
     async def _read_stderr(self) -> None:
         while chunk := await self._pipes.read_stderr():
-            self._stderr += chunk
+            self._stderr.add(chunk)
             self._ready.set()
         self._ready.set()
+
+    def bound(self, most_bytes: int) -> None:
+        """How much it may write where its output is not read line by line."""
+        self._stdout.most_bytes = most_bytes
 
     async def ready(self, timeout_s: float = 5.0) -> None:
         """Wait until the leash runs on the host, so that :meth:`release` only has to wake it."""
@@ -78,8 +84,21 @@ class LeashedProcess:
         self._pipes.write(b"go\n")
 
     async def wait(self, timeout_s: float, awaited: str) -> Ended:
-        """Wait for its end. Raises WaitTimeout naming ``awaited``, HostLost if the connection ended."""
-        await bounded(asyncio.shield(self._life), timeout_s, f"{self._host}: {awaited}")
+        """Wait for its end.
+
+        Raises WaitTimeout naming ``awaited``, HostLost if the connection ended, HostError if it wrote more
+        than it may.
+        """
+        ends = asyncio.wait((self._life, self._flood), return_when=asyncio.FIRST_COMPLETED)
+        await bounded(ends, timeout_s, f"{self._host}: {awaited}")
+        if self._flood.done():
+            raise HostError(self._flood.result())
+        return await self._ended(0.0, awaited)
+
+    async def _ended(self, timeout_s: float, awaited: str) -> Ended:
+        if not self._life.done():
+            await bounded(asyncio.shield(self._life), timeout_s, f"{self._host}: {awaited}")
+        self._life.result()
         if self._status is None:
             raise HostLost(f"{self._host}: the connection ended while waiting for {awaited}")
         return self.so_far()
@@ -90,21 +109,22 @@ class LeashedProcess:
         return self._marks().pid
 
     def _marks(self) -> leash.Marks:
-        return leash.read_marks(self._stderr.decode(errors="replace"))
+        return leash.read_marks(self._stderr.text)
 
     def so_far(self) -> Ended:
         """What it wrote until now, and how it ended if it has."""
         marks = self._marks()
-        return Ended(
-            self._status, self._stdout.decode(errors="replace"), marks.stderr, marks.started_s, marks.ended_s
-        )
+        return Ended(self._status, self._stdout.text, marks.stderr, marks.started_s, marks.ended_s)
 
     async def stop(self, timeout_s: float = 3.0) -> Ended:
         """Interrupt it (SIGINT, then SIGKILL) and wait."""
         if not self._life.done():
-            self._pipes.write(b"stop\n")
-            self._pipes.write_eof()
-        return await self.wait(timeout_s, f"the end of {self.name} after it was interrupted")
+            self._interrupt()
+        return await self._ended(timeout_s, f"the end of {self.name} after it was interrupted")
+
+    def _interrupt(self) -> None:
+        self._pipes.write(b"stop\n")
+        self._pipes.write_eof()
 
 
 async def bounded(awaitable: Awaitable[T], timeout_s: float, awaited: str) -> T:

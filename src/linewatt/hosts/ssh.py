@@ -12,6 +12,7 @@ from typing import Any
 import asyncssh
 
 from linewatt.errors import HostError, HostLost, WaitTimeout
+from linewatt.foreign import entered
 from linewatt.hosts import leash
 from linewatt.hosts.base import Completed, HostSpec, Line
 from linewatt.hosts.clock import Exchange, Offset, best_offset, now_s
@@ -290,4 +291,4 @@ def _options(spec: HostSpec) -> dict[str, Any]:
 
 
 def _text(data: Any) -> str:
-    return bytes(data or b"").decode(errors="replace")
+    return entered(bytes(data or b""))

@@ -71,6 +71,9 @@ class Load(Protocol):
 
     def client_command(self, job: LoadJob, version: tuple[int, ...]) -> list[str]: ...
 
+    def most_bytes(self, job: LoadJob) -> int:
+        """More than one end of this job ever writes."""
+
     def parse(self, text: str) -> LoadEnd:
         """Parse one end's output. Raises ParseError with the tool's own error text when it failed."""
 

@@ -14,13 +14,13 @@ Facts that shape the flags and the parser (docs/loads.md has the versions that w
 
 from __future__ import annotations
 
-import json
 import math
 import re
 from typing import Any
 
 from linewatt.errors import InvalidInput, ParseError
 from linewatt.findings.load import version as version_text
+from linewatt.foreign import KIB, MIB, one_line, read_json
 from linewatt.loads import iperf3_options
 from linewatt.loads.base import LoadEnd, LoadInterval, LoadJob
 from linewatt.model import Family, TestName
@@ -35,6 +35,8 @@ ZEROCOPY_REVERSE_FROM = (3, 11)
 
 MAX_DURATION_S = 86_400
 MAX_STREAMS = 128
+MOST_SAID = 300
+"""characters of its own words in a message"""
 
 CONNECT_TIMEOUT_MS = 3000
 
@@ -97,6 +99,11 @@ class Iperf3:
             command.append("--zerocopy")
         return [*command, *iperf3_options.flags(job.options)]
 
+    def most_bytes(self, job: LoadJob) -> int:
+        """Streams have 200 to 500 bytes an interval, and some thousand each besides (3.12 to 3.21)."""
+        intervals = math.ceil(job.duration_s / job.interval_s)
+        return MIB + KIB * (intervals + 8) * (job.streams + 2)
+
     def parse(self, text: str) -> LoadEnd:
         """One end's account from its JSON.
 
@@ -106,11 +113,12 @@ class Iperf3:
         """
         document = _document(text)
         if "error" in document:
-            raise ParseError(f"iperf3: {document['error']}")
+            raise ParseError(f"iperf3: {one_line(str(document['error'])[:MOST_SAID])}")
         try:
             return _load_end(document)
         except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
-            raise ParseError(f"iperf3: its JSON has an unknown shape: {error!r}") from error
+            shown = one_line(repr(error)[:MOST_SAID])
+            raise ParseError(f"iperf3: its JSON has an unknown shape: {shown}") from error
 
 
 def _check(job: LoadJob, version: tuple[int, ...]) -> None:
@@ -159,10 +167,7 @@ def _document(text: str) -> dict[str, Any]:
         raise ParseError("iperf3 wrote nothing")
     if start < 0:
         raise ParseError(f"iperf3 wrote no JSON but: {_first_line(text)}")
-    try:
-        document = json.loads(text[start:])
-    except ValueError as error:
-        raise ParseError(f"iperf3's JSON is cut off or damaged ({len(text)} characters): {error}") from error
+    document = read_json(text[start:], f"iperf3's JSON of {len(text)} characters is cut off or damaged")
     if not isinstance(document, dict):
         raise ParseError("iperf3's JSON is no object")
     return document
@@ -183,8 +188,10 @@ def _load_end(document: dict[str, Any]) -> LoadEnd:
         duration_s=intervals[-1].end_s,
         cpu_cores=_cpu_cores(end),
         out_of_order_packets=None if is_sender else _out_of_order(end["streams"]),
-        congestion=end.get("sender_tcp_congestion" if is_sender else "receiver_tcp_congestion"),
-        connections=tuple((one["local_port"], one["remote_port"]) for one in start.get("connected", ())),
+        congestion=_word(end.get("sender_tcp_congestion" if is_sender else "receiver_tcp_congestion")),
+        connections=tuple(
+            (int(one["local_port"]), int(one["remote_port"])) for one in start.get("connected", ())
+        ),
     )
 
 
@@ -197,10 +204,16 @@ def _interval(streams: list[dict[str, Any]], is_sender: bool) -> LoadInterval:
     """The sum of the streams, at the times of the first: they are read microseconds apart."""
     if any(stream.get("sender", is_sender) != is_sender for stream in streams):
         raise ParseError("iperf3 ran in both directions at once; linewatt needs one process a direction")
+    start_s, end_s = float(streams[0]["start"]), float(streams[0]["end"])
+    if not 0 <= start_s <= end_s:
+        raise ParseError(f"iperf3 reported an interval from {start_s:g} s to {end_s:g} s")
+    transferred_bytes = _total(streams, "bytes")
+    if transferred_bytes is None:
+        raise ParseError("iperf3 reported an interval without its bytes")
     return LoadInterval(
-        start_s=float(streams[0]["start"]),
-        end_s=float(streams[0]["end"]),
-        transferred_bytes=sum(int(stream["bytes"]) for stream in streams),
+        start_s=start_s,
+        end_s=end_s,
+        transferred_bytes=transferred_bytes,
         retransmits=_total(streams, "retransmits") if is_sender else None,
         packets=_total(streams, "packets"),
         lost_packets=None if is_sender else _total(streams, "lost_packets"),
@@ -211,12 +224,19 @@ def _total(streams: list[dict[str, Any]], key: str) -> int | None:
     """Sum over the streams; None unless every stream has it."""
     if not all(key in stream for stream in streams):
         return None
-    return sum(int(stream[key]) for stream in streams)
+    counts = [int(stream[key]) for stream in streams]
+    if min(counts, default=0) < 0:
+        raise ParseError(f"iperf3 counted {min(counts)} {key}")
+    return sum(counts)
 
 
 def _out_of_order(streams: list[dict[str, Any]]) -> int | None:
     udp = [stream["udp"] for stream in streams if "udp" in stream]
     return _total(udp, "out_of_order") if udp else None
+
+
+def _word(value: object) -> str | None:
+    return None if value is None else str(value)[:40]
 
 
 def _cpu_cores(end: dict[str, Any]) -> float | None:

@@ -8,11 +8,11 @@ A target lists what is managed, item by item (:mod:`linewatt.network.items`); a 
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from linewatt.errors import ChangeError, InvalidInput, ParseError
+from linewatt.foreign import read_each_json
 from linewatt.network import whole, write
 from linewatt.network.description import KNOB
 from linewatt.network.items import Key, parse_key
@@ -106,21 +106,10 @@ def carrying(setting: str) -> set[str]:
 
 def _objects(text: str) -> Iterator[Mapping[str, Any]]:
     """The objects of all arrays in ``text``, one array a command. Raises ParseError."""
-    decoder, at = json.JSONDecoder(), 0
-    while (at := _skip(text, at)) < len(text):
-        try:
-            value, at = decoder.raw_decode(text, at)
-        except ValueError:
-            raise ParseError(f"ip wrote no JSON but {text[at : at + 60]!r}") from None
+    for value in read_each_json(text, "ip"):
         if not isinstance(value, list):
             raise ParseError(f"ip wrote {str(value)[:60]!r}, which is no list")
         yield from (one for one in value if isinstance(one, dict))
-
-
-def _skip(text: str, at: int) -> int:
-    while at < len(text) and text[at].isspace():
-        at += 1
-    return at
 
 
 def _shown(key: Key, links: Links, routes: Routes) -> Any:

@@ -13,11 +13,11 @@ no such interface or route.
 from __future__ import annotations
 
 import ipaddress
-import json
 from collections.abc import Iterator, Mapping
 from typing import Any
 
 from linewatt.errors import ChangeError, InvalidInput, ParseError
+from linewatt.foreign import read_json
 from linewatt.network.description import HostNetwork
 from linewatt.network.interfaces import Interface, Route
 from linewatt.network.items import Key, parse_key
@@ -146,10 +146,8 @@ class NmstateKnob:
         except ChangeError as error:
             raise ParseError(f"the answer does not say what it is about: {str(error)[:120]}") from error
         try:
-            state = json.loads(rest)
+            state = read_json(rest, "nmstatectl")
             shown = {word: _shown(parsed, state) for word, parsed in words}
-        except ValueError as error:
-            raise ParseError(f"nmstatectl wrote no JSON but {rest[:60]!r}") from error
         except (KeyError, TypeError, AttributeError) as error:
             raise ParseError(f"what nmstatectl shows has an unknown shape: {error!r}"[:200]) from error
         return canonical(shown)

@@ -8,6 +8,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from linewatt.errors import InvalidInput, ParseError
+from linewatt.foreign import STORED, read_json
 
 
 def canonical(values: Mapping[str, Any]) -> str:
@@ -18,8 +19,8 @@ def canonical(values: Mapping[str, Any]) -> str:
 def mapping(text: str, error: type[InvalidInput] | type[ParseError]) -> dict[str, Any]:
     """The values of such a text. Raises ``error``."""
     try:
-        value = json.loads(text)
-    except (ValueError, RecursionError):
+        value = read_json(text, "a setting", STORED)
+    except ParseError:
         value = None
     if not isinstance(value, dict):
         raise error(f"{text[:60]!r} is not what a host shows of a network: JSON, item by item")

@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from linewatt.document import one_line
+from linewatt.foreign import one_line
 from linewatt.model import Trial
 from linewatt.report import chart_data as data
 from linewatt.report import specs

@@ -17,7 +17,7 @@ from linewatt.analysis.compare_soaks import ADVICE, Quantity, SoakComparison, So
 from linewatt.analysis.finding import Finding
 from linewatt.analysis.power import SCOPE_WORDS
 from linewatt.analysis.soak_job import DRIFT
-from linewatt.document import one_line
+from linewatt.foreign import one_line
 from linewatt.report.comparison import apart_words
 from linewatt.report.html import environment_of_pages
 from linewatt.report.provenance import legend, mark

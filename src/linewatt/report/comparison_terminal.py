@@ -11,7 +11,7 @@ from rich.text import Text
 
 from linewatt.analysis.compare import Comparison
 from linewatt.analysis.finding import Finding
-from linewatt.document import one_line
+from linewatt.foreign import one_line
 from linewatt.report.comparison import (
     ResponseTable,
     difference_text,

@@ -16,7 +16,7 @@ from linewatt.analysis.history import Change, Course, Point, Unlike
 from linewatt.analysis.responses import Response
 from linewatt.analysis.soak_job import Job
 from linewatt.analysis.verdicts import signed
-from linewatt.document import one_line
+from linewatt.foreign import one_line
 from linewatt.model import Case
 from linewatt.report.columns import Unit
 from linewatt.report.comparison import difference_text, mean_text, unit_of

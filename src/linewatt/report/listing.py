@@ -10,8 +10,8 @@ from typing import Any
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from linewatt.document import one_line
 from linewatt.errors import StoreError
+from linewatt.foreign import one_line
 from linewatt.report.document import Digest, digest, heading
 from linewatt.report.text_table import TextColumn, tables
 from linewatt.report.words import when

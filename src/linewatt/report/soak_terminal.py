@@ -10,7 +10,7 @@ from rich.padding import Padding
 from rich.text import Text
 
 from linewatt.analysis.ledger import COLUMNS
-from linewatt.document import one_line
+from linewatt.foreign import one_line
 from linewatt.report.series import plural
 from linewatt.report.soak import Soak
 from linewatt.report.soak_flags import findings

@@ -13,8 +13,8 @@ from rich.padding import Padding
 from rich.text import Text
 
 from linewatt.analysis.summary import CaseSummary
-from linewatt.document import one_line
 from linewatt.findings import kind_of
+from linewatt.foreign import one_line
 from linewatt.model import Trial
 from linewatt.report.component_chart import component_rows
 from linewatt.report.component_figures import EndBreakdown, breakdowns

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from linewatt.document import one_line
+from linewatt.foreign import one_line
 from linewatt.report.detail import DetailCase, DetailGroup, Figure, Layout
 from linewatt.units import MISSING
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from rich.console import Group, RenderableType
 from rich.text import Text
 
-from linewatt.document import one_line
+from linewatt.foreign import one_line
 from linewatt.report.heat_map import HeatMap
 from linewatt.report.matrix import MatrixTable
 from linewatt.report.text_table import TextColumn, cell_text, once, tables, unit_lines

@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from importlib import import_module
 from typing import Any, TypeVar
 
-from linewatt.errors import HostError, InvalidInput
+from linewatt.errors import HostError, InvalidInput, ParseError
+from linewatt.foreign import read_json
 from linewatt.sensors.power import CALL_LIMIT_S
 
 END_S = 0.25
@@ -197,9 +198,10 @@ def _context(who: str, tls: Tls) -> ssl.SSLContext:
 
 def _reply(status: int, headers: Mapping[str, str], body: bytes) -> Reply:
     try:
-        return Reply(status, headers, json.loads(body))
-    except (ValueError, RecursionError):
-        return Reply(status, headers, problem="is no JSON" if body else "is empty")
+        return Reply(status, headers, read_json(body.decode(json.detect_encoding(body), "replace"), "it"))
+    except ParseError as error:
+        problem = str(error).removeprefix("it: ").partition(": ")[0]
+        return Reply(status, headers, problem=problem if body else "is empty")
 
 
 def _said(error: BaseException) -> str:

@@ -12,7 +12,6 @@ each line. What it costs its host is its own; linewatt adds nothing there.
 
 from __future__ import annotations
 
-import json
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -21,6 +20,7 @@ from typing import Annotated, Any, ClassVar, Literal
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field
 
 from linewatt.errors import InvalidInput, ParseError
+from linewatt.foreign import read_json
 from linewatt.hosts.base import HostSpec
 from linewatt.model import Channel
 from linewatt.sensors.power import PowerConfig, ScopeName, as_configured, each_once
@@ -168,10 +168,7 @@ class Command:
 
 def _mapping(record: str) -> dict[str, Any]:
     """The line as a mapping of the keys that are known. Raises ParseError."""
-    try:
-        found = json.loads(record)
-    except (ValueError, RecursionError) as error:
-        raise ParseError(f"command: {record[:60]!r} is no JSON: {error}") from error
+    found = read_json(record, "command")
     if not isinstance(found, dict):
         raise ParseError(f"command: {record[:60]!r} is no JSON object")
     unknown = found.keys() - _KEYS

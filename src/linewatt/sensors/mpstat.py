@@ -9,7 +9,6 @@ interval. So the table's ``]`` ends a record, and what follows it opens the next
 
 from __future__ import annotations
 
-import json
 import re
 from datetime import UTC, datetime
 from typing import Any, ClassVar
@@ -17,6 +16,7 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from linewatt.errors import ParseError
+from linewatt.foreign import read_json
 from linewatt.hosts.base import HostSpec
 from linewatt.model import Channel
 from linewatt.sensors.base import SensorConfig
@@ -110,7 +110,7 @@ def _rows(record: str) -> dict[int, dict[str, float]]:
     if not found or _TABLE in before:
         raise ParseError(f"mpstat: a record holds one CPU table, this one {record.count(_TABLE)}")
     try:
-        rows = json.loads(f"[{table.rpartition(']')[0]}]")
+        rows = read_json(f"[{table.rpartition(']')[0]}]", "the CPU table")
         return {
             int(row["cpu"]): {column: float(row[column]) for column in SHARES if column in row}
             for row in rows

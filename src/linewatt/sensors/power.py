@@ -20,6 +20,7 @@ from typing import Annotated, Any, ClassVar, Literal, Protocol, Self, get_args
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
 from linewatt.errors import ParseError
+from linewatt.foreign import read_json
 from linewatt.model import Channel
 
 CALL_LIMIT_S = 5.0
@@ -172,7 +173,7 @@ class MeterRecord:
 def parse_record(line: str) -> MeterRecord:
     """What :meth:`MeterRecord.line` wrote. Raises ParseError."""
     try:
-        found = json.loads(line)
+        found = read_json(line, "a reading")
         values = {
             str(name): None if value is None else float(value) for name, value in found["values"].items()
         }

@@ -19,6 +19,7 @@ from typing import Any, ClassVar
 from pydantic import Field
 
 from linewatt.errors import ParseError
+from linewatt.foreign import read_json
 from linewatt.hosts.base import HostSpec
 from linewatt.model import Channel
 from linewatt.sensors.base import SensorConfig
@@ -79,7 +80,7 @@ class Qdisc:
         Raises ParseError with tc's own words.
         """
         try:
-            shown = json.loads(record)
+            shown = read_json(record, "qdisc")
             if shown == _ABSENT:
                 return {}
             counted = [one for one in shown if one.get("root") or one["kind"] in _BESIDE]

@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from linewatt.errors import ChangeError, InvalidInput, LinewattError, ParseError
+from linewatt.foreign import understood
 from linewatt.hosts import batch
 from linewatt.hosts.base import Completed, Host
 from linewatt.hosts.journal import Entry, Journal
@@ -24,7 +25,7 @@ LINE_S = 0.1
 def wanted_setting(knob: Knob, change: Change, before: str) -> str:
     """What a host that shows ``before`` is to show. Raises ChangeError naming host, knob and target."""
     try:
-        return knob.wanted(before, change.value)
+        return understood(lambda: knob.wanted(before, change.value), "what it shows")
     except LinewattError as error:
         raise ChangeError(f"{change.host}: {change.knob} {brief(change.target)}: {error}") from error
 
@@ -162,7 +163,7 @@ def answer(host: str, knob: Knob, target: str, done: Completed) -> str:
     """A setting in its canonical text, from what that command said. Raises ChangeError."""
     output = _output(host, done, f"read {knob.name} {brief(target)}")
     try:
-        return knob.parse(output)
+        return understood(lambda: knob.parse(output), "its answer")
     except (ParseError, InvalidInput) as error:
         raise ChangeError(f"{host}: {knob.name} {brief(target)}: {error}") from error
 
@@ -200,7 +201,7 @@ def _input_s(commands: Iterable[batch.Short]) -> float:
 
 
 def _write_and_read(knob: Knob, entry: Entry, text: str) -> Iterator[batch.Short]:
-    yield _short(knob.write(entry.target, text))
+    yield _short(understood(lambda: knob.write(entry.target, text), f"{entry.host}: {entry.knob}"))
     yield question(entry.host, knob, entry.target)
 
 

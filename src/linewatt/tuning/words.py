@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 
 from linewatt.errors import InvalidInput, ParseError
+from linewatt.foreign import STORED, read_json
 
 _SWITCH = {
     "on": "on",
@@ -85,8 +86,8 @@ def brief(target: str) -> str:
 def apart(*texts: str) -> tuple[str, ...]:
     """Settings as a message tells them apart: of those that are JSON, item by item, the items that differ."""
     try:
-        values = [json.loads(text) for text in texts]
-    except (ValueError, RecursionError):
+        values = [read_json(text, "a setting", STORED) for text in texts]
+    except ParseError:
         return texts
     if not all(isinstance(value, dict) for value in values):
         return texts

@@ -17,12 +17,13 @@ from linewatt.engine.measuring.cut import Setup
 from linewatt.engine.measuring.power import Meters
 from linewatt.engine.readback import ReadBack
 from linewatt.engine.trial import InstanceOutput, TrialRun
-from linewatt.errors import ParseError
+from linewatt.foreign import STORED, read_json, understood
 from linewatt.hosts.base import Ended, HostSpec
 from linewatt.model import Channel
 from linewatt.store.plain import decoded, encoded
 
 NAME = "run.json"
+_CANNOT = f"{NAME} cannot be read"
 SOCKETS = "ss.txt"
 """what a read-back has of the load's connections, in a file of its own"""
 SCHEMA_VERSION = 1
@@ -76,10 +77,7 @@ def idle_text(readings: Mapping[str, Sequence[Reading]], meters: Mapping[str, Me
 
 def read_idle(text: str) -> KeptIdle:
     """What :func:`idle_text` wrote. Raises ParseError."""
-    try:
-        kept: KeptIdle = decoded(KeptIdle, json.loads(text))
-    except (ValueError, KeyError, TypeError) as error:
-        raise ParseError(f"{NAME} cannot be read: {error}") from error
+    kept: KeptIdle = understood(lambda: decoded(KeptIdle, read_json(text, _CANNOT, STORED)), NAME)
     return kept
 
 
@@ -110,10 +108,7 @@ def read(text: str, files: Mapping[str, str], hosts: Mapping[str, HostSpec]) -> 
 
     ``files`` is the name of each file below ``raw/`` with its text. Raises ParseError.
     """
-    try:
-        kept: Kept = decoded(Kept, json.loads(text))
-    except (ValueError, KeyError, TypeError) as error:
-        raise ParseError(f"{NAME} cannot be read: {error}") from error
+    kept: Kept = understood(lambda: decoded(Kept, read_json(text, _CANNOT, STORED)), NAME)
     case = kept.run.planned.case
     outputs = tuple(with_text(one, case.client, case.server, files) for one in kept.run.outputs)
     run = replace(kept.run, outputs=outputs, readback=readbacks(files, case.hosts))
@@ -136,13 +131,14 @@ def with_text(output: InstanceOutput, client: str, server: str, files: Mapping[s
 
 def readbacks(files: Mapping[str, str], hosts: Sequence[str]) -> dict[str, ReadBack]:
     """Host → what it showed in the tail of the load, where it was asked. Raises ParseError."""
-    try:
-        return {
-            host: replace(
-                decoded(ReadBack, json.loads(files[name])), sockets=files.get(f"{host}/{SOCKETS}", "")
-            )
-            for host in hosts
-            if (name := f"{host}/readback.json") in files
-        }
-    except (ValueError, KeyError, TypeError) as error:
-        raise ParseError(f"readback.json cannot be read: {error}") from error
+    return {
+        host: replace(_readback(files[name]), sockets=files.get(f"{host}/{SOCKETS}", ""))
+        for host in hosts
+        if (name := f"{host}/readback.json") in files
+    }
+
+
+def _readback(text: str) -> ReadBack:
+    name = "readback.json"
+    found: ReadBack = understood(lambda: decoded(ReadBack, read_json(text, name, STORED)), name)
+    return found

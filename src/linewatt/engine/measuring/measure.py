@@ -23,6 +23,7 @@ from linewatt.engine.measuring.window import EndRun, common_window, count, place
 from linewatt.engine.readback import Thread
 from linewatt.engine.trial import InstanceOutput, TrialRun
 from linewatt.errors import ParseError
+from linewatt.foreign import understood
 from linewatt.hosts import sockets
 from linewatt.hosts.base import Ended
 from linewatt.hosts.clock import Offset
@@ -55,9 +56,9 @@ def measure(
     if run.failure is not None:
         return Measured(_failed(run, _because(dead, run.failure)), sensed, raw)
     try:
-        runs = [_instance_run(output, run, load) for output in run.outputs]
-        window = _window(run, runs, setup)
-        trial = _done(Cut(run, runs, window, readings, setup), overhead_s)
+        runs, window, trial = understood(
+            lambda: _made(run, readings, setup, load, overhead_s), "what its hosts wrote"
+        )
     except ParseError as error:
         return Measured(_failed(run, _because(dead, str(error))), sensed, raw)
     if dead is None and runs and not trial.throughput_bps:
@@ -71,6 +72,14 @@ def measure(
 def _because(dead: str | None, failure: str) -> str:
     """A failure that a dead link explains."""
     return failure if dead is None else f"{dead} ({failure})"
+
+
+def _made(
+    run: TrialRun, readings: Mapping[str, Sequence[Reading]], setup: Setup, load: Load, overhead_s: float
+) -> tuple[list[InstanceRun], Window, Trial]:
+    runs = [_instance_run(output, run, load) for output in run.outputs]
+    window = _window(run, runs, setup)
+    return runs, window, _done(Cut(run, runs, window, readings, setup), overhead_s)
 
 
 def _window(run: TrialRun, runs: Sequence[InstanceRun], setup: Setup) -> Window:

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
@@ -12,6 +11,7 @@ from linewatt.engine.feed import Feed, Reading
 from linewatt.engine.measuring.kept import Source
 from linewatt.engine.meters import MeterRecords
 from linewatt.errors import ParseError, StoreError
+from linewatt.foreign import STORED, read_json
 from linewatt.hosts.clock import Offset
 from linewatt.sensors.base import Stamped
 from linewatt.sensors.registry import POWER, SENSORS
@@ -32,10 +32,7 @@ def _reading(source: Source, text: str, campaign: Campaign, clock: Offset | None
     """What a sensor delivered, parsed again. Raises ParseError."""
     feed = _feed(source, campaign)
     for line in text.splitlines():
-        try:
-            record = json.loads(line)
-        except ValueError as error:
-            raise ParseError(f"{source.host}/{source.source}.jsonl: damaged: {error}") from error
+        record = read_json(line, f"{source.host}/{source.source}.jsonl: damaged", STORED)
         if "read_s" not in record and clock is not None and isinstance(feed.sensor, Stamped):
             host_s = feed.sensor.time_s(record["text"])
             record["read_s"] = None if host_s is None else clock.to_controller(host_s)

@@ -19,6 +19,7 @@ from linewatt.engine.rederive.differences import Change, Told, changes, told
 from linewatt.engine.rederive.idle import IdleAgain, idle_again
 from linewatt.engine.rederive.raw import raw_files, readings_of, text_of
 from linewatt.errors import InvalidInput, LinewattError
+from linewatt.foreign import understood
 from linewatt.hosts.clock import now_s
 from linewatt.loads.registry import LOADS
 from linewatt.model import METHOD, Trial
@@ -88,7 +89,7 @@ def _again(result: read.Result, campaign: Campaign, directory: Path, file: Path)
     before = json.loads(before_text)
     number, method = int(before["number"]), int(before.get("method", 1))
     try:
-        after = _made(result, campaign, directory)
+        after = understood(lambda: _made(result, campaign, directory), directory.name)
     except LinewattError as error:
         return Again(number, method, None, str(error))
     text = derived.text_of(after)

@@ -7,6 +7,7 @@ import asyncio
 from collections import Counter
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 
 from linewatt.campaign.plan import PlannedTrial, Round
 from linewatt.campaign.soak_plan import SoakPlan, segment_s
@@ -16,6 +17,7 @@ from linewatt.engine.session import Session
 from linewatt.engine.settings import Settings
 from linewatt.engine.trial import InstanceOutput, LiveTrial, LoadTime, TrialFailed, TrialRun
 from linewatt.errors import ChangeError, HostError, ParseError
+from linewatt.foreign import understood
 from linewatt.hosts.clock import now_s
 from linewatt.hosts.process import completed
 from linewatt.loads.base import Load, LoadEnd
@@ -160,7 +162,7 @@ def _ends(output: InstanceOutput, run: TrialRun, load: Load) -> list[tuple[str, 
             continue
         ended_s = run.clocks[host].to_controller(ended.ended_s)
         try:
-            parsed = load.parse(ended.stdout)
+            parsed = understood(partial(load.parse, ended.stdout), "its output")
         except ParseError as error:
             found.append((host, f"{host}: {error}"))
             continue
