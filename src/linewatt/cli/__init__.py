@@ -29,6 +29,7 @@ from linewatt.cli import (
     run,
     show,
 )
+from linewatt.cli.output import put, say
 from linewatt.errors import LinewattError
 
 app = typer.Typer(
@@ -44,7 +45,7 @@ app = typer.Typer(
 
 def _version(wanted: bool) -> None:
     if wanted:
-        typer.echo(f"linewatt {__version__}")
+        put(f"linewatt {__version__}")
         raise typer.Exit
 
 
@@ -79,10 +80,10 @@ def main() -> None:
     try:
         app()
     except LinewattError as error:
-        print(f"linewatt: {error}", file=sys.stderr)  # noqa: T201
+        say(f"linewatt: {error}")
         sys.exit(error.exit_code)
     except KeyboardInterrupt:
-        print("linewatt: interrupted", file=sys.stderr)  # noqa: T201
+        say("linewatt: interrupted")
         sys.exit(130)
     except BrokenPipeError:
         sys.stderr.close()

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
-from linewatt.cli.output import print_json, say
+from linewatt.cli.output import print_json, put, say
 from linewatt.errors import InvalidInput
 from linewatt.units import ratio_from_percent
 
@@ -95,7 +95,7 @@ def psu_command(  # noqa: PLR0913  a question has this many sides
     else:
         from linewatt.report.psu_words import lines
 
-        typer.echo("\n".join(lines(advice)))
+        put("\n".join(lines(advice)))
 
 
 def _check_positive(values: Mapping[str, float | None]) -> None:

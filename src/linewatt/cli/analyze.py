@@ -122,7 +122,7 @@ def _lines(one: Analysis) -> Iterator[RenderableType]:
     from rich.text import Text
 
     from linewatt.analysis.analyse import knee_words
-    from linewatt.document import one_line
+    from linewatt.foreign import one_line
     from linewatt.report.series import plural
     from linewatt.units import format_rate
 

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from linewatt.cli.output import say
+from linewatt.cli.output import put, say
 from linewatt.cli.run import RESULTS
 
 if TYPE_CHECKING:
@@ -41,9 +41,9 @@ def demo(
         campaign = load(file or shipped_campaign(), lab.inventory)
         ended = execute(campaign, plan(campaign, campaign.seed or 0), None, results, as_json=False)
     if ended.done:
-        typer.echo("")
+        put()
         show(ended.id, results)
-        typer.echo("")
+        put()
         say("the report, one file that needs no network:")
         report(ended.id, output or results / f"{ended.id}.html", results)
     if ended.failed or ended.pending:

@@ -186,21 +186,20 @@ def ranges(numbers: Sequence[int]) -> str:
 
 def _print_table(derived: DerivedTable) -> None:
     """A table for people. Off a terminal every column is there in full, whatever the width."""
-    from rich.console import Console
     from rich.measure import Measurement
 
-    from linewatt.cli.output import say
+    from linewatt.cli.output import console, say
 
     def width(table: RichTable) -> int:
-        return Measurement.get(console, console.options.update(max_width=WIDEST), table).maximum
+        return Measurement.get(terminal, terminal.options.update(max_width=WIDEST), table).maximum
 
-    console = Console(highlight=False)
+    terminal = console()
     table = _rich_table(derived, [*derived.table.columns, *derived.added])
-    if console.is_terminal and width(table) > console.width:
+    if terminal.is_terminal and width(table) > terminal.width:
         table = _rich_table(derived, [*naming_columns(derived), *derived.added])
         say("the terminal is too narrow for all columns of the table; --csv and --json print them")
-    console.width = max(console.width, width(table))
-    console.print(table, crop=False)
+    terminal.width = max(terminal.width, width(table))
+    terminal.print(table, crop=False)
 
 
 def naming_columns(derived: DerivedTable) -> list[str]:

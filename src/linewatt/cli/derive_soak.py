@@ -6,8 +6,7 @@ from __future__ import annotations
 from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
-import typer
-
+from linewatt.cli.output import put
 from linewatt.units import MISSING, format_rate, format_seconds
 
 if TYPE_CHECKING:
@@ -62,6 +61,6 @@ def show(found: Published) -> None:
         ("Mean packet", bytes_text(found.bytes_per_packet, 3)),
     )
     for title, value in facts:
-        typer.echo(f"{title:<20}{value}")
+        put(f"{title:<20}{value}")
     for flag in found.flags:
-        typer.echo(f"\n{flag.code} ({flag.where}): {flag.evidence}\n  {flag.advice}")
+        put(f"\n{flag.code} ({flag.where}): {flag.evidence}\n  {flag.advice}")

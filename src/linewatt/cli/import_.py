@@ -40,7 +40,7 @@ def import_command(
     from linewatt.analysis.imported import RECOGNISED, import_table
     from linewatt.analysis.table import read_table
     from linewatt.cli.derive import read_bytes
-    from linewatt.cli.output import print_json, say
+    from linewatt.cli.output import print_json, put, say
     from linewatt.store.imported import imported_manifest, write_imported
 
     source, data = read_bytes(table)
@@ -67,7 +67,7 @@ def import_command(
         )
     else:
         say(f"{len(raw.rows)} rows stored as {len(found.trials)} trials of {len(found.hosts)} hosts")
-        typer.echo(path.name)
+        put(path.name)
 
 
 def _name(wanted: str | None, table: str) -> str:

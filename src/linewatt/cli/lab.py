@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from linewatt.cli.output import print_json, say
+from linewatt.cli.output import print_json, put, say
 
 if TYPE_CHECKING:
     from linewatt.lab import HostLayout, Lab, LabStatus
@@ -69,7 +69,7 @@ def up(  # noqa: PLR0913  one parameter an option
             }
         )
     else:
-        typer.echo(str(path))
+        put(str(path))
 
 
 @lab_app.command("down")
@@ -184,4 +184,4 @@ def _print_table(labs: list[LabStatus]) -> None:
             )
     widths = [max(len(row[at]) for row in rows) for at in range(len(columns))]
     for row in rows:
-        typer.echo("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())
+        put("  ".join(cell.ljust(width) for cell, width in zip(row, widths, strict=True)).rstrip())

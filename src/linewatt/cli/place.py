@@ -54,7 +54,7 @@ def place_command(  # noqa: PLR0913  a question has this many sides
 
     Everything that a process needs should be close to the network device. docs/placement.md has the rules.
     """
-    from linewatt.cli.output import print_json
+    from linewatt.cli.output import print_json, put
     from linewatt.placement.hwloc import parse_xml
     from linewatt.placement.policy import Wish, place
 
@@ -81,7 +81,7 @@ def place_command(  # noqa: PLR0913  a question has this many sides
     if as_json:
         print_json(document(machine, wish, placement))
     else:
-        typer.echo("\n".join(lines(machine, wish, placement)))
+        put("\n".join(lines(machine, wish, placement)))
 
 
 def _cpus(option: str, text: str | None) -> tuple[int, ...] | None:

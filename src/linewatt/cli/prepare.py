@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from linewatt.cli.output import print_json, say
+from linewatt.cli.output import print_json, put, say
 from linewatt.errors import InvalidInput
 
 if TYPE_CHECKING:  # imported when the command runs
@@ -72,7 +72,7 @@ def prepare_command(
         print_json(document(campaign.name, done))
     else:
         for line in lines(done):
-            typer.echo(line)
+            put(line)
     for line in problems(done):
         say(line)
     if any(one.outcome == "failed" for one in done):

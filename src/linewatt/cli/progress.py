@@ -10,9 +10,10 @@ from dataclasses import asdict
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from linewatt.cli.output import say
+from linewatt.cli.output import console, say
 from linewatt.engine import events
 from linewatt.findings import kind_of
+from linewatt.foreign import one_line
 from linewatt.model import Case, Trial
 from linewatt.units import format_rate, format_seconds
 
@@ -21,6 +22,11 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION = 1
 SAY_EVERY_S = 600.0
+
+
+def tell(text: str) -> None:
+    """An event in a line, whatever it quotes: nothing of it can pass for another line."""
+    say(one_line(text))
 
 
 def describe(case: Case) -> str:
@@ -82,28 +88,28 @@ class PlainProgress:
         match event:
             case events.Started():
                 sure = "at most" if event.at_most else "about"
-                say(
+                tell(
                     f"{event.id}: {event.trials - event.trials_stored} of {event.trials} trials to run, "
                     f"{sure} {format_seconds(event.duration_s)}"
                 )
             case events.Phase():
-                say(event.text)
+                tell(event.text)
             case events.Warned():
-                say(f"warning: {event.text}")
+                tell(f"warning: {event.text}")
             case events.TrialStored():
                 trial = event.trial
-                say(
+                tell(
                     f"[{trial.number}/{event.trials}] {describe(trial.case)}, "
                     f"trial {trial.repetition}: {outcome(trial)}"
                 )
             case events.Soaking():
                 if event.elapsed_s >= self._next_said_s:
                     self._next_said_s += SAY_EVERY_S
-                    say(soaking(event))
+                    tell(soaking(event))
             case events.SoakEnded():
-                say(soak_ended(event))
+                tell(soak_ended(event))
             case events.Ended():
-                say(ended(event))
+                tell(ended(event))
             case _:
                 pass
 
@@ -117,11 +123,10 @@ class LiveProgress(PlainProgress):
         self._live: Live | None = None
 
     def __enter__(self) -> LiveProgress:
-        from rich.console import Console
         from rich.live import Live
 
         self._live = Live(
-            "", console=Console(stderr=True), refresh_per_second=4, transient=True, redirect_stderr=True
+            "", console=console(stderr=True), refresh_per_second=4, transient=True, redirect_stderr=True
         )
         self._live.__enter__()
         return self
@@ -154,7 +159,7 @@ class LiveProgress(PlainProgress):
         from rich.text import Text
 
         if self._live is not None:
-            self._live.update(Text(line, overflow="ellipsis", no_wrap=True))
+            self._live.update(Text(one_line(line), overflow="ellipsis", no_wrap=True))
 
 
 def running(trials: Sequence[events.TrialStarted], throughput_bps: float | None, remaining_s: float) -> str:

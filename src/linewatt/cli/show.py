@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from linewatt.cli.output import print_csv, print_json, print_rich, say
+from linewatt.cli.output import print_csv, print_json, print_rich, put, say
 from linewatt.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -123,7 +123,7 @@ def report(
     if as_json:
         print_json({"schema_version": 1, "id": result.id, "path": str(target)})
     else:
-        typer.echo(target)
+        put(str(target))
 
 
 def _page(result: Result) -> str:
