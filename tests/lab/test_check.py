@@ -405,11 +405,16 @@ def test_a_source_that_is_a_program_on_the_host_is_read_once(bench: CheckBench) 
     shunt = {"driver": "command", "provenance": "measured", "argv": argv, "channels": channels}
     good = {"shunt": shunt}
     bad = {"shunt": {**shunt, "argv": ["bash", "-c", "echo no meter here >&2; exit 3"]}}
-    checks = bench.checks(bench.campaign(hosts=str(bench.inventory(good))), status=0)
+    file = bench.campaign(hosts=str(bench.inventory(good)))
+    (refused,) = [check for check in bench.checks(file, status=0) if check["name"] == "power"]
+    assert refused["status"] == "unknown"
+    assert "--allow-commands" in refused["found"]
+    checks = bench.checks(file, "--allow-commands", status=0)
     assert [check["found"] for check in checks if check["name"] == "power"] == [
         "shunt (command, simulated): wall"
     ], "whatever a lab measures is simulated"
-    checks = bench.checks(bench.campaign(hosts=str(bench.inventory(bad))), status=1)
+    file = bench.campaign(hosts=str(bench.inventory(bad)))
+    checks = bench.checks(file, "--allow-commands", status=1)
     assert "no meter here" in the_failure(checks, "h2", "power")
 
 

@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import sys
 import textwrap
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
@@ -12,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from linewatt.cli.output import print_json, say
+from linewatt.cli.output import print_json, put, say
 
 if TYPE_CHECKING:  # imported when the command runs
     from linewatt.campaign.campaign import Campaign
@@ -45,6 +44,9 @@ def check_command(
     fix: bool = typer.Option(
         False, "--fix", help="Make the changes that are safe; linewatt restore takes them back."
     ),
+    allow_commands: bool = typer.Option(
+        False, "--allow-commands", help="Also run programs that sources of power name, to read them once."
+    ),
     as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout."),
 ) -> None:
     """Say whether the hosts of a campaign are ready; exit 1 if something would spoil a result.
@@ -56,21 +58,19 @@ def check_command(
     from linewatt.campaign.file import load
 
     campaign = load(file, hosts, will_connect=True)
-    checks, fixed, journal = asyncio.run(_checked(campaign, results, fix))
+    checks, fixed, journal = asyncio.run(_checked(campaign, results, fix, allow_commands))
     if as_json:
         print_json(document(campaign, checks, fixed, journal))
     else:
-        if hasattr(sys.stdout, "reconfigure"):
-            sys.stdout.reconfigure(errors="replace")
         for line in fixed_lines(fixed, journal):
             say(line)
-        typer.echo("\n".join(lines(campaign, checks)))
+        put("\n".join(lines(campaign, checks)))
     if not ready(checks) or any(one.problem for one in fixed):
         raise typer.Exit(1)
 
 
 async def _checked(
-    campaign: Campaign, results: Path, fix: bool
+    campaign: Campaign, results: Path, fix: bool, allow_commands: bool
 ) -> tuple[Sequence[Check], Sequence[Fixed], str | None]:
     """The checks; with ``fix`` those after the changes."""
     from linewatt.engine.checkup import Checkup
@@ -78,7 +78,7 @@ async def _checked(
     from linewatt.engine.readiness import fixes
     from linewatt.hosts.journal import state_dir
 
-    checkup = Checkup(campaign, state_dir(), results)
+    checkup = Checkup(campaign, state_dir(), results, allow_commands=allow_commands)
     try:
         await checkup.open()
         checks = await checkup.checks()

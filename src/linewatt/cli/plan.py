@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import typer
 
-from linewatt.cli.output import print_json
+from linewatt.cli.output import print_json, put
 
 if TYPE_CHECKING:
     from linewatt.campaign.campaign import Campaign
@@ -52,10 +52,9 @@ def plan_command(
     seed = secrets.randbelow(SEED_LIMIT) if campaign.seed is None else campaign.seed
     planned = planning.plan(campaign, seed, sites_of_files(campaign))
     if as_json:
-        specs = {name: asdict(host) for name, host in campaign.hosts.items()}
-        print_json({"campaign": campaign.name, "hosts": specs, **planning.as_dict(planned)})
+        print_json({**_head(campaign), **planning.as_dict(planned)})
         return
-    typer.echo("\n".join(_lines(campaign, planned, trials)))
+    put("\n".join(_lines(campaign, planned, trials)))
 
 
 def _plan_soak(campaign: Campaign, as_json: bool) -> None:
@@ -64,17 +63,16 @@ def _plan_soak(campaign: Campaign, as_json: bool) -> None:
 
     planned = plan_soak(campaign, sites_of_files(campaign))
     if as_json:
-        specs = {name: asdict(host) for name, host in campaign.hosts.items()}
-        print_json({"campaign": campaign.name, "hosts": specs, **as_dict(planned)})
+        print_json({**_head(campaign), **as_dict(planned)})
         return
     from linewatt.units import format_seconds
 
-    typer.echo(f"{campaign.name}: a soak of {format_seconds(planned.soak.duration_s)}")
-    typer.echo("\n".join(said(planned)) + "\n")
+    put(f"{campaign.name}: a soak of {format_seconds(planned.soak.duration_s)}")
+    put("\n".join(said(planned)) + "\n")
     if planned.segments is not None:
-        typer.echo("\n".join(_table(_without_constants(list(_case_rows(planned.segments))))) + "\n")
-    typer.echo("\n".join(_host_lines(campaign)))
-    typer.echo("\n".join(_change_lines(planned.changes, planned.rounds)))
+        put("\n".join(_table(_without_constants(list(_case_rows(planned.segments))))) + "\n")
+    put("\n".join(_host_lines(campaign)))
+    put("\n".join(_change_lines(planned.changes, planned.rounds)))
 
 
 def schema_command() -> None:
@@ -82,6 +80,16 @@ def schema_command() -> None:
     from linewatt.campaign.schema import json_schema
 
     print_json(json_schema())
+
+
+def _head(campaign: Campaign) -> dict[str, Any]:
+    from linewatt.campaign.programs import programs
+
+    return {
+        "campaign": campaign.name,
+        "hosts": {name: asdict(host) for name, host in campaign.hosts.items()},
+        "programs": [asdict(one) for one in programs(campaign)],
+    }
 
 
 def _lines(campaign: Campaign, planned: Plan, trials: bool) -> Iterator[str]:
@@ -115,7 +123,9 @@ def _idle_lines(campaign: Campaign, planned: Plan) -> Iterator[str]:
 
 
 def _host_lines(campaign: Campaign) -> Iterator[str]:
-    """Hosts, and what is read on them."""
+    """Hosts, and what is read and run on them."""
+    from linewatt.campaign.programs import programs
+
     yield from (_host_line(host) for host in campaign.hosts.values())
     sensors = (f"{name} every {sensor.interval_s:g} s" for name, sensor in campaign.sensors.items())
     yield f"sensors: {', '.join(sensors) or 'none'}"
@@ -123,6 +133,8 @@ def _host_lines(campaign: Campaign) -> Iterator[str]:
         for name, source in sources.items():
             simulated = ", simulated" if source.cfg.simulated else ""
             yield f"power of {host}: {name} ({source.driver}{simulated})"
+    for one in programs(campaign):
+        yield f"program of {one.name} on {one.host or 'this machine'}: {one.words}"
 
 
 def _change_lines(shown: Sequence[Change], rounds: Sequence[Round]) -> Iterator[str]:

@@ -24,6 +24,11 @@ RESULTS = typer.Option(
     Path("results"), "--results", envvar="LINEWATT_RESULTS", help="Directory that results are stored in."
 )
 JSON = typer.Option(False, "--json", help="One JSON event a line on stdout.")
+ALLOW = typer.Option(
+    False,
+    "--allow-commands",
+    help="Run programs that an inventory or a stored campaign names (sources of power, hooks).",
+)
 HOSTS = typer.Option(None, "--hosts", help="Ansible inventory to use instead of the file's hosts.")
 
 
@@ -39,14 +44,18 @@ def run(
     hosts: Path | None = HOSTS,
     results: Path = RESULTS,
     as_json: bool = JSON,
+    allow_commands: bool = ALLOW,
 ) -> None:
     """Run a campaign and store its trials; Ctrl-C undoes every change and keeps what was measured."""
     import random
 
     from linewatt.campaign.file import load
     from linewatt.campaign.plan import plan
+    from linewatt.campaign.programs import refuse_listed
 
     campaign = load(file, hosts, will_connect=True)
+    if not allow_commands:
+        refuse_listed(campaign)
     if campaign.soak is not None:
         _soak(campaign, None, results, as_json)
         return
@@ -59,10 +68,12 @@ def resume(
     result_id: str = typer.Argument(metavar="ID", help="Result to go on with; `last` is the newest."),
     results: Path = RESULTS,
     as_json: bool = JSON,
+    allow_commands: bool = ALLOW,
 ) -> None:
     """Run what an interrupted campaign lacks: its trials, none lost or repeated; the rest of a soak."""
     from linewatt.campaign import stored
     from linewatt.campaign.plan import as_dict, plan
+    from linewatt.campaign.programs import programs, refuse
     from linewatt.errors import StoreError
     from linewatt.store.read import find, load
 
@@ -70,6 +81,8 @@ def resume(
     if result.imported_from is not None:
         raise StoreError(f"{result.id}: imported from {result.imported_from}, so there is nothing to resume")
     campaign = stored.from_dict(result.manifest["campaign"])
+    if not allow_commands:
+        refuse(programs(campaign), f"{result.id}: its stored campaign")
     if campaign.soak is not None:
         _soak(campaign, result, results, as_json)
         return

@@ -34,7 +34,8 @@ from linewatt.engine.readiness import (
 )
 from linewatt.engine.restore import leftovers
 from linewatt.engine.secrets import passwords
-from linewatt.errors import HostError, InvalidInput
+from linewatt.errors import HostError, InvalidInput, ParseError
+from linewatt.foreign import contained
 from linewatt.hosts import facts
 from linewatt.hosts.base import Host
 from linewatt.hosts.connect import connect
@@ -73,8 +74,14 @@ class _Planned:
 class Checkup:
     """The hosts of a campaign, asked as often as is wanted."""
 
-    def __init__(self, campaign: Campaign, state: Path, results: Path) -> None:
-        """Raises InvalidInput for a plan that is impossible, or a password that is not there."""
+    def __init__(
+        self, campaign: Campaign, state: Path, results: Path, *, allow_commands: bool = False
+    ) -> None:
+        """``allow_commands``: programs that the campaign names may be run.
+
+        Raises InvalidInput for a plan that is impossible, or a password that is not there.
+        """
+        self._allows = allow_commands
         self.campaign = campaign
         self.hosts: dict[str, Host] = {}
         self._state = state
@@ -130,8 +137,9 @@ class Checkup:
 
         async def one(name: str) -> tuple[str, T] | None:
             try:
-                return name, await ask(self.hosts[name])
-            except HostError as error:
+                with contained("what it says"):
+                    return name, await ask(self.hosts[name])
+            except (HostError, ParseError) as error:
                 self._found[name].problem = _without(name, str(error))
                 return None
 
@@ -161,7 +169,7 @@ class Checkup:
         return parse_live(done.stdout)
 
     async def _ask_streams(self, host: Host) -> list[PowerAnswer]:
-        return await checkup_power.ask_streams(self.campaign, host)
+        return await checkup_power.ask_streams(self.campaign, host, allow_commands=self._allows)
 
     async def _ask_users(self, host: Host) -> Check | None:
         async with self._few:
@@ -181,8 +189,9 @@ class Checkup:
             if found.problem is None:
                 try:
                     spec = self.campaign.hosts[name]
-                    sites[name] = site(spec, found.facts, self._topologies.get(name))
-                except InvalidInput as error:
+                    with contained("what it shows of its CPUs"):
+                        sites[name] = site(spec, found.facts, self._topologies.get(name))
+                except (InvalidInput, ParseError) as error:
                     checks.append(Check(name, "cpus", "unknown", f"its topology: {error}"))
         try:
             return _plan(self.campaign, sites)

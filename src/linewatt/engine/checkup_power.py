@@ -8,12 +8,16 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 
 from linewatt.campaign.campaign import Campaign, PowerSource
+from linewatt.campaign.programs import ALLOW, Program
 from linewatt.engine.feed import Feed
+from linewatt.engine.meters import plausible
 from linewatt.engine.readiness import PowerAnswer
 from linewatt.engine.secrets import Passwords
 from linewatt.errors import HostError, InvalidInput, LinewattError
+from linewatt.foreign import contained
 from linewatt.hosts.base import Host
 from linewatt.hosts.process import bounded
+from linewatt.sensors.command import CommandConfig
 from linewatt.sensors.power import CALL_LIMIT_S
 from linewatt.sensors.registry import POWER
 
@@ -54,12 +58,14 @@ def _read_once(host: str, name: str, source: PowerSource, password: str | None) 
     """Open, read, close; in a thread."""
     simulated = source.cfg.simulated
     try:
-        session = POWER[source.driver](source.cfg).open(password)
+        with contained(name):
+            session = POWER[source.driver](source.cfg).open(password)
     except LinewattError as error:
         return PowerAnswer(host, name, source.driver, simulated=simulated, problem=str(error))
     try:
-        values = session.read()
-        answer = _answer(host, name, source, values, session.reasons)
+        with contained(name):
+            values, reasons = plausible(session.read(), session.reasons)
+            answer = _answer(host, name, source, values, reasons)
     except LinewattError as error:
         answer = PowerAnswer(host, name, source.driver, simulated=simulated, problem=str(error))
     finally:
@@ -67,15 +73,20 @@ def _read_once(host: str, name: str, source: PowerSource, password: str | None) 
     return answer
 
 
-async def ask_streams(campaign: Campaign, host: Host) -> list[PowerAnswer]:
-    """Sources that are programs on the host: started, read once, stopped."""
+async def ask_streams(campaign: Campaign, host: Host, *, allow_commands: bool) -> list[PowerAnswer]:
+    """Sources that are programs on the host: started, read once, stopped; the user's own where allowed."""
     sources = campaign.power.get(host.spec.name, {}).items()
-    asked = (_stream_once(host, name, source) for name, source in sources if not is_meter(source))
+    asked = (
+        _stream_once(host, name, source, allow_commands) for name, source in sources if not is_meter(source)
+    )
     return list(await asyncio.gather(*asked))
 
 
-async def _stream_once(host: Host, name: str, source: PowerSource) -> PowerAnswer:
+async def _stream_once(host: Host, name: str, source: PowerSource, allow_commands: bool) -> PowerAnswer:
     spec = host.spec
+    if isinstance(source.cfg, CommandConfig) and not allow_commands:
+        said = Program(name, spec.name, tuple(source.cfg.argv), source.cfg.root).words
+        return _unasked(spec.name, name, source, f"{said}, which check does only with {ALLOW}")
     driver = POWER[source.driver](source.cfg)
     feed = Feed(spec.name, driver, source.cfg, name, essential=False)
     limit_s = FIRST_LIMIT_S + source.cfg.interval_s
@@ -104,10 +115,14 @@ def _answer(
     return PowerAnswer(host, name, source.driver, channels, source.cfg.simulated, problem)
 
 
+def _unasked(host: str, name: str, source: PowerSource, why: str) -> PowerAnswer:
+    return PowerAnswer(host, name, source.driver, simulated=source.cfg.simulated, problem=why, asked=False)
+
+
 def not_asked(campaign: Campaign, host: str, why: str) -> list[PowerAnswer]:
     """Programs on a host that cannot be reached."""
     return [
-        PowerAnswer(host, name, source.driver, simulated=source.cfg.simulated, problem=why, asked=False)
+        _unasked(host, name, source, why)
         for name, source in campaign.power.get(host, {}).items()
         if not is_meter(source)
     ]
