@@ -29,7 +29,7 @@ LARGEST = 1e30
 """No quantity that is measured is larger, and its square is still a number."""
 _DIGITS = 40
 """of a whole number, before it is looked at: a long one takes long to read"""
-_WHY = 160
+MOST_SAID = 600
 """characters of a message that quotes what is wrong"""
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x9f]|\r(?!\n)")
@@ -94,6 +94,12 @@ def one_line(text: str) -> str:
     if text.isprintable():
         return text
     return "".join(c if c.isprintable() else c.encode("unicode_escape").decode() for c in text)
+
+
+def shortened(text: str) -> str:
+    """The beginning of a text as one line, for a message that quotes it."""
+    line = one_line(text[: MOST_SAID + 1])
+    return line if len(line) <= MOST_SAID else f"{line[: MOST_SAID - 1]}…"
 
 
 def read_json(text: str, what: str, limits: Limits = ANSWER) -> Any:
@@ -168,12 +174,15 @@ def _decoder(largest: float) -> json.JSONDecoder:
 def contained(what: str) -> Iterator[None]:
     """Around what deals with an answer from outside: whatever it trips over is a ParseError.
 
-    What linewatt raises on purpose is raised as it is.
+    What linewatt raises on purpose is raised as it is, in a line that is no book.
     """
     try:
         yield
-    except LinewattError:
-        raise
+    except LinewattError as error:
+        text = str(error)
+        if text.isprintable() and len(text) <= MOST_SAID:
+            raise
+        raise type(error)(shortened(text)) from error
     except Exception as error:  # any: the text is anybody's, and no list of errors would be whole
         raise ParseError(f"{what} cannot be read: {_said(error)}") from error
 
@@ -270,7 +279,7 @@ def _said(error: Exception) -> str:
         text = str(error)
     except Exception:  # noqa: BLE001 - a message can be as odd as what it quotes
         text = ""
-    return one_line(f"{type(error).__name__}: {text[:_WHY]}" if text else type(error).__name__)
+    return shortened(f"{type(error).__name__}: {text}" if text else type(error).__name__)
 
 
 def _quoted(word: str | bytes) -> str:

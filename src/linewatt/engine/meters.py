@@ -64,7 +64,8 @@ def plausible(
     kept, why = dict(values), dict(reasons)
     for name, value in values.items():
         if value is not None and not -LARGEST <= value <= LARGEST:
-            kept[name], why[name] = None, f"it says {value:g}, which no meter can measure"
+            said = f"{value:g}" if isinstance(value, float) else "a number beyond 1e30"
+            kept[name], why[name] = None, f"it says {said}, which no meter can measure"
     return kept, why
 
 

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from linewatt.errors import HostError
+from linewatt.foreign import shortened
 from linewatt.hosts.base import Completed
 
 LOCK = "users.lock"
@@ -226,4 +227,4 @@ def found_pythons(done: Completed) -> list[Python]:
 
 def last_line(text: str) -> str:
     lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return lines[-1] if lines else "it ended without a word"
+    return shortened(lines[-1]) if lines else "it ended without a word"

@@ -15,6 +15,7 @@ from linewatt.engine.line_rate import LineLimit, line_limit, pcie_goodput_bps
 from linewatt.engine.meters import MeterFeed
 from linewatt.engine.secrets import Passwords
 from linewatt.errors import HostError, InvalidInput
+from linewatt.foreign import shortened
 from linewatt.hosts import facts
 from linewatt.hosts.base import Host
 from linewatt.hosts.clock import Offset
@@ -230,7 +231,7 @@ async def _facts(host: Host) -> Facts:
     """What a host says of itself. Raises HostError."""
     done = await host.run(facts.command(host.spec.data), timeout_s=FACTS_LIMIT_S, root=True)
     if not done.stdout.strip():
-        why = (done.stderr.strip().splitlines() or [f"status {done.status}"])[-1]
+        why = shortened((done.stderr.strip().splitlines() or [f"status {done.status}"])[-1])
         raise HostError(
             f"{host.spec.name}: cannot read its facts: {why}; are bash and (with sudo: true) sudo -n there?"
         )

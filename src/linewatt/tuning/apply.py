@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from linewatt.errors import ChangeError, InvalidInput, LinewattError, ParseError
-from linewatt.foreign import understood
+from linewatt.foreign import shortened, understood
 from linewatt.hosts import batch
 from linewatt.hosts.base import Completed, Host
 from linewatt.hosts.journal import Entry, Journal
@@ -218,4 +218,5 @@ def _output(host: str, done: Completed, what: str) -> str:
 def _why(done: Completed) -> str:
     """A tool's own words in one line: what matters may stand before its last line."""
     lines = (done.stderr.strip() or done.stdout.strip()).splitlines()
-    return "; ".join(dict.fromkeys(line.strip() for line in lines[-3:])) or f"status {done.status}"
+    said = "; ".join(dict.fromkeys(line.strip() for line in lines[-3:]))
+    return shortened(said) or f"status {done.status}"

@@ -16,6 +16,7 @@ from typing import Any
 import linewatt
 from linewatt.engine.soak.patience import end_of
 from linewatt.errors import HostError, InvalidInput
+from linewatt.foreign import shortened
 from linewatt.hosts.base import Ended, HostSpec, Line, Process
 from linewatt.hosts.connect import connect
 from linewatt.hosts.process import bounded
@@ -36,7 +37,7 @@ def check_installed() -> None:
 def last_words(ended: Ended) -> str:
     """The last line that a process wrote to standard error, for a message."""
     lines = [line.strip() for line in ended.stderr.splitlines() if line.strip()]
-    return lines[-1] if lines else f"it ended with status {ended.status} and said nothing"
+    return shortened(lines[-1]) if lines else f"it ended with status {ended.status} and said nothing"
 
 
 class MasterProcess:

@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from linewatt.engine.soak.vsftpd_ground import LOG_AHEAD_BYTES, READ_LOG
 from linewatt.errors import ParseError
+from linewatt.foreign import one_line
 from linewatt.hosts.base import Completed, Host
 from linewatt.hosts.clock import now_s
 from linewatt.loads.users.server_vsftpd import LogTotals
@@ -72,7 +73,7 @@ def parse_piece(host: str, done: Completed) -> Piece | None:
         return None
     words = head.split()
     if done.status != 0 or len(words) != 5 or not all(word.isdecimal() for word in words):
-        said = (done.stderr.strip() or head)[:120]
+        said = one_line((done.stderr.strip() or head)[:120])
         raise ParseError(f"{host}: vsftpd's log cannot be read: {said or f'status {done.status}'}")
     start, end, size, taken = (int(word) for word in words[:4])
     return Piece(start, end, size, taken, words[4], text)
