@@ -9,6 +9,7 @@ import tempfile
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from hypothesis import strategies as st
 from tests.fuzz.conftest import check_reason, fuzz, refused, survived
@@ -70,7 +71,7 @@ def check_stored(given: Given, what: str) -> None:
 def with_output(run: TrialRun, client: str | None, server: str | None) -> TrialRun:
     (output,) = run.outputs
     texts = {"client": client, "server": server}
-    ends = {
+    ends: dict[str, Any] = {
         name: replace(end, stdout=text)
         for name, text in texts.items()
         if text is not None and isinstance(end := getattr(output, name), Ended)

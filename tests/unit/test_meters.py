@@ -118,7 +118,9 @@ def test_a_meter_whose_answer_is_nonsense_once_is_asked_again(error: Exception, 
             lambda: bool(feed.latest(1)) and feed.latest(1)[0].values["psu1_in"] == 110.0, "a reading"
         )
         reasons = [one.reason for one in feed.reading(0.0, now_s()).samples("psu1_in") if one.value is None]
-        assert reasons == ([] if when == "at its opening" else [f"its answer cannot be read: {error!r}"])
+        said = f"its answer cannot be read: {type(error).__name__}"
+        assert len(reasons) == (0 if when == "at its opening" else 1)
+        assert all(str(one).startswith(said) for one in reasons)
         assert feed.failure is None
         await feed.stop()
 

@@ -144,7 +144,7 @@ class MeterFeed(Feed):
 
         while not ended.is_set():
             try:
-                with contained(self.source):
+                with contained("its answer"):
                     session = self._meter.open(self._password)
                     channels = dict(session.channels)
             except LinewattError as error:
@@ -153,7 +153,7 @@ class MeterFeed(Feed):
                 continue
             tell(self._opened, channels)
             try:
-                with contained(self.source):
+                with contained("its answer"):
                     self._read(session, tell, ended)
             except LinewattError as error:
                 tell(self._fail, str(error))
