@@ -7,6 +7,7 @@ LinewattError               what, where, what to do: one line for the user
 │   ├── HostLost            the connection ended while in use
 │   └── WaitTimeout         a bounded wait ran out; the message says what was awaited
 ├── ChangeError             a setting could not be read, written or read back
+├── JournalError            the undo journal is damaged, or cannot be written
 ├── ParseError              a tool's output is not what its parser knows
 │   └── NotReady            a sensor says that its readings are still to come
 ├── StoreError              a result is missing, damaged, or would be overwritten
@@ -41,6 +42,10 @@ class WaitTimeout(HostError):
 
 class ChangeError(LinewattError):
     """A setting of a host could not be read, written or read back."""
+
+
+class JournalError(LinewattError):
+    """The undo journal is damaged, or cannot be read or written: nothing more may be changed."""
 
 
 class ParseError(LinewattError):

@@ -3,16 +3,21 @@
 
 from __future__ import annotations
 
+import fcntl
 import json
 import os
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from typer.testing import CliRunner
 
-from linewatt.engine.restore import forget, refuse_leftovers
-from linewatt.errors import ChangeError
+from linewatt.cli import app
+from linewatt.engine.restore import forget, leftovers, refuse_leftovers
+from linewatt.errors import ChangeError, JournalError
 from linewatt.hosts.base import HostSpec
-from linewatt.hosts.journal import Entry, Journal, journal_path, journals, parse
+from linewatt.hosts.journal import Entry, Journal, journal_path, journals
+from linewatt.hosts.journal_lines import encoded, parse
 
 HOST = HostSpec("h1", "192.0.2.1", "eth0", cpus=(0, 1), shares_cpus_with=("h2",))
 
@@ -38,9 +43,10 @@ def test_a_line_that_a_crash_cut_off_is_left_out(tmp_path: Path) -> None:
     journal = Journal(journal_path(tmp_path, "run"), create=True)
     journal.begin([HOST])
     journal.intend([entry(0)])
-    text = journal.path.read_text()
-    cut = text + json.dumps({"event": "undone", "number": 0})[:-4]
-    assert parse(cut)[1] == parse(text)[1]
+    data = journal.path.read_bytes()
+    cut = data + json.dumps({"event": "undone", "number": 0}).encode()[:-4]
+    assert parse(cut) == parse(data)
+    assert parse(cut).damage == ()
     journal.close()
 
 
@@ -66,14 +72,14 @@ def test_what_is_intended_is_synced_before_it_is_made_and_the_rest_with_one_wait
 ) -> None:
     journal = Journal(journal_path(tmp_path, "run"), create=True)
     synced: list[str] = []
-    monkeypatch.setattr("os.fsync", lambda _: synced.append(journal.path.read_text()))
     journal.begin([HOST])
+    monkeypatch.setattr("os.fsync", lambda _: synced.append(journal.path.read_text()))
     journal.intend([entry(0), entry(1)])
-    assert [text.count("intend") for text in synced] == [0, 2]
+    assert [text.count("intend") for text in synced] == [2]
     for number in (0, 1):
         journal.applied(number, "2")
         journal.undone(number)
-    assert len(synced) == 2
+    assert len(synced) == 1
     assert journal.read()[1] == (), "what is not synced is there all the same while the machine is"
     journal.sync()
     assert synced[-1].count("undone") == 2
@@ -82,6 +88,7 @@ def test_what_is_intended_is_synced_before_it_is_made_and_the_rest_with_one_wait
 
 def test_a_journal_that_is_being_written_cannot_be_opened_by_another(tmp_path: Path) -> None:
     journal = Journal(journal_path(tmp_path, "run"), create=True)
+    journal.begin([HOST])
     with pytest.raises(ChangeError, match="still running"):
         Journal(journal.path, create=False)
     journal.close()
@@ -124,6 +131,7 @@ def test_a_journal_of_hosts_that_are_no_more_can_be_dropped(tmp_path: Path) -> N
 
 def test_the_journal_is_for_its_owner_only(tmp_path: Path) -> None:
     journal = Journal(journal_path(tmp_path, "run"), create=True)
+    journal.begin([HOST])
     assert journal.path.stat().st_mode & 0o077 == 0
     journal.close()
 
@@ -138,10 +146,235 @@ def test_a_journal_that_cannot_be_written_says_so_and_holds_what_it_held(
     with monkeypatch.context() as patch:
         patch.setattr(os, "write", lambda fd, data: write(fd, data[:10]))  # as on a disk that is nearly full
         with pytest.raises(
-            ChangeError, match=r"run\.jsonl: the undo journal cannot be written: No space left"
+            JournalError, match=r"run\.jsonl: the undo journal cannot be written: No space left"
         ):
             journal.undone(0)
     assert journal.path.read_bytes() == before
     journal.undone(0)
     assert journal.read()[1] == ()
     journal.close()
+
+
+def killed(root: Path, *, undone: int = 0) -> Path:
+    """A journal of two hosts with three changes, whose controller was killed."""
+    journal = Journal(journal_path(root, "killed"), create=True)
+    journal.begin([HOST, HostSpec("h2", "192.0.2.2", "eth0")])
+    for number in range(3):
+        journal.intend([entry(number)])
+        journal.applied(number, "2")
+    for number in range(undone):
+        journal.undone(number)
+    journal.close()
+    return journal.path
+
+
+def changed(number: int, old: bytes, new: bytes) -> Callable[[list[bytes]], list[bytes]]:
+    return lambda lines: [
+        line.replace(old, new) if at == number else line for at, line in enumerate(lines, start=1)
+    ]
+
+
+DAMAGES: dict[str, tuple[Callable[[list[bytes]], list[bytes]], str]] = {
+    "a value is another": (changed(2, b'"before": "1"', b'"before": "7"'), "line 2: its checksum"),
+    "a byte is another": (changed(4, b'"knob"', b'"knoc"'), "line 4: its checksum"),
+    "a line is cut": (lambda lines: [*lines[:2], lines[2][:20] + b"\n", *lines[3:]], "line 3: is no JSON"),
+    "a line is gone": (lambda lines: [*lines[:1], *lines[2:]], "line 2: is line 3 where line 2 belongs"),
+    "a line is there twice": (lambda lines: [*lines[:2], *lines[1:]], "line 3: is line 2 where line 3"),
+    "lines are swapped": (lambda lines: [lines[0], lines[2], lines[1], *lines[3:]], "line 2: is line 3"),
+    "a line is empty": (lambda lines: [*lines[:1], b"\n", *lines[2:]], "line 2: is empty"),
+    "zeros": (lambda lines: [*lines[:1], bytes(40) + b"\n", *lines[2:]], "line 2: is no JSON"),
+    "another language": (lambda lines: [*lines[:1], b"[1]\n", *lines[2:]], "line 2: is no JSON object"),
+    "no text": (lambda lines: [*lines[:1], b"\xff\xfe\n", *lines[2:]], "line 2: is no JSON"),
+    "deep": (lambda lines: [*lines[:1], b"[" * 100_000 + b"\n", *lines[2:]], "line 2: is no JSON"),
+    "a later version": (changed(1, b'"schema_version": 2', b'"schema_version": 3'), "line 1: its checksum"),
+    "no checksum": (lambda lines: [*lines[:1], b'{"event": "undone", "number": 0}\n'], "has no checksum"),
+    "the hosts are gone": (lambda lines: lines[1:], "line 1: is line 2 where line 1 belongs"),
+    "nothing is left": (lambda _: [], "line 1: is empty"),
+    "its beginning only": (lambda lines: [lines[0][:50]], "line 1: is no JSON"),
+}
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_damage_of_a_journal_is_named_with_its_line_and_is_no_success(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: str
+) -> None:
+    monkeypatch.setenv("LINEWATT_STATE", str(tmp_path))
+    monkeypatch.setattr("linewatt.engine.restore._undo_host", _nothing_to_reach)
+    path = killed(tmp_path, undone=3)
+    edit, why = DAMAGES[damage]
+    path.write_bytes(b"".join(edit(path.read_bytes().splitlines(keepends=True))))
+    for _ in range(2):
+        done = CliRunner().invoke(app, ["restore"])
+        assert done.exit_code == 1
+        assert isinstance(done.exception, SystemExit), "no traceback"
+        assert f"{path}: damaged: " in done.output
+        assert why in done.output
+        assert "linewatt restore --forget killed" in done.output
+        assert path.exists()
+    assert CliRunner().invoke(app, ["restore", "--forget", "killed"]).exit_code == 0
+    assert not path.exists()
+
+
+async def _nothing_to_reach(*_: object, **__: object) -> list[str]:
+    return []
+
+
+def test_what_a_damaged_journal_still_says_is_known(tmp_path: Path) -> None:
+    path = killed(tmp_path, undone=1)
+    lines = path.read_bytes().splitlines(keepends=True)
+    path.write_bytes(b"".join([*lines[:3], b"x" * 60 + b"\n", *lines[4:]]))
+    content = parse(path.read_bytes())
+    assert [one.number for one in content.entries] == [2], "0 is put back, 1 is what was damaged"
+    assert content.damage == ("line 4: is no JSON", "line 5: change 1 is not there")
+
+
+@pytest.mark.parametrize("damage", DAMAGES)
+def test_a_damaged_journal_blocks_its_own_hosts_only_as_far_as_it_tells(tmp_path: Path, damage: str) -> None:
+    path = killed(tmp_path)
+    path.write_bytes(b"".join(DAMAGES[damage][0](path.read_bytes().splitlines(keepends=True))))
+    with pytest.raises(JournalError, match=r"^dut: .*killed\.jsonl: damaged: "):
+        refuse_leftovers(tmp_path, [HostSpec("dut", "192.0.2.1", "eth0")], resumed=None)
+    other = HostSpec("other", "192.0.2.9", "eth0")
+    unknown = ("nothing is left", "its beginning only")
+    if damage in unknown:
+        with pytest.raises(JournalError, match="damaged"):
+            refuse_leftovers(tmp_path, [other], resumed=None)
+    else:
+        refuse_leftovers(tmp_path, [other], resumed=None)
+
+
+def test_check_names_a_damaged_journal(tmp_path: Path) -> None:
+    path = killed(tmp_path)
+    path.write_bytes(path.read_bytes().replace(b"sysctl", b"sysctx"))
+    (left,) = leftovers(tmp_path, [HostSpec("dut", "192.0.2.1", "eth0")])
+    assert left.host == "dut"
+    assert left.damage is not None
+    assert f"{path}: damaged: line 2: " in left.damage
+
+
+def test_a_journal_of_a_later_version_is_left_to_that_version() -> None:
+    hosts = encoded({"event": "hosts", "schema_version": 3, "hosts": [{"elsewhere": 1}]}, 1)
+    content = parse(hosts + encoded({"event": "intend", "number": 1}, 2))
+    assert content.damage == ("line 1: schema_version 3; this linewatt reads 2",)
+    assert content.places is None
+
+
+def test_a_journal_of_the_first_version_is_read_and_gone_on_with(tmp_path: Path) -> None:
+    path = journal_path(tmp_path, "old")
+    path.parent.mkdir()
+    first = [
+        {
+            "event": "hosts",
+            "schema_version": 1,
+            "hosts": [{"name": "h1", "address": "192.0.2.1", "data": "e"}],
+        },
+        {
+            "event": "intend",
+            "number": 1,
+            "host": "h1",
+            "knob": "mtu",
+            "target": "e",
+            "before": "1",
+            "wanted": "2",
+        },
+        {"event": "applied", "number": 1, "after": "2"},
+    ]
+    path.write_text("".join(json.dumps(event) + "\n" for event in first))
+    journal = Journal(path, create=True)
+    journal.begin([HOST])
+    journal.intend([entry(journal.next_number())])
+    assert [(one.number, one.after) for one in journal.read()[1]] == [(1, "2"), (4, None)]
+    journal.close()
+
+
+def test_a_new_journal_is_there_with_its_hosts_or_not_at_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journal = Journal(journal_path(tmp_path, "run"), create=True)
+    assert journals(tmp_path) == [], "an empty journal would say nothing about its hosts"
+
+    def full(_: int) -> None:
+        raise OSError(28, "No space left on device")
+
+    with monkeypatch.context() as patch:
+        patch.setattr("os.fsync", full)
+        with pytest.raises(JournalError, match="No space left on device"):
+            journal.begin([HOST])
+    assert list((tmp_path / "journal").iterdir()) == []
+
+
+def test_the_folder_of_a_new_journal_is_synced(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    synced: list[str] = []
+    fsync = os.fsync
+
+    def noted(handle: int) -> None:
+        synced.append(str(Path(f"/proc/self/fd/{handle}").readlink()))
+        fsync(handle)
+
+    monkeypatch.setattr("os.fsync", noted)
+    journal = Journal(journal_path(tmp_path / "state", "run"), create=True)
+    journal.begin([HOST])
+    folder = journal.path.parent
+    assert {str(tmp_path), str(folder.parent), str(folder)} <= set(synced)
+    assert synced[-1] == str(folder), "once the journal has its name"
+    journal.close()
+
+
+def test_nothing_is_changed_any_more_once_the_state_directory_is_gone(tmp_path: Path) -> None:
+    journal = Journal(journal_path(tmp_path, "run"), create=True)
+    journal.begin([HOST])
+    journal.intend([entry(1)])
+    journal.path.rename(tmp_path / "elsewhere")
+    with pytest.raises(JournalError, match="was removed while its campaign runs"):
+        journal.intend([entry(2)])
+    assert [one.number for one in journal.read()[1]] == [1, 2], "what was changed before can be put back"
+    journal.discard()
+    assert (tmp_path / "elsewhere").exists()
+
+
+def test_a_journal_that_is_removed_between_its_opening_and_its_lock_is_no_journal(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    path = killed(tmp_path)
+    lock = fcntl.flock
+
+    def late(handle: int, how: int) -> None:
+        path.unlink(missing_ok=True)
+        lock(handle, how)
+
+    monkeypatch.setattr("fcntl.flock", late)
+    with pytest.raises(FileNotFoundError):
+        Journal(path, create=False)
+    again = Journal(path, create=True)
+    again.begin([HOST])
+    assert path.exists(), "what is written has a name"
+    again.close()
+
+
+@pytest.mark.parametrize("name", ["../outside", "/etc/passwd", "", "sub/killed"])
+def test_forget_takes_only_names_of_its_own_journals(tmp_path: Path, name: str) -> None:
+    killed(tmp_path)
+    outside = tmp_path / "outside.jsonl"
+    outside.write_text("mine\n")
+    with pytest.raises(ChangeError, match="no such journal; there are: killed"):
+        forget(tmp_path, name)
+    assert outside.exists()
+
+
+@pytest.mark.parametrize("kind", ["folder", "link", "pipe"])
+def test_what_is_no_file_in_place_of_a_journal_is_one_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, kind: str
+) -> None:
+    monkeypatch.setenv("LINEWATT_STATE", str(tmp_path))
+    path = journal_path(tmp_path, "odd")
+    path.parent.mkdir()
+    if kind == "folder":
+        path.mkdir()
+    elif kind == "link":
+        path.symlink_to("/etc/hostname")
+    else:
+        os.mkfifo(path)
+    done = CliRunner().invoke(app, ["restore"])
+    assert done.exit_code == 1
+    assert isinstance(done.exception, SystemExit)
+    assert str(path) in done.output

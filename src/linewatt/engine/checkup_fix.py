@@ -15,7 +15,7 @@ from pathlib import Path
 
 from linewatt.engine.restore import FIXES, leftovers
 from linewatt.engine.settings import Settings
-from linewatt.errors import ChangeError, LinewattError
+from linewatt.errors import ChangeError, JournalError, LinewattError
 from linewatt.hosts.base import Host, HostSpec
 from linewatt.hosts.clock import now_s
 from linewatt.hosts.journal import Journal, journal_path
@@ -34,10 +34,15 @@ class Fixed:
 
 
 def refuse(state: Path, specs: Iterable[HostSpec]) -> None:
-    """Raise ChangeError where a campaign is at work on one of these hosts, or was killed on it."""
+    """Raise ChangeError where a campaign is at work on one of these hosts, or was killed on it.
+
+    Raises JournalError where a damaged journal does not tell.
+    """
     for one in leftovers(state, specs):
         if one.running:
             raise ChangeError(f"{one.host}: {one.id} is at work on it; wait for its end, then check again")
+        if one.damage:
+            raise JournalError(f"{one.host}: {one.damage}")
         if not one.own:
             raise ChangeError(
                 f"{one.host}: {one.id} changed it and was killed; "
@@ -51,13 +56,13 @@ async def fix(
     """Make these changes; hosts at the same time, on each one after the other.
 
     Returns what became of them, and the id of the journal that can take them back (``None``: nothing was
-    changed). What a host shows already is no change. Raises ChangeError as :func:`refuse`.
+    changed). What a host shows already is no change. Raises ChangeError and JournalError as :func:`refuse`.
     """
     specs = {change.host: hosts[change.host].spec for change in changes}
     refuse(state, specs.values())
     journal = _new_journal(campaign, state)
+    journal.begin(specs.values())
     try:
-        journal.begin(specs.values())
         done = await asyncio.gather(
             *(_fix_host(hosts[name], [one for one in changes if one.host == name], journal) for name in specs)
         )

@@ -200,6 +200,8 @@ class Leftover:
     running: bool
     own: bool
     """made by an earlier ``check --fix``"""
+    damage: str | None = None
+    """of a journal that cannot be read: what is wrong with it, and what to do"""
 
 
 def worst(checks: Iterable[Check]) -> Status | None:

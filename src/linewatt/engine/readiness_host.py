@@ -223,10 +223,12 @@ def undo(hosts: Iterable[str], leftovers: Sequence[Leftover]) -> Iterator[Check]
     """What earlier runs left, and whether one is at work."""
     for host in hosts:
         own = [one for one in leftovers if one.host == host]
-        blocking = [one for one in own if one.running or not one.own]
+        blocking = [one for one in own if one.running or one.damage or not one.own]
         for one in blocking:
             if one.running:
                 yield Check(host, "undo", "fail", f"{one.id} is at work on it", "wait for its end")
+            elif one.damage:
+                yield Check(host, "undo", "fail", f"{one.id} may have changed it", one.damage)
             else:
                 found = f"{one.id} changed {_settings(one.settings)} and has not put them back"
                 yield Check(host, "undo", "fail", found, "run linewatt restore (or resume it)")

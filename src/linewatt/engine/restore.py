@@ -10,6 +10,7 @@ from __future__ import annotations
 import asyncio
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,10 +18,11 @@ from linewatt.engine import events
 from linewatt.engine.knobs import KNOBS
 from linewatt.engine.layers import apart
 from linewatt.engine.readiness import Leftover
-from linewatt.errors import ChangeError, LinewattError
+from linewatt.errors import ChangeError, JournalError, LinewattError
 from linewatt.hosts.base import Host, HostSpec
 from linewatt.hosts.connect import connect
-from linewatt.hosts.journal import Entry, Journal, journal_path, journals, parse
+from linewatt.hosts.journal import Entry, Journal, journal_path, journals, look, told
+from linewatt.hosts.journal_lines import Content, Place
 from linewatt.tuning.apply import put_back
 from linewatt.tuning.words import brief
 
@@ -28,9 +30,6 @@ FIXES = "check-"
 """how the journals of ``check --fix`` begin; those of runs begin with their time"""
 
 _STAMP = re.compile(r"\d{8}-\d{6}")
-
-Place = tuple[str, int]
-"""address and port: what a host is, whatever a campaign calls it"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,9 +52,11 @@ async def undo_all(
 
     ``later``: hosts on which another journal holds newer changes, and its id; they are left as they are.
     Returns how many settings were put back, and the problems met. A host that cannot be reached does not
-    keep the others from being put back; what is left stays in the journal.
+    keep the others from being put back; what is left stays in the journal. Damage of the journal is a problem
+    itself, whatever could be read of it.
     """
-    specs, entries = journal.read()
+    content = journal.content()
+    specs, entries = content.hosts, content.entries
     by_host: dict[str, list[Entry]] = {}
     for entry in reversed(entries):
         by_host.setdefault(entry.host, []).append(entry)
@@ -67,13 +68,17 @@ async def undo_all(
             if name not in covered
         )
     )
-    journal.sync()
     problems = tuple(problem for outcome in outcomes for problem in outcome)
+    problems += (told(journal.path, content),) if content.damage else ()
+    try:
+        journal.sync()
+    except JournalError as error:
+        problems += (str(error),)
     problems += tuple(
         f"{name}: left as it is until what {newer} changed after it is put back"
         for name, newer in covered.items()
     )
-    return len(entries) - len(journal.read()[1]), problems
+    return len(entries) - len(journal.content().entries), problems
 
 
 async def undo_and_tell(journal: Journal, hosts: Mapping[str, Host], say: events.OnEvent) -> None:
@@ -110,7 +115,7 @@ async def _undo_host(
 
 
 def refuse_leftovers(state: Path, specs: Iterable[HostSpec], resumed: str | None) -> None:
-    """Raise ChangeError if a killed campaign left changes on one of these hosts.
+    """Raise ChangeError, JournalError if a killed campaign left changes on one of these hosts, or may have.
 
     A run on top of them would take the changed settings for the host's own. A campaign that is ``resumed``
     may find its own: it knows what was there before. What ``check --fix`` changed is the host's own until
@@ -120,15 +125,27 @@ def refuse_leftovers(state: Path, specs: Iterable[HostSpec], resumed: str | None
     for path in journals(state):
         if path.stem == resumed or path.stem.startswith(FIXES):
             continue
-        known, entries = parse(path.read_text(encoding="utf-8"))
-        for entry in entries:
-            spec = known[entry.host]
+        try:
+            content = look(path)
+        except FileNotFoundError:
+            continue  # it ended meanwhile
+        for place in _damaged(content, ours):
+            raise JournalError(f"{ours[place]}: {told(path, content)}")
+        for entry in content.entries:
+            spec = content.hosts[entry.host]
             if (spec.address, spec.port) in ours:
                 what = f"{entry.knob} {brief(entry.target)}"
                 raise ChangeError(
                     f"{ours[spec.address, spec.port]}: {path.stem} changed {what} there "
                     "and has not put it back; wait for it, or run `linewatt restore` if it was killed"
                 )
+
+
+def _damaged(content: Content, ours: Mapping[Place, str]) -> list[Place]:
+    """Which of our hosts a damaged journal may have changed: all of them where it cannot tell."""
+    if not content.damage:
+        return []
+    return [place for place in ours if content.places is None or place in content.places]
 
 
 async def undo_first_part(state: Path, result_id: str) -> None:
@@ -152,15 +169,19 @@ def leftovers(state: Path, specs: Iterable[HostSpec]) -> Iterator[Leftover]:
     """Journals with something about these hosts: changes that were not put back, or a campaign at work."""
     ours = {_place(spec): spec.name for spec in specs}
     for path in journals(state):
+        own = path.stem.startswith(FIXES)
         try:
-            known, entries = parse(path.read_text(encoding="utf-8"))
+            content = look(path)
             running = _is_running(path)
         except FileNotFoundError:
             continue  # it ended meanwhile
-        for spec in known.values():
-            settings = sum(entry.host == spec.name for entry in entries)
+        if damaged := _damaged(content, ours):
+            why = told(path, content)
+            yield from (Leftover(path.stem, ours[place], 0, running, own, why) for place in damaged)
+            continue
+        for spec in content.hosts.values():
+            settings = sum(entry.host == spec.name for entry in content.entries)
             if _place(spec) in ours and (settings or running):
-                own = path.stem.startswith(FIXES)
                 yield Leftover(path.stem, ours[_place(spec)], settings, running, own)
 
 
@@ -186,12 +207,11 @@ def _age(path: Path) -> tuple[str, bool]:
 
 def forget(state: Path, result_id: str) -> int:
     """Drop a journal whose hosts are no more. Returns how many changes it held. Raises ChangeError."""
-    path = journal_path(state, result_id)
-    if not path.exists():
-        there = ", ".join(one.stem for one in journals(state)) or "none"
-        raise ChangeError(f"{result_id}: no such journal; there are: {there}")
-    journal = Journal(path, create=False)
-    entries = journal.read()[1]
+    own = {path.stem: path for path in journals(state)}
+    if result_id not in own:
+        raise ChangeError(f"{result_id}: no such journal; there are: {', '.join(own) or 'none'}")
+    journal = Journal(own[result_id], create=False)
+    entries = journal.content().entries
     journal.discard()
     return len(entries)
 
@@ -209,15 +229,20 @@ async def restore(
     for path in sorted(journals(state), key=_age, reverse=True):
         try:
             journal = Journal(path, create=False)
+        except FileNotFoundError:
+            continue  # it ended meanwhile
+        except JournalError as error:
+            outcomes.append(Restored(path.stem, 0, (str(error),)))
+            continue
         except LinewattError as error:
             on_text(str(error))
-            specs, _ = parse(path.read_text(encoding="utf-8"))
-            later |= {_place(spec): path.stem for spec in specs.values()}
+            with suppress(FileNotFoundError):
+                later |= {_place(spec): path.stem for spec in look(path).hosts.values()}
             continue
         undone, problems = await undo_all(journal, {}, force=force, later=later)
         if problems:
-            specs, left = journal.read()
-            later |= {_place(specs[entry.host]): path.stem for entry in left}
+            content = journal.content()
+            later |= {_place(content.hosts[entry.host]): path.stem for entry in content.entries}
             journal.close()
         else:
             journal.discard()

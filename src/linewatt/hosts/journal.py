@@ -10,19 +10,22 @@ from __future__ import annotations
 
 import errno
 import fcntl
-import json
 import os
 from collections.abc import Iterable, Sequence
-from dataclasses import asdict, dataclass
+from contextlib import suppress
+from dataclasses import asdict
 from pathlib import Path
+from stat import S_ISREG
 from typing import Any
 
-from pydantic import TypeAdapter
-
-from linewatt.errors import ChangeError
+from linewatt.durable import make_folder, sync_folder
+from linewatt.errors import ChangeError, JournalError
 from linewatt.hosts.base import HostSpec
+from linewatt.hosts.journal_lines import VERSION, Content, cut_off, encoded, parse
+from linewatt.hosts.journal_lines import Entry as Entry
 
-_HOSTS = TypeAdapter(list[HostSpec])
+_OPENED_MEANWHILE = 10
+"""so often another may remove the journal between its opening and its lock"""
 
 
 def state_dir() -> Path:
@@ -33,50 +36,98 @@ def state_dir() -> Path:
     return Path(base) / "linewatt"
 
 
-@dataclass(frozen=True, slots=True)
-class Entry:
-    """One change: the setting before, the one asked for, and (once made) as it was read back."""
-
-    number: int
-    host: str
-    knob: str
-    target: str
-    before: str
-    wanted: str
-    after: str | None = None
-
-
 class Journal:
-    """An open journal; :meth:`close` releases its lock, :meth:`discard` removes it."""
+    """An open journal; :meth:`close` releases its lock, :meth:`discard` removes it.
+
+    A new one is there under its name once :meth:`begin` has its hosts on disk. Raises ChangeError: its
+    campaign still runs; JournalError: it cannot be opened; FileNotFoundError where none is to be created.
+    """
 
     def __init__(self, path: Path, *, create: bool) -> None:
         self.path = path
-        flags = os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | (os.O_CREAT if create else 0)
-        if create:
-            path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-        self._fd = os.open(path, flags, 0o600)
+        self._hosts: dict[str, HostSpec] = {}
+        self._new: Path | None = None
         try:
-            fcntl.flock(self._fd, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        except BlockingIOError as error:
-            os.close(self._fd)
-            raise ChangeError(f"{path.stem}: this campaign is still running") from error
-        self._end_last_line()
+            if create:
+                make_folder(path.parent, 0o700)
+            self._fd = self._open(create)
+        except FileNotFoundError:
+            if create:
+                raise JournalError(f"{path}: the undo journal is removed again and again") from None
+            raise
+        except OSError as error:
+            raise JournalError(f"{path}: the undo journal cannot be opened: {error.strerror}") from error
+        if self._new is None:
+            self._hosts |= self.content().hosts
+        data = self._whole()
+        kept = data[: len(data) - cut_off(data)]
+        self._lines = len(kept.removesuffix(b"\n").split(b"\n")) if kept else 0
+        self._ended = False
 
-    def _end_last_line(self) -> None:
-        """What a crash cut off stays a line of its own: the next one must not be lost with it."""
-        size = os.fstat(self._fd).st_size
-        if size and os.pread(self._fd, 1, size - 1) != b"\n":
-            os.write(self._fd, b"\n")
+    def _open(self, create: bool) -> int:
+        """The file, locked and still there under its name. Raises OSError, ChangeError, JournalError."""
+        for _ in range(_OPENED_MEANWHILE):
+            try:
+                handle = _locked(self.path)
+            except FileNotFoundError:
+                if not create:
+                    raise
+                self._new = self.path.with_name(f".{self.path.name}.{os.getpid()}")
+                self._new.unlink(missing_ok=True)
+                return _locked(self._new, os.O_CREAT | os.O_EXCL)
+            if _is_at(handle, self.path):
+                return handle
+            os.close(handle)
+        raise FileNotFoundError(errno.ENOENT, os.strerror(errno.ENOENT), str(self.path))
 
     def begin(self, hosts: Iterable[HostSpec]) -> None:
-        """Record how the hosts are reached, so that they can be restored without the campaign file."""
-        self._append([{"event": "hosts", "schema_version": 1, "hosts": [asdict(spec) for spec in hosts]}])
-        self.sync()
+        """Record how the hosts are reached, so that they can be restored without the campaign file.
+
+        Raises JournalError, ChangeError: then nothing of a new journal is there, and it is closed.
+        """
+        specs = list(hosts)
+        event = {"event": "hosts", "schema_version": VERSION, "hosts": [asdict(spec) for spec in specs]}
+        try:
+            self._append([event], synced=True)
+            if self._new is not None:
+                self._show()
+        except BaseException:
+            self._abandon()
+            raise
+        self._hosts |= {spec.name: spec for spec in specs}
+
+    def _show(self) -> None:
+        """Give a new journal its name, which nobody else may have taken meanwhile."""
+        new, self._new = self._new, None
+        if new is None:
+            return
+        try:
+            os.link(new, self.path)
+            new.unlink()
+            sync_folder(self.path.parent)
+        except FileExistsError as error:
+            new.unlink(missing_ok=True)
+            raise ChangeError(f"{self.path.stem}: this campaign is still running") from error
+        except OSError as error:
+            new.unlink(missing_ok=True)
+            raise self._unwritten(error) from error
 
     def intend(self, entries: Sequence[Entry]) -> None:
-        """Write changes that are about to be made; they are on disk when this returns."""
-        self._append([{"event": "intend", **asdict(entry)} for entry in entries])
-        self.sync()
+        """Write changes that are about to be made; they are on disk when this returns.
+
+        Raises JournalError: nothing may be changed.
+        """
+        self._append([self._intended(entry) for entry in entries], synced=True)
+        if not _is_at(self._fd, self.path):
+            raise JournalError(
+                f"{self.path}: the undo journal was removed while its campaign runs, so no more is changed; "
+                "leave the state directory alone until a campaign has ended"
+            )
+
+    def _intended(self, entry: Entry) -> dict[str, Any]:
+        spec = self._hosts.get(entry.host)
+        place = {} if spec is None else {"address": spec.address, "port": spec.port}
+        return {"event": "intend", **asdict(entry), **place}
 
     def applied(self, number: int, after: str) -> None:
         """A change was made, and reads so since. Outlives this process, and with :meth:`sync` the machine."""
@@ -88,64 +139,146 @@ class Journal:
 
     def sync(self) -> None:
         """Have all that was written on disk: one wait for what became of many changes."""
-        os.fsync(self._fd)
-
-    def _append(self, events: Sequence[dict[str, Any]]) -> None:
-        """All of it or nothing. Raises ChangeError."""
-        data = "".join(json.dumps(event, sort_keys=True) + "\n" for event in events).encode()
-        size = os.fstat(self._fd).st_size
         try:
-            if os.write(self._fd, data) < len(data):
-                raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+            os.fsync(self._fd)
         except OSError as error:
+            raise self._unwritten(error) from error
+
+    def _append(self, events: Sequence[dict[str, Any]], *, synced: bool = False) -> None:
+        """All of it or nothing. Raises JournalError."""
+        first = self._lines + 1
+        data = b"".join(encoded(event, first + i) for i, event in enumerate(events))
+        try:
+            self._end_last_line()
+            size = os.fstat(self._fd).st_size
+            try:
+                if os.write(self._fd, data) < len(data):
+                    raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+                if synced:
+                    os.fsync(self._fd)
+            except OSError:
+                os.ftruncate(self._fd, size)
+                raise
+        except OSError as error:
+            raise self._unwritten(error) from error
+        self._lines += len(events)
+
+    def _end_last_line(self) -> None:
+        """Once: take away what a crash cut off, so that the next line is not lost with it."""
+        if self._ended:
+            return
+        data = self._whole()
+        size = len(data) - cut_off(data)
+        if size < len(data):
             os.ftruncate(self._fd, size)
-            raise ChangeError(
-                f"{self.path}: the undo journal cannot be written: {error.strerror}; make room there, "
-                "then run: linewatt restore"
-            ) from error
+        elif data and not data.endswith(b"\n"):
+            os.write(self._fd, b"\n")
+        self._ended = True
+
+    def _unwritten(self, error: OSError) -> JournalError:
+        return JournalError(
+            f"{self.path}: the undo journal cannot be written: {error.strerror}; make room there, "
+            "then run: linewatt restore"
+        )
+
+    def content(self) -> Content:
+        """All that the journal says, and what of it is damaged."""
+        return Content({}, ()) if self._new is not None else parse(self._whole())
 
     def read(self) -> tuple[dict[str, HostSpec], tuple[Entry, ...]]:
-        """Hosts, and the changes not yet undone, in the order they were made."""
-        return parse(self.path.read_text(encoding="utf-8"))
+        """Hosts, and the changes not yet undone, in the order they were made. Raises JournalError."""
+        content = self.content()
+        if content.damage:
+            raise JournalError(told(self.path, content))
+        return content.hosts, content.entries
+
+    def _whole(self) -> bytes:
+        """The file through its descriptor: it is the one that is written, whatever its name is now."""
+        return os.pread(self._fd, os.fstat(self._fd).st_size, 0)
 
     def next_number(self) -> int:
         """A number no entry has had: a resumed campaign writes on in the journal that its first part left."""
-        return len(self.path.read_text(encoding="utf-8").splitlines())
+        return self._lines
 
     def close(self) -> None:
         os.close(self._fd)
 
-    def discard(self) -> None:
-        """Nothing is left to undo: remove the file and release the lock."""
-        self.path.unlink(missing_ok=True)
+    def _abandon(self) -> None:
+        if self._new is not None:
+            with suppress(OSError):
+                self._new.unlink()
         self.close()
 
-
-def parse(text: str) -> tuple[dict[str, HostSpec], tuple[Entry, ...]]:
-    """Read a journal's text. A last line that a crash cut off was never acted upon and is left out."""
-    hosts: dict[str, HostSpec] = {}
-    entries: dict[int, Entry] = {}
-    for line in text.splitlines():
+    def discard(self) -> None:
+        """Nothing is left to undo: remove the file, and release the lock once it is gone."""
         try:
-            event = json.loads(line)
-        except json.JSONDecodeError:
-            continue
-        kind = event.pop("event")
-        if kind == "hosts":
-            hosts |= {spec.name: spec for spec in _HOSTS.validate_python(event["hosts"])}
-        elif kind == "intend":
-            entries[event["number"]] = Entry(**event)
-        elif kind == "applied":
-            entry = entries[event["number"]]
-            entries[entry.number] = Entry(**(asdict(entry) | {"after": event["after"]}))
-        elif kind == "undone":
-            entries.pop(event["number"], None)
-    return hosts, tuple(entries[number] for number in sorted(entries))
+            if _is_at(self._fd, self.path):
+                self.path.unlink(missing_ok=True)
+                sync_folder(self.path.parent)
+        except OSError as error:
+            raise JournalError(f"{self.path}: cannot be removed: {error.strerror}") from error
+        finally:
+            self._abandon()
+
+
+def _locked(path: Path, flags: int = 0) -> int:
+    """Raises OSError, JournalError; ChangeError: its campaign still runs."""
+    handle = os.open(path, os.O_RDWR | os.O_APPEND | os.O_NOFOLLOW | os.O_NONBLOCK | flags, 0o600)
+    try:
+        if not S_ISREG(os.fstat(handle).st_mode):
+            raise JournalError(f"{path}: is no undo journal but another kind of file; move it away")
+        fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+    except BlockingIOError as error:
+        os.close(handle)
+        raise ChangeError(f"{path.stem}: this campaign is still running") from error
+    except BaseException:
+        os.close(handle)
+        raise
+    return handle
+
+
+def _is_at(handle: int, path: Path) -> bool:
+    """Whether that name is still that of the open file."""
+    try:
+        return os.path.samestat(os.fstat(handle), path.lstat())
+    except OSError:
+        return False
+
+
+def told(path: Path, content: Content) -> str:
+    """What is wrong with a damaged journal, and what to do about it."""
+    more = len(content.damage) - 1
+    others = f" (and {more} more)" if more else ""
+    names = ", ".join(sorted(content.hosts)) or "its hosts"
+    return (
+        f"{path}: damaged: {content.damage[0]}{others}; see to {names} by hand, its lines say what was "
+        f"changed, then: linewatt restore --forget {path.stem}"
+    )
+
+
+def look(path: Path) -> Content:
+    """What a journal says, without its lock. Raises JournalError, FileNotFoundError."""
+    try:
+        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK)
+        try:
+            if S_ISREG(os.fstat(handle).st_mode):
+                return parse(os.pread(handle, os.fstat(handle).st_size, 0))
+        finally:
+            os.close(handle)
+    except FileNotFoundError:
+        raise
+    except OSError as error:
+        raise JournalError(f"{path}: the undo journal cannot be read: {error.strerror}") from error
+    raise JournalError(f"{path}: is no undo journal but another kind of file; move it away")
 
 
 def journals(root: Path) -> list[Path]:
     """Journals that are there, oldest first."""
-    return sorted((root / "journal").glob("*.jsonl"), key=lambda path: path.stat().st_mtime)
+    found: list[tuple[float, Path]] = []
+    for path in (root / "journal").glob("*.jsonl"):
+        with suppress(FileNotFoundError):  # it ended meanwhile
+            found.append((path.lstat().st_mtime, path))
+    return [path for _, path in sorted(found)]
 
 
 def journal_path(root: Path, result_id: str) -> Path:
