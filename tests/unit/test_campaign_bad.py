@@ -19,6 +19,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
+import asyncssh
 import pytest
 
 from linewatt.campaign.file import load
@@ -44,6 +45,7 @@ def forbid(event, args):
 """an audit hook that ends a process as soon as it starts another, opens a socket or writes a file"""
 
 AUDITED = f"""{FORBID}
+import asyncssh  # looks for libraries of the system when it is imported
 from linewatt.cli import main
 sys.addaudithook(forbid)
 main()
@@ -111,6 +113,7 @@ EVERY_TEXT: dict[str, Any] = {
             "data": "eth0",
             "user": "u",
             "key_file": "k",
+            "jump": "bastion",
             "known_hosts": "k",
             "data_ipv4": "192.0.2.1",
             "data_ipv6": "2001:db8::1",
@@ -568,7 +571,7 @@ def test_run_refuses_known_hosts_that_are_not_there_in_the_home_directory(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("HOME", str(tmp_path / "home"))
-    (tmp_path / "id").touch()
+    (tmp_path / "id").write_bytes(asyncssh.generate_private_key("ssh-ed25519").export_private_key())
     file = with_ssh_files(tmp_path, "id", "~/known")
     done = run(tmp_path, str(file))
     assert (done.returncode, done.stdout) == (2, "")
@@ -600,7 +603,7 @@ def test_plan_is_of_use_where_the_keys_are_not(tmp_path: Path) -> None:
 
 def test_run_goes_on_where_the_files_are_there(tmp_path: Path) -> None:
     (tmp_path / "known").touch()
-    (tmp_path / "id").touch()
+    (tmp_path / "id").write_bytes(asyncssh.generate_private_key("ssh-ed25519").export_private_key())
     done = run(tmp_path, str(with_ssh_files(tmp_path, "id", "known")))
     assert done.returncode in (98, 99)
     assert "FORBIDDEN" in done.stderr

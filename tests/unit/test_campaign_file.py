@@ -8,6 +8,7 @@ import os
 from collections.abc import Callable
 from pathlib import Path
 
+import asyncssh
 import pytest
 
 from linewatt.campaign.campaign import Campaign
@@ -125,8 +126,9 @@ def loaded_to_connect(folder: Path, host: str) -> Campaign:
         (lambda path: None, "does not exist"),
         (lambda path: path.mkdir(), "is a directory"),
         (lambda path: path.symlink_to(path), "cannot be read: Too many levels of symbolic links"),
+        (os.mkfifo, "is no file"),
     ],
-    ids=["missing", "directory", "link to itself"],
+    ids=["missing", "directory", "link to itself", "named pipe"],
 )
 def test_ssh_files_that_cannot_be_read_are_refused_before_connecting(
     tmp_path: Path, key: str, make: Callable[[Path], None], message: str
@@ -151,14 +153,65 @@ def test_a_key_of_somebody_else_is_refused_before_connecting(
 
 
 def test_ssh_files_that_are_there_or_not_used_are_no_problem(tmp_path: Path) -> None:
-    (tmp_path / "id").touch()
-    os.mkfifo(tmp_path / "known")
+    (tmp_path / "id").write_bytes(asyncssh.generate_private_key("ssh-ed25519").export_private_key())
+    (tmp_path / "known").touch()
     assert loaded_to_connect(tmp_path, "key_file: id, known_hosts: known").hosts["dut"].key_file
     text = SMALLEST.replace("192.0.2.10, data: eth1", "local, data: eth1, key_file: none")
     path = tmp_path / "campaign.yaml"
     path.write_text(text.replace("hosts:\n", "hosts:\n  aux: {address: a, data: e, key_file: none}\n"))
     path.write_text(f'{path.read_text()}pairs: ["gen -> dut"]\n')
     assert load(path, will_connect=True).unused_hosts == ("aux",)
+
+
+def _public(key: asyncssh.SSHKey) -> bytes:
+    return key.export_public_key()
+
+
+def _encrypted(key: asyncssh.SSHKey) -> bytes:
+    return key.export_private_key("pkcs8-pem", "secret")
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "expected"),
+    [
+        ("id.pub", _public, "is a public key; name the private one, {folder}/id"),
+        (
+            "id_enc",
+            _encrypted,
+            "is encrypted, and linewatt asks for no passphrase; give it to the agent "
+            "(ssh-add {folder}/id_enc) and leave key_file out",
+        ),
+        ("notes", lambda key: b"hello\n", "is no private key that can be read here"),
+        ("empty", lambda key: b"", "is no private key that can be read here"),
+    ],
+    ids=["public", "encrypted", "text", "empty"],
+)
+def test_a_key_file_that_is_no_key_to_log_in_with_says_what_it_is(
+    tmp_path: Path, name: str, content: Callable[[asyncssh.SSHKey], bytes], expected: str
+) -> None:
+    key = asyncssh.generate_private_key("ssh-rsa", key_size=2048)
+    (tmp_path / "id").write_bytes(key.export_private_key())
+    (tmp_path / name).write_bytes(content(key))
+    with pytest.raises(InvalidInput) as caught:
+        loaded_to_connect(tmp_path, f"key_file: {name}")
+    expected = expected.format(folder=tmp_path)
+    assert f": hosts.dut.key_file: {tmp_path}/{name} {expected}" in str(caught.value)
+
+
+@pytest.mark.parametrize(
+    "jump", ["bastion", "perf@bastion.example:2222", "192.0.2.9,perf@[2001:db8::9]:22", "a, b"]
+)
+def test_jump_hosts_are_named_as_ssh_names_them(tmp_path: Path, jump: str) -> None:
+    campaign = written(tmp_path, SMALLEST.replace("data: eth1", f'data: eth1, jump: "{jump}"'))
+    assert campaign.hosts["dut"].jump == jump
+
+
+@pytest.mark.parametrize(
+    "jump", ["", "-oProxyCommand=x", "$(x)", "a b", "a:0", "a:99999", "[nonsense]", "a,,b", "@b"]
+)
+def test_what_is_no_jump_host_is_refused(tmp_path: Path, jump: str) -> None:
+    with pytest.raises(InvalidInput, match=r"hosts\.dut\.jump: must be jump hosts as ssh -J takes them"):
+        written(tmp_path, SMALLEST.replace("data: eth1", f'data: eth1, jump: "{jump}"'))
 
 
 def test_a_missing_file_that_many_hosts_name_is_one_problem(tmp_path: Path) -> None:

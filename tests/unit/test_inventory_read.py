@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from pathlib import Path
 
@@ -227,6 +228,78 @@ def test_bad_yaml_says_where_and_what(tmp_path: Path, text: str, message: str) -
         read(tmp_path, text, "inventory.yaml")
 
 
-@given(st.text(alphabet="ab[]:=#; \"'\n\t019_-{}", max_size=120))
+@pytest.mark.parametrize(
+    ("arguments", "jump"),
+    [
+        ("-o ProxyJump=perf@bastion:2222", "perf@bastion:2222"),
+        ("-oProxyJump=bastion -o StrictHostKeyChecking=no", "bastion"),
+        ("-C -J a,b -o ControlMaster=auto", "a,b"),
+        ("-Ja", "a"),
+        ('-o "ProxyJump bastion"', "bastion"),
+        ('-o ProxyCommand="ssh -W %h:%p -q perf@bastion"', "perf@bastion"),
+        ('-o ProxyCommand="/usr/bin/ssh -q -p 2222 -W %h:%p bastion"', "bastion:2222"),
+        ("-o ProxyJump=none", None),
+        ("-o ControlPersist=60s -o UserKnownHostsFile=/dev/null", None),
+        ("", None),
+    ],
+)
+@pytest.mark.parametrize("name", ["ansible_ssh_common_args", "ansible_ssh_extra_args"])
+def test_jump_hosts_come_from_the_arguments_that_ansible_gives_ssh(
+    tmp_path: Path, name: str, arguments: str, jump: str | None
+) -> None:
+    text = f"all: {{hosts: {{dut: {{{name}: '{arguments}'}}}}}}\n"
+    assert read(tmp_path, text, "inventory.yaml")["dut"].values.get("jump") == jump
+
+
+def test_a_jump_host_of_linewatts_own_wins(tmp_path: Path) -> None:
+    text = "dut ansible_ssh_common_args='-J a' linewatt_jump=b\n"
+    assert read(tmp_path, text)["dut"].values["jump"] == "b"
+
+
+@pytest.mark.parametrize(
+    ("arguments", "message"),
+    [
+        (
+            "-o ProxyCommand=corkscrew",
+            "ansible_ssh_common_args: has a ProxyCommand that is not run; name the jump",
+        ),
+        ("-p 2222", "ansible_ssh_common_args: -p is not read from ssh's arguments; write ansible_port"),
+        ("-o HostName=other", "hostname is not read from ssh's arguments; write ansible_host"),
+        ("-F ssh.config", "-F is not read"),
+        ("-J $(x)", "must be jump hosts as ssh -J takes them"),
+        ("-J 'x", "No closing quotation"),
+    ],
+)
+def test_arguments_of_ssh_that_lead_elsewhere_are_refused(
+    tmp_path: Path, arguments: str, message: str
+) -> None:
+    with pytest.raises(InvalidInput, match=re.escape(message)) as caught:
+        read(tmp_path, f'dut ansible_ssh_common_args="{arguments}"\n')
+    assert f"{tmp_path}/inventory:1:" in str(caught.value)
+    assert ": dut: " in str(caught.value)
+
+
+@pytest.mark.parametrize("kind", ["docker", "community.docker.docker", "winrm", "network_cli", "chroot"])
+def test_a_host_that_ansible_reaches_without_ssh_is_refused(tmp_path: Path, kind: str) -> None:
+    with pytest.raises(
+        InvalidInput, match=f"1:24: dut: ansible_connection '{kind}' is no way that linewatt has"
+    ):
+        read(tmp_path, f"dut ansible_connection={kind}\n")
+
+
+@pytest.mark.parametrize("kind", ["ssh", "smart", "ansible.builtin.ssh", "paramiko_ssh"])
+def test_a_host_that_ansible_reaches_by_ssh_is_one(tmp_path: Path, kind: str) -> None:
+    assert read(tmp_path, f"dut ansible_connection={kind}\n")["dut"].values == {"address": "dut"}
+
+
+def test_hosts_that_nothing_names_are_not_looked_at(tmp_path: Path) -> None:
+    path = tmp_path / "inventory"
+    path.write_text("dut linewatt_data=eth0\nbox ansible_connection=docker linewatt_nonsense=1\n")
+    found = read_inventory(path, wanted={"dut"})
+    assert list(found) == ["dut", "box"]
+    assert found["box"].values == {}
+
+
+@given(st.text(alphabet="ab[][]:=#; \"'\n\t019_-{}", max_size=120))
 def test_any_ini_text_gives_hosts_or_one_clear_line(text: str) -> None:
     assert outcome(lambda: read_ini(text, "inventory.ini")).startswith("inventory.ini:")

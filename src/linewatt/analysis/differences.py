@@ -12,7 +12,7 @@ from typing import Any
 
 from linewatt.analysis.matching import Match, Side
 
-CONNECTION = {"facts", "name", "port", "user", "key_file", "known_hosts", "sudo"}
+CONNECTION = {"facts", "name", "port", "user", "key_file", "known_hosts", "jump", "sudo"}
 """How linewatt reaches a host is no part of what was measured."""
 IDENTITY = {
     "address",

@@ -16,6 +16,7 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
 from linewatt.errors import InvalidInput
 from linewatt.hosts.cpulist import MAX_CPUS, format_cpulist, parse_cpulist
+from linewatt.hosts.jumps import parse_jumps
 from linewatt.sensors.power import FilePath as FilePath
 from linewatt.sensors.power import text_like
 from linewatt.units import parse_rate
@@ -123,6 +124,21 @@ Address = Annotated[
     str,
     AfterValidator(_address),
     Field(examples=["192.0.2.10", "local"], json_schema_extra={"pattern": "^[A-Za-z0-9_:][A-Za-z0-9_.:-]*$"}),
+]
+
+
+def _jump(text: str) -> str:
+    parse_jumps(text)
+    return text
+
+
+JumpHosts = Annotated[
+    str,
+    AfterValidator(_jump),
+    Field(
+        examples=["perf@bastion.example:22"],
+        json_schema_extra={"pattern": r"^[A-Za-z0-9_\[][A-Za-z0-9_.:@,\[\] -]*$"},
+    ),
 ]
 IPv4 = Annotated[str, AfterValidator(_ipv4), Field(json_schema_extra={"format": "ipv4"})]
 IPv6 = Annotated[str, AfterValidator(_ipv6), Field(json_schema_extra={"format": "ipv6"})]

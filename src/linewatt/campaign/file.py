@@ -159,7 +159,7 @@ def _hosts(entry: CampaignFile, path: Path, override: Path | None, wanted: set[s
 
 def _from_inventory(path: Path, group: str, wanted: set[str] | None) -> _Hosts:
     """Hosts of an inventory; it may hold machines that nothing names, and those are not looked at."""
-    found = read_inventory(path, group)
+    found = read_inventory(path, group, wanted)
     used = {name: host for name, host in found.items() if wanted is None or name in wanted}
     locate = _Locator(Document(str(path), "", None), used, path)
     problems: list[Problem] = []
@@ -347,6 +347,7 @@ def _spec(name: str, host: HostEntry, base: Path) -> HostSpec:
         user=host.user,
         key_file=_path_text(base, host.key_file),
         known_hosts=_path_text(base, host.known_hosts),
+        jump=host.jump,
         sudo=host.sudo,
         data_ipv4=host.data_ipv4,
         data_ipv6=host.data_ipv6,

@@ -67,6 +67,11 @@ class HostEntry(Part):
         default=None,
         description="Known hosts file; left out: `~/.ssh/known_hosts`. Host keys are always checked.",
     )
+    jump: f.JumpHosts | None = Field(
+        default=None,
+        description="SSH servers on the way to it, as `ssh -J` takes them: `user@host:port`, more with "
+        "commas between; left out: as `~/.ssh/config` says. Their host keys are checked, too.",
+    )
     sudo: bool = Field(default=False, description="Whether changes to the host go through `sudo -n`.")
     data_ipv4: f.IPv4 | None = Field(
         default=None, description="IPv4 address of the data interface; left out: looked up on the host."

@@ -23,16 +23,20 @@ def resolve(base: Path, text: str) -> Path:
 
 
 def check_ssh_files(hosts: Mapping[str, HostEntry], base: Path) -> Iterator[Finding]:
-    """Key and known hosts files that cannot be read, each once; opens them. Hosts without SSH need none."""
+    """Key and known hosts files that are of no use, each once; opens them. Hosts without SSH need none."""
     seen: set[Path] = set()
     for name, host in hosts.items():
         for key, text in (("key_file", host.key_file), ("known_hosts", host.known_hosts)):
             if text is None or host.address == "local":
                 continue
             path = resolve(base, text).absolute()
-            if path not in seen and (wrong := _unreadable(path)):
-                yield ("hosts", name, key), f"{path} {wrong}; {_RIGHT[key]}"
+            if path in seen:
+                continue
             seen.add(path)
+            if wrong := _unreadable(path):
+                yield ("hosts", name, key), f"{path} {wrong}; {_RIGHT[key]}"
+            elif key == "key_file" and (wrong := _no_key(path)):
+                yield ("hosts", name, key), f"{path} {wrong}"
 
 
 def _unreadable(path: Path) -> str | None:
@@ -46,6 +50,14 @@ def _unreadable(path: Path) -> str | None:
     except OSError as error:
         return f"cannot be read: {error.strerror}"
     try:
-        return "is a directory" if stat.S_ISDIR(os.fstat(opened).st_mode) else None
+        kind = os.fstat(opened).st_mode
+        return None if stat.S_ISREG(kind) else "is a directory" if stat.S_ISDIR(kind) else "is no file"
     finally:
         os.close(opened)
+
+
+def _no_key(path: Path) -> str | None:
+    """Why a file is of no use as a private key, and what to do."""
+    from linewatt.hosts.login import key_problem  # slow to import, and needed only where hosts are reached
+
+    return key_problem(path)

@@ -14,7 +14,8 @@ from linewatt.hosts.clock import Offset
 class HostSpec:
     """How a host is reached and which of its parts take part. No live handle, no secret.
 
-    ``address`` is the management address, or ``local`` for this machine. ``data`` is the interface that
+    ``address`` is the management address, or ``local`` for this machine; ``jump`` names the SSH servers on
+    the way to it. ``data`` is the interface that
     carries the load; ``data_ipv4``/``data_ipv6`` are its addresses where they are known beforehand.
     ``cpus`` are the CPUs that belong to the host (``None``: all it shows); ``app_cpus`` carry load
     processes, ``irq_cpus`` the receive interrupts (on a veth: receive packet steering).
@@ -28,6 +29,7 @@ class HostSpec:
     user: str | None = None
     key_file: str | None = None
     known_hosts: str | None = None
+    jump: str | None = None
     sudo: bool = False
     data_ipv4: str | None = None
     data_ipv6: str | None = None

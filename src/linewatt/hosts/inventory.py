@@ -2,10 +2,11 @@
 """Hosts from an Ansible inventory, INI or YAML, as values ready for a HostSpec.
 
 Read from Ansible's own variables: ``ansible_host``, ``ansible_port``, ``ansible_user``,
-``ansible_ssh_private_key_file``, ``ansible_become`` and ``ansible_connection: local``. Everything else
-linewatt needs is a variable of its own, ``linewatt_data``, ``linewatt_app_cpus`` and so on, which wins over
-Ansible's. Passwords are never read. Groups, children, group variables and ranges (``node[01:16]``) work
-as in Ansible; programs that print an inventory, ``host_vars/`` and templates (``{{ … }}``) are not read.
+``ansible_ssh_private_key_file``, ``ansible_become``, ``ansible_connection`` (SSH or local) and the jump host
+in ``ansible_ssh_common_args``. Everything else linewatt needs is a variable of its own, ``linewatt_data``,
+``linewatt_app_cpus`` and so on, which wins over Ansible's. Passwords are never read. Groups, children, group
+variables and ranges (``node[01:16]``) work as in Ansible; programs that print one, ``host_vars/`` and
+templates (``{{ … }}``) are not read.
 
 Source: "How to build your inventory" in the Ansible documentation.
 """
@@ -13,7 +14,7 @@ Source: "How to build your inventory" in the Ansible documentation.
 from __future__ import annotations
 
 import difflib
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -23,6 +24,7 @@ from linewatt.hosts.base import HostSpec
 from linewatt.hosts.inventory_ini import read_ini
 from linewatt.hosts.inventory_tree import Tree, Variable
 from linewatt.hosts.inventory_yaml import read_yaml_tree
+from linewatt.hosts.jumps import jump_of_arguments
 
 PREFIX = "linewatt_"
 HOST_KEYS = set(HostSpec.__slots__) - {"name", "base_frequency_hz"} | {
@@ -45,6 +47,9 @@ _ANSIBLE = {
     "ansible_ssh_private_key_file": "key_file",
     "ansible_become": "sudo",
 }
+_SSH = ("ssh", "smart", "paramiko", "paramiko_ssh", "libssh")
+"""connections of Ansible that are SSH to a shell"""
+_SSH_ARGUMENTS = ("ansible_ssh_common_args", "ansible_ssh_extra_args")
 _TRUE = {
     "true": True,
     "yes": True,
@@ -67,8 +72,13 @@ class InventoryHost:
     sources: Mapping[str, Variable]
 
 
-def read_inventory(path: Path, group: str = "all") -> dict[str, InventoryHost]:
-    """The hosts of a group, in the order of the file. Raises InvalidInput as ``file:line:col: what``."""
+def read_inventory(
+    path: Path, group: str = "all", wanted: Collection[str] | None = None
+) -> dict[str, InventoryHost]:
+    """The hosts of a group, in the order of the file; those that are not ``wanted`` without their variables.
+
+    Raises InvalidInput as ``file:line:col: what``.
+    """
     text = read_text(path)
     top = Place(str(path))
     if text.startswith("#!"):
@@ -85,6 +95,8 @@ def read_inventory(path: Path, group: str = "all") -> dict[str, InventoryHost]:
     members = {name: tree.members(name) for name in order}
     return {
         name: _host(tree, name, [of for of in order if name in members[of]])
+        if wanted is None or name in wanted
+        else InventoryHost(name, tree.hosts[name].place, {}, {})
         for name in tree.hosts
         if name in members[group]
     }
@@ -143,9 +155,7 @@ def _sources(host: str, variables: Mapping[str, Variable]) -> Iterator[tuple[str
     for name, key in _ANSIBLE.items():
         if name in variables:
             yield key, variables[name]
-    connection = variables.get("ansible_connection")
-    if connection and connection.value == "local":
-        yield "address", connection
+    yield from _connection(host, variables)
     for name, variable in variables.items():
         if not name.startswith(PREFIX):
             continue
@@ -155,6 +165,30 @@ def _sources(host: str, variables: Mapping[str, Variable]) -> Iterator[tuple[str
             hint = f"did you mean {PREFIX}{near[0]}?" if near else f"known: {', '.join(sorted(HOST_KEYS))}"
             raise variable.place.error(f"{host}: {show_value(name)} is no variable of linewatt; {hint}")
         yield key, variable
+
+
+def _connection(host: str, variables: Mapping[str, Variable]) -> Iterator[tuple[str, Variable]]:
+    """How Ansible reaches the host: by SSH, perhaps through a jump host, or as this machine."""
+    connection = variables.get("ansible_connection")
+    kind = "ssh" if connection is None else str(connection.value).rpartition(".")[2]
+    if connection is not None and kind == "local":
+        yield "address", connection
+    elif connection is not None and kind not in _SSH:
+        raise connection.place.error(
+            f"{host}: ansible_connection {show_value(connection.value)} is no way that linewatt has: it "
+            "reaches hosts by SSH, or is on them (local); let it reach an sshd, or take the host out"
+        )
+    for name in _SSH_ARGUMENTS:
+        arguments = variables.get(name)
+        if arguments is None or kind == "local":
+            continue
+        text = _value(host, name, arguments)
+        try:
+            jump = jump_of_arguments(text) if isinstance(text, str) else None
+        except ValueError as error:
+            raise arguments.place.error(f"{host}: {name}: {error}") from None
+        if jump is not None:
+            yield "jump", Variable(name, jump, arguments.place)
 
 
 def _value(host: str, key: str, variable: Variable) -> Any:

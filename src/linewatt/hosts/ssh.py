@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import math
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
@@ -16,12 +17,12 @@ from linewatt.foreign import entered
 from linewatt.hosts import leash
 from linewatt.hosts.base import Completed, HostSpec, Line
 from linewatt.hosts.clock import Exchange, Offset, best_offset, now_s
+from linewatt.hosts.login import CONNECT_LIMIT_S, close, log_in
 from linewatt.hosts.process import LeashedProcess, bounded, ignore_broken_pipe
 
-CONNECT_LIMIT_S = 10.0
+FIRST_REPLY_LIMIT_S = 10.0
 REPLY_LIMIT_S = 3.0
-QUICK_CIPHERS = "^aes128-gcm@openssh.com,aes256-gcm@openssh.com"
-"""asked for first: asyncssh's chacha20-poly1305 takes a third of the controller's time with 96 hosts"""
+MOST_SAID_BYTES = 120
 CLOCK_READINGS = 5
 CLOCK_MEMORY = 64
 _LOOPBACK = "127.0.0.1"
@@ -91,10 +92,14 @@ class Wire:
         return len(self._channels)
 
     async def begin(self) -> None:
-        """Start the anchor and take the first readings of the host's clock."""
-        self._anchor = await self.open(leash.anchor())
-        for _ in range(CLOCK_READINGS):
-            await self._beat(self._anchor)
+        """Start the anchor and take the first readings of the host's clock. Raises HostError."""
+        try:
+            self._anchor = await self.open(leash.anchor())
+            await self._greet(self._anchor)
+            for _ in range(CLOCK_READINGS):
+                await self._beat(self._anchor)
+        except (asyncssh.Error, OSError) as error:
+            raise HostLost(f"{self._name}: the connection ended right after the login: {error}") from error
         self._pulse = asyncio.create_task(self._beat_for_ever(self._anchor))
 
     async def open(self, argv: Sequence[str]) -> Channel:
@@ -118,13 +123,46 @@ class Wire:
             self._lost = self.lost or str(error)
             self._connection.abort()
 
+    async def _greet(self, anchor: Channel) -> None:
+        """See that what a command prints is what comes here. Raises HostError, which says what else came."""
+        stamp = b"%.6f" % now_s()
+        anchor.stdin.write(stamp + b"\n")
+        try:
+            async with asyncio.timeout(FIRST_REPLY_LIMIT_S):
+                reply = await anchor.stdout.readline()
+                said = b"" if reply else await anchor.stderr.read(MOST_SAID_BYTES)
+        except TimeoutError as error:
+            raise WaitTimeout(
+                f"{self._name}: logged in, but no answer to its first command in {FIRST_REPLY_LIMIT_S:g} s;"
+                " look there for what ~/.bashrc waits for: it runs before each command"
+            ) from error
+        if not reply:
+            why = _one_line(said) or "it said nothing"
+            raise HostError(
+                f"{self._name}: logged in, but no command can be run: {why}; bash must be there, and the "
+                "login must run what it is given (no nologin, no forced command)"
+            )
+        if not reply.startswith(stamp):
+            raise HostError(
+                f"{self._name}: its login prints {_one_line(reply)!r} before what a command says: no answer "
+                "can be read; take that out of ~/.bashrc there, or begin it with: [[ $- == *i* ]] || return"
+            )
+
     async def _beat(self, anchor: Channel) -> None:
         sent_s = now_s()
-        anchor.stdin.write(b"%.6f\n" % sent_s)
+        stamp = b"%.6f" % sent_s
+        anchor.stdin.write(stamp + b"\n")
         reply = await bounded(anchor.stdout.readline(), REPLY_LIMIT_S, "the answer to a heartbeat")
         if not reply:
             raise HostLost("the SSH connection ended")
-        self.exchanges.append(Exchange(sent_s, float(reply.split()[1]), now_s()))
+        words = reply.split()
+        try:
+            there_s = float(words[1]) if words[0] == stamp else math.nan
+        except (ValueError, IndexError):
+            there_s = math.nan
+        if not math.isfinite(there_s):
+            raise HostLost(f"its heartbeat answered {_one_line(reply)!r}")
+        self.exchanges.append(Exchange(sent_s, there_s, now_s()))
 
     async def forward(self, port: int) -> int:
         """A port of the host's 127.0.0.1 to this one of ours. Raises asyncssh's errors, OSError."""
@@ -134,9 +172,7 @@ class Wire:
     async def close(self) -> None:
         if self._pulse:
             self._pulse.cancel()
-        self._connection.close()
-        with suppress(asyncssh.Error, TimeoutError, OSError):
-            await asyncio.wait_for(self._connection.wait_closed(), 2.0)
+        await close(self._connection)
 
 
 class SshHost:
@@ -170,9 +206,8 @@ class SshHost:
         return offset
 
     async def begin(self) -> Wire:
-        """Open a connection. Raises asyncssh's errors, OSError, TimeoutError."""
-        connecting = asyncssh.connect(self._spec.address, **_options(self._spec))
-        wire = Wire(self._spec.name, await asyncio.wait_for(connecting, CONNECT_LIMIT_S))
+        """Open a connection. Raises HostError: what failed, where, what to do."""
+        wire = Wire(self._spec.name, await log_in(self._spec))
         try:
             await wire.begin()
         except BaseException:
@@ -189,10 +224,17 @@ class SshHost:
                 channel = await self._open_on_one(argv)
                 if channel is None:
                     async with self._dialling:  # whoever waited finds room on the connection made meanwhile
-                        channel = await self._open_on_one(argv) or await (await self.begin()).open(argv)
+                        channel = await self._open_on_one(argv) or await self._open_on_another(argv)
                 return channel
         except (asyncssh.Error, OSError, TimeoutError) as error:
             raise HostLost(f"{self.spec.name}: cannot start {argv[0]}: {error}") from error
+
+    async def _open_on_another(self, argv: Sequence[str]) -> Channel:
+        try:
+            wire = await self.begin()
+        except HostError as error:
+            raise HostLost(f"{self.spec.name}: no further connection for {argv[0]}: {error}") from error
+        return await wire.open(argv)
 
     async def _open_on_one(self, argv: Sequence[str]) -> Channel | None:
         """A channel on one of the connections there are; ``None``: all are full."""
@@ -257,37 +299,16 @@ class SshHost:
 
 async def connect(spec: HostSpec, openings: asyncio.Semaphore) -> SshHost:
     """Open the connection to a host. Raises HostError: what failed, where, what to do."""
-    where = f"{spec.name} ({spec.address}:{spec.port})"
     host = SshHost(spec, openings)
-    try:
-        async with openings:
-            await host.begin()
-    except TimeoutError as error:
-        raise HostError(f"{where}: no SSH connection within {CONNECT_LIMIT_S:g} s; is it up?") from error
-    except asyncssh.HostKeyNotVerifiable as error:
-        raise HostError(
-            f"{where}: its host key is not known or has changed ({error}); "
-            "compare it, then connect once with ssh or name known_hosts"
-        ) from error
-    except asyncssh.PermissionDenied as error:
-        raise HostError(f"{where}: login refused ({error}); check user and key_file") from error
-    except (asyncssh.Error, OSError, ValueError) as error:
-        raise HostError(f"{where}: no SSH connection: {error}; check address, port and sshd") from error
+    async with openings:
+        await host.begin()
     return host
 
 
-def _options(spec: HostSpec) -> dict[str, Any]:
-    """What asyncssh is told; the user's own ssh configuration and agent count, but not for a lab's hosts."""
-    options: dict[str, Any] = {"port": spec.port, "encryption_algs": QUICK_CIPHERS}
-    if spec.user:
-        options["username"] = spec.user
-    if spec.key_file:
-        options |= {"client_keys": [spec.key_file], "agent_path": None}
-    if spec.known_hosts:
-        options["known_hosts"] = spec.known_hosts
-    if spec.lab:
-        options["config"] = None
-    return options
+def _one_line(data: bytes) -> str:
+    """What a host said, for a message."""
+    text = " ".join(data.decode(errors="replace").split())
+    return "".join(one for one in text if one.isprintable())[:MOST_SAID_BYTES]
 
 
 def _text(data: Any) -> str:
