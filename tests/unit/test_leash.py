@@ -279,3 +279,70 @@ def test_an_anchor_whose_connection_has_ended_does_not_end_the_first_process_of_
     done = subprocess.run(argv, capture_output=True, text=True, timeout=30, check=False)
     assert done.returncode == 0, done.stderr
     assert done.stdout.endswith("still here\n")
+
+
+STUBBORN = 'trap "" INT TERM; echo $$ >"$1"; while :; do sleep 5; done'
+NESTED = f"""timeout 60 bash -c '{STUBBORN}' x "$1" & wait"""
+BUSY_S = 1.0
+"""what a busy machine may add"""
+
+
+@pytest.mark.parametrize("script", [STUBBORN, NESTED], ids=["alone", "in a group of its own"])
+@pytest.mark.parametrize("how", ["cancelled", "late", "stopped"])
+def test_a_tool_that_ignores_being_asked_ends_within_two_seconds(
+    tmp_path: Path, script: str, how: str
+) -> None:
+    mark = tmp_path / "pid"
+    argv = ["bash", "-c", script, "x", str(mark)]
+
+    async def up() -> None:
+        async with asyncio.timeout(10):
+            while not (mark.exists() and mark.read_text()):  # noqa: ASYNC110  a file only answers
+                await asyncio.sleep(0.01)
+
+    async def scene() -> float:
+        if how == "stopped":
+            process = await HOST.start(argv)
+            await up()
+            asked_s = time.monotonic()
+            await process.stop()
+            return asked_s
+        task = asyncio.ensure_future(HOST.run(argv, timeout_s=1.0 if how == "late" else 60.0))
+        await up()
+        asked_s = time.monotonic()
+        if how == "late":
+            with pytest.raises(WaitTimeout, match=r"here: bash did not end within 1 s"):
+                await task
+            return asked_s + 1.0
+        task.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await task
+        return asked_s
+
+    asked_s = asyncio.run(scene())
+    assert time.monotonic() - asked_s < 2.0 + BUSY_S
+    until(lambda: not alive(int(mark.read_text())), 2.0, "the tool to be gone")
+
+
+def test_a_short_command_gets_its_input_and_its_end_of_file_and_keeps_its_own_words() -> None:
+    async def scene() -> None:
+        text = "é\n" * 40_000 + "no end of line"
+        done = await HOST.run(["bash", "-c", "cat; printf 'no end' >&2; exit 3"], stdin=text)
+        assert (done.status, done.stdout, done.stderr) == (3, text, "no end")
+        assert (await HOST.run(["cat"])).stdout == ""
+        assert (await HOST.run(["true"], stdin="x" * 200_000)).status == 0, "nobody has to read it"
+
+    asyncio.run(scene())
+
+
+def test_a_short_command_ends_within_two_seconds_of_a_killed_controller(tmp_path: Path) -> None:
+    mark = tmp_path / "pid"
+    words = leash.brief(["bash", "-c", STUBBORN, "x", str(mark)], limit_s=60, size=0, root=False)
+    code = """import subprocess, sys, time
+p = subprocess.Popen(sys.argv[1:], stdin=subprocess.PIPE, start_new_session=True)
+time.sleep(60)"""
+    controller = subprocess.Popen([sys.executable, "-c", code, *words])
+    until(lambda: mark.exists() and mark.read_text() != "", 10, "the command to run")
+    os.kill(controller.pid, signal.SIGKILL)
+    controller.wait(5)
+    until(lambda: not alive(int(mark.read_text())), 2, "the command to be gone")

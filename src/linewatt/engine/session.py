@@ -195,8 +195,7 @@ class Session:
 
     async def close(self) -> None:
         """Stop the sensors and close the connections."""
-        for feeds in self.feeds.values():
-            await asyncio.gather(*(feed.stop() for feed in feeds))
+        await asyncio.gather(*(feed.stop() for feed in self._feeds(None)))
         await asyncio.gather(*(host.close() for host in self.hosts.values()))
 
 

@@ -5,7 +5,8 @@ A leashed command runs under a small bash script whose standard input comes from
 opens the barrier of a held command, ``stop`` or end-of-file interrupts the command's process group (SIGINT,
 which makes iperf3 and mpstat finish their output) and kills it when it does not end. sshd closes that input
 when the connection ends, whatever the reason. A held command waits at a gate, forked and pinned already:
-from ``go`` to its first instruction there is one exec.
+from ``go`` to its first instruction there is one exec. A short command has a leash of its own, which also
+carries its input and ends it after its limit (SIGTERM, then SIGKILL).
 
 A connection that just goes silent (a pulled cable) ends nothing by itself, so one *anchor* per connection
 waits for a heartbeat and ends the connection's own sshd process when none comes; it answers each beat with
@@ -23,13 +24,38 @@ from linewatt.foreign import number
 
 BEAT_S = 0.3
 SILENCE_LIMIT_S = 1.5
-KILL_AFTER_S = 0.4
+GRACE_S = 0.1
+"""four of these lie between asking a command to end and killing it"""
 MARK = "linewatt-leash:"
 
 # bash < 5 has no EPOCHREALTIME
 _NOW = 'now() { if [ -n "$EPOCHREALTIME" ]; then t=${EPOCHREALTIME/,/.}; else t=$(date +%s.%N); fi; }'
 
+# $1: how a command and its process group are asked to end; a grace later they are killed, and so is whatever
+# else is in the session, such as what a `timeout` of a script started in a group of its own. sshd (and
+# hosts/local.py) gives each command a session; where the leash cannot tell that it is its own, none but the
+# group ends. A process in the kernel dies when it comes back from there: nobody waits for that here.
+_END = r"""finish() {
+  trap '' TERM; exec 4>&-
+  kill "-$1" -- "-$child"
+  for _ in 1 2 3 4; do kill -0 -- "-$child" || break; sleep "$grace"; done
+  kill -KILL -- "-$child"
+  read -r _ _ _ _ _ own _ </proc/self/stat
+  if [ "$own" = "$$" ] || [ "$own" = "$PPID" ]; then
+    for file in /proc/[0-9]*/stat; do
+      read -r line <"$file" || continue
+      pid=${line%% *}
+      set -- ${line##*) }
+      [ "$4" = "$own" ] || continue
+      case $pid in "$$"|"$own"|"$BASHPID") ;; *) kill -KILL "$pid";; esac
+    done
+  fi
+  for _ in 1 2; do kill -0 "$child" || return; sleep "$grace"; done
+  kill -KILL "$$"
+}"""
+
 _LEASH = f"""{_NOW}
+{_END}
 held=$1 grace=$2; shift 2
 exec 3<&0 </dev/null
 [ "$held" = 1 ] && exec 5<> <(:)
@@ -42,10 +68,31 @@ exec 4>&2 2>/dev/null
 {{ while IFS= read -r word <&3 && [ "$word" != stop ]; do
     [ "$word" = go ] && {{ now; echo >&5; printf '{MARK} start %s\\n' "$t" >&4; }}
   done
-  kill -INT -- "-$child"; sleep "$grace"; kill -KILL -- "-$child"; }} >/dev/null & watcher=$!
+  finish INT; }} >/dev/null & watcher=$!
 wait "$child"; status=$?
 now; printf '{MARK} end %s %s\\n' "$t" "$status" >&4
-kill -KILL -- "-$child" "-$watcher"
+kill -KILL -- "-$child"; kill -TERM -- "-$watcher"
+exit "$status"
+"""
+
+# For a short command: its input comes first, $2 bytes of it, then nothing until it is to end. A pipe carries
+# the input on, opened twice: what has it open for reading and writing would never see its end.
+_BRIEF = f"""{_END}
+limit=$1 size=$2 grace=$3; shift 3
+exec 3<&0 6</dev/null 7>/dev/null
+[ "$size" = 0 ] || {{ exec 5<> <(:); exec 6</dev/fd/5 7>/dev/fd/5 5<&-; }}
+set -m
+exec 4>&2 2>/dev/null
+"$@" <&6 2>&4 3<&- 4>&- 6<&- 7>&- & child=$!
+{{ exec 6<&-
+  [ "$size" = 0 ] || head -c "$size" <&3 >&7
+  exec 7>&-; trap '' ALRM
+  IFS= read -r -t "$limit" word <&3
+  [ "$?" -gt 128 ] && printf '\\n{MARK} late 0\\n' >&4
+  finish TERM; }} >/dev/null & watcher=$!
+exec 6<&- 7>&-
+wait "$child"; status=$?
+kill -KILL -- "-$child"; kill -TERM -- "-$watcher"
 exit "$status"
 """
 
@@ -69,13 +116,15 @@ case $name in sshd*) kill -TERM "$parent";; esac
 class Marks:
     """What a leash wrote about its command, host clock; and the command's own stderr without it.
 
-    ``pid`` is that of the command itself, which the words before it (``taskset``) become.
+    ``pid`` is that of the command itself, which the words before it (``taskset``) become. ``late``: it was
+    ended because it did not end by itself within its limit.
     """
 
     started_s: float | None
     ended_s: float | None
     stderr: str
     pid: int | None = None
+    late: bool = False
 
 
 def leashed(argv: Sequence[str], *, held: bool, root: bool, within: Sequence[str] = ()) -> list[str]:
@@ -85,8 +134,14 @@ def leashed(argv: Sequence[str], *, held: bool, root: bool, within: Sequence[str
     """
     prefix = ["sudo", "-n", "--"] if root else []
     gate = ["bash", "-c", _GATE, "linewatt"] if held else []
-    leash = ["bash", "-c", _LEASH, "linewatt", "1" if held else "0", str(KILL_AFTER_S)]
+    leash = ["bash", "-c", _LEASH, "linewatt", "1" if held else "0", str(GRACE_S)]
     return [*prefix, *leash, *within, *gate, *argv]
+
+
+def brief(argv: Sequence[str], *, limit_s: float, size: int, root: bool) -> list[str]:
+    """Argument list that runs a short command within a limit, with ``size`` bytes of input."""
+    prefix = ["sudo", "-n", "--"] if root else []
+    return [*prefix, "bash", "-c", _BRIEF, "linewatt", f"{limit_s:g}", str(size), str(GRACE_S), *argv]
 
 
 def anchor() -> list[str]:
@@ -115,4 +170,10 @@ def read_marks(stderr: str) -> Marks:
         except (ParseError, ValueError):  # what the command wrote itself
             rest.append(line)
     pid = stamps.get("pid")
-    return Marks(stamps.get("start"), stamps.get("end"), "".join(rest), None if pid is None else int(pid))
+    return Marks(
+        stamps.get("start"),
+        stamps.get("end"),
+        "".join(rest),
+        None if pid is None else int(pid),
+        late="late" in stamps,
+    )

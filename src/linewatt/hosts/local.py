@@ -8,12 +8,10 @@ import os
 from asyncio.subprocess import PIPE
 from collections.abc import Callable, Sequence
 
-from linewatt.errors import HostError, WaitTimeout
-from linewatt.foreign import entered
-from linewatt.hosts import leash
-from linewatt.hosts.base import Completed, HostSpec, Line
+from linewatt.errors import HostError
+from linewatt.hosts.base import Line
 from linewatt.hosts.clock import Offset
-from linewatt.hosts.process import LeashedProcess, bounded, ignore_broken_pipe
+from linewatt.hosts.process import LeashedHost, LeashedProcess, ignore_broken_pipe
 
 KEPT = {"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR"}
 """variables that commands on this machine inherit, and LC_*"""
@@ -46,49 +44,19 @@ class _LocalPipes:
         return status if status >= 0 else 128 - status
 
 
-class LocalHost:
+class LocalHost(LeashedHost):
     """The controller's own machine."""
 
     lost: str | None = None
-
-    def __init__(self, spec: HostSpec) -> None:
-        self._spec = spec
-
-    @property
-    def spec(self) -> HostSpec:
-        return self._spec
 
     @property
     def clock(self) -> Offset:
         return Offset(0.0, 0.0)
 
-    def _as_root(self, root: bool) -> list[str]:
-        return ["sudo", "-n", "--"] if root and self._spec.sudo else []
-
-    async def run(
-        self, argv: Sequence[str], *, stdin: str = "", timeout_s: float = 10.0, root: bool = False
-    ) -> Completed:
-        child = await self._spawn([*self._as_root(root), "timeout", "-k", "1", f"{timeout_s:g}", *argv])
-        done = await bounded(
-            child.communicate(stdin.encode()), timeout_s + 2, f"{self.spec.name}: the end of {argv[0]}"
-        )
-        status = child.returncode if child.returncode is not None else -1
-        if status == 124:
-            raise WaitTimeout(f"{self.spec.name}: {argv[0]} did not end within {timeout_s:g} s")
-        texts = [entered(data) for data in done]
-        return Completed(tuple(argv), status, texts[0], texts[1])
-
-    async def start(
-        self,
-        argv: Sequence[str],
-        *,
-        within: Sequence[str] = (),
-        held: bool = False,
-        on_line: Callable[[Line], None] | None = None,
-        root: bool = False,
+    async def _begin(
+        self, words: Sequence[str], argv: Sequence[str], on_line: Callable[[Line], None] | None
     ) -> LeashedProcess:
-        child = await self._spawn(leash.leashed(argv, held=held, root=root and self.spec.sudo, within=within))
-        return LeashedProcess(self.spec.name, argv, _LocalPipes(child), on_line)
+        return LeashedProcess(self.spec.name, argv, _LocalPipes(await self._spawn(words)), on_line)
 
     async def _spawn(self, argv: Sequence[str]) -> asyncio.subprocess.Process:
         try:

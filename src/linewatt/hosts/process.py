@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A leashed process, whatever carries its standard streams."""
+"""Leashed processes, and hosts that have nothing else, whatever carries their standard streams."""
 
 from __future__ import annotations
 
@@ -10,10 +10,13 @@ from typing import Protocol, TypeVar
 
 from linewatt.errors import HostError, HostLost, WaitTimeout
 from linewatt.hosts import leash
-from linewatt.hosts.base import Ended, Line
+from linewatt.hosts.base import Completed, Ended, HostSpec, Line
 from linewatt.hosts.output import Complaints, Flood, Lines, Whole
 
 T = TypeVar("T")
+
+MARGIN_S = 2.0
+"""what the end of a command may take beyond its own limit, and once it is asked for"""
 
 
 class Pipes(Protocol):
@@ -38,6 +41,7 @@ class LeashedProcess:
         self, host: str, argv: Sequence[str], pipes: Pipes, on_line: Callable[[Line], None] | None
     ) -> None:
         self.name = f"{host}: {argv[0]}"
+        self._argv = tuple(argv)
         self._host = host
         self._pipes = pipes
         self._stdout = Whole()
@@ -125,6 +129,80 @@ class LeashedProcess:
     def _interrupt(self) -> None:
         self._pipes.write(b"stop\n")
         self._pipes.write_eof()
+
+    async def to_its_end(self, data: bytes, limit_s: float) -> Completed:
+        """Hand a short command its input and wait for its end; whoever no longer waits ends it.
+
+        Raises WaitTimeout, HostLost, HostError if it wrote more than it may.
+        """
+        self._pipes.write(data)
+        try:
+            ended = await self.wait(limit_s + MARGIN_S, f"the end of {self._argv[0]}")
+        except (HostError, asyncio.CancelledError):
+            await completed(self.put_down())
+            raise
+        if self._marks().late:
+            raise WaitTimeout(f"{self.name} did not end within {limit_s:g} s")
+        assert ended.status is not None  # noqa: S101
+        return Completed(self._argv, ended.status, ended.stdout, ended.stderr)
+
+    async def put_down(self) -> None:
+        """Have it end, as far as that can be waited for: what is in the kernel ends when it is back."""
+        with suppress(HostError):
+            await self.stop(MARGIN_S)
+
+
+class LeashedHost:
+    """A host on which everything that runs is on a leash; how it gets there is its subclass's business."""
+
+    def __init__(self, spec: HostSpec) -> None:
+        self._spec = spec
+
+    @property
+    def spec(self) -> HostSpec:
+        return self._spec
+
+    async def _begin(
+        self, words: Sequence[str], argv: Sequence[str], on_line: Callable[[Line], None] | None
+    ) -> LeashedProcess:
+        """The leash ``words`` around ``argv``. Raises HostError."""
+        raise NotImplementedError
+
+    async def run(
+        self, argv: Sequence[str], *, stdin: str = "", timeout_s: float = 10.0, root: bool = False
+    ) -> Completed:
+        """Run a short command to its end, which its leash bounds on the host as well."""
+        data = stdin.encode()
+        words = leash.brief(argv, limit_s=timeout_s, size=len(data), root=root and self._spec.sudo)
+        process = await _or_put_down(self._begin(words, argv, None))
+        return await process.to_its_end(data, timeout_s)
+
+    async def start(
+        self,
+        argv: Sequence[str],
+        *,
+        within: Sequence[str] = (),
+        held: bool = False,
+        on_line: Callable[[Line], None] | None = None,
+        root: bool = False,
+    ) -> LeashedProcess:
+        words = leash.leashed(argv, held=held, root=root and self._spec.sudo, within=within)
+        return await _or_put_down(self._begin(words, argv, on_line))
+
+
+async def _or_put_down(beginning: Awaitable[LeashedProcess]) -> LeashedProcess:
+    """A process that begins; where nobody waits for that any more it ends: no host runs what none knows."""
+    task = asyncio.ensure_future(beginning)
+
+    async def ends() -> None:
+        with suppress(HostError):
+            await (await task).put_down()
+
+    try:
+        return await asyncio.shield(task)
+    except asyncio.CancelledError:
+        await completed(ends())
+        raise
 
 
 async def bounded(awaitable: Awaitable[T], timeout_s: float, awaited: str) -> T:

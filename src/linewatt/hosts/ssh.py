@@ -8,17 +8,15 @@ import math
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
-from typing import Any
 
 import asyncssh
 
 from linewatt.errors import HostError, HostLost, WaitTimeout
-from linewatt.foreign import entered
 from linewatt.hosts import leash
-from linewatt.hosts.base import Completed, HostSpec, Line
+from linewatt.hosts.base import HostSpec, Line
 from linewatt.hosts.clock import Exchange, Offset, best_offset, now_s
 from linewatt.hosts.login import CONNECT_LIMIT_S, close, log_in
-from linewatt.hosts.process import LeashedProcess, bounded, ignore_broken_pipe
+from linewatt.hosts.process import LeashedHost, LeashedProcess, bounded, ignore_broken_pipe
 
 FIRST_REPLY_LIMIT_S = 10.0
 REPLY_LIMIT_S = 3.0
@@ -175,7 +173,7 @@ class Wire:
         await close(self._connection)
 
 
-class SshHost:
+class SshHost(LeashedHost):
     """A connected host; made by :func:`connect`.
 
     It has one connection, and further ones where its sshd allows no more channels on one: ten, unless its
@@ -183,14 +181,10 @@ class SshHost:
     """
 
     def __init__(self, spec: HostSpec, openings: asyncio.Semaphore) -> None:
-        self._spec = spec
+        super().__init__(spec)
         self._openings = openings
         self._wires: list[Wire] = []
         self._dialling = asyncio.Lock()
-
-    @property
-    def spec(self) -> HostSpec:
-        return self._spec
 
     @property
     def lost(self) -> str | None:
@@ -216,7 +210,7 @@ class SshHost:
         self._wires.append(wire)
         return wire
 
-    async def _open(self, argv: Sequence[str]) -> Channel:
+    async def _open(self, argv: Sequence[str], what: str) -> Channel:
         try:
             async with self._openings:
                 if self.lost:
@@ -227,7 +221,7 @@ class SshHost:
                         channel = await self._open_on_one(argv) or await self._open_on_another(argv)
                 return channel
         except (asyncssh.Error, OSError, TimeoutError) as error:
-            raise HostLost(f"{self.spec.name}: cannot start {argv[0]}: {error}") from error
+            raise HostLost(f"{self.spec.name}: cannot start {what}: {error}") from error
 
     async def _open_on_another(self, argv: Sequence[str]) -> Channel:
         try:
@@ -244,38 +238,10 @@ class SshHost:
                     return await wire.open(argv)
         return None
 
-    async def run(
-        self, argv: Sequence[str], *, stdin: str = "", timeout_s: float = 10.0, root: bool = False
-    ) -> Completed:
-        """Run a short command to its end; ``timeout`` bounds it on the host as well."""
-        prefix = ["sudo", "-n", "--"] if root and self.spec.sudo else []
-        channel = await self._open([*prefix, "timeout", "-k", "1", f"{timeout_s:g}", *argv])
-        awaited = f"{self.spec.name}: the end of {argv[0]}"
-        try:
-            if not stdin:
-                channel.stdin.write_eof()  # which communicate sends only behind something
-            stdout, stderr = await bounded(channel.communicate(stdin.encode()), timeout_s + 2, awaited)
-        except (asyncssh.Error, OSError) as error:
-            raise HostLost(f"{self.spec.name}: the connection ended while {argv[0]} ran") from error
-        if channel.exit_status is None:
-            raise HostLost(f"{self.spec.name}: the connection ended while {argv[0]} ran")
-        if channel.exit_status == 124:
-            raise WaitTimeout(f"{self.spec.name}: {argv[0]} did not end within {timeout_s:g} s")
-        return Completed(tuple(argv), channel.exit_status, _text(stdout), _text(stderr))
-
-    async def start(
-        self,
-        argv: Sequence[str],
-        *,
-        within: Sequence[str] = (),
-        held: bool = False,
-        on_line: Callable[[Line], None] | None = None,
-        root: bool = False,
+    async def _begin(
+        self, words: Sequence[str], argv: Sequence[str], on_line: Callable[[Line], None] | None
     ) -> LeashedProcess:
-        channel = await self._open(
-            leash.leashed(argv, held=held, root=root and self.spec.sudo, within=within)
-        )
-        return LeashedProcess(self.spec.name, argv, _SshPipes(channel), on_line)
+        return LeashedProcess(self.spec.name, argv, _SshPipes(await self._open(words, argv[0])), on_line)
 
     async def forward(self, port: int) -> int:
         """What ``Host.forward`` says; traffic of the port goes through the first connection."""
@@ -309,7 +275,3 @@ def _one_line(data: bytes) -> str:
     """What a host said, for a message."""
     text = " ".join(data.decode(errors="replace").split())
     return "".join(one for one in text if one.isprintable())[:MOST_SAID_BYTES]
-
-
-def _text(data: Any) -> str:
-    return entered(bytes(data or b""))
