@@ -202,3 +202,61 @@ def test_a_write_of_many_lines_may_take_as_much_longer_and_its_undo_too(
     assert host.settings == {"a.b": "1"}
     assert max(host.limits_s[:made]) == max(host.limits_s[made:]) == pytest.approx(10 + 200 * 0.1)
     assert min(host.limits_s) == 10, "reading is not writing"
+
+
+def odd(host: FakeHost, what: object) -> None:
+    """Reading answers what no parser thought of, or fails as nobody expects."""
+
+    async def answers(argv: Sequence[str], **_: object) -> Completed:
+        if isinstance(what, Exception):
+            raise what
+        return Completed(tuple(argv), 0, str(what), "")
+
+    host.run = answers  # type: ignore[method-assign]
+
+
+@pytest.mark.parametrize("what", [RecursionError("deep"), KeyError("features"), UnicodeError("no text")])
+def test_a_host_that_fails_in_any_way_does_not_keep_the_others_from_being_put_back(
+    tmp_path: Path, what: Exception
+) -> None:
+    hosts = {f"h{i}": FakeHost(HostSpec(f"h{i}", f"192.0.2.{i}", "eth0"), {"a.b": "1"}) for i in (1, 2, 3)}
+    journal = Journal(journal_path(tmp_path, "run"), create=True)
+    journal.begin([host.spec for host in hosts.values()])
+    changes = [Change(name, "sysctl", "a.b", "2", "a test") for name in hosts]
+    asyncio.run(apply(hosts, changes, KNOBS, journal))
+    odd(hosts["h1"], what)
+    undone, problems = asyncio.run(undo_all(journal, hosts))
+    assert undone == 2
+    assert [one.partition(":")[0] for one in problems] == ["h1"]
+    assert type(what).__name__ in problems[0]
+    assert [host.settings["a.b"] for host in hosts.values()] == ["2", "1", "1"]
+    assert [entry.host for entry in journal.read()[1]] == ["h1"]
+
+
+def test_a_setting_whose_answer_breaks_its_parser_does_not_keep_the_next_from_being_put_back(
+    journal: Journal, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    host = FakeHost(SPEC, {"a.b": "1", "c.d": "x"})
+    asyncio.run(apply({"h1": host}, [change("a.b", "2"), change("c.d", "y")], KNOBS, journal))
+    parse = type(KNOBS["sysctl"]).parse
+
+    def breaks(self: Knob, output: str) -> str:
+        if output.strip() == "y":
+            raise IndexError("list index out of range")
+        return parse(self, output)
+
+    monkeypatch.setattr(type(KNOBS["sysctl"]), "parse", breaks)
+    undone, problems = asyncio.run(undo_all(journal, {"h1": host}))
+    assert (undone, host.settings["a.b"]) == (1, "1")
+    assert problems == ("h1: sysctl c.d: its answer cannot be read: IndexError: list index out of range",)
+
+
+def test_a_journal_that_names_a_setting_this_version_does_not_know_has_the_others_put_back(
+    journal: Journal,
+) -> None:
+    host = FakeHost(SPEC, {"a.b": "1"})
+    asyncio.run(apply({"h1": host}, [change("a.b", "2")], KNOBS, journal))
+    journal.intend([Entry(journal.next_number(), "h1", "warp", "eth0", "1", "9")])
+    undone, problems = asyncio.run(undo_all(journal, {"h1": host}))
+    assert (undone, host.settings["a.b"]) == (1, "1")
+    assert problems == ("h1: warp eth0 cannot be put back: KeyError: \"'warp'\"",)

@@ -27,6 +27,7 @@ EVENTS: list[events.Event] = [
     events.TrialStored(FAILED, 3),
     events.Warned("h2: lost; connecting again"),
     events.Ended("id", "results/id", 1, 1, 1),
+    events.LeftChanged(("h1: cannot put back mtu eth0: no",)),
 ]
 
 
@@ -42,7 +43,11 @@ def test_plain_lines_tell_every_trial_and_the_way_on(capsys: pytest.CaptureFixtu
     assert "25.00 % lost" in lines[2]
     assert "CPU 50 %" in lines[2]
     assert lines[3].endswith("FAILED: h2: lost")
-    assert "linewatt resume id" in lines[-1]
+    assert "linewatt resume id" in lines[-3]
+    assert lines[-2:] == [
+        "warning: h1: cannot put back mtu eth0: no",
+        "warning: not everything could be put back; run `linewatt restore`",
+    ]
 
 
 def test_a_cpu_that_was_not_measured_is_not_shown_as_zero() -> None:
@@ -77,6 +82,7 @@ def test_json_is_one_event_a_line_with_its_kind(capsys: pytest.CaptureFixture[st
         "trial_stored",
         "warned",
         "ended",
+        "left_changed",
     ]
     assert {one["schema_version"] for one in documents} == {1}
     assert documents[3]["throughput_bps"] is None

@@ -39,14 +39,16 @@ def demo(
 
     with _lab(rate) as lab:
         campaign = load(file or shipped_campaign(), lab.inventory)
-        ended = execute(campaign, plan(campaign, campaign.seed or 0), None, results, as_json=False)
+        ended, left_changed = execute(
+            campaign, plan(campaign, campaign.seed or 0), None, results, as_json=False
+        )
     if ended.done:
         put()
         show(ended.id, results)
         put()
         say("the report, one file that needs no network:")
         report(ended.id, output or results / f"{ended.id}.html", results)
-    if ended.failed or ended.pending:
+    if ended.failed or ended.pending or left_changed:
         raise typer.Exit(1)
 
 

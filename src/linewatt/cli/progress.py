@@ -96,6 +96,10 @@ class PlainProgress:
                 tell(event.text)
             case events.Warned():
                 tell(f"warning: {event.text}")
+            case events.LeftChanged():
+                for problem in event.problems:
+                    tell(f"warning: {problem}")
+                tell("warning: not everything could be put back; run `linewatt restore`")
             case events.TrialStored():
                 trial = event.trial
                 tell(
@@ -103,15 +107,18 @@ class PlainProgress:
                     f"trial {trial.repetition}: {outcome(trial)}"
                 )
             case events.Soaking():
-                if event.elapsed_s >= self._next_said_s:
-                    self._next_said_s += SAY_EVERY_S
-                    tell(soaking(event))
+                self._say_seldom(event)
             case events.SoakEnded():
                 tell(soak_ended(event))
             case events.Ended():
                 tell(ended(event))
             case _:
                 pass
+
+    def _say_seldom(self, event: events.Soaking) -> None:
+        if event.elapsed_s >= self._next_said_s:
+            self._next_said_s += SAY_EVERY_S
+            tell(soaking(event))
 
 
 class LiveProgress(PlainProgress):

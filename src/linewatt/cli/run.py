@@ -15,7 +15,7 @@ from linewatt.cli.output import print_json, say
 if TYPE_CHECKING:
     from linewatt.campaign.campaign import Campaign
     from linewatt.campaign.plan import Plan
-    from linewatt.engine.events import Ended
+    from linewatt.engine.events import Ended, Event, OnEvent
     from linewatt.store.read import Result
 
 T = TypeVar("T")
@@ -60,8 +60,7 @@ def run(
         _soak(campaign, None, results, as_json)
         return
     seed = random.SystemRandom().getrandbits(32) if campaign.seed is None else campaign.seed
-    ended = execute(campaign, plan(campaign, seed), None, results, as_json)
-    _finish(ended, results, as_json)
+    _finish(*execute(campaign, plan(campaign, seed), None, results, as_json), results, as_json)
 
 
 def resume(
@@ -91,7 +90,7 @@ def resume(
     if result.complete:
         say(f"{result.id}: nothing to do, all {len(result.trials)} trials are stored")
         return
-    _finish(execute(campaign, planned, result, results, as_json), results, as_json)
+    _finish(*execute(campaign, planned, result, results, as_json), results, as_json)
 
 
 def restore(
@@ -126,8 +125,39 @@ def restore(
         raise typer.Exit(1)
 
 
-def execute(campaign: Campaign, planned: Plan, result: Result | None, results: Path, as_json: bool) -> Ended:
-    """Run what a result still lacks (``None``: everything), with progress on the terminal."""
+class _Heard:
+    """Passes events on, and remembers whether hosts were left changed."""
+
+    def __init__(self, show: OnEvent) -> None:
+        self._show = show
+        self.left_changed = False
+
+    def __call__(self, event: Event) -> None:
+        from linewatt.engine.events import LeftChanged
+
+        self.left_changed = self.left_changed or isinstance(event, LeftChanged)
+        self._show(event)
+
+    def until_done(self, work: Coroutine[Any, Any, T]) -> T:
+        """Run to the end. Hosts that are left changed are worse news than whatever else ended the work."""
+        from linewatt.errors import LinewattError
+
+        try:
+            return _until_done(work)
+        except (LinewattError, KeyboardInterrupt) as error:
+            if not self.left_changed:
+                raise
+            say(f"linewatt: {str(error) or 'interrupted'}")
+            raise typer.Exit(1) from error
+
+
+def execute(
+    campaign: Campaign, planned: Plan, result: Result | None, results: Path, as_json: bool
+) -> tuple[Ended, bool]:
+    """Run what a result still lacks (``None``: everything), with progress on the terminal.
+
+    How it ended, and whether hosts were left changed.
+    """
     from linewatt.cli.progress import chosen
     from linewatt.engine.campaign import CampaignRun, Places
     from linewatt.engine.secrets import open_files
@@ -138,8 +168,10 @@ def execute(campaign: Campaign, planned: Plan, result: Result | None, results: P
             for note in (*planned.notes, *open_files(campaign)):
                 say(f"note: {note}")
         ask = _asked if sys.stdin is not None and sys.stdin.isatty() else None
-        one = CampaignRun(campaign, planned, Places(results, state_dir()), progress, ask)
-        return _until_done(one.start() if result is None else one.resume(result))
+        heard = _Heard(progress)
+        one = CampaignRun(campaign, planned, Places(results, state_dir()), heard, ask)
+        ended = heard.until_done(one.start() if result is None else one.resume(result))
+        return ended, heard.left_changed
 
 
 def _check_plan(planned: dict[str, Any], result: Result) -> None:
@@ -171,11 +203,12 @@ def _soak(campaign: Campaign, result: Result | None, results: Path, as_json: boo
         if not as_json:
             for note in open_files(campaign):
                 say(f"note: {note}")
-        one = SoakRun(campaign, planned, Places(results, state_dir()), progress)
-        ended = _until_done(one.start() if result is None else one.resume(result))
+        heard = _Heard(progress)
+        one = SoakRun(campaign, planned, Places(results, state_dir()), heard)
+        ended = heard.until_done(one.start() if result is None else one.resume(result))
     if not as_json:
         show(ended.id, results)
-    if ended.remaining_s:
+    if ended.remaining_s or heard.left_changed:
         raise typer.Exit(1)
 
 
@@ -194,18 +227,21 @@ async def _asked(text: str) -> None:
         loop.remove_reader(sys.stdin)
 
 
-def _finish(ended: Ended, results: Path, as_json: bool) -> None:
+def _finish(ended: Ended, left_changed: bool, results: Path, as_json: bool) -> None:
     """The table, and an exit code that tells whether all is well."""
     if not as_json and ended.done:
         from linewatt.cli.show import show
 
         show(ended.id, results)
-    if ended.failed or ended.pending:
+    if ended.failed or ended.pending or left_changed:
         raise typer.Exit(1)
 
 
 def _until_done(work: Coroutine[Any, Any, T]) -> T:
-    """Run to the end; the first Ctrl-C, TERM or HUP cancels and cleans up, further ones only say so."""
+    """Run to the end; the first Ctrl-C, TERM or HUP cancels and cleans up, further ones only say so.
+
+    A HUP that is ignored already (nohup(1)) stays so.
+    """
     import asyncio
     import signal
 
@@ -220,7 +256,8 @@ def _until_done(work: Coroutine[Any, Any, T]) -> T:
                 say("interrupted: stopping the load and undoing every change")
                 task.cancel()
 
-        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        hangs_up = signal.getsignal(signal.SIGHUP) is not signal.SIG_IGN
+        for number in (signal.SIGINT, signal.SIGTERM, *([signal.SIGHUP] if hangs_up else [])):
             loop.add_signal_handler(number, interrupt)
         return await task
 

@@ -89,7 +89,7 @@ class CampaignRun:
     async def _run(self, result: read.Result | None) -> events.Ended:
         refuse_leftovers(self._places.state, self._campaign.hosts.values(), result.id if result else None)
         if result is not None:
-            await undo_first_part(self._places.state, result.id)
+            await completed(undo_first_part(self._places.state, result.id))
         try:
             self._say(events.Phase(f"connecting to {', '.join(self._session.specs)}"))
             # now, while hosts answer, and not beside the idle window: this machine may be one of them

@@ -65,6 +65,13 @@ class Warned:
 
 
 @dataclass(frozen=True, slots=True)
+class LeftChanged:
+    """Hosts are not as they were found: what could not be put back, and why."""
+
+    problems: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Soaking:
     """A soak goes on: what its server's (or receivers') interfaces carry both ways now, and users at work.
 
@@ -98,5 +105,16 @@ class Ended:
     pending: int
 
 
-Event = Started | Phase | TrialStarted | Throughput | TrialStored | Soaking | SoakEnded | Warned | Ended
+Event = (
+    Started
+    | Phase
+    | TrialStarted
+    | Throughput
+    | TrialStored
+    | Soaking
+    | SoakEnded
+    | Warned
+    | LeftChanged
+    | Ended
+)
 OnEvent = Callable[[Event], None]

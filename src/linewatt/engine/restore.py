@@ -84,10 +84,8 @@ async def undo_all(
 async def undo_and_tell(journal: Journal, hosts: Mapping[str, Host], say: events.OnEvent) -> None:
     """The end of a run: undo all, say what was put back and what could not be."""
     undone, problems = await undo_all(journal, hosts)
-    for problem in problems:
-        say(events.Warned(problem))
     if problems:
-        say(events.Warned("not everything could be put back; run `linewatt restore`"))
+        say(events.LeftChanged(problems))
         journal.close()
         return
     journal.discard()
@@ -108,9 +106,13 @@ async def _undo_host(
             problems += [str(problem) for problem in outcomes if problem is not None]
     except LinewattError as error:
         problems.append(f"{error} ({len(entries)} settings are still to be put back)")
+    except Exception as error:  # noqa: BLE001  what one host does must not keep others from being put back
+        what = f"{type(error).__name__}: {str(error)[:120]!r}"
+        problems.append(f"{spec.name}: {what} ({len(entries)} settings are still to be put back)")
     finally:
         if opened is not None:
-            await opened.close()
+            with suppress(Exception):
+                await opened.close()
     return problems
 
 

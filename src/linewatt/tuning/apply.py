@@ -64,12 +64,20 @@ async def put_back(
     """
     try:
         return await _put_back(host, knobs, entries, journal, force)
-    except LinewattError as error:
+    except Exception as error:  # noqa: BLE001  whatever an answer does to a knob, others' settings come back
         if len(entries) == 1:
-            return [error]
+            return [unexpected(error, entries[0])]
     return [
         problem for entry in entries for problem in await put_back(host, knobs, [entry], journal, force=force)
     ]
+
+
+def unexpected(error: Exception, entry: Entry) -> LinewattError:
+    """What kept a setting from being put back, in one line that names it."""
+    if isinstance(error, LinewattError):
+        return error
+    what = f"{entry.host}: {entry.knob} {brief(entry.target)}"
+    return ChangeError(f"{what} cannot be put back: {type(error).__name__}: {str(error)[:120]!r}")
 
 
 async def _put_back(

@@ -75,7 +75,7 @@ class SoakRun:
         campaign, state = self._campaign, self._places.state
         refuse_leftovers(state, campaign.hosts.values(), result.id if result else None)
         if result is not None:
-            await undo_first_part(state, result.id)
+            await completed(undo_first_part(state, result.id))
         try:
             self._say(events.Phase(f"connecting to {_names(list(self._session.specs))}"))
             await self._session.open()

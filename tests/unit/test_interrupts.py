@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What signals do to a command that works on hosts, and its exit code when hosts are left changed."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Callable
+
+import pytest
+import typer
+
+from linewatt.cli.run import _Heard
+from linewatt.engine import events
+from linewatt.errors import InvalidInput
+
+HUNG_UP = """
+import asyncio, os, signal
+from linewatt.cli.run import _until_done
+
+async def work():
+    os.kill(os.getpid(), signal.SIGHUP)
+    await asyncio.sleep(0.2)
+    return "went on"
+
+print(_until_done(work()))
+"""
+
+
+@pytest.mark.parametrize(("start", "said"), [(signal.SIG_IGN, "went on"), (signal.SIG_DFL, "")])
+def test_a_hang_up_that_is_ignored_stays_so(start: signal.Handlers, said: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", HUNG_UP],
+        preexec_fn=lambda: signal.signal(signal.SIGHUP, start),
+        capture_output=True,
+        text=True,
+        timeout=60,
+        check=False,
+    )
+    assert done.stdout.strip() == said
+    assert ("interrupted: " in done.stderr) == (said == "")
+
+
+async def _ends() -> str:
+    return "done"
+
+
+async def _interrupted() -> str:
+    os.kill(os.getpid(), signal.SIGINT)
+    await asyncio.sleep(60)
+    return "never"
+
+
+async def _refused() -> str:
+    raise InvalidInput("h1: no such thing")
+
+
+@pytest.mark.parametrize("work", [_interrupted, _refused])
+def test_hosts_that_are_left_changed_are_exit_code_1_however_it_ended(work: Callable[[], object]) -> None:
+    heard = _Heard(lambda _: None)
+
+    async def leaves() -> object:
+        try:
+            return await work()  # type: ignore[misc]
+        finally:
+            heard(events.LeftChanged(("h1: cannot put back mtu eth0: no",)))
+
+    with pytest.raises(typer.Exit) as caught:
+        heard.until_done(leaves())
+    assert caught.value.exit_code == 1
+
+
+def test_hosts_that_were_put_back_leave_the_end_as_it_was() -> None:
+    heard = _Heard(lambda _: None)
+    assert heard.until_done(_ends()) == "done"
+    assert not heard.left_changed
+    with pytest.raises(InvalidInput):
+        heard.until_done(_refused())
