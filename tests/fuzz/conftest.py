@@ -35,9 +35,12 @@ tried: Counter[str] = Counter()
 refused: Counter[str] = Counter()
 
 
-def fuzz(*inputs: st.SearchStrategy[Any]) -> Callable[[Callable[..., None]], Callable[..., None]]:
-    """The test, with as many inputs as are to be tried."""
-    return lambda test: RUN(given(*inputs)(test))
+def fuzz(
+    *inputs: st.SearchStrategy[Any], share: float = 1.0
+) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """The test, with as many inputs as are to be tried; ``share`` of them where one takes long."""
+    run = settings(RUN, max_examples=max(8, round(share * RUN.max_examples)))
+    return lambda test: run(given(*inputs)(test))
 
 
 @contextmanager

@@ -49,14 +49,15 @@ def damaged(seeds: Sequence[bytes]) -> st.SearchStrategy[str]:
     A draw is a text and the seed of its changes: thousands of bytes are not drawn one by one.
     """
     return st.builds(
-        lambda text, seed, count: entered(_changed(text, random.Random(seed), count)),  # noqa: S311
+        lambda text, seed, count: entered(changed(text, random.Random(seed), count)),  # noqa: S311
         st.sampled_from(list(seeds)),
         st.integers(0, 2**48),
         st.sampled_from((0, 1, 1, 1, 2, 2, 3, 6)),
     )
 
 
-def _changed(text: bytes, draw: random.Random, count: int) -> bytes:
+def changed(text: bytes, draw: random.Random, count: int) -> bytes:
+    """The text after so many changes."""
     for _ in range(count):
         text = draw.choice(_CHANGES)(text, draw)
     return text[: 1 << 20]

@@ -26,14 +26,16 @@ from linewatt.engine.prepare_scripts import found, found_pythons
 from linewatt.engine.readback import read_back
 from linewatt.engine.readiness import Check
 from linewatt.engine.session import identity
+from linewatt.engine.soak.counts import UserTotals
 from linewatt.engine.soak.vsftpd_log import parse_piece
 from linewatt.errors import HostError
-from linewatt.foreign import contained
+from linewatt.foreign import contained, read_json
 from linewatt.hosts import batch, facts, leash, sockets
 from linewatt.hosts.base import Completed, HostSpec
 from linewatt.hosts.clock import Offset
 from linewatt.hosts.cores import core_groups
 from linewatt.hosts.journal import Entry
+from linewatt.loads.users import reports
 from linewatt.loads.users.server_vsftpd import LogTotals
 from linewatt.model import Case
 from linewatt.network.framing import BARE
@@ -88,6 +90,10 @@ _OUTPUTS = {
         + b"\n"
         + path.read_bytes()
         for path in sorted((CAPTURES / "network").glob("*/output"))
+    ],
+    "nmstate": [
+        b"interface:br0/bridge.port,ipv4.address interface:eth1.101/vlan.id,vlan.base-iface\n" + text
+        for text in texts("nmstate/*/output")
     ],
     "users_folder": [b"absent\n", b"present\n"],
     "sysctl": [b"4096 131072 6291456\n", b"cubic\n"],
@@ -223,6 +229,20 @@ def test_probes_of_anything_are_answers(text: str) -> None:
         check_reason(probes.client_problem(text, text, 0) or "none")
         reach.reached_by(text)
         sockets.parse(text)
+
+
+_REPORT = b"""{"is": "report", "final": true, "report": {"worker": "h1", "start_s": 1.0, "end_s": 2.0,
+"cpu_s": 0.5, "cpus": 1, "running": 3, "tally": {"users": {"0": {"received_bytes": 5, "sent_bytes": 0,
+"gets": 1, "puts": 0, "checked": 0, "logins": 1, "unfinished": 0, "done_received_bytes": 5, "done_sent_bytes": 0,
+"failures": [["get", "refused", 2]]}}, "times": {}, "said": [["get", "refused", "421 busy"]]}}}"""
+
+
+@fuzz(damaged([_REPORT]))
+def test_a_workers_report_of_anything_is_counted_or_a_reason(text: str) -> None:
+    with survived("users: report"), contained("users: what a worker says"):
+        event = read_json(text, "an event")
+        report = reports.from_dict(event["report"])
+        UserTotals().add(report, Offset(0.0, 0.0))
 
 
 @fuzz(anything)

@@ -18,12 +18,14 @@ from tests.wiring import START_S, Given, told
 
 from linewatt.engine.feed import Feed, Reading
 from linewatt.engine.measuring import kept
+from linewatt.engine.measuring.idle import host_values
 from linewatt.engine.measuring.measure import measure
 from linewatt.engine.trial import TrialRun
 from linewatt.foreign import STORED, read_json
 from linewatt.hosts import leash
 from linewatt.hosts.base import Ended, Line
 from linewatt.loads.iperf3 import Iperf3
+from linewatt.model import Window
 from linewatt.sensors.registry import SENSORS
 from linewatt.store.derived import text_of
 from linewatt.store.read import read_trial, trial_dirs
@@ -109,6 +111,14 @@ streams = st.one_of([st.tuples(st.just(name), damaged([text])) for name, text in
 def test_a_trial_beside_any_stream_of_a_sensor_is_done_or_failed(drawn: tuple[str, str]) -> None:
     with survived(f"trial: {drawn[0]}") as what:
         check_stored(with_reading(GIVEN, read_again(*drawn)), what)
+
+
+@fuzz(streams)
+def test_an_idle_window_of_any_stream_can_be_stored(drawn: tuple[str, str]) -> None:
+    with survived(f"idle: {drawn[0]}"):
+        spec, window = GIVEN.setup.hosts["h1"], Window(START_S + 2, START_S + 22)
+        readings = with_reading(GIVEN, read_again(*drawn)).readings["h1"]
+        json.dumps(host_values(spec, readings, window, None, {}), allow_nan=False).encode()
 
 
 _MARKS = f"""linewatt-leash: pid 1000

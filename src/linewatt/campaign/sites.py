@@ -9,6 +9,7 @@ from typing import Any
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.places import Site
 from linewatt.errors import InvalidInput
+from linewatt.foreign import contained
 from linewatt.hosts.base import HostSpec
 from linewatt.network.nmstatectl import uses_nmstate
 from linewatt.placement.hwloc import parse_xml
@@ -40,18 +41,19 @@ def sites_of_files(campaign: Campaign) -> dict[str, Site]:
 def site(host: HostSpec, facts: Mapping[str, Any], topology: Topology | None) -> Site:
     """A host that has been asked; ``topology`` is that of its file, which facts complete.
 
-    Raises InvalidInput when neither tells its CPUs.
+    Raises InvalidInput when neither tells its CPUs, ParseError when they cannot be what the facts say.
     """
-    machine = from_facts(facts, host.data) if topology is None else complete(topology, facts, host.data)
-    return Site(
-        topology=machine,
-        has_irqs=bool(facts["nic"].get("irqs")),
-        queues=_queues(facts["nic"].get("channels") or {}),
-        may_change=host.sudo or facts["system"].get("uid") == 0,
-        irqbalance=facts["kernel"].get("irqbalance_running") is True,
-        numactl=facts["tools"].get("numactl") is not None,
-        nmstate=uses_nmstate(facts),
-    )
+    with contained(f"{host.name}: what it shows of its CPUs"):
+        machine = from_facts(facts, host.data) if topology is None else complete(topology, facts, host.data)
+        return Site(
+            topology=machine,
+            has_irqs=bool(facts["nic"].get("irqs")),
+            queues=_queues(facts["nic"].get("channels") or {}),
+            may_change=host.sudo or facts["system"].get("uid") == 0,
+            irqbalance=facts["kernel"].get("irqbalance_running") is True,
+            numactl=facts["tools"].get("numactl") is not None,
+            nmstate=uses_nmstate(facts),
+        )
 
 
 def _queues(channels: Mapping[str, Any]) -> int:

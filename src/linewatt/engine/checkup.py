@@ -189,8 +189,7 @@ class Checkup:
             if found.problem is None:
                 try:
                     spec = self.campaign.hosts[name]
-                    with contained("what it shows of its CPUs"):
-                        sites[name] = site(spec, found.facts, self._topologies.get(name))
+                    sites[name] = site(spec, found.facts, self._topologies.get(name))
                 except (InvalidInput, ParseError) as error:
                     checks.append(Check(name, "cpus", "unknown", f"its topology: {error}"))
         try:

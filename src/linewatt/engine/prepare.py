@@ -29,7 +29,8 @@ from linewatt.engine.prepare_parcel import (
     requirements_path,
 )
 from linewatt.engine.prepare_scripts import Found, Python, last_line
-from linewatt.errors import HostError, InvalidInput
+from linewatt.errors import HostError, InvalidInput, ParseError
+from linewatt.foreign import contained
 from linewatt.hosts.base import Ended, Host, HostSpec, Process
 from linewatt.hosts.connect import connect
 
@@ -106,18 +107,20 @@ async def _given(host: Host, python: str) -> Environment | None:
     done = await host.run(scripts.given(python, sorted(code())), timeout_s=LOOK_LIMIT_S)
     if done.status:
         raise HostError(f"{name}: {python} cannot be used: {last_line(done.stderr)}; correct users.python")
-    version, *rest = done.stdout.splitlines()
-    if tuple(map(int, version.split())) < LEAST_PYTHON:
+    with contained(f"{name}: what {python} says"):
+        version, packages, *rest = done.stdout.splitlines()
+        is_old = tuple(map(int, version.split())) < LEAST_PYTHON
+    if is_old:
         raise HostError(
             f"{name}: {python} is {'.'.join(version.split())}; users need Python {_LEAST} or newer"
         )
     lacking = {"locust": "locust", "hdrh": "hdrhistogram"}
-    if missing := [lacking[one] for one in rest[0].split()]:
+    if missing := [lacking.get(one, one) for one in packages.split()]:
         raise HostError(
             f"{name}: {python} has no {' and no '.join(missing)}; install linewatt[users] there, "
             "or take users.python out and run: linewatt prepare FILE"
         )
-    return Environment(python, None) if rest[1:] == [code_digest()] else None
+    return Environment(python, None) if rest == [code_digest()] else None
 
 
 _LEAST = ".".join(map(str, LEAST_PYTHON))
@@ -156,7 +159,7 @@ async def _each(specs: Sequence[HostSpec], act: Callable[[Host], Awaitable[Prepa
                     return await act(host)
                 finally:
                     await host.close()
-            except (HostError, InvalidInput) as error:
+            except (HostError, InvalidInput, ParseError) as error:
                 text = str(error).removeprefix(f"{spec.name}: ").removeprefix(f"{spec.name} ")
                 return Prepared(spec.name, "failed", time.monotonic() - began_s, problem=text)
 
@@ -332,7 +335,8 @@ async def _remove(host: Host) -> Prepared:
         if ended.status:
             raise HostError(f"not everything could be removed: {last_line(ended.stderr)}")
         rows = (line.partition(" ") for line in ended.stdout.splitlines())
-        removed = [(int(kib) * 1024, folder) for kib, _, folder in rows]
+        with contained("what was removed"):
+            removed = [(int(kib) * 1024, folder) for kib, _, folder in rows]
     return Prepared(
         host.spec.name,
         "removed" if removed else "nothing",

@@ -16,6 +16,7 @@ from linewatt.engine.measuring.idle import Look, host_values
 from linewatt.engine.rederive.differences import Change, changes
 from linewatt.engine.rederive.raw import raw_files, readings_of
 from linewatt.errors import LinewattError, ParseError
+from linewatt.foreign import contained
 from linewatt.model import Window
 from linewatt.store import derived
 from linewatt.store.read import idle_files, read_json
@@ -41,7 +42,8 @@ def idle_again(result: Path, campaign: Campaign) -> Iterator[IdleAgain]:
         for file in takewhile(Path.exists, idle_files(result, kind)):
             before = read_json(derived.document(result, file.name))
             try:
-                after = _made(before, result / "raw" / file.stem, campaign)
+                with contained(file.name):
+                    after = _made(before, result / "raw" / file.stem, campaign)
             except LinewattError as error:
                 yield IdleAgain(file.name, None, str(error))
             else:

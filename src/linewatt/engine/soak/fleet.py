@@ -20,6 +20,7 @@ from typing import Any
 from linewatt.engine.soak.master import START_LIMIT_S, MasterProcess, last_words
 from linewatt.engine.soak.patience import end_of
 from linewatt.errors import HostError, HostLost, InvalidInput, LinewattError, WaitTimeout
+from linewatt.foreign import contained
 from linewatt.hosts.base import Host, Process
 from linewatt.loads.users import reports
 from linewatt.loads.users.job import Target, UsersJob, as_dict
@@ -264,7 +265,8 @@ class Fleet:
         while True:
             event = await self._master.events.get()
             try:
-                self._take(event)
+                with contained("users: what a worker says"):
+                    self._take(event)
             except LinewattError as error:  # and the next report may well be taken
                 self._fail(error)
             self._state.changed.set()

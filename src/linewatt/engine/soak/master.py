@@ -15,8 +15,8 @@ from typing import Any
 
 import linewatt
 from linewatt.engine.soak.patience import end_of
-from linewatt.errors import HostError, InvalidInput
-from linewatt.foreign import shortened
+from linewatt.errors import HostError, InvalidInput, ParseError
+from linewatt.foreign import read_json, shortened
 from linewatt.hosts.base import Ended, HostSpec, Line, Process
 from linewatt.hosts.connect import connect
 from linewatt.hosts.process import bounded
@@ -109,8 +109,8 @@ class MasterProcess:
 
 
 def _event(text: str) -> dict[str, Any]:
-    with suppress(ValueError):
-        event = json.loads(text)
+    with suppress(ParseError):
+        event = read_json(text, "an event")
         if isinstance(event, dict):
             return event
     return {"is": "noise", "text": text}

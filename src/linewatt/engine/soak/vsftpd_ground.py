@@ -8,6 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 
 from linewatt.errors import HostError
+from linewatt.foreign import contained
 from linewatt.tuning.users_folder import SERVER_PROCESSES
 
 LOG_AHEAD_BYTES = 4 * 1024 * 1024
@@ -128,11 +129,12 @@ def ground(host: str, said: str, folder: str, port: int) -> Ground:
         found.setdefault(name, []).append(rest.strip())
     for wrong in _missing(found, folder, port):
         raise HostError(f"{host}: {wrong}")
-    kind, blocks, block_bytes = found["disk"][0].rsplit(" ", 2)
-    free, in_memory = int(blocks) * int(block_bytes), kind in _IN_MEMORY
-    if in_memory and "memory" in found:
-        free = min(free, int(int(found["memory"][0]) * 1024 * MEMORY_SHARE))
-    return Ground(found["program"][0], found["user"][0], found["folder"][0], free, in_memory)
+    with contained(f"{host}: what it says of {folder}"):
+        kind, blocks, block_bytes = found["disk"][0].rsplit(" ", 2)
+        free, in_memory = int(blocks) * int(block_bytes), kind in _IN_MEMORY
+        if in_memory and "memory" in found:
+            free = min(free, int(int(found["memory"][0]) * 1024 * MEMORY_SHARE))
+        return Ground(found["program"][0], found["user"][0], found["folder"][0], free, in_memory)
 
 
 def _missing(found: dict[str, list[str]], folder: str, port: int) -> Iterator[str]:

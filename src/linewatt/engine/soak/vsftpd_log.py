@@ -56,7 +56,7 @@ class FollowedLog:
             if piece is not None:
                 self._take(piece)
             self.read_s = began_s
-            if piece is None or piece.end >= piece.size:
+            if piece is None or not piece.start < piece.end < piece.size:
                 return
 
     def _take(self, piece: Piece) -> None:

@@ -18,7 +18,7 @@ from linewatt.engine.soak.fleet import Client
 from linewatt.engine.soak.server import ExistingServer, Server
 from linewatt.engine.soak.vsftpd import Apply, Say, VsftpdServer, VsftpdSettings
 from linewatt.errors import HostError
-from linewatt.foreign import read_json
+from linewatt.foreign import contained, read_json
 from linewatt.hosts.base import Host
 from linewatt.loads.users.job import PutSize, UsersJob
 from linewatt.loads.users.url import parse_url
@@ -54,10 +54,11 @@ async def _of_interface(host: Host, interface: str, family: Family) -> str:
     if done.status != 0:
         raise HostError(f"{where}: no such interface; name one that `ip link` shows there")
     kind = "inet6" if family == "ipv6" else "inet"
-    for shown in read_json(done.stdout, where):
-        for address in shown.get("addr_info", ()):
-            if address.get("family") == kind and address.get("scope") == "global":
-                return str(address["local"])
+    with contained(f"{where}: what ip shows"):
+        for shown in read_json(done.stdout, where):
+            for address in shown.get("addr_info", ()):
+                if address.get("family") == kind and address.get("scope") == "global":
+                    return str(address["local"])
     raise HostError(f"{where} has no {family} address; give it one, or name the address itself")
 
 
