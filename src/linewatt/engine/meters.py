@@ -15,7 +15,7 @@ from typing import Any
 
 from linewatt.engine.feed import Feed
 from linewatt.errors import InvalidInput, LinewattError, WaitTimeout
-from linewatt.foreign import LARGEST, contained
+from linewatt.foreign import LARGEST, contained, scrubbed
 from linewatt.hosts.base import Host, Line
 from linewatt.hosts.clock import now_s
 from linewatt.hosts.process import bounded
@@ -61,7 +61,7 @@ def plausible(
     values: Mapping[str, float | None], reasons: Mapping[str, str]
 ) -> tuple[dict[str, float | None], dict[str, str]]:
     """Readings that can be kept, and why the others are none."""
-    kept, why = dict(values), dict(reasons)
+    kept, why = dict(values), {name: scrubbed(text) for name, text in reasons.items()}
     for name, value in values.items():
         if value is not None and not -LARGEST <= value <= LARGEST:
             said = f"{value:g}" if isinstance(value, float) else "a number beyond 1e30"

@@ -17,7 +17,7 @@ from linewatt.hosts.cpulist import format_cpulist, parse_cpulist
 Value = TypeVar("Value")
 
 _TABLE_LINE = re.compile(r"^([^:]+?):\s+(.*?)\s*$")
-_CLOCK_IN_NAME = re.compile(r"@\s*([\d.]+)\s*GHz")
+_CLOCK_IN_NAME = re.compile(r"@\s*(\d{1,3}(?:\.\d{1,6})?)\s*GHz", re.ASCII)
 
 _SECRET_OPTION = re.compile(r"([^\s=]*(?:passw|secret|token)[^\s=]*)=\S+", re.IGNORECASE)
 

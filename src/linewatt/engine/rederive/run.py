@@ -19,7 +19,7 @@ from linewatt.engine.rederive.differences import Change, Told, changes, told
 from linewatt.engine.rederive.idle import IdleAgain, idle_again
 from linewatt.engine.rederive.raw import raw_files, readings_of, text_of
 from linewatt.errors import InvalidInput, LinewattError
-from linewatt.foreign import understood
+from linewatt.foreign import STORED, contained, read_json, understood
 from linewatt.hosts.clock import now_s
 from linewatt.loads.registry import LOADS
 from linewatt.model import METHOD, Trial
@@ -86,8 +86,9 @@ def write(found: Rederived) -> Path | None:
 
 def _again(result: read.Result, campaign: Campaign, directory: Path, file: Path) -> Again:
     before_text = text_of(file)
-    before = json.loads(before_text)
-    number, method = int(before["number"]), int(before.get("method", 1))
+    with contained(str(file)):
+        before = read_json(before_text, str(file), STORED)
+        number, method = int(before["number"]), int(before.get("method", 1))
     try:
         after = understood(lambda: _made(result, campaign, directory), directory.name)
     except LinewattError as error:
