@@ -118,6 +118,9 @@ class StillProcess:
     async def ready(self) -> None:
         return None
 
+    def bound(self, most_bytes: int) -> None:
+        return None
+
     async def wait(self, limit_s: float, what: str) -> None:
         await asyncio.Event().wait()
 

@@ -5,17 +5,30 @@ from __future__ import annotations
 
 import asyncio
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.clock import Stopwatch
 
+from linewatt.engine.feed import Feed
 from linewatt.errors import HostError
-from linewatt.foreign import KIB
+from linewatt.foreign import KIB, MIB
 from linewatt.hosts import output
 from linewatt.hosts.base import HostSpec, Line
+from linewatt.hosts.clock import now_s
 from linewatt.hosts.local import LocalHost
 from linewatt.hosts.output import MOST_LINE_BYTES, Complaints, Flood, Lines, Whole
 from linewatt.hosts.process import LeashedProcess
+from linewatt.sensors.base import SensorConfig
+from linewatt.sensors.qdisc import Qdisc
+
+
+class Flooding(Qdisc):
+    """A sensor of a host on which tc is another program."""
+
+    def command(self, cfg: Any, host: HostSpec) -> list[str]:
+        return ["yes", "x" * 2000]
+
 
 HOST = LocalHost(HostSpec("here", "local", "lo"))
 
@@ -38,12 +51,12 @@ def test_a_line_without_an_end_costs_time_in_proportion_to_its_length() -> None:
         lines = Lines(lambda line: None)
         watch = Stopwatch()
         for _ in range(count):
-            lines.add(b"x" * KIB)
+            lines.add(chunk)
         return watch.took_s
 
-    fed_s(10)
-    few_s = min(fed_s(400) for _ in range(3))
-    many_s = min(fed_s(3200) for _ in range(3))
+    chunk = b"x" * 128
+    few_s = min(fed_s(4_000) for _ in range(5))
+    many_s = min(fed_s(32_000) for _ in range(5))
     assert many_s < 25 * few_s  # eight times the length; copied each time it is 64 times the work
 
 
@@ -132,6 +145,18 @@ def test_a_stream_without_an_end_of_line_is_stopped_and_named() -> None:
     async def scene() -> None:
         process = await HOST.start(["cat", "/dev/zero"], on_line=lambda line: None)
         await _ends_by_itself(process, r"^here: cat wrote a line of more than 4 MiB, and was stopped$")
+
+    asyncio.run(scene())
+
+
+def test_a_sensor_that_prints_too_much_is_stopped_and_says_so() -> None:
+    async def scene() -> None:
+        feed = Feed("here", Flooding(), SensorConfig())
+        await feed.start(HOST)
+        while feed.failure is None:
+            await feed.wait_past(now_s() + 60, 20)
+        assert feed.failure == "here: env wrote more than 512 KiB a second, and was stopped"
+        assert len(feed.whole().raw()) < 4 * MIB
 
     asyncio.run(scene())
 

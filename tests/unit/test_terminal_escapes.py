@@ -7,6 +7,7 @@ import io
 import json
 from collections.abc import Callable
 from dataclasses import replace
+from pathlib import Path
 
 import pytest
 from rich.live import Live
@@ -114,3 +115,11 @@ def test_events_for_programs_are_json_whatever_a_host_said(capsys: pytest.Captur
     out = capsys.readouterr().out
     assert not acts(out)
     assert json.loads(out)["text"] == EVIL
+
+
+def test_no_other_module_of_the_command_line_prints_past_the_escape() -> None:
+    for path in Path(output.__file__).parent.glob("*.py"):
+        if path.name != "output.py":
+            text = path.read_text(encoding="utf-8")
+            assert "typer.echo" not in text, path.name
+            assert "Console(" not in text, path.name

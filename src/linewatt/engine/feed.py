@@ -19,8 +19,10 @@ from linewatt.model import Channel, Sample
 from linewatt.sensors.base import Sensor, Stamped
 
 LONGER_THAN_ANY_CAMPAIGN_S = 366 * 86_400.0
-MOST_CHARACTERS = 8 << 20
-"""of a record: a second of all CPUs of the largest host is a hundredth of it"""
+MOST_BYTES_A_S = 512 << 10
+"""of a stream, all of which is stored: ten readings a second of 1024 CPUs"""
+MOST_CHARACTERS = 1 << 20
+"""of a record: a second of 1024 CPUs is a fifth of it"""
 STAMP_SLACK_S = 0.1
 """A stamp may lie this much behind its arrival: the error of a host's offset, and rounding."""
 STAMP_AGE_S = 60.0
@@ -148,6 +150,7 @@ class Feed:
         argv = ["env", *words, *self.sensor.command(self._cfg, spec)]
         root = getattr(self.sensor, "needs_root", False)
         self._process = await host.start(argv, on_line=self.take, root=root)
+        self._process.bound(MOST_BYTES_A_S)
         await self._process.ready()
         self.failure = None
         self.started_s = self._since_s = now_s()

@@ -91,7 +91,10 @@ class Process(Protocol):
         """Let a held process go: the barrier opens."""
 
     def bound(self, most_bytes: int) -> None:
-        """How much it may write where its output is not read line by line; 16 MiB unless this says so."""
+        """How much it may write: in all, or a second where its output is read line by line.
+
+        Unless this says so it is 16 MiB in all, or 4 MiB a second.
+        """
 
     async def wait(self, timeout_s: float, awaited: str) -> Ended:
         """Wait for its end.

@@ -17,6 +17,8 @@ MOST_BYTES = 16 * MIB
 """of a command's output, where its caller names no other bound"""
 MOST_LINE_BYTES = 4 * MIB
 STREAM_BYTES_A_S = 4 * MIB
+STREAM_START_S = 4.0
+"""what may come at once: that of so many seconds"""
 STREAM_LINES = 100_000
 STREAM_LINES_A_S = 20_000
 """on average over a stream, beyond what may come at its start: the loop reads some 200,000 lines a second"""
@@ -51,6 +53,7 @@ class Lines:
     """The output of a command that is read line by line as it comes; what has no end yet waits for it."""
 
     def __init__(self, take: Callable[[Line], None]) -> None:
+        self.bytes_a_s = STREAM_BYTES_A_S
         self._take = take
         self._began_s = now_s()
         self._bytes = self._lines = 0
@@ -77,8 +80,8 @@ class Lines:
         self._bytes += len(chunk)
         self._lines += chunk.count(b"\n")
         elapsed_s = max(0.0, elapsed_s)
-        if self._bytes > MOST_BYTES + STREAM_BYTES_A_S * elapsed_s:
-            raise Flood(f"more than {_size(STREAM_BYTES_A_S)} a second")
+        if self._bytes > self.bytes_a_s * (STREAM_START_S + elapsed_s):
+            raise Flood(f"more than {_size(self.bytes_a_s)} a second")
         if self._lines > STREAM_LINES + STREAM_LINES_A_S * elapsed_s:
             raise Flood(f"more than {STREAM_LINES_A_S} lines a second")
 

@@ -75,8 +75,10 @@ class LeashedProcess:
         self._ready.set()
 
     def bound(self, most_bytes: int) -> None:
-        """How much it may write where its output is not read line by line."""
+        """How much it may write: in all, or a second where its output is read line by line."""
         self._stdout.most_bytes = most_bytes
+        if self._lines is not None:
+            self._lines.bytes_a_s = most_bytes
 
     async def ready(self, timeout_s: float = 5.0) -> None:
         """Wait until the leash runs on the host, so that :meth:`release` only has to wake it."""
