@@ -108,8 +108,9 @@ async def _given(host: Host, python: str) -> Environment | None:
     if done.status:
         raise HostError(f"{name}: {python} cannot be used: {last_line(done.stderr)}; correct users.python")
     with contained(f"{name}: what {python} says"):
-        version, packages, *rest = done.stdout.splitlines()
+        version, *rest = done.stdout.splitlines()
         is_old = tuple(map(int, version.split())) < LEAST_PYTHON
+        packages = rest[0] if rest or not is_old else ""
     if is_old:
         raise HostError(
             f"{name}: {python} is {'.'.join(version.split())}; users need Python {_LEAST} or newer"
@@ -120,7 +121,7 @@ async def _given(host: Host, python: str) -> Environment | None:
             f"{name}: {python} has no {' and no '.join(missing)}; install linewatt[users] there, "
             "or take users.python out and run: linewatt prepare FILE"
         )
-    return Environment(python, None) if rest == [code_digest()] else None
+    return Environment(python, None) if rest[1:] == [code_digest()] else None
 
 
 _LEAST = ".".join(map(str, LEAST_PYTHON))
