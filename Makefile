@@ -4,7 +4,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo test truth fuzz lint bench mutants findings pins clean
+.PHONY: help setup demo test truth fuzz faults lint bench mutants findings pins clean
 
 python := .venv/bin/python
 
@@ -32,6 +32,11 @@ truth:  ## run the planted truths alone: labs whose limit is known, and what lin
 fuzz:  ## damaged answers of hosts, meters and files, ever new ones for 10 minutes; ARGS=60 is an hour
 	@scripts/setup.sh test $@
 	@$(python) scripts/fuzz.py $(ARGS)
+
+faults:  ## every fault at random moments of campaigns, and docs/faults.md; ARGS="--moments 20 --only sshd"
+	@scripts/root.sh $@
+	@scripts/setup.sh test $@
+	@scripts/root.sh $@ $(python) -m tests.faults $(ARGS)
 
 lint:  ## format, style, types, and the layers of the house
 	@scripts/setup.sh lint $@

@@ -5,14 +5,18 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import signal
 import subprocess
 from collections.abc import Iterator
+from contextlib import ExitStack, suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.lab.test_campaign import CHANGES, LONG, Bench, await_event, connection_pids, end, until
+
+from linewatt.lab import system
 
 pytestmark = pytest.mark.lab
 
@@ -45,7 +49,14 @@ def pids_of(bench: Bench, number: int, tool: str) -> list[int]:
     """Processes of a tool on a host."""
     namespace = bench.lab.hosts[number - 1].namespace
     done = subprocess.run(["ip", "netns", "pids", namespace], capture_output=True, text=True, check=True)
-    return [int(pid) for pid in done.stdout.split() if Path(f"/proc/{pid}/comm").read_text().strip() == tool]
+    return [int(pid) for pid in done.stdout.split() if _name(pid) == tool]
+
+
+def _name(pid: str) -> str | None:
+    """A process's name; None of one that has ended."""
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/comm").read_text().strip()
+    return None
 
 
 def carrier(bench: Bench, number: int, state: str) -> None:
@@ -66,6 +77,38 @@ def test_a_host_lost_in_an_idle_window_is_connected_again_and_the_campaign_goes_
     _, err = end(process, 0)
     assert (last["done"], last["failed"], last["pending"]) == (2, 0, 0)
     assert "Traceback" not in err
+
+
+SLOW = """#!/bin/bash
+[ "$1" = -K ] && sleep 2
+exec {tool} "$@"
+"""
+
+
+def test_a_host_lost_while_it_is_changed_is_connected_again_and_changed(bench: Bench) -> None:
+    """Its connections end in the two seconds that a write takes."""
+    where = shutil.which("ethtool", path=system.search_path())
+    assert where is not None
+    tool, script = shutil.copy(where, bench.tmp / "ethtool-itself"), bench.tmp / "ethtool"
+    script.write_text(SLOW.format(tool=tool))
+    script.chmod(0o755)
+    gro = bench.on_host(2, "sh", "-c", "ethtool -k data0 | grep ^generic-receive-offload").split()[1]
+    with ExitStack() as back:
+        bench.mount(2, script, where, back)
+        turned = "off" if gro == "on" else "on"
+        process = bench.start("run", bench.campaign(settings={"gro": turned}))
+        until(lambda: any("-K" in one for one in _writers(bench, 2)), 60, "a write on h2")
+        cut_off(bench, 2)
+        last = await_event(process, "ended")
+        end(process, 0)
+        until(lambda: not _writers(bench, 2), 60, "the write that was cut off to end")
+    assert (last["done"], last["failed"], last["pending"]) == (2, 0, 0)
+    assert bench.on_host(2, "sh", "-c", "ethtool -k data0 | grep ^generic-receive-offload").split()[1] == gro
+
+
+def _writers(bench: Bench, number: int) -> list[str]:
+    """What runs ethtool on a host, or is about to."""
+    return [" ".join(_argv(pid)) for pid in pids_of(bench, number, "ethtool")]
 
 
 def test_a_host_that_stays_away_ends_the_campaign_with_the_way_on(bench: Bench) -> None:
@@ -122,7 +165,9 @@ def test_a_sensor_that_dies_in_an_idle_window_is_started_again(bench: Bench, too
 
 
 def _argv(pid: int) -> list[str]:
-    return Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
+    with suppress(OSError):
+        return Path(f"/proc/{pid}/cmdline").read_bytes().decode(errors="replace").split("\0")
+    return []
 
 
 @pytest.mark.parametrize("test", ["tcp", "udp-1500"])

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,6 +12,7 @@ import pytest
 from tests.wiring import cpu, run, told
 
 from linewatt.campaign.plan import PlannedInstance, PlannedTrial
+from linewatt.cli.progress import outcome
 from linewatt.engine.feed import Feed, Reading
 from linewatt.engine.measuring.cut import Setup
 from linewatt.engine.measuring.ends import end_result
@@ -157,6 +158,45 @@ def test_cpu_that_mpstat_does_not_cover_is_none_with_a_reason_and_a_flag() -> No
         assert end.cpu_cores is None
         assert end.reasons["cpu_cores"]
     assert [flag.where for flag in trial.flags if flag.code == "cpu-missing"] == ["h1", "h2"]
+
+
+def _ended(one: Reading) -> Reading:
+    return replace(one, records=one.records[:2], failure="ended with status 137")
+
+
+def _damaged(one: Reading) -> Reading:
+    problem = "mpstat: the CPU table cannot be read"
+    return replace(one, records=tuple(replace(record, values={}, problem=problem) for record in one.records))
+
+
+def _offline(one: Reading) -> Reading:
+    records = (
+        replace(record, values=dict.fromkeys(record.values), reasons={"cpu0": "cpu 0 went offline"})
+        for record in one.records
+    )
+    return replace(one, records=tuple(records))
+
+
+@pytest.mark.parametrize(
+    ("change", "cause"),
+    [
+        (_ended, "mpstat does not cover the window on CPU 0; it ended with status 137"),
+        (_damaged, "mpstat does not cover the window on CPU 0; mpstat: the CPU table cannot be read"),
+        (_offline, "mpstat does not cover the window on CPU 0; cpu 0 went offline"),
+        (
+            lambda one: replace(one, records=one.records[:2]),
+            "mpstat does not cover the window on CPU 0; its last reading came 0.5 s before the window's end",
+        ),
+    ],
+)
+def test_why_the_cpu_use_of_an_end_is_not_known_is_said(
+    change: Callable[[Reading], Reading], cause: str
+) -> None:
+    readings = {"h1": [change(mpstat("h1", [50.0] * 4))], "h2": [mpstat("h2", [20.0] * 4)]}
+    trial = measured(run_of("3.12-tcp-forward-streams-8", TCP), readings).trial
+    assert trial.sender is not None
+    assert trial.sender.reasons["cpu_cores"] == cause
+    assert f"sender CPU not measured ({cause})" in outcome(trial)
 
 
 @pytest.mark.parametrize(
