@@ -202,6 +202,9 @@ LIES: dict[str, Change] = {
     "process-moved: before the window": early("h2", threads=(Thread(2000, 2000, 3, 70, (3,)),)),
     "process-moved": readback("h1", threads=(Thread(1000, 1000, 3, 1200, (3,)),)),
     "sensor-late": story(late_s=3.0),
+    "sensor-unreadable: it ended": sensor(
+        "h1", "netcounters", lambda one: replace(one, failure="ended with status 137")
+    ),
     "sensor-unreadable": sensor("h1", "netcounters", _and_an_unreadable_record),
     "setting-changed": readback("h1", settings=(SettingRead("governor", "", "performance", "powersave"),)),
     "setting-changed: before the window": early(
