@@ -147,9 +147,13 @@ class Ground:
         return found
 
     def tracebacks(self) -> list[str]:
-        """Last lines of what commands said that ended in one."""
-        said = (one.err.read_text(errors="replace") for one in self.commands)
-        return [text.splitlines()[-1] for text in said if "Traceback" in text]
+        """What was raised, and from where in linewatt, by each command that ended in one."""
+        said = (one.err.read_text(errors="replace").splitlines() for one in self.commands)
+        return [
+            " ".join([lines[-1], *[line.strip() for line in lines if "/linewatt/" in line][-1:]])
+            for lines in said
+            if any("Traceback" in line for line in lines)
+        ]
 
     def outputs(self, result: Path, trial: Mapping[str, Any]) -> list[str]:
         """What the servers of a trial wrote."""
