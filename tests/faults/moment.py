@@ -22,6 +22,9 @@ GONE_S = 2.0
 BUSY_GONE_S = 20.0
 """where others have the CPUs, too"""
 
+GOLDEN = (5**0.5 - 1) / 2
+"""steps of it, modulo 1, leave no large gap after however many (Weyl)"""
+
 KINDS = (
     "hosts changed",
     "processes left",
@@ -82,7 +85,7 @@ def strike(
 ) -> Outcome:
     """Run a campaign, strike at a moment of its ``span_s`` that the seed draws, restore, resume, compare."""
     draw = random.Random(f"{seed} {fault.name} {number}")  # noqa: S311
-    outcome = Outcome(fault.name, number, seed, draw.uniform(0.0, span_s))
+    outcome = Outcome(fault.name, number, seed, _part(fault, number, seed) * span_s)
     clear(ground)
     before, there = ground.settled(), set(ground.processes())
     with ExitStack() as lasting:
@@ -101,6 +104,12 @@ def strike(
     outcome.tell("tracebacks", *ground.tracebacks())
     clear(ground)
     return outcome
+
+
+def _part(fault: Fault, number: int, seed: int) -> float:
+    """Where in a campaign a moment is, 0 to 1: drawn for the first, the others well spread from there on."""
+    first = random.Random(f"{seed} {fault.name}").random()  # noqa: S311
+    return (first + number * GOLDEN) % 1.0
 
 
 def _ended(outcome: Outcome, *commands: Command) -> None:
