@@ -9,9 +9,11 @@ from dataclasses import replace
 from typing import Any, ClassVar
 
 import pytest
+from tests.clock import Stopwatch
 from tests.wiring import told
 
 from linewatt.engine.feed import MOST_CHARACTERS, Feed
+from linewatt.engine.measuring import kept
 from linewatt.engine.meters import MeterFeed
 from linewatt.errors import ChangeError, ParseError
 from linewatt.foreign import STORED, read_json, understood
@@ -121,6 +123,21 @@ def test_a_fact_that_cannot_be_is_not_known_and_says_why(key: str, text: str) ->
     known = facts.parse_all(f"\n{facts.MARK} begin {key}\n{text}\n\n{facts.MARK} end 0\n")
     assert known[section][name] is None
     assert known[facts.NOT_KNOWN][key]
+
+
+@pytest.mark.parametrize("key", ["nic.rings", "nic.speed_bps", "kernel.command_line", "cpu.microcode"])
+def test_a_fact_of_one_endless_line_takes_no_long_time(key: str) -> None:
+    """A pattern that looks for a colon from each of 100,000 letters on took a minute."""
+    watch = Stopwatch()
+    facts.parse_all(f"\n{facts.MARK} begin {key}\n/x\t{'a' * 100_000}\n\n{facts.MARK} end 0\n")
+    assert watch.took_s < 3
+
+
+@pytest.mark.parametrize("text", ["null", "[]", "7", '"x"'])
+def test_what_was_kept_of_a_trial_is_an_object_or_refused(text: str) -> None:
+    for read in (lambda: kept.read(text, {}, {}), lambda: kept.read_idle(text)):
+        with pytest.raises(ParseError, match=r"run\.json cannot be read"):
+            read()
 
 
 def test_deep_json_of_a_load_is_a_reason() -> None:

@@ -132,6 +132,14 @@ def test_a_command_that_never_stops_writing_is_stopped_and_named() -> None:
     asyncio.run(scene())
 
 
+def test_a_short_command_that_never_stops_writing_is_stopped_and_named() -> None:
+    async def scene() -> None:
+        with pytest.raises(HostError, match=r"^here: yes wrote more than 16 MiB, and was stopped$"):
+            await HOST.run(["yes"], timeout_s=30)
+
+    asyncio.run(scene())
+
+
 def test_a_bound_of_its_own_holds_for_a_command() -> None:
     async def scene() -> None:
         process = await HOST.start(["yes"])

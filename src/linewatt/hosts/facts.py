@@ -19,6 +19,8 @@ from linewatt.foreign import understood
 from linewatt.hosts import fact_parsers as parse
 
 MARK = "linewatt-fact:"
+MOST_LINE = 4096
+"""characters of a line, as many as the script reads of a file's"""
 NOT_KNOWN = "not_known"
 """the section that says, by ``section.fact``, why something could not be learnt"""
 
@@ -282,10 +284,17 @@ def _read(fact: Fact, answer: tuple[int, str] | None) -> tuple[Mapping[str, Any]
     if status == 127:
         return {}, f"{_tool(fact)} is not installed"
     try:
-        value = understood(lambda: fact.parse(output), fact.key)
+        value = understood(lambda: fact.parse(_with_short_lines(fact, output)), fact.key)
     except (ParseError, InvalidInput):
         return {}, _why(fact, status, output)
     return (value if len(fact.names) > 1 else {fact.names[0]: value}), None
+
+
+def _with_short_lines(fact: Fact, output: str) -> str:
+    """The output as a parser by lines gets it: what a pattern costs can grow with the square of a line."""
+    if len(output) <= MOST_LINE or {"-j", "--json"} & {*fact.argv}:
+        return output
+    return "\n".join(line[:MOST_LINE] for line in output.split("\n"))
 
 
 def _why(fact: Fact, status: int, output: str) -> str:

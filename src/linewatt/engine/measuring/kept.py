@@ -11,19 +11,23 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
+from functools import partial
+from typing import TypeVar
 
 from linewatt.engine.feed import Reading
 from linewatt.engine.measuring.cut import Setup
 from linewatt.engine.measuring.power import Meters
 from linewatt.engine.readback import ReadBack
 from linewatt.engine.trial import InstanceOutput, TrialRun
+from linewatt.errors import ParseError
 from linewatt.foreign import STORED, read_json, understood
 from linewatt.hosts.base import Ended, HostSpec
 from linewatt.model import Channel
 from linewatt.store.plain import decoded, encoded
 
+T = TypeVar("T")
+
 NAME = "run.json"
-_CANNOT = f"{NAME} cannot be read"
 SOCKETS = "ss.txt"
 """what a read-back has of the load's connections, in a file of its own"""
 SCHEMA_VERSION = 1
@@ -77,8 +81,7 @@ def idle_text(readings: Mapping[str, Sequence[Reading]], meters: Mapping[str, Me
 
 def read_idle(text: str) -> KeptIdle:
     """What :func:`idle_text` wrote. Raises ParseError."""
-    kept: KeptIdle = understood(lambda: decoded(KeptIdle, read_json(text, _CANNOT, STORED)), NAME)
-    return kept
+    return _decoded(KeptIdle, text, NAME)
 
 
 def _sources(readings: Mapping[str, Sequence[Reading]]) -> tuple[Source, ...]:
@@ -108,7 +111,7 @@ def read(text: str, files: Mapping[str, str], hosts: Mapping[str, HostSpec]) -> 
 
     ``files`` is the name of each file below ``raw/`` with its text. Raises ParseError.
     """
-    kept: Kept = understood(lambda: decoded(Kept, read_json(text, _CANNOT, STORED)), NAME)
+    kept = _decoded(Kept, text, NAME)
     case = kept.run.planned.case
     outputs = tuple(with_text(one, case.client, case.server, files) for one in kept.run.outputs)
     run = replace(kept.run, outputs=outputs, readback=readbacks(files, case.hosts))
@@ -132,13 +135,17 @@ def with_text(output: InstanceOutput, client: str, server: str, files: Mapping[s
 def readbacks(files: Mapping[str, str], hosts: Sequence[str]) -> dict[str, ReadBack]:
     """Host → what it showed in the tail of the load, where it was asked. Raises ParseError."""
     return {
-        host: replace(_readback(files[name]), sockets=files.get(f"{host}/{SOCKETS}", ""))
+        host: replace(
+            _decoded(ReadBack, files[name], "readback.json"), sockets=files.get(f"{host}/{SOCKETS}", "")
+        )
         for host in hosts
         if (name := f"{host}/readback.json") in files
     }
 
 
-def _readback(text: str) -> ReadBack:
-    name = "readback.json"
-    found: ReadBack = understood(lambda: decoded(ReadBack, read_json(text, name, STORED)), name)
-    return found
+def _decoded(kind: type[T], text: str, name: str) -> T:
+    read = partial(read_json, text, f"{name} cannot be read", STORED)
+    value = understood(lambda: decoded(kind, read()), name)
+    if not isinstance(value, kind):
+        raise ParseError(f"{name} cannot be read: it is no {kind.__name__}")
+    return value
