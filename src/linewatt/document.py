@@ -7,7 +7,10 @@ aliases are followed. Mappings become ``dict`` with text keys, sequences ``list`
 
 from __future__ import annotations
 
+import os
 import re
+import select
+import stat
 import warnings
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -24,6 +27,7 @@ MAX_BYTES = 1 << 20
 MAX_VALUES = 20_000
 MAX_MARKS = 3 * MAX_VALUES
 MAX_DEPTH = 32
+PIPE_LIMIT_S = 5.0
 
 KeyPath = tuple[str | int, ...]
 
@@ -98,12 +102,37 @@ def show_value(value: object) -> str:
     return shown if len(shown) <= 60 else f"{shown[:56]}…{shown[-1]}"
 
 
+def read_bytes(path: Path, most: int = MAX_BYTES) -> bytes:
+    """What is in a file, cut after ``most`` bytes and one; a pipe is waited for, but not without end.
+
+    Raises OSError, and ValueError with what is wrong in words.
+    """
+    opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    with open(opened, "rb", buffering=0) as file:  # noqa: PTH123  it is opened already
+        kind = os.fstat(opened).st_mode
+        if stat.S_ISDIR(kind):
+            raise IsADirectoryError(21, "is a directory")
+        waits = not stat.S_ISREG(kind)
+        found = bytearray()
+        poll = select.poll()
+        poll.register(opened, select.POLLIN)
+        while len(found) <= most:
+            if waits and not poll.poll(PIPE_LIMIT_S * 1000):
+                raise ValueError(f"nothing came from it within {PIPE_LIMIT_S:g} s; name a file")
+            chunk = file.read(min(most + 1 - len(found), 1 << 20))
+            if chunk is None:
+                continue
+            if not chunk:
+                break
+            found += chunk
+    return bytes(found)
+
+
 def read_text(path: Path) -> str:
     """Text of a UTF-8 file of at most 1 MiB. Raises InvalidInput with the place of the first bad byte."""
     top = Place(str(path))
     try:
-        with path.open("rb") as stream:
-            data = stream.read(MAX_BYTES + 1)
+        data = read_bytes(path)
     except FileNotFoundError:
         raise top.error("no such file") from None
     except IsADirectoryError:
@@ -127,6 +156,22 @@ def read_text(path: Path) -> str:
 def read_yaml(path: Path) -> Document:
     """Read one YAML document. Raises InvalidInput as ``file:line:col: what``."""
     return parse_yaml(read_text(path), str(path))
+
+
+def file_problem(path: Path) -> str | None:
+    """Why a file that another one names cannot be read, or ``None``; opens it."""
+    try:
+        opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except FileNotFoundError:
+        return "does not exist"
+    except PermissionError:
+        return "cannot be read by this user"
+    except (OSError, ValueError) as error:
+        return f"cannot be read: {getattr(error, 'strerror', None) or error}"
+    try:
+        return "is a directory" if stat.S_ISDIR(os.fstat(opened).st_mode) else None
+    finally:
+        os.close(opened)
 
 
 def parse_yaml(text: str, file: str, *, foreign_tags: bool = False) -> Document:

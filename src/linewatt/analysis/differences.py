@@ -12,7 +12,9 @@ from typing import Any
 
 from linewatt.analysis.matching import Match, Side
 
-CONNECTION = {"facts", "name", "port", "user", "key_file", "known_hosts", "jump", "sudo"}
+LOGIN = {"port", "user", "key_file", "known_hosts", "jump"}
+"""how somebody logs in to a host"""
+CONNECTION = {"facts", "name", "sudo", *LOGIN}
 """How linewatt reaches a host is no part of what was measured."""
 IDENTITY = {
     "address",

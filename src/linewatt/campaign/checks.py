@@ -25,6 +25,7 @@ from linewatt.campaign.trials_entry import check_trials, most_trials
 from linewatt.document import KeyPath
 from linewatt.errors import InvalidInput, LinewattError
 from linewatt.hosts.cpulist import format_cpulist
+from linewatt.hosts.facts import NAMES
 from linewatt.tuning.factors import factor_named
 
 MAX_CASES = 10_000
@@ -119,6 +120,9 @@ def check_factors(entry: CampaignFile) -> Iterator[Finding]:
         elif _is_known(name):
             text = "is a setting that linewatt makes itself; give its levels as a list, or another name"
             yield ("factors", name), text
+        elif levels.fact is not None and levels.fact not in NAMES:
+            text = f"there is no fact {levels.fact}; {suggest(levels.fact, NAMES)}"
+            yield ("factors", name, "fact"), text
     for name, level in settings_of(entry).items():
         try:
             factors.check(name, level)

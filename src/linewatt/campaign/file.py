@@ -17,7 +17,13 @@ from linewatt.campaign.factor_entries import LabelEntry
 from linewatt.campaign.fields import HOST_NAME, parse_pair
 from linewatt.campaign.idle import default_s
 from linewatt.campaign.messages import Problem, find_problems, not_a_mapping, problem, raise_first
-from linewatt.campaign.meters import check_meters
+from linewatt.campaign.meters import check_meters, check_secrets
+from linewatt.campaign.named_files import (
+    check_hooks,
+    check_host_files,
+    check_inventory,
+    check_network_files,
+)
 from linewatt.campaign.network_entries import as_entry, check_network_names, name_of
 from linewatt.campaign.schema import (
     CampaignFile,
@@ -42,7 +48,7 @@ from linewatt.campaign.users_entry import (
 from linewatt.campaign.ways import check_used
 from linewatt.document import Document, KeyPath, Place, read_yaml, show_path, show_value
 from linewatt.hosts.base import HostSpec
-from linewatt.hosts.inventory import InventoryHost, read_inventory
+from linewatt.hosts.inventory import InventoryHost, is_yaml, read_inventory
 from linewatt.network.description import HostNetwork
 from linewatt.units import hz_from_ghz
 
@@ -76,6 +82,8 @@ def load(path: Path, hosts_override: Path | None = None, *, will_connect: bool =
     raise_first(find_problems(CampaignFile, value, (), locate), document.file)
     entry = CampaignFile.model_validate(value)
     listed = None if entry.pairs in (None, "all") else tuple(parse_pair(pair) for pair in entry.pairs or ())
+    if hosts_override is None:
+        raise_first(_problems(check_inventory(entry.hosts, path.parent), locate), document.file)
     hosts = _hosts(entry, path, hosts_override, _named(entry, listed))
     locate = _Locator(document, hosts.listed or {}, hosts.inventory)
     everyone = entry.pairs == "all"
@@ -94,12 +102,18 @@ def load(path: Path, hosts_override: Path | None = None, *, will_connect: bool =
         checks.check_size(entry, tests, pairs),
         checks.check_sensors(entry),
         _check_possible(entry, tests),
+        check_network_files(entry.networks, path.parent),
+        check_host_files(used, hosts.base, secrets=will_connect),
         check_ssh_files(used, hosts.base) if will_connect else (),
+        check_hooks(entry.factors) if will_connect else (),
     )
     raise_first(_problems(findings, locate), document.file)
     campaign = _campaign(entry, document, hosts, tuple(used), pairs, tests)
     raise_first(
-        _problems(itertools.chain(check_used(campaign), check_meters(campaign)), locate), document.file
+        _problems(
+            itertools.chain(check_used(campaign), check_meters(campaign), check_secrets(campaign)), locate
+        ),
+        document.file,
     )
     return campaign
 
@@ -124,6 +138,12 @@ class _Locator:
         if self.inventory is not None and path == ("hosts",):
             return Place(str(self.inventory)), "hosts"
         return self.document.place(path, key=key), show_path(path)
+
+    def key(self, at: KeyPath, name: str) -> str:
+        """How a key below ``at`` is written: an inventory has names and signs of its own."""
+        if self.inventory is None or not at or at[0] != "hosts":
+            return f"{name}: "
+        return f"linewatt_{name}{': ' if is_yaml(self.inventory) else '='}"
 
 
 def locate_in_inventory(host: InventoryHost, path: KeyPath) -> tuple[Place, str]:

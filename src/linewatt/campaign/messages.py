@@ -7,7 +7,7 @@ import difflib
 import typing
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ValidationError
 from pydantic.fields import FieldInfo
@@ -49,6 +49,14 @@ class Problem:
 
 Locate = Callable[[KeyPath, bool], tuple[Place, str]]
 """place of the value (with True: of the key) at a path, and the path as the user wrote it"""
+
+
+@runtime_checkable
+class Named(Protocol):
+    """Places in a file where keys may have other names than in the schema."""
+
+    def key(self, at: KeyPath, name: str) -> str:
+        """How a key below ``at`` is written, up to its value."""
 
 
 def raise_first(problems: Iterable[Problem], file: str) -> None:
@@ -96,7 +104,8 @@ def _problems(
             yield problem(locate, (*at, *path), text, key=True)
         elif kind == "missing":
             field = _field(model, error["loc"])
-            example = f", for example `{leaf}: {field.examples[0]}`" if field and field.examples else ""
+            key = locate.key(at, str(leaf)) if isinstance(locate, Named) else f"{leaf}: "
+            example = f", for example `{key}{field.examples[0]}`" if field and field.examples else ""
             yield problem(locate, (*at, *path, str(leaf)), f"is missing; add it{example}", key=True)
         else:
             yield problem(locate, (*at, *path), _message(error), key=leaf == "[key]")

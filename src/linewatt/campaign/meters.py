@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Windows that are too short for a meter whose refresh or averaging the file declares. Pure."""
+"""Meters that a file cannot mean: a window too short for what it declares, a password in clear. Pure."""
 
 from __future__ import annotations
 
@@ -8,6 +8,18 @@ from collections.abc import Iterator
 from linewatt.campaign.campaign import Campaign
 from linewatt.document import KeyPath
 from linewatt.sensors.dynamics import declared, too_short
+
+
+def check_secrets(campaign: Campaign) -> Iterator[tuple[KeyPath, str]]:
+    """Sources that would be sent a password unencrypted, and nobody said that this may be."""
+    for host, sources in campaign.power.items():
+        for name, source in sources.items():
+            if getattr(source.cfg, "shows_password", False):
+                yield (
+                    ("hosts", host, "power", name),
+                    "would send the password unencrypted (http, basic); use https://, auth: digest, or say "
+                    "insecure: true if everybody on that network may read it",
+                )
 
 
 def check_meters(campaign: Campaign) -> Iterator[tuple[KeyPath, str]]:

@@ -142,10 +142,10 @@ def _check_names(
     value: Mapping[str, Any], path: KeyPath, hosts: Collection[str], known: Collection[str]
 ) -> Iterator[Finding]:
     every = list(dict.fromkeys([*hosts, *known]))
-    for name in value:
-        if name not in every:
-            yield (*path, name), f"there is no host {name} in the campaign; {suggest(name, every)}"
-    for name in hosts:
+    strange = [name for name in value if name not in every]
+    for name in strange:
+        yield (*path, name), f"there is no host {name} in the campaign; {suggest(name, every)}"
+    for name in hosts if not strange else ():  # a name that is written wrong is missing, too
         if name not in value:
             yield (
                 path,

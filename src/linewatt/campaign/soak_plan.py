@@ -107,6 +107,11 @@ def said(planned: SoakPlan) -> Iterator[str]:
         yield f"each: {_work(users)}"
         if users.server_host is not None:
             yield "that server and its folder are there for the time of the soak only"
+            if len({group.server for group in users.groups}) > 1:
+                yield (
+                    "it listens on every address of its host, for vsftpd has one socket and the groups use "
+                    "several: also on the management network"
+                )
         for group in users.groups if len(users.groups) > 1 else ():
             yield f"group {group.name}: {', '.join(group.clients)} → {group.server or 'data interface'}"
     if planned.rounds:

@@ -10,6 +10,7 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from linewatt.campaign.campaign import Campaign, PowerSource, power_config
+from linewatt.document import one_line, show_value
 from linewatt.errors import StoreError
 from linewatt.sensors.registry import SENSORS
 
@@ -56,10 +57,23 @@ def from_dict(stored: dict[str, Any]) -> Campaign:
         power = {host: _sources(sources) for host, sources in stored.get("power", {}).items()}
         plain = {**stored, "sensors": {}, "power": {}, "path": Path(stored["path"])}
         campaign = _CAMPAIGN.validate_python(plain)
-    except (KeyError, ValidationError) as error:
-        raise StoreError(f"the stored campaign cannot be read by this linewatt: {error}") from error
+    except (KeyError, TypeError, AttributeError, ValidationError) as error:
+        raise StoreError(
+            f"the campaign in its manifest.json cannot be read by this linewatt: {_first(error)}; run the "
+            "campaign's file anew, or resume it with the version that wrote it"
+        ) from error
     values = {field.name: getattr(campaign, field.name) for field in fields(campaign)}
     return Campaign(**{**values, "sensors": sensors, "power": power})
+
+
+def _first(error: Exception) -> str:
+    """The first thing that is wrong, in one line."""
+    if not isinstance(error, ValidationError):
+        return f"{error} is missing" if isinstance(error, KeyError) else one_line(str(error))
+    found = error.errors(include_url=False)
+    more = f" (and {len(found) - 1} more)" if len(found) > 1 else ""
+    where = ".".join(str(part) for part in found[0]["loc"])
+    return one_line(f"{where}: {found[0]['msg']}, got {show_value(found[0]['input'])}{more}")
 
 
 def _sources(stored: dict[str, dict[str, Any]]) -> dict[str, PowerSource]:

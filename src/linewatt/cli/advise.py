@@ -114,6 +114,7 @@ def _one_of(name: str, text: str, choices: Iterable[Word]) -> Word:
 def _table(level: str | None, mains: str, file: Path | None) -> EfficiencyTable | None:
     """The certified table, the user's own, or none."""
     from linewatt.analysis.psu_tables import CERTIFIED, certified, read_efficiency_table
+    from linewatt.document import read_bytes
 
     voltage = _one_of("--mains", mains, CERTIFIED)
     if level is not None and file is not None:
@@ -122,7 +123,7 @@ def _table(level: str | None, mains: str, file: Path | None) -> EfficiencyTable 
         return None if level is None else certified(level, voltage)
     source = str(file) if str(file).isprintable() else repr(str(file))
     try:
-        data = file.read_bytes()
+        data = read_bytes(file)
     except (OSError, ValueError) as error:
         why = (error.strerror if isinstance(error, OSError) else None) or str(error)
         raise InvalidInput(f"{source}: cannot be read: {why}") from None

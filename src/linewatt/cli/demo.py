@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from linewatt.cli.output import put, say
+from linewatt.cli.output import can_be_made, put, say
 from linewatt.cli.run import RESULTS
 
 if TYPE_CHECKING:
@@ -35,8 +35,13 @@ def demo(
     from linewatt.campaign.file import load
     from linewatt.campaign.plan import plan
     from linewatt.cli.run import execute
-    from linewatt.cli.show import report, show
+    from linewatt.cli.show import checked_target, report, show
+    from linewatt.document import read_yaml
 
+    can_be_made("--results", results)
+    if output is not None:
+        checked_target(output)
+    read_yaml(file or shipped_campaign())
     with _lab(rate) as lab:
         campaign = load(file or shipped_campaign(), lab.inventory)
         ended, left_changed = execute(

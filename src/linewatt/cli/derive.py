@@ -20,6 +20,7 @@ if TYPE_CHECKING:  # what is slow to import is imported when the command runs
     from linewatt.analysis.table import Table, TableWarning
 
 SCHEMA_VERSION = 1
+MOST_BYTES = 256 * 2**20
 MAX_INT_DIGITS = 15
 """whole numbers of more digits lose places in readers of JSON that hold them as double"""
 WIDEST = 100_000
@@ -92,14 +93,20 @@ def _quantities(raw: Table, found: list[TableWarning], *, as_json: bool, as_csv:
 
 def read_bytes(table: str) -> tuple[str, bytes]:
     """How messages name the table, and its bytes. Raises InvalidInput when it cannot be read."""
+    from linewatt.document import read_bytes as contents
+
     if table == "-":
-        return "standard input", sys.stdin.buffer.read()
-    source = table if table.isprintable() else repr(table)
-    try:
-        return source, Path(table).read_bytes()
-    except (OSError, ValueError) as error:
-        why = (error.strerror if isinstance(error, OSError) else None) or str(error)
-        raise InvalidInput(f"{source}: cannot be read: {why}") from None
+        source, data = "standard input", sys.stdin.buffer.read(MOST_BYTES + 1)
+    else:
+        source = table if table.isprintable() else repr(table)
+        try:
+            data = contents(Path(table), MOST_BYTES)
+        except (OSError, ValueError) as error:
+            why = (error.strerror if isinstance(error, OSError) else None) or str(error)
+            raise InvalidInput(f"{source}: cannot be read: {why}") from None
+    if len(data) > MOST_BYTES:
+        raise InvalidInput(f"{source}: larger than {MOST_BYTES >> 20} MiB, which no table is")
+    return source, data
 
 
 def json_rows(derived: DerivedTable) -> list[dict[str, Any]]:

@@ -9,14 +9,23 @@ from __future__ import annotations
 
 import csv
 import json
+import os
 import sys
+import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from linewatt.errors import InvalidInput
 from linewatt.foreign import shown
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
+
+
+RESULTS = Path("results")
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""signs with which a spreadsheet takes a cell for a formula"""
 
 
 def print_json(document: Mapping[str, Any]) -> None:
@@ -26,11 +35,24 @@ def print_json(document: Mapping[str, Any]) -> None:
 
 
 def print_csv(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
-    """Rows as CSV on stdout; ``None`` is an empty cell."""
-    writer = csv.DictWriter(sys.stdout, fieldnames=columns, extrasaction="ignore", lineterminator="\n")
-    writer.writeheader()
-    for row in rows:
-        writer.writerow({name: shown(one) if isinstance(one, str) else one for name, one in row.items()})
+    """Rows as CSV on stdout; ``None`` is an empty cell, and no text is a formula to a spreadsheet."""
+    writer = csv.writer(sys.stdout, lineterminator="\n")
+    writer.writerow([_cell(column) for column in columns])
+    writer.writerows([_cell(row.get(column)) for column in columns] for row in rows)
+
+
+def _cell(value: Any) -> Any:
+    """A cell that a spreadsheet shows as it is: a text that it would compute is quoted, as OWASP has it."""
+    if not isinstance(value, str):
+        return value
+    text = shown(value)
+    if not text.startswith(_FORMULA):
+        return text
+    try:
+        float(text)
+    except ValueError:
+        return f"'{text}"
+    return text
 
 
 def say(message: str) -> None:
@@ -58,6 +80,36 @@ def console(**options: Any) -> Console:
                 yield one if one.control else Segment(shown(one.text), one.style)
 
     return Escaping(markup=False, emoji=False, highlight=False, **options)
+
+
+def results_there(results: Path) -> None:
+    """See that a directory of results that somebody named is one. Raises InvalidInput."""
+    if results.is_dir() or (results == RESULTS and not results.exists()):
+        return
+    wrong = "is no directory" if results.exists() else "no such directory"
+    raise InvalidInput(f"--results {results}: {wrong}; name the one that results are stored in")
+
+
+def can_be_made(option: str, path: Path) -> None:
+    """See that a directory is there to be written in, or could be made. Raises InvalidInput."""
+    there = path
+    while not there.exists() and there != there.parent:
+        there = there.parent
+    if not there.is_dir():
+        raise InvalidInput(f"{option} {path}: {there} is no directory; name another place")
+    if not os.access(there, os.W_OK | os.X_OK) or not _is_on_disk(there):
+        raise InvalidInput(f"{option} {path}: nothing can be written in {there}; name another place")
+
+
+def _is_on_disk(directory: Path) -> bool:
+    """Whether files can be made here: root may write in /proc and cannot."""
+    try:
+        handle, name = tempfile.mkstemp(dir=directory, prefix=".linewatt-")
+    except OSError:
+        return False
+    os.close(handle)
+    os.unlink(name)  # noqa: PTH108  a text
+    return True
 
 
 def print_rich(render: Callable[[int | None], RenderableType]) -> None:

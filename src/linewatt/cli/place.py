@@ -95,13 +95,14 @@ def _cpus(option: str, text: str | None) -> tuple[int, ...] | None:
 
 def _read(topology: str) -> tuple[str, str]:
     """How messages name the file, and its text. Raises InvalidInput when it cannot be read."""
+    from linewatt.document import read_bytes
+
     source = "standard input" if topology == "-" else topology if topology.isprintable() else repr(topology)
     try:
         if topology == "-":
             data = sys.stdin.buffer.read(MOST_BYTES + 1)
         else:
-            with Path(topology).open("rb") as file:
-                data = file.read(MOST_BYTES + 1)
+            data = read_bytes(Path(topology), MOST_BYTES)
         text = data.decode("utf-8-sig")
     except UnicodeDecodeError:
         raise InvalidInput(f"{source}: not text; write a topology with: lstopo --of xml FILE") from None

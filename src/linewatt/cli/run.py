@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
-from linewatt.cli.output import print_json, say
+from linewatt.cli.output import can_be_made, print_json, results_there, say
 
 if TYPE_CHECKING:
     from linewatt.campaign.campaign import Campaign
@@ -56,11 +56,20 @@ def run(
     campaign = load(file, hosts, will_connect=True)
     if not allow_commands:
         refuse_listed(campaign)
+    _can_be_stored(results)
     if campaign.soak is not None:
         _soak(campaign, None, results, as_json)
         return
     seed = random.SystemRandom().getrandbits(32) if campaign.seed is None else campaign.seed
     _finish(*execute(campaign, plan(campaign, seed), None, results, as_json), results, as_json)
+
+
+def _can_be_stored(results: Path) -> None:
+    """Whether there is room for what a run writes on this machine, before any host is touched."""
+    from linewatt.hosts.journal import state_dir
+
+    can_be_made("--results", results)
+    can_be_made("LINEWATT_STATE", state_dir())
 
 
 def resume(
@@ -76,6 +85,7 @@ def resume(
     from linewatt.errors import StoreError
     from linewatt.store.read import find, load
 
+    results_there(results)
     result = load(find(results, result_id))
     if result.imported_from is not None:
         raise StoreError(f"{result.id}: imported from {result.imported_from}, so there is nothing to resume")

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
-from linewatt.cli.output import print_csv, print_json, print_rich, put, say
+from linewatt.cli.output import print_csv, print_json, print_rich, put, results_there, say
 from linewatt.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -38,6 +38,7 @@ def list_results(results: _Results = Path("results"), as_json: _Json = False) ->
     from linewatt.report.document import SCHEMA_VERSION
     from linewatt.store import read
 
+    results_there(results)
     every = [listing.listed(result) for result in read.list_results(results)]
     if as_json:
         print_json({"schema_version": SCHEMA_VERSION, "results": listing.as_document(every)})
@@ -151,6 +152,7 @@ def _show_soak(result: Result, *, as_json: bool) -> None:
 def _load(results: Path, wanted: str) -> Result:
     from linewatt.store import read
 
+    results_there(results)
     return read.load(read.find(results, wanted))
 
 

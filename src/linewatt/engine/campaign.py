@@ -15,6 +15,7 @@ from linewatt.campaign.plan import Plan, PlannedTrial, Round, plan
 from linewatt.campaign.plan import as_dict as plan_dict
 from linewatt.campaign.sites import read_topologies, site
 from linewatt.engine import events, labels
+from linewatt.engine.congestion import check_congestion
 from linewatt.engine.idle import Setting
 from linewatt.engine.knobs import KNOBS
 from linewatt.engine.proof import refuse_wrong_ways
@@ -96,6 +97,8 @@ class CampaignRun:
             await asyncio.gather(self._session.open(), asyncio.to_thread(warm_up, self._campaign))
             await check_reach(self._campaign.described, self._session.hosts)
             self._plan = self._placed()
+            asked = [change for one in self._plan.rounds for change in self._plan.changes_in(one)]
+            await check_congestion(asked, self._session.hosts)
             await refuse_wrong_ways(self._session, self._plan.rounds)
             path = (
                 self._new_result()

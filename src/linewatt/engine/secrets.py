@@ -15,9 +15,11 @@ from shlex import quote
 
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.soak import OtherServer
+from linewatt.document import read_bytes
 from linewatt.errors import InvalidInput
 from linewatt.sensors.power import PowerConfig, Secret
 
+MOST_BYTES = 4096
 Passwords = dict[tuple[str, str], str | None]
 """(host, source) → its password, or ``None`` where it needs none"""
 
@@ -92,11 +94,15 @@ def _password(where: str, cfg: PowerConfig) -> str | None:
 
 def _from_file(where: str, path: Path) -> str:
     try:
-        value = path.read_text(encoding="utf-8").partition("\n")[0].rstrip("\r")
+        value = read_bytes(path, MOST_BYTES).decode("utf-8").partition("\n")[0].rstrip("\r")
     except OSError as error:
         raise InvalidInput(f"{where}.password_file: {path}: {error.strerror}") from error
     except UnicodeDecodeError as error:
         raise InvalidInput(f"{where}.password_file: {path}: is not text") from error
+    except ValueError as error:
+        raise InvalidInput(f"{where}.password_file: {path}: {error}") from error
+    if len(value) >= MOST_BYTES:
+        raise InvalidInput(f"{where}.password_file: {path}: its first line is no password: it does not end")
     if not value:
         raise InvalidInput(f"{where}.password_file: {path}: its first line is empty")
     return value

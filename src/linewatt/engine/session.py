@@ -86,6 +86,8 @@ class Session:
         text = known["tools"].get("iperf3")
         if text is not None:
             self.versions[name] = self.load.parse_version(str(text))
+            if wrong := self.load.too_old(self.versions[name]):
+                raise HostError(f"{name}: {wrong}; install it there")
         elif name in self._paired:
             raise HostError(f"{name}: no iperf3; install it (apt-get or dnf install iperf3)")
         if self._runs_mpstat and not known["tools"].get("mpstat"):

@@ -207,6 +207,9 @@ FACTS: tuple[Fact, ...] = (
     Fact("tools", ("bash",), ("bash", "--version"), parse.first_line),
 )
 
+NAMES = frozenset(f"{fact.section}.{name}" for fact in FACTS for name in fact.names)
+"""facts as a campaign names them"""
+
 
 _COMPARED = {
     "nic": ("mtu", "state", "speed_bps", "offloads", "qdisc", "carrier_changes", *parse.PAUSE_FRAMES),

@@ -85,7 +85,7 @@ def read_inventory(
         raise top.error(
             "is a program; linewatt runs none: save what it prints with `ansible-inventory --list --yaml`"
         )
-    tree = read_yaml_tree(text, str(path)) if _is_yaml(path, text) else read_ini(text, str(path))
+    tree = read_yaml_tree(text, str(path)) if is_yaml(path, text) else read_ini(text, str(path))
     depths = _depths(tree, top)
     if group not in depths:
         near = difflib.get_close_matches(group, sorted(depths), n=1)
@@ -102,12 +102,13 @@ def read_inventory(
     }
 
 
-def _is_yaml(path: Path, text: str) -> bool:
+def is_yaml(path: Path, text: str | None = None) -> bool:
+    """Whether an inventory is YAML: by its name, else by its ``text``, which is read if it is left out."""
     if path.suffix in (".yaml", ".yml", ".json"):
         return True
     if path.suffix in (".ini", ".cfg"):
         return False
-    lines = (line.strip() for line in text.splitlines())
+    lines = (line.strip() for line in (read_text(path) if text is None else text).splitlines())
     first = next((line for line in lines if line and not line.startswith(("#", ";"))), "")
     return first.startswith(("---", "{")) or first.split("#")[0].rstrip().endswith(":")
 

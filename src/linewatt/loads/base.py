@@ -80,3 +80,6 @@ class Load(Protocol):
     def version_command(self) -> list[str]: ...
 
     def parse_version(self, text: str) -> tuple[int, ...]: ...
+
+    def too_old(self, version: tuple[int, ...]) -> str | None:
+        """What is wrong with a version that cannot do what every job needs; ``None``: nothing."""

@@ -66,6 +66,12 @@ class Iperf3:
             raise ParseError(f"iperf3: no version in {_first_line(text)!r}")
         return tuple(int(part) for part in match[1].split("."))
 
+    def too_old(self, version: tuple[int, ...]) -> str | None:
+        if version >= MINIMUM_VERSION:
+            return None
+        shown = ".".join(map(str, version))
+        return f"iperf3 {shown} is too old; {version_text(MINIMUM_VERSION)} or later is needed"
+
     def server_command(self, job: LoadJob, version: tuple[int, ...]) -> list[str]:
         """One test, then it ends and prints its JSON. Raises InvalidInput."""
         _check(job, version)
@@ -124,8 +130,8 @@ class Iperf3:
 def _check(job: LoadJob, version: tuple[int, ...]) -> None:
     """Raises InvalidInput for what iperf3, or this copy of it, cannot do."""
     shown = ".".join(map(str, version))
-    if version < MINIMUM_VERSION:
-        raise InvalidInput(f"iperf3 {shown} is too old; {version_text(MINIMUM_VERSION)} or later is needed")
+    if wrong := Iperf3().too_old(version):
+        raise InvalidInput(wrong)
     if not 0 < job.duration_s <= MAX_DURATION_S:
         raise InvalidInput(f"iperf3 runs 1 to {MAX_DURATION_S} s, not {job.duration_s:g} s; cut it in parts")
     if not 1 <= job.streams <= MAX_STREAMS:

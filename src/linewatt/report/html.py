@@ -23,6 +23,7 @@ from linewatt.analysis.detail import DetailBlock, detail_blocks
 from linewatt.analysis.stats import Estimate
 from linewatt.errors import StoreError
 from linewatt.model import Case, Trial
+from linewatt.report.campaign_text import campaign_text
 from linewatt.report.chart_data import runs_of
 from linewatt.report.charts import Figure, figures, render_svg
 from linewatt.report.columns import Column, Unit
@@ -111,7 +112,7 @@ def render(view: Digest) -> str:
         view=view,
         name=manifest.get("name") or view.result.id,
         measured_with=manifest.get("linewatt_version"),
-        campaign_text=manifest.get("campaign_text"),
+        campaign_text=campaign_text(manifest),
         order=manifest.get("order"),
         seed=manifest.get("seed"),
         version=__version__,

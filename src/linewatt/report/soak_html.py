@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from linewatt import __version__
 from linewatt.analysis.ledger import COLUMNS
+from linewatt.report.campaign_text import campaign_text
 from linewatt.report.environment import environment
 from linewatt.report.html import drawn, environment_of_pages
 from linewatt.report.provenance import legend
@@ -44,7 +45,7 @@ def render(soak: Soak) -> str:
         state=state(soak),
         created=when(manifest.get("created_s")),
         measured_with=manifest.get("linewatt_version"),
-        campaign_text=manifest.get("campaign_text"),
+        campaign_text=campaign_text(manifest),
         version=__version__,
         flags=flags(soak),
         summary=summary(soak),

@@ -28,6 +28,7 @@ from linewatt.sensors.power import (
     Secret,
     as_configured,
     each_once,
+    is_here,
     no_login,
 )
 from linewatt.sensors.quantity import ChannelName, Quantity
@@ -135,6 +136,10 @@ class HttpConfig(PowerConfig, Secret):
     auth: Literal["basic", "digest"] | None = Field(
         default=None, description="How the password is sent; left out: the profile's way, else `basic`."
     )
+    insecure: bool = Field(
+        default=False,
+        description="Whether a password may go unencrypted (http), which everybody on the way can read.",
+    )
     verify: bool = Field(default=True, description="Whether the certificate is checked.")
     ca_file: FilePath | None = Field(
         default=None, description="PEM file with the certificate's authority, or itself."
@@ -155,6 +160,18 @@ class HttpConfig(PowerConfig, Secret):
         if self.ca_file is not None and not self.verify:
             raise ValueError("has ca_file and verify: false; leave one out")
         return self
+
+    @property
+    def way(self) -> Literal["basic", "digest"]:
+        """How a password is sent."""
+        return self.auth or (PROFILES[self.profile].auth if self.profile else "basic")
+
+    @property
+    def shows_password(self) -> bool:
+        """Whether a password goes over a wire unencrypted, and nobody said that it may."""
+        if not self.has_password or self.way == "digest" or self.insecure:
+            return False
+        return self.base_url.startswith("http://") and not is_here(self.base_url)
 
     @property
     def base_url(self) -> str:
@@ -268,8 +285,7 @@ class HttpMeter:
         auth = None
         if password is not None:
             httpx = library("httpx")
-            profiled = PROFILES[cfg.profile].auth if cfg.profile else "basic"
-            kind = httpx.DigestAuth if (cfg.auth or profiled) == "digest" else httpx.BasicAuth
+            kind = httpx.DigestAuth if cfg.way == "digest" else httpx.BasicAuth
             auth = kind(cfg.user or "admin", password)
         client = JsonClient(f"http at {cfg.base_url}", cfg.base_url, Tls(cfg.verify, cfg.ca_file), auth)
         session = HttpSession(cfg, Calls(), client)

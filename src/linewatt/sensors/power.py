@@ -15,7 +15,9 @@ import json
 import re
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass, replace
+from ipaddress import ip_address
 from typing import Annotated, Any, ClassVar, Literal, Protocol, Self, get_args
+from urllib.parse import urlsplit
 
 from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
 
@@ -78,6 +80,15 @@ def no_login(url: object) -> object:
     if isinstance(url, str) and "@" in url.partition("?")[0]:
         raise ValueError("has a user or password in it; use user, and password_env or password_file")
     return url
+
+
+def is_here(url: str) -> bool:
+    """Whether a URL is of this machine, so that nothing of it goes over a wire."""
+    name = urlsplit(url).hostname or ""
+    try:
+        return ip_address(name).is_loopback
+    except ValueError:
+        return name == "localhost"
 
 
 ScopeName = Annotated[

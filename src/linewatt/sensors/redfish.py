@@ -11,9 +11,7 @@ from __future__ import annotations
 from collections.abc import Collection, Mapping
 from contextlib import suppress
 from dataclasses import replace
-from ipaddress import ip_address
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
-from urllib.parse import urlsplit
 
 from pydantic import BeforeValidator, Field, model_validator
 
@@ -28,6 +26,7 @@ from linewatt.sensors.power import (
     PowerConfig,
     Secret,
     as_configured,
+    is_here,
     no_login,
 )
 from linewatt.sensors.redfish_readings import Resource, Source, clean, problems, sources
@@ -79,7 +78,7 @@ class RedfishConfig(PowerConfig, Secret):
             raise ValueError("has port beside url; write it into the url")
         if (self.user is not None) != self.has_password:
             raise ValueError("needs user and one of password_env, password_file, password_keyring together")
-        if self.user is not None and self.base_url.startswith("http://") and not _is_here(self.base_url):
+        if self.user is not None and self.base_url.startswith("http://") and not is_here(self.base_url):
             raise ValueError("would send the password unencrypted; use https:// (verify: false if need be)")
         if self.ca_file is not None and not self.verify:
             raise ValueError("has ca_file and verify: false; leave one out")
@@ -92,15 +91,6 @@ class RedfishConfig(PowerConfig, Secret):
             return self.url.rstrip("/")
         host = f"[{self.address}]" if ":" in str(self.address) else self.address
         return f"https://{host}:{self.port}" if self.port else f"https://{host}"
-
-
-def _is_here(url: str) -> bool:
-    """Whether a URL is of this machine, so that nothing of it goes over a wire."""
-    name = urlsplit(url).hostname or ""
-    try:
-        return ip_address(name).is_loopback
-    except ValueError:
-        return name == "localhost"
 
 
 class Redfish:
