@@ -144,10 +144,12 @@ def test_ssh_files_that_cannot_be_read_are_refused_before_connecting(
 def test_a_key_of_somebody_else_is_refused_before_connecting(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def refuse(*_: object) -> int:
-        raise PermissionError(13, "Permission denied")
+    def opened(path: Path, flags: int, real: Callable[..., int] = os.open) -> int:
+        if Path(path).name == "file":
+            raise PermissionError(13, "Permission denied")
+        return real(path, flags)
 
-    monkeypatch.setattr(os, "open", refuse)
+    monkeypatch.setattr(os, "open", opened)
     with pytest.raises(InvalidInput, match="cannot be read by this user"):
         loaded_to_connect(tmp_path, "key_file: file")
 
