@@ -10,8 +10,9 @@ from typing import Any
 from pydantic import TypeAdapter, ValidationError
 
 from linewatt.campaign.campaign import Campaign, PowerSource, power_config
-from linewatt.document import one_line, show_value
+from linewatt.document import show_value
 from linewatt.errors import StoreError
+from linewatt.foreign import one_line
 from linewatt.sensors.registry import SENSORS
 
 _CAMPAIGN = TypeAdapter(Campaign)

@@ -33,6 +33,7 @@ from linewatt.cli import (
 )
 from linewatt.cli.output import put, say
 from linewatt.errors import LinewattError
+from linewatt.foreign import one_line
 
 app = typer.Typer(
     name="linewatt",
@@ -94,7 +95,7 @@ def main() -> None:
         say(f"linewatt: {error}")
         sys.exit(error.exit_code)
     except typer.TyperException as error:
-        print(_wrong_use(error), file=sys.stderr)  # noqa: T201
+        say(_wrong_use(error))
         sys.exit(2)
     except KeyboardInterrupt:
         say("linewatt: interrupted")
@@ -105,14 +106,12 @@ def main() -> None:
     except OSError as error:
         if not _of_stdout(error):
             raise
-        print(f"linewatt: standard output cannot be written: {error.strerror}", file=sys.stderr)  # noqa: T201
+        say(f"linewatt: standard output cannot be written: {error.strerror}")
         os._exit(1)  # Python would try to write the rest once more, and say so in lines of its own
 
 
 def _wrong_use(error: typer.TyperException) -> str:
     """What is wrong with the command line, and where it is told what is right; help for nothing at all."""
-    from linewatt.document import one_line
-
     context = getattr(error, "ctx", None)
     text = error.format_message() if hasattr(error, "format_message") else str(error)
     if context is not None and text == context.get_help():

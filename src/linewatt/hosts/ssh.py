@@ -12,6 +12,7 @@ from contextlib import suppress
 import asyncssh
 
 from linewatt.errors import HostError, HostLost, WaitTimeout
+from linewatt.foreign import entered, one_line
 from linewatt.hosts import leash
 from linewatt.hosts.base import HostSpec, Line
 from linewatt.hosts.clock import Exchange, Offset, best_offset, now_s
@@ -273,5 +274,4 @@ async def connect(spec: HostSpec, openings: asyncio.Semaphore) -> SshHost:
 
 def _one_line(data: bytes) -> str:
     """What a host said, for a message."""
-    text = " ".join(data.decode(errors="replace").split())
-    return "".join(one for one in text if one.isprintable())[:MOST_SAID_BYTES]
+    return one_line(" ".join(entered(data[:MOST_SAID_BYTES]).split()))
