@@ -36,6 +36,12 @@ FOREIGN = object()
 
 _CONTROL = re.compile(r"[\x00-\x08\x0b\x0c\x0e-\x1f\x7f-\x84\x86-\x9f\ufffe\uffff]")
 _PLAIN_KEY = re.compile(r"[\w.-]+")
+_HINTS = {
+    "expected <block end>": "this does not belong to what stands above it; look at its indentation, "
+    "and put all of a text between quotes",
+    "mapping values are not allowed": "a second colon in one line; quote the text that holds it",
+}
+"""what the parser says, and what people have mostly done"""
 _TAG = "tag:yaml.org,2002:"
 
 
@@ -297,5 +303,8 @@ def _syntax_error(error: MarkedYAMLError, file: str) -> InvalidInput:
     problem = problem.replace("'<stream end>'", "the end of the file").replace(
         "end of stream", "end of the file"
     )
+    for found, hint in _HINTS.items():
+        if problem.startswith(found):
+            return place.error(f"is not YAML: {hint}")
     context = " ".join(str(error.context).split()) if error.context and error.problem else ""
     return place.error(f"is not YAML: {problem}{f' ({context})' if context else ''}")

@@ -53,7 +53,7 @@ main()
 
 FORKING = f"""{FORBID}
 import gc, json, tempfile
-import linewatt.campaign.file, linewatt.campaign.plan, linewatt.campaign.soak_plan, linewatt.cli.plan
+import linewatt.hosts.login, linewatt.campaign.file, linewatt.campaign.plan, linewatt.campaign.soak_plan, linewatt.cli.plan
 from linewatt.cli import main
 
 gc.freeze()

@@ -167,6 +167,34 @@ def test_a_host_name_that_is_written_wrong_in_a_network_is_that_and_not_a_missin
     assert text.endswith("there is no host dutt in the campaign; did you mean dut?")
 
 
+@pytest.mark.parametrize(
+    ("right", "wrong", "expected"),
+    [
+        (OF_DUT, f"{OF_DUT}, ssh_key: id", "hosts.dut.ssh_key: unknown key; did you mean key_file?"),
+        (OF_DUT, f"{OF_DUT}, interface: eth1", "hosts.dut.interface: unknown key; did you mean data?"),
+        ("127.0.0.2", "perf@127.0.0.2", "user, port and jump are keys of their own, got 'perf@127.0.0.2'"),
+        ("127.0.0.2", "127.0.0.2:22", "user, port and jump are keys of their own, got '127.0.0.2:22'"),
+        ("[tcp]", "tcp", "tests: must be a list such as [tcp], got 'tcp'"),
+        ("[tcp]", "[tcp]\ndescription: a: b", "a second colon in one line; quote the text that holds it"),
+        (
+            "[tcp]",
+            '[tcp]\ndescription: "a" b',
+            "look at its indentation, and put all of a text between quotes",
+        ),
+    ],
+)
+def test_what_people_write_in_place_of_the_right_is_met_with_it(
+    write: Write, right: str, wrong: str, expected: str
+) -> None:
+    assert expected in refused(write(CAMPAIGN.replace(right, wrong)))
+
+
+def test_an_empty_inventory_knows_no_host(write: Write) -> None:
+    Path("inv.ini").write_text("")
+    path = write('name: n\nhosts: inv.ini\npairs: ["gen -> dut"]\ntests: [tcp]\n')
+    assert "there is no host gen; known here: none" in refused(path)
+
+
 def change(value: str) -> Change:
     return Change("here", "sysctl", "net.ipv4.tcp_congestion_control", value, "settings")
 

@@ -83,7 +83,8 @@ def _address(text: str) -> str:
         return str(_ip(text, ""))
     name = re.fullmatch(_DNS_NAME, text, re.ASCII) and len(text) <= 253
     if not name or text.replace(".", "").isdigit():
-        raise ValueError("must be an IP address, a DNS name, or local for this machine")
+        more = "; user, port and jump are keys of their own" if re.search(r"[@/]|:[0-9]+$", text) else ""
+        raise ValueError(f"must be an IP address, a DNS name, or local for this machine{more}")
     return text
 
 

@@ -29,6 +29,23 @@ _TYPES = {
     "model_type": "must be a mapping",
     "model_attributes_type": "must be a mapping",
 }
+_MEANT = {
+    "dev": "data",
+    "device": "data",
+    "host": "address",
+    "hostname": "address",
+    "interface": "data",
+    "ip": "address",
+    "key": "key_file",
+    "login": "user",
+    "nic": "data",
+    "pin": "placement",
+    "private_key": "key_file",
+    "proxyjump": "jump",
+    "ssh_key": "key_file",
+    "username": "user",
+}
+"""what others call a key, and what it is called here"""
 _BOUNDS = {
     "greater_than": "must be greater than {gt:.12g}",
     "greater_than_equal": "must be at least {ge:.12g}",
@@ -88,7 +105,8 @@ def suggest(wrong: str, known: Iterable[str]) -> str:
     """``did you mean x?``, or the list of what is known when nothing is near."""
     names = sorted(known)
     near = difflib.get_close_matches(wrong, names, n=1)
-    return f"did you mean {near[0]}?" if near else f"known here: {', '.join(names)}"
+    meant = near or [name for name in names if name == _MEANT.get(wrong.lower())]
+    return f"did you mean {meant[0]}?" if meant else f"known here: {', '.join(names) or 'none'}"
 
 
 def _problems(
@@ -139,6 +157,8 @@ def _message(error: ErrorDetails) -> str:
         return f"must hold at most {context['max_length']} entries, got {len(error['input'])}"
     if kind in _BOUNDS:
         return _with_value(_BOUNDS[kind].format(**context), error)
+    if kind in ("tuple_type", "list_type") and isinstance(error["input"], str):
+        return _with_value(f"must be a list such as [{show_value(error['input']).strip(chr(39))}]", error)
     if kind in _TYPES:
         return _with_value(_TYPES[kind], error)
     text = error["msg"].removeprefix("Input should be ")
