@@ -53,7 +53,7 @@ main()
 
 FORKING = f"""{FORBID}
 import gc, json, tempfile
-import linewatt.hosts.login, linewatt.campaign.file, linewatt.campaign.plan, linewatt.campaign.soak_plan, linewatt.cli.plan
+import linewatt.campaign.file, linewatt.campaign.plan, linewatt.campaign.soak_plan, linewatt.cli.plan
 from linewatt.cli import main
 
 gc.freeze()
@@ -183,6 +183,7 @@ EVERY_TEXT: dict[str, Any] = {
                 },
                 "p": {
                     "driver": "http",
+                    "insecure": True,
                     "profile": "tasmota",
                     "address": "192.0.2.9",
                     "user": "u",
@@ -336,7 +337,7 @@ def expected_error(path: Path) -> str:
     text = first.removeprefix("# expect: ")
     assert text != first, f"{path.name} must begin with `# expect: `"
     name = f"{path.name}:" if re.match(r"\d+:\d+: ", text) else ""
-    return f"linewatt: {BAD}/{name}{text}\n"
+    return f"linewatt: {BAD}/{name}{text.replace('{folder}', str(BAD))}\n"
 
 
 def as_yaml(value: Any) -> str:
