@@ -100,7 +100,7 @@ def test_a_check_that_quotes_a_process_shows_its_name_without_acting_on_it(
 def test_an_error_that_quotes_a_host_is_shown_without_acting_on_it(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail() -> None:
+    def fail(**_: object) -> None:
         raise HostError(EVIL)
 
     monkeypatch.setattr("linewatt.cli.app", fail)
