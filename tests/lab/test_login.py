@@ -203,7 +203,7 @@ def test_a_key_that_the_host_does_not_know_is_named_with_where_it_must_stand(
     server = start()
     _keygen(tmp_path / "other")
     text = refused(replace(spec(tmp_path, server), key_file=str(tmp_path / "other")))
-    assert f"refused with the key {tmp_path}/other" in text
+    assert f"login refused for {getpass.getuser()} with the key {tmp_path}/other" in text
     assert "authorized_keys" in text
 
 

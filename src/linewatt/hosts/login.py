@@ -253,19 +253,19 @@ def _refused(server: _Server, options: asyncssh.SSHClientConnectionOptions) -> s
     whose = f"~{options.username}/.ssh/authorized_keys there"
     if server.spec.key_file is not None and not server.is_jump:
         return (
-            f"login as {options.username} refused with the key {server.spec.key_file}; check user, and that "
+            f"login refused for {options.username} with the key {server.spec.key_file}; check user, and that "
             f"{server.spec.key_file}.pub is in {whose}"
         )
     sources = {"the agent's keys": options.agent_path, "those of ~/.ssh": options.client_keys}
     tried = [name for name, keys in sources.items() if keys]
     if not tried:
         return (
-            f"login as {options.username} refused: there is no key here to show (no agent, and none without "
+            f"login refused for {options.username}: there is no key here to show (no agent, and none without "
             "a passphrase in ~/.ssh); name key_file, or ssh-add one"
         )
     return (
-        f"login as {options.username} refused with {' and '.join(tried)}; check user, name key_file, and see "
-        f"that its public key is in {whose}"
+        f"login refused for {options.username} with {' and '.join(tried)}; check user, name key_file, and "
+        f"see that its public key is in {whose}"
     )
 
 
