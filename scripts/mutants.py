@@ -260,8 +260,19 @@ def _assign(module: types.ModuleType, statement: ast.Assign | ast.AnnAssign) -> 
     exec(compile(only, str(module.__file__), "exec"), vars(module))  # noqa: S102 - our own sources
     for other in list(sys.modules.values()):
         for name, value in before.items():
-            if other is not module and getattr(other, "__dict__", {}).get(name) is value:
+            if other is module or getattr(other, "__dict__", {}).get(name) is value:
                 setattr(other, name, vars(module)[name])
+                _mend_defaults(other, value, vars(module)[name])
+
+
+def _mend_defaults(module: types.ModuleType, before: object, after: object) -> None:
+    """A default argument is computed when its function is made."""
+    for function in vars(module).values():
+        if not isinstance(function, types.FunctionType) or function.__module__ != module.__name__:
+            continue
+        defaults, named = function.__defaults__ or (), function.__kwdefaults__ or {}
+        function.__defaults__ = tuple(after if one is before else one for one in defaults) or None
+        function.__kwdefaults__ = {name: after if one is before else one for name, one in named.items()} or None
 
 
 def _function_of(living: Any) -> types.FunctionType:
@@ -433,9 +444,12 @@ def _arguments() -> argparse.Namespace:
 
 
 def _tests(files: Sequence[Path]) -> list[str]:
-    """Files of unit tests that import a mutated module or something from it, and the wiring."""
+    """Files of unit tests that import a mutated module, one that takes its thresholds, or something from
+    these, and the wiring."""
     modules = {_dotted(file) for file in files}
     modules |= {_dotted(file) for file in (ROOT / "src/linewatt/analysis").glob("*_flags.py")}
+    rooms = {_dotted(file) for file in files if file.parent.name == "findings"}
+    modules |= {_dotted(one) for one in (ROOT / "src").rglob("*.py") if not rooms.isdisjoint(_imported(one))}
     codes = set().union(*(codes_of(file) for file in files))
     always = {WIRING, *_elsewhere().values()}
     return [
@@ -459,8 +473,8 @@ def _dotted(file: Path) -> str:
     return ".".join(parts[parts.index("linewatt") :]) if "linewatt" in parts else file.stem
 
 
-def _imported(test: Path) -> Iterator[str]:
-    for node in ast.walk(ast.parse(test.read_text())):
+def _imported(file: Path) -> Iterator[str]:
+    for node in ast.walk(ast.parse(file.read_text())):
         if isinstance(node, ast.ImportFrom) and node.module:
             yield node.module
             yield from (f"{node.module}.{one.name}" for one in node.names)

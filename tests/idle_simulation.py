@@ -63,10 +63,14 @@ class FakeFeed:
         return Record(time_s, self.interval_s, json.dumps(values), values)
 
 
-def mpstat(host: str, clock: Clock, busy_cores: Course) -> FakeFeed:
-    """A host of one CPU that is busy so much of each second."""
+def mpstat(host: str, clock: Clock, busy_cores: Course, cpus: int = 1) -> FakeFeed:
+    """A host whose first CPU is busy so much of each second, and the others are not."""
     names = ("usr", "sys", "irq", "soft", "nice", "iowait", "steal", "guest", "gnice", "idle")
-    courses: dict[str, Course] = {f"cpu0.{name}_ratio": lambda _: 0.0 for name in names}
+    courses: dict[str, Course] = {
+        f"cpu{cpu}.{name}_ratio": lambda _, value=float(name == "idle"): value
+        for cpu in range(cpus)
+        for name in names
+    }
     courses["cpu0.usr_ratio"] = busy_cores
     courses["cpu0.idle_ratio"] = lambda time_s: 1.0 - busy_cores(time_s)
     channels = {name: Channel(name, "ratio", "mean", "cpu:0") for name in courses}

@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.wiring import APP, IRQ, Change, both, case, cpu, rates, readback, setup, spec, story, told
+from tests.wiring import APP, CPUS, IRQ, Change, both, case, cpu, rates, readback, setup, spec, story, told
 
 from linewatt.engine.measuring.accounts import surely_used
 from linewatt.engine.measuring.checks.cpu import background, stolen, unchecked
@@ -63,6 +63,32 @@ def test_measured_cases_of_tick_aliasing_are_told_from_sound_ones(
     changes = [QUIET, cpu("h1", APP, sys=mpstat_cores), load(load_cores)]
     found = codes(*changes, *([] if pinned else [UNPINNED]))
     assert found == (["cpu-accounting-disagrees"] if disagree else []), what
+
+
+@pytest.mark.parametrize(
+    ("mpstat_cores", "load_cores", "disagree"),
+    [(0.0025, 0.012, False), (0.0015, 0.0125, True), (2.85, 3.12, False), (2.85, 3.2, True)],
+    ids=["0.01 cores of a small load", "more", "a tenth of a large one", "more of it"],
+)
+def test_what_a_load_may_have_used_beyond_what_is_shown_is_a_hundredth_of_a_core_or_a_tenth_of_it(
+    mpstat_cores: float, load_cores: float, disagree: bool
+) -> None:
+    shown = both(UNPINNED, *(cpu("h1", one, sys=mpstat_cores / len(CPUS)) for one in CPUS))
+    assert ("cpu-accounting-disagrees" in codes(shown, load(load_cores))) is disagree
+
+
+@pytest.mark.parametrize(
+    ("mpstat_cores", "idle_cores", "is_told"),
+    [(3.27, 0.0, False), (3.33, 0.0, True), (3.43, 0.3, False), (3.47, 0.3, True)],
+    ids=["a tenth above the load", "more", "5 % of the load above idle", "more above idle"],
+)
+def test_of_a_large_load_others_must_have_used_a_tenth_of_it_and_5_percent_above_idle(
+    mpstat_cores: float, idle_cores: float, is_told: bool
+) -> None:
+    shown = both(UNPINNED, *(cpu("h1", one, usr=mpstat_cores / len(CPUS)) for one in CPUS))
+    as_iperf3_says = readback("h1", threads=())
+    found = codes(shown, load(3.0), as_iperf3_says, setup(idle_cores={"h1": idle_cores}))
+    assert ("foreign-load" in found) is is_told
 
 
 def test_softirqs_on_another_cpu_do_not_make_up_for_what_ticks_hide() -> None:
@@ -172,8 +198,10 @@ def test_a_process_that_moved_is_no_stranger_where_it_went() -> None:
     [
         (0.8, 0.5, 2, True),
         (0.02, 0.5, 2, False),
-        (0.2, 0.5, 2, True),
-        (0.2, 20.0, 2, False),
+        (0.09, 0.5, 2, False),
+        (0.11, 0.5, 2, True),
+        (0.2, 4.2, 2, False),
+        (0.2, 3.8, 2, True),
         (0.2, 2.0, 128, False),
         (0.3, 2.0, 128, True),
         (0.3, None, 2, True),

@@ -15,13 +15,15 @@ import pytest
 from tests.idle_simulation import Clock, Course, FakeSession, bmc, mpstat
 from tests.unit.test_plan_order import campaign
 
+from linewatt.analysis.power import idle_drift
 from linewatt.campaign.campaign import Campaign, PowerSource
 from linewatt.campaign.idle import default_s, settling
 from linewatt.campaign.plan import Plan, Round, plan
 from linewatt.engine import events, idle
-from linewatt.engine.measuring.idle import slope
+from linewatt.engine.measuring.idle import moving, slope
 from linewatt.engine.stage import Stage
-from linewatt.model import Case
+from linewatt.hosts.base import HostSpec
+from linewatt.model import Case, Window
 from linewatt.sensors.dynamics import Dynamics
 from linewatt.sensors.registry import POWER
 from linewatt.store.read import idle_windows
@@ -86,6 +88,27 @@ def test_a_host_that_never_becomes_quiet_is_measured_at_the_limit_and_says_so(cl
 def test_a_host_whose_cpus_become_busy_is_not_quiet(clock: Clock) -> None:
     one = taken(clock, lambda _: IDLE_W, lambda time_s: 0.02 + 0.012 * (time_s - END_S))
     assert one.moving["h1"].startswith("CPU use rose from 0.")
+
+
+@pytest.mark.parametrize(
+    ("cpus", "look_s", "more_cores", "is_moving"),
+    [
+        (1, 40.0, 0.018, False),
+        (1, 40.0, 0.022, True),
+        (64, 40.0, 0.06, False),
+        (64, 40.0, 0.07, True),
+        (1, 4.0, 0.045, False),
+        (1, 4.0, 0.055, True),
+    ],
+    ids=["0.02 cores", "more", "0.1 % of 64 CPUs", "more of 64", "0.1 s in half of a short look", "more of it"],
+)
+def test_how_much_more_cpu_use_makes_a_host_move_depends_on_its_size_and_on_the_look(
+    clock: Clock, cpus: int, look_s: float, more_cores: float, is_moving: bool
+) -> None:
+    feed = mpstat("h1", clock, lambda at: 0.1 + more_cores * (at > END_S - look_s / 2), cpus)
+    host, look = HostSpec("h1", "192.0.2.1", "eth0", cpus=tuple(range(cpus))), Window(END_S - look_s, END_S)
+    said = moving(host, [feed.reading(look.start_s, look.end_s)], look)
+    assert (said is not None) is is_moving
 
 
 def test_work_that_ends_is_waited_for(clock: Clock) -> None:
@@ -162,6 +185,15 @@ def test_with_power_idle_is_thirty_seconds_or_thirty_readings(
     intervals_s: tuple[float, ...], idle_s: float
 ) -> None:
     assert default_s(intervals_s) == idle_s
+
+
+@pytest.mark.parametrize(
+    ("after_w", "step_w", "has_drifted"), [(104.0, 1.0, False), (106.0, 1.0, True), (106.0, 8.0, False)]
+)
+def test_idle_may_be_five_percent_or_a_step_of_the_meter_higher_afterwards(
+    after_w: float, step_w: float, has_drifted: bool
+) -> None:
+    assert (idle_drift([100.0, after_w], step_w) is not None) is has_drifted
 
 
 # --- before and after each setting -------------------------------------------------------------------------

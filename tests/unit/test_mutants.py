@@ -14,6 +14,7 @@ EXAMPLE = """
 from collections.abc import Iterator
 
 LIMIT = 8.0
+LEAST = 1.0
 
 
 class Flag(str):
@@ -26,8 +27,8 @@ def check(value: float, *, known: bool) -> Iterator[Flag]:
     yield from below(value, known=known)
 
 
-def below(value: float, *, known: bool) -> list[Flag]:
-    return [*(low() if value < 1 and known else ())]
+def below(value: float, least: float = LEAST, *, known: bool) -> list[Flag]:
+    return [*(low() if value < least and known else ())]
 
 
 def low() -> list[Flag]:
@@ -41,7 +42,7 @@ from example_checks import check
 
 @pytest.mark.parametrize(
     ("value", "known", "said"),
-    [(9.0, True, ["above"]), (7.0, True, []), (0.5, True, ["below"]), (0.5, False, [])],
+    [(9.0, True, ["above"]), (7.0, True, []), (1.5, True, []), (0.5, True, ["below"]), (0.5, False, [])],
 )
 def test_each_is_told(value: float, known: bool, said: list[str]) -> None:
     assert list(check(value, known=known)) == said
@@ -74,7 +75,7 @@ def mutated(root: Path, tests: str) -> subprocess.CompletedProcess[str]:
 def test_where_tests_hold_every_check_nothing_survives(tmp_path: Path) -> None:
     done = mutated(tmp_path, WELL)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert done.stdout.endswith("10 mutations, 0 survived, 0 left out\n")
+    assert done.stdout.endswith("12 mutations, 0 survived, 0 left out\n")
 
 
 def test_what_no_test_notices_is_named_with_its_line_and_the_exit_code_says_so(tmp_path: Path) -> None:
@@ -85,6 +86,7 @@ def test_what_no_test_notices_is_named_with_its_line_and_the_exit_code_says_so(t
     }
     assert "call deleted: yield from below(value, known=known)" in survived
     assert "threshold × 10: 8.0" in survived
+    assert "threshold × 10: 1.0" in survived
     assert "comparison turned round: value > LIMIT" not in survived
     line = 1 + EXAMPLE.splitlines().index("    yield from below(value, known=known)")
     assert f"example_checks.py:{line}: survived: call deleted" in done.stdout

@@ -6,7 +6,21 @@ from __future__ import annotations
 from dataclasses import replace
 
 import pytest
-from tests.wiring import OMIT_S, SECONDS, WINDOW_S, Change, both, counters, sensor, setup, story, told
+from tests.wiring import (
+    FRAME,
+    MSS,
+    OMIT_S,
+    SECONDS,
+    WINDOW_S,
+    Change,
+    both,
+    counters,
+    rates,
+    sensor,
+    setup,
+    story,
+    told,
+)
 
 from linewatt.engine.feed import Reading
 
@@ -31,9 +45,17 @@ def last_reading(later_s: float) -> Change:
         (both(setup(omit_s=0.3), story(start_delay_s=0.05)), False),
         (both(setup(omit_s=0.3), story(start_delay_s=0.0)), True),
         (TO_THE_END, True),
-        (both(TO_THE_END, last_reading(0.8)), False),
+        (both(TO_THE_END, last_reading(0.03)), True),
+        (both(TO_THE_END, last_reading(0.1)), False),
     ],
-    ids=["well within", "begins before the load", "begins with it", "ends with it", "ends after the load"],
+    ids=[
+        "well within",
+        "begins before the load",
+        "begins with it",
+        "ends with it",
+        "ends hardly after it",
+        "ends after the load",
+    ],
 )
 def test_a_neighbour_is_told_where_the_readings_of_the_window_are_of_the_load(
     change: Change, told_of: bool
@@ -42,3 +64,34 @@ def test_a_neighbour_is_told_where_the_readings_of_the_window_are_of_the_load(
     assert any(flag.code == "neighbour-traffic" for flag in found.flags) == told_of
     assert found.receiver is not None
     assert found.receiver.counters["nic.rx_bytes"] is not None, "it is not for want of a number"
+
+
+def neighbour(way: str, rate_bps: float) -> Change:
+    return counters("h2", f"nic.{way}_bytes", rate_bps / 8 * WINDOW_S)
+
+
+def is_told(*changes: Change) -> bool:
+    return any(flag.code == "neighbour-traffic" for flag in told(both(*changes)).trial().flags)
+
+
+@pytest.mark.parametrize(
+    ("load_bps", "way", "untold_bps", "told_bps"),
+    [(10e6, "rx", 9e6, 12e6), (9.4e9, "rx", 300e6, 360e6), (9.4e9, "tx", 420e6, 500e6)],
+    ids=["10 Mbit/s of management", "3 % of the load", "an answer of 64 bytes to each packet"],
+)
+def test_other_traffic_is_told_where_nothing_of_the_load_can_be_it(
+    load_bps: float, way: str, untold_bps: float, told_bps: float
+) -> None:
+    found = [is_told(rates(load_bps), neighbour(way, other_bps)) for other_bps in (untold_bps, told_bps)]
+    assert found == [False, True]
+
+
+def test_an_interface_that_shows_less_than_nine_tenths_of_the_payload_is_not_the_one_that_the_load_takes() -> (
+    None
+):
+    other = neighbour("tx", 3e9)
+    shown = {ratio: neighbour("rx", -(FRAME / MSS - ratio) * 9.4e9) for ratio in (0.93, 0.87)}
+    assert {ratio: is_told(rates(9.4e9), other, less) for ratio, less in shown.items()} == {
+        0.93: True,
+        0.87: False,
+    }

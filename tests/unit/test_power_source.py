@@ -93,6 +93,17 @@ def test_one_supply_at_0_w_beside_one_that_carries_is_told(
         assert found[0].evidence == "reads 0 W (PSU DC out) while another carries 200.0 W"
 
 
+@pytest.mark.parametrize(
+    ("dead_w", "other_w", "flagged"),
+    [(0.9, 200.0, True), (1.1, 200.0, False), (0.0, 21.0, True), (0.0, 19.0, False)],
+)
+def test_a_unit_of_1_w_gives_nothing_and_one_of_20_w_carries(
+    dead_w: float, other_w: float, flagged: bool
+) -> None:
+    found = codes(checks.supply_idle(units((other_w, other_w), (dead_w, dead_w)), None))
+    assert found == (["psu-idle"] if flagged else [])
+
+
 def test_supplies_of_which_only_the_input_is_read_are_looked_at_too() -> None:
     both = end(channel("in1", "psu-in:PSU1", 220.0), channel("in2", "psu-in:PSU2", 0.0))
     assert codes(checks.supply_idle(both, None)) == ["psu-idle"]
@@ -102,7 +113,8 @@ def test_supplies_of_which_only_the_input_is_read_are_looked_at_too() -> None:
     ("other", "source", "flagged"),
     [
         (channel("c", "other:Chassis Power", 480.0), "bmc", True),
-        (channel("c", "other:Chassis Power", 232.0), "bmc", False),  # they agree
+        (channel("c", "other:Chassis Power", 245.0), "bmc", True),
+        (channel("c", "other:Chassis Power", 239.0), "bmc", False),  # they agree within 5 %
         (channel("c", "other:CPU0_Power", 80.0), "bmc", False),  # no whole
         (channel("c", "other:Chassis Power", None), "bmc", False),
         (channel("c", "other:Chassis Power", 480.0), "pdu", False),
@@ -116,7 +128,8 @@ def test_two_readings_of_the_whole_that_differ_are_told(
     assert codes(found) == (["power-two-readings"] if flagged else [])
     if flagged:
         assert found[0].evidence.startswith(
-            "Node Power is taken for the whole host: 230.0 W; Chassis Power says so of itself, too: 480.0 W"
+            "Node Power is taken for the whole host: 230.0 W; Chassis Power says so of itself, too: "
+            f"{other.power_w:.1f} W"
         )
 
 
@@ -136,7 +149,10 @@ def fans(rpm: float) -> Reading:
         ((OUT, CPU), 1.0, True),  # 120 W, 2 W of them the CPUs'
         ((OUT, replace(CPU, power_w=110.0)), 1.0, False),
         ((OUT,), 0.05, True),
-        ((OUT,), 2.5, False),
+        ((OUT,), 1.4, True),  # 55 W of 40 W a core
+        ((OUT,), 1.6, False),
+        ((channel("out", "psu-out:PSU1", 500.0, 380.0),), 0.02, True),  # 30 % of idle are 114 W
+        ((channel("out", "psu-out:PSU1", 530.0, 410.0),), 0.02, False),
         ((OUT,), None, False),  # nothing to explain it with
         ((replace(OUT, idle_w=None), CPU), 1.0, False),
         ((replace(OUT, power_w=150.0, energy_j=9000.0), CPU), 1.0, False),  # cards and memory follow the load
@@ -190,3 +206,22 @@ def test_a_trial_that_drew_more_than_the_others_at_the_same_cpu_use_is_told() ->
     assert case_of(200.0, 201.0, 210.0, 199.0) == []
     assert case_of(200.0, 201.0, 320.0, cores=(1.0, 1.0, 3.0)) == []  # it worked more
     assert case_of(200.0, 320.0) == []  # which of the two is the odd one?
+
+
+@pytest.mark.parametrize(
+    ("usual_w", "more_w", "cores", "flagged"),
+    [
+        (100.0, 18.0, 1.0, False),
+        (100.0, 23.0, 1.0, True),
+        (400.0, 38.0, 1.0, False),
+        (400.0, 43.0, 1.0, True),
+        (100.0, 60.0, 1.15, True),
+        (100.0, 60.0, 1.25, False),
+    ],
+    ids=["20 W", "more", "10 %", "more of it", "as busy but for 0.2 cores", "busier"],
+)
+def test_a_trial_may_draw_20_w_or_10_percent_more_than_the_others(
+    usual_w: float, more_w: float, cores: float, flagged: bool
+) -> None:
+    found = case_of(usual_w, usual_w, usual_w + more_w, usual_w, cores=(1.0, 1.0, cores, 1.0))
+    assert bool(found) is flagged

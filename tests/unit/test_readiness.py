@@ -235,8 +235,8 @@ def test_a_load_that_this_iperf3_cannot_run_is_found() -> None:
 
 def test_versions_that_serve_streams_differently_are_named() -> None:
     streams = (replace(TCP, streams=8),)
-    old = answer(tools={"iperf3": "iperf 3.12"}, cases=streams)
-    new = answer(name="h2", cases=streams)
+    old = answer(tools={"iperf3": "iperf 3.15"}, cases=streams)
+    new = answer(name="h2", tools={"iperf3": "iperf 3.16"}, cases=streams)
     (check,) = host.iperf3_alike([old, new], Iperf3())
     assert (check.host, check.status) == ("h1", "warn")
     assert "h2 each in its own" in check.found

@@ -210,6 +210,24 @@ def test_where_and_how_far_is_said(kind: str, said: str) -> None:
     assert flag.evidence.startswith(said)
 
 
+@pytest.mark.parametrize(
+    ("places", "lower", "is_told"),
+    [
+        ((3, 11, 24, 29, 44, 52), 0.17, False),
+        ((3, 11, 24, 29, 44, 52), 0.23, True),
+        ((24,), 0.5, False),
+        ((24,), 0.7, True),
+    ],
+    ids=["a fifth lower", "more", "takes 1 % of the mean", "takes more"],
+)
+def test_lowest_intervals_are_told_that_are_a_fifth_below_the_others_and_take_a_hundredth_of_the_mean(
+    places: tuple[int, ...], lower: float, is_told: bool
+) -> None:
+    (window,) = noise(1, 60, 0.0, 0.002)
+    window[list(places)] *= 1 - lower
+    assert codes_of(window[None, :]) == ["throughput-dips" if is_told else ""]
+
+
 def test_a_rise_for_a_while_is_drift_and_no_dip() -> None:
     windows = noise(20, 60, 0.3, 0.02)
     windows[:, 25:40] *= 1.3
@@ -239,11 +257,16 @@ def test_cpu_use_that_rises_for_a_while_is_told() -> None:
 
 @pytest.mark.parametrize(
     "cores",
-    [STEADY, [one / 100 for one in BUSY_FOR_A_WHILE], BUSY_FOR_A_WHILE[:9]],
-    ids=["steady", "tiny", "short"],
+    [STEADY, [0.14 * one for one in BUSY_FOR_A_WHILE], BUSY_FOR_A_WHILE[:9]],
+    ids=["steady", "of 0.04 cores", "short"],
 )
 def test_steady_cpu_use_raises_nothing(cores: list[float]) -> None:
     assert steady_checks.cpu(END, [mpstat(cores)], None, Window(0, len(cores))) == []
+
+
+def test_a_change_of_more_than_a_twentieth_of_a_core_is_told() -> None:
+    little = [0.2 * one for one in BUSY_FOR_A_WHILE]
+    assert steady_checks.cpu(END, [mpstat(little)], None, Window(0, 40)) != []
 
 
 def test_a_cpu_that_is_not_of_this_host_is_not_looked_at() -> None:
