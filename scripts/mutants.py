@@ -272,7 +272,9 @@ def _mend_defaults(module: types.ModuleType, before: object, after: object) -> N
             continue
         defaults, named = function.__defaults__ or (), function.__kwdefaults__ or {}
         function.__defaults__ = tuple(after if one is before else one for one in defaults) or None
-        function.__kwdefaults__ = {name: after if one is before else one for name, one in named.items()} or None
+        function.__kwdefaults__ = {
+            name: after if one is before else one for name, one in named.items()
+        } or None
 
 
 def _function_of(living: Any) -> types.FunctionType:
@@ -313,8 +315,9 @@ def ordered(mutant: Mutant, items: Sequence[pytest.Item]) -> list[pytest.Item]:
     users = users_of(mutant)
     elsewhere = _elsewhere()
     modules = {module_of(file).__name__ for file in users}
-    modules |= set(_takers(modules))
-    codes = set().union(*(codes_of(file) for file in users))
+    takers = {module_of(file).__name__: file for file in _takers(modules)}
+    modules |= takers.keys()
+    codes = set().union(*(codes_of(file) for file in (*users, *takers.values())))
     files = {elsewhere[code] for code in codes & elsewhere.keys()}
 
     @cache
@@ -344,20 +347,29 @@ def _tells(test: Path, codes: Iterable[str]) -> bool:
     return any(f'"{code}"' in _stories(test) for code in codes)
 
 
-def _takers(modules: set[str]) -> Iterator[str]:
-    """Modules of findings on cases and campaigns that hand on those of others."""
-    for name, module in list(sys.modules.items()):
-        if name.startswith("linewatt.") and name.endswith("_flags"):
-            taken = {getattr(value, "__module__", None) for value in vars(module).values()}
-            if taken & modules:
-                yield name
+def _takers(modules: set[str]) -> Iterator[Path]:
+    """Checks that are made of others; so what takes a threshold need not be a check itself."""
+    for file in _checks():
+        module = module_of(file)
+        if module.__name__ not in modules and _uses(module, modules):
+            yield file
 
 
-def _uses(test: types.ModuleType, modules: set[str]) -> bool:
-    """Whether a test's file has taken something from one of the modules, or a module itself."""
+@cache
+def _checks() -> tuple[Path, ...]:
+    return tuple(
+        path
+        for pattern in SOURCES
+        for path in sorted(ROOT.glob(pattern))
+        if path.name != "__init__.py" and path.parent.name != "findings"
+    )
+
+
+def _uses(taker: types.ModuleType, modules: set[str]) -> bool:
+    """Whether a test's file, or a check, has taken something from one of the modules, or a module itself."""
     return any(
         getattr(value, "__module__", None) in modules or getattr(value, "__name__", None) in modules
-        for value in vars(test).values()
+        for value in vars(taker).values()
     )
 
 

@@ -170,7 +170,10 @@ def test_a_start_or_a_clock_that_is_not_known_well_is_told() -> None:
     flags = window.alignment([run_of([1e9] * 3, uncertainty_s=0.4)], clocks)
     assert codes(flags) == ["start-uncertain", "clock-uncertain"]
     assert "±200 ms" in flags[1].evidence
-    assert window.alignment([run_of([1e9] * 3)], {"h2": Offset(-2.0, 0.001)}) == []
+    well = window.alignment([run_of([1e9] * 3, uncertainty_s=0.09)], {"h2": Offset(-2.0, 0.04)})
+    assert codes(well) == []
+    hardly = window.alignment([run_of([1e9] * 3, uncertainty_s=0.11)], {"h2": Offset(-2.0, 0.06)})
+    assert codes(hardly) == ["start-uncertain", "clock-uncertain"]
 
 
 @pytest.mark.parametrize(

@@ -67,7 +67,7 @@ def test_measured_cases_of_tick_aliasing_are_told_from_sound_ones(
 
 @pytest.mark.parametrize(
     ("mpstat_cores", "load_cores", "disagree"),
-    [(0.0025, 0.012, False), (0.0015, 0.0125, True), (2.85, 3.12, False), (2.85, 3.2, True)],
+    [(0.0, 0.0097, False), (0.0, 0.0105, True), (2.85, 3.12, False), (2.85, 3.2, True)],
     ids=["0.01 cores of a small load", "more", "a tenth of a large one", "more of it"],
 )
 def test_what_a_load_may_have_used_beyond_what_is_shown_is_a_hundredth_of_a_core_or_a_tenth_of_it(

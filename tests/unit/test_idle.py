@@ -100,7 +100,14 @@ def test_a_host_whose_cpus_become_busy_is_not_quiet(clock: Clock) -> None:
         (1, 4.0, 0.045, False),
         (1, 4.0, 0.055, True),
     ],
-    ids=["0.02 cores", "more", "0.1 % of 64 CPUs", "more of 64", "0.1 s in half of a short look", "more of it"],
+    ids=[
+        "0.02 cores",
+        "more",
+        "0.1 % of 64 CPUs",
+        "more of 64",
+        "0.1 s in half of a short look",
+        "more of it",
+    ],
 )
 def test_how_much_more_cpu_use_makes_a_host_move_depends_on_its_size_and_on_the_look(
     clock: Clock, cpus: int, look_s: float, more_cores: float, is_moving: bool

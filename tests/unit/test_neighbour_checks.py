@@ -86,9 +86,7 @@ def test_other_traffic_is_told_where_nothing_of_the_load_can_be_it(
     assert found == [False, True]
 
 
-def test_an_interface_that_shows_less_than_nine_tenths_of_the_payload_is_not_the_one_that_the_load_takes() -> (
-    None
-):
+def test_an_interface_that_shows_less_than_nine_tenths_of_the_payload_is_not_the_loads() -> None:
     other = neighbour("tx", 3e9)
     shown = {ratio: neighbour("rx", -(FRAME / MSS - ratio) * 9.4e9) for ratio in (0.93, 0.87)}
     assert {ratio: is_told(rates(9.4e9), other, less) for ratio, less in shown.items()} == {

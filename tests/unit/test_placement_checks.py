@@ -98,7 +98,14 @@ def shares(*soft: float | None) -> dict[int, CpuShares | None]:
         ((0.02, 0.03, 0.02), False),
         ((0.60, None, 0.00), False),
     ],
-    ids=["where asked", "a fifth of it elsewhere", "a third elsewhere", "all elsewhere", "hardly any", "not measured"],
+    ids=[
+        "where asked",
+        "a fifth of it elsewhere",
+        "a third elsewhere",
+        "all elsewhere",
+        "hardly any",
+        "not measured",
+    ],
 )
 def test_receive_work_on_other_cpus_is_flagged(soft: tuple[float | None, ...], flagged: bool) -> None:
     found = list(checks.receive_work("h1", (1,), shares(*soft)))

@@ -147,5 +147,7 @@ def test_readings_within_the_load_are_not_told_however_they_lie() -> None:
     for step in range(20):
         ends_s = [98.0 + step / 20 + second for second in range(16)]
         assert list(edges("h1", readings(*ends_s), Window(101.0, 110.0), Window(100.0, 111.0))) == []
+    hardly = readings(*(99.87 + second for second in range(14)))
+    assert list(edges("h1", hardly, Window(100.5, 110.5), Window(100.0, 111.0))) == [], "less than 0.5 %"
     optional = replace(readings(99.5, 100.5, 111.5)[0], optional=True)
     assert list(edges("h1", [optional], Window(100.0, 110.0), Window(100.0, 110.0))) == []
