@@ -67,7 +67,7 @@ def mpstat(host: str, clock: Clock, busy_cores: Course, cpus: int = 1) -> FakeFe
     """A host whose first CPU is busy so much of each second, and the others are not."""
     names = ("usr", "sys", "irq", "soft", "nice", "iowait", "steal", "guest", "gnice", "idle")
     courses: dict[str, Course] = {
-        f"cpu{cpu}.{name}_ratio": lambda _, value=float(name == "idle"): value
+        f"cpu{cpu}.{name}_ratio": (lambda _: 1.0) if name == "idle" else (lambda _: 0.0)
         for cpu in range(cpus)
         for name in names
     }
