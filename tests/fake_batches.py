@@ -6,19 +6,26 @@ from __future__ import annotations
 from collections.abc import Awaitable, Callable, Sequence
 
 from linewatt.foreign import NUL
-from linewatt.hosts import batch
+from linewatt.hosts import batch, lock
 from linewatt.hosts.base import Completed
 
-_HEAD = batch.script([])
+_HEAD = batch.script([])[:4]
+_LOCK = 2
+"""words about the lock of writers, which hosts that are made up do not have"""
 
 
 def is_batch(argv: Sequence[str]) -> bool:
     return list(argv[: len(_HEAD)]) == _HEAD
 
 
+def asks_for_writers(argv: Sequence[str]) -> bool:
+    """Whether it is asked what changes the host now: nothing does on one that is made up."""
+    return len(argv) > 2 and argv[2] == lock.WRITERS
+
+
 async def answered(argv: Sequence[str], run: Callable[[list[str], str], Awaitable[Completed]]) -> Completed:
     """``run`` is what the host does with one command and its input."""
-    words = list(argv[len(_HEAD) :])
+    words = list(argv[len(_HEAD) + _LOCK :])
     stdout = stderr = ""
     while words:
         count, stdin = int(words[0]), words[1]

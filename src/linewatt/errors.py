@@ -5,6 +5,7 @@ LinewattError               what, where, what to do: one line for the user
 ├── InvalidInput            a file or an option is wrong (exit 2, before any host is touched)
 ├── HostError               a host cannot be reached, or a command on it failed
 │   ├── HostLost            the connection ended while in use
+│   ├── HostInUse           another controller works on it
 │   └── WaitTimeout         a bounded wait ran out; the message says what was awaited
 ├── ChangeError             a setting could not be read, written or read back
 ├── JournalError            the undo journal is damaged, or cannot be written
@@ -34,6 +35,10 @@ class HostError(LinewattError):
 
 class HostLost(HostError):
     """The connection to a host ended while it was in use."""
+
+
+class HostInUse(HostError):
+    """Another controller works on a host; the text names it."""
 
 
 class WaitTimeout(HostError):

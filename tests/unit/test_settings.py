@@ -159,7 +159,7 @@ def test_a_host_is_asked_once_for_what_can_go_together(rig: Rig) -> None:
     asyncio.run(rig.settings.to(changes, ("h1",)))
     assert rig.hosts["h1"].batches == 4, "mtu is made, the others are read anew, then made"
     assert rig.undo() == (3, ())
-    assert rig.hosts["h1"].batches == 7, "the others are read, then put back, then mtu is: read on its own"
+    assert rig.hosts["h1"].batches == 8, "the others are read, then put back, then mtu is"
     assert rig.hosts["h1"].state == FOUND
 
 

@@ -29,6 +29,7 @@ ALLOW = typer.Option(
     "--allow-commands",
     help="Run programs that an inventory or a stored campaign names (sources of power, hooks).",
 )
+WAIT = typer.Option(False, "--wait", help="Wait for other controllers that work on the hosts, until Ctrl-C.")
 HOSTS = typer.Option(None, "--hosts", help="Ansible inventory to use instead of the file's hosts.")
 
 
@@ -43,6 +44,7 @@ def run(
     file: Path = typer.Argument(help="Campaign file (YAML)."),
     hosts: Path | None = HOSTS,
     results: Path = RESULTS,
+    wait: bool = WAIT,
     as_json: bool = JSON,
     allow_commands: bool = ALLOW,
 ) -> None:
@@ -58,10 +60,10 @@ def run(
         refuse_listed(campaign)
     _can_be_stored(results)
     if campaign.soak is not None:
-        _soak(campaign, None, results, as_json)
+        _soak(campaign, None, results, as_json, wait=wait)
         return
     seed = random.SystemRandom().getrandbits(32) if campaign.seed is None else campaign.seed
-    _finish(*execute(campaign, plan(campaign, seed), None, results, as_json), results, as_json)
+    _finish(*execute(campaign, plan(campaign, seed), None, results, as_json, wait=wait), results, as_json)
 
 
 def _can_be_stored(results: Path) -> None:
@@ -75,6 +77,7 @@ def _can_be_stored(results: Path) -> None:
 def resume(
     result_id: str = typer.Argument(metavar="ID", help="Result to go on with; `last` is the newest."),
     results: Path = RESULTS,
+    wait: bool = WAIT,
     as_json: bool = JSON,
     allow_commands: bool = ALLOW,
 ) -> None:
@@ -93,14 +96,14 @@ def resume(
     if not allow_commands:
         refuse(programs(campaign), f"{result.id}: its stored campaign")
     if campaign.soak is not None:
-        _soak(campaign, result, results, as_json)
+        _soak(campaign, result, results, as_json, wait=wait)
         return
     planned = plan(campaign, result.manifest["seed"] or 0)
     _check_plan(as_dict(planned), result)
     if result.complete:
         say(f"{result.id}: nothing to do, all {len(result.trials)} trials are stored")
         return
-    _finish(*execute(campaign, planned, result, results, as_json), results, as_json)
+    _finish(*execute(campaign, planned, result, results, as_json, wait=wait), results, as_json)
 
 
 def restore(
@@ -108,9 +111,11 @@ def restore(
     forget: str | None = typer.Option(
         None, "--forget", metavar="ID", help="Drop the journal of a campaign whose hosts are no more."
     ),
+    wait: bool = WAIT,
     as_json: bool = typer.Option(False, "--json", help="What was put back, as JSON."),
 ) -> None:
     """Undo on every host what a killed campaign left changed."""
+    from linewatt.engine.restore import Undoer
     from linewatt.engine.restore import forget as forget_journal
     from linewatt.engine.restore import restore as restore_all
     from linewatt.hosts.journal import state_dir
@@ -118,7 +123,7 @@ def restore(
     if forget is not None:
         say(f"{forget}: dropped its journal with {forget_journal(state_dir(), forget)} changes")
         return
-    outcomes = _until_done(restore_all(state_dir(), force=force, on_text=say))
+    outcomes = _until_done(restore_all(state_dir(), Undoer(say=say, waits=wait), force=force))
     if as_json:
         rows = [
             {"id": outcome.id, "undone": outcome.undone, "problems": list(outcome.problems)}
@@ -162,7 +167,13 @@ class _Heard:
 
 
 def execute(
-    campaign: Campaign, planned: Plan, result: Result | None, results: Path, as_json: bool
+    campaign: Campaign,
+    planned: Plan,
+    result: Result | None,
+    results: Path,
+    as_json: bool,
+    *,
+    wait: bool = False,
 ) -> tuple[Ended, bool]:
     """Run what a result still lacks (``None``: everything), with progress on the terminal.
 
@@ -179,7 +190,7 @@ def execute(
                 say(f"note: {note}")
         ask = _asked if sys.stdin is not None and sys.stdin.isatty() else None
         heard = _Heard(progress)
-        one = CampaignRun(campaign, planned, Places(results, state_dir()), heard, ask)
+        one = CampaignRun(campaign, planned, Places(results, state_dir()), heard, ask, waits=wait)
         ended = heard.until_done(one.start() if result is None else one.resume(result))
         return ended, heard.left_changed
 
@@ -194,7 +205,7 @@ def _check_plan(planned: dict[str, Any], result: Result) -> None:
         )
 
 
-def _soak(campaign: Campaign, result: Result | None, results: Path, as_json: bool) -> None:
+def _soak(campaign: Campaign, result: Result | None, results: Path, as_json: bool, *, wait: bool) -> None:
     """Run a soak, or what is left of one, and show what came of it."""
     import json
 
@@ -214,7 +225,7 @@ def _soak(campaign: Campaign, result: Result | None, results: Path, as_json: boo
             for note in open_files(campaign):
                 say(f"note: {note}")
         heard = _Heard(progress)
-        one = SoakRun(campaign, planned, Places(results, state_dir()), heard)
+        one = SoakRun(campaign, planned, Places(results, state_dir()), heard, waits=wait)
         ended = heard.until_done(one.start() if result is None else one.resume(result))
     if not as_json:
         show(ended.id, results)

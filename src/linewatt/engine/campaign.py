@@ -18,10 +18,11 @@ from linewatt.engine import events, labels
 from linewatt.engine.congestion import check_congestion
 from linewatt.engine.idle import Setting
 from linewatt.engine.knobs import KNOBS
+from linewatt.engine.opening import Opening
 from linewatt.engine.proof import refuse_wrong_ways
 from linewatt.engine.reach import check_reach
 from linewatt.engine.repeats import Remaining
-from linewatt.engine.restore import refuse_leftovers, undo_and_tell, undo_first_part
+from linewatt.engine.restore import undo_and_tell
 from linewatt.engine.result import new_result, same_hosts
 from linewatt.engine.rounds import RoundRunner, warm_up
 from linewatt.engine.secrets import passwords
@@ -59,8 +60,13 @@ class CampaignRun:
         places: Places,
         on_event: events.OnEvent,
         ask: labels.Ask | None = None,
+        *,
+        waits: bool = False,
     ) -> None:
-        """``ask`` has somebody set what only hands can. Raises InvalidInput where it is needed and None."""
+        """``ask`` has somebody set what only hands can. Raises InvalidInput where it is needed and None.
+
+        ``waits``: for other controllers that work on its hosts.
+        """
         labels.check(campaign, ask)
         self._labels = labels.Labels(campaign, ask)
         self._topologies = read_topologies(campaign)
@@ -69,6 +75,7 @@ class CampaignRun:
         self._plan = plan
         self._places = places
         self._say = on_event
+        self._waits = waits
         self._session = Session(campaign, passwords(campaign), LOADS["iperf3"])
         self._restarts = Restarts(
             self._session, lambda host, text: self._say(events.Warned(f"{host}: {text}"))
@@ -88,26 +95,21 @@ class CampaignRun:
         return await self._run(result)
 
     async def _run(self, result: read.Result | None) -> events.Ended:
-        refuse_leftovers(self._places.state, self._campaign.hosts.values(), result.id if result else None)
-        if result is not None:
-            await completed(undo_first_part(self._places.state, result.id))
+        session = self._session
         try:
-            self._say(events.Phase(f"connecting to {', '.join(self._session.specs)}"))
+            with_hosts = Opening(self._campaign, self._places.state, session, self._say, waits=self._waits)
+            await with_hosts.open(result.id if result else None)
             # now, while hosts answer, and not beside the idle window: this machine may be one of them
-            await asyncio.gather(self._session.open(), asyncio.to_thread(warm_up, self._campaign))
-            await check_reach(self._campaign.described, self._session.hosts)
+            await asyncio.gather(session.learn(), asyncio.to_thread(warm_up, self._campaign))
+            await check_reach(self._campaign.described, session.hosts)
             self._plan = self._placed()
             asked = [change for one in self._plan.rounds for change in self._plan.changes_in(one)]
-            await check_congestion(asked, self._session.hosts)
-            await refuse_wrong_ways(self._session, self._plan.rounds)
-            path = (
-                self._new_result()
-                if result is None
-                else same_hosts(self._campaign, self._session.facts, result)
-            )
+            await check_congestion(asked, session.hosts)
+            await refuse_wrong_ways(session, self._plan.rounds)
+            path = self._new_result() if result is None else same_hosts(self._campaign, session.facts, result)
             return await self._run_changed(path, result)
         finally:
-            await completed(self._session.close())
+            await completed(session.close())
 
     async def _run_changed(self, path: Path, result: read.Result | None) -> events.Ended:
         """With every change made before, and undone after, whatever happens in between."""
@@ -128,7 +130,7 @@ class CampaignRun:
                 raise
             raise HostError(f"{error}; go on with: linewatt resume {path.name}") from error
         finally:
-            await completed(undo_and_tell(journal, self._session.hosts, self._say))
+            await completed(undo_and_tell(journal, self._session.hosts, self._session.holder, self._say))
 
     def _placed(self) -> Plan:
         """The plan with what placement policies choose on these hosts. Raises InvalidInput."""

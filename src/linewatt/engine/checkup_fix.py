@@ -19,6 +19,8 @@ from linewatt.errors import ChangeError, JournalError, LinewattError
 from linewatt.hosts.base import Host, HostSpec
 from linewatt.hosts.clock import now_s
 from linewatt.hosts.journal import Journal, journal_path
+from linewatt.hosts.lock import Holder, take_all
+from linewatt.hosts.process import completed
 from linewatt.tuning.base import Change
 from linewatt.tuning.registry import KNOBS
 
@@ -60,6 +62,18 @@ async def fix(
     """
     specs = {change.host: hosts[change.host].spec for change in changes}
     refuse(state, specs.values())
+    taken = await take_all([hosts[name] for name in specs], Holder(f"check --fix {campaign}"))
+    try:
+        refuse(state, specs.values())  # nobody changes them from here on
+        return await _fixed(campaign, hosts, changes, state)
+    finally:
+        await completed(asyncio.gather(*(held.release() for _, held in taken)))
+
+
+async def _fixed(
+    campaign: str, hosts: Mapping[str, Host], changes: Sequence[Change], state: Path
+) -> tuple[list[Fixed], str | None]:
+    specs = {change.host: hosts[change.host].spec for change in changes}
     journal = _new_journal(campaign, state)
     journal.begin(specs.values())
     try:

@@ -9,9 +9,9 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 
 from linewatt.engine import events
@@ -23,6 +23,7 @@ from linewatt.hosts.base import Host, HostSpec
 from linewatt.hosts.connect import connect
 from linewatt.hosts.journal import Entry, Journal, journal_path, journals, look, told
 from linewatt.hosts.journal_lines import Content, Place
+from linewatt.hosts.lock import Holder, OnText, take, writers_ended
 from linewatt.tuning.apply import put_back
 from linewatt.tuning.words import brief
 
@@ -30,6 +31,9 @@ FIXES = "check-"
 """how the journals of ``check --fix`` begin; those of runs begin with their time"""
 
 _STAMP = re.compile(r"\d{8}-\d{6}")
+
+RUNNING_AGAIN_S = 0.5
+"""how often it is looked whether a campaign that is waited for has ended"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,14 +45,24 @@ class Restored:
     problems: tuple[str, ...]
 
 
+@dataclass(frozen=True, slots=True)
+class Undoer:
+    """How an undo gets at hosts: as whom, whom it tells, and whether it waits for other controllers."""
+
+    holder: Holder = field(default_factory=lambda: Holder("restore"))
+    say: OnText = lambda _: None
+    waits: bool = False
+
+
 async def undo_all(
     journal: Journal,
     hosts: Mapping[str, Host],
+    by: Undoer | None = None,
     *,
     force: bool = False,
     later: Mapping[Place, str] | None = None,
 ) -> tuple[int, tuple[str, ...]]:
-    """Undo every change of a journal, the newest first; ``hosts`` are connections that may be used.
+    """Undo every change of a journal, the newest first; ``hosts`` are connections that are ours already.
 
     ``later``: hosts on which another journal holds newer changes, and its id; they are left as they are.
     Returns how many settings were put back, and the problems met. A host that cannot be reached does not
@@ -63,7 +77,7 @@ async def undo_all(
     covered = {name: newer for name in by_host if (newer := (later or {}).get(_place(specs[name])))}
     outcomes = await asyncio.gather(
         *(
-            _undo_host(specs[name], hosts.get(name), own, journal, force=force)
+            _undo_host(specs[name], hosts.get(name), own, journal, by or Undoer(), force=force)
             for name, own in by_host.items()
             if name not in covered
         )
@@ -81,9 +95,11 @@ async def undo_all(
     return len(entries) - len(journal.content().entries), problems
 
 
-async def undo_and_tell(journal: Journal, hosts: Mapping[str, Host], say: events.OnEvent) -> None:
+async def undo_and_tell(
+    journal: Journal, hosts: Mapping[str, Host], holder: Holder, say: events.OnEvent
+) -> None:
     """The end of a run: undo all, say what was put back and what could not be."""
-    undone, problems = await undo_all(journal, hosts)
+    undone, problems = await undo_all(journal, hosts, Undoer(holder, lambda text: say(events.Phase(text))))
     if problems:
         say(events.LeftChanged(problems))
         journal.close()
@@ -94,13 +110,17 @@ async def undo_and_tell(journal: Journal, hosts: Mapping[str, Host], say: events
 
 
 async def _undo_host(
-    spec: HostSpec, host: Host | None, entries: list[Entry], journal: Journal, *, force: bool
+    spec: HostSpec, host: Host | None, entries: list[Entry], journal: Journal, by: Undoer, *, force: bool
 ) -> list[str]:
-    opened = None
+    opened = held = None
     problems = []
     try:
         if host is None or host.lost:
             host = opened = await connect(spec)
+            held = await take(host, by.holder, by.say if by.waits else None, again=True)
+            if held.note is not None:
+                by.say(held.note)
+        await writers_ended(host, by.say)
         for together in apart(entries):
             outcomes = await put_back(host, KNOBS, together, journal, force=force)
             problems += [str(problem) for problem in outcomes if problem is not None]
@@ -110,37 +130,47 @@ async def _undo_host(
         what = f"{type(error).__name__}: {str(error)[:120]!r}"
         problems.append(f"{spec.name}: {what} ({len(entries)} settings are still to be put back)")
     finally:
-        if opened is not None:
-            with suppress(Exception):
+        with suppress(Exception):
+            if held is not None:
+                await held.release()
+            if opened is not None:
                 await opened.close()
     return problems
 
 
-def refuse_leftovers(state: Path, specs: Iterable[HostSpec], resumed: str | None) -> None:
-    """Raise ChangeError, JournalError if a killed campaign left changes on one of these hosts, or may have.
+def refuse_leftovers(
+    state: Path, specs: Iterable[HostSpec], resumed: str | None, *, waits: bool = False
+) -> None:
+    """Raise ChangeError, JournalError where a campaign left changes on one of these hosts, or works there.
 
     A run on top of them would take the changed settings for the host's own. A campaign that is ``resumed``
     may find its own: it knows what was there before. What ``check --fix`` changed is the host's own until
-    it is restored.
+    it is restored. ``waits``: one that is at work is waited for, which is not done here.
     """
-    ours = {(spec.address, spec.port): spec.name for spec in specs}
+    ours = {_place(spec): spec.name for spec in specs}
     for path in journals(state):
         if path.stem == resumed or path.stem.startswith(FIXES):
             continue
         try:
             content = look(path)
+            running = _is_running(path)
         except FileNotFoundError:
             continue  # it ended meanwhile
         for place in _damaged(content, ours):
             raise JournalError(f"{ours[place]}: {told(path, content)}")
         for entry in content.entries:
-            spec = content.hosts[entry.host]
-            if (spec.address, spec.port) in ours:
-                what = f"{entry.knob} {brief(entry.target)}"
-                raise ChangeError(
-                    f"{ours[spec.address, spec.port]}: {path.stem} changed {what} there "
-                    "and has not put it back; wait for it, or run `linewatt restore` if it was killed"
-                )
+            name = ours.get(_place(content.hosts[entry.host]))
+            if name is None:
+                continue
+            if running:
+                if waits:
+                    break
+                raise ChangeError(f"{name}: {path.stem} is at work on it; wait for its end, or use --wait")
+            what = f"{entry.knob} {brief(entry.target)}"
+            raise ChangeError(
+                f"{name}: {path.stem} changed {what} there and was killed before it was put back; "
+                "run `linewatt restore`"
+            )
 
 
 def _damaged(content: Content, ours: Mapping[Place, str]) -> list[Place]:
@@ -150,21 +180,39 @@ def _damaged(content: Content, ours: Mapping[Place, str]) -> list[Place]:
     return [place for place in ours if content.places is None or place in content.places]
 
 
-async def undo_first_part(state: Path, result_id: str) -> None:
-    """Put back what the killed part of a resumed campaign left, before its hosts are looked at.
+class FirstPart:
+    """What the killed part of a resumed campaign left; put back once, before its hosts are looked at.
 
     What they show meanwhile is not theirs: an MTU, a tunnel in the way of another network's; and a host that
-    was rebooted shows none of it. Raises ChangeError: something cannot be put back.
+    was rebooted shows none of it.
     """
-    path = journal_path(state, result_id)
-    if not path.exists():
-        return
-    journal = Journal(path, create=False)
-    _, problems = await undo_all(journal, {})
-    if problems:
-        journal.close()
-        raise ChangeError(problems[0])
-    journal.discard()
+
+    def __init__(self, state: Path, result_id: str | None, by: Undoer) -> None:
+        """``result_id``: None for a campaign that is not resumed, which has none."""
+        self._path = None if result_id is None else journal_path(state, result_id)
+        self._by = by
+
+    async def undo(self, hosts: Mapping[str, Host]) -> None:
+        """Raises ChangeError: something cannot be put back, and stays in the journal."""
+        path, self._path = self._path, None
+        if path is None or not path.exists():
+            return
+        journal = Journal(path, create=False)
+        undone, problems = await undo_all(journal, hosts, self._by)
+        if problems:
+            journal.close()
+            more = f" (and {len(problems) - 1} more; run `linewatt restore`)" if len(problems) > 1 else ""
+            raise ChangeError(problems[0] + more)
+        journal.discard()
+        if undone:
+            self._by.say(f"put back {undone} settings that its first part left")
+
+    async def undo_after_all(self, say: events.OnEvent) -> None:
+        """After an interrupt: put back what is not yet put back, on hosts that nobody else has."""
+        try:
+            await self.undo({})
+        except LinewattError as error:
+            say(events.LeftChanged((str(error),)))
 
 
 def leftovers(state: Path, specs: Iterable[HostSpec]) -> Iterator[Leftover]:
@@ -218,30 +266,29 @@ def forget(state: Path, result_id: str) -> int:
     return len(entries)
 
 
-async def restore(
-    state: Path, *, force: bool = False, on_text: Callable[[str], None] = lambda _: None
-) -> list[Restored]:
+async def restore(state: Path, by: Undoer | None = None, *, force: bool = False) -> list[Restored]:
     """Undo what every campaign that no longer runs left behind, the newest first.
 
-    A journal whose campaign still runs is left alone and told through ``on_text``, and so is what older ones
-    hold of its hosts.
+    A journal whose campaign still runs is left alone and told, and so is what older ones hold of its hosts;
+    where others are waited for, its end is, too.
     """
+    by = by or Undoer()
     outcomes = []
     later: dict[Place, str] = {}
     for path in sorted(journals(state), key=_age, reverse=True):
         try:
-            journal = Journal(path, create=False)
+            journal = await _opened(path, by)
         except FileNotFoundError:
             continue  # it ended meanwhile
         except JournalError as error:
             outcomes.append(Restored(path.stem, 0, (str(error),)))
             continue
         except LinewattError as error:
-            on_text(str(error))
+            by.say(str(error))
             with suppress(FileNotFoundError):
                 later |= {_place(spec): path.stem for spec in look(path).hosts.values()}
             continue
-        undone, problems = await undo_all(journal, {}, force=force, later=later)
+        undone, problems = await undo_all(journal, {}, by, force=force, later=later)
         if problems:
             content = journal.content()
             later |= {_place(content.hosts[entry.host]): path.stem for entry in content.entries}
@@ -250,3 +297,14 @@ async def restore(
             journal.discard()
         outcomes.append(Restored(path.stem, undone, problems))
     return outcomes
+
+
+async def _opened(path: Path, by: Undoer) -> Journal:
+    """Raises ChangeError where its campaign runs and is not waited for, FileNotFoundError once it is gone."""
+    said = False
+    while by.waits and _is_running(path):
+        if not said:
+            by.say(f"waiting for {path.stem}, which is still running")
+            said = True
+        await asyncio.sleep(RUNNING_AGAIN_S)
+    return Journal(path, create=False)

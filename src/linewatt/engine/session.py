@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Iterable, Iterator
+from collections.abc import Awaitable, Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,10 +16,11 @@ from linewatt.engine.meters import MeterFeed
 from linewatt.engine.secrets import Passwords
 from linewatt.errors import HostError, InvalidInput
 from linewatt.foreign import shortened
-from linewatt.hosts import facts
+from linewatt.hosts import facts, lock
 from linewatt.hosts.base import Host
 from linewatt.hosts.clock import Offset
 from linewatt.hosts.connect import connect
+from linewatt.hosts.lock import OnText
 from linewatt.loads.base import Load
 from linewatt.model import Case, Family
 from linewatt.network.framing import Framing
@@ -58,6 +59,9 @@ class Session:
         self._runs_mpstat = "mpstat" in campaign.sensors
         self.load = load
         self.hosts: dict[str, Host] = {}
+        self.holder = lock.Holder(campaign.name)
+        self._held: dict[str, lock.Held] = {}
+        self._tell: OnText = lambda _: None
         self._openings = asyncio.Semaphore(AT_ONCE)
         self.facts: dict[str, Facts] = {}
         self.versions: dict[str, tuple[int, ...]] = {}
@@ -70,14 +74,40 @@ class Session:
         }
 
     async def open(self) -> None:
-        """Connect to every host and learn its facts. Raises HostError, the first by name."""
-        few = asyncio.Semaphore(AT_ONCE)
-        await _all(self._open_one(name, few) for name in sorted(self.specs))
+        """Connect to every host, keep others away, learn its facts. Raises HostError, the first by name."""
+        await self.connect(self._tell)
+        await self.learn()
 
-    async def _open_one(self, name: str, few: asyncio.Semaphore) -> None:
+    async def connect(self, tell: OnText, on_busy: OnText | None = None) -> None:
+        """Connect to every host; from then on nobody else works there, and no change is being made.
+
+        ``tell`` is told what is waited for, and what cannot be had; ``on_busy``: other controllers are waited
+        for. Raises HostInUse, HostError.
+        """
+        self._tell = tell
+        few = asyncio.Semaphore(AT_ONCE)
+        await _all(self._connect(name, few) for name in sorted(self.specs))
+        await self._take([self.hosts[name] for name in self.specs], on_busy)
+
+    async def _connect(self, name: str, few: asyncio.Semaphore) -> None:
         async with few:
-            self.hosts[name] = host = await connect(self.specs[name], self._openings)
-            self.facts[name] = await _facts(host)
+            self.hosts[name] = await connect(self.specs[name], self._openings)
+
+    async def _take(self, hosts: Sequence[Host], on_busy: OnText | None = None) -> None:
+        for host, held in await lock.take_all(hosts, self.holder, on_busy):
+            self._held[host.spec.name] = held
+            if held.note is not None:
+                self._tell(held.note)
+        await _all(lock.writers_ended(host, self._tell) for host in hosts)
+
+    async def learn(self) -> None:
+        """What every host says of itself. Raises HostError, InvalidInput, the first by name."""
+        few = asyncio.Semaphore(AT_ONCE)
+        await _all(self._learn(name, few) for name in sorted(self.specs))
+
+    async def _learn(self, name: str, few: asyncio.Semaphore) -> None:
+        async with few:
+            self.facts[name] = await _facts(self.hosts[name])
         self._check(name)
 
     def _check(self, name: str) -> None:
@@ -191,13 +221,16 @@ class Session:
     async def reopen(self, name: str) -> None:
         """Connect again to a host that was lost, and start its sensors again. Raises HostError."""
         await self.hosts[name].close()
-        self.hosts[name] = await connect(self.specs[name], self._openings)
+        self.hosts[name] = host = await connect(self.specs[name], self._openings)
+        self._held[name] = await lock.take(host, self.holder, again=True)
         await self.start_sensors([name])
         await self.first_readings([name])
 
     async def close(self) -> None:
-        """Stop the sensors and close the connections."""
+        """Stop the sensors, let others work on the hosts, and close the connections."""
         await asyncio.gather(*(feed.stop() for feed in self._feeds(None)))
+        await asyncio.gather(*(held.release() for held in self._held.values()))
+        self._held.clear()
         await asyncio.gather(*(host.close() for host in self.hosts.values()))
 
 

@@ -4,15 +4,19 @@
 On a host, starting a command costs a channel, a login shell and a few processes, whatever the command does;
 and sshd refuses more than ten channels at a time unless its ``MaxSessions`` says otherwise (sshd_config(5)).
 A constant script runs the commands one after the other; their words and their input are its arguments.
+
+Those that change a host do so under its lock of writers, which all that they start holds, too, until it has
+ended: an undo waits for a change that goes on when its controller is gone (:mod:`linewatt.hosts.lock`).
 """
 
 from __future__ import annotations
 
+import re
 import shlex
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from linewatt.errors import ParseError
+from linewatt.errors import ParseError, WaitTimeout
 from linewatt.foreign import NUL
 from linewatt.hosts.base import Completed, Host
 
@@ -20,13 +24,28 @@ LIMIT_S = 10.0
 MOST_CHARACTERS = 60_000
 """of a batch as the login shell gets it: one argument of a program can be 131,072 bytes (execve(2))"""
 
-# For each command: the number of its words, its input, its words. NUL, which no text has, ends what each says
-_SCRIPT = r"""while [ $# -gt 0 ]; do
+LOCK_S = 8.0
+"""how long a batch waits for changes that others make"""
+EXCLUSIVE, SHARED = "-x", "-s"
+"""locks of writers (flock(1)): of those that change a host, of those who wait for them"""
+_BUSY = 75
+
+# A lock or nothing, and for how many seconds it is waited for. For each command: the number of its words, its
+# input, its words. NUL, which no text has, ends what each says
+_SCRIPT = (
+    rf"""if [ -n "$1" ]; then
+  {{ exec 9</proc/self/ns/net && flock "$1" -E {_BUSY} -w "$2" 9; }} 2>/dev/null
+  [ $? = {_BUSY} ] && exit {_BUSY}
+fi
+shift 2
+"""
+    r"""while [ $# -gt 0 ]; do
   count=$1 input=$2; shift 2
   if [ -n "$input" ]; then "${@:1:count}" < <(printf %s "$input"); else "${@:1:count}" </dev/null; fi
   printf '\0%s\0' "$?"; printf '\0' >&2
   shift "$count"
 done"""
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -38,27 +57,47 @@ class Short:
 
 
 async def run_all(
-    host: Host, commands: Sequence[Short], *, root: bool = False, limit_s: float = LIMIT_S
+    host: Host, commands: Sequence[Short], *, root: bool = False, limit_s: float = LIMIT_S, lock: str = ""
 ) -> list[Completed]:
     """Run commands in their order, each to its end; ``limit_s`` is for all of a batch.
 
-    Raises HostLost, WaitTimeout. Where answers cannot be told apart, the commands are run one by one, so
-    that each says itself what is wrong: they must do no harm when they are run twice.
+    Raises HostLost, WaitTimeout, also where the lock was not free in time. Where answers cannot be told
+    apart, the commands are run one by one, so that each says itself what is wrong: they must do no harm when
+    they are run twice.
     """
     found: list[Completed] = []
     for batch in batches(commands):
-        found += await _run_batch(host, batch, root, limit_s)
+        found += await _run_batch(host, batch, root, limit_s, lock)
     return found
 
 
-async def _run_batch(host: Host, batch: Sequence[Short], root: bool, limit_s: float) -> list[Completed]:
+async def _run_batch(
+    host: Host, batch: Sequence[Short], root: bool, limit_s: float, lock: str
+) -> list[Completed]:
     if len(batch) > 1:
-        done = await host.run(script(batch), timeout_s=limit_s, root=root)
         try:
-            return answers(done, batch)
+            return answers(await _run_script(host, batch, root, limit_s, lock), batch)
         except ParseError:
             pass
+    if lock:
+        return [_alone(await _run_script(host, [one], root, limit_s, lock), one) for one in batch]
     return [await host.run(one.argv, stdin=one.stdin, timeout_s=limit_s, root=root) for one in batch]
+
+
+async def _run_script(host: Host, batch: Sequence[Short], root: bool, limit_s: float, lock: str) -> Completed:
+    """Raises HostLost, WaitTimeout."""
+    done = await host.run(script(batch, lock), timeout_s=limit_s + (LOCK_S if lock else 0.0), root=root)
+    if lock and done.status == _BUSY and not done.stdout:
+        raise WaitTimeout(f"{host.spec.name}: waited {LOCK_S:g} s for another change there to end")
+    return done
+
+
+def _alone(done: Completed, one: Short) -> Completed:
+    """What the only command of a script said, whatever bytes it wrote; else what the script did."""
+    said = re.fullmatch(rf"(.*){NUL}(\d{{1,3}}){NUL}", done.stdout, re.DOTALL | re.ASCII)
+    if said is None:
+        return Completed(one.argv, done.status or 1, done.stdout, done.stderr)
+    return Completed(one.argv, int(said[2]), said[1], done.stderr.removesuffix(NUL))
 
 
 def batches(commands: Sequence[Short]) -> Iterator[list[Short]]:
@@ -76,10 +115,10 @@ def batches(commands: Sequence[Short]) -> Iterator[list[Short]]:
         yield batch
 
 
-def script(batch: Sequence[Short]) -> list[str]:
+def script(batch: Sequence[Short], lock: str = "") -> list[str]:
     """The argument list that runs a batch."""
     words = [word for one in batch for word in (str(len(one.argv)), one.stdin, *one.argv)]
-    return ["bash", "-c", _SCRIPT, "linewatt", *words]
+    return ["bash", "-c", _SCRIPT, "linewatt", lock, f"{LOCK_S:g}", *words]
 
 
 def answers(done: Completed, batch: Sequence[Short]) -> list[Completed]:

@@ -26,13 +26,10 @@ Line = tuple[str, list[str]]
 
 # stdin: lines for ip that take away, an empty line, then lines that make: a condition, then words for ip.
 # A condition is three fields with bars between: always||, link|NAME|, address|NAME|IP/LENGTH. The latter two
-# hold where there is none such. The lock is for an undo that comes while a write still runs whose connection
-# was cut: it is held until the last ip has ended. The module of bonds would make a bond0 of its own as it is
-# loaded (kernel, bonding.rst, max_bonds).
+# hold where there is none such. The module of bonds would make a bond0 of its own as it is loaded (kernel,
+# bonding.rst, max_bonds).
 _SCRIPT = r"""PATH=$PATH:/usr/local/sbin:/usr/sbin:/sbin; export LC_ALL=C
 type ip >/dev/null 2>&1 || { echo "ip is not installed there" >&2; exit 127; }
-{ exec 9</proc/self/ns/net && flock -E 75 -w 8 9; } 2>/dev/null
-[ $? = 75 ] && { echo "waited 8 s for another change of networks there to end" >&2; exit 1; }
 gone= made=
 while IFS= read -r line && [ -n "$line" ]; do gone+=$line$'\n'; done
 [ -z "$gone" ] || ip -force -batch - >/dev/null 2>&1 <<<"$gone"

@@ -83,7 +83,8 @@ def unexpected(error: Exception, entry: Entry) -> LinewattError:
 async def _put_back(
     host: Host, knobs: Knobs, entries: Sequence[Entry], journal: Journal, force: bool
 ) -> list[LinewattError | None]:
-    shown = await look(host, [(knobs[entry.knob], entry.target) for entry in entries])
+    settings = [(knobs[entry.knob], entry.target) for entry in entries]
+    shown = await look(host, settings, lock=batch.SHARED)
     outcomes = {entry.number: _refusal(entry, now, force) for entry, now in zip(entries, shown, strict=True)}
     changed = {
         entry: entry.before
@@ -131,7 +132,9 @@ async def reassert(host: Host, entries: Sequence[Entry], knobs: Knobs) -> None:
         if await read(host, knobs[entry.knob], entry.target) != entry.wanted:
             command = knobs[entry.knob].write(entry.target, entry.wanted)
             limit_s = batch.LIMIT_S + _input_s([_short(command)])
-            (done,) = await batch.run_all(host, [_short(command)], root=True, limit_s=limit_s)
+            (done,) = await batch.run_all(
+                host, [_short(command)], root=True, limit_s=limit_s, lock=batch.EXCLUSIVE
+            )
             _output(host.spec.name, done, f"set {entry.knob} {brief(entry.target)} again")
 
 
@@ -143,8 +146,13 @@ async def read(host: Host, knob: Knob, target: str) -> str:
     return text
 
 
-async def look(host: Host, settings: Sequence[tuple[Knob, str]]) -> list[str | LinewattError]:
-    """Settings in their canonical texts, or why one cannot be read. Raises HostLost, WaitTimeout."""
+async def look(
+    host: Host, settings: Sequence[tuple[Knob, str]], *, lock: str = ""
+) -> list[str | LinewattError]:
+    """Settings in their canonical texts, or why one cannot be read. Raises HostLost, WaitTimeout.
+
+    ``lock``: ``batch.SHARED`` where no change may be under way, also one whose controller is gone.
+    """
     questions: list[batch.Short | LinewattError] = []
     for knob, target in settings:
         try:
@@ -152,7 +160,7 @@ async def look(host: Host, settings: Sequence[tuple[Knob, str]]) -> list[str | L
         except ChangeError as error:
             questions.append(error)
     asked = [one for one in questions if isinstance(one, batch.Short)]
-    answers = iter(await batch.run_all(host, asked))
+    answers = iter(await batch.run_all(host, asked, lock=lock))
     return [
         one if isinstance(one, LinewattError) else _try_answer(host.spec.name, knob, target, next(answers))
         for one, (knob, target) in zip(questions, settings, strict=True)
@@ -191,7 +199,7 @@ async def _written(
         one for entry, text in texts.items() for one in _write_and_read(knobs[entry.knob], entry, text)
     ]
     limit_s = batch.LIMIT_S * len(texts) + _input_s(commands)
-    answers = iter(await batch.run_all(host, commands, root=True, limit_s=limit_s))
+    answers = iter(await batch.run_all(host, commands, root=True, limit_s=limit_s, lock=batch.EXCLUSIVE))
     found: dict[Entry, str | LinewattError] = {}
     for entry in texts:
         written, shown = next(answers), next(answers)

@@ -15,9 +15,10 @@ from linewatt.campaign.soak_plan import SoakPlan, as_dict, plan_soak
 from linewatt.engine import events
 from linewatt.engine.campaign import Places
 from linewatt.engine.knobs import KNOBS
+from linewatt.engine.opening import Opening
 from linewatt.engine.proof import legs, prove
 from linewatt.engine.reach import check_reach
-from linewatt.engine.restore import refuse_leftovers, undo_and_tell, undo_first_part
+from linewatt.engine.restore import undo_and_tell
 from linewatt.engine.result import new_result, same_hosts
 from linewatt.engine.secrets import passwords, server_password
 from linewatt.engine.sensing import start_sensors
@@ -46,14 +47,21 @@ class SoakRun:
     """One run of a soak, new or resumed."""
 
     def __init__(
-        self, campaign: Campaign, planned: SoakPlan, places: Places, on_event: events.OnEvent
+        self,
+        campaign: Campaign,
+        planned: SoakPlan,
+        places: Places,
+        on_event: events.OnEvent,
+        *,
+        waits: bool = False,
     ) -> None:
-        """Raises InvalidInput for a password that is named and not there."""
+        """``waits``: for other controllers. Raises InvalidInput for a password that is not there."""
         self._topologies = read_topologies(campaign)
         self._campaign = campaign
         self._planned = self._placed = planned
         self._places = places
         self._say = on_event
+        self._waits = waits
         self._password = server_password(campaign)
         self._session = Session(campaign, passwords(campaign), LOADS["iperf3"])
         for feed in counter_feeds(campaign):
@@ -72,13 +80,11 @@ class SoakRun:
         return await self._run(result)
 
     async def _run(self, result: read.Result | None) -> events.SoakEnded:
-        campaign, state = self._campaign, self._places.state
-        refuse_leftovers(state, campaign.hosts.values(), result.id if result else None)
-        if result is not None:
-            await completed(undo_first_part(state, result.id))
+        campaign, session = self._campaign, self._session
         try:
-            self._say(events.Phase(f"connecting to {_names(list(self._session.specs))}"))
-            await self._session.open()
+            with_hosts = Opening(campaign, self._places.state, session, self._say, waits=self._waits)
+            await with_hosts.open(result.id if result else None)
+            await session.learn()
             await check_reach(campaign.described, self._session.hosts)
             self._placed = plan_soak(campaign, dict(self._sites()))
             path = self._new_result() if result is None else same_hosts(campaign, self._session.facts, result)
@@ -120,7 +126,7 @@ class SoakRun:
             await part.open(self._password, left_s)
             await self._part(path, part, left_s)
         finally:
-            await completed(undo_and_tell(journal, session.hosts, self._say))
+            await completed(undo_and_tell(journal, session.hosts, session.holder, self._say))
         return self._ended(path)
 
     async def _part(self, path: Path, part: SoakPart, left_s: float) -> None:
@@ -158,7 +164,3 @@ async def _closed(part: SoakPart, folder: Path, why: str) -> None:
     why = await part.close(why)
     with suppress(DiskFull):  # told already; a part without an end is one that was cut
         store.end_part(folder, ended_s, why)
-
-
-def _names(names: list[str]) -> str:
-    return ", ".join(names) if len(names) <= 8 else f"{', '.join(names[:6])} and {len(names) - 6} more hosts"

@@ -1,0 +1,224 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A change that takes its time, under every way to end a run; and two controllers that want one host."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.lab.test_campaign import GONE_LIMIT_S, HANG_LIMIT_S, Bench, await_event, end, until
+
+pytestmark = pytest.mark.lab
+
+SLOW_S = 4
+OFF: dict[str, object] = {"settings": {"gro": False}}
+
+SLOW = {
+    "ends when asked": 'begin; sleep {slow}; land "$@"',
+    "ignores being asked": 'trap "" INT TERM; begin; sleep {slow}; land "$@"',
+    "cannot be ended": 'begin; setsid bash -c \'"$0" landing "$@"\' "$0" "$@" & wait',
+}
+"""what ``ethtool -K`` does on a host; the last is as one that is in the kernel: a leash cannot reach it"""
+
+SCRIPT = """#!/bin/bash
+begin() {{ echo "$*" >>{marks}/begun; }}
+land() {{ {real} "$@"; status=$?; echo "$*" >>{marks}/landed; exit "$status"; }}
+if [ "$1" = landing ]; then shift; sleep {slow}; land "$@"; fi
+[ "$1" = -K ] && {{ [ -e {marks}/begun ] && [ ! -e {marks}/always ] || {{ {how}; }}; }}
+exec {real} "$@"
+"""
+
+
+class SlowBench(Bench):
+    """The second host's ``ethtool -K`` is slow the first time."""
+
+    def __init__(self, lab: Any, tmp: Path, how: str) -> None:
+        super().__init__(lab, tmp)
+        self.marks = tmp / "marks"
+        self.marks.mkdir()
+        real = tmp / "ethtool-itself"
+        tool = shutil.which("ethtool", path="/usr/sbin:/sbin:/usr/bin")
+        assert tool is not None
+        self.tool = str(Path(tool).resolve())
+        shutil.copy(self.tool, real)
+        self.fake = tmp / "ethtool"
+        self.fake.write_text(
+            SCRIPT.format(marks=self.marks, real=real, slow=SLOW_S, how=SLOW[how].format(slow=SLOW_S))
+        )
+        self.fake.chmod(0o755)
+        self.real = str(real)
+
+    def features(self) -> list[str]:
+        return [self.on_host(number, self.real, "-k", "data0") for number in (1, 2)]
+
+    def until_begun(self, process: subprocess.Popen[str]) -> None:
+        """The command's own end bounds the wait, too: one that failed before says why."""
+        begun = self.marks / "begun"
+        until(lambda: begun.exists() or process.poll() is not None, HANG_LIMIT_S, "the slow change to begin")
+        assert begun.exists(), process.communicate()
+
+    def writers(self) -> list[str]:
+        """Processes of the slow tool that are still there."""
+        found = []
+        for file in Path("/proc").glob("[0-9]*/cmdline"):
+            try:
+                words = file.read_bytes().decode(errors="replace").split("\0")
+            except OSError:
+                continue
+            if str(self.fake) in words or self.tool in words or self.real in words:
+                found.append(" ".join(words))
+        return found
+
+
+@pytest.fixture
+def slow(lab2: Any, tmp_path: Path) -> Iterator[Callable[[str], SlowBench]]:
+    """``slow(how)``: the lab's hosts, the second with a slow ethtool; all is to be as it was at the end."""
+    benches: list[tuple[SlowBench, list[str]]] = []
+    with ExitStack() as back:
+
+        def make(how: str) -> SlowBench:
+            one = SlowBench(lab2, tmp_path, how)
+            benches.append((one, one.features()))
+            one.mount(2, one.fake, one.tool, back)
+            return one
+
+        yield make
+        for one, _ in benches:
+            until(lambda one=one: one.writers() == [], 2 * SLOW_S + GONE_LIMIT_S, "the slow tool to end")  # type: ignore[misc]
+    for one, before in benches:
+        assert one.features() == before
+
+
+@pytest.mark.parametrize("how", SLOW)
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGKILL], ids=lambda one: one.name)
+def test_a_change_that_is_being_written_is_undone_and_does_not_land_later(
+    slow: Callable[[str], SlowBench], how: str, number: signal.Signals
+) -> None:
+    bench = slow(how)
+    before = bench.features()
+    process = bench.start("run", bench.campaign(trials=1, **OFF))
+    bench.until_begun(process)
+    process.send_signal(number)
+    if number == signal.SIGKILL:
+        process.communicate(timeout=HANG_LIMIT_S)
+        said = bench.restore()
+    else:
+        _, said = end(process, 130)
+    assert "Traceback" not in said
+    until(lambda: bench.writers() == [], 2 * SLOW_S + GONE_LIMIT_S, "the slow tool to end")
+    assert bench.features() == before
+    assert "nothing to restore" in bench.restore()
+    assert (bench.marks / "landed").exists() == (how == "cannot be ended")
+
+
+def test_ctrl_c_while_resume_puts_back_its_first_part_does_not_stop_that(
+    slow: Callable[[str], SlowBench],
+) -> None:
+    bench = slow("ends when asked")
+    before = bench.features()
+    process = bench.start("run", bench.campaign(trials=2, **OFF))
+    await_event(process, "trial_started", 1)
+    process.kill()
+    process.communicate()
+    assert bench.features() != before
+    begun = bench.marks / "begun"
+    (bench.marks / "always").touch()
+    begun.unlink()
+    again = bench.start("resume", "last")
+    bench.until_begun(again)
+    again.send_signal(signal.SIGINT)
+    end(again, 130)
+    assert bench.features() == before
+    assert "nothing to restore" in bench.restore()
+
+
+class Two:
+    """Two controllers with states of their own and the same hosts."""
+
+    def __init__(self, lab: Any, tmp: Path) -> None:
+        self.benches = []
+        for name in ("a", "b"):
+            (tmp / name).mkdir()
+            self.benches.append(Bench(lab, tmp / name))
+
+    def mtus(self) -> list[str]:
+        return [self.benches[0].on_host(number, "cat", "/sys/class/net/data0/mtu") for number in (1, 2)]
+
+
+@pytest.fixture
+def two(lab2: Any, tmp_path: Path) -> Iterator[Two]:
+    one = Two(lab2, tmp_path)
+    before = one.mtus()
+    yield one
+    one.benches[0].until_nothing_runs()
+    assert one.mtus() == before
+
+
+def test_a_second_controller_is_refused_in_one_line_and_changes_nothing(two: Two) -> None:
+    first, second = two.benches
+    process = first.start("run", first.campaign(name="ours", trials=2, settings={"mtu": 4000}))
+    await_event(process, "trial_started", 1)
+    refused = second.run("run", second.campaign(name="theirs", settings={"mtu": 3000}), status=1)
+    last = refused.stderr.splitlines()[-1]
+    assert last.startswith("linewatt: h1: in use by ")
+    assert " (ours, since 20" in last
+    assert not second.results.exists(), "it was refused before anything was stored"
+    assert "nothing to restore" in second.restore()
+    assert two.mtus() == ["4000", "4000"]
+    end(process, 0)
+
+
+def test_a_controller_that_waits_runs_after_the_first_one(two: Two) -> None:
+    first, second = two.benches
+    process = first.start("run", first.campaign(name="ours", trials=1, settings={"mtu": 4000}))
+    await_event(process, "trial_started", 1)
+    waiting = second.start("run", "--wait", second.campaign(name="theirs", trials=1))
+    phase = await_event(waiting, "phase")
+    while "waiting for " not in phase["text"]:
+        phase = await_event(waiting, "phase")
+    assert phase["text"].startswith("h1: waiting for ")
+    assert " (ours, since " in phase["text"]
+    end(process, 0)
+    end(waiting, 0)
+    (trial,) = second.trials()
+    assert trial["status"] == "done"
+
+
+def test_of_two_runs_of_one_state_directory_at_once_one_runs(two: Two) -> None:
+    first, second = two.benches
+    second.environment = first.environment
+    file = first.campaign(trials=1, settings={"mtu": 4000})
+    running = [bench.start("run", file) for bench in two.benches]
+    ended = [(process.communicate(timeout=HANG_LIMIT_S), process.returncode) for process in running]
+    assert sorted(status for _, status in ended) == [0, 1]
+    (lost,) = [err for (_, err), status in ended if status == 1]
+    assert "in use by " in lost or "is at work on it" in lost
+    assert "Traceback" not in lost
+    assert "nothing to restore" in first.restore()
+
+
+def test_restore_on_a_host_in_use_is_exit_code_1_and_with_wait_puts_it_back_afterwards(two: Two) -> None:
+    first, second = two.benches
+    killed = first.start("run", first.campaign(name="ours", settings={"mtu": 4000}))
+    await_event(killed, "trial_started", 1)
+    killed.kill()
+    killed.communicate()
+    process = second.start("run", second.campaign(name="theirs", trials=1))
+    await_event(process, "trial_started", 1)
+    assert "h1: in use by " in first.restore(status=1)
+    waiting = subprocess.Popen(
+        [*first.command("restore", "--wait")[:-2]],
+        env=first.environment,
+        stderr=subprocess.PIPE,
+        text=True,
+    )
+    assert waiting.stderr is not None
+    assert any("waiting for " in line for line in waiting.stderr)
+    end(process, 0)
+    assert waiting.wait(HANG_LIMIT_S) == 0
