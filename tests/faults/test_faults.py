@@ -33,12 +33,7 @@ SLOW = [fault for fault in FAULTS if fault.lasts]
 NAMES = [*(fault.name for fault in FAULTS if fault not in SLOW), "slow writes"]
 
 KNOWN = {
-    name: pytest.mark.xfail(strict=False, reason=why)
-    for name, why in {
-        "slow writes": "a write that outlives its controller may land after the undo",
-        "two controllers": "nothing keeps a second controller from a host yet",
-        "disk full": "a full disk at the very beginning is an OSError",
-    }.items()
+    "disk full": pytest.mark.xfail(strict=False, reason="a full disk at the very beginning is an OSError")
 }
 
 Moments = dict[str, Future[Outcome]]

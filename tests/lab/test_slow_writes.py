@@ -17,7 +17,8 @@ from tests.lab.test_campaign import GONE_LIMIT_S, HANG_LIMIT_S, Bench, await_eve
 pytestmark = pytest.mark.lab
 
 SLOW_S = 4
-OFF: dict[str, object] = {"settings": {"gro": False}}
+ON: dict[str, object] = {"settings": {"gro": True}}
+"""off on a new veth"""
 
 SLOW = {
     "ends when asked": 'begin; sleep {slow}; land "$@"',
@@ -102,7 +103,7 @@ def test_a_change_that_is_being_written_is_undone_and_does_not_land_later(
 ) -> None:
     bench = slow(how)
     before = bench.features()
-    process = bench.start("run", bench.campaign(trials=1, **OFF))
+    process = bench.start("run", bench.campaign(trials=1, **ON))
     bench.until_begun(process)
     process.send_signal(number)
     if number == signal.SIGKILL:
@@ -122,7 +123,7 @@ def test_ctrl_c_while_resume_puts_back_its_first_part_does_not_stop_that(
 ) -> None:
     bench = slow("ends when asked")
     before = bench.features()
-    process = bench.start("run", bench.campaign(trials=2, **OFF))
+    process = bench.start("run", bench.campaign(trials=2, **ON))
     await_event(process, "trial_started", 1)
     process.kill()
     process.communicate()
@@ -136,6 +137,10 @@ def test_ctrl_c_while_resume_puts_back_its_first_part_does_not_stop_that(
     end(again, 130)
     assert bench.features() == before
     assert "nothing to restore" in bench.restore()
+
+
+LONG: dict[str, object] = {"window": {"seconds": 8, "omit": 0.5, "tail": 0.5}, "trials": 1}
+"""still runs when another controller has waited its grace for a holder that may be ending"""
 
 
 class Two:
@@ -162,21 +167,21 @@ def two(lab2: Any, tmp_path: Path) -> Iterator[Two]:
 
 def test_a_second_controller_is_refused_in_one_line_and_changes_nothing(two: Two) -> None:
     first, second = two.benches
-    process = first.start("run", first.campaign(name="ours", trials=2, settings={"mtu": 4000}))
+    process = first.start("run", first.campaign(name="ours", settings={"mtu": 1400}, **LONG))
     await_event(process, "trial_started", 1)
-    refused = second.run("run", second.campaign(name="theirs", settings={"mtu": 3000}), status=1)
+    refused = second.run("run", second.campaign(name="theirs", settings={"mtu": 1300}), status=1)
     last = refused.stderr.splitlines()[-1]
     assert last.startswith("linewatt: h1: in use by ")
     assert " (ours, since 20" in last
     assert not second.results.exists(), "it was refused before anything was stored"
     assert "nothing to restore" in second.restore()
-    assert two.mtus() == ["4000", "4000"]
+    assert two.mtus() == ["1400", "1400"]
     end(process, 0)
 
 
 def test_a_controller_that_waits_runs_after_the_first_one(two: Two) -> None:
     first, second = two.benches
-    process = first.start("run", first.campaign(name="ours", trials=1, settings={"mtu": 4000}))
+    process = first.start("run", first.campaign(name="ours", settings={"mtu": 1400}, **LONG))
     await_event(process, "trial_started", 1)
     waiting = second.start("run", "--wait", second.campaign(name="theirs", trials=1))
     phase = await_event(waiting, "phase")
@@ -193,7 +198,7 @@ def test_a_controller_that_waits_runs_after_the_first_one(two: Two) -> None:
 def test_of_two_runs_of_one_state_directory_at_once_one_runs(two: Two) -> None:
     first, second = two.benches
     second.environment = first.environment
-    file = first.campaign(trials=1, settings={"mtu": 4000})
+    file = first.campaign(settings={"mtu": 1400}, **LONG)
     running = [bench.start("run", file) for bench in two.benches]
     ended = [(process.communicate(timeout=HANG_LIMIT_S), process.returncode) for process in running]
     assert sorted(status for _, status in ended) == [0, 1]
@@ -205,11 +210,11 @@ def test_of_two_runs_of_one_state_directory_at_once_one_runs(two: Two) -> None:
 
 def test_restore_on_a_host_in_use_is_exit_code_1_and_with_wait_puts_it_back_afterwards(two: Two) -> None:
     first, second = two.benches
-    killed = first.start("run", first.campaign(name="ours", settings={"mtu": 4000}))
+    killed = first.start("run", first.campaign(name="ours", settings={"mtu": 1400}))
     await_event(killed, "trial_started", 1)
     killed.kill()
     killed.communicate()
-    process = second.start("run", second.campaign(name="theirs", trials=1))
+    process = second.start("run", second.campaign(name="theirs", **LONG))
     await_event(process, "trial_started", 1)
     assert "h1: in use by " in first.restore(status=1)
     waiting = subprocess.Popen(
