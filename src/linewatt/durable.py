@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 from contextlib import suppress
 from pathlib import Path
@@ -27,10 +28,10 @@ def sync_folder(path: Path) -> None:
 
 def write_whole(path: Path, data: bytes) -> None:
     """Have a file with this data: all of it, or the path stays as it was. Raises OSError."""
-    partial = path.with_name(f".{path.name}.tmp")
+    partial = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     try:
         write_synced(partial, data)
-        partial.rename(path)
+        partial.replace(path)
         sync_folder(path.parent)
     except OSError:
         with suppress(OSError):
@@ -42,6 +43,8 @@ def make_folder(path: Path, mode: int = 0o777) -> None:
     """Have a folder and those above it; what is new is on disk. Raises OSError."""
     if path.is_dir():
         return
+    if path.exists():
+        raise NotADirectoryError(errno.ENOTDIR, os.strerror(errno.ENOTDIR), str(path))
     make_folder(path.parent)
     path.mkdir(mode, exist_ok=True)
     sync_folder(path.parent)

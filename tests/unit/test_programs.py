@@ -112,6 +112,7 @@ def test_a_stored_result_runs_no_program_unless_it_is_allowed(tmp_path: Path) ->
         "name": "t",
         "campaign": stored.as_dict(campaign),
         "plan": {"rounds": []},
+        "trials_planned": 1,
         "seed": 1,
         "linewatt_version": "1",
         "started_s": 0.0,

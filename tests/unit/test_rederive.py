@@ -149,6 +149,7 @@ def test_what_is_written_stands_beside_the_original_and_is_read_from_then_on(
     after = everything(path)
     assert {name: after[name] for name in before} == before, "the original is as it was"
     assert sorted(set(after) - set(before)) == [
+        "derived/0001/SHA256SUMS",
         "derived/0001/derived.json",
         *(f"derived/0001/trials/{number:05d}.json" for number in (1, 2, 4)),
     ]

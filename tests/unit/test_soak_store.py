@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 
+from linewatt import durable
 from linewatt.errors import DiskFull, StoreError
 from linewatt.loads.users.base import Transfer
 from linewatt.loads.users.tally import Tally
@@ -148,7 +149,7 @@ def test_a_chunk_whose_last_step_fails_leaves_none_of_its_files(
     def full(_: Path) -> None:
         raise OSError(errno.ENOSPC, "No space left on device")
 
-    monkeypatch.setattr(store, "_sync_directory", full)
+    monkeypatch.setattr(durable, "sync_folder", full)
     with pytest.raises(DiskFull):
         store.write_chunk(part, 1, [series([1.0])], USERS)
     assert [path.name for path in part.iterdir()] == ["part.json"]

@@ -142,7 +142,7 @@ def test_results_are_found_by_id_prefix_and_last(tmp_path: Path) -> None:
     assert read.find(tmp_path, first.name) == first
     assert read.find(tmp_path, "19700102") == second
     assert read.find(tmp_path, "last") == second
-    assert [one.id for one in read.list_results(tmp_path)] == [first.name, second.name]
+    assert [one.id for one in read.read_each(tmp_path, read.load)[0]] == [first.name, second.name]
     with pytest.raises(StoreError, match="several results match"):
         read.find(tmp_path, "1970")
     with pytest.raises(StoreError, match="no such result"):
@@ -164,7 +164,7 @@ def test_a_damaged_file_is_named(result: Path) -> None:
 def test_a_directory_that_cannot_be_written_is_one_clear_error(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("")
-    with pytest.raises(StoreError, match="cannot store results here"):
+    with pytest.raises(StoreError, match="results cannot be stored: Not a directory"):
         write.new_result(blocked / "results", "t", 0.0, MANIFEST)
 
 

@@ -30,6 +30,7 @@ from linewatt.cli import (
     rederive,
     run,
     show,
+    verify,
 )
 from linewatt.cli.output import put, say
 from linewatt.errors import LinewattError
@@ -75,6 +76,7 @@ for _module in (
     history,
     derive,
     rederive,
+    verify,
     analyze,
     import_,
     advise,

@@ -75,19 +75,19 @@ def history(
         return (case is None or one.key.startswith(case)) and (test is None or one.test == test)
 
     with uncollected():
-        loaded = load_all_brief(results)
+        loaded, damaged = load_all_brief(results)
         sides = [side_of(one.id, one) for one in loaded if not one.is_soak]
         soaks, left_out = _soaks([one for one in loaded if one.is_soak], metric, case, test)
         found, of_soaks = _followed(sides, response, wanted, matters, soaks, metric)
-    if not found and not soaks and not left_out:
+    if not found and not soaks and not left_out and not damaged:
         raise InvalidInput(_nothing(results, len(loaded), case, test, metric))
     from linewatt.report import history as report
 
     told = _told(of_soaks, left_out, metric)
     if as_json:
-        print_json(report.as_document(found, response, told))
+        print_json(report.as_document(found, response, told, damaged))
     else:
-        print_rich(lambda width: report.show(found, response, len(sides), width, told))
+        print_rich(lambda width: report.show(found, response, len(sides), width, told, damaged))
 
 
 def _soaks(

@@ -33,13 +33,15 @@ def register(app: typer.Typer) -> None:
 
 
 def list_results(results: _Results = Path("results"), as_json: _Json = False) -> None:
-    """List stored results: id, when, trials done, failed, findings."""
+    """List stored results: id, when, trials done, failed, findings; a damaged one with what is wrong."""
     from linewatt.report import listing
     from linewatt.report.document import SCHEMA_VERSION
     from linewatt.store import read
 
     results_there(results)
-    every = [listing.listed(result) for result in read.list_results(results)]
+    found, unread = read.read_each(results, lambda path: listing.listed(read.load(path)))
+    rows: list[listing.Listed | read.Damaged] = [*found, *unread]
+    every = sorted(rows, key=listing.id_of)
     if as_json:
         print_json({"schema_version": SCHEMA_VERSION, "results": listing.as_document(every)})
     elif not every:
@@ -153,13 +155,17 @@ def _load(results: Path, wanted: str) -> Result:
     from linewatt.store import read
 
     results_there(results)
-    return read.load(read.find(results, wanted))
+    path = read.find(results, wanted)
+    with read.readable(path):
+        return read.load(path)
 
 
 def _digest(result: Result) -> Digest:
     from linewatt.report.document import digest
+    from linewatt.store.read import readable
 
-    return digest(result)
+    with readable(result.path):
+        return digest(result)
 
 
 def checked_target(target: Path) -> Path:

@@ -20,6 +20,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
+from linewatt import durable
 from linewatt.errors import LabError
 from linewatt.lab.layout import INDEXES, Cores, LabRequest, Layout, is_name, lay_out
 from linewatt.lab.processes import any_called
@@ -116,14 +117,8 @@ class Registry:
 
     def write(self, state: LabState) -> None:
         """Atomic and on disk when it returns."""
-        directory = self.directory(state.request.name)
-        temporary = directory / f"{_STATE}.new"
-        with temporary.open("w") as file:
-            json.dump(asdict(state), file, indent=1)
-            file.flush()
-            os.fsync(file.fileno())
-        temporary.replace(directory / _STATE)
-        _sync_directory(directory)
+        data = json.dumps(asdict(state), indent=1).encode()
+        durable.write_whole(self.directory(state.request.name) / _STATE, data)
 
     @contextmanager
     def lock(self, name: str) -> Iterator[int | None]:
@@ -254,11 +249,3 @@ def _flock(handle: int, deadline: float, awaited: str) -> None:
             time.sleep(_POLL_S)
         else:
             return
-
-
-def _sync_directory(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)

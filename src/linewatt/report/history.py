@@ -25,6 +25,7 @@ from linewatt.report.series import case_labels, plural, test_title
 from linewatt.report.text_table import TextColumn
 from linewatt.report.text_table import tables as text_tables
 from linewatt.report.words import when
+from linewatt.store.read import Damaged
 from linewatt.units import format_seconds, format_significant
 
 SCHEMA_VERSION = 1
@@ -76,8 +77,9 @@ def show(
     results: int,
     width: int | None = None,
     soaks: Soaks | None = None,
+    damaged: Sequence[Damaged] = (),
 ) -> RenderableType:
-    """The whole of ``linewatt history``: a table a case or job, and what changed."""
+    """The whole of ``linewatt history``: a table a case or job, and what changed; then damaged results."""
     parts: list[RenderableType] = []
     if courses or soaks is None:
         unit = unit_of(response, _means(courses))
@@ -91,6 +93,9 @@ def show(
     if soaks is not None and soaks.left_out:
         parts.append(Text(f"Left out: {plural(len(soaks.left_out), 'soak')}", style="bold"))
         parts += [Padding(Text(one_line(f"{name}: {why}")), (0, 0, 0, 2)) for name, why in soaks.left_out]
+    if damaged:
+        parts.append(Text(f"Damaged, in no course: {plural(len(damaged), 'result')}", style="bold"))
+        parts += [Padding(Text(one_line(f"{one.id}: {one.reason}")), (0, 0, 0, 2)) for one in damaged]
     return Group(*parts)
 
 
@@ -161,7 +166,12 @@ def _surroundings(course: Course, change: Change) -> list[str]:
     return [*(f"{at}: {difference_text(one)}" for one in shown), *more]
 
 
-def as_document(courses: Sequence[Course], response: Response, soaks: Soaks | None = None) -> dict[str, Any]:
+def as_document(
+    courses: Sequence[Course],
+    response: Response,
+    soaks: Soaks | None = None,
+    damaged: Sequence[Damaged] = (),
+) -> dict[str, Any]:
     """The document of ``history --json``; values are in the unit that the response's name ends with."""
     followed = () if soaks is None else soaks.courses
     return {
@@ -171,6 +181,7 @@ def as_document(courses: Sequence[Course], response: Response, soaks: Soaks | No
         "soaks_response": None if soaks is None else soaks.response.name,
         "soaks": [{**_case(one.case), **_document(one, soaks.response)} for one in followed if soaks],
         "left_out": [{"id": name, "reason": why} for name, why in (soaks.left_out if soaks else ())],
+        "damaged": [{"id": one.id, "reason": one.reason} for one in damaged],
     }
 
 

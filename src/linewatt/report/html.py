@@ -7,18 +7,15 @@ they are.
 
 from __future__ import annotations
 
-import os
 import re
-import tempfile
 from collections.abc import Iterator, Sequence
-from contextlib import suppress
 from dataclasses import dataclass
 from pathlib import Path
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
-from linewatt import __version__
+from linewatt import __version__, durable
 from linewatt.analysis.detail import DetailBlock, detail_blocks
 from linewatt.analysis.stats import Estimate
 from linewatt.errors import StoreError
@@ -155,28 +152,10 @@ def _glossary(*, power: bool, levels: bool) -> tuple[tuple[str, str], ...]:
 
 def write(target: Path, page: str) -> None:
     """Write the page so that it is there whole or not at all. Raises StoreError."""
-    partial: Path | None = None
     try:
-        with tempfile.NamedTemporaryFile(
-            "w", encoding="utf-8", dir=target.parent, prefix=f".{target.name}.", suffix=".tmp", delete=False
-        ) as file:
-            partial = Path(file.name)
-            file.write(page)
-            file.flush()
-            os.fchmod(file.fileno(), 0o666 & ~_umask())  # a report is for others to read
-            os.fsync(file.fileno())
-        partial.replace(target)
+        durable.write_whole(target, page.encode())
     except OSError as error:
-        if partial is not None:
-            with suppress(OSError):
-                partial.unlink()
         raise StoreError(f"{target}: cannot be written: {error.strerror}") from error
-
-
-def _umask() -> int:
-    mask = os.umask(0)
-    os.umask(mask)
-    return mask
 
 
 def environment_of_pages() -> Environment:

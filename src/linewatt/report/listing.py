@@ -15,7 +15,7 @@ from linewatt.foreign import one_line
 from linewatt.report.document import Digest, digest, heading
 from linewatt.report.text_table import TextColumn, tables
 from linewatt.report.words import when
-from linewatt.store.read import Result
+from linewatt.store.read import Damaged, Result
 from linewatt.units import MISSING
 
 MOST_BYTES = 64 << 20
@@ -48,25 +48,46 @@ def listed(result: Result) -> Listed:
         return Listed(view, None, str(error))
 
 
-def as_document(every: Sequence[Listed]) -> list[dict[str, Any]]:
-    """The rows of ``list --json``."""
-    return [heading(one.view) | {"flags_count": one.findings, "flags_reason": one.reason} for one in every]
-
-
-def show(every: Sequence[Listed], *, width: int | None = None) -> RenderableType:
-    """The table of ``linewatt list``, and why a count is missing."""
-    views = [one.view for one in every]
-    counts = tuple(MISSING if one.findings is None else str(one.findings) for one in every)
-    columns = [
-        TextColumn("Id", tuple(one_line(view.result.id) for view in views), key=True, left=True),
-        TextColumn("Name", tuple(_name(view) for view in views), left=True),
-        TextColumn("When", tuple(when(view.result.manifest.get("created_s")) for view in views), left=True),
-        TextColumn("Done", tuple(_done(view) for view in views)),
-        TextColumn("Failed", tuple(str(len(view.failed)) for view in views)),
-        TextColumn("Findings", counts),
+def as_document(every: Sequence[Listed | Damaged]) -> list[dict[str, Any]]:
+    """The rows of ``list --json``; of a damaged result there is its id and why."""
+    return [
+        {"id": one.id, "damaged": one.reason}
+        if isinstance(one, Damaged)
+        else heading(one.view) | {"flags_count": one.findings, "flags_reason": one.reason, "damaged": None}
+        for one in every
     ]
-    why = [Text(one_line(f"{one.view.result.id}: {one.reason}")) for one in every if one.reason]
+
+
+def show(every: Sequence[Listed | Damaged], *, width: int | None = None) -> RenderableType:
+    """The table of ``linewatt list``, and why a count is missing or a result is damaged."""
+    cells = [_cells(one) for one in every]
+    heads = ("Id", "Name", "When", "Done", "Failed", "Findings")
+    columns = [
+        TextColumn(head, tuple(row[at] for row in cells), key=head == "Id", left=head in heads[:3])
+        for at, head in enumerate(heads)
+    ]
+    why = [Text(one_line(f"{id_of(one)}: {one.reason}")) for one in every if one.reason]
     return Group(tables(columns, width), *why)
+
+
+def id_of(one: Listed | Damaged) -> str:
+    """The id of a row."""
+    return one.id if isinstance(one, Damaged) else one.view.result.id
+
+
+def _cells(one: Listed | Damaged) -> tuple[str, ...]:
+    """A row of the table."""
+    if isinstance(one, Damaged):
+        return (one_line(one.id), MISSING, MISSING, "damaged", MISSING, MISSING)
+    view = one.view
+    return (
+        one_line(view.result.id),
+        _name(view),
+        when(view.result.manifest.get("created_s")),
+        _done(view),
+        str(len(view.failed)),
+        MISSING if one.findings is None else str(one.findings),
+    )
 
 
 def _done(view: Digest) -> str:

@@ -13,14 +13,23 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Literal
 
-from pydantic import TypeAdapter, ValidationError
+from pydantic import TypeAdapter
 
 from linewatt.errors import StoreError
 from linewatt.model import Case, EndResult, Flag, PowerResult, Role, Trial, Window
 from linewatt.store import derived
 from linewatt.store.idle import with_idle
 from linewatt.store.meters import known_of, with_meters
-from linewatt.store.read import Result, find, idle_windows, load_manifest, result_dirs
+from linewatt.store.read import (
+    Damaged,
+    Result,
+    damaged,
+    find,
+    idle_windows,
+    load_manifest,
+    read_each,
+    trial_of,
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -114,11 +123,11 @@ def _trial_files(path: Path) -> list[str]:
 def _read(path: str) -> _Brief:
     try:
         with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - half the time of Path.open
-            return _BRIEF.validate_json(file.read())
+            return trial_of(file.read(), _BRIEF)
     except OSError as error:
         raise StoreError(f"{path}: {error.strerror}") from error
-    except ValidationError as error:
-        raise StoreError(f"{path}: damaged: {error.errors()[0]['msg']}") from error
+    except ValueError as error:
+        raise damaged(path, error) from error
 
 
 def find_anywhere(root: Path, wanted: str) -> Path:
@@ -127,7 +136,7 @@ def find_anywhere(root: Path, wanted: str) -> Path:
     return own if (own / "manifest.json").is_file() else find(root, wanted)
 
 
-def load_all_brief(root: Path) -> Sequence[Result]:
-    """All results below ``root``, oldest first."""
-    found = [load_brief(path) for path in result_dirs(root)]
-    return sorted(found, key=lambda one: float(one.manifest.get("created_s") or 0))
+def load_all_brief(root: Path) -> tuple[Sequence[Result], Sequence[Damaged]]:
+    """All results below ``root``, oldest first, and those that cannot be read."""
+    found, unread = read_each(root, load_brief)
+    return sorted(found, key=lambda one: float(one.manifest.get("created_s") or 0)), unread

@@ -12,12 +12,14 @@ import json
 import os
 import shutil
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict
 from pathlib import Path
 from typing import Any
 
-from linewatt.errors import StoreError
+from linewatt import durable
 from linewatt.model import Trial
+from linewatt.store import sums
+from linewatt.store.write import text_of as text_of
+from linewatt.store.write import unstored, write_all
 
 FOLDER = "derived"
 
@@ -47,47 +49,30 @@ def document(result: Path, name: str) -> Path:
     return folder / name if folder is not None and (folder / name).exists() else result / name
 
 
-def text_of(trial: Trial) -> str:
-    """A trial as its document has it."""
-    return json.dumps(asdict(trial), allow_nan=False, indent=1)
-
-
 def write(result: Path, about: Mapping[str, Any], trials: Sequence[Trial], others: Mapping[str, Any]) -> Path:
     """Store what was made again: all of it is there, or nothing. ``others`` are documents by file name.
 
-    Raises StoreError.
+    Raises StoreError; DiskFull.
     """
     last = newest(result)
     final = result / FOLDER / f"{1 if last is None else int(last.name) + 1:04d}"
     partial = final.with_name(f".{final.name}.tmp")
     shutil.rmtree(partial, ignore_errors=True)
+    texts = {"derived.json": _json(about), **{name: _json(other) for name, other in others.items()}}
+    texts |= {f"trials/{trial.number:05d}.json": text_of(trial) for trial in trials}
     try:
         (partial / "trials").mkdir(parents=True)
-        _write(partial / "derived.json", json.dumps(dict(about), indent=1, allow_nan=False) + "\n")
-        for name, other in others.items():
-            _write(partial / name, json.dumps(other, indent=1, allow_nan=False) + "\n")
-        for trial in trials:
-            _write(partial / "trials" / f"{trial.number:05d}.json", text_of(trial))
-        for directory in (partial / "trials", partial):
-            _sync(directory)
+        digests = write_all(partial, texts)
+        durable.write_synced(partial / sums.NAME, sums.lines(digests))
+        durable.sync_folder(partial)
         partial.rename(final)
-        _sync(final.parent)
-        _sync(result)
+        durable.sync_folder(final.parent)
+        durable.sync_folder(result)
     except OSError as error:
-        raise StoreError(f"{final}: cannot store what was made again: {error.strerror}") from error
+        shutil.rmtree(partial, ignore_errors=True)
+        raise unstored(final, "what was made again", error) from error
     return final
 
 
-def _write(path: Path, text: str) -> None:
-    with path.open("w", encoding="utf-8") as file:
-        file.write(text)
-        file.flush()
-        os.fsync(file.fileno())
-
-
-def _sync(directory: Path) -> None:
-    fd = os.open(directory, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
+def _json(document: Mapping[str, Any]) -> str:
+    return json.dumps(dict(document), indent=1, allow_nan=False) + "\n"

@@ -5,20 +5,23 @@ from __future__ import annotations
 
 import itertools
 import json
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 
 from pydantic import TypeAdapter, ValidationError
 
-from linewatt.errors import StoreError
+from linewatt import foreign
+from linewatt.errors import LinewattError, ParseError, StoreError
 from linewatt.model import Trial
-from linewatt.store import derived
+from linewatt.store import derived, documents, sums
+from linewatt.store.documents import SCHEMA_VERSION
 from linewatt.store.idle import IdleWindow, window_of, with_idle
 from linewatt.store.meters import known_of, with_meters
 
-SCHEMA_VERSION = 1
+T = TypeVar("T")
 _TRIAL = TypeAdapter(Trial)
 
 
@@ -54,7 +57,7 @@ class Result:
     def complete(self) -> bool:
         if self.is_soak:
             ends = sorted((self.path / "soak").glob("part-*/ended.json"))
-            return bool(ends) and read_json(ends[-1]).get("why") == "done"
+            return bool(ends) and read_checked(ends[-1], documents.PartEnd)["why"] == "done"
         return len(self.trials) == self.trials_planned
 
     @property
@@ -92,11 +95,7 @@ def load(path: Path) -> Result:
 def load_manifest(path: Path) -> dict[str, Any]:
     """A result's manifest with its idle windows. Raises StoreError naming the damaged file."""
     manifest = read_json(path / "manifest.json")
-    if manifest.get("schema_version") != SCHEMA_VERSION:
-        raise StoreError(
-            f"{path / 'manifest.json'}: schema_version {manifest.get('schema_version')!r}, "
-            f"this linewatt reads {SCHEMA_VERSION}"
-        )
+    documents.check(path / "manifest.json", {"schema_version": None, **manifest}, documents.Manifest)
     windows = idle_windows(path)
     manifest["idle"] = dict(windows[0].hosts) if windows else {}
     last = [one for one in windows if one.after and one.setting == windows[0].setting]
@@ -106,28 +105,29 @@ def load_manifest(path: Path) -> dict[str, Any]:
         for one in windows
     ]
     manifest["meters"] = meters(path)
-    manifest["repeats"] = read_json(path / "repeats.json") if (path / "repeats.json").exists() else None
+    repeats = path / "repeats.json"
+    manifest["repeats"] = read_checked(repeats, documents.Repeats) if repeats.exists() else None
     return manifest
 
 
 def idle_windows(path: Path) -> tuple[IdleWindow, ...]:
     """The idle windows of a result in the order of time: those before a setting's trials, and after them."""
-    before = [window_of(one, after=False) for one in _numbered(path, "idle")]
-    after = [window_of(one, after=True) for one in _numbered(path, "idle-end")]
+    before = [window_of(one, after=False) for one in _numbered(path, "idle", documents.Idle)]
+    after = [window_of(one, after=True) for one in _numbered(path, "idle-end", documents.Idle)]
     return tuple(sorted([*before, *after], key=lambda one: one.start_s))
 
 
-def _numbered(path: Path, name: str) -> Iterator[dict[str, Any]]:
+def _numbered(path: Path, name: str, shape: type[documents.Document]) -> Iterator[dict[str, Any]]:
     """``name.json``, ``name-2.json`` and so on, as far as there are any."""
     for file in idle_files(path, name):
         if not file.exists():
             return
-        yield read_json(derived.document(path, file.name))
+        yield read_checked(derived.document(path, file.name), shape)
 
 
 def meters(path: Path) -> list[dict[str, Any]]:
     """What was known of each meter when the result's last part ended; empty where there is none."""
-    parts = list(_numbered(path, "meters"))
+    parts = list(_numbered(path, "meters", documents.Meters))
     return list(parts[-1]["meters"]) if parts else []
 
 
@@ -150,31 +150,95 @@ def read_trial(directory: Path) -> Trial:
 
 def _read_trial(path: Path) -> Trial:
     try:
-        return _TRIAL.validate_json(path.read_bytes())
+        trial = trial_of(path.read_bytes(), _TRIAL)
     except OSError as error:
         raise StoreError(f"{path}: {error.strerror}") from error
-    except ValidationError as error:
-        raise StoreError(f"{path}: damaged: {error.errors()[0]['msg']}") from error
+    except ValueError as error:
+        raise damaged(path, error) from error
+    if trial.schema_version != SCHEMA_VERSION:
+        raise StoreError(
+            f"{path}: schema_version {trial.schema_version!r}, this linewatt reads {SCHEMA_VERSION}"
+        )
+    return trial
+
+
+def trial_of(data: bytes, kind: TypeAdapter[T]) -> T:
+    """A trial's document as a value. Raises ValueError: also for NaN and the like, which no trial has."""
+    if b"NaN" in data or b"Infinity" in data:
+        json.loads(data, parse_constant=_no_number)
+    return kind.validate_json(data)
+
+
+def _no_number(word: str) -> float:
+    raise ValueError(f"{word} is no number")
+
+
+def damaged(path: Path | str, error: ValueError) -> StoreError:
+    """What is wrong with a document."""
+    why = documents.told(error) if isinstance(error, ValidationError) else str(error)
+    return StoreError(f"{path}: damaged: {why}")
+
+
+def read_checked(path: Path, shape: type[documents.Document]) -> dict[str, Any]:
+    """Read a document of a result. Raises StoreError."""
+    document = read_json(path)
+    documents.check(path, document, shape)
+    return document
 
 
 def read_json(path: Path) -> dict[str, Any]:
     """Read a JSON object. Raises StoreError."""
     try:
-        document = json.loads(path.read_text(encoding="utf-8"))
+        document = foreign.read_json(path.read_text(encoding="utf-8"), "damaged", foreign.STORED)
     except OSError as error:
         raise StoreError(f"{path}: {error.strerror}") from error
-    except ValueError as error:
-        raise StoreError(f"{path}: damaged: {error}") from error
+    except (ValueError, ParseError) as error:
+        raise StoreError(f"{path}: {error}") from error
     if not isinstance(document, dict):
         raise StoreError(f"{path}: damaged: not a JSON object")
     return document
 
 
-def list_results(root: Path) -> list[Result]:
-    """All results below ``root``, oldest first; an empty list when there are none."""
-    return [load(path) for path in result_dirs(root)]
+@dataclass(frozen=True, slots=True)
+class Damaged:
+    """A result that cannot be read, and why."""
+
+    id: str
+    path: Path
+    reason: str
+
+
+@contextmanager
+def readable(path: Path) -> Iterator[None]:
+    """Whatever trips over a value of a result that is not as it was written says which result it is.
+
+    Raises StoreError; anything else where all is as it was written, for then the reader is wrong.
+    """
+    try:
+        yield
+    except LinewattError:
+        raise
+    except Exception as error:
+        if sums.is_intact(path):
+            raise
+        said = f"{type(error).__name__}: {error}"
+        raise StoreError(f"{path}: damaged: {said:.200}; see linewatt verify {path.name}") from error
+
+
+def read_each(root: Path, reader: Callable[[Path], T]) -> tuple[list[T], list[Damaged]]:
+    """What a reader makes of each result below ``root``, oldest first, and those it cannot read."""
+    found: list[T] = []
+    unread: list[Damaged] = []
+    for path in result_dirs(root):
+        try:
+            with readable(path):
+                found.append(reader(path))
+        except StoreError as error:
+            unread.append(Damaged(path.name, path, str(error)))
+    return found, unread
 
 
 def result_dirs(root: Path) -> list[Path]:
-    """Directories of results below ``root``, by name."""
-    return sorted(path.parent for path in root.glob("*/manifest.json"))
+    """Directories of results below ``root``, by name; also one whose manifest was taken away."""
+    found = {path.parent for name in ("manifest.json", sums.NAME) for path in root.glob(f"*/{name}")}
+    return sorted(path for path in found if not path.name.startswith("."))

@@ -7,6 +7,7 @@ to DuckDB as arrays, and the words of a channel, the same for all its samples, a
 
 from __future__ import annotations
 
+import errno
 import os
 import threading
 from collections.abc import Iterable, Mapping, Sequence
@@ -26,6 +27,8 @@ FROM numbers JOIN channels USING (channel_number) JOIN reasons USING (reason_num
 ORDER BY position
 """  # noqa: S608 - names from here only
 
+FULL = (errno.ENOSPC, errno.EDQUOT)
+"""errors of a disk without room"""
 _own = threading.local()
 
 
@@ -48,13 +51,22 @@ def warm_up() -> Any:
 
 
 def write_samples(path: Path, series: Sequence[Series]) -> None:
-    """Write samples (zstd), and have them on disk. Several threads may do so at once."""
+    """Write samples (zstd), and have them on disk. Several threads may do so at once.
+
+    Raises OSError, also where DuckDB met it.
+    """
+    import duckdb
+
     if not hasattr(_own, "cursor"):
         _own.cursor = warm_up().cursor()
     for name, table in _tables(series).items():
         _own.cursor.register(name, table)
     quoted = str(path).replace("'", "''")
-    _own.cursor.execute(f"COPY ({_ROWS}) TO '{quoted}' (FORMAT parquet, COMPRESSION zstd)")
+    try:
+        _own.cursor.execute(f"COPY ({_ROWS}) TO '{quoted}' (FORMAT parquet, COMPRESSION zstd)")
+    except duckdb.Error as error:
+        number = next((each for each in FULL if os.strerror(each) in str(error)), errno.EIO)
+        raise OSError(number, str(error).splitlines()[0] if number == errno.EIO else "") from error
     with path.open("rb") as file:
         os.fsync(file.fileno())
 

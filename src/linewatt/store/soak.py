@@ -8,9 +8,7 @@ are in order of host, source, channel and time, as :mod:`linewatt.store.soak_sca
 
 from __future__ import annotations
 
-import errno
 import json
-import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,10 +17,12 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from linewatt.errors import DiskFull as DiskFull
+from linewatt import durable
 from linewatt.errors import StoreError
-from linewatt.store.read import read_json
+from linewatt.store import documents, sums
+from linewatt.store.read import read_checked, read_json
 from linewatt.store.samples import Series, write_samples
+from linewatt.store.write import unstored
 
 SCHEMA_VERSION = 1
 FOLDER = "soak"
@@ -31,7 +31,6 @@ _CHUNK = re.compile(r"chunk-(\d{6,})\.parquet")
 SUMMED = 120
 """so many chunks on end have their users added up in a file of their own, ``users-sum-<last>.json``: reading
 a histogram takes milliseconds, and days have thousands of chunks"""
-_FULL = (errno.ENOSPC, errno.EDQUOT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -83,10 +82,10 @@ def new_part(result: Path, started_s: float) -> Path:
     try:
         path.parent.mkdir(exist_ok=True)
         path.mkdir()
-        _sync_directory(path.parent)
+        durable.sync_folder(path.parent)
     except OSError as error:
-        raise _failure(path, "the part", error) from error
-    _write_whole(path / "part.json", _json(document))
+        raise unstored(path, "the part", error) from error
+    _write_whole(path / "part.json", document)
     return path
 
 
@@ -111,20 +110,22 @@ def write_chunk(
     try:
         partial.mkdir()
         if users is not None:
-            _write_synced(partial / names["users"], _json(users))
+            durable.write_synced(partial / names["users"], _json(users))
         if events:
-            _write_synced(partial / names["events"], b"".join(map(_json, events)))
-        _write_rows(partial / names["chunk"], series)
-        for kind in ("users", "events", "chunk"):
-            if (partial / names[kind]).exists():
-                (partial / names[kind]).rename(part / names[kind])
-                placed.append(part / names[kind])
-        _sync_directory(part)
+            durable.write_synced(partial / names["events"], b"".join(map(_json, events)))
+        write_samples(partial / names["chunk"], _ordered(series))
+        written = [names[kind] for kind in ("users", "events", "chunk") if (partial / names[kind]).exists()]
+        digests = {_name(part / name): sums.of_file(partial / name) for name in written}
+        with sums.listed(_result(part), digests):
+            for name in written:
+                (partial / name).rename(part / name)
+                placed.append(part / name)
+            durable.sync_folder(part)
     except OSError as error:
         for path in placed:
             with suppress(OSError):
                 path.unlink()
-        raise _failure(part, f"chunk {number}", error) from error
+        raise unstored(part, f"chunk {number}", error) from error
     finally:
         shutil.rmtree(partial, ignore_errors=True)
     if users is not None and number % SUMMED == 0:
@@ -136,7 +137,7 @@ def end_part(part: Path, ended_s: float, why: str) -> None:
 
     Raises StoreError; DiskFull when there is no room even for that.
     """
-    _write_whole(part / "ended.json", _json({"ended_s": ended_s, "why": why}))
+    _write_whole(part / "ended.json", {"ended_s": ended_s, "why": why})
 
 
 def parts(result: Path) -> list[Part]:
@@ -171,11 +172,11 @@ _ENDS = {"users": "json", "events": "jsonl", "chunk": "parquet"}
 
 
 def _part(path: Path) -> Part:
-    about = read_json(path / "part.json")
+    about = read_checked(path / "part.json", documents.Part)
     started_s = float(about["started_s"])
     chunks = tuple(_chunk(path, int(found[1])) for _, found in _named(path, _CHUNK))
     if (path / "ended.json").exists():
-        ended = read_json(path / "ended.json")
+        ended = read_checked(path / "ended.json", documents.PartEnd)
         return Part(int(about["number"]), path, started_s, float(ended["ended_s"]), str(ended["why"]), chunks)
     return Part(int(about["number"]), path, started_s, _last_s(chunks, started_s), None, chunks)
 
@@ -204,7 +205,7 @@ def _sum_users(part: Path, last: int) -> None:
         path = part / f"users-{number:06d}.json"
         if path.exists():
             total.merge(Tally.from_dict(read_json(path)))
-    _write_whole(_sum_path(part, last), _json(total.as_dict()))
+    _write_whole(_sum_path(part, last), total.as_dict())
 
 
 def _last_s(chunks: Sequence[Chunk], started_s: float) -> float:
@@ -232,23 +233,16 @@ def _named(folder: Path, pattern: re.Pattern[str]) -> list[tuple[Path, re.Match[
     return sorted(found, key=lambda each: int(each[1][1]))
 
 
-def _write_rows(path: Path, series: Sequence[Series]) -> None:
-    """Samples in the order that readers need. Raises OSError, also where DuckDB met it."""
-    import duckdb
-
+def _ordered(series: Sequence[Series]) -> list[Series]:
+    """Samples in the order that readers need."""
     by_source: dict[tuple[str, str], Series] = {}
     for one in series:
         before = by_source.get((one.host, one.source))
         by_source[one.host, one.source] = one if before is None else _joined(before, one)
-    ordered = [
+    return [
         replace(one, samples=sorted(one.samples, key=lambda sample: (sample.channel, sample.time_s)))
         for _, one in sorted(by_source.items())
     ]
-    try:
-        write_samples(path, ordered)
-    except duckdb.Error as error:
-        number = next((each for each in _FULL if os.strerror(each) in str(error)), errno.EIO)
-        raise OSError(number, str(error).splitlines()[0] if number == errno.EIO else "") from error
 
 
 def _joined(first: Series, second: Series) -> Series:
@@ -259,43 +253,25 @@ def _joined(first: Series, second: Series) -> Series:
     )
 
 
-def _write_whole(path: Path, data: bytes) -> None:
+def _write_whole(path: Path, document: Mapping[str, Any]) -> None:
     if path.exists():
         raise StoreError(f"{path}: is there already and results are never overwritten")
-    partial = path.with_name(f".{path.name}.tmp")
+    data = _json(document)
     try:
-        _write_synced(partial, data)
-        partial.rename(path)
-        _sync_directory(path.parent)
+        with sums.listed(_result(path.parent), {_name(path): sums.of_data(data)}):
+            durable.write_whole(path, data)
     except OSError as error:
-        with suppress(OSError):
-            partial.unlink()
-        raise _failure(path.parent, path.name, error) from error
+        raise unstored(path.parent, path.name, error) from error
 
 
-def _write_synced(path: Path, data: bytes) -> None:
-    with path.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
+def _result(part: Path) -> Path:
+    return part.parent.parent
 
 
-def _sync_directory(path: Path) -> None:
-    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+def _name(path: Path) -> str:
+    """Of a file in a part, below its result."""
+    return f"{FOLDER}/{path.parent.name}/{path.name}"
 
 
 def _json(document: Mapping[str, Any]) -> bytes:
     return json.dumps(document, allow_nan=False).encode() + b"\n"
-
-
-def _failure(where: Path, what: str, error: OSError) -> StoreError:
-    if error.errno in _FULL:
-        return DiskFull(
-            f"{where}: {what} cannot be stored: the disk is full; what was stored before is whole: make "
-            "room, then linewatt resume goes on"
-        )
-    return StoreError(f"{where}: {what} cannot be stored: {error.strerror or error}")

@@ -3,65 +3,90 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from linewatt.errors import StoreError
+from linewatt import durable
+from linewatt.errors import DiskFull, StoreError
 from linewatt.model import Trial
-from linewatt.store.samples import Series, write_samples
+from linewatt.store import sums
+from linewatt.store.samples import FULL, Series, write_samples
 
 
 def new_result(root: Path, name: str, created_s: float, manifest: Mapping[str, Any]) -> Path:
-    """Make ``root/<id>`` with its manifest. Raises StoreError if the directory cannot be written."""
+    """Make ``root/<id>`` with its manifest, or nothing. Raises StoreError; DiskFull."""
     stamp = datetime.fromtimestamp(created_s, UTC).strftime("%Y%m%d-%H%M%S")
-    for attempt in range(100):
-        result_id = f"{stamp}-{name}" + (f"-{attempt + 1}" if attempt else "")
-        path = root / result_id
-        try:
-            path.mkdir(parents=True)
-        except FileExistsError:
-            continue
-        except OSError as error:
-            raise StoreError(f"{root}: cannot store results here: {error.strerror}") from error
-        (path / "trials").mkdir()
-        write_json(path / "manifest.json", {**manifest, "id": result_id})
-        _sync_dir(root)
-        return path
+    try:
+        durable.make_folder(root)
+        for attempt in range(100):
+            path = root / (f"{stamp}-{name}" + (f"-{attempt + 1}" if attempt else ""))
+            if not path.exists() and _begin(path, {**manifest, "id": path.name, "checksums": sums.NAME}):
+                return path
+    except OSError as error:
+        raise unstored(root, "results", error) from error
     raise StoreError(f"{root}: too many results called {stamp}-{name}; wait a second")
 
 
+def _begin(path: Path, manifest: Mapping[str, Any]) -> bool:
+    """Make a result whole or not at all; whether nobody else took its name. Raises OSError."""
+    partial = path.with_name(f".{path.name}.{os.getpid()}.tmp")
+    data = _json(manifest)
+    try:
+        (partial / "trials").mkdir(parents=True)
+        durable.write_synced(partial / "manifest.json", data)
+        durable.write_synced(partial / sums.NAME, sums.lines({"manifest.json": sums.of_data(data)}))
+        durable.sync_folder(partial)
+        partial.rename(path)
+        durable.sync_folder(path.parent)
+    except OSError as error:
+        if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
+            return False
+        raise
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
+    return True
+
+
 def write_json(path: Path, document: Mapping[str, Any]) -> None:
-    """Write a JSON file so that it is there whole or not at all. Raises StoreError if it is there already."""
-    if path.exists():
-        raise StoreError(f"{path}: is there already and results are never overwritten")
-    partial = path.with_name(path.name + ".tmp")
-    _write(partial, json.dumps(document, indent=1, allow_nan=False).encode() + b"\n")
-    partial.rename(path)
-    _sync_dir(path.parent)
+    """Write a document of a result so that it is there whole or not at all.
+
+    Raises StoreError if it is there already; DiskFull.
+    """
+    _refuse_unwritable(path)
+    try:
+        _write(path, document, {})
+    except OSError as error:
+        raise unstored(path.parent, path.name, error) from error
 
 
 def write_idle(path: Path, document: Mapping[str, Any], raw: Mapping[str, str]) -> None:
     """Store an idle window: its document, and what tools wrote meanwhile below ``raw/`` of the result.
 
-    ``raw`` is relative name → text. Raises StoreError.
+    ``raw`` is relative name → text. Raises StoreError; DiskFull.
     """
-    folder = path.parent / "raw" / path.stem
+    result = path.parent
+    _refuse_unwritable(path)
+    folder = result / "raw" / path.stem
     shutil.rmtree(folder, ignore_errors=True)
     try:
-        for name, text in raw.items():
-            file = folder / name
-            file.parent.mkdir(parents=True, exist_ok=True)
-            _write(file, text.encode())
-            _sync_dir(file.parent)
-    except OSError as error:
-        raise StoreError(f"{folder}: cannot store the idle window: {error.strerror}") from error
-    write_json(path, document)
+        digests = write_all(folder, raw)
+        durable.sync_folder(result)
+        _write(path, document, {f"raw/{path.stem}/{name}": one for name, one in digests.items()})
+    except BaseException as error:
+        shutil.rmtree(folder, ignore_errors=True)
+        with suppress(OSError):
+            folder.parent.rmdir()  # of the first window
+        if isinstance(error, OSError):
+            raise unstored(folder, "the idle window", error) from error
+        raise
 
 
 def trial_dir(result: Path, number: int) -> Path:
@@ -71,40 +96,98 @@ def trial_dir(result: Path, number: int) -> Path:
 def write_trial(result: Path, trial: Trial, series: Sequence[Series], raw: Mapping[str, str]) -> Path:
     """Store a trial: ``trial.json``, ``samples.parquet`` and ``raw/`` (relative name → text).
 
-    Everything is on disk when this returns. Raises StoreError if the trial is stored already.
+    Everything is on disk when this returns. Raises StoreError if the trial is stored already, or nothing of
+    it can be; DiskFull.
     """
     final = trial_dir(result, trial.number)
     if final.exists():
         raise StoreError(f"{final}: this trial is stored already")
+    _refuse_removed(result)
     partial = final.with_name(f".{final.name}.tmp")
     shutil.rmtree(partial, ignore_errors=True)
     try:
-        for name, text in raw.items():
-            path = partial / "raw" / name
-            path.parent.mkdir(parents=True, exist_ok=True)
-            _write(path, text.encode())
-        partial.mkdir(exist_ok=True)
-        _write(partial / "trial.json", json.dumps(asdict(trial), allow_nan=False, indent=1).encode())
+        final.parent.mkdir(exist_ok=True)
+        partial.mkdir()
+        files = {f"raw/{name}": text for name, text in raw.items()}
+        digests = write_all(partial, {**files, "trial.json": text_of(trial)})
         write_samples(partial / "samples.parquet", series)
-        for directory, _, _ in os.walk(partial):
-            _sync_dir(Path(directory))
-        partial.rename(final)
-        _sync_dir(final.parent)
-    except OSError as error:
-        raise StoreError(f"{final}: cannot store the trial: {error.strerror}") from error
+        digests["samples.parquet"] = sums.of_file(partial / "samples.parquet")
+        durable.sync_folder(partial)
+        with sums.listed(result, {f"trials/{final.name}/{name}": one for name, one in digests.items()}):
+            partial.rename(final)
+            durable.sync_folder(final.parent)
+    except Exception as error:
+        shutil.rmtree(partial, ignore_errors=True)
+        if isinstance(error, OSError):
+            raise unstored(final, "the trial", error) from error
+        raise
     return final
 
 
-def _write(path: Path, data: bytes) -> None:
-    with path.open("wb") as file:
-        file.write(data)
-        file.flush()
-        os.fsync(file.fileno())
+def text_of(trial: Trial) -> str:
+    """A trial as its document has it."""
+    return json.dumps(asdict(trial), allow_nan=False, indent=1)
 
 
-def _sync_dir(path: Path) -> None:
-    fd = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(fd)
-    finally:
-        os.close(fd)
+def unstored(where: Path, what: str, error: OSError) -> StoreError:
+    """Why something cannot be stored, in one line."""
+    if error.errno in FULL:
+        return DiskFull(
+            f"{where}: {what} cannot be stored: the disk is full; what was stored before is whole: make "
+            "room, then resume it, or run it anew where nothing was stored yet"
+        )
+    return StoreError(f"{where}: {what} cannot be stored: {error.strerror or error}")
+
+
+def remove_if_empty(result: Path) -> bool:
+    """Remove a result in which nothing was measured: no trial, and no chunk of a soak."""
+    if any((result / "trials").glob("[0-9]*")) or any((result / "soak").glob("part-*/chunk-*.parquet")):
+        return False
+    shutil.rmtree(result, ignore_errors=True)
+    return True
+
+
+def _write(path: Path, document: Mapping[str, Any], others: Mapping[str, str]) -> None:
+    """A document of a result, listed with other files that belong to it. Raises OSError."""
+    data = _json(document)
+    with sums.listed(path.parent, {**others, path.name: sums.of_data(data)}):
+        durable.write_whole(path, data)
+
+
+def _refuse_unwritable(path: Path) -> None:
+    """Raise StoreError for a document that is there already, or whose result is not."""
+    if path.exists():
+        raise StoreError(f"{path}: is there already and results are never overwritten")
+    _refuse_removed(path.parent)
+
+
+def _refuse_removed(result: Path) -> None:
+    """Raise StoreError for a result that was taken away meanwhile: it must not come back in part."""
+    if not result.is_dir():
+        raise StoreError(
+            f"{result}: was removed or moved while its campaign runs; what is measured now cannot be stored"
+        )
+
+
+def write_all(folder: Path, texts: Mapping[str, str]) -> dict[str, str]:
+    """Write files below a folder; their checksums, by name. Raises OSError."""
+    digests: dict[str, str] = {}
+    folders = {folder}
+    for name, text in texts.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        data = text.encode()
+        durable.write_synced(path, data)
+        digests[name] = sums.of_data(data)
+        folders |= {one for one in path.parents if one.is_relative_to(folder)}
+    _sync_all(folders)
+    return digests
+
+
+def _sync_all(folders: Iterable[Path]) -> None:
+    for one in folders:
+        durable.sync_folder(one)
+
+
+def _json(document: Mapping[str, Any]) -> bytes:
+    return json.dumps(document, indent=1, allow_nan=False).encode() + b"\n"

@@ -1,0 +1,164 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Checksums of what a result holds: ``SHA256SUMS``, which ``sha256sum -c`` reads as well.
+
+A file is listed, on disk, before it is given its name: what is listed and not there was taken away, unless it
+still stands under the name it was written with, as a crash leaves it. Where a name is listed twice the last
+line counts: a trial that was deleted and run again. Results stored before there were checksums have none, and
+what is made again by a later method (``derived/``) has a list of its own, so that it can be taken away.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import os
+import re
+import stat
+import threading
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from linewatt.errors import StoreError
+
+NAME = "SHA256SUMS"
+_LINE = re.compile(r"([0-9a-f]{64})  (.+)")
+_lock = threading.Lock()
+
+
+def of_data(data: bytes) -> str:
+    return hashlib.sha256(data).hexdigest()
+
+
+def of_file(path: Path) -> str:
+    """Raises OSError."""
+    with path.open("rb") as file:
+        return hashlib.file_digest(file, "sha256").hexdigest()
+
+
+def lines(digests: Mapping[str, str]) -> bytes:
+    """Relative name → checksum as the file has them."""
+    return "".join(f"{digest}  {name}\n" for name, digest in digests.items()).encode()
+
+
+@contextmanager
+def listed(result: Path, digests: Mapping[str, str]) -> Iterator[None]:
+    """List files that are given their names within; not if that fails. Raises OSError."""
+    path = result / NAME
+    with _lock:
+        if not path.exists():  # stored by a linewatt that listed nothing
+            yield
+            return
+        with path.open("r+b") as file:
+            size = _end_of_lines(file.read())
+            file.truncate(size)
+            file.seek(size)
+            try:
+                file.write(lines(digests))
+                file.flush()
+                os.fsync(file.fileno())
+                yield
+            except BaseException:
+                file.truncate(size)
+                raise
+
+
+def _end_of_lines(data: bytes) -> int:
+    """A line that a crash cut off was about a file that has no name yet."""
+    return data.rfind(b"\n") + 1
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """A file of a result that is not as it was written."""
+
+    kind: Literal["damaged", "missing", "foreign"]
+    name: str
+    why: str
+
+
+def is_intact(result: Path) -> bool:
+    """Whether the result has checksums, and all that they list is as it was written."""
+    return (result / NAME).exists() and not any(problems(result))
+
+
+def problems(result: Path) -> Iterator[Problem]:
+    """What is not as it was written, by name: of the result, and of what was made again from it."""
+    derived = sorted(path.parent for path in result.glob(f"derived/[0-9]*/{NAME}"))
+    own = [path.relative_to(result).as_posix() + "/" for path in derived]
+    yield from _problems(result, "", own)
+    for folder, prefix in zip(derived, own, strict=True):
+        yield from _problems(folder, prefix, ())
+
+
+def _problems(folder: Path, prefix: str, others: Sequence[str]) -> Iterator[Problem]:
+    try:
+        digests = read(folder / NAME)
+    except StoreError as error:
+        yield Problem("damaged", prefix + NAME, str(error))
+        return
+    there = {name for name in _files(folder) if not name.startswith(tuple(others))}
+    for name in sorted(digests.keys() | there):
+        if name not in there:
+            if not _is_being_written(folder, name):
+                yield Problem("missing", prefix + name, "was stored and is not there")
+        elif name not in digests:
+            yield Problem("foreign", prefix + name, "was not stored by linewatt")
+        elif (why := _differs(folder / name, digests[name])) is not None:
+            yield Problem("damaged", prefix + name, why)
+
+
+def _files(folder: Path) -> Iterator[str]:
+    """Names of all files below a folder, but those that are, or were, being written."""
+    for base, folders, files in os.walk(folder):
+        folders[:] = [one for one in folders if not _is_partial(one)]
+        links = [one for one in folders if (Path(base) / one).is_symlink()]
+        for name in (*files, *links):
+            path = (Path(base) / name).relative_to(folder).as_posix()
+            if path != NAME and not _is_partial(name):
+                yield path
+
+
+def _is_partial(name: str) -> bool:
+    return name.startswith(".") and (name.endswith(".tmp") or name.startswith(".writing-"))
+
+
+def _is_being_written(folder: Path, name: str) -> bool:
+    """Whether a crash left it under the name that files have until they are whole."""
+    path = Path(name)
+    for at, part in enumerate(path.parts):
+        above, below = Path(*path.parts[:at]), Path(*path.parts[at + 1 :])
+        patterns = [f".{part}.tmp", f".{part}.*.tmp", *((".writing-*",) if below == Path() else ())]
+        for pattern in patterns:
+            rest = name.rpartition("/")[2] if pattern == ".writing-*" else below
+            if any((found / rest).exists() for found in (folder / above).glob(pattern)):
+                return True
+    return False
+
+
+def _differs(path: Path, digest: str) -> str | None:
+    try:
+        if not stat.S_ISREG(path.lstat().st_mode):
+            return "is no regular file"
+        return None if of_file(path) == digest else "has another checksum than when it was stored"
+    except OSError as error:
+        return f"cannot be read: {error.strerror}"
+
+
+def read(path: Path) -> dict[str, str]:
+    """Relative name → checksum. Raises StoreError naming file and line."""
+    try:
+        data = path.read_bytes()
+        text = data[: _end_of_lines(data)].decode()
+    except OSError as error:
+        raise StoreError(f"{path}: {error.strerror}") from error
+    except ValueError as error:
+        raise StoreError(f"{path}: damaged: is no text") from error
+    found: dict[str, str] = {}
+    for number, line in enumerate(text.split("\n")[:-1], start=1):
+        match = _LINE.fullmatch(line)
+        if match is None or ".." in match[2].split("/") or match[2].startswith("/"):
+            raise StoreError(f"{path}:{number}: damaged: is no checksum and name")
+        found[match[2]] = match[1]
+    return found

@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a result is as it was stored: by its checksums, or, where it has none, by reading all of it."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass
+from functools import partial
+from pathlib import Path
+
+from linewatt.errors import StoreError
+from linewatt.store import read, samples, soak, sums
+from linewatt.store.sums import Problem
+
+
+@dataclass(frozen=True, slots=True)
+class Verified:
+    """What was found of a result."""
+
+    id: str
+    files: int
+    has_checksums: bool
+    problems: tuple[Problem, ...]
+
+
+def verify(result: Path) -> Verified:
+    """Look at every file of a result."""
+    files = sum(path.is_file() for path in result.rglob("*"))
+    if (result / sums.NAME).exists():
+        return Verified(result.name, files, True, tuple(sums.problems(result)))
+    found = list(_unreadable(result))
+    try:
+        listed = bool(read.read_json(result / "manifest.json").get("checksums"))
+    except StoreError:
+        listed = False  # named by what is unreadable
+    if listed:
+        found.append(Problem("missing", sums.NAME, "was stored and is not there"))
+    return Verified(result.name, files, listed, tuple(found))
+
+
+def _unreadable(result: Path) -> Iterator[Problem]:
+    """What of a result cannot be read, each document and each file of samples on its own."""
+    readers: list[tuple[Path, Callable[[], object]]] = [
+        (result / "manifest.json", partial(read.load_manifest, result))
+    ]
+    for folder in read.trial_dirs(result):
+        readers.append((folder / "trial.json", partial(read.read_trial, folder)))
+        parquet = folder / "samples.parquet"
+        readers.append((parquet, partial(samples.read_channels, parquet)))
+    if soak.is_soak(result):
+        readers.append((result / soak.FOLDER, partial(soak.parts, result)))
+        readers += [
+            (chunk, partial(samples.read_channels, chunk))
+            for chunk in sorted((result / soak.FOLDER).glob("part-*/chunk-*.parquet"))
+        ]
+    for path, reader in readers:
+        try:
+            with read.readable(result):
+                reader()
+        except StoreError as error:
+            yield Problem("damaged", path.relative_to(result).as_posix(), str(error))
