@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, fields
 from pathlib import Path
 from typing import Any
@@ -49,6 +51,33 @@ def as_dict(campaign: Campaign) -> dict[str, Any]:
         },
         "sensors": {name: cfg.model_dump(mode="json") for name, cfg in campaign.sensors.items()},
     }
+
+
+def differences(stored: Mapping[str, Any], now: Campaign) -> list[str]:
+    """What a campaign says otherwise than the one that is stored, ``where: then → now`` each."""
+    return list(_differing("", stored, json.loads(json.dumps(as_dict(now)))))
+
+
+_NO_VALUES = ("path", "text", "inventory")
+"""where a campaign comes from, and how it was written"""
+
+
+def _differing(where: str, then: Any, now: Any) -> Iterator[str]:
+    """What was not stored, for it was not known then, is no difference."""
+    if isinstance(then, Mapping) and isinstance(now, Mapping):
+        for key in [*then, *(key for key in now if where and key not in then)]:
+            if where or key not in _NO_VALUES:
+                yield from _differing(f"{where}.{key}".lstrip("."), then.get(key), now.get(key))
+    elif then != now:
+        yield f"{where}: {_brief(then)} → {_brief(now)}"
+
+
+def _brief(value: Any) -> str:
+    text = json.dumps(value, ensure_ascii=False)
+    return text if len(text) <= _MOST_SHOWN else f"{text[: _MOST_SHOWN - 1]}…"
+
+
+_MOST_SHOWN = 60
 
 
 def from_dict(stored: dict[str, Any]) -> Campaign:

@@ -95,6 +95,7 @@ def resume(
     campaign = stored.from_dict(result.manifest["campaign"])
     if not allow_commands:
         refuse(programs(campaign), f"{result.id}: its stored campaign")
+    _tell_edits(campaign, result)
     if campaign.soak is not None:
         _soak(campaign, result, results, as_json, wait=wait)
         return
@@ -104,6 +105,31 @@ def resume(
         say(f"{result.id}: nothing to do, all {len(result.trials)} trials are stored")
         return
     _finish(*execute(campaign, planned, result, results, as_json, wait=wait), results, as_json)
+
+
+MOST_DIFFERENCES = 5
+"""of a campaign file from the stored campaign that are told"""
+
+
+def _tell_edits(campaign: Campaign, result: Result) -> None:
+    """Say what the campaign file says by now otherwise than what is gone on with: what is stored."""
+    from linewatt.campaign import stored
+    from linewatt.campaign.file import load
+    from linewatt.errors import InvalidInput
+    from linewatt.foreign import one_line
+
+    if not campaign.path.is_file():
+        return
+    used = f"{result.id} goes on with the campaign as it was stored; linewatt run begins one with the file"
+    try:
+        edits = stored.differences(result.manifest["campaign"], load(campaign.path, campaign.inventory))
+    except InvalidInput as error:
+        say(f"note: {error}; {used}")
+        return
+    if edits:
+        more = len(edits) - MOST_DIFFERENCES
+        said = "; ".join(edits[:MOST_DIFFERENCES]) + (f"; and {more} more" if more > 0 else "")
+        say(one_line(f"note: {campaign.path} was edited ({said}); {used}"))
 
 
 def restore(

@@ -23,7 +23,7 @@ from linewatt.engine.proof import refuse_wrong_ways
 from linewatt.engine.reach import check_reach
 from linewatt.engine.repeats import Remaining
 from linewatt.engine.restore import undo_and_tell
-from linewatt.engine.result import new_result, same_hosts
+from linewatt.engine.result import kept_if_measured, new_result, same_hosts
 from linewatt.engine.rounds import RoundRunner, warm_up
 from linewatt.engine.secrets import passwords
 from linewatt.engine.sensing import Restarts
@@ -106,8 +106,10 @@ class CampaignRun:
             asked = [change for one in self._plan.rounds for change in self._plan.changes_in(one)]
             await check_congestion(asked, session.hosts)
             await refuse_wrong_ways(session, self._plan.rounds)
-            path = self._new_result() if result is None else same_hosts(self._campaign, session.facts, result)
-            return await self._run_changed(path, result)
+            if result is None:
+                with kept_if_measured(self._new_result(), self._say) as path:
+                    return await self._run_changed(path, None)
+            return await self._run_changed(same_hosts(self._campaign, session.facts, result), result)
         finally:
             await completed(session.close())
 
@@ -186,12 +188,16 @@ class CampaignRun:
         return self._ended(path, remaining)
 
     def _ended(self, path: Path, remaining: Remaining) -> events.Ended:
-        """How it ended; why each case stopped is on disk."""
+        """How it ended; why each case stopped is on disk, and what is said to be done. Raises StoreError."""
+        read.load_manifest(path)
         remaining.record(path)
         stored_trials = [read.read_trial(directory) for directory in read.trial_dirs(path)]
+        gone = remaining.stored - {trial.number for trial in stored_trials}
+        if gone:
+            self._say(events.Warned(f"{path}: {len(gone)} trials that were stored are not there any more"))
         failed = sum(trial.status == "failed" for trial in stored_trials)
         done = len(stored_trials) - failed
-        ended = events.Ended(path.name, str(path), done, failed, remaining.to_run)
+        ended = events.Ended(path.name, str(path), done, failed, remaining.to_run + len(gone))
         self._say(ended)
         return ended
 

@@ -32,6 +32,11 @@ class Remaining:
         self.to_run = sum(number for case, number in self._left.items() if self._needs(case))
         """trials that are still to run, as far as is known now"""
 
+    @property
+    def stored(self) -> frozenset[int]:
+        """Numbers of the trials that were stored."""
+        return frozenset(self._stored)
+
     def round(self, planned: Round) -> Round:
         """A round with those of its trials that are still to run."""
         left = (one for one in planned.trials if one.number not in self._stored and self._needs(one.case))

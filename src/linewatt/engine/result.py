@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from dataclasses import asdict
 from pathlib import Path
 from typing import Any
@@ -11,6 +12,7 @@ from typing import Any
 from linewatt import __version__
 from linewatt.campaign import stored
 from linewatt.campaign.campaign import Campaign
+from linewatt.engine import events
 from linewatt.engine.session import Facts, identity
 from linewatt.errors import StoreError
 from linewatt.hosts.clock import now_s
@@ -37,6 +39,17 @@ def new_result(
         "hosts": {name: {**asdict(spec), "facts": facts[name]} for name, spec in campaign.hosts.items()},
     }
     return write.new_result(root, campaign.name, now_s(), manifest)
+
+
+@contextmanager
+def kept_if_measured(path: Path, say: events.OnEvent) -> Iterator[Path]:
+    """A new result, which does not stay where something ended the run before anything was measured."""
+    try:
+        yield path
+    except BaseException:
+        if write.remove_if_empty(path):
+            say(events.Phase(f"nothing was measured, so {path.name} is not kept"))
+        raise
 
 
 def same_hosts(campaign: Campaign, facts: Mapping[str, Facts], result: read.Result) -> Path:

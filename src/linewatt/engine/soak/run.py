@@ -19,7 +19,7 @@ from linewatt.engine.opening import Opening
 from linewatt.engine.proof import legs, prove
 from linewatt.engine.reach import check_reach
 from linewatt.engine.restore import undo_and_tell
-from linewatt.engine.result import new_result, same_hosts
+from linewatt.engine.result import kept_if_measured, new_result, same_hosts
 from linewatt.engine.secrets import passwords, server_password
 from linewatt.engine.sensing import start_sensors
 from linewatt.engine.session import Session
@@ -87,8 +87,10 @@ class SoakRun:
             await session.learn()
             await check_reach(campaign.described, self._session.hosts)
             self._placed = plan_soak(campaign, dict(self._sites()))
-            path = self._new_result() if result is None else same_hosts(campaign, self._session.facts, result)
-            return await self._run_changed(path)
+            if result is None:
+                with kept_if_measured(self._new_result(), self._say) as path:
+                    return await self._run_changed(path)
+            return await self._run_changed(same_hosts(campaign, self._session.facts, result))
         finally:
             await completed(self._session.close())
 

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is said to be done is on disk, whatever becomes of the disk; and nothing is left that says nothing."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from pathlib import Path
+
+import pytest
+from tests.lab.test_campaign import HANG_LIMIT_S, Bench, await_event, bench, end
+
+__all__ = ["bench"]
+
+pytestmark = pytest.mark.lab
+
+MTU = "/sys/class/net/data0/mtu"
+SYSCTL = "net.ipv4.tcp_rmem"
+CHANGES = {"settings": {"sysctl": {SYSCTL: "4096 131072 7340032"}}}
+
+
+@contextmanager
+def small_disk(at: Path) -> Iterator[Path]:
+    """A file system of 256 KiB."""
+    at.mkdir()
+    mount = ["mount", "-t", "tmpfs", "-o", "size=256k", "linewatt-test", str(at)]
+    subprocess.run(mount, check=True, capture_output=True)
+    try:
+        yield at
+    finally:
+        subprocess.run(["umount", str(at)], check=True)
+
+
+def fill(disk: Path) -> None:
+    with (disk / "full").open("wb", buffering=0) as file, suppress(OSError):
+        while True:
+            file.write(bytes(4096))
+
+
+def test_nothing_is_changed_on_a_host_whose_intent_cannot_be_stored(bench: Bench) -> None:
+    before = bench.settings(SYSCTL)
+    with small_disk(bench.tmp / "state") as disk:
+        fill(disk)
+        done = bench.run("run", bench.campaign(**CHANGES), status=1)
+        assert "undo journal cannot be" in done.stderr
+        assert "No space left on device" in done.stderr
+        assert "Traceback" not in done.stderr
+        assert bench.settings(SYSCTL) == before
+        assert list(bench.results.iterdir()) == [], "no result of nothing"
+
+
+def test_trials_whose_setting_could_not_be_journalled_are_still_to_run(bench: Bench) -> None:
+    campaign = bench.campaign(factors={"mtu": [1400, 1500]}, trials=6)
+    before = bench.on_host(2, "cat", MTU)
+    with small_disk(bench.tmp / "state") as disk:
+        process = bench.start("run", campaign)
+        await_event(process, "trial_stored")
+        fill(disk)
+        _, err = end(process, 1)
+        assert "No space left on device" in err
+        assert "Traceback" not in err
+        stored = bench.trials()
+        assert {trial["status"] for trial in stored} == {"done"}
+        assert 0 < len(stored) < 12
+        (disk / "full").unlink()
+        bench.restore()
+        assert bench.on_host(2, "cat", MTU) == before
+        bench.run("resume", "last")
+    assert [trial["status"] for trial in bench.trials()] == ["done"] * 12
+    bench.run("verify", "last")
+    assert bench.on_host(2, "cat", MTU) == before
+
+
+def test_a_result_that_is_deleted_in_mid_run_is_not_said_to_be_done(bench: Bench) -> None:
+    process = bench.start("run", bench.campaign(trials=3))
+    await_event(process, "trial_stored")
+    shutil.rmtree(bench.result)
+    _, err = end(process, 1)
+    assert "was removed or moved while its campaign runs" in err
+    assert "Traceback" not in err
+    assert list(bench.results.iterdir()) == []
+
+
+def test_a_trial_that_is_deleted_in_mid_run_is_still_to_run(bench: Bench) -> None:
+    process = bench.start("run", bench.campaign(trials=3))
+    await_event(process, "trial_stored")
+    shutil.rmtree(bench.result / "trials" / "00001")
+    ended, _ = end(process, 1)
+    assert (ended["done"], ended["failed"], ended["pending"]) == (2, 0, 1)
+    bench.run("resume", "last")
+    assert len(bench.trials()) == 3
+
+
+def test_a_run_that_is_stopped_before_its_first_trial_leaves_no_result(bench: Bench) -> None:
+    bench.run("run", bench.campaign(trials=1))
+    before = bench.result
+    process = bench.start("run", bench.campaign(name="second", idle={"seconds": 5}))
+    await_event(process, "phase")
+    while not await_event(process, "phase")["text"].startswith("idle window"):
+        pass
+    process.send_signal(signal.SIGINT)
+    process.communicate(timeout=HANG_LIMIT_S)
+    assert process.returncode == 130
+    assert bench.result == before, "last is still the one that measured"
+    assert "nothing to restore" in bench.restore()
+
+
+def test_a_trial_that_was_deleted_from_a_complete_result_is_run_again(bench: Bench) -> None:
+    bench.run("run", bench.campaign(trials=2, idle={"seconds": 1}))
+    shutil.rmtree(bench.result / "trials" / "00002")
+    assert "trials/00002/trial.json" in bench.run("verify", "last", status=1).stdout
+    bench.run("resume", "last")
+    assert [trial["status"] for trial in bench.trials()] == ["done", "done"]
+    bench.run("verify", "last")
+
+
+def test_resume_says_which_campaign_it_goes_on_with(bench: Bench) -> None:
+    bench.run("run", bench.campaign(trials=2))
+    shutil.rmtree(bench.result / "trials" / "00002")
+    bench.campaign(trials=3, rate="300M")
+    done = bench.run("resume", "last")
+    assert "campaign.yaml was edited (" in done.stderr
+    assert "trials: 2 → 3" in done.stderr
+    assert "goes on with the campaign as it was stored" in done.stderr
+    assert len(bench.trials()) == 2
