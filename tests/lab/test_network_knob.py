@@ -8,7 +8,6 @@ import json
 import os
 import subprocess
 from collections.abc import Coroutine, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, cast
 
@@ -330,35 +329,6 @@ def test_of_two_networks_with_the_same_names_the_second_is_made_anew(
         assert len(journal.read()[1]) == 1
     run(settings.to([], {"a"}))
     assert two[0].everything() == before
-
-
-HOLD = "exec 9</proc/self/ns/net; flock 9; exec sleep 60"
-
-
-def test_a_write_that_does_not_end_is_waited_for_and_named(two: tuple[Namespace, Namespace]) -> None:
-    """Nothing is read or written beside it: an undo of what it still makes would leave that."""
-    host, knob = two[0], KNOBS["network"]
-    _, target, value = both(VXLAN)["a"].change()
-    inside = ["ip", "netns", "exec", host.namespace, "bash", "-c", HOLD]
-    before = host.everything()
-    with subprocess.Popen(inside) as holder:
-        try:
-            held = host.call("flock", "-n", "/proc/self/ns/net", "true")
-            for _ in range(200):
-                if held.returncode:
-                    break
-                held = host.call("flock", "-n", "/proc/self/ns/net", "true")
-            assert held.returncode == 1, "the lock is taken"
-            read = knob.read(target)
-            with ThreadPoolExecutor(2) as pool:
-                asked = pool.submit(host.call, *read.argv, stdin=read.stdin)
-                write = knob.write(target, value)
-                done = host.call(*write.argv, stdin=write.stdin)
-                assert (done.returncode, asked.result().returncode) == (1, 1)
-                assert "waited 8 s for another change of networks" in done.stderr
-        finally:
-            holder.terminate()
-    assert host.everything() == before
 
 
 SAME_DESTINATION = """

