@@ -214,7 +214,8 @@ def test_restore_on_a_host_in_use_is_exit_code_1_and_with_wait_puts_it_back_afte
     await_event(killed, "trial_started", 1)
     killed.kill()
     killed.communicate()
-    process = second.start("run", second.campaign(name="theirs", **LONG))
+    window = {"seconds": 20, "omit": 0.5, "tail": 0.5}  # longer than two restores wait before they say so
+    process = second.start("run", second.campaign(name="theirs", trials=1, window=window))
     await_event(process, "trial_started", 1)
     assert "h1: in use by " in first.restore(status=1)
     waiting = subprocess.Popen(

@@ -9,7 +9,7 @@ from typing import Annotated
 
 import typer
 
-from linewatt.cli.output import print_json, say
+from linewatt.cli.output import print_json, put, say
 
 
 def register(app: typer.Typer) -> None:
@@ -49,7 +49,7 @@ def verify(
         )
     else:
         for one in found.problems:
-            typer.echo(one_line(f"{one.kind}  {one.name}: {one.why}"))
+            put(one_line(f"{one.kind}  {one.name}: {one.why}"))
         if not found.has_checksums:
             say(f"{found.id}: was stored without checksums; all that can be told is whether it can be read")
         counts = Counter(one.kind for one in found.problems)
