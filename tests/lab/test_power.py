@@ -15,6 +15,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from itertools import count
 from pathlib import Path
 from typing import Any
 
@@ -166,12 +167,17 @@ def scene(lab2: Any, tmp_path: Path) -> Iterator[Scene]:
 
 
 def driven(bmc: Bmc, course: Course, stop: threading.Event) -> threading.Thread:
-    """A thread that writes the course of power, ten times a second, until told to stop."""
+    """A thread that writes the course of power, ten times a second, until told to stop.
+
+    It jitters by steps, as readings of real supplies do: that shows how often the meter is refreshed.
+    """
 
     def write() -> None:
         started_s = time.monotonic()
-        while not stop.wait(0.1):
-            bmc.write(round(course(time.monotonic() - started_s)))
+        for number in count():
+            if stop.wait(0.1):
+                return
+            bmc.write(round(course(time.monotonic() - started_s) + number % 3 * STEP_W))
 
     thread = threading.Thread(target=write)
     thread.start()

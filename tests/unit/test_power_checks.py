@@ -239,6 +239,16 @@ def test_0_w_of_a_host_that_runs_is_no_reading(channel: Channel) -> None:
     assert found == f"bmc {channel.name}: 0 W of a host that runs is no reading"
 
 
+def test_a_total_that_may_be_twice_itself_or_nothing_is_no_figure() -> None:
+    bound = OUT.step
+    assert bound is not None
+    found = totals.system(end_of(reading({OUT: [bound]})).power)
+    assert found == "bmc: 4 W known only to ± 4 W are no figure"
+    known = totals.system(end_of(reading({OUT: [2 * bound]})).power)
+    assert isinstance(known, totals.Total)
+    assert (known.power_w, known.uncertainty_w) == pytest.approx((8.0, 4.0))
+
+
 def test_the_whole_and_its_parts_are_not_added() -> None:
     whole, one, two = (replace(IN, name=scope, scope=scope) for scope in ("wall", "wall:1", "wall:2"))
     found = totals.system(end_of(reading({whole: [200.0], one: [120.0], two: [80.0]})).power)

@@ -4,7 +4,7 @@
 The system's power is the DC output of its power supplies where that is known, because their losses depend on
 how they are loaded (docs/metrics.md); else the next best scope, by name. A total is only made of channels of
 one scope and one source, and only when all of them have a number. An estimate is taken only where nothing
-measures, and 0 W of a host that runs is no reading.
+measures; 0 W of a host that runs is no reading, and a total whose bound is as large as itself no figure.
 """
 
 from __future__ import annotations
@@ -111,10 +111,13 @@ def total(power: Sequence[PowerResult], scope: str) -> Total | str | None:
         return f"{missing.source} {missing.channel}: {missing.reason or 'not read'}"
     if scope in (*SYSTEM_SCOPES, *CPU_SCOPES) and sum(values) == 0:
         return f"{own[0].source} {own[0].channel}: 0 W of a host that runs is no reading"
+    bound_w = _uncertainty_w(own)
+    if bound_w is not None and 0 < sum(values) <= bound_w:
+        return f"{own[0].source}: {sum(values):.3g} W known only to ± {bound_w:.3g} W are no figure"
     return Total(
         power_w=sum(values),
         idle_w=_sum([one.idle_w for one in own]),
-        uncertainty_w=_uncertainty_w(own),
+        uncertainty_w=bound_w,
         scope=scope,
         provenance=max((one.provenance for one in own), key=WEIGHT.__getitem__),
         source=own[0].source,
