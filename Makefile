@@ -24,10 +24,10 @@ test:  ## run every test, with real namespaces, sshd and iperf3
 	@scripts/setup.sh test $@
 	@scripts/root.sh $@ scripts/test.sh $(ARGS)
 
-truth:  ## run the planted truths alone: labs whose limit is known, and what linewatt says of them
+truth:  ## run the planted truths alone: labs whose limit or meter is known, and what linewatt says of them
 	@scripts/root.sh $@
 	@scripts/setup.sh test $@
-	@scripts/root.sh $@ $(python) -m pytest tests/truth $(ARGS)
+	@scripts/root.sh $@ $(python) -m pytest tests/truth tests/lab/test_slow_meters.py $(ARGS)
 
 fuzz:  ## damaged answers of hosts, meters and files, ever new ones for 10 minutes; ARGS=60 is an hour
 	@scripts/setup.sh test $@

@@ -9,8 +9,8 @@ python=.venv/bin/python
 if (( $# )); then
     exec "$python" -m pytest "$@"
 fi
-# Labs first: they wait as much as they compute, and what comes after them fills the CPUs. A worker more than
-# there are CPUs, for the same reason.
-"$python" -m pytest -m "not measures" -n "$(($(nproc) + 1))" --dist loadfile --no-loadscope-reorder \
+# Labs first: they wait twice as long as they compute, and what comes after them fills the CPUs. Two workers
+# more than there are CPUs, for the same reason.
+"$python" -m pytest -m "not measures" -n "$(($(nproc) + 2))" --dist loadfile --no-loadscope-reorder \
     --durations=15 tests/faults tests/lab tests/browser tests/unit tests/fuzz
 exec "$python" -m pytest -m "measures and not idle_machine" --durations=15 tests/lab tests/truth tests/unit
