@@ -12,7 +12,8 @@ import sys
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from tests.unit.conftest import Run
@@ -26,6 +27,7 @@ from linewatt.engine.session import Session
 from linewatt.errors import HostError, InvalidInput, StoreError
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.local import LocalHost
+from linewatt.hosts.ssh import Wire
 from linewatt.loads.iperf3 import Iperf3
 from linewatt.report.campaign_text import campaign_text
 from linewatt.tuning.base import Change
@@ -463,3 +465,30 @@ def test_the_host_of_a_jump_is_no_part_of_what_reports_and_comparisons_see() -> 
     assert {"user", "port", "key_file", "known_hosts", "jump"} <= CONNECTION & asdict(
         HostSpec("a", "b", "c")
     ).keys()
+
+
+def refuse(_: bytes) -> None:
+    raise BrokenPipeError("Channel not open for sending")
+
+
+@pytest.mark.parametrize(
+    ("is_closed", "told"),
+    [
+        (False, "logged in, but no command can be run: no shell here;"),
+        (True, "the SSH connection ended right after the login"),
+    ],
+)
+def test_a_login_that_ended_before_anything_was_sent_says_what_it_said(is_closed: bool, told: str) -> None:
+    """A busy controller comes too late to a shell that prints one line and ends."""
+
+    async def met() -> None:
+        out, err = asyncio.StreamReader(), asyncio.StreamReader()
+        err.feed_data(b"no shell here\n")
+        for stream in (out, err):
+            stream.feed_eof()
+        anchor = SimpleNamespace(stdin=SimpleNamespace(write=refuse), stdout=out, stderr=err)
+        wire = Wire("dut", cast("Any", SimpleNamespace(is_closed=lambda: is_closed)))
+        await wire._greet(cast("Any", anchor))
+
+    with pytest.raises(HostError, match=re.escape(told)):
+        asyncio.run(met())

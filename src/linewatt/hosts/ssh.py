@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import contextlib
 import math
 from collections import deque
 from collections.abc import Callable, Sequence
@@ -125,7 +126,8 @@ class Wire:
     async def _greet(self, anchor: Channel) -> None:
         """See that what a command prints is what comes here. Raises HostError, which says what else came."""
         stamp = b"%.6f" % now_s()
-        anchor.stdin.write(stamp + b"\n")
+        with contextlib.suppress(BrokenPipeError):  # it has ended already; what it said is read below
+            anchor.stdin.write(stamp + b"\n")
         try:
             async with asyncio.timeout(FIRST_REPLY_LIMIT_S):
                 reply = await anchor.stdout.readline()
@@ -135,6 +137,8 @@ class Wire:
                 f"{self._name}: logged in, but no answer to its first command in {FIRST_REPLY_LIMIT_S:g} s;"
                 " look there for what ~/.bashrc waits for: it runs before each command"
             ) from error
+        if not reply and self.lost:
+            raise HostLost(f"{self._name}: {self.lost} right after the login")
         if not reply:
             why = _one_line(said) or "it said nothing"
             raise HostError(
