@@ -6,31 +6,49 @@ from __future__ import annotations
 import atexit
 import contextlib
 import io
-import random
 import shutil
 import sys
 import tempfile
-from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
 
 import pytest
 from hypothesis import strategies as st
 from tests.fuzz.conftest import fuzz, survived
-from tests.fuzz.mutate import CAPTURES, changed
+from tests.fuzz.stored_results import (
+    CAMPAIGN,
+    LEVELS,
+    OLD,
+    OTHER_SOAK,
+    SOAK,
+    damage,
+    damaged_file,
+    files,
+    results,
+)
 
 from linewatt.cli import main
-from linewatt.engine import restore
+from linewatt.engine import checkup, restore, session
 from linewatt.errors import HostError
+from linewatt.foreign import STORED, read_json
 from linewatt.hosts.base import Host, HostSpec
 from linewatt.hosts.journal import Entry, Journal, journal_path
+from linewatt.store import sums
 
-RESULT = CAPTURES / "results" / "method-1"
 RAW = ("raw/h2/mpstat.jsonl", "raw/h1/bmc.jsonl", "raw/h1/iperf3-client-0.json", "raw/h1/readback.json")
+READERS: dict[str, tuple[tuple[str, ...], ...]] = {
+    CAMPAIGN: (("compare", CAMPAIGN, OLD), ("analyze", CAMPAIGN), ("rederive", CAMPAIGN)),
+    LEVELS: (("compare", LEVELS, "--by", "gro"), ("analyze", LEVELS), ("show", LEVELS, "--csv", "--effects")),
+    SOAK: (("compare", SOAK, OTHER_SOAK), ("compare", OTHER_SOAK, SOAK, "--csv")),
+}
+"""what is asked of each beside what is asked of all"""
 
 
-def check_command(*arguments: str) -> None:
-    """A command of linewatt in this process does its work, or ends with one line that says why not."""
+def check_command(*arguments: str) -> str:
+    """A command of linewatt in this process does its work, or ends with one line that says why not.
+
+    What it printed, without colours.
+    """
     out, err = io.StringIO(), io.StringIO()
     streams = contextlib.redirect_stdout(out), contextlib.redirect_stderr(err)
     with pytest.MonkeyPatch.context() as patch, streams[0], streams[1]:
@@ -41,20 +59,13 @@ def check_command(*arguments: str) -> None:
         except SystemExit as error:
             code = error.code or 0
     lines = [line for line in err.getvalue().splitlines() if line.startswith("linewatt: ")]
-    assert code in (0, 1, 2)
+    assert code in (0, 1, 2, 3, 4)
     assert len(lines) <= 1
     assert lines or code != 2
     assert "Traceback" not in err.getvalue()
-
-
-@contextlib.contextmanager
-def damaged_file(path: Path, seed: int, count: int) -> Iterator[None]:
-    before = path.read_bytes()
-    path.write_bytes(changed(before, random.Random(seed), count))  # noqa: S311
-    try:
-        yield
-    finally:
-        path.write_bytes(before)
+    if "--json" in arguments and not lines:
+        read_json(out.getvalue(), "what was printed", STORED)
+    return out.getvalue()
 
 
 seeds, counts = st.integers(0, 2**48), st.sampled_from((1, 1, 1, 2, 3))
@@ -62,18 +73,56 @@ seeds, counts = st.integers(0, 2**48), st.sampled_from((1, 1, 1, 2, 3))
 
 @fuzz(st.sampled_from(RAW), seeds, counts, share=0.2)
 def test_damaged_raw_output_is_derived_again_or_named(name: str, seed: int, count: int) -> None:
-    file = results() / RESULT.name / "trials" / "00001" / name
+    file = results() / OLD / "trials" / "00001" / name
     with survived("stored: rederive"), damaged_file(file, seed, count):
-        check_command("rederive", RESULT.name, "--results", str(results()))
+        check_command("rederive", OLD, "--results", str(results()))
 
 
-@cache
-def results() -> Path:
-    """A directory of results with one in it, whose files are damaged and mended again."""
-    root = Path(tempfile.mkdtemp(prefix="linewatt-fuzz-"))
-    atexit.register(shutil.rmtree, root, ignore_errors=True)
-    shutil.copytree(RESULT, root / RESULT.name)
-    return root
+def _commands(name: str) -> tuple[tuple[str, ...], ...]:
+    wanted = name.split("/")[0]
+    page = str(results() / "page.html")
+    every = (
+        *(("list",), ("list", "--json"), ("history",), ("history", "--json")),
+        *(("show", wanted), ("show", wanted, "--json"), ("report", wanted, "-o", page)),
+        ("verify", wanted, "--json"),
+    )
+    return (*every, *READERS.get(wanted, ()))
+
+
+@fuzz(st.sampled_from(files()), st.integers(0, 99), seeds, counts, share=0.5)
+def test_a_damaged_file_of_a_result_is_named_and_whoever_reads_it_goes_on_or_says_so(
+    name: str, which: int, seed: int, count: int
+) -> None:
+    root, commands = results(), _commands(name)
+    with damaged_file(root / name, seed, count) as is_another:
+        command = commands[which % len(commands)]
+        with survived(f"stored: {command[0]}"):
+            said = check_command(*command, "--results", str(root))
+        if command[0] == "list":
+            wanted = name.split("/")[0]
+            assert all(one in said or one == wanted for one in (LEVELS, SOAK)), "a damaged one hides another"
+        with survived("stored: verify"):
+            said = check_command("verify", name.split("/")[0], "--results", str(root))
+            assert not is_another or name.partition("/")[2] in said or name.endswith(sums.NAME)
+
+
+async def _unreachable(spec: HostSpec, *_: object) -> Host:
+    raise HostError(f"{spec.name}: no SSH connection")
+
+
+@fuzz(st.sampled_from(files()), seeds, counts, share=0.2)
+def test_going_on_with_a_damaged_result_ends_with_its_first_host_or_one_line(
+    name: str, seed: int, count: int
+) -> None:
+    wanted = name.split("/")[0]
+    with tempfile.TemporaryDirectory(dir=results().parent) as folder, pytest.MonkeyPatch.context() as patch:
+        shutil.copytree(results() / wanted, Path(folder) / wanted)
+        patch.setenv("LINEWATT_STATE", f"{folder}/state")
+        patch.setattr(session, "connect", _unreachable)
+        patch.setattr(checkup, "connect", _unreachable)
+        damage(Path(folder) / name, seed, count)
+        with survived("stored: resume"):
+            check_command("resume", wanted, "--results", folder)
 
 
 @cache
@@ -88,10 +137,6 @@ def journal() -> Path:
     one.applied(1, "9000")
     one.close()
     return path
-
-
-async def _unreachable(spec: HostSpec, *_: object) -> Host:
-    raise HostError(f"{spec.name}: no SSH connection")
 
 
 @fuzz(seeds, counts, share=0.5)

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import re
+import shutil
 from dataclasses import replace
 from functools import cache
 from html.parser import HTMLParser
@@ -24,7 +25,7 @@ from linewatt.report.soak import Soak, digest
 from linewatt.report.soak_flags import flags
 from linewatt.report.soak_html import render
 from linewatt.report.soak_summary import details, summary
-from linewatt.store import read
+from linewatt.store import read, sums
 from linewatt.store import soak as store
 from linewatt.store.samples import Series
 from linewatt.store.write import new_result
@@ -140,7 +141,10 @@ def test_a_rough_soak_shows_exactly_the_failures_drops_gaps_and_stalls_there_wer
     }
     assert [one["kind"] for one in soak.events] == ["server-ended", "server-started"]
     cells = soak.rate("clients|users.received_bytes", inside=False)
-    assert [at for at, value in enumerate(cells[:42]) if value is None] == [15, 16, 17, 18, 19, 20]
+    assert [at for at, value in enumerate(cells[:42]) if value is None] == [
+        *(15, 16, 17, 18, 19, 20),  # the controller was away
+        *range(33, 40),  # one client of four was
+    ]
 
 
 def test_a_server_that_says_it_sent_more_is_off_by_that_many_bytes(results: Path) -> None:
@@ -178,7 +182,8 @@ def test_a_damaged_chunk_is_flagged_and_what_it_counted_is_still_in_the_total(tm
 
 
 def without(path: Path, *chunks: int, part: int = 1) -> Soak:
-    """The soak without these chunks of a part."""
+    """The soak without these chunks of a part, as one stored before there were checksums."""
+    (path / sums.NAME).unlink(missing_ok=True)
     for number in chunks:
         (path / "soak" / f"part-{part:03d}" / f"chunk-{number:06d}.parquet").unlink()
     return digest(read.load(path))
@@ -224,6 +229,45 @@ def test_what_a_missing_chunk_in_between_counted_is_in_the_total_and_in_no_slice
     assert soak.balance.verdict == "balanced"
     unknown = [at for at, value in enumerate(soak.payload[:24]) if value is None]
     assert (soak.scan.cell_s, unknown) == (10.0, [9, 10, 11, 12]), "users first speak again at 130 s"
+
+
+@pytest.mark.parametrize("interval_s", [10, 30])
+@pytest.mark.parametrize("gone", [(1,), (2,), (4, 5), (8,), (1, 3, 5)], ids=str)
+@pytest.mark.parametrize("way", ["missing", "cut"])
+def test_a_slice_that_has_a_rate_has_the_one_it_had_with_all_chunks(
+    tmp_path: Path, way: str, gone: tuple[int, ...], interval_s: int
+) -> None:
+    path, _ = write(tmp_path, replace(CALM, interval_s=interval_s))
+    whole = digest(read.load(path))
+    for number in gone:
+        chunk = path / "soak" / "part-001" / f"chunk-{number:06d}.parquet"
+        chunk.unlink() if way == "missing" else chunk.write_bytes(chunk.read_bytes()[:900])
+    left = digest(read.load(path))
+    pairs = [(was, now) for was, now in zip(whole.payload, left.payload, strict=False) if now is not None]
+    assert len(pairs) >= 2
+    assert [now for _, now in pairs] == pytest.approx([was for was, _ in pairs], rel=1e-9)
+
+
+def test_what_was_stored_of_a_soak_and_is_not_there_is_named_wherever_it_is_shown(tmp_path: Path) -> None:
+    path, _ = write(tmp_path, ROUGH)
+    for name in ("part-001/chunk-000005.parquet", "part-001/users-000002.json", "part-002/ended.json"):
+        (path / "soak" / name).unlink()
+    (path / "soak" / "part-002" / "users-000001.json").write_text("{}")
+    said = (
+        "part-001/users-000002.json",
+        "part-002/ended.json",
+        "part-002/users-000001.json (users: Field required)",
+        "part 1, chunk 5, after ",
+    )
+    for command in ("show", "list"):
+        done = CliRunner().invoke(app, [command, "--results", str(tmp_path)], env={"COLUMNS": "500"})
+        for one in said:
+            assert one in " ".join(done.stdout.split()), command
+    page = render(digest(read.load(path)))
+    assert all(one in page for one in said)
+    shutil.rmtree(path / "soak" / "part-002")
+    done = CliRunner().invoke(app, ["show", "--results", str(tmp_path)], env={"COLUMNS": "500"})
+    assert "all of part-002" in done.stdout
 
 
 def test_missing_chunks_stand_in_every_view(tmp_path: Path) -> None:

@@ -65,8 +65,8 @@ def test_parts_and_chunks_are_found_in_order_with_what_belongs_to_them(tmp_path:
         (2, 2000.0, 2010.0, "done"),
     ]
     assert [one.number for one in found[0].chunks] == [1, 2]
-    assert list(store.events(found[0])) == [event]
-    assert list(store.users(found[0])) == [USERS]
+    assert list(store.events(found[0], {})) == [event]
+    assert [one for _, one in store.users(found[0], {})] == [USERS]
     assert sorted(path.name for path in first.iterdir()) == [
         "chunk-000001.parquet",
         "chunk-000002.parquet",
@@ -86,14 +86,14 @@ def test_users_of_many_chunks_are_read_once_and_from_their_sums(
         tally.done(number % 2, "get", Transfer(10**number, 0.001, 0.01 * number), None)
         store.write_chunk(part, number, [series([1.0])], None if number == 4 else tally.as_dict())
     (found,) = store.parts(tmp_path)
-    read = list(store.users(found))
+    read = list(store.users(found, {}))
     assert len(read) == 4  # 1 to 3, 4 to 6, 7, 8
     total = Tally()
-    for one in read:
+    for _, one in read:
         total.merge(Tally.from_dict(one))
     assert total.total().done_received_bytes == sum(10**number for number in (1, 2, 3, 5, 6, 7, 8))
     assert total.times["get.total"].count == 7
-    assert users_done(read).times["get.total"].count == 7
+    assert users_done(read, {}).times["get.total"].count == 7
 
 
 def test_nothing_once_written_is_changed(part: Path) -> None:
@@ -114,7 +114,7 @@ def test_what_a_killed_writer_left_is_no_chunk(part: Path, tmp_path: Path) -> No
     (part / "users-000002.json").write_text("{}")  # renamed, and then came the kill
     (found,) = store.parts(tmp_path)
     assert [one.number for one in found.chunks] == [1]
-    assert list(store.users(found)) == []
+    assert list(store.users(found, {})) == []
     store.write_chunk(part, 2, [series([3.0], 1002.0)])
     assert not list(part.glob(".writing*"))
 

@@ -15,6 +15,7 @@ if TYPE_CHECKING:  # what is slow to import is imported when the command runs
     from rich.console import RenderableType
 
     from linewatt.analysis.analyse import Analysis
+    from linewatt.store.read import Result
 
 SCHEMA_VERSION = 1
 
@@ -92,15 +93,20 @@ def _of_table(wanted: str) -> list[Analysis]:
 
 
 def _of_result(results: Path, wanted: str) -> list[Analysis]:
-    from linewatt.analysis.analyse import analyse
-    from linewatt.report.document import digest
     from linewatt.store import read
 
     try:
         path = read.find(results, wanted)
     except StoreError as error:
         raise InvalidInput(f"no table, and {error}") from None
-    result = read.load(path)
+    with read.readable(path):
+        return _of_stored(read.load(path))
+
+
+def _of_stored(result: Result) -> list[Analysis]:
+    from linewatt.analysis.analyse import analyse
+    from linewatt.report.document import digest
+
     if result.is_soak:
         raise InvalidInput(f"{result.id}: a soak is one load, no series of cases; 'linewatt show' tells it")
     found = [

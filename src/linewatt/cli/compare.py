@@ -116,6 +116,8 @@ def compare(  # noqa: PLR0913 - one parameter an option
     from linewatt.analysis.compare import Options
     from linewatt.analysis.finding import finding
     from linewatt.cli.show import checked_target
+    from linewatt.store.brief import load_brief
+    from linewatt.store.read import readable
 
     target = None if output is None else checked_target(output)
 
@@ -123,24 +125,26 @@ def compare(  # noqa: PLR0913 - one parameter an option
     metrics = _metrics(metric)
     named = _fail_on(fail_on, metrics, two=len(wanted) == 2)
     options = Options(by, matters, metrics, _chosen("--allow", allow, _codes()))
-    with uncollected():
-        loaded = _loaded(wanted, results, by, base)
+    paths = _paths(wanted, results, by, base)
+    with uncollected(), readable(*paths):
+        loaded = [load_brief(path) for path in paths]
         if any(one.is_soak for one in loaded):
             from linewatt.cli import compare_soaks
 
             code = compare_soaks.compare(loaded, options, named, target, as_json=as_json, as_csv=as_csv)
-            raise typer.Exit(code)
-        _check_allowed(options.allowed)
-        found = _compared(loaded, options, base)
-        verdict = finding(found, named)
-        if target is not None:
-            from linewatt.report.comparison_html import render
-            from linewatt.report.html import write
+        else:
+            _check_allowed(options.allowed)
+            found = _compared(loaded, options, base)
+            verdict = finding(found, named)
+            if target is not None:
+                from linewatt.report.comparison_html import render
+                from linewatt.report.html import write
 
-            write(target, render(found, verdict))
-        _print(found, verdict, as_json=as_json, as_csv=as_csv)
-    if verdict.exit_code:
-        raise typer.Exit(verdict.exit_code)
+                write(target, render(found, verdict))
+            _print(found, verdict, as_json=as_json, as_csv=as_csv)
+            code = verdict.exit_code
+    if code:
+        raise typer.Exit(code)
 
 
 def _print(found: Comparison, verdict: Finding, *, as_json: bool, as_csv: bool) -> None:
@@ -229,9 +233,9 @@ def _fail_on(words: list[str] | None, metrics: Sequence[str], *, two: bool) -> t
     return named
 
 
-def _loaded(wanted: Sequence[str], results: Path, by: str | None, base: str | None) -> list[Result]:
-    """One result or two. Raises InvalidInput, StoreError."""
-    from linewatt.store.brief import find_anywhere, load_brief
+def _paths(wanted: Sequence[str], results: Path, by: str | None, base: str | None) -> list[Path]:
+    """Of one result or two. Raises InvalidInput, StoreError."""
+    from linewatt.store.brief import find_anywhere
 
     if len(wanted) > 2:
         raise InvalidInput(f"compare takes one result or two, got {len(wanted)}")
@@ -244,7 +248,7 @@ def _loaded(wanted: Sequence[str], results: Path, by: str | None, base: str | No
     paths = [find_anywhere(results, one) for one in wanted]
     if len(paths) == 2 and paths[0].resolve() == paths[1].resolve():
         raise InvalidInput(f"{' and '.join(wanted)} are the same result; name two, or one with --by")
-    return [load_brief(path) for path in paths]
+    return paths
 
 
 def _compared(loaded: Sequence[Result], options: Options, base: str | None) -> Comparison:

@@ -11,7 +11,7 @@ import typer
 
 from linewatt.cli.compare import parse_factor, side_of, uncollected
 from linewatt.cli.output import print_json, print_rich
-from linewatt.errors import InvalidInput
+from linewatt.errors import InvalidInput, StoreError
 
 if TYPE_CHECKING:
     from linewatt.analysis.history import Course, SoakRun
@@ -65,6 +65,7 @@ def history(
     """
     from linewatt.analysis.compare import METRICS
     from linewatt.store.brief import load_all_brief
+    from linewatt.store.read import readable
 
     if metric not in _METRICS:
         raise InvalidInput(f"--metric {metric!r}: must be one of {', '.join(_METRICS)}")
@@ -78,16 +79,17 @@ def history(
         loaded, damaged = load_all_brief(results)
         sides = [side_of(one.id, one) for one in loaded if not one.is_soak]
         soaks, left_out = _soaks([one for one in loaded if one.is_soak], metric, case, test)
-        found, of_soaks = _followed(sides, response, wanted, matters, soaks, metric)
-    if not found and not soaks and not left_out and not damaged:
-        raise InvalidInput(_nothing(results, len(loaded), case, test, metric))
-    from linewatt.report import history as report
+        with readable(*(one.path for one in loaded)):
+            found, of_soaks = _followed(sides, response, wanted, matters, soaks, metric)
+            if not found and not soaks and not left_out and not damaged:
+                raise InvalidInput(_nothing(results, len(loaded), case, test, metric))
+            from linewatt.report import history as report
 
-    told = _told(of_soaks, left_out, metric)
-    if as_json:
-        print_json(report.as_document(found, response, told, damaged))
-    else:
-        print_rich(lambda width: report.show(found, response, len(sides), width, told, damaged))
+            told = _told(of_soaks, left_out, metric)
+            if as_json:
+                print_json(report.as_document(found, response, told, damaged))
+            else:
+                print_rich(lambda width: report.show(found, response, len(sides), width, told, damaged))
 
 
 def _soaks(
@@ -96,16 +98,21 @@ def _soaks(
     """Soaks that are asked for, as one run each, and those that are none, with the reason."""
     from linewatt.analysis.soak_job import job_of
     from linewatt.report.soak_run import OF_METRIC, soak_run
+    from linewatt.store.read import readable
 
     runs: list[SoakRun] = []
     left_out: list[tuple[str, str]] = []
     if metric not in OF_METRIC or test not in (None, SOAK):
         return runs, left_out
     for one in loaded:
-        side = side_of(one.id, one)
-        if case is not None and not job_of(side.campaign).key.startswith(case):
-            continue
-        run = soak_run(one, side, OF_METRIC[metric])
+        try:
+            with readable(one.path):
+                side = side_of(one.id, one)
+                if case is not None and not job_of(side.campaign).key.startswith(case):
+                    continue
+                run = soak_run(one, side, OF_METRIC[metric])
+        except StoreError as error:
+            run = str(error)
         if isinstance(run, str):
             left_out.append((one.id, run))
         else:

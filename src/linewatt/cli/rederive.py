@@ -45,7 +45,9 @@ def rederive(
     from linewatt.engine.rederive import run
     from linewatt.store import read
 
-    found = run.rederive(read.load(read.find(results, wanted)))
+    original = read.find(results, wanted)
+    with read.readable(original):
+        found = run.rederive(read.load(original))
     path = run.write(found) if write else None
     if as_json:
         print_json(run.as_document(found) | {"written": None if path is None else str(path)})

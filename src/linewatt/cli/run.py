@@ -86,21 +86,26 @@ def resume(
     from linewatt.campaign.plan import as_dict, plan
     from linewatt.campaign.programs import programs, refuse
     from linewatt.errors import StoreError
-    from linewatt.store.read import find, load
+    from linewatt.store.read import find, load, readable
 
     results_there(results)
-    result = load(find(results, result_id))
-    if result.imported_from is not None:
-        raise StoreError(f"{result.id}: imported from {result.imported_from}, so there is nothing to resume")
-    campaign = stored.from_dict(result.manifest["campaign"])
-    if not allow_commands:
-        refuse(programs(campaign), f"{result.id}: its stored campaign")
-    _tell_edits(campaign, result)
-    if campaign.soak is not None:
+    path = find(results, result_id)
+    with readable(path):
+        result = load(path)
+        if result.imported_from is not None:
+            raise StoreError(
+                f"{result.id}: imported from {result.imported_from}, so there is nothing to resume"
+            )
+        campaign = stored.from_dict(result.manifest["campaign"])
+        if not allow_commands:
+            refuse(programs(campaign), f"{result.id}: its stored campaign")
+        _tell_edits(campaign, result)
+        planned = None if campaign.soak is not None else plan(campaign, result.manifest["seed"] or 0)
+        if planned is not None:
+            _check_plan(as_dict(planned), result)
+    if planned is None:
         _soak(campaign, result, results, as_json, wait=wait)
         return
-    planned = plan(campaign, result.manifest["seed"] or 0)
-    _check_plan(as_dict(planned), result)
     if result.complete:
         say(f"{result.id}: nothing to do, all {len(result.trials)} trials are stored")
         return

@@ -70,10 +70,18 @@ def show(
         raise InvalidInput("--effects: goes with --csv alone; everything else has the effects anyway")
     if detail and as_csv:
         raise InvalidInput("--detail: goes with --json or alone; --csv has a row a case or trial")
-    from linewatt.report.document import as_json as document
-    from linewatt.report.document import case_rows, csv_columns, trial_rows
+    from linewatt.store import read
+    from linewatt.store.read import readable
 
-    result = _load(results, wanted)
+    path = _path(results, wanted)
+    with readable(path):
+        _show(read.load(path), as_json=as_json, as_csv=as_csv, trials=trials, effects=effects, detail=detail)
+
+
+def _show(result: Result, *, as_json: bool, as_csv: bool, trials: bool, effects: bool, detail: bool) -> None:
+    from linewatt.report.document import as_json as document
+    from linewatt.report.document import case_rows, csv_columns, digest, trial_rows
+
     if result.is_soak:
         if as_csv or trials or detail:
             raise InvalidInput(
@@ -81,7 +89,7 @@ def show(
             )
         _show_soak(result, as_json=as_json)
         return
-    view = _digest(result)
+    view = digest(result)
     if as_json:
         print_json(document(view, trials=trials) | _detail(view, wanted=detail))
     elif effects:
@@ -118,13 +126,16 @@ def report(
     as_json: Annotated[bool, typer.Option("--json", help="Say what was written as JSON.")] = False,
 ) -> None:
     """Write a report: one HTML file that needs nothing else, not even a network."""
-    result = _load(results, wanted)
-    target = checked_target(output or Path(f"{result.id}.html"))
     from linewatt.report.html import write
+    from linewatt.store import read
 
-    write(target, _page(result))
+    path = _path(results, wanted)
+    target = checked_target(output or Path(f"{path.name}.html"))
+    with read.readable(path):
+        page = _page(read.load(path))
+    write(target, page)
     if as_json:
-        print_json({"schema_version": 1, "id": result.id, "path": str(target)})
+        print_json({"schema_version": 1, "id": path.name, "path": str(target)})
     else:
         put(str(target))
 
@@ -135,9 +146,10 @@ def _page(result: Result) -> str:
         from linewatt.report.soak_html import render as render_soak
 
         return render_soak(read_soak(result))
+    from linewatt.report.document import digest
     from linewatt.report.html import render
 
-    return render(_digest(result))
+    return render(digest(result))
 
 
 def _show_soak(result: Result, *, as_json: bool) -> None:
@@ -151,21 +163,11 @@ def _show_soak(result: Result, *, as_json: bool) -> None:
         print_rich(lambda width: soak_terminal.show(soak, width))
 
 
-def _load(results: Path, wanted: str) -> Result:
+def _path(results: Path, wanted: str) -> Path:
     from linewatt.store import read
 
     results_there(results)
-    path = read.find(results, wanted)
-    with read.readable(path):
-        return read.load(path)
-
-
-def _digest(result: Result) -> Digest:
-    from linewatt.report.document import digest
-    from linewatt.store.read import readable
-
-    with readable(result.path):
-        return digest(result)
+    return read.find(results, wanted)
 
 
 def checked_target(target: Path) -> Path:

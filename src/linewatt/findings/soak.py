@@ -12,8 +12,9 @@ KINDS = (
         "campaign",
         ("throughput",),
         "A part of what was stored cannot be read.",
-        "A chunk's file is damaged.",
-        "All others are in every figure; totals go on over the damaged ones by the readings around them.",
+        "A file of a part is damaged: a chunk, or what users did or what happened in its time.",
+        "All others are in every figure; totals go on over damaged chunks by the readings around them, and rates leave "
+        "their time out.",
     ),
     Kind(
         "chunk-missing",
@@ -22,7 +23,8 @@ KINDS = (
         ("throughput",),
         "Chunks that were stored are not there: what happened in their time is in no rate, and at the start or end of a "
         "part in no total.",
-        "Chunks count from 1 without a gap; a part that came to its end has readings up to it.",
+        "SHA256SUMS lists what was stored; chunks count from 1 without a gap; a part that came to its end has readings up "
+        "to it.",
         "Look for the files in a backup; every figure is of the time that is there, but for totals over chunks missing "
         "in between.",
     ),

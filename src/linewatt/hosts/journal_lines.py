@@ -17,6 +17,8 @@ from typing import Any
 
 from pydantic import TypeAdapter, ValidationError
 
+from linewatt.errors import ParseError
+from linewatt.foreign import STORED, read_json
 from linewatt.hosts.base import HostSpec
 
 VERSION = 2
@@ -186,8 +188,8 @@ def _event(line: bytes) -> dict[str, Any]:
     if found and f"{zlib.crc32(line[: found.start()] + b'}'):08x}".encode() != found[1]:
         raise _Damaged("its checksum is that of another text")
     try:
-        event = json.loads(line)
-    except (ValueError, RecursionError) as error:
+        event = read_json(line.decode(), "it", STORED)
+    except (ValueError, ParseError) as error:
         raise _Damaged("is no JSON" if line.strip() else "is empty") from error
     if not isinstance(event, dict):
         raise _Damaged("is no JSON object")

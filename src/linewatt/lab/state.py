@@ -21,7 +21,8 @@ from dataclasses import asdict, dataclass, replace
 from pathlib import Path
 
 from linewatt import durable
-from linewatt.errors import LabError
+from linewatt.errors import LabError, ParseError
+from linewatt.foreign import STORED, read_json
 from linewatt.lab.layout import INDEXES, Cores, LabRequest, Layout, is_name, lay_out
 from linewatt.lab.processes import any_called
 
@@ -94,7 +95,7 @@ class Registry:
         """The state of a lab; ``None`` when there is none (then nothing was made). Raises LabError."""
         path = self.directory(name) / _STATE
         try:
-            document = json.loads(path.read_text())
+            document = read_json(path.read_text(), "it", STORED)
             return LabState(
                 request=LabRequest(**document["request"]),
                 index=int(document["index"]),
@@ -110,7 +111,7 @@ class Registry:
             return None
         except PermissionError as error:
             raise LabError(f"{path}: not readable for you; run it as root or with sudo") from error
-        except (ValueError, KeyError, TypeError) as error:
+        except (ValueError, KeyError, TypeError, ParseError) as error:
             raise LabError(
                 f"{path}: not a lab state ({error}); delete its namespaces by hand (ip netns), then it"
             ) from error

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import ipaddress
-import json
 import os
 import re
 import shutil
@@ -14,6 +13,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from linewatt.errors import LabError
+from linewatt.foreign import read_json
 from linewatt.lab.layout import Cores
 
 _SBIN = "/usr/local/sbin:/usr/sbin:/sbin"
@@ -136,7 +136,8 @@ def occupied_subnets() -> list[ipaddress.IPv4Network]:
         timeout=_TOOL_LIMIT_S,
         check=False,
     )
-    routes = json.loads(done.stdout) if done.returncode == 0 and done.stdout.strip() else []
+    there = done.returncode == 0 and done.stdout.strip()
+    routes = read_json(done.stdout, "routes of this machine") if there else []
     destinations = [route.get("dst", "default") for route in routes]
     networks = [ipaddress.IPv4Network(dst, strict=False) for dst in destinations if dst[:1].isdigit()]
     return [network for network in networks if network.subnet_of(_RANGE)]

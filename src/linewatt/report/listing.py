@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -15,37 +15,56 @@ from linewatt.foreign import one_line
 from linewatt.report.document import Digest, digest, heading
 from linewatt.report.text_table import TextColumn, tables
 from linewatt.report.words import when
+from linewatt.store import sums
 from linewatt.store.read import Damaged, Result
+from linewatt.store.soak import FOLDER
 from linewatt.units import MISSING
 
 MOST_BYTES = 64 << 20
 """of a soak's samples that are read for a list; days of many hosts take tens of seconds"""
+MOST_NAMED = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A result, and how many findings it has, as ``show`` counts them; ``None`` with the reason."""
+    """A result, and how many findings it has, as ``show`` counts them; ``None`` with the reason.
+
+    ``lacks`` says what of a soak's files cannot be read or is not there.
+    """
 
     view: Digest
+    heading: Mapping[str, Any]
     findings: int | None
     reason: str | None = None
+    lacks: str | None = None
 
 
 def listed(result: Result) -> Listed:
-    """One line of the list."""
+    """One line of the list. Raises StoreError."""
     view = digest(result)
+    about = heading(view)
     if not result.is_soak:
-        return Listed(view, len(view.findings.every))
+        return Listed(view, about, len(view.findings.every))
     size = sum(path.stat().st_size for path in result.path.glob("soak/part-*/chunk-*.parquet"))
     if size > MOST_BYTES:
-        return Listed(view, None, f"{size / 1e6:,.0f} MB of samples are not read for a list; see its show")
+        why = f"{size / 1e6:,.0f} MB of samples are not read for a list; see its show"
+        return Listed(view, about, None, why, _lacks_of_names(result))
     from linewatt.report.soak import digest as read_soak
-    from linewatt.report.soak_flags import findings
+    from linewatt.report.soak_flags import findings, flags
 
     try:
-        return Listed(view, len(findings(read_soak(result)).every))
+        soak = read_soak(result)
+        lacks = [one.evidence for one in flags(soak) if one.code in ("chunk-damaged", "chunk-missing")]
+        return Listed(view, about, len(findings(soak).every), lacks="; ".join(lacks) or None)
     except StoreError as error:
-        return Listed(view, None, str(error))
+        return Listed(view, about, None, str(error))
+
+
+def _lacks_of_names(result: Result) -> str | None:
+    """What can be told of a soak that is not read."""
+    gone = [name for name in sums.gone(result.path) if name.startswith(f"{FOLDER}/")]
+    more = f" and {len(gone) - MOST_NAMED} more" if len(gone) > MOST_NAMED else ""
+    return f"not there: {', '.join(gone[:MOST_NAMED])}{more}" if gone else None
 
 
 def as_document(every: Sequence[Listed | Damaged]) -> list[dict[str, Any]]:
@@ -53,7 +72,13 @@ def as_document(every: Sequence[Listed | Damaged]) -> list[dict[str, Any]]:
     return [
         {"id": one.id, "damaged": one.reason}
         if isinstance(one, Damaged)
-        else heading(one.view) | {"flags_count": one.findings, "flags_reason": one.reason, "damaged": None}
+        else {
+            **one.heading,
+            "flags_count": one.findings,
+            "flags_reason": one.reason,
+            "damaged": None,
+            "lacks": one.lacks,
+        }
         for one in every
     ]
 
@@ -66,8 +91,13 @@ def show(every: Sequence[Listed | Damaged], *, width: int | None = None) -> Rend
         TextColumn(head, tuple(row[at] for row in cells), key=head == "Id", left=head in heads[:3])
         for at, head in enumerate(heads)
     ]
-    why = [Text(one_line(f"{id_of(one)}: {one.reason}")) for one in every if one.reason]
+    why = [Text(one_line(f"{id_of(one)}: {said}")) for one in every for said in _said(one)]
     return Group(tables(columns, width), *why)
+
+
+def _said(one: Listed | Damaged) -> list[str]:
+    every = [one.reason] if isinstance(one, Damaged) else [one.reason, one.lacks]
+    return [said for said in every if said]
 
 
 def id_of(one: Listed | Damaged) -> str:
@@ -84,15 +114,16 @@ def _cells(one: Listed | Damaged) -> tuple[str, ...]:
         one_line(view.result.id),
         _name(view),
         when(view.result.manifest.get("created_s")),
-        _done(view),
+        _done(one),
         str(len(view.failed)),
         MISSING if one.findings is None else str(one.findings),
     )
 
 
-def _done(view: Digest) -> str:
+def _done(one: Listed) -> str:
+    view = one.view
     if view.result.is_soak:
-        return "soak" if view.result.complete else "soak, not all"
+        return "soak" if one.heading["complete"] else "soak, not all"
     return f"{view.done}/{view.planned}"
 
 

@@ -77,6 +77,8 @@ class Soak:
     users: UsersDone | None
     missing: tuple[Missing, ...] = ()
     """chunks that were stored and are not there"""
+    gone: tuple[str, ...] = ()
+    """what else was stored and is not there"""
 
     @property
     def plan(self) -> Mapping[str, Any]:
@@ -142,7 +144,7 @@ class Soak:
         """Of the parts whose start and end are there: elsewhere the ends were first or last read at different
         moments."""
         cut = {part.number: "was cut off" for part in self.parts if part.why not in _ENDED}
-        lacking = {one.part: "lacks its first or last chunk" for one in self.missing if _is_edge(one)}
+        lacking = {one.part: "lacks its first or last chunk" for one in self.missing if one.is_edge}
         left_out = lacking | cut
         whole = [part for part in self.parts if part.number not in left_out]
         if not whole:
@@ -161,7 +163,7 @@ class Soak:
         return tuple(sorted({*gaps, *told} & set(self.roles.ends.clients)))
 
     def rate(self, *tracks: str, scale: float = 1.0, inside: bool = True) -> Cells:
-        """The sum of tracks a second in each cell; None where none of their sources has readings.
+        """The sum of tracks a second in each cell; None where one of their sources has no readings.
 
         ``inside``: also None where loads did not run all of the cell.
         """
@@ -170,10 +172,10 @@ class Soak:
         if not known:
             return []
         total = sum(one.spread for one in known)
-        covered = sum(one.covered for one in known)
+        covered, expected = sum(one.covered for one in known), sum(one.expected for one in known)
         cells = [
-            float(value) * scale / scan.cell_s if there else None
-            for value, there in zip(total, covered, strict=True)  # type: ignore[arg-type]
+            float(value) * scale / scan.cell_s if there and there >= all_of else None
+            for value, there, all_of in zip(total, covered, expected, strict=True)  # type: ignore[arg-type]
         ]
         return [value if not inside or self._is_load(at) else None for at, value in enumerate(cells)]
 
@@ -322,16 +324,22 @@ def digest(result: Result) -> Soak:
         campaign = result.manifest["campaign"]
         scanned = reader.submit(_scan, chunks, campaign)
         has_users = bool(campaign.get("users"))
-        users = users_done(one for part in parts for one in store.users(part)) if has_users else None
+        damaged: dict[Path, str] = {}
+        tallies = (one for part in parts for one in store.users(part, damaged))
+        users = users_done(tallies, damaged) if has_users else None
         series, found, scan = scanned.result()
         missing = chunks.missing(_LATE_CELLS * scan.cell_s)
-        damaged = dict(chunks.damaged)
-    events = tuple(one for part in parts for one in store.events(part))
-    return Soak(result, parts, tuple(series), found, scan, damaged, events, users, tuple(missing))
+        damaged |= chunks.damaged
+    events = tuple(one for part in parts for one in store.events(part, damaged))
+    gone = tuple(_gone(result.path, parts))
+    return Soak(result, parts, tuple(series), found, scan, damaged, events, users, tuple(missing), gone)
 
 
-def _is_edge(one: Missing) -> bool:
-    return one.first == 1 or one.last is None
+def _gone(result: Path, parts: Sequence[Part]) -> Iterator[str]:
+    """What was stored beside chunks and is not there."""
+    for part in parts:
+        yield from (f"{part.path.name}/{name}" for name in part.gone if not name.startswith("chunk-"))
+    yield from (f"all of {name}" for name in store.parts_gone(result))
 
 
 def _scan(chunks: Chunks, campaign: Mapping[str, Any]) -> tuple[list[SeriesInfo], Roles, Scan]:

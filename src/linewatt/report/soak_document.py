@@ -54,6 +54,7 @@ def as_json(soak: Soak) -> dict[str, Any]:
         "balance": asdict(soak.balance),
         "gaps": [asdict(one) for one in soak.scan.gaps],
         "missing": [asdict(one) for one in soak.missing],
+        "gone": list(soak.gone),
         "damaged": {str(path.relative_to(soak.result.path)): why for path, why in soak.damaged.items()},
         "events": [dict(one) for one in soak.events],
         "flags_count": len(findings(soak).every),

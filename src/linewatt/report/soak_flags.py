@@ -49,18 +49,16 @@ def _damaged(soak: Soak) -> Iterator[Flag]:
         yield Flag(
             "chunk-damaged",
             "the result",
-            f"{plural(len(named), 'chunk')} cannot be read: {_listed(named)}",
-            "all others are in every figure; totals go on over the damaged ones by the readings around them",
+            f"{plural(len(named), 'file')} cannot be read: {_listed(named)}",
+            "all others are in every figure; totals go on over damaged chunks by the readings around them, "
+            "rates leave their time out, and what files of users had is in no time of transfers",
         )
 
 
 def _missing(soak: Soak) -> Iterator[Flag]:
-    if soak.missing:
-        named = [
-            f"part {one.part}, {_numbers(one)}, {format_seconds(one.end_s - one.start_s)} from "
-            f"{when(one.start_s)}"
-            for one in soak.missing
-        ]
+    if soak.missing or soak.gone:
+        named = [f"part {one.part}, {_numbers(one)}, {_time(one)}" for one in soak.missing]
+        named += soak.gone
         yield Flag(
             "chunk-missing",
             "the result",
@@ -68,6 +66,13 @@ def _missing(soak: Soak) -> Iterator[Flag]:
             "every figure is of the time that is there, but for totals over chunks missing in between; look "
             "for the files in a backup",
         )
+
+
+def _time(one: Missing) -> str:
+    """The time that is not there: how much, unless the part's end is only known by what is there."""
+    took_s = one.end_s - one.start_s
+    start = when(one.start_s)
+    return f"{format_seconds(took_s)} from {start}" if took_s > 0 else f"after {start}"
 
 
 def _numbers(one: Missing) -> str:

@@ -11,7 +11,7 @@ from linewatt.analysis.responses import Response
 from linewatt.analysis.soak_job import clients_of, job_of
 from linewatt.errors import StoreError
 from linewatt.store.read import Result
-from linewatt.store.soak import parts
+from linewatt.store.soak import parts, parts_gone
 from linewatt.store.soak_totals import CPU, IPERF3, MOVED, USERS, LoadTotals, load_totals
 
 OF_METRIC: dict[str, Response] = {"throughput": RATE, "efficiency": CLIENT_CPU}
@@ -27,7 +27,8 @@ def soak_run(result: Result, side: Side, response: Response) -> SoakRun | str:
     needed = {*((name, USERS) for name in clients), *((name, IPERF3) for name in pairs)}
     try:
         stored = parts(result.path)
-        lacking = [f"chunk {one.missing[0]} of part {one.number}" for one in stored if one.missing]
+        lacking = [f"all of {name}" for name in parts_gone(result.path)]
+        lacking += [f"chunk {one.missing[0]} of part {one.number}" for one in stored if one.missing]
         if lacking:
             return f"{lacking[0]} is missing"
         totals = load_totals(stored, needed)

@@ -89,9 +89,21 @@ class Meters(Document):
     meters: list[_Meter]
 
 
+class _StoppedCase(Document):
+    case_key: str
+    sender: str
+    receiver: str
+    runs: _Count
+    until_met: bool
+    why: str
+
+
 class Repeats(Document):
     trials_left_out: _Count
-    cases: list[dict[str, Any]] = []
+    until_ratio: float
+    min: _Count
+    max: _Count
+    cases: list[_StoppedCase] = []
 
 
 class Part(Document):
@@ -104,8 +116,28 @@ class PartEnd(Document):
     why: str
 
 
-def check(path: Path, document: Mapping[str, Any], shape: type[Document]) -> None:
+class _UserCounts(Document):
+    received_bytes: _Count
+    sent_bytes: _Count
+
+
+class Users(Document):
+    users: dict[str, _UserCounts]
+    times: dict[str, str]
+    said: list[list[str]]
+
+
+class Event(Document):
+    time_s: float
+    kind: str
+    host: str | None = None
+    text: str
+
+
+def check(path: Path, document: object, shape: type[Document]) -> None:
     """Raise StoreError for a document that is of another version, or has a value that cannot be."""
+    if not isinstance(document, Mapping):
+        raise StoreError(f"{path}: damaged: not a JSON object")
     version = document.get("schema_version", SCHEMA_VERSION)
     if version != SCHEMA_VERSION:
         raise StoreError(f"{path}: schema_version {version!r:.40}, this linewatt reads {SCHEMA_VERSION}")

@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import itertools
-import json
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -165,12 +164,11 @@ def _read_trial(path: Path) -> Trial:
 def trial_of(data: bytes, kind: TypeAdapter[T]) -> T:
     """A trial's document as a value. Raises ValueError: also for NaN and the like, which no trial has."""
     if b"NaN" in data or b"Infinity" in data:
-        json.loads(data, parse_constant=_no_number)
+        try:
+            foreign.read_json(data.decode(), "it", foreign.STORED)
+        except ParseError as error:
+            raise ValueError(str(error)) from error
     return kind.validate_json(data)
-
-
-def _no_number(word: str) -> float:
-    raise ValueError(f"{word} is no number")
 
 
 def damaged(path: Path | str, error: ValueError) -> StoreError:
@@ -209,20 +207,24 @@ class Damaged:
 
 
 @contextmanager
-def readable(path: Path) -> Iterator[None]:
-    """Whatever trips over a value of a result that is not as it was written says which result it is.
+def readable(*paths: Path) -> Iterator[None]:
+    """Whatever trips over a value of results that are not as they were written says which result it is.
 
-    Raises StoreError; anything else where all is as it was written, for then the reader is wrong.
+    Raises StoreError; anything else where all is as it was written, for then the reader is wrong, or the
+    output cannot be written.
     """
     try:
         yield
     except LinewattError:
         raise
     except Exception as error:
-        if sums.is_intact(path):
+        if isinstance(error, OSError) and error.filename is None:
             raise
-        said = f"{type(error).__name__}: {error}"
-        raise StoreError(f"{path}: damaged: {said:.200}; see linewatt verify {path.name}") from error
+        path = next((one for one in paths if not sums.is_intact(one)), None)
+        if path is None:
+            raise
+        said = foreign.one_line(f"{type(error).__name__}: {error}"[:200])
+        raise StoreError(f"{path}: damaged: {said}; see linewatt verify {path.name}") from error
 
 
 def read_each(root: Path, reader: Callable[[Path], T]) -> tuple[list[T], list[Damaged]]:

@@ -17,8 +17,8 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from linewatt import durable
-from linewatt.errors import StoreError
+from linewatt import durable, foreign
+from linewatt.errors import ParseError, StoreError
 from linewatt.store import documents, sums
 from linewatt.store.read import read_checked, read_json
 from linewatt.store.samples import Series, write_samples
@@ -56,15 +56,19 @@ class Part:
     ended_s: float
     why: str | None
     chunks: tuple[Chunk, ...]
+    gone: tuple[str, ...] = ()
+    """names of files that were stored in it and are not there, as far as it is known"""
 
     @property
     def missing(self) -> tuple[int, ...]:
         """Numbers of chunks that were stored and are not there: they count from 1 without a gap.
 
-        Those after the last that is there are not known to have been; a part that came to its end has one.
+        Those after the last that is there are only known where the result lists what was stored; a part that
+        came to its end has one.
         """
         there = {chunk.number for chunk in self.chunks}
-        last = max(there, default=1 if self.why == "done" else 0)
+        gone = {int(found[1]) for name in self.gone if (found := _CHUNK.fullmatch(name))}
+        last = max(there | gone, default=1 if self.why == "done" else 0)
         return tuple(number for number in range(1, last + 1) if number not in there)
 
 
@@ -142,43 +146,78 @@ def end_part(part: Path, ended_s: float, why: str) -> None:
 
 def parts(result: Path) -> list[Part]:
     """The parts of a soak in order. Raises StoreError naming the damaged file."""
-    return [_part(path) for path, _ in _named(result / FOLDER, _PART)]
+    gone = [name.split("/") for name in sums.gone(result)]
+    return [
+        _part(path, [one[2] for one in gone if one[:2] == [FOLDER, path.name] and len(one) == 3])
+        for path, _ in _named(result / FOLDER, _PART)
+    ]
 
 
-def events(part: Part) -> Iterator[dict[str, Any]]:
-    """What happened in a part, as it was written. Raises StoreError."""
+def parts_gone(result: Path) -> list[str]:
+    """Names of parts that were stored and of which nothing is there."""
+    names = dict.fromkeys(name.split("/")[1] for name in sums.gone(result) if name.startswith(f"{FOLDER}/"))
+    return [name for name in names if not (result / FOLDER / name).is_dir()]
+
+
+def events(part: Part, damaged: dict[Path, str]) -> Iterator[dict[str, Any]]:
+    """What happened in a part, as it was written; files that cannot be read are put down as ``damaged``."""
     for path in (chunk.events for chunk in part.chunks if chunk.events):
         try:
-            for line in path.read_text(encoding="utf-8").splitlines():
-                yield json.loads(line)
-        except (OSError, ValueError) as error:
-            raise StoreError(f"{path}: damaged: {error}") from error
+            yield from _events(path)
+        except StoreError as error:
+            damaged[path] = _why(path, error)
 
 
-def users(part: Part) -> Iterator[dict[str, Any]]:
+def _events(path: Path) -> list[dict[str, Any]]:
+    """Raises StoreError."""
+    try:
+        every = foreign.read_each_json(path.read_text(encoding="utf-8"), "damaged", foreign.STORED)
+    except OSError as error:
+        raise StoreError(f"{path}: {error.strerror}") from error
+    except (ValueError, ParseError) as error:
+        raise StoreError(f"{path}: {error}") from error
+    for one in every:
+        documents.check(path, one, documents.Event)
+    return every
+
+
+def _why(path: Path, error: StoreError) -> str:
+    """What is wrong with a file, without its name."""
+    return str(error).removeprefix(f"{path}: ").removeprefix("damaged: ")
+
+
+def users(part: Part, damaged: dict[Path, str]) -> Iterator[tuple[Path, dict[str, Any]]]:
     """What users did, as ``Tally.as_dict`` says it, for one chunk or many at a time; each chunk once.
 
-    Raises StoreError.
+    Files that cannot be read are put down as ``damaged``.
     """
     sums = [chunk for chunk in part.chunks if chunk.users_sum]
     summed = {number for chunk in sums for number in range(chunk.number - SUMMED + 1, chunk.number + 1)}
     for chunk in part.chunks:
         path = chunk.users_sum or (None if chunk.number in summed else chunk.users)
-        if path is not None:
-            yield read_json(path)
+        if path is None:
+            continue
+        try:
+            document = read_checked(path, documents.Users)
+        except StoreError as error:
+            damaged[path] = _why(path, error)
+        else:
+            yield path, document
 
 
 _ENDS = {"users": "json", "events": "jsonl", "chunk": "parquet"}
 
 
-def _part(path: Path) -> Part:
+def _part(path: Path, gone: Sequence[str]) -> Part:
     about = read_checked(path / "part.json", documents.Part)
     started_s = float(about["started_s"])
     chunks = tuple(_chunk(path, int(found[1])) for _, found in _named(path, _CHUNK))
     if (path / "ended.json").exists():
         ended = read_checked(path / "ended.json", documents.PartEnd)
-        return Part(int(about["number"]), path, started_s, float(ended["ended_s"]), str(ended["why"]), chunks)
-    return Part(int(about["number"]), path, started_s, _last_s(chunks, started_s), None, chunks)
+        ended_s, why = float(ended["ended_s"]), str(ended["why"])
+    else:
+        ended_s, why = _last_s(chunks, started_s), None
+    return Part(int(about["number"]), path, started_s, ended_s, why, chunks, tuple(gone))
 
 
 def _chunk(part: Path, number: int) -> Chunk:

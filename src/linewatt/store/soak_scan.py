@@ -74,7 +74,8 @@ class Scan:
 class Missing:
     """Chunks ``first`` to ``last`` of a part that are not there, and the time that no chunk has, Unix s.
 
-    ``last`` is None where it is the end of the part, and how many chunks that was is not known.
+    ``last`` is None where it is the end of the part, and how many chunks that was is not known. ``is_edge``:
+    the part's first or last chunk is among them.
     """
 
     part: int
@@ -82,6 +83,7 @@ class Missing:
     last: int | None
     start_s: float
     end_s: float
+    is_edge: bool = False
 
     def holds(self, gap: Gap, slack_s: float) -> bool:
         """Whether a silence is that of these chunks."""
@@ -144,7 +146,7 @@ class Chunks:
         self._database.register("wanted", _numbered(wanted))
         select = _select(sorted({one.channel for one in wanted}))
         for part in self.parts:
-            steps.begin(part, whole=self._has_start(part))
+            steps.begin(part, self._holes(part), whole=self._has_start(part))
             for batch in _batches(self.files(part)):
                 table = self._columns(select, batch, {"start": start_s, "cell": cell_s})
                 steps.add(table, self._again(batch, start_s, cell_s))
@@ -162,17 +164,28 @@ class Chunks:
 
     def _missing_of(self, part: Part, interval_s: float) -> Iterator[Missing]:
         there = {chunk.number: chunk.samples for chunk in part.chunks}
-        gone = part.missing
+        number = max(there, default=0)
+        for first, last, start_s, end_s in self._runs(part, part.missing):
+            yield Missing(part.number, first, last, start_s, end_s, first == 1 or last > number)
+        known = number == max([number, *part.missing])
+        if number and known and there[number] not in self.damaged and part.why == "done":
+            last_s = self._ends_s(there[number], (part.started_s, part.ended_s))[1]
+            if part.ended_s - last_s > interval_s:
+                yield Missing(part.number, number + 1, None, last_s, part.ended_s, is_edge=True)
+
+    def _holes(self, part: Part) -> list[tuple[float, float]]:
+        """Time of which chunks are missing or damaged."""
+        cut = [one.number for one in part.chunks if one.samples in self.damaged]
+        return [(start_s, end_s) for *_, start_s, end_s in self._runs(part, sorted([*part.missing, *cut]))]
+
+    def _runs(self, part: Part, gone: Sequence[int]) -> Iterator[tuple[int, int, float, float]]:
+        """First and last number of chunks on end, and the time between the readings around them."""
+        there = {chunk.number: chunk.samples for chunk in part.chunks}
         for first in (number for number in gone if number - 1 not in gone):
             last = next(number for number in range(first, first + len(gone)) if number + 1 not in gone)
             start_s = self._ends_s(there.get(first - 1), (part.started_s, part.started_s))[1]
             end_s = self._ends_s(there.get(last + 1), (part.ended_s, part.ended_s))[0]
-            yield Missing(part.number, first, last, start_s, end_s)
-        number = max(there, default=0)
-        if number and there[number] not in self.damaged and part.why == "done":
-            last_s = self._ends_s(there[number], (part.started_s, part.ended_s))[1]
-            if part.ended_s - last_s > interval_s:
-                yield Missing(part.number, number + 1, None, last_s, part.ended_s)
+            yield first, last, start_s, end_s
 
     def _ends_s(self, path: Path | None, otherwise: tuple[float, float]) -> tuple[float, float]:
         """Times of the first and the last reading in a chunk."""

@@ -89,15 +89,16 @@ class Cells:
 
     ``whole`` has counts where the reading is that shows them; ``spread`` the same by the time they took,
     without what was counted in a gap. Of levels (and counters in J) ``spread`` is Σ value × s and ``seconds``
-    its Σ s. ``covered`` says how many of the track's ``sources`` (host and source) have readings there.
+    its Σ s. ``covered`` says how many of the track's sources (host and source) have readings there,
+    ``expected`` how many have some there or later in the part: a client that never came back has none.
     """
 
     whole: Array
     spread: Array
     seconds: Array
     covered: Array
+    expected: Array
     series: int
-    sources: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,17 +149,18 @@ class Steps:
         shape = (len(self._names), self._count)
         self._whole, self._spread, self._seconds = np.zeros(shape), np.zeros(shape), np.zeros(shape)
         self._covered = np.zeros((len(sources), self._count), np.int8)
+        self._expected = np.zeros((len(sources), self._count), np.int8)
         self.totals: dict[tuple[int, int], Counted] = {}
         self.gaps: list[Gap] = []
 
-    def begin(self, part: _Part, *, whole: bool = True) -> None:
-        """The next part: nothing is known of any series yet.
+    def begin(self, part: _Part, holes: Sequence[tuple[float, float]] = (), *, whole: bool = True) -> None:
+        """The next part: nothing is known of any series yet. ``holes`` are times whose chunks are not there.
 
         Not ``whole``: its first chunk is not there, so that nothing is known of the time before the first
         readings, by which other counters count, too.
         """
         np, count = self._np, len(self._places)
-        self._part, self._is_whole = part, whole
+        self._part, self._holes, self._is_whole = part, holes, whole
         self._first_s, self._last_s = np.full(count, np.nan), np.full(count, np.nan)
         self._last = np.full(count, np.nan)
         self._increase, self._resets = np.zeros(count), np.zeros(count, np.int64)
@@ -209,8 +211,8 @@ class Steps:
                 self._spread[number],
                 self._seconds[number],
                 self._covered[sources].sum(axis=0),
+                self._expected[sources].sum(axis=0),
                 int(own.sum()),
-                len(sources),
             )
         return found
 
@@ -229,11 +231,15 @@ class Steps:
 
     def _find_gaps(self, batch: _Batch) -> list[Gap]:
         """Silences of sources, from the series of each that speaks most."""
-        long = self._pulse[batch.at] & ~self._is_sparse[batch.at] & (batch.step_s > self._silence_s[batch.at])
+        np, first_s = self._np, batch.readings["first_s"]
+        silent = batch.step_s > self._silence_s[batch.at]
+        for start_s, end_s in self._holes:
+            silent |= (first_s > start_s) & (first_s - batch.step_s < end_s)
+        long = self._pulse[batch.at] & ~self._is_sparse[batch.at] & silent
         found = []
-        for row in self._np.flatnonzero(long):
+        for row in np.flatnonzero(long):
             host, source = self._sources[self._source[batch.at[row]]]
-            end_s = float(batch.readings["first_s"][row])
+            end_s = float(first_s[row])
             found.append(Gap(host, source, end_s - float(batch.step_s[row]), end_s))
         self.gaps += found
         return found
@@ -310,12 +316,20 @@ class Steps:
                 self.gaps.append(Gap(host, name, last_s, part.ended_s))
             first, end = self._cell(part.started_s), self._cell(last_s - 1e-6) + 1
             self._covered[source, first:end] = 1
+            self._expected[source, first:end] = 1
+            if not self._is_whole:
+                self._uncover(source, part.started_s, float(self._first_s[place]))
         for gap in self.gaps:
             if gap.start_s >= part.started_s:
-                lacks_s = _PARTIAL * self._cell_s
-                first = self._cell(gap.start_s + lacks_s)
-                end = self._cell(gap.end_s - lacks_s - 1e-6) + 1
-                self._covered[numbers[gap.host, gap.source], first:end] = 0
+                self._uncover(numbers[gap.host, gap.source], gap.start_s, gap.end_s)
+        for start_s, end_s in self._holes:
+            self._uncover(slice(None), start_s, end_s)
+
+    def _uncover(self, source: int | slice, start_s: float, end_s: float) -> None:
+        """Nothing was read from then to then: cells that lack more than a little of their time have none."""
+        lacks_s = _PARTIAL * self._cell_s
+        first, end = self._cell(start_s + lacks_s), self._cell(end_s - lacks_s - 1e-6) + 1
+        self._covered[source, first:end] = 0
 
     def _cell(self, time_s: float) -> int:
         return min(self._count - 1, max(0, int((time_s - self._start_s) // self._cell_s)))

@@ -83,6 +83,15 @@ def is_intact(result: Path) -> bool:
     return (result / NAME).exists() and not any(problems(result))
 
 
+def gone(result: Path) -> list[str]:
+    """Names of files that were stored and are not there; none where no list says what was stored."""
+    try:
+        digests = read(result / NAME)
+    except StoreError:
+        return []
+    return [name for name in digests if not (result / name).exists() and not _is_being_written(result, name)]
+
+
 def problems(result: Path) -> Iterator[Problem]:
     """What is not as it was written, by name: of the result, and of what was made again from it."""
     derived = sorted(path.parent for path in result.glob(f"derived/[0-9]*/{NAME}"))

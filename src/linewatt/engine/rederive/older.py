@@ -7,7 +7,6 @@ findings on that; and a trial that failed stays as it failed.
 
 from __future__ import annotations
 
-import json
 from collections import defaultdict
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
@@ -25,6 +24,7 @@ from linewatt.engine.rounds import setup_of
 from linewatt.engine.session import Session
 from linewatt.engine.trial import InstanceOutput, TrialRun
 from linewatt.errors import LinewattError, ParseError
+from linewatt.foreign import STORED, read_json
 from linewatt.hosts.base import Ended
 from linewatt.hosts.clock import Offset
 from linewatt.loads.registry import LOADS
@@ -150,7 +150,7 @@ def _output(
 
 
 def _commands(case: Case, instance: int, files: Mapping[str, str]) -> Iterator[tuple[str, list[str]]]:
-    every = json.loads(files.get("commands.json", "[]"))
+    every = read_json(files.get("commands.json", "[]"), "commands.json", STORED)
     for role, host in (("client", case.client), ("server", case.server)):
         name = f"{host}/iperf3-{role}-{instance}.json"
         yield role, next((one["argv"] for one in every if one["output"] == name), [])
@@ -204,8 +204,9 @@ def _names(text: str) -> list[str]:
     names: dict[str, None] = {}
     for line in text.splitlines():
         try:
-            names.update(dict.fromkeys(json.loads(json.loads(line)["text"])["values"]))
-        except (ValueError, KeyError, TypeError):
+            record = read_json(read_json(line, "a record", STORED)["text"], "a record", STORED)
+            names.update(dict.fromkeys(record["values"]))
+        except (ParseError, KeyError, TypeError):
             continue  # not a meter, whose driver parses its own text
     return list(names)
 
