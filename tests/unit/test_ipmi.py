@@ -152,13 +152,23 @@ def test_other_records_are_read_anew() -> None:
     assert len(records.read(Bmc(records=RECORDS[:3], stamp=b"\x09\2\3\4\0\0\0\0"))) == 3
 
 
-def test_a_record_that_follows_itself_ends_the_reading() -> None:
+@pytest.mark.parametrize("circle", [[0, 0], [0, 1, 2, 1], [0, 1, 0]], ids=str)
+def test_records_that_go_in_a_circle_end_the_reading_and_are_begun_anew(circle: list[int]) -> None:
     class Stuck(Bmc):
-        def _record(self, data: Sequence[int]) -> tuple[int, bytes]:
-            return 0, bytes(data[2:4]) + RECORDS[0]
+        is_mended = False
 
-    with pytest.raises(HostError, match="record 0 says that it follows itself"):
-        Records().read(Stuck())
+        def _record(self, data: Sequence[int]) -> tuple[int, bytes]:
+            if self.is_mended:
+                return super()._record(data)
+            number = data[2] | data[3] << 8
+            return 0, circle[circle.index(number) + 1].to_bytes(2, "little") + RECORDS[number]
+
+    bmc, records = Stuck(), Records()
+    with pytest.raises(HostError, match=f"go in a circle: {circle[-1]} follows {circle[-2]}"):
+        records.read(bmc)
+    bmc.is_mended = True
+    bmc.limit(30.0)
+    assert records.read(bmc) == Records().read(Bmc())
 
 
 def test_every_channel_is_one_request(opened: Callable[..., IpmiSession]) -> None:

@@ -17,6 +17,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.soak_result import Shape
+from tests.soak_result import write as write_soak
 from tests.unit.conftest import Run
 from tests.unit.test_store import MANIFEST, SERIES, TRIAL
 
@@ -88,6 +90,19 @@ def test_a_list_of_checksums_that_is_gone_or_damaged_is_named(result: Path) -> N
     assert found(result) == [("damaged", sums.NAME)]
     (result / sums.NAME).unlink()
     assert found(result) == [("missing", sums.NAME)]
+
+
+@pytest.mark.parametrize(
+    "name", ["a" * 70_000, "**", "a**/b", "../x", "/etc/x", "a//b"], ids=lambda one: one[:9]
+)
+def test_a_name_that_no_file_has_is_damage_or_missing_and_nothing_else(
+    result: Path, run: Run, name: str
+) -> None:
+    with (result / sums.NAME).open("a") as file:
+        file.write(f"{'0' * 64}  {name}\n")
+    code, out, _ = run("verify")
+    assert code == 1
+    assert sums.NAME in out or f"missing  {name}" in out
 
 
 def test_a_trial_that_was_deleted_and_run_again_is_as_it_was_stored_last(result: Path) -> None:
@@ -261,6 +276,31 @@ def test_one_damaged_result_does_not_hide_the_others(tmp_path: Path, run: Run) -
     assert "20260101-000000-a" in out
     assert "Damaged, in no course: 1 result" in out
     assert json.loads(run("history", "--json")[1])["damaged"][0]["id"] == "20260102-000000-b"
+
+
+@pytest.mark.parametrize(
+    ("name", "text"),
+    [
+        ("soak/part-001/ended.json", '{"ended_s": 1e300, "why": "done"}'),
+        ("soak/part-001/part.json", '{"number": 1, "started_s": "x"}'),
+        ("manifest.json", '{"schema_version": 1, "trials_planned": 0, "campaign": {"soak": {"x": 1}}}'),
+    ],
+)
+def test_a_damaged_soak_hides_no_other_result(tmp_path: Path, run: Run, name: str, text: str) -> None:
+    write_soak(Path("results"), Shape(duration_s=60, clients=("c1",), users=1))
+    (path,) = Path("results").iterdir()
+    shutil.copytree(OLD, Path("results") / "20260101-000000-a")
+    (path / name).write_text(text)
+    for command in (["list"], ["list", "--json"], ["history"], ["history", "--json"]):
+        code, out, err = run(*command)
+        assert (code, err) == (0, ""), command
+        assert ("20260101-000000-a" if command[0] == "list" else "h2") in out, command
+        assert path.name in out
+    for command in (["show", path.name], ["report", path.name, "-o", "x.html"], ["resume", path.name]):
+        code, _, err = run(*command)
+        assert code == 1
+        assert len(err.splitlines()) == 1
+        assert path.name in err or command[0] == "resume", command
 
 
 VALUES: list[Any] = [None, [], {}, "x", -1, 1.5, True, 10**40, [None], {"x": None}, "NaN"]

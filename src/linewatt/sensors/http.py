@@ -291,7 +291,7 @@ class HttpMeter:
         session = HttpSession(cfg, Calls(), client)
         try:
             session.start()
-        except (HostError, InvalidInput):
+        except BaseException:  # also whatever a parser trips over: nothing stays open
             session.close()
             raise
         return session

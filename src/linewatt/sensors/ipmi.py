@@ -105,7 +105,7 @@ class Ipmi:
                     f"{link.where}: the name of no sensor says that it measures power, and there is no DCMI; "
                     f"name some under sensors: {sdr.there(sensors)}"
                 )
-        except (HostError, InvalidInput):
+        except BaseException:  # also whatever a parser trips over: nothing stays open
             link.close()
             raise
         return IpmiSession(link, chosen, dcmi, cfg)
@@ -178,8 +178,8 @@ class Records:
     def _forget(self, stamp: bytes) -> None:
         self._stamp = stamp
         self._sensors: list[sdr.Sensor] = []
-        self._count = 0
         self._next = 0
+        self._numbers = {0}
         self._reservation = b"\0\0"
         self._chunk: int | None = None  # bytes at once, where a record cannot be had whole
 
@@ -190,11 +190,14 @@ class Records:
             self._forget(stamp)
         while self._next != LAST_RECORD:
             following, record = self._record(link, storage)
-            if following == self._next:
-                raise HostError(f"{link.where}: its sensor record {following} says that it follows itself")
+            if following in self._numbers:
+                was = self._next
+                self._forget(b"")
+                raise HostError(f"{link.where}: its sensor records go in a circle: {following} follows {was}")
             sensor = sdr.decode(record)
             self._sensors += [sensor] if sensor else []
-            self._count, self._next = self._count + 1, following
+            self._numbers.add(following)
+            self._next = following
         return self._sensors
 
     def _record(self, link: Link, storage: int) -> tuple[int, bytes]:
@@ -231,7 +234,7 @@ class Records:
         """Completion code, number of the next record, bytes of this one."""
         if link.left_s < A_PART_S:
             raise HostError(
-                f"{link.where}: only {self._count} sensor records could be read in {LIMIT_S:g} s; "
+                f"{link.where}: only {len(self._numbers) - 1} sensor records could be read in {LIMIT_S:g} s; "
                 "the next try goes on from there"
             )
         reservation = self._reservation if offset else b"\0\0"

@@ -135,7 +135,7 @@ class Modbus:
         session = ModbusSession(self._cfg, Calls())
         try:
             session.start()
-        except (HostError, InvalidInput):
+        except BaseException:  # also whatever a parser trips over: nothing stays open
             session.close()
             raise
         return session

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import BeforeValidator, Field, model_validator
 
-from linewatt.errors import HostError, InvalidInput
+from linewatt.errors import HostError
 from linewatt.model import Channel
 from linewatt.sensors.power import (
     CALL_LIMIT_S,
@@ -118,7 +118,7 @@ class Redfish:
         session = RedfishSession(cfg, Calls(), service)
         try:
             session.start(password)
-        except (HostError, InvalidInput):
+        except BaseException:  # also whatever a parser trips over: nothing stays open
             session.close(LOGOUT_S)
             raise
         self._known.clear()

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, model_validator
 
-from linewatt.errors import HostError, InvalidInput
+from linewatt.errors import InvalidInput
 from linewatt.model import Channel
 from linewatt.sensors.power import (
     Account,
@@ -170,7 +170,7 @@ class Snmp:
         session = SnmpSession(cfg, Calls(), Agent(Access(cfg.address, cfg.port, *how), password))
         try:
             session.start()
-        except (HostError, InvalidInput):
+        except BaseException:  # also whatever a parser trips over: nothing stays open
             session.close()
             raise
         return session

@@ -13,6 +13,8 @@ from linewatt.errors import StoreError
 
 SCHEMA_VERSION = 1
 _Count = Annotated[int, Field(ge=0)]
+_Time = Annotated[float, Field(ge=0, le=1e11)]
+"""Unix seconds that a calendar has"""
 
 
 class Document(BaseModel):
@@ -36,7 +38,7 @@ class Manifest(Document):
     schema_version: int
     name: str = ""
     linewatt_version: str | None = None
-    created_s: float | None = None
+    created_s: _Time | None = None
     campaign_text: str | None = None
     campaign: _Campaign | None = None
     places: list[str] = []
@@ -64,8 +66,8 @@ class _IdleHost(Document):
 
 
 class _Times(Document):
-    start_s: float = 0.0
-    end_s: float = 0.0
+    start_s: _Time = 0.0
+    end_s: _Time = 0.0
 
 
 class Idle(Document):
@@ -108,11 +110,11 @@ class Repeats(Document):
 
 class Part(Document):
     number: _Count
-    started_s: float
+    started_s: _Time
 
 
 class PartEnd(Document):
-    ended_s: float
+    ended_s: _Time
     why: str
 
 
@@ -128,7 +130,7 @@ class Users(Document):
 
 
 class Event(Document):
-    time_s: float
+    time_s: _Time
     kind: str
     host: str | None = None
     text: str

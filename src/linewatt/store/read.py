@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import errno
 import itertools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -206,6 +207,10 @@ class Damaged:
     reason: str
 
 
+_OF_OUTPUT = (errno.EPIPE, errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EFBIG)
+"""errors of writing what a command prints"""
+
+
 @contextmanager
 def readable(*paths: Path) -> Iterator[None]:
     """Whatever trips over a value of results that are not as they were written says which result it is.
@@ -218,7 +223,7 @@ def readable(*paths: Path) -> Iterator[None]:
     except LinewattError:
         raise
     except Exception as error:
-        if isinstance(error, OSError) and error.filename is None:
+        if isinstance(error, OSError) and error.filename is None and error.errno in _OF_OUTPUT:
             raise
         path = next((one for one in paths if not sums.is_intact(one)), None)
         if path is None:

@@ -9,6 +9,7 @@ what is made again by a later method (``derived/``) has a list of its own, so th
 
 from __future__ import annotations
 
+import glob
 import hashlib
 import os
 import re
@@ -24,6 +25,8 @@ from linewatt.errors import StoreError
 
 NAME = "SHA256SUMS"
 _LINE = re.compile(r"([0-9a-f]{64})  (.+)")
+_LONGEST = 255
+"""bytes of a file's name"""
 _lock = threading.Lock()
 
 
@@ -101,6 +104,13 @@ def problems(result: Path) -> Iterator[Problem]:
         yield from _problems(folder, prefix, ())
 
 
+def _is_name(name: str) -> bool:
+    """Whether a file below the result can be called so."""
+    return "\0" not in name and all(
+        part not in ("", "..") and len(part.encode()) <= _LONGEST for part in name.split("/")
+    )
+
+
 def _problems(folder: Path, prefix: str, others: Sequence[str]) -> Iterator[Problem]:
     try:
         digests = read(folder / NAME)
@@ -138,7 +148,8 @@ def _is_being_written(folder: Path, name: str) -> bool:
     path = Path(name)
     for at, part in enumerate(path.parts):
         above, below = Path(*path.parts[:at]), Path(*path.parts[at + 1 :])
-        patterns = [f".{part}.tmp", f".{part}.*.tmp", *((".writing-*",) if below == Path() else ())]
+        own = glob.escape(part)
+        patterns = [f".{own}.tmp", f".{own}.*.tmp", *((".writing-*",) if below == Path() else ())]
         for pattern in patterns:
             rest = name.rpartition("/")[2] if pattern == ".writing-*" else below
             if any((found / rest).exists() for found in (folder / above).glob(pattern)):
@@ -167,7 +178,7 @@ def read(path: Path) -> dict[str, str]:
     found: dict[str, str] = {}
     for number, line in enumerate(text.split("\n")[:-1], start=1):
         match = _LINE.fullmatch(line)
-        if match is None or ".." in match[2].split("/") or match[2].startswith("/"):
+        if match is None or not _is_name(match[2]):
             raise StoreError(f"{path}:{number}: damaged: is no checksum and name")
         found[match[2]] = match[1]
     return found
