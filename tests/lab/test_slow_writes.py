@@ -181,7 +181,9 @@ def test_a_second_controller_is_refused_in_one_line_and_changes_nothing(two: Two
 
 def test_a_controller_that_waits_runs_after_the_first_one(two: Two) -> None:
     first, second = two.benches
-    process = first.start("run", first.campaign(name="ours", settings={"mtu": 1400}, **LONG))
+    window = {"seconds": 20, "omit": 0.5, "tail": 0.5}  # longer than a busy machine takes to begin another
+    settings = {"mtu": 1400}
+    process = first.start("run", first.campaign(name="ours", settings=settings, trials=1, window=window))
     await_event(process, "trial_started", 1)
     waiting = second.start("run", "--wait", second.campaign(name="theirs", trials=1))
     phase = await_event(waiting, "phase")

@@ -78,6 +78,7 @@ def test_a_record_that_never_ends_is_given_up_and_the_next_one_counts() -> None:
     [
         ("irq_affinity", "interface eth0\nbus x\nirq 1 9-1 a\n"),
         ("irq_affinity", "bus x\nirq 1 1 a\n"),
+        ("irq_affinity", f"interface eth0\nbus x\nirq 1 1 eth0-{LONG}\n"),
         ("ntuple", f"Total 1 rules\n\nFilter: {LONG}\n"),
         ("rings", f"Pre-set maximums:\nRX:\t\t{LONG}\nCurrent hardware settings:\nRX:\t\t{LONG}\n"),
         (
