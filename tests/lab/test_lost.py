@@ -119,6 +119,9 @@ def test_a_host_that_stays_away_ends_the_campaign_with_the_way_on(bench: Bench) 
     management = bench.lab.hosts[1].management_link
     try:
         subprocess.run(["ip", "link", "set", management, "down"], check=True)
+        while "linewatt resume" not in (said := str(await_event(process, "warned")["text"])):
+            pass
+        assert said.startswith("h2: gone (")
         last = await_event(process, "ended")
         end(process, 1)
     finally:

@@ -81,6 +81,7 @@ class CampaignRun:
             self._session, lambda host, text: self._say(events.Warned(f"{host}: {text}"))
         )
         self._stage: Stage | None = None
+        self._path: Path | None = None
         self._gone: set[str] = set()
 
     async def start(self) -> events.Ended:
@@ -115,6 +116,7 @@ class CampaignRun:
 
     async def _run_changed(self, path: Path, result: read.Result | None) -> events.Ended:
         """With every change made before, and undone after, whatever happens in between."""
+        self._path = path
         journal = Journal(journal_path(self._places.state, path.name), create=True)
         journal.begin(self._campaign.hosts.values())
         try:
@@ -273,9 +275,12 @@ class CampaignRun:
                 problem = await self._reconnect(name)
                 if problem is not None:
                     self._gone.add(name)
-                    self._say(
-                        events.Warned(f"{name}: gone ({problem}); its trials are left for `linewatt resume`")
-                    )
+                    self._say(events.Warned(f"{name}: gone ({problem}); {self._left()}"))
+
+    def _left(self) -> str:
+        """What becomes of the trials of a host that is gone: a result without any is not kept."""
+        kept = self._path is not None and any(read.trial_dirs(self._path))
+        return "its trials are left for `linewatt resume`" if kept else "its trials are not run"
 
     async def _reconnect(self, name: str) -> str | None:
         """Why a host is not there again as it was; None: it is."""
