@@ -8,6 +8,7 @@ import json
 from hypothesis import given
 from hypothesis import strategies as st
 
+from linewatt.foreign import MOST_SAID
 from linewatt.tuning.words import BRIEF, apart, brief
 
 items = st.dictionaries(st.sampled_from("abcd"), st.none() | st.integers(0, 3), max_size=4)
@@ -23,6 +24,13 @@ def test_a_long_target_is_named_by_its_first_item() -> None:
 def test_settings_of_one_item_are_told_as_they_are() -> None:
     assert apart("1500", "9000") == ("1500", "9000")
     assert apart("rx=1 tx=2", "rx=3 tx=2") == ("rx=1 tx=2", "rx=3 tx=2")
+
+
+def test_a_text_without_end_is_told_by_its_beginning() -> None:
+    told = apart("1e308 \x1b[2J" * 5000, "1500")
+    assert told[1] == "1500"
+    assert len(told[0]) <= MOST_SAID
+    assert told[0].isprintable()
 
 
 def test_of_settings_item_by_item_only_those_that_differ_are_told() -> None:

@@ -34,6 +34,7 @@ from linewatt.errors import ChangeError, HostError, InvalidInput, LinewattError
 from linewatt.hosts.journal import Journal, journal_path
 from linewatt.hosts.process import completed
 from linewatt.loads.registry import LOADS
+from linewatt.model import Case
 from linewatt.store import read
 
 RECONNECT_ATTEMPTS = 5
@@ -83,6 +84,7 @@ class CampaignRun:
         self._stage: Stage | None = None
         self._path: Path | None = None
         self._gone: set[str] = set()
+        self._given_up: set[frozenset[str]] = set()
 
     async def start(self) -> events.Ended:
         """Run the campaign from its beginning. Raises LinewattError; what was changed is undone first."""
@@ -230,13 +232,29 @@ class CampaignRun:
             except (ChangeError, HostError) as error:
                 if left and await self._mended():
                     continue
+                if len(possible) > 1:  # what is wrong on the hosts of one is no harm to the others
+                    alone = [replace(round_, trials=(trial,)) for trial in possible]
+                    own = [await self._made_ready(runner, stage, one, again) for one in alone]
+                    return [trial for trials in own for trial in trials]
                 if isinstance(error, HostError):
-                    raise
-                self._say(events.Warned(str(error)))
-                await runner.fail(possible, str(error))
+                    self._give_up(possible[0].case, error)
+                else:
+                    self._say(events.Warned(str(error)))
+                    await runner.fail(possible, str(error))
                 break
             return possible
         return []
+
+    def _give_up(self, case: Case, error: HostError) -> None:
+        """Leave trials between hosts that cannot be worked with for later, while there are others.
+
+        Raises ``error`` where there are none.
+        """
+        self._given_up.add(frozenset(case.hosts))
+        if not any(self._possible(one.trials) for one in self._plan.rounds):
+            raise error
+        names = " and ".join(sorted(case.hosts))
+        self._say(events.Warned(f"{error}; trials of {names} are left for `linewatt resume`"))
 
     async def _mended(self) -> bool:
         """Whether something was away, a host or a sensor, and is there again or known to be gone."""
@@ -265,8 +283,13 @@ class CampaignRun:
         await self._find_lost_hosts()
 
     def _possible(self, trials: Sequence[PlannedTrial]) -> list[PlannedTrial]:
-        """Trials whose hosts are all there."""
-        return [trial for trial in trials if not self._gone.intersection(trial.case.hosts)]
+        """Trials whose hosts are all there, and can be worked with."""
+        return [
+            trial
+            for trial in trials
+            if not self._gone.intersection(trial.case.hosts)
+            and frozenset(trial.case.hosts) not in self._given_up
+        ]
 
     async def _find_lost_hosts(self) -> None:
         for name, why in self._session.lost().items():

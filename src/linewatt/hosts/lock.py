@@ -25,6 +25,7 @@ from dataclasses import dataclass, field
 from datetime import UTC, datetime
 
 from linewatt.errors import HostError, HostInUse, HostLost, WaitTimeout
+from linewatt.foreign import shortened
 from linewatt.hosts.base import Host, Line, Process
 from linewatt.hosts.clock import now_s
 from linewatt.hosts.process import completed
@@ -116,7 +117,7 @@ class Held:
 
 
 async def take(host: Host, holder: Holder, on_busy: OnText | None = None, *, again: bool = False) -> Held:
-    """Keep other controllers away from a host. Raises HostInUse naming who works there, HostLost.
+    """Keep other controllers away from a host. Raises HostInUse naming who works there, HostError.
 
     ``on_busy``: wait for it as long as it takes, and say for whom. ``again``: what holds it may be left of a
     connection of our own that was lost; else it is another name of the same machine, which is ours then.
@@ -140,6 +141,11 @@ async def take(host: Host, holder: Holder, on_busy: OnText | None = None, *, aga
                 name = host.spec.name
                 return Held(
                     note=f"{name}: no flock there (util-linux), so nothing keeps other controllers away"
+                )
+            if answer.partition("\t")[0] != "busy":
+                raise HostError(
+                    f"{host.spec.name}: answers {shortened(answer)!r} when asked for the lock on it; "
+                    "are bash, stat and flock there what they should be?"
                 )
             token, who = _who(answer)
             if token == holder.token or on_busy is None:

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Mapping
 from difflib import get_close_matches
 
 from linewatt.errors import InvalidInput, ParseError
-from linewatt.foreign import STORED, read_json
+from linewatt.foreign import STORED, read_json, shortened
 
 _SWITCH = {
     "on": "on",
@@ -85,6 +85,10 @@ def brief(target: str) -> str:
 
 def apart(*texts: str) -> tuple[str, ...]:
     """Settings as a message tells them apart: of those that are JSON, item by item, the items that differ."""
+    return tuple(shortened(text) for text in _apart(texts))
+
+
+def _apart(texts: tuple[str, ...]) -> tuple[str, ...]:
     try:
         values = [read_json(text, "a setting", STORED) for text in texts]
     except ParseError:
