@@ -150,13 +150,36 @@ def test_an_mpstat_that_died_is_started_again_and_its_trial_names_the_cause(benc
 
 
 @pytest.mark.parametrize("tool", ["mpstat", "netcounters"])
+def test_a_sensor_that_hangs_is_started_again_and_its_trial_names_the_cause(bench: Bench, tool: str) -> None:
+    """Stopped with its parent, as in a frozen cgroup: to a parent that looks a stopped child has ended."""
+    process = bench.start("run", bench.campaign(trials=3, window=LONG))
+    await_event(process, "trial_started", 2)
+    hung = sensors(bench, 2, tool)
+    assert len(hung) == 1
+    parent = int(Path(f"/proc/{hung[0]}/stat").read_text().rpartition(")")[2].split()[1])
+    for pid in (parent, *hung):
+        os.kill(pid, signal.SIGSTOP)
+    out, err = process.communicate(timeout=120)
+    assert process.returncode == 0, err
+    told = [one["text"] for line in out.splitlines() if (one := json.loads(line))["event"] == "warned"]
+    assert [text.startswith(f"h2: {tool} has said nothing for ") for text in told] == [True], told
+    trials = bench.trials()
+    if tool == "mpstat":
+        assert [trial["receiver"]["cpu_cores"] is None for trial in trials] == [False, True, False]
+        assert "; it has said nothing for " in trials[1]["receiver"]["reasons"]["cpu_cores"]
+    else:
+        counted = [trial["receiver"]["counters"].get("nic.rx_bytes") is None for trial in trials]
+        assert counted == [False, True, False]
+        flags = [one for one in trials[1]["flags"] if one["code"] == "sensor-unreadable"]
+        assert [one["evidence"].startswith("it has said nothing for ") for one in flags] == [True]
+    assert hung[0] not in sensors(bench, 2, tool)
+
+
+@pytest.mark.parametrize("tool", ["mpstat", "netcounters"])
 def test_a_sensor_that_dies_in_an_idle_window_is_started_again(bench: Bench, tool: str) -> None:
     process = bench.start("run", bench.campaign(idle={"seconds": 2}, window=LONG))
     await_phase(process, "idle window")
-    if tool == "mpstat":
-        found = pids_of(bench, 1, tool)
-    else:
-        found = [pid for pid in pids_of(bench, 1, "bash") if _argv(pid)[3:4] == ["linewatt-netcounters"]]
+    found = sensors(bench, 1, tool)
     assert found
     for pid in found:
         os.kill(pid, signal.SIGKILL)
@@ -165,6 +188,13 @@ def test_a_sensor_that_dies_in_an_idle_window_is_started_again(bench: Bench, too
     for trial in bench.trials():
         assert trial["sender"]["cpu_cores"] is not None
         assert trial["sender"]["counters"]["nic.tx_bytes"] > 0
+
+
+def sensors(bench: Bench, number: int, tool: str) -> list[int]:
+    """Processes of a sensor on a host."""
+    if tool == "mpstat":
+        return pids_of(bench, number, tool)
+    return [pid for pid in pids_of(bench, number, "bash") if _argv(pid)[3:4] == [f"linewatt-{tool}"]]
 
 
 def _argv(pid: int) -> list[str]:

@@ -9,6 +9,7 @@ from typing import Any, ClassVar
 
 import pytest
 
+from linewatt.engine import feed as engine_feed
 from linewatt.engine import sensing
 from linewatt.engine.feed import Feed
 from linewatt.errors import HostLost, InvalidInput, NotReady, ParseError, WaitTimeout
@@ -286,14 +287,24 @@ class Ending(AheadHost):
     lost: str | None = None
 
     def __init__(self) -> None:
-        self.started = 0
+        self.started = self.stopped = 0
         self.fails = False
 
     async def start(self, argv: list[str], **_: Any) -> StillProcess:
         self.started += 1
         if self.fails:
             raise HostLost("h1: cannot start env")
-        return StillProcess()
+        return Stopping(self)
+
+
+class Stopping(StillProcess):
+    """One whose host counts that it was ended."""
+
+    def __init__(self, host: Ending) -> None:
+        self.host = host
+
+    async def stop(self) -> None:
+        self.host.stopped += 1
 
 
 class OneHost:
@@ -338,3 +349,60 @@ def test_a_sensor_that_ended_is_started_again_now_and_then_and_told_once(
         "h1: numbers ended with status 137; starting it again",
         "h1: numbers ended with status 1; starting it again",
     ]
+
+
+def test_a_sensor_that_hangs_is_ended_and_started_again_and_told_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock_s = [100.0]
+    for module in (sensing, engine_feed):
+        monkeypatch.setattr(module, "now_s", lambda: clock_s[0])
+    told: list[str] = []
+
+    async def scene() -> None:
+        host, feed = Ending(), fed()
+        await feed.start(host)  # type: ignore[arg-type]
+        restarts = sensing.Restarts(OneHost(feed, host), lambda *words: told.append(": ".join(words)))  # type: ignore[arg-type]
+        clock_s[0] = 104.0
+        feed.take(Line(104.0, "half a record"))
+        clock_s[0] = 109.0
+        assert not await restarts.look(), "it has spoken 5 s ago"
+        clock_s[0] = 109.1
+        assert not await restarts.look({"h1"}), "not while its host is away"
+        host.lost = "the connection ended"
+        assert not await restarts.look(), "nor where nothing could come"
+        assert feed.failure is None
+        host.lost = None
+        assert await restarts.look()
+        assert (host.started, host.stopped, str(feed.failure)) == (2, 1, "None")
+        clock_s[0] = 115.0
+        assert not await restarts.look(), "not at once again"
+        assert feed.failure == "has said nothing for 6 s"
+        clock_s[0] = 119.2
+        assert await restarts.look()
+        await feed.stop()
+
+    asyncio.run(scene())
+    assert told == ["h1: numbers has said nothing for 5 s; starting it again"]
+
+
+def test_a_slow_sensor_and_a_source_of_power_have_more_time_to_speak(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock_s = [100.0]
+    monkeypatch.setattr(engine_feed, "now_s", lambda: clock_s[0])
+    slow = Feed("h1", Numbers(), SensorConfig(interval_s=4.0))
+    power = Feed("h1", Numbers(), SensorConfig(), essential=False)
+
+    async def scene() -> None:
+        for feed, limit_s in ((slow, 20.0), (power, 30.0)):
+            clock_s[0] = 100.0
+            await feed.start(Ending())  # type: ignore[arg-type]
+            clock_s[0] = 100.0 + limit_s
+            feed.notice_silence()
+            assert feed.failure is None
+            clock_s[0] += 0.1
+            feed.notice_silence()
+            assert feed.failure == f"has said nothing for {limit_s:.0f} s"
+            feed.notice_silence()
+            await feed.stop()
+
+    asyncio.run(scene())

@@ -23,6 +23,11 @@ MOST_BYTES_A_S = 512 << 10
 """of a stream, all of which is stored: ten readings a second of 1024 CPUs"""
 MOST_CHARACTERS = 1 << 20
 """of a record: a second of 1024 CPUs is a fifth of it"""
+QUIET_S = 5.0
+QUIET_POWER_S = 30.0
+"""a BMC that is asked on its host may take 20 s to answer"""
+QUIET_INTERVALS = 5
+"""A sensor that says nothing for so many, and for so many seconds, hangs."""
 STAMP_SLACK_S = 0.1
 """A stamp may lie this much behind its arrival: the error of a host's offset, and rounding."""
 STAMP_AGE_S = 60.0
@@ -131,15 +136,14 @@ class Feed:
         self._process: Process | None = None
         self._host: Host | None = None
         self._watcher: asyncio.Task[None] | None = None
-        self._since_s = 0.0
+        self._since_s = self._heard_s = 0.0
         self.started_s = 0.0
 
     async def start(self, host: Host) -> None:
         """Start (or start again) the sensor's process, if it does not run. Raises HostError, WaitTimeout."""
         if self._process is not None and self._host is host and self.failure is None:
             return
-        if self._watcher is not None:
-            self._watcher.cancel()
+        await self.stop()  # one that hangs, too
         self.failure = "did not start"
         self._lines.clear()
         self._characters = 0
@@ -153,7 +157,7 @@ class Feed:
         self._process.bound(MOST_BYTES_A_S)
         await self._process.ready()
         self.failure = None
-        self.started_s = self._since_s = now_s()
+        self.started_s = self._since_s = self._heard_s = now_s()
         self._watcher = asyncio.create_task(self._watch(self._process))
 
     async def _watch(self, process: Process) -> None:
@@ -169,6 +173,7 @@ class Feed:
 
     def take(self, line: Line) -> None:
         """One line of the sensor's output."""
+        self._heard_s = line.received_s
         self._lines.append(line.text)
         self._characters += len(line.text) + 1
         is_too_long = self._characters > MOST_CHARACTERS
@@ -185,6 +190,16 @@ class Feed:
             self._characters = 0
             if self._opening is None:
                 self._said = record
+            self.arrived()
+
+    def notice_silence(self) -> None:
+        """One that runs and has long said nothing has failed as one that ended."""
+        if self.failure is not None or self._process is None:
+            return
+        quiet_s = now_s() - self._heard_s
+        limit_s = max(QUIET_S if self.essential else QUIET_POWER_S, QUIET_INTERVALS * self.interval_s)
+        if quiet_s > limit_s:
+            self.failure = f"has said nothing for {quiet_s:.0f} s"
             self.arrived()
 
     def arrived(self) -> None:

@@ -286,8 +286,10 @@ def _of_sockets(facts: Mapping[str, Any]) -> dict[str, str]:
 
 async def _wait_past(feed: Feed, time_s: float) -> None:
     """A sensor that stays silent shows in the result as a reading that is missing."""
-    with suppress(WaitTimeout):
+    try:
         await feed.wait_past(time_s, SENSOR_LIMIT_S)
+    except WaitTimeout:
+        feed.notice_silence()
 
 
 async def _try_prepare(live: LiveTrial) -> TrialRun | None:

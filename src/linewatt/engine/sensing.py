@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All sensors of a run started, what is wrong with any of them told, and those that end started again."""
+"""All sensors of a run started, what is wrong with any told, and those that end or hang started again."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from linewatt.errors import InvalidInput, LinewattError
 from linewatt.hosts.clock import now_s
 
 AGAIN_S = 10.0
-"""between starts of a sensor that ends by itself"""
+"""between starts of a sensor that ends by itself or hangs"""
 
 
 async def start_sensors(session: Session, say: events.OnEvent, *, refuses: bool) -> None:
@@ -34,7 +34,7 @@ async def start_sensors(session: Session, say: events.OnEvent, *, refuses: bool)
 
 
 class Restarts:
-    """Starts sensors again that ended by themselves, now and then; meters try again by themselves."""
+    """Starts sensors again that ended by themselves or hang, now and then; meters try again by themselves."""
 
     def __init__(self, session: Session, tell: Callable[[str, str], None]) -> None:
         """``tell`` is given a host, and in words what ended there: once, until it has run on again."""
@@ -43,12 +43,14 @@ class Restarts:
         self._again_s: dict[tuple[str, str], float] = {}
 
     async def look(self, away: Collection[str] = ()) -> bool:
-        """Start what has ended on hosts that are there; whether anything was started."""
+        """Start what has ended or hangs on hosts that are there; whether anything was started."""
         feeds = [feed for own in self._session.feeds.values() for feed in own]
         return any([await self._look_at(feed) for feed in feeds if feed.host not in away])
 
     async def _look_at(self, feed: Feed) -> bool:
         key, host = (feed.host, feed.source), self._session.hosts[feed.host]
+        if not host.lost:
+            feed.notice_silence()
         if feed.failure is None and now_s() > self._again_s.get(key, math.inf) + AGAIN_S:
             del self._again_s[key]  # it runs on: if it ends another time, that is told too
         if feed.failure is None or isinstance(feed, MeterFeed) or host.lost:

@@ -77,7 +77,7 @@ def sensors(end: EndResult, readings: Sequence[Reading], clock: Offset) -> list[
                     "sensor-unreadable",
                     f"{end.host}: {reading.source}",
                     f"it {reading.failure}",
-                    "it is started again before the next trial; find what ended it (dmesg, the OOM killer)",
+                    "it is started again before the next trial; find what ended or froze it (dmesg)",
                 )
             )
         if reading.source == "mpstat" and (late_s := _late_s(reading, clock)) > ARRIVAL_LATE_S:
