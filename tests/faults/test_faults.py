@@ -32,10 +32,6 @@ LABS = 4
 SLOW = [fault for fault in FAULTS if fault.lasts]
 NAMES = [*(fault.name for fault in FAULTS if fault not in SLOW), "slow writes"]
 
-KNOWN = {
-    "disk full": pytest.mark.xfail(strict=False, reason="a full disk at the very beginning is an OSError")
-}
-
 Moments = dict[str, Future[Outcome]]
 
 
@@ -68,7 +64,7 @@ def moments(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Moments]:
 
 
 @pytest.mark.lab
-@pytest.mark.parametrize("fault", [pytest.param(name, marks=KNOWN.get(name, ())) for name in NAMES])
+@pytest.mark.parametrize("fault", NAMES)
 def test_a_fault_at_any_moment_does_no_harm(moments: Moments, fault: str) -> None:
     outcome = moments[fault].result()
     assert outcome.lines == [], f"seed {outcome.seed}, {outcome.trials_done} trials done"

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 import shutil
 import signal
 import subprocess
@@ -24,9 +25,9 @@ CHANGES = {"settings": {"sysctl": {SYSCTL: "4096 131072 7340032"}}}
 
 @contextmanager
 def small_disk(at: Path) -> Iterator[Path]:
-    """A file system of 256 KiB."""
+    """A file system of 256 KiB and 200 files."""
     at.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=256k", "linewatt-test", str(at)]
+    mount = ["mount", "-t", "tmpfs", "-o", "size=256k,nr_inodes=200", "linewatt-test", str(at)]
     subprocess.run(mount, check=True, capture_output=True)
     try:
         yield at
@@ -50,6 +51,28 @@ def test_nothing_is_changed_on_a_host_whose_intent_cannot_be_stored(bench: Bench
         assert "Traceback" not in done.stderr
         assert bench.settings(SYSCTL) == before
         assert list(bench.results.iterdir()) == [], "no result of nothing"
+
+
+@pytest.mark.parametrize("full", ["results", "state"])
+@pytest.mark.parametrize("of", ["blocks", "inodes"])
+def test_a_disk_that_is_full_from_the_beginning_is_one_line_and_leaves_nothing(
+    bench: Bench, full: str, of: str
+) -> None:
+    before = bench.settings(SYSCTL)
+    with small_disk(bench.tmp / full) as disk:
+        fill(disk)
+        if of == "inodes":
+            (disk / "full").unlink()
+            with suppress(OSError):
+                for number in range(1 << 20):
+                    (disk / f"full{number}").touch()
+        done = bench.run("run", bench.campaign(**CHANGES), status=2 if of == "inodes" else 1)
+        told = [line for line in done.stderr.splitlines() if line.startswith("linewatt: ")]
+        assert len(told) == 1
+        assert done.stderr.splitlines()[-1] == told[0]
+        assert re.search("the disk is full|No space left on device", told[0])
+        assert bench.settings(SYSCTL) == before
+        assert [path for path in bench.results.rglob("*") if not path.name.startswith("full")] == []
 
 
 def test_trials_whose_setting_could_not_be_journalled_are_still_to_run(bench: Bench) -> None:

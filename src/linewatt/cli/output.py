@@ -8,6 +8,7 @@ called anything, and a terminal would act on it.
 from __future__ import annotations
 
 import csv
+import errno
 import json
 import os
 import sys
@@ -97,19 +98,15 @@ def can_be_made(option: str, path: Path) -> None:
         there = there.parent
     if not there.is_dir():
         raise InvalidInput(f"{option} {path}: {there} is no directory; name another place")
-    if not os.access(there, os.W_OK | os.X_OK) or not _is_on_disk(there):
-        raise InvalidInput(f"{option} {path}: nothing can be written in {there}; name another place")
-
-
-def _is_on_disk(directory: Path) -> bool:
-    """Whether files can be made here: root may write in /proc and cannot."""
     try:
-        handle, name = tempfile.mkstemp(dir=directory, prefix=".linewatt-")
-    except OSError:
-        return False
+        handle, name = tempfile.mkstemp(dir=there, prefix=".linewatt-")  # root may write in /proc and cannot
+    except OSError as error:
+        full = error.errno in (errno.ENOSPC, errno.EDQUOT)
+        why, advice = ("the disk is full", "make room, or name") if full else ("", "name")
+        told = f"nothing can be written in {there}{why and ': '}{why}; {advice} another place"
+        raise InvalidInput(f"{option} {path}: {told}") from error
     os.close(handle)
     os.unlink(name)  # noqa: PTH108  a text
-    return True
 
 
 def print_rich(render: Callable[[int | None], RenderableType]) -> None:
