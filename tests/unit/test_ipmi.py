@@ -163,7 +163,7 @@ def test_records_that_go_in_a_circle_end_the_reading_and_are_begun_anew(circle: 
             number = data[2] | data[3] << 8
             return 0, circle[circle.index(number) + 1].to_bytes(2, "little") + RECORDS[number]
 
-    bmc, records = Stuck(), Records()
+    bmc, records = Stuck(time_s=30.0), Records()
     with pytest.raises(HostError, match=f"go in a circle: {circle[-1]} follows {circle[-2]}"):
         records.read(bmc)
     bmc.is_mended = True

@@ -95,9 +95,7 @@ def test_a_list_of_checksums_that_is_gone_or_damaged_is_named(result: Path) -> N
 @pytest.mark.parametrize(
     "name", ["a" * 70_000, "**", "a**/b", "../x", "/etc/x", "a//b"], ids=lambda one: one[:9]
 )
-def test_a_name_that_no_file_has_is_damage_or_missing_and_nothing_else(
-    result: Path, run: Run, name: str
-) -> None:
+def test_a_name_that_no_file_can_have_is_named_and_nothing_else(result: Path, run: Run, name: str) -> None:
     with (result / sums.NAME).open("a") as file:
         file.write(f"{'0' * 64}  {name}\n")
     code, out, _ = run("verify")
