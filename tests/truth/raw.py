@@ -69,7 +69,11 @@ class Raw:
 
     def busy(self, host: str, cpus: Sequence[int]) -> float:
         """1 − idle, waiting for disks and stolen time left out."""
-        return 1 - self.share(host, cpus, "idle") - self.share(host, cpus, "steal")
+        return 1 - self.share(host, cpus, "idle", "iowait", "steal")
+
+    def full(self, host: str, cpus: Sequence[int]) -> float:
+        """The part of CPUs that nobody else can have: what is niced would step back."""
+        return 1 - self.share(host, cpus, "idle", "iowait", "nice")
 
     def watts(self, host: str, *sensors: str) -> float:
         """Mean over the window of the sum of these sensors, straight lines between readings."""

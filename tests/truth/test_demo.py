@@ -161,11 +161,11 @@ def _busiest(raw: Raw, words: str) -> tuple[str, int]:
 
 
 def _of_role(words: str, raws: Sequence[Raw], *columns: str) -> float:
-    """Mean over the trials, %, of the busiest CPU of a role; without columns: not idle."""
+    """Mean over the trials, %, of the busiest CPU of a role; without columns: not idle, and not niced."""
     own = []
     for raw in raws:
         host, cpu = _busiest(raw, words)
-        own.append(raw.share(host, [cpu], *columns) if columns else 1 - raw.share(host, [cpu], "idle"))
+        own.append(raw.share(host, [cpu], *columns) if columns else raw.full(host, [cpu]))
     return 100 * fmean(own)
 
 

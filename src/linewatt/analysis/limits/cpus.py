@@ -16,7 +16,7 @@ ROLES: dict[Kind, str] = {
     "sender-irq-cpu": "the sender's IRQ CPU",
 }
 STEAL_TOLD = 0.02
-_MPSTAT = "1 − idle of mpstat over the window; one CPU is 1"
+_MPSTAT = "1 − idle − nice of mpstat over the window; one CPU is 1"
 
 
 def count(shares: CpuShares) -> int:
