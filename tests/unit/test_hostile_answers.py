@@ -126,6 +126,13 @@ def test_a_fact_that_cannot_be_is_not_known_and_says_why(key: str, text: str) ->
     assert known[facts.NOT_KNOWN][key]
 
 
+def test_a_status_that_no_command_has_is_an_answer_without_an_end() -> None:
+    """5000 digits are more than Python makes a number of."""
+    known = facts.parse_all(f"\n{facts.MARK} begin nic.mtu\n[]\n\n{facts.MARK} end {'9' * 5000}\n")
+    assert known["nic"]["mtu"] is None
+    assert known[facts.NOT_KNOWN]["nic.mtu"] == "the host's answer ends before it"
+
+
 @pytest.mark.parametrize("key", ["nic.rings", "nic.speed_bps", "kernel.command_line", "cpu.microcode"])
 def test_a_fact_of_one_endless_line_takes_no_long_time(key: str) -> None:
     """A pattern that looks for a colon from each of 100,000 letters on took a minute."""

@@ -68,7 +68,7 @@ done
 """
 
 _INTERFACE = re.compile(r"(?!\.\.?\Z)[A-Za-z0-9_.:@-]{1,15}")
-_ANSWER = re.compile(rf"^{MARK} begin (\S+)\n(.*?)\n?^{MARK} end (\d+)$", re.MULTILINE | re.DOTALL)
+_ANSWER = re.compile(rf"^{MARK} begin (\S+)\n(.*?)\n?^{MARK} end (\d{{1,3}})$", re.MULTILINE | re.DOTALL)
 _CPU = "/sys/devices/system/cpu"
 _RAPL = "/sys/class/powercap/intel-rapl:[0-9]"
 _FREQUENCY = f"{_CPU}/cpu0/cpufreq"
