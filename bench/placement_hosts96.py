@@ -23,11 +23,11 @@ from bench.rows import MeasurementFailed, Peer, Row, Target
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.file import load
 from linewatt.campaign.plan import plan
-from linewatt.engine.readback import ReadBack, read_back
-from linewatt.engine.restore import undo_all
-from linewatt.engine.secrets import passwords
-from linewatt.engine.session import Session
-from linewatt.engine.settings import Settings
+from linewatt.engine.live.readback import ReadBack, read_back
+from linewatt.engine.live.secrets import passwords
+from linewatt.engine.live.session import Session
+from linewatt.engine.undo.restore import undo_all
+from linewatt.engine.undo.settings import Settings
 from linewatt.hosts.cpulist import cpu_mask, parse_cpulist
 from linewatt.hosts.journal import Journal
 from linewatt.loads.registry import LOADS

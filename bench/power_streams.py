@@ -21,7 +21,7 @@ from typing import Any
 from bench.cgroup import Group, group
 from bench.cost import cost
 from bench.rows import MeasurementFailed, Row
-from linewatt.engine.feed import Feed
+from linewatt.engine.live.feed import Feed
 from linewatt.hosts.base import HostSpec, Line
 from linewatt.sensors import ipmitool
 from linewatt.sensors.registry import POWER

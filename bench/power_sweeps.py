@@ -21,8 +21,8 @@ from bench.rig import Rig, lab_of, rig
 from bench.rows import MeasurementFailed, Row, Target
 from linewatt.campaign.campaign import Campaign, PowerSource
 from linewatt.campaign.file import load
-from linewatt.engine.meters import MeterFeed
-from linewatt.engine.secrets import passwords
+from linewatt.engine.live.meters import MeterFeed
+from linewatt.engine.live.secrets import passwords
 from linewatt.lab import Lab
 from linewatt.sensors.registry import POWER
 

@@ -38,10 +38,10 @@ CHECKS = "src/linewatt/engine/measuring/checks"
 SOURCES = (
     f"{CHECKS}/*.py",
     "src/linewatt/engine/measuring/flags.py",
-    "src/linewatt/analysis/*_flags.py",
+    "src/linewatt/analysis/flags/*.py",
     "src/linewatt/analysis/limits/flags.py",
     "src/linewatt/analysis/limits/verdict.py",
-    "src/linewatt/report/soak_flags.py",
+    "src/linewatt/report/soak/flags.py",
     "src/linewatt/findings/[!_]*.py",
 )
 WIRING = "test_wiring.py"

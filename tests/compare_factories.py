@@ -10,8 +10,8 @@ from typing import Any
 
 from tests.report_factories import CREATED_S, FACTS, host, result, trial
 
-from linewatt.analysis.compare import Comparison, Options, compare
-from linewatt.analysis.matching import Side, levels_of, match_levels, match_two
+from linewatt.analysis.comparison.compare import Comparison, Options, compare
+from linewatt.analysis.comparison.matching import Side, levels_of, match_levels, match_two
 from linewatt.model import Case, Trial
 from linewatt.store.read import Result
 

@@ -8,7 +8,7 @@ import math
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 
-from linewatt.engine.feed import Reading, Record
+from linewatt.engine.live.feed import Reading, Record
 from linewatt.hosts.base import HostSpec
 from linewatt.model import Channel
 
@@ -27,7 +27,7 @@ class Clock:
 
 @dataclass
 class FakeFeed:
-    """A sensor that reads a course every so often, as :class:`linewatt.engine.feed.Feed` shows it."""
+    """A sensor that reads a course every so often, as :class:`linewatt.engine.live.feed.Feed` shows it."""
 
     host: str
     source: str

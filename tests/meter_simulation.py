@@ -9,8 +9,8 @@ from typing import Any, Literal
 
 import numpy as np
 
-from linewatt.analysis import meters
-from linewatt.analysis.energy import Energy, Meter, from_power
+from linewatt.analysis.power import meters
+from linewatt.analysis.power.energy import Energy, Meter, from_power
 from linewatt.model import Window
 from linewatt.sensors.dynamics import Dynamics
 

@@ -31,11 +31,11 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from linewatt.campaign.plan import PlannedInstance, PlannedTrial
-from linewatt.engine.feed import Feed, Reading, Record
+from linewatt.engine.live.feed import Feed, Reading, Record
+from linewatt.engine.live.readback import ReadBack, SettingRead, Thread
+from linewatt.engine.live.trial import InstanceOutput, TrialRun
 from linewatt.engine.measuring.cut import Setup
 from linewatt.engine.measuring.measure import measure
-from linewatt.engine.readback import ReadBack, SettingRead, Thread
-from linewatt.engine.trial import InstanceOutput, TrialRun
 from linewatt.hosts.base import Ended, HostSpec, Line
 from linewatt.hosts.clock import Offset
 from linewatt.loads.iperf3 import Iperf3

@@ -13,7 +13,7 @@ from tests.effect_factories import experiment_result, experiment_trials
 from tests.report_factories import powered, renumbered
 
 from linewatt.report import html
-from linewatt.report.document import digest
+from linewatt.report.trials.digest import digest
 
 pytestmark = pytest.mark.browser
 

@@ -15,7 +15,7 @@ from tests.report_factories import end, renumbered, result, shares, trial, watts
 
 from linewatt.model import Case, Role, Trial
 from linewatt.report import html
-from linewatt.report.document import digest
+from linewatt.report.trials.digest import digest
 
 pytestmark = pytest.mark.browser
 

@@ -29,7 +29,7 @@ from tests.report_factories import (
 
 from linewatt.model import Case
 from linewatt.report import html
-from linewatt.report.document import digest
+from linewatt.report.trials.digest import digest
 from linewatt.store.read import Result
 
 pytestmark = pytest.mark.browser

@@ -14,7 +14,7 @@ from tests.topology_factories import machine, placed_trial
 
 from linewatt.model import Case
 from linewatt.report import html
-from linewatt.report.document import digest
+from linewatt.report.trials.digest import digest
 
 pytestmark = pytest.mark.browser
 

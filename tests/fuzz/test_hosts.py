@@ -17,17 +17,18 @@ from tests.fuzz.mutate import CAPTURES, damaged, texts
 
 from linewatt.campaign.file import load
 from linewatt.campaign.sites import site
-from linewatt.engine import checkup, reach
-from linewatt.engine import checkup_probes as probes
-from linewatt.engine.checkup import Checkup
-from linewatt.engine.knobs import KNOBS
-from linewatt.engine.line_rate import line_limit, pcie_goodput_bps
-from linewatt.engine.prepare_scripts import found, found_pythons
-from linewatt.engine.readback import read_back
-from linewatt.engine.readiness import Check
-from linewatt.engine.session import identity
+from linewatt.engine.live.line_rate import line_limit, pcie_goodput_bps
+from linewatt.engine.live.readback import read_back
+from linewatt.engine.live.session import identity
+from linewatt.engine.networks import reach
+from linewatt.engine.readiness import checkup
+from linewatt.engine.readiness import checkup_probes as probes
+from linewatt.engine.readiness.checkup import Checkup
+from linewatt.engine.readiness.readiness import Check
+from linewatt.engine.soak.clients.prepare_scripts import found, found_pythons
 from linewatt.engine.soak.counts import UserTotals
 from linewatt.engine.soak.vsftpd_log import parse_piece
+from linewatt.engine.undo.knobs import KNOBS
 from linewatt.errors import HostError
 from linewatt.foreign import contained, read_json
 from linewatt.hosts import batch, facts, leash, sockets

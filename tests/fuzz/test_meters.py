@@ -23,7 +23,7 @@ from tests.fuzz.mutate import CAPTURES, WORDS, changed
 from tests.redfish_server import SESSIONS, capture, complete
 from tests.unit.test_ipmi import CFG, Bmc
 
-from linewatt.engine.meters import plausible
+from linewatt.engine.live.meters import plausible
 from linewatt.errors import HostError
 from linewatt.foreign import contained
 from linewatt.model import Channel

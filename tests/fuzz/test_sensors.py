@@ -12,8 +12,8 @@ from hypothesis import strategies as st
 from tests.fuzz.conftest import check_reason, fuzz, survived
 from tests.fuzz.mutate import VALUES, damaged, texts
 
-from linewatt.engine.feed import Feed, Reading
-from linewatt.engine.meters import MeterRecords, plausible
+from linewatt.engine.live.feed import Feed, Reading
+from linewatt.engine.live.meters import MeterRecords, plausible
 from linewatt.foreign import STORED, read_json
 from linewatt.hosts.base import Line
 from linewatt.model import Channel

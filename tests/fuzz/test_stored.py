@@ -28,7 +28,9 @@ from tests.fuzz.stored_results import (
 )
 
 from linewatt.cli import main
-from linewatt.engine import checkup, restore, session
+from linewatt.engine.live import session
+from linewatt.engine.readiness import checkup
+from linewatt.engine.undo import restore
 from linewatt.errors import HostError
 from linewatt.foreign import STORED, read_json
 from linewatt.hosts.base import Host, HostSpec

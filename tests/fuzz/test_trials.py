@@ -16,11 +16,11 @@ from tests.fuzz.conftest import check_reason, fuzz, refused, survived
 from tests.fuzz.mutate import damaged, texts
 from tests.wiring import START_S, Given, told
 
-from linewatt.engine.feed import Feed, Reading
+from linewatt.engine.live.feed import Feed, Reading
+from linewatt.engine.live.trial import TrialRun
 from linewatt.engine.measuring import kept
 from linewatt.engine.measuring.idle import host_values
 from linewatt.engine.measuring.measure import measure
-from linewatt.engine.trial import TrialRun
 from linewatt.foreign import STORED, read_json
 from linewatt.hosts import leash
 from linewatt.hosts.base import Ended, Line

@@ -27,7 +27,7 @@ from tests.lab.test_campaign import (
     until,
 )
 
-from linewatt.engine.checkup_probes import SAMPLE_S
+from linewatt.engine.readiness.checkup_probes import SAMPLE_S
 from linewatt.sensors.power import CALL_LIMIT_S
 
 pytestmark = pytest.mark.lab
@@ -342,7 +342,7 @@ def _fix(bench: Bench, key: str, value: str) -> None:
     import asyncio
 
     from linewatt.campaign.file import load
-    from linewatt.engine.checkup_fix import fix
+    from linewatt.engine.readiness.checkup_fix import fix
     from linewatt.hosts.connect import connect
     from linewatt.tuning.base import Change
 

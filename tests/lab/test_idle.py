@@ -13,8 +13,8 @@ from typing import Any
 import pytest
 from tests.lab.test_campaign import Bench
 
-from linewatt.analysis.power_summary import EndPower
-from linewatt.analysis.summary import summarise
+from linewatt.analysis.cases.summary import summarise
+from linewatt.analysis.power.summary import EndPower
 from linewatt.lab.power_model import PSUS, server_power
 from linewatt.lab.system import search_path
 from linewatt.model import Window

@@ -12,7 +12,7 @@ from typing import Any, cast
 
 import pytest
 
-from linewatt.engine.settings import Settings
+from linewatt.engine.undo.settings import Settings
 from linewatt.errors import ChangeError, LinewattError
 from linewatt.hosts.base import Completed, Host, HostSpec
 from linewatt.hosts.journal import Journal, journal_path

@@ -17,7 +17,7 @@ from tests.lab.test_campaign import HANG_LIMIT_S
 from linewatt.campaign.messages import Locate
 from linewatt.campaign.networks import parse_networks
 from linewatt.document import parse_yaml, show_path
-from linewatt.engine.settings import Settings
+from linewatt.engine.undo.settings import Settings
 from linewatt.errors import ChangeError
 from linewatt.hosts.base import Completed, Host, HostSpec
 from linewatt.hosts.journal import Journal, journal_path

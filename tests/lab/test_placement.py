@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from tests.lab.test_campaign import LONG, Bench, await_event, end, ours, until
 
-from linewatt.engine.asking import LATE_START_S
+from linewatt.engine.live.asking import LATE_START_S
 
 pytestmark = [
     pytest.mark.lab,

@@ -14,7 +14,7 @@ import pytest
 from tests.lab.test_campaign import HANG_LIMIT_S, LINEWATT
 
 from linewatt import lab
-from linewatt.engine.prepare_parcel import code_digest, requirements_path
+from linewatt.engine.soak.clients.prepare_parcel import code_digest, requirements_path
 
 pytestmark = pytest.mark.lab
 

@@ -23,9 +23,9 @@ from typing import Any
 import pytest
 from tests.ftp_server import below, why_not
 
-from linewatt.engine.restore import restore
 from linewatt.engine.soak.journalled import Journalled
 from linewatt.engine.soak.vsftpd import VsftpdServer, VsftpdSettings
+from linewatt.engine.undo.restore import restore
 from linewatt.errors import HostError
 from linewatt.hosts.base import Host, HostSpec
 from linewatt.hosts.connect import connect

@@ -11,8 +11,8 @@ from pathlib import Path
 import pytest
 from tests.fake_batches import answered, asks_for_writers, is_batch
 
-from linewatt.engine.restore import undo_all
-from linewatt.engine.settings import Settings
+from linewatt.engine.undo.restore import undo_all
+from linewatt.engine.undo.settings import Settings
 from linewatt.errors import ChangeError, HostError
 from linewatt.hosts.base import Completed, HostSpec, Line, Process
 from linewatt.hosts.batch import LOCK_S

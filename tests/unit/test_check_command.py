@@ -14,9 +14,9 @@ from hypothesis import strategies as st
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.file import load
 from linewatt.cli import check as command
-from linewatt.engine.checkup_fix import Fixed
-from linewatt.engine.readiness import TITLES, Check, Status
-from linewatt.engine.readiness_cpu import PROFILE
+from linewatt.engine.readiness.checkup_fix import Fixed
+from linewatt.engine.readiness.readiness import TITLES, Check, Status
+from linewatt.engine.readiness.readiness_cpu import PROFILE
 from linewatt.tuning.base import Change
 
 ROOT = Path(__file__).parents[2]

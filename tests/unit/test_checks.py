@@ -7,7 +7,7 @@ from dataclasses import replace
 
 import pytest
 
-from linewatt.engine.feed import Reading, Record
+from linewatt.engine.live.feed import Reading, Record
 from linewatt.engine.measuring.checks import layout, load, network, window
 from linewatt.engine.measuring.window import EndRun
 from linewatt.hosts.base import HostSpec

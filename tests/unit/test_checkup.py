@@ -13,9 +13,9 @@ from typing import Any
 import pytest
 
 from linewatt.campaign.file import load
-from linewatt.engine import checkup
-from linewatt.engine.checkup import Checkup
-from linewatt.engine.readiness import Check
+from linewatt.engine.readiness import checkup
+from linewatt.engine.readiness.checkup import Checkup
+from linewatt.engine.readiness.readiness import Check
 from linewatt.errors import HostLost
 from linewatt.hosts.base import Completed, HostSpec
 from linewatt.hosts.local import LocalHost

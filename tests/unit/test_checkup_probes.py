@@ -11,8 +11,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linewatt.engine import checkup_probes as probes
-from linewatt.engine.checkup_probes import Way
+from linewatt.engine.readiness import checkup_probes as probes
+from linewatt.engine.readiness.checkup_probes import Way
 
 CAPTURES = Path(__file__).parents[1] / "captures" / "check"
 HERE = Way("h1", "h1", "ipv4", "127.0.0.1", "127.0.0.1", 1500)

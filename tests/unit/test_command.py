@@ -15,7 +15,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 
-from linewatt.engine.feed import Feed
+from linewatt.engine.live.feed import Feed
 from linewatt.errors import InvalidInput, ParseError
 from linewatt.hosts.base import HostSpec, Line
 from linewatt.sensors.base import cut_records

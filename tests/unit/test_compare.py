@@ -22,14 +22,14 @@ from tests.compare_factories import (
 )
 from tests.report_factories import end, failed, host, powered, watts
 
-from linewatt.analysis.compare import Comparison, Row
-from linewatt.analysis.contrasts import Contrast
-from linewatt.analysis.finding import finding
-from linewatt.analysis.matching import match_two
-from linewatt.analysis.responses import EFFICIENCY, LOSS, PER_WATT, THROUGHPUT, Response
-from linewatt.analysis.verdicts import COMPARISON, verdicts
+from linewatt.analysis.cases.responses import EFFICIENCY, LOSS, PER_WATT, THROUGHPUT, Response
+from linewatt.analysis.comparison.compare import Comparison, Row
+from linewatt.analysis.comparison.finding import finding
+from linewatt.analysis.comparison.matching import match_two
+from linewatt.analysis.comparison.verdicts import COMPARISON, verdicts
+from linewatt.analysis.statistics.contrasts import Contrast
 from linewatt.model import Case, Flag, Trial
-from linewatt.report.comparison import heading
+from linewatt.report.comparison.trials import heading
 
 
 def the(found: Comparison, response: Response = THROUGHPUT) -> Row:

@@ -10,11 +10,11 @@ import numpy as np
 import pytest
 from tests.compare_factories import TCP, UDP, compared, compared_levels, made, numbered, runs
 
-from linewatt.analysis.contrasts import Contrast, over_strata, welch
-from linewatt.analysis.finding import finding
-from linewatt.analysis.permutation import STRATA_DRAWS, strata_p
+from linewatt.analysis.comparison.finding import finding
+from linewatt.analysis.statistics.contrasts import Contrast, over_strata, welch
+from linewatt.analysis.statistics.permutation import STRATA_DRAWS, strata_p
 from linewatt.model import Case, Trial
-from linewatt.report.comparison import as_document, tables
+from linewatt.report.comparison.trials import as_document, tables
 
 PAIRS = [("h1", "h2"), ("h2", "h1"), ("h1", "h3"), ("h3", "h1"), ("h2", "h3"), ("h3", "h2")]
 EXPERIMENTS = 1500

@@ -13,10 +13,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linewatt.analysis.contrasts import Contrast, welch
-from linewatt.analysis.permutation import DRAWS, permutation_ps, smallest_p
-from linewatt.analysis.responses import THROUGHPUT
-from linewatt.analysis.verdicts import COMPARISON, verdicts
+from linewatt.analysis.cases.responses import THROUGHPUT
+from linewatt.analysis.comparison.verdicts import COMPARISON, verdicts
+from linewatt.analysis.statistics.contrasts import Contrast, welch
+from linewatt.analysis.statistics.permutation import DRAWS, permutation_ps, smallest_p
 
 EXPERIMENTS = 2000
 CV = 0.02

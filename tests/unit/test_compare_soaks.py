@@ -15,11 +15,11 @@ from tests.report_factories import HOSTILE, stored
 from tests.soak_pairs import asked, soak
 from tests.unit.conftest import Run
 
-from linewatt.analysis.compare_soaks import FAIL_ON, QUANTITIES
-from linewatt.analysis.finding import FAIL_ON as OF_CAMPAIGNS
-from linewatt.analysis.soak_job import Job, host_pairs, job_of
-from linewatt.report.soak import digest
-from linewatt.report.soak_document import as_json as shown
+from linewatt.analysis.comparison.finding import FAIL_ON as OF_CAMPAIGNS
+from linewatt.analysis.comparison.soaks import FAIL_ON, QUANTITIES
+from linewatt.analysis.soak.job import Job, host_pairs, job_of
+from linewatt.report.soak.digest import digest
+from linewatt.report.soak.document import as_json as shown
 from linewatt.store.brief import load_brief
 
 PAIR = ("compare", "20260101", "20260102")

@@ -12,8 +12,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.report_factories import end, scaling_trials, watts
 
-from linewatt.analysis import power
-from linewatt.analysis.components import (
+from linewatt.analysis.power import totals as power
+from linewatt.analysis.power.components import (
     EXCEEDS,
     KINDS,
     Breakdown,
@@ -24,7 +24,7 @@ from linewatt.analysis.components import (
     end_breakdown,
     measured_parts,
 )
-from linewatt.analysis.power import Total
+from linewatt.analysis.power.totals import Total
 from linewatt.model import PowerResult, Provenance, Trial
 
 SHIPPED = Path(__file__).resolve().parents[1] / "captures" / "components" / "published"

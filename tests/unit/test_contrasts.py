@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linewatt.analysis.contrasts import Contrast, holm, welch
+from linewatt.analysis.statistics.contrasts import Contrast, holm, welch
 
 # "Welch's t-test", Wikipedia, example 1: t = −2.46, 24.99 degrees of freedom, p = 0.021
 A1 = (27.5, 21.0, 19.0, 23.6, 17.0, 17.9, 16.9, 20.1, 21.9, 22.6, 23.1, 19.6, 19.0, 21.7, 21.4)

@@ -9,9 +9,9 @@ from typing import Any
 import pytest
 from tests.wiring import APP, CPUS, IRQ, Change, both, case, cpu, rates, readback, setup, spec, story, told
 
+from linewatt.engine.live.readback import Thread
 from linewatt.engine.measuring.accounts import surely_used
 from linewatt.engine.measuring.checks.cpu import background, stolen, unchecked
-from linewatt.engine.readback import Thread
 from linewatt.model import CpuShares, EndResult, Flag, Trial
 
 END = EndResult("h1", "sender", 0.5, None, None, 0.5, None)

@@ -8,7 +8,7 @@ from dataclasses import replace
 
 import pytest
 
-from linewatt.engine.feed import Reading, Record
+from linewatt.engine.live.feed import Reading, Record
 from linewatt.engine.measuring.checks import frequency as cpu_checks
 from linewatt.model import Channel, CpuShares, EndResult, Window
 from linewatt.sensors.cpufreq import Cpufreq

@@ -21,7 +21,7 @@ from tests.stream_helpers import (
     streaming,
 )
 
-from linewatt.engine.feed import Feed
+from linewatt.engine.live.feed import Feed
 from linewatt.errors import ParseError
 from linewatt.hosts.base import HostSpec, Line
 from linewatt.sensors.cpufreq import MOST_CPUS, Cpufreq, CpufreqConfig, command, watched_cpus

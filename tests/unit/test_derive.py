@@ -6,11 +6,11 @@ from pathlib import Path
 
 import pytest
 
-from linewatt.analysis.columns import COLUMNS
-from linewatt.analysis.derive import DerivedTable, derive
-from linewatt.analysis.groups import CASE_COLUMNS, OUTCOME_COLUMNS
-from linewatt.analysis.inputs import RECOGNISED
-from linewatt.analysis.table import read_table
+from linewatt.analysis.tables.columns import COLUMNS
+from linewatt.analysis.tables.derive import DerivedTable, derive
+from linewatt.analysis.tables.groups import CASE_COLUMNS, OUTCOME_COLUMNS
+from linewatt.analysis.tables.inputs import RECOGNISED
+from linewatt.analysis.tables.table import read_table
 from linewatt.errors import InvalidInput
 
 ROOT = Path(__file__).resolve().parents[2]

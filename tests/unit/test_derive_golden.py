@@ -8,9 +8,9 @@ from pathlib import Path
 
 import pytest
 
-from linewatt.analysis.derive import derive
-from linewatt.analysis.inputs import RECOGNISED
-from linewatt.analysis.table import read_table
+from linewatt.analysis.tables.derive import derive
+from linewatt.analysis.tables.inputs import RECOGNISED
+from linewatt.analysis.tables.table import read_table
 
 SHIPPED = Path(__file__).resolve().parents[1] / "captures" / "derive" / "published"
 BESIDE = Path(__file__).resolve().parents[2].parent / "shared" / "published"

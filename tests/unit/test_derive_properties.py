@@ -11,10 +11,10 @@ import math
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linewatt.analysis.columns import COLUMNS
-from linewatt.analysis.derive import DerivedTable, derive
-from linewatt.analysis.inputs import RECOGNISED
-from linewatt.analysis.table import read_table
+from linewatt.analysis.tables.columns import COLUMNS
+from linewatt.analysis.tables.derive import DerivedTable, derive
+from linewatt.analysis.tables.inputs import RECOGNISED
+from linewatt.analysis.tables.table import read_table
 from linewatt.cli.derive import csv_rows, format_figure, json_rows
 
 cells = st.one_of(

@@ -7,8 +7,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linewatt.analysis.inputs import RECOGNISED
-from linewatt.analysis.table import Table, parse_number, read_table
+from linewatt.analysis.tables.inputs import RECOGNISED
+from linewatt.analysis.tables.table import Table, parse_number, read_table
 from linewatt.errors import InvalidInput
 
 CAPTURES = Path(__file__).resolve().parents[1] / "captures" / "derive"

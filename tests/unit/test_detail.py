@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from rich.console import Console
 from tests.report_factories import end, failed, powered, result, scaling_trials, shares, trial, watts
 
-from linewatt.analysis.detail import NOT_NAMED, SHARED, DetailBlock, detail_blocks
-from linewatt.analysis.shares import SHARES, share_spread
+from linewatt.analysis.cases.detail import NOT_NAMED, SHARED, DetailBlock, detail_blocks
+from linewatt.analysis.cases.shares import SHARES, share_spread
 from linewatt.model import Case, Role, Trial
-from linewatt.report.detail import as_documents, detail_groups, layout
-from linewatt.report.document import digest
-from linewatt.report.roles import role_table
-from linewatt.report.terminal_detail import detail
+from linewatt.report.trials.detail import as_documents, detail_groups, layout
+from linewatt.report.trials.digest import digest
+from linewatt.report.trials.roles import role_table
+from linewatt.report.trials.terminal_detail import detail
 from linewatt.units import MISSING, format_cut
 
 UDP = Case("udp-1500", "gen", "dut")

@@ -16,14 +16,18 @@ from tests.unit.test_modes import found as two_modes_found
 from tests.unit.test_modes import one_mode
 from tests.unit.test_stats import MEAN_BPS, SHAPES, runs, student_half_widths
 
-from linewatt.analysis import contrasts, energy, modes, permutation, psu, psu_advice, repeats, stats, verdicts
-from linewatt.analysis import meters as dynamics
-from linewatt.analysis import soak as soaks
-from linewatt.analysis import steadiness as steady
-from linewatt.analysis.comparable import OFFLOADS
-from linewatt.analysis.load_levels import MISSED_RATIO
-from linewatt.analysis.psu_tables import CERTIFIED, LEVELS
-from linewatt.analysis.stats import interval
+from linewatt.analysis.cases.load_levels import MISSED_RATIO
+from linewatt.analysis.comparison import verdicts
+from linewatt.analysis.comparison.comparable import OFFLOADS
+from linewatt.analysis.power import energy
+from linewatt.analysis.power import meters as dynamics
+from linewatt.analysis.psu import advice as psu_advice
+from linewatt.analysis.psu import supplies as psu
+from linewatt.analysis.psu.tables import CERTIFIED, LEVELS
+from linewatt.analysis.soak import figures as soaks
+from linewatt.analysis.statistics import contrasts, modes, permutation, repeats, stats
+from linewatt.analysis.statistics import steadiness as steady
+from linewatt.analysis.statistics.stats import interval
 from linewatt.engine.measuring.power import MOST_W
 from linewatt.findings import cpu, idle, load, meters, network, steadiness, verdict
 from linewatt.hosts import fact_parsers

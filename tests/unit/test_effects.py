@@ -11,11 +11,11 @@ import pytest
 from tests.effect_factories import SWEEP, experiment_trials
 from tests.report_factories import failed, powered, renumbered, scaling_trials, watts
 
-from linewatt.analysis.contrasts import Contrast
-from linewatt.analysis.effects import GroupEffects, MainEffect, ResponseEffects, effects
-from linewatt.analysis.factorial import Model, fit
-from linewatt.analysis.responses import EFFICIENCY, LOSS, PER_WATT, THROUGHPUT, Response
-from linewatt.analysis.verdicts import Verdict, verdicts
+from linewatt.analysis.cases.responses import EFFICIENCY, LOSS, PER_WATT, THROUGHPUT, Response
+from linewatt.analysis.comparison.effects import GroupEffects, MainEffect, ResponseEffects, effects
+from linewatt.analysis.comparison.verdicts import Verdict, verdicts
+from linewatt.analysis.statistics.contrasts import Contrast
+from linewatt.analysis.statistics.factorial import Model, fit
 from linewatt.model import Case, Trial
 
 BASE = (("gro", "on"), ("mtu", "1500"), ("rps", "off"))

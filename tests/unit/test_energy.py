@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from linewatt.analysis.energy import Energy, Meter, from_power, from_total
+from linewatt.analysis.power.energy import Energy, Meter, from_power, from_total
 from linewatt.model import Window
 from linewatt.sensors.counters import counter_delta
 from linewatt.sensors.dynamics import Dynamics

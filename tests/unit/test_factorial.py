@@ -10,7 +10,7 @@ from itertools import product
 
 import pytest
 
-from linewatt.analysis.factorial import Cell, Model, fit
+from linewatt.analysis.statistics.factorial import Cell, Model, fit
 
 # D. C. Montgomery, Design and Analysis of Experiments, problem 6.1: life of a tool, 2³, three replicates.
 # A: cutting speed, B: tool geometry, C: cutting angle

@@ -13,7 +13,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linewatt.engine.session import FACTS_LIMIT_S
+from linewatt.engine.live.session import FACTS_LIMIT_S
 from linewatt.errors import InvalidInput
 from linewatt.hosts import fact_parsers as parse
 from linewatt.hosts import facts

@@ -9,9 +9,9 @@ from typing import Any, ClassVar
 
 import pytest
 
-from linewatt.engine import feed as engine_feed
-from linewatt.engine import sensing
-from linewatt.engine.feed import Feed
+from linewatt.engine.live import feed as engine_feed
+from linewatt.engine.live import sensing
+from linewatt.engine.live.feed import Feed
 from linewatt.errors import HostLost, InvalidInput, NotReady, ParseError, WaitTimeout
 from linewatt.hosts.base import HostSpec, Line
 from linewatt.hosts.clock import Offset
@@ -218,7 +218,7 @@ def test_a_source_that_says_in_the_wait_that_it_is_opening_is_waited_for_longer(
 ) -> None:
     """Each record comes 50 s after the one before, by a clock that moves by nothing else."""
     feed = fed()
-    monkeypatch.setattr("linewatt.engine.feed.now_s", lambda: 50.0 * len(feed.latest(9)))
+    monkeypatch.setattr("linewatt.engine.live.feed.now_s", lambda: 50.0 * len(feed.latest(9)))
     assert silent(feed, "later", "later", "none", limit_s=60.0) == "numbers: no 9; there are 1, 2"
 
 

@@ -21,9 +21,9 @@ from tests.unit.conftest import Run
 from linewatt.campaign import stored
 from linewatt.campaign.file import load
 from linewatt.cli.output import print_csv
-from linewatt.engine.congestion import check_congestion
-from linewatt.engine.secrets import passwords
-from linewatt.engine.session import Session
+from linewatt.engine.live.secrets import passwords
+from linewatt.engine.live.session import Session
+from linewatt.engine.readiness.congestion import check_congestion
 from linewatt.errors import HostError, InvalidInput, StoreError
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.local import LocalHost
@@ -460,7 +460,7 @@ def test_a_password_file_without_end_is_refused(write: Write) -> None:
 
 
 def test_the_host_of_a_jump_is_no_part_of_what_reports_and_comparisons_see() -> None:
-    from linewatt.analysis.differences import CONNECTION
+    from linewatt.analysis.comparison.differences import CONNECTION
 
     assert {"user", "port", "key_file", "known_hosts", "jump"} <= CONNECTION & asdict(
         HostSpec("a", "b", "c")

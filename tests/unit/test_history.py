@@ -16,10 +16,10 @@ from tests.compare_factories import TCP, UDP, made, numbered, runs, side, with_f
 from tests.report_factories import stored
 from tests.unit.conftest import Run
 
-from linewatt.analysis.history import FEWEST_RESULTS, Course, Point, breaks, courses, visible
-from linewatt.analysis.matching import Side
-from linewatt.analysis.responses import LOSS, THROUGHPUT
-from linewatt.analysis.stats import Estimate
+from linewatt.analysis.cases.responses import LOSS, THROUGHPUT
+from linewatt.analysis.comparison.history import FEWEST_RESULTS, Course, Point, breaks, courses, visible
+from linewatt.analysis.comparison.matching import Side
+from linewatt.analysis.statistics.stats import Estimate
 from linewatt.model import Case
 
 

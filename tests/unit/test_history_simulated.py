@@ -10,11 +10,11 @@ from pathlib import Path
 import numpy as np
 import pytest
 
-from linewatt.analysis.history import Point, course
-from linewatt.analysis.matching import Side
-from linewatt.analysis.responses import THROUGHPUT
-from linewatt.analysis.soak_job import Job
-from linewatt.analysis.stats import Estimate
+from linewatt.analysis.cases.responses import THROUGHPUT
+from linewatt.analysis.comparison.history import Point, course
+from linewatt.analysis.comparison.matching import Side
+from linewatt.analysis.soak.job import Job
+from linewatt.analysis.statistics.stats import Estimate
 
 COURSES = 100
 CV = 0.02

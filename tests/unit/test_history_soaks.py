@@ -17,15 +17,15 @@ from tests.soak_pairs import asked, soak
 from tests.soak_result import STARTED_S
 from tests.unit.conftest import Run
 
-from linewatt.analysis.compare_soaks import CLIENT_CPU, RATE
-from linewatt.analysis.history import Course, SoakRun, courses
-from linewatt.analysis.matching import Side
-from linewatt.analysis.soak_job import Job, job_of
+from linewatt.analysis.comparison.history import Course, SoakRun, courses
+from linewatt.analysis.comparison.matching import Side
+from linewatt.analysis.comparison.soaks import CLIENT_CPU, RATE
+from linewatt.analysis.soak.job import Job, job_of
 from linewatt.cli.compare import side_of
 from linewatt.engine.soak.segments import CHANNELS
 from linewatt.model import Channel, Sample
-from linewatt.report.soak import digest
-from linewatt.report.soak_run import soak_run
+from linewatt.report.soak.digest import digest
+from linewatt.report.soak.run import soak_run
 from linewatt.store import soak as store
 from linewatt.store import soak_totals
 from linewatt.store.brief import load_brief

@@ -12,9 +12,9 @@ import pytest
 from tests.clock import Stopwatch
 from tests.wiring import told
 
-from linewatt.engine.feed import MOST_CHARACTERS, Feed
+from linewatt.engine.live.feed import MOST_CHARACTERS, Feed
+from linewatt.engine.live.meters import MeterFeed
 from linewatt.engine.measuring import kept
-from linewatt.engine.meters import MeterFeed
 from linewatt.errors import ChangeError, ParseError
 from linewatt.foreign import STORED, read_json, understood
 from linewatt.hosts import facts, leash

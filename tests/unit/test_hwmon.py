@@ -24,7 +24,7 @@ from tests.stream_helpers import (
     streaming,
 )
 
-from linewatt.engine.feed import Feed
+from linewatt.engine.live.feed import Feed
 from linewatt.errors import InvalidInput, ParseError
 from linewatt.hosts.base import HostSpec, Line
 from linewatt.sensors.hwmon import Hwmon, HwmonConfig, command

@@ -15,7 +15,7 @@ import pytest
 from tests.idle_simulation import Clock, Course, FakeSession, bmc, mpstat
 from tests.unit.test_plan_order import campaign
 
-from linewatt.analysis.power import idle_drift
+from linewatt.analysis.power.totals import idle_drift
 from linewatt.campaign.campaign import Campaign, PowerSource
 from linewatt.campaign.idle import default_s, settling
 from linewatt.campaign.plan import Plan, Round, plan

@@ -14,13 +14,13 @@ from typing import Any
 import pytest
 from tests.report_factories import idle_reading, result, stored, trial, watts
 
-from linewatt.analysis.detail import detail_blocks
-from linewatt.analysis.power_summary import EndPower
-from linewatt.analysis.summary import CaseSummary, summarise
+from linewatt.analysis.cases.detail import detail_blocks
+from linewatt.analysis.cases.summary import CaseSummary, summarise
+from linewatt.analysis.power.summary import EndPower
 from linewatt.model import Case, PowerResult, Trial
-from linewatt.report.document import as_json, digest
-from linewatt.report.power_idle import idle_lines
-from linewatt.report.power_table import power_tables
+from linewatt.report.trials.digest import as_json, digest
+from linewatt.report.trials.idle import idle_lines
+from linewatt.report.trials.power import power_tables
 from linewatt.store.brief import load_brief
 from linewatt.store.idle import IdleWindow, with_idle
 from linewatt.store.read import load

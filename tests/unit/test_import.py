@@ -14,11 +14,11 @@ from typing import Any
 import pytest
 from tests.unit.conftest import Run
 
-from linewatt.analysis.detail import detail_blocks
-from linewatt.analysis.imported import NOT_SAID, import_table
-from linewatt.analysis.table import read_table
+from linewatt.analysis.cases.detail import detail_blocks
+from linewatt.analysis.tables.imported import NOT_SAID, import_table
+from linewatt.analysis.tables.table import read_table
 from linewatt.errors import InvalidInput
-from linewatt.report.detail import layout
+from linewatt.report.trials.detail import layout
 from linewatt.store.read import load
 
 SHIPPED = Path(__file__).resolve().parents[1] / "captures" / "derive" / "published" / "arm_vs_intel.csv"

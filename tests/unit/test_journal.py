@@ -13,7 +13,7 @@ import pytest
 from typer.testing import CliRunner
 
 from linewatt.cli import app
-from linewatt.engine.restore import forget, leftovers, refuse_leftovers
+from linewatt.engine.undo.restore import forget, leftovers, refuse_leftovers
 from linewatt.errors import ChangeError, JournalError
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.journal import Entry, Journal, journal_path, journals
@@ -199,7 +199,7 @@ def test_damage_of_a_journal_is_named_with_its_line_and_is_no_success(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, damage: str
 ) -> None:
     monkeypatch.setenv("LINEWATT_STATE", str(tmp_path))
-    monkeypatch.setattr("linewatt.engine.restore._undo_host", _nothing_to_reach)
+    monkeypatch.setattr("linewatt.engine.undo.restore._undo_host", _nothing_to_reach)
     path = killed(tmp_path, undone=3)
     edit, why = DAMAGES[damage]
     path.write_bytes(b"".join(edit(path.read_bytes().splitlines(keepends=True))))

@@ -13,7 +13,7 @@ import pytest
 from tests.unit.test_wiring import HEALTHY, LIES
 from tests.wiring import Change, Given, told
 
-from linewatt.engine.feed import Feed
+from linewatt.engine.live.feed import Feed
 from linewatt.engine.measuring import kept
 from linewatt.engine.measuring.measure import measure
 from linewatt.errors import ParseError

@@ -8,9 +8,9 @@ from dataclasses import replace
 
 import pytest
 
-from linewatt.analysis import balance as bounds
-from linewatt.analysis.balance import Balance, balance
-from linewatt.analysis.ledger import CLIENTS, SERVER, SERVER_NICS, Ends, Ledger, Total, ledger
+from linewatt.analysis.soak import balance as bounds
+from linewatt.analysis.soak.balance import Balance, balance
+from linewatt.analysis.soak.ledger import CLIENTS, SERVER, SERVER_NICS, Ends, Ledger, Total, ledger
 
 GB = 10**9
 ENDS = Ends(("c1", "c2"), "dut")

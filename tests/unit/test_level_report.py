@@ -21,14 +21,15 @@ from tests.report_factories import (
     watts,
 )
 
-from linewatt.analysis.summary import summarise
+from linewatt.analysis.cases.summary import summarise
 from linewatt.model import Case, EndResult, Provenance, Trial
-from linewatt.report import html, terminal
-from linewatt.report.charts import Figure, render_svg
-from linewatt.report.component_figures import breakdowns
-from linewatt.report.document import as_json, case_rows, csv_columns, digest, trial_rows
-from linewatt.report.level_charts import level_figures
-from linewatt.report.level_table import LevelTable, level_tables
+from linewatt.report import html
+from linewatt.report.trials import terminal
+from linewatt.report.trials.charts.cases import Figure, render_svg
+from linewatt.report.trials.charts.components import breakdowns
+from linewatt.report.trials.charts.levels import level_figures
+from linewatt.report.trials.digest import as_json, case_rows, csv_columns, digest, trial_rows
+from linewatt.report.trials.level_table import LevelTable, level_tables
 
 TCP = Case("tcp", "h1", "h2", instances=2)
 

@@ -8,12 +8,12 @@ from dataclasses import replace
 
 import pytest
 
-from linewatt.analysis.load_levels import LevelPoint, curves
-from linewatt.analysis.power_summary import EndPower
-from linewatt.analysis.regimes import regimes
-from linewatt.analysis.stats import Estimate
-from linewatt.analysis.summary import CaseSummary, summarise
-from linewatt.engine.levels import Levels, NotCalibrated
+from linewatt.analysis.cases.load_levels import LevelPoint, curves
+from linewatt.analysis.cases.regimes import regimes
+from linewatt.analysis.cases.summary import CaseSummary, summarise
+from linewatt.analysis.power.summary import EndPower
+from linewatt.analysis.statistics.stats import Estimate
+from linewatt.engine.live.levels import Levels, NotCalibrated
 from linewatt.model import Case, Provenance, Trial
 
 CASE = Case("tcp", "h1", "h2", instances=2)

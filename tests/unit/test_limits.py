@@ -17,17 +17,18 @@ from hypothesis import strategies as st
 from rich.console import Console
 from tests.report_factories import end, renumbered, result, shares, trial
 
-from linewatt.analysis.imported import import_table
+from linewatt.analysis.cases.summary import CaseSummary, summarise
 from linewatt.analysis.limits import Limit, candidates, limit_flags, verdict
 from linewatt.analysis.limits.paths import lost_ratio
 from linewatt.analysis.limits.words import NAMES
-from linewatt.analysis.summary import CaseSummary, summarise
-from linewatt.analysis.table import read_table
+from linewatt.analysis.tables.imported import import_table
+from linewatt.analysis.tables.table import read_table
 from linewatt.findings.limits import TIE
 from linewatt.model import Case, CpuShares, EndResult, Flag, InstanceResult, Role, TcpState, Trial
-from linewatt.report import html, terminal
-from linewatt.report.document import as_json, case_rows, digest
-from linewatt.report.limits import MOST_NAMED, limit_notes
+from linewatt.report import html
+from linewatt.report.trials import terminal
+from linewatt.report.trials.digest import as_json, case_rows, digest
+from linewatt.report.trials.limits import MOST_NAMED, limit_notes
 
 GIVEN = ("usr", "sys", "irq", "soft", "idle")
 PUBLISHED = Path(__file__).resolve().parents[1] / "captures" / "derive" / "published"

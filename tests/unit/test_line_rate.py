@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from linewatt.engine.line_rate import line_limit, pcie_goodput_bps
+from linewatt.engine.live.line_rate import line_limit, pcie_goodput_bps
 from linewatt.model import Case
 from linewatt.network.framing import Framing
 

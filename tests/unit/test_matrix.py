@@ -15,19 +15,19 @@ import pytest
 from rich.console import Console
 from tests.report_factories import end, powered, renumbered, result, scaling_trials, shares, trial
 
-from linewatt.analysis.detail import detail_blocks
-from linewatt.analysis.matrix import fullest, matrices
-from linewatt.analysis.summary import summarise
+from linewatt.analysis.cases.detail import detail_blocks
+from linewatt.analysis.cases.matrix import fullest, matrices
+from linewatt.analysis.cases.summary import summarise
 from linewatt.model import Case, Trial
 from linewatt.report import html
-from linewatt.report.chart_data import runs_of
-from linewatt.report.charts import render_svg
-from linewatt.report.document import Digest, digest
-from linewatt.report.heat_map import STEPS, heat_figures, heat_maps
-from linewatt.report.matrix import NO_TRIAL, matrix_tables
-from linewatt.report.matrix_specs import panel_columns
-from linewatt.report.paired_bars import MOST_PANELS, paired_figures
-from linewatt.report.terminal import show
+from linewatt.report.charts.data import runs_of
+from linewatt.report.trials.charts.cases import render_svg
+from linewatt.report.trials.charts.heat_map import STEPS, heat_figures, heat_maps
+from linewatt.report.trials.charts.matrix_specs import panel_columns
+from linewatt.report.trials.charts.paired_bars import MOST_PANELS, paired_figures
+from linewatt.report.trials.digest import Digest, digest
+from linewatt.report.trials.matrix import NO_TRIAL, matrix_tables
+from linewatt.report.trials.terminal import show
 from linewatt.units import MISSING
 
 HOSTS = ("arm", "x19", "x89")

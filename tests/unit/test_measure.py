@@ -13,11 +13,11 @@ from tests.wiring import cpu, run, told
 
 from linewatt.campaign.plan import PlannedInstance, PlannedTrial
 from linewatt.cli.progress import outcome
-from linewatt.engine.feed import Feed, Reading
+from linewatt.engine.live.feed import Feed, Reading
+from linewatt.engine.live.trial import InstanceOutput, TrialRun
 from linewatt.engine.measuring.cut import Setup
 from linewatt.engine.measuring.ends import end_result
 from linewatt.engine.measuring.measure import Measured, measure
-from linewatt.engine.trial import InstanceOutput, TrialRun
 from linewatt.hosts.base import Ended, HostSpec, Line
 from linewatt.hosts.clock import Offset
 from linewatt.loads.iperf3 import Iperf3

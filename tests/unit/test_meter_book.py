@@ -11,12 +11,12 @@ import numpy as np
 import pytest
 from tests.meter_simulation import BEFORE_S, Course, Simulated
 
-from linewatt.analysis import power as totals
-from linewatt.analysis.campaign_flags import campaign_flags
+from linewatt.analysis.flags.campaign import campaign_flags
+from linewatt.analysis.power import totals
 from linewatt.campaign.campaign import PowerSource
 from linewatt.campaign.file import load
-from linewatt.engine.feed import Reading, Record
-from linewatt.engine.meter_book import MeterBook
+from linewatt.engine.live.feed import Reading, Record
+from linewatt.engine.live.meter_book import MeterBook
 from linewatt.errors import InvalidInput
 from linewatt.findings.meters import LONGER
 from linewatt.model import Case, Channel, EndResult, Flag, PowerResult, Trial, Window

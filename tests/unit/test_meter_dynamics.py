@@ -9,9 +9,9 @@ import numpy as np
 import pytest
 from tests.meter_simulation import BEFORE_S, Course, Outcome, Simulated, learned, window
 
-from linewatt.analysis import meters
-from linewatt.analysis.energy import Energy, Meter, from_power
-from linewatt.analysis.meters import Model, Step
+from linewatt.analysis.power import meters
+from linewatt.analysis.power.energy import Energy, Meter, from_power
+from linewatt.analysis.power.meters import Model, Step
 from linewatt.model import Window
 from linewatt.sensors.dynamics import Dynamics, declared
 

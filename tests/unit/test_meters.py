@@ -12,8 +12,8 @@ from typing import Any, ClassVar
 
 import pytest
 
-from linewatt.engine import meters
-from linewatt.engine.meters import MeterFeed
+from linewatt.engine.live import meters
+from linewatt.engine.live.meters import MeterFeed
 from linewatt.errors import HostError, InvalidInput
 from linewatt.hosts.clock import now_s
 from linewatt.model import Channel

@@ -11,8 +11,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linewatt import units
-from linewatt.analysis import metrics
-from linewatt.analysis.stats import Estimate, estimate
+from linewatt.analysis.cases import metrics
+from linewatt.analysis.statistics.stats import Estimate, estimate
 
 positive = st.floats(min_value=1e-9, max_value=1e15)
 anything = st.one_of(st.none(), st.floats())
@@ -172,7 +172,7 @@ def test_the_mean_lies_within_the_values_and_the_deviation_within_their_range(va
 
 def test_importing_the_analysis_does_not_import_scipy_or_numpy() -> None:
     code = (
-        "import sys, linewatt.analysis.summary, linewatt.analysis.derive; "
+        "import sys, linewatt.analysis.cases.summary, linewatt.analysis.tables.derive; "
         "sys.exit(bool({'scipy', 'numpy', 'pandas'} & set(sys.modules)))"
     )
     assert subprocess.run([sys.executable, "-c", code], check=False).returncode == 0

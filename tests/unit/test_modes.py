@@ -10,13 +10,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linewatt.analysis.dip import dip, is_beyond_one_mode
+from linewatt.analysis.cases.summary import summarise
 from linewatt.analysis.findings import gather
-from linewatt.analysis.modes import modes
-from linewatt.analysis.summary import summarise
+from linewatt.analysis.statistics.dip import dip, is_beyond_one_mode
+from linewatt.analysis.statistics.modes import modes
 from linewatt.model import Case, Trial
 from linewatt.report.findings import finding_notes
-from linewatt.report.table import export_case
+from linewatt.report.trials.scalability import export_case
 
 MEAN_BPS, CV = 94e9, 0.02
 CASE = Case("tcp", "gen", "dut")

@@ -22,7 +22,7 @@ from tests.wiring import (
     told,
 )
 
-from linewatt.engine.feed import Reading
+from linewatt.engine.live.feed import Reading
 
 NEIGHBOUR = counters("h2", "nic.rx_bytes", 3e9 / 8 * WINDOW_S)
 TO_THE_END = setup(window_s=SECONDS - OMIT_S)

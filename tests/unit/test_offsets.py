@@ -7,7 +7,7 @@ import random
 
 import pytest
 
-from linewatt.engine.trial import _set_meanwhile
+from linewatt.engine.live.trial import _set_meanwhile
 from linewatt.hosts.clock import Exchange, Offset, best_offset, was_set
 
 BEAT_S = 0.3

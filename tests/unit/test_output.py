@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.clock import Stopwatch
 
-from linewatt.engine.feed import Feed
+from linewatt.engine.live.feed import Feed
 from linewatt.errors import HostError
 from linewatt.foreign import KIB, MIB
 from linewatt.hosts import output

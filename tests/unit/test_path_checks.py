@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import pytest
 
+from linewatt.engine.live.readback import ReadBack, SettingRead
 from linewatt.engine.measuring.checks import paths
-from linewatt.engine.readback import ReadBack, SettingRead
 from linewatt.model import Case
 
 RULE = SettingRead("ntuple", "eth0", "5201 to 0", "5201 to 0")

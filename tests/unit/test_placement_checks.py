@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import pytest
 
+from linewatt.engine.live.readback import ReadBack, SettingRead, Thread, parse_threads
 from linewatt.engine.measuring.checks import placement as checks
-from linewatt.engine.readback import ReadBack, SettingRead, Thread, parse_threads
 from linewatt.errors import ParseError
 from linewatt.model import CpuShares
 

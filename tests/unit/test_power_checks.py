@@ -10,9 +10,9 @@ from dataclasses import replace
 
 import pytest
 
-from linewatt.analysis import power as totals
-from linewatt.analysis.power_summary import end_power
-from linewatt.engine.feed import Reading, Record
+from linewatt.analysis.power import totals
+from linewatt.analysis.power.summary import end_power
+from linewatt.engine.live.feed import Reading, Record
 from linewatt.engine.measuring.checks import power as power_checks
 from linewatt.engine.measuring.power import with_power
 from linewatt.model import Case, Channel, EndResult, Trial, Window

@@ -8,9 +8,9 @@ from typing import Any, get_args
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from linewatt.analysis.components import KINDS, Component, Declared
-from linewatt.analysis.psu import MODES, Supply
-from linewatt.analysis.psu_tables import LEVELS
+from linewatt.analysis.power.components import KINDS, Component, Declared
+from linewatt.analysis.psu.supplies import MODES, Supply
+from linewatt.analysis.psu.tables import LEVELS
 from linewatt.campaign.power_entries import ComponentEntry, Components, PsuEntry
 
 COMPONENTS: TypeAdapter[tuple[ComponentEntry, ...]] = TypeAdapter(Components)

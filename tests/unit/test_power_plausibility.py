@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import pytest
 
-from linewatt.analysis.psu import Supply
+from linewatt.analysis.psu.supplies import Supply
 from linewatt.engine.measuring.checks.plausibility import implausible
 from linewatt.model import EndResult, PowerResult, Provenance
 

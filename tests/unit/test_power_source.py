@@ -8,9 +8,9 @@ from typing import Any
 
 import pytest
 
-from linewatt.analysis.case_flags import case_flags
-from linewatt.analysis.psu import Supply
-from linewatt.engine.feed import Reading, Record
+from linewatt.analysis.flags.case import case_flags
+from linewatt.analysis.psu.supplies import Supply
+from linewatt.engine.live.feed import Reading, Record
 from linewatt.engine.measuring.checks import power_source as checks
 from linewatt.model import Case, Channel, EndResult, Flag, PowerResult, Trial, Window
 

@@ -11,7 +11,7 @@ from typer.testing import CliRunner
 
 from linewatt.cli import app
 from linewatt.cli.prepare import document, lines, problems
-from linewatt.engine.prepare import Environment, Prepared
+from linewatt.engine.soak.clients.prepare import Environment, Prepared
 from linewatt.errors import InvalidInput
 
 USERS = {"server": "s", "clients": ["c1", "c2"], "users": 2}

@@ -14,8 +14,8 @@ from pathlib import Path, PurePosixPath
 
 import pytest
 
-from linewatt.engine import prepare_parcel as parcel
-from linewatt.engine.prepare_parcel import Wheelhouse, fits, pip_problem
+from linewatt.engine.soak.clients import prepare_parcel as parcel
+from linewatt.engine.soak.clients.prepare_parcel import Wheelhouse, fits, pip_problem
 from linewatt.errors import InvalidInput
 
 ROOT = Path(__file__).parents[2]

@@ -12,10 +12,10 @@ from typing import cast
 import pytest
 
 from linewatt.campaign.plan import PlannedTrial, Round
-from linewatt.engine import checkup_probes as probes
 from linewatt.engine import events
-from linewatt.engine.proof import Leg, Proofs, legs, prove, refuse_wrong_ways
-from linewatt.engine.session import End, Session
+from linewatt.engine.live.session import End, Session
+from linewatt.engine.networks.proof import Leg, Proofs, legs, prove, refuse_wrong_ways
+from linewatt.engine.readiness import checkup_probes as probes
 from linewatt.errors import ChangeError, HostError
 from linewatt.hosts.base import Completed, Host
 from linewatt.model import Case

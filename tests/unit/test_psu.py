@@ -10,7 +10,8 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
-from linewatt.analysis.psu import (
+from linewatt.analysis.psu.advice import LEAST_SAVED_W, Advice, Option, Question, advise
+from linewatt.analysis.psu.supplies import (
     MODES,
     Mode,
     Operation,
@@ -19,8 +20,7 @@ from linewatt.analysis.psu import (
     operate,
     redundancy_warning,
 )
-from linewatt.analysis.psu_advice import LEAST_SAVED_W, Advice, Option, Question, advise
-from linewatt.analysis.psu_tables import (
+from linewatt.analysis.psu.tables import (
     CERTIFIED,
     LEVELS,
     EfficiencyTable,

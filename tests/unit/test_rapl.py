@@ -29,7 +29,7 @@ from tests.stream_helpers import (
     streaming,
 )
 
-from linewatt.engine.feed import Feed
+from linewatt.engine.live.feed import Feed
 from linewatt.errors import ParseError
 from linewatt.hosts.base import HostSpec, Line
 from linewatt.model import Window

@@ -10,7 +10,7 @@ from typing import Any, cast
 
 import pytest
 
-from linewatt.engine.reach import check_reach, reached_by
+from linewatt.engine.networks.reach import check_reach, reached_by
 from linewatt.errors import ChangeError
 from linewatt.hosts.base import Completed, Host
 from linewatt.network.build import describe

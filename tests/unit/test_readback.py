@@ -9,7 +9,7 @@ from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 
-from linewatt.engine.readback import read_back
+from linewatt.engine.live.readback import read_back
 from linewatt.errors import HostLost
 from linewatt.hosts.base import Completed, HostSpec
 from linewatt.hosts.local import LocalHost

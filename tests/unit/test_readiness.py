@@ -12,10 +12,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linewatt.engine import readiness_cpu as cpu
-from linewatt.engine import readiness_host as host
-from linewatt.engine import readiness_net as net
-from linewatt.engine.readiness import (
+from linewatt.engine.readiness import readiness_cpu as cpu
+from linewatt.engine.readiness import readiness_host as host
+from linewatt.engine.readiness import readiness_net as net
+from linewatt.engine.readiness.readiness import (
     TITLES,
     Check,
     HostAnswer,

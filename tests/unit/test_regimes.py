@@ -14,12 +14,12 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.report_factories import end, powered, scaling_trials, shares, trial
 
+from linewatt.analysis.cases.regimes import explained, knee_of, regimes
+from linewatt.analysis.cases.series import ceilings
+from linewatt.analysis.cases.summary import CaseSummary, summarise
 from linewatt.analysis.limits.ceiling import gain
 from linewatt.analysis.limits.knee import knee
-from linewatt.analysis.power_outliers import PowerRow, power_outliers
-from linewatt.analysis.regimes import explained, knee_of, regimes
-from linewatt.analysis.series import ceilings
-from linewatt.analysis.summary import CaseSummary, summarise
+from linewatt.analysis.power.outliers import PowerRow, power_outliers
 from linewatt.findings.limits import LITTLE_GAIN, WAITING
 from linewatt.model import Case, CpuShares, Trial
 

@@ -13,14 +13,14 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from linewatt.analysis.repeats import Repeats, Rule, half_width_ratio, met
+from linewatt.analysis.statistics.repeats import Repeats, Rule, half_width_ratio, met
 from linewatt.campaign import file, stored
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.plan import Plan, plan
 from linewatt.cli.plan import _lines as plan_lines
 from linewatt.engine.repeats import Remaining
 from linewatt.model import Case, Trial
-from linewatt.report.repeats import repeats_lines
+from linewatt.report.trials.repeats import repeats_lines
 from linewatt.store.read import Result
 
 RULE = Rule(10, 30, 0.01)

@@ -25,17 +25,17 @@ from tests.report_factories import (
     watts,
 )
 
-from linewatt.analysis.regimes import regimes
+from linewatt.analysis.cases.regimes import regimes
 from linewatt.errors import StoreError
 from linewatt.model import Case, Channel, PowerResult, Provenance, Sample, Trial
 from linewatt.report import html
-from linewatt.report.charts import Figure, render_svg
-from linewatt.report.document import Digest, as_json, case_rows, csv_columns, digest, trial_rows
-from linewatt.report.power_charts import power_figures, thinned
 from linewatt.report.power_columns import POWER_COLUMNS
-from linewatt.report.power_idle import idle_power
-from linewatt.report.power_table import PowerTable, power_tables
-from linewatt.report.words import caveats, headline
+from linewatt.report.trials.charts.cases import Figure, render_svg
+from linewatt.report.trials.charts.power import power_figures, thinned
+from linewatt.report.trials.digest import Digest, as_json, case_rows, csv_columns, digest, trial_rows
+from linewatt.report.trials.idle import idle_power
+from linewatt.report.trials.power import PowerTable, power_tables
+from linewatt.report.trials.words import caveats, headline
 from linewatt.store import read
 from linewatt.store.samples import Series, write_samples
 

@@ -7,12 +7,12 @@ from dataclasses import replace
 
 from tests.report_factories import FACTS, demo_trials, end, failed, host, renumbered, result, scaling_trials
 
-from linewatt.analysis.imported import REQUIRED, SHARE_COLUMNS, import_table
-from linewatt.analysis.table import read_table
+from linewatt.analysis.tables.imported import REQUIRED, SHARE_COLUMNS, import_table
+from linewatt.analysis.tables.table import read_table
 from linewatt.model import Case, Trial
-from linewatt.report.document import digest
-from linewatt.report.environment import Section, environment
-from linewatt.report.words import Headline, caveats, headline, progress, when
+from linewatt.report.machine.environment import Section, environment
+from linewatt.report.trials.digest import digest
+from linewatt.report.trials.words import Headline, caveats, headline, progress, when
 
 TCP = Case("tcp", "h1", "h2")
 LAB = {

@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from linewatt.campaign.file import load
-from linewatt.engine.secrets import open_files, passwords, server_password
+from linewatt.engine.live.secrets import open_files, passwords, server_password
 from linewatt.errors import InvalidInput
 
 NAME = "LINEWATT_TEST_PASSWORD"

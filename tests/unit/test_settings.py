@@ -15,9 +15,9 @@ from hypothesis import settings as hypothesis_settings
 from hypothesis import strategies as st
 from tests.fake_batches import answered, is_batch
 
-from linewatt.engine import restore
-from linewatt.engine.restore import undo_all
-from linewatt.engine.settings import Settings
+from linewatt.engine.undo import restore
+from linewatt.engine.undo.restore import undo_all
+from linewatt.engine.undo.settings import Settings
 from linewatt.errors import ChangeError, InvalidInput, WaitTimeout
 from linewatt.hosts.base import Completed, HostSpec
 from linewatt.hosts.clock import Offset

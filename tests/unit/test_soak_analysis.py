@@ -12,9 +12,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 from typer.testing import CliRunner
 
-from linewatt.analysis import soak as figures
-from linewatt.analysis.quantities import is_quantities, published
-from linewatt.analysis.table import read_table
+from linewatt.analysis.soak import figures
+from linewatt.analysis.tables.quantities import is_quantities, published
+from linewatt.analysis.tables.table import read_table
 from linewatt.cli import app
 
 PUBLISHED = """quantity,value,unit

@@ -16,15 +16,15 @@ import pytest
 from tests.soak_result import FILE_BYTES, STARTED_S, Shape, Truth, write
 from typer.testing import CliRunner
 
-from linewatt.analysis.ledger import CLIENTS, SERVER
+from linewatt.analysis.soak.ledger import CLIENTS, SERVER
 from linewatt.cli import app
 from linewatt.errors import StoreError
 from linewatt.model import Channel, Sample
 from linewatt.report import listing
-from linewatt.report.soak import Soak, digest
-from linewatt.report.soak_flags import flags
-from linewatt.report.soak_html import render
-from linewatt.report.soak_summary import details, summary
+from linewatt.report.soak.digest import Soak, digest
+from linewatt.report.soak.flags import flags
+from linewatt.report.soak.page import render
+from linewatt.report.soak.summary import details, summary
 from linewatt.store import read, sums
 from linewatt.store import soak as store
 from linewatt.store.samples import Series

@@ -17,7 +17,7 @@ from linewatt.errors import DiskFull, StoreError
 from linewatt.loads.users.base import Transfer
 from linewatt.loads.users.tally import Tally
 from linewatt.model import Channel, Sample
-from linewatt.report.soak_users import users_done
+from linewatt.report.soak.users import users_done
 from linewatt.store import soak as store
 from linewatt.store.samples import Series
 from linewatt.store.soak_scan import Chunks

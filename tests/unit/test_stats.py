@@ -12,9 +12,9 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from linewatt.analysis import stats
-from linewatt.analysis.repeats import Rule
-from linewatt.analysis.stats import Interval, estimate, interval, t_quantile
+from linewatt.analysis.statistics import stats
+from linewatt.analysis.statistics.repeats import Rule
+from linewatt.analysis.statistics.stats import Interval, estimate, interval, t_quantile
 from linewatt.report.columns import COLUMNS
 
 MEAN_BPS, CV = 94e9, 0.02
@@ -132,7 +132,7 @@ def test_an_interval_is_finite_and_ordered_whatever_the_runs(values: list[float]
 
 def test_intervals_need_no_import_of_a_second() -> None:
     code = (
-        "import sys; from linewatt.analysis.stats import interval; interval([1.0, 2.0, 3.0] * 7);"
+        "import sys; from linewatt.analysis.statistics.stats import interval; interval([1.0, 2.0, 3.0] * 7);"
         "print('scipy.stats' in sys.modules)"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)

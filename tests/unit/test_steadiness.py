@@ -10,9 +10,9 @@ import numpy as np
 import pytest
 from tests import wiring
 
-from linewatt.analysis import steadiness
-from linewatt.analysis.summary import summarise
-from linewatt.engine.feed import Reading, Record
+from linewatt.analysis.cases.summary import summarise
+from linewatt.analysis.statistics import steadiness
+from linewatt.engine.live.feed import Reading, Record
 from linewatt.engine.measuring.checks import steadiness as steady_checks
 from linewatt.engine.measuring.window import EndRun
 from linewatt.loads.base import LoadEnd, LoadInterval

@@ -10,9 +10,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from linewatt import units
-from linewatt.analysis.shares import mean_shares
-from linewatt.analysis.stats import Estimate
-from linewatt.analysis.summary import CaseSummary, app_and_irq_cores, summarise
+from linewatt.analysis.cases.shares import mean_shares
+from linewatt.analysis.cases.summary import CaseSummary, app_and_irq_cores, summarise
+from linewatt.analysis.statistics.stats import Estimate
 from linewatt.model import Case, CpuShares, EndResult, Flag, Role, TestName, Trial, Window
 
 TCP = Case("tcp", "gen", "dut")

@@ -19,7 +19,7 @@ from tests.unit.test_check_command import campaign
 from linewatt.cli import check as check_command
 from linewatt.cli import main, output, progress
 from linewatt.engine import events
-from linewatt.engine.readiness import Check
+from linewatt.engine.readiness.readiness import Check
 from linewatt.errors import HostError
 from linewatt.model import Case, Trial
 

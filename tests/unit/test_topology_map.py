@@ -22,12 +22,13 @@ from linewatt.model import Case, Trial
 from linewatt.placement.hwloc import parse_xml
 from linewatt.placement.policy import Wish, place
 from linewatt.placement.sysfs import from_facts
-from linewatt.report import html, terminal
-from linewatt.report.document import digest
-from linewatt.report.environment import environment
-from linewatt.report.placements import placements, why
-from linewatt.report.topology_boxes import BARRED, FREE_CPU, ISOLATED, OFFLINE, SLOWER, CpuCell, boxes, legend
-from linewatt.report.topology_map import MachineMap, machine_maps, topology_of
+from linewatt.report import html
+from linewatt.report.machine.boxes import BARRED, FREE_CPU, ISOLATED, OFFLINE, SLOWER, CpuCell, boxes, legend
+from linewatt.report.machine.environment import environment
+from linewatt.report.machine.map import MachineMap, machine_maps, topology_of
+from linewatt.report.trials import terminal
+from linewatt.report.trials.digest import digest
+from linewatt.report.trials.placements import placements, why
 
 CAPTURES = Path(__file__).parents[1] / "captures"
 TCP = Case("tcp", "h1", "h2")

@@ -10,7 +10,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linewatt.engine.feed import Reading, Record
+from linewatt.engine.live.feed import Reading, Record
 from linewatt.engine.measuring.checks.window import edges
 from linewatt.engine.measuring.window import common_window, count, mean_over, place, rates_over
 from linewatt.errors import ParseError

@@ -52,17 +52,17 @@ from tests.wiring import (
     without,
 )
 
-from linewatt.analysis.psu import Supply
-from linewatt.analysis.soak import Drift
-from linewatt.analysis.summary import summarise
-from linewatt.engine.feed import Reading, Record
+from linewatt.analysis.cases.summary import summarise
+from linewatt.analysis.psu.supplies import Supply
+from linewatt.analysis.soak.figures import Drift
+from linewatt.engine.live.feed import Reading, Record
+from linewatt.engine.live.readback import Difference, SettingRead, Thread
 from linewatt.engine.measuring import flags as registry
-from linewatt.engine.readback import Difference, SettingRead, Thread
 from linewatt.findings import CATALOGUE
 from linewatt.hosts.clock import Offset
 from linewatt.model import Case, Channel, Flag, InstanceResult, Trial
-from linewatt.report.soak import Soak, digest
-from linewatt.report.soak_flags import flags as soak_flags
+from linewatt.report.soak.digest import Soak, digest
+from linewatt.report.soak.flags import flags as soak_flags
 from linewatt.sensors.dynamics import Dynamics
 from linewatt.store import read
 from linewatt.store.soak_scan import Missing

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
-from linewatt.analysis.summary import CaseSummary
+from linewatt.analysis.cases.summary import CaseSummary
 from linewatt.findings import RANKS, Figure, Kind, kind_of
 from linewatt.model import Case, Flag, Role, Trial
 

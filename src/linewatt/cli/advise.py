@@ -16,9 +16,9 @@ from linewatt.errors import InvalidInput
 from linewatt.units import ratio_from_percent
 
 if TYPE_CHECKING:
-    from linewatt.analysis.psu import Operation
-    from linewatt.analysis.psu_advice import Advice, Option
-    from linewatt.analysis.psu_tables import EfficiencyTable
+    from linewatt.analysis.psu.advice import Advice, Option
+    from linewatt.analysis.psu.supplies import Operation
+    from linewatt.analysis.psu.tables import EfficiencyTable
 
 Word = TypeVar("Word", bound=str)
 
@@ -68,8 +68,8 @@ def psu_command(  # noqa: PLR0913  a question has this many sides
     Efficiency comes from the minimums that a level certifies, or from a table of your own. Both hold between
     their first and last load only: outside there is no number. docs/power.md explains the figures.
     """
-    from linewatt.analysis.psu import MODES, Supply, measured
-    from linewatt.analysis.psu_advice import Question, advise
+    from linewatt.analysis.psu.advice import Question, advise
+    from linewatt.analysis.psu.supplies import MODES, Supply, measured
 
     _check_positive({"--rating-w": rating_w, "--load-w": load_w, "--peak-w": peak_w})
     _check_positive({"--in-w": in_w, "--out-w": out_w, "--tolerance-percent": tolerance_percent})
@@ -93,7 +93,7 @@ def psu_command(  # noqa: PLR0913  a question has this many sides
     if as_json:
         print_json(document(advice))
     else:
-        from linewatt.report.psu_words import lines
+        from linewatt.report.trials.psu import lines
 
         put("\n".join(lines(advice)))
 
@@ -113,7 +113,7 @@ def _one_of(name: str, text: str, choices: Iterable[Word]) -> Word:
 
 def _table(level: str | None, mains: str, file: Path | None) -> EfficiencyTable | None:
     """The certified table, the user's own, or none."""
-    from linewatt.analysis.psu_tables import CERTIFIED, certified, read_efficiency_table
+    from linewatt.analysis.psu.tables import CERTIFIED, certified, read_efficiency_table
     from linewatt.document import read_bytes
 
     voltage = _one_of("--mains", mains, CERTIFIED)

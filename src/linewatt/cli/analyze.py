@@ -14,7 +14,7 @@ from linewatt.errors import InvalidInput, StoreError
 if TYPE_CHECKING:  # what is slow to import is imported when the command runs
     from rich.console import RenderableType
 
-    from linewatt.analysis.analyse import Analysis
+    from linewatt.analysis.cases.analyse import Analysis
     from linewatt.store.read import Result
 
 SCHEMA_VERSION = 1
@@ -46,7 +46,7 @@ def analyze(
     app_cpu_idle_pct, irq_cpu_idle_pct (both of the receiver) and fan_rpm. Nothing is said that the table
     does not carry.
     """
-    from linewatt.analysis.analyse import document
+    from linewatt.analysis.cases.analyse import document
     from linewatt.cli.output import print_json, print_rich
 
     found = _of_table(wanted) if _is_table(wanted) else _of_result(results, wanted)
@@ -61,11 +61,11 @@ def _is_table(wanted: str) -> bool:
 
 
 def _of_table(wanted: str) -> list[Analysis]:
-    from linewatt.analysis.analyse import analyse
-    from linewatt.analysis.analysed_table import EXTRA, FAN, case_words, trials_of
-    from linewatt.analysis.inputs import RECOGNISED
-    from linewatt.analysis.summary import summarise
-    from linewatt.analysis.table import read_table
+    from linewatt.analysis.cases.analyse import analyse
+    from linewatt.analysis.cases.summary import summarise
+    from linewatt.analysis.tables.analysed import EXTRA, FAN, case_words, trials_of
+    from linewatt.analysis.tables.inputs import RECOGNISED
+    from linewatt.analysis.tables.table import read_table
     from linewatt.cli.derive import folded, read_bytes
     from linewatt.cli.output import say
     from linewatt.report.series import series_of
@@ -104,8 +104,8 @@ def _of_result(results: Path, wanted: str) -> list[Analysis]:
 
 
 def _of_stored(result: Result) -> list[Analysis]:
-    from linewatt.analysis.analyse import analyse
-    from linewatt.report.document import digest
+    from linewatt.analysis.cases.analyse import analyse
+    from linewatt.report.trials.digest import digest
 
     if result.is_soak:
         raise InvalidInput(f"{result.id}: a soak is one load, no series of cases; 'linewatt show' tells it")
@@ -127,7 +127,7 @@ def _lines(one: Analysis) -> Iterator[RenderableType]:
     """A line a case with its regime, the knee, and the findings."""
     from rich.text import Text
 
-    from linewatt.analysis.analyse import knee_words
+    from linewatt.analysis.cases.analyse import knee_words
     from linewatt.foreign import one_line
     from linewatt.report.series import plural
     from linewatt.units import format_rate

@@ -15,8 +15,8 @@ from linewatt.cli.output import print_json, put, say
 
 if TYPE_CHECKING:  # imported when the command runs
     from linewatt.campaign.campaign import Campaign
-    from linewatt.engine.checkup_fix import Fixed
-    from linewatt.engine.readiness import Check
+    from linewatt.engine.readiness.checkup_fix import Fixed
+    from linewatt.engine.readiness.readiness import Check
 
 SCHEMA_VERSION = 1
 WIDTH = 80
@@ -73,9 +73,9 @@ async def _checked(
     campaign: Campaign, results: Path, fix: bool, allow_commands: bool
 ) -> tuple[Sequence[Check], Sequence[Fixed], str | None]:
     """The checks; with ``fix`` those after the changes."""
-    from linewatt.engine.checkup import Checkup
-    from linewatt.engine.checkup_fix import fix as make
-    from linewatt.engine.readiness import fixes
+    from linewatt.engine.readiness.checkup import Checkup
+    from linewatt.engine.readiness.checkup_fix import fix as make
+    from linewatt.engine.readiness.readiness import fixes
     from linewatt.hosts.journal import state_dir
 
     checkup = Checkup(campaign, state_dir(), results, allow_commands=allow_commands)
@@ -135,7 +135,7 @@ def lines(campaign: Campaign, checks: Sequence[Check]) -> Iterator[str]:
 
 
 def _table(campaign: Campaign, checks: Sequence[Check]) -> Iterator[str]:
-    from linewatt.engine.readiness import TITLES, worst
+    from linewatt.engine.readiness.readiness import TITLES, worst
 
     names = list(TITLES)
     width = min(NAME_WIDTH, max(4, *(len(name) for name in campaign.hosts))) + 2
@@ -152,7 +152,7 @@ def _table(campaign: Campaign, checks: Sequence[Check]) -> Iterator[str]:
 
 def _findings(checks: Sequence[Check], word: str) -> Iterator[str]:
     """One paragraph each; what several hosts share is said once."""
-    from linewatt.engine.readiness import TITLES
+    from linewatt.engine.readiness.readiness import TITLES
 
     alike: dict[tuple[str, str, str], list[str]] = {}
     for check in checks:
@@ -165,7 +165,7 @@ def _findings(checks: Sequence[Check], word: str) -> Iterator[str]:
 
 def _unknown(checks: Sequence[Check]) -> Iterator[str]:
     """One line a host: it may be all right."""
-    from linewatt.engine.readiness import TITLES
+    from linewatt.engine.readiness.readiness import TITLES
 
     said: dict[str, list[str]] = {}
     for check in checks:

@@ -16,9 +16,9 @@ from linewatt.cli.output import print_csv, print_json, print_rich
 from linewatt.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from linewatt.analysis.compare import Comparison, Options
-    from linewatt.analysis.finding import Finding
-    from linewatt.analysis.matching import Side
+    from linewatt.analysis.comparison.compare import Comparison, Options
+    from linewatt.analysis.comparison.finding import Finding
+    from linewatt.analysis.comparison.matching import Side
     from linewatt.store.read import Result
 
 _RATIO = re.compile(r"([0-9]+(?:\.[0-9]+)?|\.[0-9]+)\s*(%?)")
@@ -113,8 +113,8 @@ def compare(  # noqa: PLR0913 - one parameter an option
     """
     if as_json and as_csv:
         raise InvalidInput("--json and --csv: choose one")
-    from linewatt.analysis.compare import Options
-    from linewatt.analysis.finding import finding
+    from linewatt.analysis.comparison.compare import Options
+    from linewatt.analysis.comparison.finding import finding
     from linewatt.cli.show import checked_target
     from linewatt.store.brief import load_brief
     from linewatt.store.read import readable
@@ -137,7 +137,7 @@ def compare(  # noqa: PLR0913 - one parameter an option
             found = _compared(loaded, options, base)
             verdict = finding(found, named)
             if target is not None:
-                from linewatt.report.comparison_html import render
+                from linewatt.report.comparison.page import render
                 from linewatt.report.html import write
 
                 write(target, render(found, verdict))
@@ -149,14 +149,14 @@ def compare(  # noqa: PLR0913 - one parameter an option
 
 def _print(found: Comparison, verdict: Finding, *, as_json: bool, as_csv: bool) -> None:
     if as_json or as_csv:
-        from linewatt.report.comparison import CSV_COLUMNS, as_document, csv_rows
+        from linewatt.report.comparison.trials import CSV_COLUMNS, as_document, csv_rows
 
         if as_json:
             print_json(as_document(found, verdict))
         else:
             print_csv(CSV_COLUMNS, csv_rows(found))
     else:
-        from linewatt.report.comparison_terminal import show
+        from linewatt.report.comparison.terminal import show
 
         print_rich(lambda width: show(found, verdict, width))
 
@@ -183,15 +183,15 @@ def parse_factor(text: str) -> float:
 
 
 def _codes() -> Sequence[str]:
-    from linewatt.analysis.comparable import CODES
-    from linewatt.analysis.compare_soaks import CODES as OF_SOAKS
+    from linewatt.analysis.comparison.comparable import CODES
+    from linewatt.analysis.comparison.soaks import CODES as OF_SOAKS
 
     return tuple(dict.fromkeys((*CODES, *OF_SOAKS)))
 
 
 def _check_allowed(allowed: Iterable[str]) -> None:
     """Refuse what only means something for soaks. Raises InvalidInput."""
-    from linewatt.analysis.comparable import CODES
+    from linewatt.analysis.comparison.comparable import CODES
 
     _chosen("--allow", allowed, CODES)
 
@@ -207,15 +207,15 @@ def _chosen(option: str, words: Iterable[str] | None, known: Iterable[str]) -> t
 
 
 def _metrics(words: list[str] | None) -> tuple[str, ...]:
-    from linewatt.analysis.compare import METRICS
+    from linewatt.analysis.comparison.compare import METRICS
 
     return _chosen("--metric", words, METRICS) or tuple(METRICS)
 
 
 def _fail_on(words: list[str] | None, metrics: Sequence[str], *, two: bool) -> tuple[str, ...]:
     """What ends with exit code 3. Raises InvalidInput where its metric is not compared."""
-    from linewatt.analysis.compare import METRICS
-    from linewatt.analysis.finding import FAIL_ON
+    from linewatt.analysis.comparison.compare import METRICS
+    from linewatt.analysis.comparison.finding import FAIL_ON
 
     there = {response for name in metrics for response in METRICS[name]}
     if words is None:
@@ -252,8 +252,8 @@ def _paths(wanted: Sequence[str], results: Path, by: str | None, base: str | Non
 
 
 def _compared(loaded: Sequence[Result], options: Options, base: str | None) -> Comparison:
-    from linewatt.analysis.compare import compare as compare_sides
-    from linewatt.analysis.matching import known_properties, levels_of, match_levels, match_two
+    from linewatt.analysis.comparison.compare import compare as compare_sides
+    from linewatt.analysis.comparison.matching import known_properties, levels_of, match_levels, match_two
 
     sides = [side_of(name, one) for name, one in zip(("A", "B"), loaded, strict=False)]
     known = known_properties(trial for side in sides for trial in side.trials)
@@ -272,7 +272,7 @@ def _compared(loaded: Sequence[Result], options: Options, base: str | None) -> C
 
 def side_of(name: str, result: Result) -> Side:
     """A result as analysis takes it."""
-    from linewatt.analysis.matching import Side
+    from linewatt.analysis.comparison.matching import Side
 
     manifest = result.manifest
     hosts = {host: one for host, one in (manifest.get("hosts") or {}).items() if isinstance(one, dict)}

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from pathlib import Path
 
-from linewatt.analysis.compare import Options
+from linewatt.analysis.comparison.compare import Options
 from linewatt.cli.output import print_csv, print_json, print_rich
 from linewatt.errors import InvalidInput
 from linewatt.store.read import Result
@@ -23,10 +23,10 @@ def compare(
 ) -> int:
     """Print two soaks side by side; returns the exit code. Raises InvalidInput, StoreError."""
     _check(loaded, options)
-    from linewatt.analysis.compare_soaks import compare_soaks, finding
+    from linewatt.analysis.comparison.soaks import compare_soaks, finding
     from linewatt.cli.compare import side_of
-    from linewatt.report import comparison_soaks as report
-    from linewatt.report.soak_side import soak_side
+    from linewatt.report.comparison import soaks as report
+    from linewatt.report.soak.side import soak_side
 
     base, other = (soak_side(one, side_of(name, one)) for name, one in zip(("A", "B"), loaded, strict=True))
     found = compare_soaks(base, other, options.metrics, options.allowed)
@@ -46,7 +46,7 @@ def compare(
 
 def _check(loaded: Sequence[Result], options: Options) -> None:
     """What cannot be asked of soaks. Raises InvalidInput."""
-    from linewatt.analysis.compare_soaks import CODES
+    from linewatt.analysis.comparison.soaks import CODES
 
     soaks = [one for one in loaded if one.is_soak]
     if options.by is not None:

@@ -16,8 +16,8 @@ from linewatt.errors import InvalidInput
 if TYPE_CHECKING:  # what is slow to import is imported when the command runs
     from rich.table import Table as RichTable
 
-    from linewatt.analysis.derive import DerivedTable
-    from linewatt.analysis.table import Table, TableWarning
+    from linewatt.analysis.tables.derive import DerivedTable
+    from linewatt.analysis.tables.table import Table, TableWarning
 
 SCHEMA_VERSION = 1
 MOST_BYTES = 256 * 2**20
@@ -45,10 +45,10 @@ def derive_command(
     leaves what is derived from it empty, with a warning on stderr. docs/metrics.md defines every column.
     A table of quantity, value and unit is the summary of a soak: docs/soak.md.
     """
-    from linewatt.analysis.derive import derive
-    from linewatt.analysis.inputs import RECOGNISED
-    from linewatt.analysis.quantities import is_quantities
-    from linewatt.analysis.table import read_table
+    from linewatt.analysis.tables.derive import derive
+    from linewatt.analysis.tables.inputs import RECOGNISED
+    from linewatt.analysis.tables.quantities import is_quantities
+    from linewatt.analysis.tables.table import read_table
     from linewatt.cli.output import print_csv, print_json, say
 
     if as_json and as_csv:
@@ -76,7 +76,7 @@ def derive_command(
 
 def _quantities(raw: Table, found: list[TableWarning], *, as_json: bool, as_csv: bool) -> None:
     """A table with a row a quantity: a soak's summary."""
-    from linewatt.analysis.quantities import published
+    from linewatt.analysis.tables.quantities import published
     from linewatt.cli import derive_soak
     from linewatt.cli.output import print_csv, print_json, say
 
@@ -115,8 +115,8 @@ def json_rows(derived: DerivedTable) -> list[dict[str, Any]]:
     A column that linewatt reads as numbers holds numbers or ``None``. Any other column of the input holds
     numbers when every filled cell is one, and its text as found otherwise; names stay text.
     """
-    from linewatt.analysis.groups import CASE_COLUMNS
-    from linewatt.analysis.inputs import NUMERIC
+    from linewatt.analysis.tables.groups import CASE_COLUMNS
+    from linewatt.analysis.tables.inputs import NUMERIC
 
     rows: list[dict[str, Any]] = [{} for _ in derived.table.rows]
     for column in derived.table.columns:
@@ -136,7 +136,7 @@ def _json_number(cell: str, *, exact: bool) -> int | float | None:
 
     With ``exact`` also for digits that are a name (007), and for more of them than a double holds.
     """
-    from linewatt.analysis.table import parse_number
+    from linewatt.analysis.tables.table import parse_number
 
     value = parse_number(cell)
     digits = cell.lstrip("+-")
@@ -211,8 +211,8 @@ def _print_table(derived: DerivedTable) -> None:
 
 def naming_columns(derived: DerivedTable) -> list[str]:
     """The columns of the input that say what a row is, for a terminal too narrow for all."""
-    from linewatt.analysis.groups import group_columns
-    from linewatt.analysis.inputs import NUMERIC
+    from linewatt.analysis.tables.groups import group_columns
+    from linewatt.analysis.tables.inputs import NUMERIC
 
     names = {"instances", *group_columns(derived.table, NUMERIC)}
     return [column for column in derived.table.columns if column in names]
@@ -235,7 +235,7 @@ def _rich_table(derived: DerivedTable, columns: Sequence[str]) -> RichTable:
 
 
 def _justify(cells: Iterable[str]) -> Literal["left", "right"]:
-    from linewatt.analysis.table import parse_number
+    from linewatt.analysis.tables.table import parse_number
 
     return "left" if any(cell and parse_number(cell) is None for cell in cells) else "right"
 

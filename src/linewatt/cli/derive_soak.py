@@ -10,7 +10,7 @@ from linewatt.cli.output import put
 from linewatt.units import MISSING, format_rate, format_seconds
 
 if TYPE_CHECKING:
-    from linewatt.analysis.quantities import Published
+    from linewatt.analysis.tables.quantities import Published
 
 SCHEMA_VERSION = 1
 
@@ -46,7 +46,7 @@ def rows(found: Published) -> list[dict[str, Any]]:
 
 def show(found: Published) -> None:
     """The summary as studies print it, and the flags."""
-    from linewatt.report.soak_summary import bits_text, bytes_text, count_text
+    from linewatt.report.soak.summary import bits_text, bytes_text, count_text
 
     ratio = f" ({found.dropped_ratio:.2g} of the packets)" if found.dropped_ratio is not None else ""
     facts = (

@@ -14,11 +14,11 @@ from linewatt.cli.output import print_json, print_rich
 from linewatt.errors import InvalidInput, StoreError
 
 if TYPE_CHECKING:
-    from linewatt.analysis.history import Course, SoakRun
-    from linewatt.analysis.matching import Side
-    from linewatt.analysis.responses import Response
+    from linewatt.analysis.cases.responses import Response
+    from linewatt.analysis.comparison.history import Course, SoakRun
+    from linewatt.analysis.comparison.matching import Side
     from linewatt.model import Case
-    from linewatt.report.history import Soaks
+    from linewatt.report.comparison.history import Soaks
     from linewatt.store.read import Result
 
 SOAK = "soak"
@@ -63,7 +63,7 @@ def history(
 
     A soak is one run: its mean rate over all soaks of the same job, whatever its hosts were called.
     """
-    from linewatt.analysis.compare import METRICS
+    from linewatt.analysis.comparison.compare import METRICS
     from linewatt.store.brief import load_all_brief
     from linewatt.store.read import readable
 
@@ -83,7 +83,7 @@ def history(
             found, of_soaks = _followed(sides, response, wanted, matters, soaks, metric)
             if not found and not soaks and not left_out and not damaged:
                 raise InvalidInput(_nothing(results, len(loaded), case, test, metric))
-            from linewatt.report import history as report
+            from linewatt.report.comparison import history as report
 
             told = _told(of_soaks, left_out, metric)
             if as_json:
@@ -96,8 +96,8 @@ def _soaks(
     loaded: Sequence[Result], metric: str, case: str | None, test: str | None
 ) -> tuple[list[SoakRun], list[tuple[str, str]]]:
     """Soaks that are asked for, as one run each, and those that are none, with the reason."""
-    from linewatt.analysis.soak_job import job_of
-    from linewatt.report.soak_run import OF_METRIC, soak_run
+    from linewatt.analysis.soak.job import job_of
+    from linewatt.report.soak.run import OF_METRIC, soak_run
     from linewatt.store.read import readable
 
     runs: list[SoakRun] = []
@@ -129,9 +129,9 @@ def _followed(
     metric: str,
 ) -> tuple[tuple[Course, ...], tuple[Course, ...]]:
     """Courses of cases and of soaks: what is one quantity in both is judged together."""
-    from linewatt.analysis.history import courses
-    from linewatt.analysis.soak_job import Job
-    from linewatt.report.soak_run import OF_METRIC
+    from linewatt.analysis.comparison.history import courses
+    from linewatt.analysis.soak.job import Job
+    from linewatt.report.soak.run import OF_METRIC
 
     limit = matters if response.relative else None
     own = OF_METRIC.get(metric, response)
@@ -144,8 +144,8 @@ def _followed(
 
 
 def _told(courses: tuple[Course, ...], left_out: list[tuple[str, str]], metric: str) -> Soaks | None:
-    from linewatt.report.history import Soaks
-    from linewatt.report.soak_run import OF_METRIC
+    from linewatt.report.comparison.history import Soaks
+    from linewatt.report.soak.run import OF_METRIC
 
     if not courses and not left_out:
         return None

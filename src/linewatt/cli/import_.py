@@ -37,8 +37,8 @@ def import_command(
     there is of power_w, idle_w, app_cpu_usr_pct … irq_cpu_idle_pct, network, kernel, instances, direction,
     family, repetition. What the table does not say is missing in the result, never 0.
     """
-    from linewatt.analysis.imported import RECOGNISED, import_table
-    from linewatt.analysis.table import read_table
+    from linewatt.analysis.tables.imported import RECOGNISED, import_table
+    from linewatt.analysis.tables.table import read_table
     from linewatt.cli.derive import read_bytes
     from linewatt.cli.output import print_json, put, say
     from linewatt.store.imported import imported_manifest, write_imported

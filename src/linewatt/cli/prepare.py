@@ -14,7 +14,7 @@ from linewatt.cli.output import print_json, put, say
 from linewatt.errors import InvalidInput
 
 if TYPE_CHECKING:  # imported when the command runs
-    from linewatt.engine.prepare import Prepared
+    from linewatt.engine.soak.clients.prepare import Prepared
 
 SCHEMA_VERSION = 1
 
@@ -54,8 +54,8 @@ def prepare_command(
     import asyncio
 
     from linewatt.campaign.file import load
-    from linewatt.engine import prepare as engine
-    from linewatt.engine.prepare_parcel import Wheelhouse
+    from linewatt.engine.soak.clients import prepare as engine
+    from linewatt.engine.soak.clients.prepare_parcel import Wheelhouse
 
     if remove and wheelhouse is not None:
         raise InvalidInput("--remove needs no --wheelhouse; leave one out")

@@ -146,9 +146,9 @@ def restore(
     as_json: bool = typer.Option(False, "--json", help="What was put back, as JSON."),
 ) -> None:
     """Undo on every host what a killed campaign left changed."""
-    from linewatt.engine.restore import Undoer
-    from linewatt.engine.restore import forget as forget_journal
-    from linewatt.engine.restore import restore as restore_all
+    from linewatt.engine.undo.restore import Undoer
+    from linewatt.engine.undo.restore import forget as forget_journal
+    from linewatt.engine.undo.restore import restore as restore_all
     from linewatt.hosts.journal import state_dir
 
     if forget is not None:
@@ -212,7 +212,7 @@ def execute(
     """
     from linewatt.cli.progress import chosen
     from linewatt.engine.campaign import CampaignRun, Places
-    from linewatt.engine.secrets import open_files
+    from linewatt.engine.live.secrets import open_files
     from linewatt.hosts.journal import state_dir
 
     with chosen(as_json) as progress:
@@ -244,7 +244,7 @@ def _soak(campaign: Campaign, result: Result | None, results: Path, as_json: boo
     from linewatt.cli.progress import chosen
     from linewatt.cli.show import show
     from linewatt.engine.campaign import Places
-    from linewatt.engine.secrets import open_files
+    from linewatt.engine.live.secrets import open_files
     from linewatt.engine.soak.run import SoakRun
     from linewatt.hosts.journal import state_dir
 

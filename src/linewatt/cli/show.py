@@ -12,7 +12,7 @@ from linewatt.cli.output import print_csv, print_json, print_rich, put, results_
 from linewatt.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from linewatt.report.document import Digest
+    from linewatt.report.trials.digest import Digest
     from linewatt.store.read import Result
 
 _Results = Annotated[
@@ -35,7 +35,7 @@ def register(app: typer.Typer) -> None:
 def list_results(results: _Results = Path("results"), as_json: _Json = False) -> None:
     """List stored results: id, when, trials done, failed, findings; a damaged one with what is wrong."""
     from linewatt.report import listing
-    from linewatt.report.document import SCHEMA_VERSION
+    from linewatt.report.trials.digest import SCHEMA_VERSION
     from linewatt.store import read
 
     results_there(results)
@@ -79,8 +79,8 @@ def show(
 
 
 def _show(result: Result, *, as_json: bool, as_csv: bool, trials: bool, effects: bool, detail: bool) -> None:
-    from linewatt.report.document import as_json as document
-    from linewatt.report.document import case_rows, csv_columns, digest, trial_rows
+    from linewatt.report.trials.digest import as_json as document
+    from linewatt.report.trials.digest import case_rows, csv_columns, digest, trial_rows
 
     if result.is_soak:
         if as_csv or trials or detail:
@@ -93,7 +93,7 @@ def _show(result: Result, *, as_json: bool, as_csv: bool, trials: bool, effects:
     if as_json:
         print_json(document(view, trials=trials) | _detail(view, wanted=detail))
     elif effects:
-        from linewatt.report.effects import EFFECT_COLUMNS, effect_rows
+        from linewatt.report.trials.effects import EFFECT_COLUMNS, effect_rows
 
         print_csv(EFFECT_COLUMNS, effect_rows(view.result))
     elif as_csv:
@@ -102,7 +102,7 @@ def _show(result: Result, *, as_json: bool, as_csv: bool, trials: bool, effects:
             trial_rows(view.result.trials, view.result.imported_from) if trials else case_rows(view),
         )
     else:
-        from linewatt.report import terminal
+        from linewatt.report.trials import terminal
 
         print_rich(lambda width: terminal.show(view, width=width, trials=trials, detail=detail))
 
@@ -111,8 +111,8 @@ def _detail(view: Digest, *, wanted: bool) -> dict[str, Any]:
     """What ``--detail`` adds to the document."""
     if not wanted:
         return {}
-    from linewatt.analysis.detail import detail_blocks
-    from linewatt.report.detail import as_documents
+    from linewatt.analysis.cases.detail import detail_blocks
+    from linewatt.report.trials.detail import as_documents
 
     return {"detail": as_documents(detail_blocks(view.result.trials))}
 
@@ -142,19 +142,20 @@ def report(
 
 def _page(result: Result) -> str:
     if result.is_soak:
-        from linewatt.report.soak import digest as read_soak
-        from linewatt.report.soak_html import render as render_soak
+        from linewatt.report.soak.digest import digest as read_soak
+        from linewatt.report.soak.page import render as render_soak
 
         return render_soak(read_soak(result))
-    from linewatt.report.document import digest
     from linewatt.report.html import render
+    from linewatt.report.trials.digest import digest
 
     return render(digest(result))
 
 
 def _show_soak(result: Result, *, as_json: bool) -> None:
-    from linewatt.report import soak_document, soak_terminal
-    from linewatt.report.soak import digest as read_soak
+    from linewatt.report.soak import document as soak_document
+    from linewatt.report.soak import terminal as soak_terminal
+    from linewatt.report.soak.digest import digest as read_soak
 
     soak = read_soak(result)
     if as_json:

@@ -15,21 +15,21 @@ from linewatt.campaign.plan import Plan, PlannedTrial, Round, plan
 from linewatt.campaign.plan import as_dict as plan_dict
 from linewatt.campaign.sites import read_topologies, site
 from linewatt.engine import events, labels
-from linewatt.engine.congestion import check_congestion
 from linewatt.engine.idle import Setting
-from linewatt.engine.knobs import KNOBS
+from linewatt.engine.live.secrets import passwords
+from linewatt.engine.live.sensing import Restarts
+from linewatt.engine.live.session import Session
+from linewatt.engine.networks.proof import refuse_wrong_ways
+from linewatt.engine.networks.reach import check_reach
 from linewatt.engine.opening import Opening
-from linewatt.engine.proof import refuse_wrong_ways
-from linewatt.engine.reach import check_reach
+from linewatt.engine.readiness.congestion import check_congestion
 from linewatt.engine.repeats import Remaining
-from linewatt.engine.restore import undo_and_tell
 from linewatt.engine.result import kept_if_measured, new_result, same_hosts
 from linewatt.engine.rounds import RoundRunner, warm_up
-from linewatt.engine.secrets import passwords
-from linewatt.engine.sensing import Restarts
-from linewatt.engine.session import Session
-from linewatt.engine.settings import Settings
 from linewatt.engine.stage import Again, Stage
+from linewatt.engine.undo.knobs import KNOBS
+from linewatt.engine.undo.restore import undo_and_tell
+from linewatt.engine.undo.settings import Settings
 from linewatt.errors import ChangeError, HostError, InvalidInput, LinewattError
 from linewatt.hosts.journal import Journal, journal_path
 from linewatt.hosts.process import completed

@@ -10,13 +10,13 @@ from pathlib import Path
 from types import MappingProxyType
 from typing import Any
 
-from linewatt.analysis import power
+from linewatt.analysis.power import totals as power
 from linewatt.campaign.idle import settling
-from linewatt.engine.feed import Feed, Reading
+from linewatt.engine.live.feed import Feed, Reading
+from linewatt.engine.live.session import Session
 from linewatt.engine.measuring import kept
 from linewatt.engine.measuring.idle import Look, host_values, moving, needed_s
 from linewatt.engine.measuring.power import IdlePower, Meters
-from linewatt.engine.session import Session
 from linewatt.errors import HostError, WaitTimeout
 from linewatt.hosts.clock import now_s
 from linewatt.model import PowerResult, Window

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from linewatt.campaign.campaign import Campaign
 from linewatt.engine import events
-from linewatt.engine.restore import FirstPart, Undoer, refuse_leftovers
-from linewatt.engine.session import Session
+from linewatt.engine.live.session import Session
+from linewatt.engine.undo.restore import FirstPart, Undoer, refuse_leftovers
 from linewatt.errors import LinewattError
 from linewatt.hosts.process import completed
 

@@ -9,7 +9,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
-from linewatt.analysis import repeats
+from linewatt.analysis.statistics import repeats
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.plan import Plan, Round
 from linewatt.model import Case, Trial

@@ -13,7 +13,7 @@ from linewatt import __version__
 from linewatt.campaign import stored
 from linewatt.campaign.campaign import Campaign
 from linewatt.engine import events
-from linewatt.engine.session import Facts, identity
+from linewatt.engine.live.session import Facts, identity
 from linewatt.errors import StoreError
 from linewatt.hosts.clock import now_s
 from linewatt.store import read, write

@@ -14,23 +14,23 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
-from linewatt.analysis import repeats, steadiness
-from linewatt.analysis.besides import SOCKET_SETTINGS
-from linewatt.analysis.psu import Supply
+from linewatt.analysis.comparison.besides import SOCKET_SETTINGS
+from linewatt.analysis.psu.supplies import Supply
+from linewatt.analysis.statistics import repeats, steadiness
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.factors import setting_of_hosts
 from linewatt.campaign.plan import PlannedTrial
 from linewatt.engine import events
-from linewatt.engine.asking import Asking
-from linewatt.engine.configuration import Configuration
-from linewatt.engine.feed import Feed, Reading
-from linewatt.engine.levels import Levels, NotCalibrated
+from linewatt.engine.live.asking import Asking
+from linewatt.engine.live.configuration import Configuration
+from linewatt.engine.live.feed import Feed, Reading
+from linewatt.engine.live.levels import Levels, NotCalibrated
+from linewatt.engine.live.readback import ReadBack
+from linewatt.engine.live.session import Session
+from linewatt.engine.live.trial import LiveTrial, LoadTime, TrialFailed, TrialRun
 from linewatt.engine.measuring.cut import Setup
 from linewatt.engine.measuring.measure import Measured, measure
-from linewatt.engine.readback import ReadBack
-from linewatt.engine.session import Session
 from linewatt.engine.stage import Stage
-from linewatt.engine.trial import LiveTrial, LoadTime, TrialFailed, TrialRun
 from linewatt.errors import HostError, WaitTimeout
 from linewatt.hosts.clock import now_s
 from linewatt.hosts.cores import core_groups

@@ -15,12 +15,12 @@ from linewatt.campaign.plan import Plan, Round
 from linewatt.engine import events
 from linewatt.engine.idle import IdleBook, Setting, measure
 from linewatt.engine.labels import LabelError, Labels
+from linewatt.engine.live.meter_book import MeterBook
+from linewatt.engine.live.sensing import start_sensors
+from linewatt.engine.live.session import Session
 from linewatt.engine.measuring.power import Meters
-from linewatt.engine.meter_book import MeterBook
-from linewatt.engine.proof import Proofs
-from linewatt.engine.sensing import start_sensors
-from linewatt.engine.session import Session
-from linewatt.engine.settings import Settings
+from linewatt.engine.networks.proof import Proofs
+from linewatt.engine.undo.settings import Settings
 from linewatt.errors import ChangeError, HostError, WaitTimeout
 from linewatt.hosts.clock import now_s
 from linewatt.model import Case

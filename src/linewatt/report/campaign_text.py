@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
-from linewatt.analysis.differences import LOGIN, SECRET
+from linewatt.analysis.comparison.differences import LOGIN, SECRET
 from linewatt.document import KeyPath, parse_yaml
 from linewatt.errors import InvalidInput
 

@@ -12,8 +12,8 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from linewatt import units
-from linewatt.analysis.stats import Estimate
-from linewatt.analysis.summary import CaseSummary
+from linewatt.analysis.cases.summary import CaseSummary
+from linewatt.analysis.statistics.stats import Estimate
 from linewatt.findings import Figure
 from linewatt.model import Role
 

@@ -16,39 +16,39 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup, escape
 
 from linewatt import __version__, durable
-from linewatt.analysis.detail import DetailBlock, detail_blocks
-from linewatt.analysis.stats import Estimate
+from linewatt.analysis.cases.detail import DetailBlock, detail_blocks
+from linewatt.analysis.statistics.stats import Estimate
 from linewatt.errors import StoreError
 from linewatt.model import Case, Trial
 from linewatt.report.campaign_text import campaign_text
-from linewatt.report.chart_data import runs_of
-from linewatt.report.charts import Figure, figures, render_svg
+from linewatt.report.charts.data import runs_of
 from linewatt.report.columns import Column, Unit
-from linewatt.report.component_figures import component_figures
-from linewatt.report.detail import detail_groups
-from linewatt.report.document import Digest, cores, watts_text
-from linewatt.report.effects import experiment
-from linewatt.report.effects_chart import effect_figures
-from linewatt.report.environment import core_words, environment
 from linewatt.report.findings import Marks, number_ranges
 from linewatt.report.glossary import GLOSSARY, LEVEL_GLOSSARY, POWER_GLOSSARY
-from linewatt.report.heat_map import heat_figures, heat_maps
-from linewatt.report.level_charts import level_figures
-from linewatt.report.level_table import level_tables
-from linewatt.report.levels import where
-from linewatt.report.limits import limit_notes
-from linewatt.report.matrix import MatrixTable, matrix_tables
-from linewatt.report.paired_bars import paired_figures
-from linewatt.report.power_charts import power_figures
-from linewatt.report.power_idle import idle_lines
-from linewatt.report.power_table import PowerTable, power_tables
-from linewatt.report.psu_words import psu_lines
-from linewatt.report.repeats import repeats_lines
-from linewatt.report.roles import RoleTable, role_table
+from linewatt.report.machine.environment import core_words, environment
+from linewatt.report.machine.map import machine_maps
 from linewatt.report.series import plural
-from linewatt.report.table import TableRow, scalability_table
-from linewatt.report.topology_map import machine_maps
-from linewatt.report.words import caveats, headline, is_lab, progress, when
+from linewatt.report.trials.charts.cases import Figure, figures, render_svg
+from linewatt.report.trials.charts.components import component_figures
+from linewatt.report.trials.charts.effects import effect_figures
+from linewatt.report.trials.charts.heat_map import heat_figures, heat_maps
+from linewatt.report.trials.charts.levels import level_figures
+from linewatt.report.trials.charts.paired_bars import paired_figures
+from linewatt.report.trials.charts.power import power_figures
+from linewatt.report.trials.detail import detail_groups
+from linewatt.report.trials.digest import Digest, cores, watts_text
+from linewatt.report.trials.effects import experiment
+from linewatt.report.trials.idle import idle_lines
+from linewatt.report.trials.level_table import level_tables
+from linewatt.report.trials.levels import where
+from linewatt.report.trials.limits import limit_notes
+from linewatt.report.trials.matrix import MatrixTable, matrix_tables
+from linewatt.report.trials.power import PowerTable, power_tables
+from linewatt.report.trials.psu import psu_lines
+from linewatt.report.trials.repeats import repeats_lines
+from linewatt.report.trials.roles import RoleTable, role_table
+from linewatt.report.trials.scalability import TableRow, scalability_table
+from linewatt.report.trials.words import caveats, headline, is_lab, progress, when
 from linewatt.units import MISSING, format_percent, format_rate, format_seconds, percent_from_cores
 
 _HERE = Path(__file__).parent

@@ -12,9 +12,9 @@ from rich.text import Text
 
 from linewatt.errors import StoreError
 from linewatt.foreign import one_line
-from linewatt.report.document import Digest, digest, heading
 from linewatt.report.text_table import TextColumn, tables
-from linewatt.report.words import when
+from linewatt.report.trials.digest import Digest, digest, heading
+from linewatt.report.trials.words import when
 from linewatt.store import sums
 from linewatt.store.read import Damaged, Result
 from linewatt.store.soak import FOLDER
@@ -49,8 +49,8 @@ def listed(result: Result) -> Listed:
     if size > MOST_BYTES:
         why = f"{size / 1e6:,.0f} MB of samples are not read for a list; see its show"
         return Listed(view, about, None, why, _lacks_of_names(result))
-    from linewatt.report.soak import digest as read_soak
-    from linewatt.report.soak_flags import findings, flags
+    from linewatt.report.soak.digest import digest as read_soak
+    from linewatt.report.soak.flags import findings, flags
 
     try:
         soak = read_soak(result)

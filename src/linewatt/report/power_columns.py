@@ -12,9 +12,9 @@ from functools import partial
 from typing import Any, Literal
 
 from linewatt import units
-from linewatt.analysis.power_summary import EndPower
-from linewatt.analysis.stats import Estimate
-from linewatt.analysis.summary import CaseSummary
+from linewatt.analysis.cases.summary import CaseSummary
+from linewatt.analysis.power.summary import EndPower
+from linewatt.analysis.statistics.stats import Estimate
 from linewatt.findings import Figure
 from linewatt.model import Provenance, Role
 from linewatt.report.columns import Cell, Unit, cell_of, fixed, significant

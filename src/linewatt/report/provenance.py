@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from linewatt.analysis.power import WEIGHT
+from linewatt.analysis.power.totals import WEIGHT
 from linewatt.model import Provenance
 
 _MARKS: dict[Provenance, str] = {"datasheet": "sheet", "estimate": "est", "simulated": "sim"}

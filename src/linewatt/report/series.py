@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from linewatt.analysis.summary import CaseSummary
+from linewatt.analysis.cases.summary import CaseSummary
 from linewatt.model import Case
 from linewatt.units import format_percent, format_rate
 
@@ -63,7 +63,7 @@ def test_title(test: str) -> str:
 
 
 def series_of(summaries: Sequence[CaseSummary]) -> tuple[Series, ...]:
-    """Series in the order of ``summaries``, which is that of :func:`linewatt.analysis.summary.summarise`."""
+    """Series in the order of ``summaries``: that of :func:`linewatt.analysis.cases.summary.summarise`."""
     members: dict[Case, list[CaseSummary]] = {}
     for summary in summaries:
         members.setdefault(replace(summary.case, instances=1), []).append(summary)

@@ -12,12 +12,12 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from linewatt.analysis.contrasts import welch
 from linewatt.analysis.limits import words
 from linewatt.analysis.limits.cpus import count
 from linewatt.analysis.limits.knee import Knee
 from linewatt.analysis.limits.ranking import Ranked
 from linewatt.analysis.limits.verdict import Limit
+from linewatt.analysis.statistics.contrasts import welch
 from linewatt.findings.limits import (
     BEYOND_KNEE_GAIN,
     LEVEL_SD,
@@ -31,8 +31,8 @@ from linewatt.model import Role
 from linewatt.units import format_percent, format_rate, format_significant
 
 if TYPE_CHECKING:
-    from linewatt.analysis.stats import Estimate
-    from linewatt.analysis.summary import CaseSummary
+    from linewatt.analysis.cases.summary import CaseSummary
+    from linewatt.analysis.statistics.stats import Estimate
 
 _SEGMENT_BITS = 1448 * 8
 _MOST_LOG = 100.0

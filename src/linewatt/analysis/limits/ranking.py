@@ -7,10 +7,10 @@ from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
 
+from linewatt.analysis.cases.shares import mean_shares
 from linewatt.analysis.limits.candidate import SYMPTOMS, Candidate, Kind
 from linewatt.analysis.limits.cpus import cpu_candidates
 from linewatt.analysis.limits.paths import lost_ratio, path_candidates
-from linewatt.analysis.shares import mean_shares
 from linewatt.findings.limits import FULL, LOSS, REACHED, WAITED
 from linewatt.model import CpuShares, Role, Trial
 

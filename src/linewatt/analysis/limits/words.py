@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from linewatt.analysis.cases.shares import SHARES
 from linewatt.analysis.limits.candidate import Kind
 from linewatt.analysis.limits.cpus import ROLES, count, used
 from linewatt.analysis.limits.paths import line_words, rate_words
 from linewatt.analysis.limits.ranking import Ranked
-from linewatt.analysis.shares import SHARES
 from linewatt.findings.limits import FULL
 from linewatt.model import CpuShares
 from linewatt.units import format_percent, format_rate

@@ -6,12 +6,12 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
-from linewatt.analysis.psu import Supply
-from linewatt.engine.feed import Reading
+from linewatt.analysis.psu.supplies import Supply
+from linewatt.engine.live.feed import Reading
+from linewatt.engine.live.readback import ReadBack
+from linewatt.engine.live.trial import InstanceOutput, TrialRun
 from linewatt.engine.measuring.power import IdlePower, Meters
 from linewatt.engine.measuring.window import EndRun
-from linewatt.engine.readback import ReadBack
-from linewatt.engine.trial import InstanceOutput, TrialRun
 from linewatt.hosts.base import HostSpec
 from linewatt.model import Window
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
-from linewatt.engine.feed import Reading
+from linewatt.engine.live.feed import Reading
 from linewatt.engine.measuring.power import POWER_UNITS
 from linewatt.engine.measuring.window import COVERAGE_NEEDED, mean_over
 from linewatt.hosts.base import HostSpec

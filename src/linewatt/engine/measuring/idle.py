@@ -10,8 +10,8 @@ from itertools import pairwise
 from statistics import fmean
 from typing import Any
 
-from linewatt.analysis.power import CPU_SCOPES, SYSTEM_SCOPES
-from linewatt.engine.feed import Reading
+from linewatt.analysis.power.totals import CPU_SCOPES, SYSTEM_SCOPES
+from linewatt.engine.live.feed import Reading
 from linewatt.engine.measuring.ends import cpu_shares, end_result
 from linewatt.engine.measuring.power import Meters, with_power
 from linewatt.findings.idle import (

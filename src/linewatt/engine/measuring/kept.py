@@ -14,11 +14,11 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import TypeVar
 
-from linewatt.engine.feed import Reading
+from linewatt.engine.live.feed import Reading
+from linewatt.engine.live.readback import ReadBack
+from linewatt.engine.live.trial import InstanceOutput, TrialRun
 from linewatt.engine.measuring.cut import Setup
 from linewatt.engine.measuring.power import Meters
-from linewatt.engine.readback import ReadBack
-from linewatt.engine.trial import InstanceOutput, TrialRun
 from linewatt.errors import ParseError
 from linewatt.foreign import STORED, read_json, understood
 from linewatt.hosts.base import Ended, HostSpec

@@ -6,11 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import pairwise
 
-from linewatt.engine.feed import Reading
+from linewatt.engine.live.feed import Reading
+from linewatt.engine.live.readback import ReadBack
+from linewatt.engine.live.trial import TrialRun
 from linewatt.engine.measuring.cut import InstanceRun
 from linewatt.engine.measuring.window import EndRun
-from linewatt.engine.readback import ReadBack
-from linewatt.engine.trial import TrialRun
 from linewatt.findings.network import SILENT_INTERVALS, SILENT_LEAST_S, SILENT_RATIO
 from linewatt.model import Window
 

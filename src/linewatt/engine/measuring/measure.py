@@ -8,7 +8,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from linewatt.engine.feed import Reading
+from linewatt.engine.live.feed import Reading
+from linewatt.engine.live.readback import Thread
+from linewatt.engine.live.trial import InstanceOutput, TrialRun
 from linewatt.engine.measuring import kept, threads
 from linewatt.engine.measuring.accounts import with_foreign
 from linewatt.engine.measuring.cut import Cut, InstanceRun, Setup
@@ -20,8 +22,6 @@ from linewatt.engine.measuring.power import with_power
 from linewatt.engine.measuring.seen import Seen
 from linewatt.engine.measuring.tcp import tcp_state
 from linewatt.engine.measuring.window import EndRun, common_window, count, place
-from linewatt.engine.readback import Thread
-from linewatt.engine.trial import InstanceOutput, TrialRun
 from linewatt.errors import ParseError
 from linewatt.foreign import understood
 from linewatt.hosts import sockets

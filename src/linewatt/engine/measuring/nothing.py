@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from linewatt.engine.trial import TrialRun
+from linewatt.engine.live.trial import TrialRun
 
 
 def nothing_arrived(run: TrialRun) -> str:

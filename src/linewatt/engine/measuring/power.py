@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
-from linewatt.analysis.energy import Energy, Meter, from_power, from_total
-from linewatt.analysis.meters import interval_s
-from linewatt.engine.feed import Reading
+from linewatt.analysis.power.energy import Energy, Meter, from_power, from_total
+from linewatt.analysis.power.meters import interval_s
+from linewatt.engine.live.feed import Reading
 from linewatt.model import Channel, EndResult, PowerResult, Window
 from linewatt.sensors.counters import counter_delta
 from linewatt.sensors.dynamics import Dynamics

@@ -6,9 +6,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import dataclass
 
-from linewatt.engine.feed import Reading
+from linewatt.engine.live.feed import Reading
+from linewatt.engine.live.readback import ReadBack
 from linewatt.engine.measuring.cut import Cut, Setup
-from linewatt.engine.readback import ReadBack
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.clock import Offset
 from linewatt.model import Case, EndResult, InstanceResult, Window

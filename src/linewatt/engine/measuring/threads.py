@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from linewatt.engine.readback import ReadBack, Thread
+from linewatt.engine.live.readback import ReadBack, Thread
 
 
 def pairs(readback: ReadBack, pid: int | None) -> list[tuple[Thread, Thread]]:

@@ -17,12 +17,12 @@ from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.factors import setting_of_hosts
 from linewatt.campaign.plan import PlannedInstance, PlannedTrial
 from linewatt.engine.idle import IdleBook
+from linewatt.engine.live.readback import ReadBack
+from linewatt.engine.live.session import Session
+from linewatt.engine.live.trial import InstanceOutput, TrialRun
 from linewatt.engine.measuring.cut import Setup
 from linewatt.engine.measuring.kept import Kept, Source, readbacks
-from linewatt.engine.readback import ReadBack
 from linewatt.engine.rounds import setup_of
-from linewatt.engine.session import Session
-from linewatt.engine.trial import InstanceOutput, TrialRun
 from linewatt.errors import LinewattError, ParseError
 from linewatt.foreign import STORED, read_json
 from linewatt.hosts.base import Ended

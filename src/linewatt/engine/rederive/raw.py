@@ -7,9 +7,9 @@ from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 
 from linewatt.campaign.campaign import Campaign
-from linewatt.engine.feed import Feed, Reading
+from linewatt.engine.live.feed import Feed, Reading
+from linewatt.engine.live.meters import MeterRecords
 from linewatt.engine.measuring.kept import Source
-from linewatt.engine.meters import MeterRecords
 from linewatt.errors import ParseError, StoreError
 from linewatt.foreign import STORED, read_json
 from linewatt.hosts.clock import Offset

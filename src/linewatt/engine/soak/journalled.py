@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from linewatt.engine.knobs import KNOBS
+from linewatt.engine.undo.knobs import KNOBS
 from linewatt.errors import LinewattError
 from linewatt.hosts.base import Host
 from linewatt.hosts.journal import Entry, Journal

@@ -14,10 +14,9 @@ from typing import Any
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.soak_plan import SoakPlan
 from linewatt.engine import events
-from linewatt.engine.feed import Feed
-from linewatt.engine.sensing import Restarts
-from linewatt.engine.session import Session
-from linewatt.engine.settings import Settings
+from linewatt.engine.live.feed import Feed
+from linewatt.engine.live.sensing import Restarts
+from linewatt.engine.live.session import Session
 from linewatt.engine.soak import work
 from linewatt.engine.soak.fleet import Fleet
 from linewatt.engine.soak.journalled import Journalled
@@ -25,6 +24,7 @@ from linewatt.engine.soak.recorder import Happened, Recorder
 from linewatt.engine.soak.segments import Segments
 from linewatt.engine.soak.server import Server
 from linewatt.engine.soak.vsftpd import VsftpdServer
+from linewatt.engine.undo.settings import Settings
 from linewatt.errors import DiskFull, LinewattError, StoreError
 from linewatt.hosts.clock import now_s
 from linewatt.hosts.journal import Journal

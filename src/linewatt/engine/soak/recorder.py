@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from linewatt.engine import events
-from linewatt.engine.feed import Feed
+from linewatt.engine.live.feed import Feed
 from linewatt.engine.soak.counts import UserTotals
 from linewatt.engine.soak.server import CHANNELS as SERVER_CHANNELS
 from linewatt.engine.soak.server import SOURCE, Server

@@ -14,18 +14,18 @@ from linewatt.campaign.sites import read_topologies, site
 from linewatt.campaign.soak_plan import SoakPlan, as_dict, plan_soak
 from linewatt.engine import events
 from linewatt.engine.campaign import Places
-from linewatt.engine.knobs import KNOBS
+from linewatt.engine.live.secrets import passwords, server_password
+from linewatt.engine.live.sensing import start_sensors
+from linewatt.engine.live.session import Session
+from linewatt.engine.networks.proof import legs, prove
+from linewatt.engine.networks.reach import check_reach
 from linewatt.engine.opening import Opening
-from linewatt.engine.proof import legs, prove
-from linewatt.engine.reach import check_reach
-from linewatt.engine.restore import undo_and_tell
 from linewatt.engine.result import kept_if_measured, new_result, same_hosts
-from linewatt.engine.secrets import passwords, server_password
-from linewatt.engine.sensing import start_sensors
-from linewatt.engine.session import Session
-from linewatt.engine.settings import Settings
 from linewatt.engine.soak.part import SoakPart
 from linewatt.engine.soak.work import counter_feeds
+from linewatt.engine.undo.knobs import KNOBS
+from linewatt.engine.undo.restore import undo_and_tell
+from linewatt.engine.undo.settings import Settings
 from linewatt.errors import DiskFull, InvalidInput, LinewattError
 from linewatt.hosts.clock import now_s
 from linewatt.hosts.journal import Journal, journal_path

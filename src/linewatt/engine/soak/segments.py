@@ -11,11 +11,11 @@ from functools import partial
 
 from linewatt.campaign.plan import PlannedTrial, Round
 from linewatt.campaign.soak_plan import SoakPlan, segment_s
-from linewatt.engine.levels import Levels, NotCalibrated
+from linewatt.engine.live.levels import Levels, NotCalibrated
+from linewatt.engine.live.session import Session
+from linewatt.engine.live.trial import InstanceOutput, LiveTrial, LoadTime, TrialFailed, TrialRun
 from linewatt.engine.measuring.window import place
-from linewatt.engine.session import Session
-from linewatt.engine.settings import Settings
-from linewatt.engine.trial import InstanceOutput, LiveTrial, LoadTime, TrialFailed, TrialRun
+from linewatt.engine.undo.settings import Settings
 from linewatt.errors import ChangeError, HostError, ParseError
 from linewatt.foreign import understood
 from linewatt.hosts.clock import now_s

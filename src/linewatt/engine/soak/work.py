@@ -11,9 +11,9 @@ from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.fields import is_ip
 from linewatt.campaign.soak import Group, OtherServer, OwnServer, Users
 from linewatt.campaign.soak_plan import sizes
-from linewatt.engine import prepare
-from linewatt.engine.feed import Feed
-from linewatt.engine.session import Session
+from linewatt.engine.live.feed import Feed
+from linewatt.engine.live.session import Session
+from linewatt.engine.soak.clients import prepare
 from linewatt.engine.soak.fleet import Client
 from linewatt.engine.soak.server import ExistingServer, Server
 from linewatt.engine.soak.vsftpd import Apply, Say, VsftpdServer, VsftpdSettings

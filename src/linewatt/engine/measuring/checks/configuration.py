@@ -6,10 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 from datetime import UTC, datetime
 
-from linewatt.engine.feed import Reading
+from linewatt.engine.live.feed import Reading
+from linewatt.engine.live.readback import Difference, ReadBack
 from linewatt.engine.measuring.link import CARRIER, counted_between
 from linewatt.engine.measuring.seen import Seen
-from linewatt.engine.readback import Difference, ReadBack
 from linewatt.hosts.fact_parsers import PAUSE_FRAMES
 from linewatt.model import Flag, Window
 from linewatt.sensors.link import news

@@ -11,7 +11,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import fmean, stdev
 
-from linewatt.engine.feed import Reading
+from linewatt.engine.live.feed import Reading
 from linewatt.engine.measuring.seen import Seen
 from linewatt.engine.measuring.window import COVERAGE_NEEDED, mean_over
 from linewatt.findings.cpu import FREQUENCY_DIFFERENCE, FREQUENCY_SDS, POWER_LIMIT_RATIO

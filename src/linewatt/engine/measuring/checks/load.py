@@ -6,7 +6,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from linewatt.analysis.datagrams import datagram_losses
+from linewatt.analysis.cases.datagrams import datagram_losses
 from linewatt.engine.measuring.seen import Seen
 from linewatt.engine.measuring.window import EndRun
 from linewatt.findings.load import LOSS_SHOWN, SPINS_BEFORE, SPINS_FROM

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from linewatt.engine.feed import Reading
+from linewatt.engine.live.feed import Reading
 from linewatt.engine.measuring.checks.load import is_lossy
 from linewatt.engine.measuring.seen import Seen
 from linewatt.findings.network import (

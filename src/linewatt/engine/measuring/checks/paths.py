@@ -5,8 +5,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
+from linewatt.engine.live.readback import ReadBack
 from linewatt.engine.measuring.seen import Seen
-from linewatt.engine.readback import ReadBack
 from linewatt.model import Case, Flag, InstanceResult
 
 

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from itertools import combinations
 
-from linewatt.analysis.power import SCOPE_WORDS, Total, total
-from linewatt.analysis.psu import Supply
+from linewatt.analysis.power.totals import SCOPE_WORDS, Total, total
+from linewatt.analysis.psu.supplies import Supply
 from linewatt.engine.measuring.seen import Seen
 from linewatt.findings.power import MAX_PSU_GAIN, MAX_RATING_RATIO
 from linewatt.model import EndResult, Flag, PowerResult

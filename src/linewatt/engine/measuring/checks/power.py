@@ -6,8 +6,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 
-from linewatt.analysis.energy import STILL_RATIO, STILL_STEPS
-from linewatt.engine.feed import Reading
+from linewatt.analysis.power.energy import STILL_RATIO, STILL_STEPS
+from linewatt.engine.live.feed import Reading
 from linewatt.engine.measuring.power import POWER_UNITS
 from linewatt.engine.measuring.seen import Seen
 from linewatt.findings.meters import LONGER

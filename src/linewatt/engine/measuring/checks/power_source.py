@@ -7,9 +7,9 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from statistics import fmean
 
-from linewatt.analysis.power import SCOPE_WORDS, Total, cpu, system, total
-from linewatt.analysis.psu import Supply
-from linewatt.engine.feed import Reading
+from linewatt.analysis.power.totals import SCOPE_WORDS, Total, cpu, system, total
+from linewatt.analysis.psu.supplies import Supply
+from linewatt.engine.live.feed import Reading
 from linewatt.engine.measuring.seen import Seen
 from linewatt.findings.power import (
     CARRIES_W,

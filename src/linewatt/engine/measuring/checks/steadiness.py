@@ -10,8 +10,8 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator, Sequence
 
-from linewatt.analysis import shapes, steadiness
-from linewatt.engine.feed import Reading
+from linewatt.analysis.statistics import shapes, steadiness
+from linewatt.engine.live.feed import Reading
 from linewatt.engine.measuring.checks.power import FOLLOW_THE_CPU
 from linewatt.engine.measuring.seen import Seen
 from linewatt.engine.measuring.window import EndRun, rates_over

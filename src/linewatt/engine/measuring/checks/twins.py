@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
-from linewatt.analysis.besides import CONGESTION, LIMITS
+from linewatt.analysis.comparison.besides import CONGESTION, LIMITS
 from linewatt.engine.measuring.seen import Seen
 from linewatt.model import EndResult, Flag
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
 
-from linewatt.engine.feed import Reading
+from linewatt.engine.live.feed import Reading
 from linewatt.engine.measuring.seen import Seen
 from linewatt.engine.measuring.window import EndRun, overlap_s
 from linewatt.findings.window import (

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One end of a case in full, as studies of a host matrix print it: a block a host. Pure, SI inside.
+
+Costs are per bit that *this end* handled: what it received at the receiver, what it sent at the sender
+(docs/metrics.md). As everywhere they are computed in each trial and then averaged.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from linewatt.analysis.cases import metrics
+from linewatt.analysis.cases.shares import ShareSpread, share_spread
+from linewatt.analysis.cases.summary import app_and_irq_cores
+from linewatt.analysis.power.summary import EndPower, end_power
+from linewatt.analysis.statistics.stats import Estimate, estimate
+from linewatt.model import Case, CpuShares, EndResult, Provenance, Role, Trial
+
+NOT_NAMED = "no source of power is named for this host"
+SHARED = "app and IRQ CPUs are the same, so their use cannot be told apart"
+ENDS: tuple[Role, Role] = ("receiver", "sender")
+
+
+@dataclass(frozen=True, slots=True)
+class DetailBlock:
+    """One end of one case; ``None`` where no trial has a value, ``reasons`` says why, by field name.
+
+    ``throughput_bps`` is this end's own rate. ``cpu_used_cores`` is what its application CPUs and IRQ CPUs
+    used together; ``app_cores_per_bps`` and ``irq_cores_per_bps`` are the parts of ``cpu_cores_per_bps``
+    where the roles have CPUs of their own. ``provenance`` is that of all its watts.
+    """
+
+    case: Case
+    role: Role
+    trials: int
+    throughput_bps: Estimate | None = None
+    app: ShareSpread | None = None
+    irq: ShareSpread | None = None
+    cpu_used_cores: Estimate | None = None
+    cpu_cores_per_bps: Estimate | None = None
+    app_cores_per_bps: Estimate | None = None
+    irq_cores_per_bps: Estimate | None = None
+    power_w: Estimate | None = None
+    idle_w: Estimate | None = None
+    dynamic_w_per_bps: Estimate | None = None
+    dynamic_uncertainty_w_per_bps: Estimate | None = None
+    idle_uncertainty_w: Estimate | None = None
+    power_scope: str | None = None
+    provenance: Provenance | None = None
+    reasons: dict[str, str] = field(default_factory=dict)
+
+    @property
+    def host(self) -> str:
+        return self.case.receiver if self.role == "receiver" else self.case.sender
+
+    @property
+    def connection(self) -> Literal["server", "client"]:
+        """Who of the two opened the connection."""
+        return "server" if self.case.server == self.host else "client"
+
+
+def detail_blocks(trials: Sequence[Trial]) -> tuple[DetailBlock, ...]:
+    """Both ends of every case, the receiver first; cases in the order of their first trial."""
+    cases: dict[Case, list[Trial]] = {}
+    for trial in trials:
+        own = cases.setdefault(trial.case, [])
+        if trial.status == "done":
+            own.append(trial)
+    return tuple(_block(case, role, own) for case, own in cases.items() for role in ENDS)
+
+
+# A value of one trial, or None with the reason.
+_Value = tuple[float | None, str | None]
+
+
+def _block(case: Case, role: Role, trials: Sequence[Trial]) -> DetailBlock:
+    reasons: dict[str, str] = {}
+    values = {name: _mean(name, read, role, trials, reasons) for name, read in _VALUES.items()}
+    app, irq = (_shares(part, role, trials, reasons) for part in ("app", "irq"))
+    own_rate = [replace(trial, throughput_bps=_rate(trial, role)[0]) for trial in trials]
+    power = end_power(own_rate, role)
+    reasons |= _power_reasons(power, role, trials)
+    return DetailBlock(
+        case=case,
+        role=role,
+        trials=len(trials),
+        throughput_bps=values["throughput_bps"],
+        app=app,
+        irq=irq,
+        cpu_used_cores=values["cpu_used_cores"],
+        cpu_cores_per_bps=values["cpu_cores_per_bps"],
+        app_cores_per_bps=values["app_cores_per_bps"],
+        irq_cores_per_bps=values["irq_cores_per_bps"],
+        power_w=power.system_w if power else None,
+        idle_w=power.idle_w if power else None,
+        dynamic_w_per_bps=power.dynamic_w_per_bps if power else None,
+        dynamic_uncertainty_w_per_bps=power.dynamic_uncertainty_w_per_bps if power else None,
+        idle_uncertainty_w=power.idle_uncertainty_w if power else None,
+        power_scope=power.system_scope if power else None,
+        provenance=power.system_provenance if power else None,
+        reasons=reasons,
+    )
+
+
+def _power_reasons(power: EndPower | None, role: Role, trials: Sequence[Trial]) -> dict[str, str]:
+    names = {"power_w": "system_w", "idle_w": "idle_w", "dynamic_w_per_bps": "dynamic_w_per_bps"}
+    if power is None:
+        imported = next((trial.reason for trial in trials if trial.reason), None)
+        return dict.fromkeys(names, imported or NOT_NAMED)
+    found = {name: power.reasons[theirs] for name, theirs in names.items() if theirs in power.reasons}
+    if all(_rate(trial, role)[0] is None for trial in trials) and "dynamic_w_per_bps" in found:
+        found["dynamic_w_per_bps"] = _rate(trials[0], role)[1] or "throughput not recorded"
+    return found
+
+
+def _mean(
+    name: str,
+    read: Callable[[Trial, Role], _Value],
+    role: Role,
+    trials: Sequence[Trial],
+    reasons: dict[str, str],
+) -> Estimate | None:
+    values = [read(trial, role) for trial in trials]
+    _note(name, values, reasons)
+    return estimate(value for value, _ in values)
+
+
+def _note(name: str, values: Sequence[tuple[object, str | None]], reasons: dict[str, str]) -> None:
+    lacking = [why or "not recorded" for value, why in values if value is None]
+    if not values:
+        reasons[name] = "no trial of this case is done"
+    elif lacking:
+        whys = "; ".join(dict.fromkeys(lacking))
+        some = len(lacking) < len(values)
+        reasons[name] = f"in {len(lacking)} of {len(values)} trials: {whys}" if some else whys
+
+
+def _end(trial: Trial, role: Role) -> EndResult | None:
+    return trial.sender if role == "sender" else trial.receiver
+
+
+def _rate(trial: Trial, role: Role) -> _Value:
+    return (trial.throughput_bps if role == "receiver" else trial.offered_bps), trial.reason
+
+
+def _used(trial: Trial, role: Role) -> _Value:
+    end = _end(trial, role)
+    return (None, f"the {role} was not recorded") if end is None else app_and_irq_cores(end)
+
+
+def _cost(trial: Trial, role: Role) -> _Value:
+    cores, why = _used(trial, role)
+    rate, no_rate = _rate(trial, role)
+    if cores is None or rate is None:
+        return None, why if cores is None else no_rate
+    return metrics.cpu_cores_per_bps(cores, rate), "throughput and CPU use must both be greater than 0"
+
+
+def _part_cost(part: Literal["app", "irq"]) -> Callable[[Trial, Role], _Value]:
+    def read(trial: Trial, role: Role) -> _Value:
+        end = _end(trial, role)
+        if end is None or end.app_cpu is None or end.irq_cpu is None:
+            return None, _used(trial, role)[1]
+        if set(end.app_cpu.cpus) & set(end.irq_cpu.cpus):
+            return None, SHARED
+        shares = end.app_cpu if part == "app" else end.irq_cpu
+        rate, no_rate = _rate(trial, role)
+        if not rate:
+            return None, no_rate or "nothing arrived"
+        # 0 is a number here: an IRQ CPU may have nothing to do
+        return _cores(shares) / rate, None
+
+    return read
+
+
+def _cores(shares: CpuShares) -> float:
+    return (len(set(shares.cpus)) + shares.unnumbered) * shares.busy_ratio
+
+
+_VALUES: dict[str, Callable[[Trial, Role], _Value]] = {
+    "throughput_bps": _rate,
+    "cpu_used_cores": _used,
+    "cpu_cores_per_bps": _cost,
+    "app_cores_per_bps": _part_cost("app"),
+    "irq_cores_per_bps": _part_cost("irq"),
+}
+
+
+def _shares(part: str, role: Role, trials: Sequence[Trial], reasons: dict[str, str]) -> ShareSpread | None:
+    values: list[tuple[CpuShares | None, str | None]] = []
+    for trial in trials:
+        end = _end(trial, role)
+        if end is None:
+            values.append((None, f"the {role} was not recorded"))
+            continue
+        why = end.reasons.get(f"{part}_cpu", f"{part} CPU shares not recorded")
+        values.append((end.app_cpu if part == "app" else end.irq_cpu, f"{end.host}: {why}"))
+    _note(part, values, reasons)
+    return share_spread([shares for shares, _ in values if shares is not None])

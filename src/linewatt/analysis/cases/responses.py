@@ -1,0 +1,113 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the factors of an experiment may change: the responses, their value in one trial, and words. Pure."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+
+from linewatt.analysis.cases import metrics
+from linewatt.analysis.power import totals as power
+from linewatt.model import EndResult, Provenance, Role, Trial
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """``relative``: compared as ratios, else as differences. ``more`` and ``less`` name a change."""
+
+    name: str
+    title: str
+    more: str
+    less: str
+    higher_is_better: bool = True
+    relative: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Values:
+    """A response in each of several trials, ``None`` where it has none.
+
+    ``scope`` and ``provenance`` are of the watts in it, ``None`` where there are none.
+    """
+
+    response: Response
+    values: tuple[float | None, ...]
+    scope: str | None = None
+    provenance: Provenance | None = None
+
+
+THROUGHPUT = Response("throughput_bps", "Throughput", "faster", "slower")
+EFFICIENCY = Response(
+    "efficiency_receiver_bps_per_core", "Efficiency of the receiver", "more efficient", "less efficient"
+)
+SENDER_EFFICIENCY = Response(
+    "efficiency_sender_bps_per_core", "Efficiency of the sender", "more efficient", "less efficient"
+)
+LOSS = Response("lost_ratio", "Loss", "more loss", "less loss", higher_is_better=False, relative=False)
+PER_WATT: dict[Role, Response] = {
+    role: Response(
+        f"{role}_system_bps_per_w", f"Throughput per watt of the {role}", "more per watt", "less per watt"
+    )
+    for role in ("receiver", "sender")
+}
+
+
+def responses(trials: Sequence[Trial], *, sender: bool = False) -> list[Values]:
+    """The responses that trials of otherwise equal cases have: those without any value are left out.
+
+    At a load level throughput is what was asked for, so it is no response. ``sender``: its efficiency, too.
+    """
+    found = [
+        _values(EFFICIENCY, trials, lambda trial: _efficiency(trial, trial.receiver)),
+        *([_values(SENDER_EFFICIENCY, trials, lambda trial: _efficiency(trial, trial.sender))] * sender),
+        *(_per_watt(role, trials) for role in PER_WATT),
+    ]
+    if all(trial.case.load_level is None for trial in trials):
+        found.insert(0, _values(THROUGHPUT, trials, lambda trial: trial.throughput_bps))
+    if any(trial.case.test != "tcp" for trial in trials):
+        found.append(_values(LOSS, trials, lambda trial: trial.lost_ratio))
+    return [one for one in found if any(value is not None for value in one.values)]
+
+
+def _values(response: Response, trials: Sequence[Trial], read: Callable[[Trial], float | None]) -> Values:
+    return Values(response, tuple(_usable(response, trial, read(trial)) for trial in trials))
+
+
+def _usable(response: Response, trial: Trial, value: float | None) -> float | None:
+    """The value on the scale it is compared on; a ratio needs one above 0."""
+    if trial.status != "done" or value is None or not math.isfinite(value):
+        return None
+    if not response.relative:
+        return value
+    return math.log(value) if value > 0 else None
+
+
+def _efficiency(trial: Trial, end: EndResult | None) -> float | None:
+    cores = None if end is None else end.cpu_cores
+    return metrics.efficiency_bps_per_core(trial.throughput_bps, cores)
+
+
+def _per_watt(role: Role, trials: Sequence[Trial]) -> Values:
+    """Throughput per watt of one end: watts of one scope only, and as sure as the least sure of them."""
+    totals = [_system(trial, role) for trial in trials]
+    scope = next((total.scope for total in totals if total is not None), None)
+    own = [total if total is not None and total.scope == scope else None for total in totals]
+    sure: list[Provenance] = [total.provenance for total in own if total is not None]
+    response = PER_WATT[role]
+    values = tuple(
+        None
+        if total is None
+        else _usable(response, trial, metrics.bps_per_w(trial.throughput_bps, total.power_w))
+        for trial, total in zip(trials, own, strict=True)
+    )
+    least = max(sure, key=power.WEIGHT.__getitem__, default=None)
+    return Values(response, values, scope, least)
+
+
+def _system(trial: Trial, role: Role) -> power.Total | None:
+    end = trial.receiver if role == "receiver" else trial.sender
+    if end is None or trial.status != "done":
+        return None
+    found = power.system(end.power)
+    return found if isinstance(found, power.Total) else None

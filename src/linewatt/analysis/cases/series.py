@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What only cases of a series together show: a hidden ceiling, regimes, power that stands out. Pure.
+
+A series is the cases that differ in instances only.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
+from typing import TYPE_CHECKING
+
+from linewatt.analysis.cases.flag_counts import FlagCount
+from linewatt.analysis.cases.regimes import explained, knee_of
+from linewatt.analysis.limits.ceiling import Ceiling, ceiling, flat, with_ceiling
+from linewatt.analysis.power.outliers import PowerOutlier, PowerRow, power_outliers
+from linewatt.model import Flag, Role
+from linewatt.units import format_rate
+
+if TYPE_CHECKING:
+    from linewatt.analysis.cases.summary import CaseSummary
+    from linewatt.analysis.power.summary import EndPower
+
+_ENDS: tuple[Role, Role] = ("receiver", "sender")
+
+
+def with_series(series: Sequence[CaseSummary]) -> list[CaseSummary]:
+    """The cases of one series, instances ascending, each with what the others say of it."""
+    done = list(series)
+    for at, found in list(ceilings(done)):
+        if not found.unknown:
+            done = with_ceiling(done, at, found)
+            done[at] = _flagged(done[at], [_hidden(done[at], found)])
+    done = [_flagged(one, _outliers(one, done)) for one in done]
+    rows = explained(done)
+    return [replace(one, regime=row) for one, row in zip(done, rows, strict=True)]
+
+
+def ceilings(series: Sequence[CaseSummary]) -> Iterator[tuple[int, Ceiling]]:
+    """Cases that stand at a ceiling nothing known explains, also where its evidence is not whole."""
+    bend = knee_of(series)
+    for at in range(1, len(series)):
+        stopped = flat(series[at - 1], series[at], bend)
+        found = None if stopped is None else ceiling(series, at, stopped)
+        if found is not None:
+            yield at, found
+
+
+def _hidden(summary: CaseSummary, found: Ceiling) -> Flag:
+    return Flag(
+        "hidden-ceiling",
+        f"{summary.case.sender} → {summary.case.receiver}",
+        f"nothing known explains {format_rate(found.throughput_bps)}: {'; '.join(found.evidence)}",
+        "look at the data sheets of NIC and switch for limits over all ports, at the slot, and at memory",
+    )
+
+
+def _flagged(summary: CaseSummary, flags: Sequence[Flag]) -> CaseSummary:
+    if not flags:
+        return summary
+    counts = [FlagCount(one.code, 1, summary.trials_done, one) for one in flags]
+    return replace(summary, case_flags=(*summary.case_flags, *flags), flags=(*summary.flags, *counts))
+
+
+def _outliers(summary: CaseSummary, series: Sequence[CaseSummary]) -> list[Flag]:
+    flags = []
+    for role in _ENDS:
+        rows = power_rows(series, role)
+        own = next((one for one in power_outliers(rows) if one.row.instances == summary.case.instances), None)
+        power = _power(summary, role)
+        if own is not None and power is not None:
+            flags.append(_outlier(own, power.host))
+    return flags
+
+
+def power_rows(series: Sequence[CaseSummary], role: Role) -> list[PowerRow]:
+    """The cases of a series with watts of one scope at one end."""
+    found = [(one, _power(one, role)) for one in series if not one.case.paced]
+    known = [(one, power) for one, power in found if power is not None and power.system_w is not None]
+    scopes = {power.system_scope for _, power in known}
+    return [
+        PowerRow(
+            one.case.instances,
+            one.throughput_bps.mean,
+            power.system_w.mean,
+            power.cpu_w.mean if power.cpu_w else None,
+            power.uncertainty_w.mean if power.uncertainty_w else None,
+        )
+        for one, power in known
+        if len(scopes) == 1 and one.throughput_bps is not None and power.system_w is not None
+    ]
+
+
+def _power(summary: CaseSummary, role: Role) -> EndPower | None:
+    return summary.receiver_power if role == "receiver" else summary.sender_power
+
+
+def _outlier(found: PowerOutlier, host: str) -> Flag:
+    return Flag(
+        "power-outlier",
+        host,
+        f"{outlier_words(found)}; {'; '.join(found.evidence)}",
+        "look at fan speed, temperatures and frequency of this case, and measure it again",
+    )
+
+
+def outlier_words(found: PowerOutlier) -> str:
+    """``339.2 W, where the other cases say 212.4 W (+126.8 W)``."""
+    by = found.row.system_w - found.expected_w
+    return (
+        f"{found.row.system_w:.1f} W, where the other cases say {found.expected_w:.1f} W ({by:+.1f} W)"
+    ).replace("(-", "(−")

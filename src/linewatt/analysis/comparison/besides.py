@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What else differs between two sides of a comparison, so that it is in the ratio, too. Pure.
+
+Unlike what must be equal (:mod:`linewatt.analysis.comparison.comparable`), it refuses no verdict; but it is
+said with the verdict itself. What goes with ``--by`` is what the comparison is about, and is left out.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from linewatt.analysis.cases.responses import EFFICIENCY, SENDER_EFFICIENCY
+from linewatt.analysis.comparison.comparable import Ends, iperf3_version
+from linewatt.analysis.comparison.differences import is_expected
+from linewatt.analysis.comparison.matching import Side
+from linewatt.hosts.cores import core_is
+from linewatt.model import Role, Trial
+
+CONGESTION = "net.ipv4.tcp_congestion_control"
+LIMITS: dict[Role, dict[str, tuple[str, ...]]] = {
+    "sender": {
+        "tcp": ("net.ipv4.tcp_wmem", "net.core.wmem_max"),
+        "udp": ("net.core.wmem_default", "net.core.wmem_max"),
+    },
+    "receiver": {
+        "tcp": ("net.ipv4.tcp_rmem", "net.core.rmem_max"),
+        "udp": ("net.core.rmem_default", "net.core.rmem_max"),
+    },
+}
+"""kernel parameters that bound what a socket of an end may hold, by protocol"""
+SOCKET_SETTINGS = (
+    CONGESTION,
+    *dict.fromkeys(name for own in LIMITS.values() for names in own.values() for name in names),
+)
+_ROLES: tuple[Role, Role] = ("sender", "receiver")
+_EFFICIENCY: dict[Role, str] = {"sender": SENDER_EFFICIENCY.name, "receiver": EFFICIENCY.name}
+
+
+@dataclass(frozen=True, slots=True)
+class Beside:
+    """One thing that differs, too: in short, with both values; ``response``: of this one only."""
+
+    short: str
+    words: str
+    response: str | None = None
+
+    def concerns(self, response: str) -> bool:
+        return self.response in (None, response)
+
+
+def besides(ends: Ends) -> list[Beside]:
+    """All of it; what is not on record on a side is no difference."""
+    found = list(_time(ends))
+    for role in _ROLES:
+        found += _of_end(ends, role)
+    return found
+
+
+def with_besides(words: str, every: Sequence[Beside]) -> str:
+    """A verdict that says what else is in it."""
+    short = list(dict.fromkeys(one.short for one in every))
+    return f"{words}; also different: {', '.join(short)}" if short else words
+
+
+def _time(ends: Ends) -> Iterator[Beside]:
+    """Levels of one result that were not measured in turn; two results never are, as their heading says."""
+    if ends.base.id != ends.other.id:
+        return
+    base_s, other_s = (
+        [trial.started_s for trial in trials] for trials in (ends.base_trials, ends.other_trials)
+    )
+    if len(base_s) < 2 or len(other_s) < 2:
+        return
+    if max(base_s) < min(other_s) or max(other_s) < min(base_s):
+        yield Beside(
+            "the time (not interleaved)",
+            f"all runs of {ends.base.name} and of {ends.other.name} lie apart in time: what drifted "
+            "meanwhile is in the ratio (order: interleaved)",
+        )
+
+
+def _of_end(ends: Ends, role: Role) -> Iterator[Beside]:
+    own, theirs = getattr(ends.match.base, role), getattr(ends.match.other, role)
+    sides = ((ends.base, own, ends.base_trials), (ends.other, theirs, ends.other_trials))
+
+    def differing(short: str, facts: dict[str, str], response: str | None = None) -> Iterator[Beside]:
+        said = []
+        for title, fact in facts.items():
+            if is_expected(fact, ends.by):
+                continue
+            one, two = (_value(side, host, role, trials, fact) for side, host, trials in sides)
+            if one is not None and two is not None and one != two:
+                said.append(f"{title} {one} in {ends.base.name}, {two} in {ends.other.name}")
+        if said:
+            yield Beside(f"{short} of the {role}", f"{role}: {'; '.join(said)}", response)
+
+    protocol = "tcp" if ends.match.base.test == "tcp" else "udp"
+    yield from differing("iperf3", {"iperf3": "tools.iperf3"})
+    if protocol == "tcp" and role == "sender":
+        yield from differing("congestion control", {"congestion control": f"sysctl.{CONGESTION}"})
+    limits = LIMITS[role][protocol]
+    yield from differing("socket limits", {name: f"sysctl.{name}" for name in limits})
+    yield from differing(
+        "firewall",
+        {
+            "firewall rules": "firewall.rules",
+            "their digest": "firewall.digest",
+            "conntrack": "firewall.conntrack",
+        },
+    )
+    yield from differing("what a core is", {"a core is": "cpu.core_is"}, _EFFICIENCY[role])
+
+
+def _value(side: Side, host: str, role: Role, trials: Sequence[Trial], fact: str) -> object:
+    """A fact of an end as its trials had it set, else as its host showed it before."""
+    section, _, name = fact.partition(".")
+    if fact == "cpu.core_is":
+        return core_is(side.facts(host))
+    if fact == "tools.iperf3":
+        version = iperf3_version(side, host)
+        return None if version is None else ".".join(map(str, version))
+    if section == "sysctl":
+        end = getattr(trials[0], role) if trials else None
+        found = (end.settings if end is not None else {}).get(f"sysctl {name}")
+        if found is not None:
+            return found
+    return side.fact(host, section, name)

@@ -1,0 +1,174 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How the surroundings of two sides differ: hosts fact by fact, roles mapped, and settings. Pure.
+
+What is known to change such figures comes first. What a comparison is about is expected to differ.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from linewatt.analysis.comparison.matching import Match, Side
+
+LOGIN = {"port", "user", "key_file", "known_hosts", "jump"}
+"""how somebody logs in to a host"""
+CONNECTION = {"facts", "name", "sudo", *LOGIN}
+"""How linewatt reaches a host is no part of what was measured."""
+IDENTITY = {
+    "address",
+    "data_ipv4",
+    "data_ipv6",
+    "ipv4_addresses",
+    "ipv6_addresses",
+    "shares_cpus_with",
+    "hostname",
+    "mac",
+    "serial",
+    "uuid",
+    "machine_id",
+    "boot_id",
+}
+"""These name a host; that they differ says nothing."""
+SECRET = ("password", "secret", "token", "passphrase", "private_key", "community")
+NOT_KNOWN = "not_known"
+
+MATTERS = (
+    *("kernel.release", "cpu.model", "cpu.microcode", "cpu.mitigations.", "cpu.governor", "cpu.boost"),
+    *("cpu.no_turbo", "cpu.energy_preference", "cpu.smt", "nic.firmware", "nic.driver", "nic.driver_version"),
+    *("nic.model", "nic.offloads.", "nic.mtu", "nic.speed_bps", "nic.kind", "nic.rings.", "nic.channels."),
+    *("nic.coalescing.", "nic.pause.", "nic.pci_", "nic.numa_node", "nic.qdisc", "tools.iperf3"),
+    *("system.bios_version", "system.product", "kernel.command_line", "kernel.tuned_profile", "kernel.hz"),
+    *("kernel.tick_accounting", "kernel.irqbalance_running", "sysctl.", "firewall.", "host."),
+    "campaign.",
+)
+"""facts that change what a packet costs, the first the most; one that ends in . or _ stands for all below"""
+_NETWORK = ("nic.mtu", "nic.kind", "nic.qdisc", "nic.offloads.", "campaign.networks")
+_EXPECTED = {
+    "kernel": ("kernel.", "cpu.mitigations.", "sysctl.", "system.os", "nic.driver_version"),
+    "network": _NETWORK,
+}
+"""what goes with a property that --by names"""
+_CAMPAIGN = (
+    *("placement", "smt", "steer", "order", "concurrent_pairs", "sysctl", "settings", "tail_s", "window_s"),
+    *("omit_s", "idle_s", "sensors"),
+)
+"""keys of a campaign that say how its cases were run"""
+
+
+@dataclass(frozen=True, slots=True)
+class Difference:
+    """A fact that two sides do not share. ``where`` names the host (or both); missing is ``None``.
+
+    ``rank`` is its place among those that matter, ``None`` for the others; ``expected``: it goes with what
+    is compared.
+    """
+
+    where: str
+    fact: str
+    base: str | None
+    other: str | None
+    rank: int | None
+    expected: bool = False
+
+
+def differences(base: Side, other: Side, matches: Sequence[Match], by: str | None) -> tuple[Difference, ...]:
+    """What differs on the hosts of matched cases, and in how the campaigns ran; what matters first.
+
+    A fact that only one side has on record is no difference.
+    """
+    return differences_of_hosts(base, other, tuple(_host_pairs(matches)), by)
+
+
+def differences_of_hosts(
+    base: Side, other: Side, pairs: Sequence[tuple[str, str]], by: str | None = None
+) -> tuple[Difference, ...]:
+    """The same for ``pairs`` of hosts of which one stands for the other."""
+    found: dict[tuple[str, str], Difference] = {}
+    for own, theirs in pairs:
+        where = own if own == theirs else f"{own} / {theirs}"
+        left, right = _host(base, own), _host(other, theirs)
+        for fact in dict.fromkeys([*left, *right]):
+            _note(found, where, fact, left.get(fact), right.get(fact), by)
+    settings = [dict(_leaves(_campaign(side), "campaign")) for side in (base, other)]
+    for fact in dict.fromkeys([*settings[0], *settings[1]]):
+        _note(found, "campaign", fact, settings[0].get(fact), settings[1].get(fact), by)
+    return tuple(sorted(found.values(), key=_order))
+
+
+def _order(one: Difference) -> tuple[bool, int, str]:
+    return one.expected, len(MATTERS) if one.rank is None else one.rank, one.where
+
+
+def _host_pairs(matches: Sequence[Match]) -> Iterator[tuple[str, str]]:
+    pairs = (pair for one in matches for pair in zip(one.base.hosts, one.other.hosts, strict=True))
+    yield from dict.fromkeys(pairs)
+
+
+def _note(
+    found: dict[tuple[str, str], Difference],
+    where: str,
+    fact: str,
+    base: str | None,
+    other: str | None,
+    by: str | None,
+) -> None:
+    if base == other or base is None or other is None:
+        return
+    found[where, fact] = Difference(where, fact, base, other, rank_of(fact), is_expected(fact, by))
+
+
+def rank_of(fact: str) -> int | None:
+    """The place of a fact among those that matter; ``None`` for the others."""
+    for rank, name in enumerate(MATTERS):
+        if fact == name or (name[-1] in "._" and fact.startswith(name)):
+            return rank
+    return None
+
+
+def is_expected(fact: str, by: str | None) -> bool:
+    """Whether a fact goes with what is compared."""
+    if by is None:
+        return False
+    if by in ("host", "sender", "receiver"):
+        return not fact.startswith("campaign.")
+    return fact.startswith(_EXPECTED.get(by, ())) or fact.rpartition(".")[2] == by
+
+
+def _host(side: Side, name: str) -> dict[str, str | None]:
+    host = side.hosts.get(name) or {}
+    own = {key: value for key, value in host.items() if key not in CONNECTION}
+    facts = {section: found for section, found in side.facts(name).items() if section != NOT_KNOWN}
+    return {**dict(_leaves(own, "host")), **dict(_leaves(facts, ""))}
+
+
+def _campaign(side: Side) -> dict[str, Any]:
+    return {key: side.campaign[key] for key in _CAMPAIGN if key in side.campaign}
+
+
+def _leaves(value: Any, path: str) -> Iterator[tuple[str, str | None]]:
+    """Leaves of nested values as ``outer.inner`` and text; names and secrets of hosts stay out."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            name = str(key)
+            if name in IDENTITY or any(word in name.lower() for word in SECRET):
+                continue
+            yield from _leaves(inner, f"{path}.{name}" if path else name)
+    elif isinstance(value, (list, tuple)) and any(isinstance(one, (Mapping, list, tuple)) for one in value):
+        for number, inner in enumerate(value, start=1):
+            yield from _leaves(inner, f"{path}.{number}")
+    else:
+        yield path, _text(value)
+
+
+def _text(value: Any) -> str | None:
+    if value is None or value == "":
+        return None
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:.12g}"
+    if isinstance(value, (list, tuple)):
+        return ", ".join(map(str, value)) or "none"
+    return str(value)

@@ -1,0 +1,270 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Main effects of the factors of an experiment, and the best setting found. Pure.
+
+One factor at a time: runs at a level against runs at the base, Welch on logarithms (``contrasts``). Full and
+fractional designs: a linear model of the logarithms (``factorial``). Loss, which may be 0, is compared as
+it is.
+Verdicts count all levels of all factors of a response as looked at together.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from linewatt.analysis.cases.responses import Response, Values, responses
+from linewatt.analysis.comparison.verdicts import Verdict, verdicts
+from linewatt.analysis.statistics.contrasts import MIN_RUNS, Contrast, welch
+from linewatt.analysis.statistics.factorial import fit
+from linewatt.model import Case, Provenance, Trial
+
+ONE_AT_A_TIME = "one-at-a-time"
+NO_VALUE = "no run has a value"
+ZEROCOPY = "zerocopy"
+"""the factor that is a parameter of the case as well"""
+
+Levels = Mapping[str, Sequence[str]]
+Setting = tuple[tuple[str, str], ...]
+_Step = tuple[str, str]
+_Runs = dict[Setting, list[float]]
+
+
+@dataclass(frozen=True, slots=True)
+class MainEffect:
+    """A level of a factor against its base; ``runs`` and ``base_runs`` are those with a value that speak.
+
+    ``depends_on`` are factors with which it acts together, so that it is a mean over their levels.
+    """
+
+    factor: str
+    level: str
+    base: str
+    runs: int
+    base_runs: int
+    verdict: Verdict
+    depends_on: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Interaction:
+    """Two factors together: what their levels do beyond the sum of both effects, where that is most."""
+
+    factors: tuple[str, str]
+    levels: tuple[str, str]
+    verdict: Verdict
+
+    @property
+    def found(self) -> bool:
+        """Whether the effect of one depends on the other."""
+        return self.verdict.kind in ("better", "worse")
+
+
+@dataclass(frozen=True, slots=True)
+class Best:
+    """The best setting found: ``setting`` is ``None`` where the base is kept, and ``words`` say why."""
+
+    setting: Setting | None
+    words: str
+    verdict: Verdict | None = None
+    compared: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseEffects:
+    """What the factors do to one response. ``provenance`` and ``scope`` are those of watts in it."""
+
+    response: Response
+    rows: tuple[MainEffect, ...]
+    interactions: tuple[Interaction, ...]
+    best: Best
+    scope: str | None
+    provenance: Provenance | None
+
+
+@dataclass(frozen=True, slots=True)
+class GroupEffects:
+    """Cases that differ in factors only: ``case`` is without them.
+
+    ``base`` is every factor at the first of its levels that these cases have; ``absent`` are the levels that
+    no trial of them has.
+    """
+
+    case: Case
+    base: Setting
+    absent: Setting
+    responses: tuple[ResponseEffects, ...]
+
+
+def effects(trials: Sequence[Trial], factors: Levels, design: str) -> tuple[GroupEffects, ...]:
+    """The effects in each group of cases that differ in factors only; nothing without factors.
+
+    ``factors`` are the campaign's, levels in its order. Active idle has no load to speak of and is left out.
+    """
+    groups: dict[Case, list[Trial]] = {}
+    for trial in trials:
+        if trial.case.factors and trial.case.load_level != 0:
+            groups.setdefault(without_factors(trial.case), []).append(trial)
+    return tuple(_group(case, members, factors, design) for case, members in groups.items())
+
+
+def without_factors(case: Case) -> Case:
+    """What cases of one group have in common."""
+    plain = replace(case, factors=())
+    return replace(plain, zerocopy=False) if ZEROCOPY in dict(case.factors) else plain
+
+
+def _group(case: Case, trials: Sequence[Trial], factors: Levels, design: str) -> GroupEffects:
+    levels = _levels_of(trials, factors)
+    base = tuple(sorted((name, present[0]) for name, present in levels.items()))
+    absent = tuple(
+        (name, level)
+        for name, given in factors.items()
+        for level in given
+        if level not in levels.get(name, ())
+    )
+    compare = _one_at_a_time if design == ONE_AT_A_TIME else _factorial
+    found = []
+    for values in responses(trials):
+        runs: _Runs = {trial.case.factors: [] for trial in trials}
+        for trial, value in zip(trials, values.values, strict=True):
+            if value is not None:
+                runs[trial.case.factors].append(value)
+        found.append(compare(values, levels, base, runs))
+    return GroupEffects(case, base, absent, tuple(found))
+
+
+def _levels_of(trials: Sequence[Trial], factors: Levels) -> dict[str, list[str]]:
+    """The levels that trials have, factors and levels in the order of the campaign."""
+    seen: dict[str, list[str]] = {name: [] for name in factors}
+    for trial in trials:
+        for name, level in trial.case.factors:
+            seen.setdefault(name, []).append(level)
+    return {
+        name: [*(one for one in factors.get(name, ()) if one in own), *_beyond(own, factors.get(name, ()))]
+        for name, own in seen.items()
+        if own
+    }
+
+
+def _beyond(levels: Sequence[str], known: Sequence[str]) -> list[str]:
+    return [level for level in dict.fromkeys(levels) if level not in known]
+
+
+def _family(levels: Levels) -> list[_Step]:
+    """Every level that is not a base."""
+    return [(name, level) for name, given in levels.items() for level in given[1:]]
+
+
+def _one_at_a_time(values: Values, levels: Levels, base: Setting, runs: _Runs) -> ResponseEffects:
+    at_base = runs.get(base, [])
+    family = _family(levels)
+    own = [runs.get(_changed(base, *step), []) for step in family]
+    judged = verdicts(values.response, [welch(at_base, each) for each in own])
+    rows = tuple(
+        MainEffect(name, level, levels[name][0], len(each), len(at_base), verdict)
+        for (name, level), each, verdict in zip(family, own, judged, strict=True)
+    )
+    others = {setting: welch(at_base, each) for setting, each in runs.items() if setting != base}
+    best = _best(values.response, others)
+    return ResponseEffects(values.response, rows, (), best, values.scope, values.provenance)
+
+
+def _changed(setting: Setting, name: str, level: str) -> Setting:
+    return tuple((each, level if each == name else own) for each, own in setting)
+
+
+class _Fitted:
+    """The model of a response, spoken to in factors and levels."""
+
+    def __init__(self, levels: Levels, runs: _Runs) -> None:
+        self.runs = {setting: own for setting, own in runs.items() if own}
+        self.names = list(levels)
+        self.levels = levels
+        # a level without any value has no place in the model
+        self.known = {name: [one for one in levels[name] if self.count((name, one))] for name in levels}
+        self.model = fit({self._cell(setting): own for setting, own in self.runs.items()})
+
+    def count(self, step: _Step) -> int:
+        """Runs at a level that have a value."""
+        return sum(len(own) for setting, own in self.runs.items() if step in setting)
+
+    def _cell(self, setting: Setting) -> tuple[int, ...]:
+        levels = dict(setting)
+        return tuple(self.known[name].index(levels[name]) for name in self.names)
+
+    def main(self, step: _Step) -> Contrast | str:
+        """A level against its base, or why not."""
+        name, level = step
+        for needed in (self.levels[name][0], level):
+            if needed not in self.known[name]:
+                return f"{name}={needed}: {NO_VALUE}"
+        if isinstance(self.model, str):
+            return self.model
+        return self.model.main(self.names.index(name), self.known[name].index(level))
+
+    def between(self, base: Setting, other: Setting) -> Contrast | str:
+        """A setting against the base, or why not."""
+        sides = [len(self.runs.get(one, ())) for one in (base, other)]
+        if min(sides) < MIN_RUNS:
+            return f"{sides[0]} and {sides[1]} runs, and each side needs {MIN_RUNS}"
+        return (
+            self.model if isinstance(self.model, str) else self.model.between(*map(self._cell, (base, other)))
+        )
+
+    def together(self, response: Response) -> tuple[Interaction, ...]:
+        """The interactions that can be told from everything else."""
+        joints = [] if isinstance(self.model, str) else self.model.joint()
+        judged = verdicts(response, [replace(one.departure, tested_p=one.p) for one in joints])
+        found = []
+        for joint, verdict in zip(joints, judged, strict=True):
+            one, other = (self.names[at] for at in joint.factors)
+            levels = (self.known[one][joint.levels[0]], self.known[other][joint.levels[1]])
+            found.append(Interaction((one, other), levels, verdict))
+        return tuple(found)
+
+
+def _factorial(values: Values, levels: Levels, base: Setting, runs: _Runs) -> ResponseEffects:
+    fitted = _Fitted(levels, runs)
+    family = _family(levels)
+    judged = verdicts(values.response, [fitted.main(step) for step in family])
+    together = fitted.together(values.response)
+    rows = tuple(
+        MainEffect(
+            factor=name,
+            level=level,
+            base=levels[name][0],
+            runs=fitted.count((name, level)),
+            base_runs=fitted.count((name, levels[name][0])),
+            verdict=verdict,
+            depends_on=_others(name, together),
+        )
+        for (name, level), verdict in zip(family, judged, strict=True)
+    )
+    best = _best(values.response, {one: fitted.between(base, one) for one in runs if one != base})
+    return ResponseEffects(values.response, rows, together, best, values.scope, values.provenance)
+
+
+def _others(name: str, together: Sequence[Interaction]) -> tuple[str, ...]:
+    """The factors that one acts together with."""
+    pairs = [each.factors for each in together if each.found and name in each.factors]
+    return tuple(other for pair in pairs for other in pair if other != name)
+
+
+def _best(response: Response, contrasts: Mapping[Setting, Contrast | str]) -> Best:
+    """The setting with the best response among those that are better than the base beyond doubt."""
+    if not contrasts:
+        return Best(None, "the base is kept: no other setting was run")
+    compared = sum(isinstance(one, Contrast) for one in contrasts.values())
+    if not compared:
+        why = next(one for one in contrasts.values() if isinstance(one, str))
+        return Best(None, f"the base is kept: not enough runs to compare settings with it ({why})")
+    judged = dict(zip(contrasts, verdicts(response, list(contrasts.values())), strict=True))
+    better = {setting: each for setting, each in judged.items() if each.kind == "better"}
+    if not better:
+        words = f"the base is kept: of {compared} other settings none is better beyond doubt"
+        return Best(None, words, compared=compared)
+    sign = 1 if response.higher_is_better else -1
+    setting, verdict = max(
+        better.items(), key=lambda item: sign * item[1].change.value if item[1].change else 0.0
+    )
+    return Best(setting, f"{verdict.words} than the base", verdict, compared)

@@ -1,0 +1,209 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a difference is one, in words. Pure.
+
+A difference counts when it is significant among all that are looked at together (Holm) **and** beyond a
+stated factor. Everything else is said as what it is: no measurable effect within so much, or not enough runs.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from linewatt.analysis.cases.responses import Response
+from linewatt.analysis.statistics.contrasts import ALPHA, Contrast, holm
+
+Kind = Literal["better", "worse", "small", "same", "undecided"]
+
+MATTERS_RATIO = 0.01
+"""a smaller relative change is said to be small, however certain it is"""
+MATTERS_LOSS = 0.001
+"""the same for a difference of shares, such as loss"""
+WIDEST = 5.0
+"""An effect that may be more than this many times what matters is not told from none: too few runs."""
+
+
+@dataclass(frozen=True, slots=True)
+class Wording:
+    """How verdicts of a kind of comparison read.
+
+    They may hold ``{said}``, ``{limit}``, ``{reach}``, ``{family}`` (how many), ``{among}`` (if several).
+
+    ``chance_is_doubt``: what would count alone but not among all is undecided, however narrow its CI. Else it
+    is the same within its CI, with the words ``chance``, unless that is too wide.
+    """
+
+    same: str
+    small: str
+    chance: str
+    doubt: str
+    chance_is_doubt: bool
+
+
+EFFECTS = Wording(
+    same="no measurable effect (within ± {reach})",
+    small="less than {limit}: {said}",
+    chance="",
+    doubt="not enough runs to tell it from chance among {family} effects: {said}",
+    chance_is_doubt=True,
+)
+COMPARISON = Wording(
+    same="the same within ± {reach}",
+    small="the same within ± {reach} ({said}, less than the factor of {limit})",
+    chance="the same within ± {reach} ({said} may be chance{among})",
+    doubt="not enough runs to tell it from chance{among}: {said}",
+    chance_is_doubt=False,
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """A change against the base: relative (0.031 is + 3.1 %), or a difference of shares.
+
+    ``low`` and ``high`` are its 95 % CI, ``p`` is of this one alone, ``p_holm`` among all of its family,
+    ``permutation_p`` that of shuffled runs, alone; ``None`` where it was not asked for.
+    """
+
+    value: float
+    low: float
+    high: float
+    p: float
+    p_holm: float
+    permutation_p: float | None = None
+
+    @property
+    def significant(self) -> bool:
+        """Whether it is beyond chance among all, and shuffled runs do not contradict."""
+        return self.p_holm < ALPHA and (self.permutation_p is None or self.permutation_p < ALPHA)
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """``change`` is ``None`` where there are not enough runs for one; ``words`` say the whole."""
+
+    kind: Kind
+    words: str
+    change: Change | None = None
+
+
+def verdicts(
+    response: Response,
+    family: Sequence[Contrast | str],
+    matters: float | None = None,
+    wording: Wording = EFFECTS,
+) -> tuple[Verdict, ...]:
+    """A verdict on each contrast of a family that is looked at together; a text says why there is none.
+
+    ``matters`` is the factor that a change must be beyond.
+    """
+    known = [one for one in family if isinstance(one, Contrast) and one.doubt is None]
+    judge = _Judge(response, factor(response, matters), wording, len(known))
+    adjusted = iter(holm([one.p for one in known]))
+    return tuple(
+        Verdict("undecided", f"not enough runs: {one}")
+        if isinstance(one, str)
+        else Verdict("undecided", f"not enough runs: {one.doubt}", _change(response, one, 1.0))
+        if one.doubt is not None
+        else judge(_change(response, one, next(adjusted)))
+        for one in family
+    )
+
+
+def factor(response: Response, matters: float | None = None) -> float:
+    """What a change must be beyond: as asked, or the usual of its kind."""
+    usual = MATTERS_RATIO if response.relative else MATTERS_LOSS
+    return usual if matters is None else matters
+
+
+def _change(response: Response, contrast: Contrast, p_holm: float) -> Change:
+    ends = (contrast.value, *contrast.interval)
+    value, low, high = map(_relative, ends) if response.relative else ends
+    return Change(value, low, high, contrast.p, p_holm, contrast.permutation_p)
+
+
+def _relative(log_ratio: float) -> float:
+    """The relative change; one that no float can hold is infinite."""
+    return math.expm1(min(log_ratio, 700.0))
+
+
+@dataclass(frozen=True, slots=True)
+class _Judge:
+    """What a change of a response means; ``limit`` is the factor it must be beyond."""
+
+    response: Response
+    limit: float
+    wording: Wording
+    family: int
+
+    @property
+    def widest(self) -> float:
+        """How far the CI of no change may reach: nobody asks for more than a large factor says."""
+        return max(self.limit, WIDEST * (MATTERS_RATIO if self.response.relative else MATTERS_LOSS))
+
+    def __call__(self, change: Change) -> Verdict:
+        beyond = abs(change.value) > self.limit
+        if change.significant and beyond:
+            better = (change.value > 0) == self.response.higher_is_better
+            return Verdict("better" if better else "worse", change_words(self.response, change), change)
+        if change.significant:
+            return self._verdict("small", self.wording.small, change)
+        told = max(abs(change.low), abs(change.high)) <= self.widest
+        if change.p < ALPHA and beyond and (self.wording.chance_is_doubt or not told):
+            return self._verdict("undecided", self.wording.doubt, change)
+        if not told:
+            words = f"not enough runs: anything from {span(self.response, change)}"
+            return Verdict("undecided", words, change)
+        chance = change.p < ALPHA and beyond
+        return self._verdict("same", self.wording.chance if chance else self.wording.same, change)
+
+    def _verdict(self, kind: Kind, words: str, change: Change) -> Verdict:
+        reach = max(abs(change.low), abs(change.high))
+        said = words.format(
+            said=change_words(self.response, change),
+            limit=amount(self.response, self.limit),
+            reach=amount(self.response, reach),
+            family=self.family,
+            among=f" among {self.family} comparisons" if self.family > 1 else "",
+        )
+        return Verdict(kind, said, change)
+
+
+def change_words(response: Response, change: Change) -> str:
+    """``faster by 3.1 % (CI 2.2 to 4.0 %)``, ``less loss by 0.3 points (CI …)``."""
+    less = change.value < 0
+    low, high = (-change.high, -change.low) if less else (change.low, change.high)
+    unit = _unit(response)
+    return (
+        f"{response.less if less else response.more} by {_number(abs(change.value))} {unit} "
+        f"(CI {_number(low)} to {_number(high)} {unit})"
+    )
+
+
+def span(response: Response, change: Change) -> str:
+    """The CI with signs: ``−3.0 to +8.1 %``."""
+    return f"{signed(change.low)} to {signed(change.high)} {_unit(response)}"
+
+
+def amount(response: Response, value: float) -> str:
+    """``1.2 %``, ``0.3 points``."""
+    return f"{_number(value)} {_unit(response)}"
+
+
+def signed(value: float) -> str:
+    """A change in % or points with its sign, ``+3.1``, ``−0.4``; none where it rounds to nothing."""
+    text = _number(abs(value))
+    return text if not text.strip("0.") else f"{'−' if value < 0 else '+'}{text}"
+
+
+def _unit(response: Response) -> str:
+    return "%" if response.relative else "points"
+
+
+def _number(ratio: float) -> str:
+    """Percent: whole from 100, two decimals below 0.1, else one."""
+    percent = 100 * ratio
+    size = abs(percent)
+    decimals = 0 if size >= 99.95 else 1 if size >= 0.095 else 2
+    return f"{percent:.{decimals}f}".replace("-", "−")

@@ -1,0 +1,247 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which part of a host draws how much: measured parts, declared ones, and the rest of the system. Pure.
+
+The parts and the rest always sum to the system's power. No part is counted twice: of what measures the same
+thing one is taken, and a declared part gives way to a measured one of its kind. What was left out is said.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean
+from typing import Literal, get_args
+
+from linewatt.analysis.power import totals as power
+from linewatt.analysis.power.totals import SCOPE_WORDS, WEIGHT, Total
+from linewatt.model import EndResult, Flag, PowerResult, Provenance, Role, Trial
+
+ComponentKind = Literal["cpu", "memory", "fan", "gpu", "nic", "storage", "board", "other"]
+KINDS: tuple[ComponentKind, ...] = get_args(ComponentKind)
+Declared = Literal["datasheet", "estimate"]
+
+# What may measure a kind, best first; a later scope is taken only when no earlier one has a number.
+SCOPES: Mapping[ComponentKind, tuple[str, ...]] = {
+    "cpu": power.CPU_SCOPES,
+    "memory": ("memory", "dram"),
+    "fan": ("fan",),
+    "gpu": ("gpu",),
+    "nic": ("nic",),
+}
+_NOT_PARTS = {
+    "core": "part of the CPU",
+    "uncore": "part of the CPU",
+    "other": "what it covers is not known, so it may be in another part",
+}
+_WITH_LOSSES = ("wall", "psu-in", "system")
+"""Scopes of what goes into the power supplies, as far as is known."""
+
+_ROUNDING = 1e-9
+"""of binary fractions: parts that sum to the system leave no negative rest"""
+
+EXCEEDS = "components-exceed-system"
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """A declared part: ``power_w`` is that of one of ``count``. A measured part of its kind replaces it."""
+
+    name: str
+    power_w: float
+    provenance: Declared
+    count: int = 1
+    kind: ComponentKind = "other"
+
+    @property
+    def label(self) -> str:
+        """``12 × DDR5 module``; the bare name of a single one."""
+        return self.name if self.count == 1 else f"{self.count} × {self.name}"
+
+    @property
+    def total_w(self) -> float:
+        """W of all of them."""
+        return self.power_w * self.count
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One row of a breakdown. Of kind ``rest`` it is what is left of the system, which may be negative."""
+
+    name: str
+    kind: ComponentKind | Literal["rest"]
+    power_w: float
+    provenance: Provenance
+    uncertainty_w: float | None = None
+    source: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Breakdown:
+    """A host's power by part; the last part is the rest. ``trials`` is how many it is the mean of.
+
+    Without the system's power there is no rest, and ``reason`` says why. ``left_out`` says what was read or
+    declared and not counted, and why.
+    """
+
+    host: str
+    parts: tuple[Part, ...]
+    system_w: float | None = None
+    system_scope: str | None = None
+    system_provenance: Provenance | None = None
+    trials: int = 0
+    reason: str | None = None
+    left_out: tuple[str, ...] = ()
+    flags: tuple[Flag, ...] = ()
+
+    @property
+    def rest(self) -> Part | None:
+        """What the parts leave of the system."""
+        return next((part for part in self.parts if part.kind == "rest"), None)
+
+
+@dataclass(frozen=True, slots=True)
+class MeasuredParts:
+    """A total for each kind that is measured, and what was left out."""
+
+    totals: Mapping[ComponentKind, Total]
+    left_out: tuple[str, ...]
+
+
+def measured_parts(results: Sequence[PowerResult]) -> MeasuredParts:
+    """The channels of an end that measure parts of the host, one total a kind."""
+    totals: dict[ComponentKind, Total] = {}
+    left_out: list[str] = []
+    for kind, scopes in SCOPES.items():
+        found = {scope: total for scope in scopes if (total := power.total(results, scope)) is not None}
+        usable = [total for total in found.values() if isinstance(total, Total)]
+        left_out += [f"{SCOPE_WORDS[s]}: {why}" for s, why in found.items() if isinstance(why, str)]
+        if usable:
+            totals[kind] = usable[0]
+            left_out += _same_again(kind, usable, results)
+    for one in results:
+        why = _NOT_PARTS.get(_scope(one))
+        if why is not None:
+            left_out.append(f"{one.source} {one.channel} ({SCOPE_WORDS[_scope(one)]}): {why}")
+    return MeasuredParts(totals, tuple(left_out))
+
+
+def breakdown(
+    host: str, system: Total | str, measured: MeasuredParts, declared: Sequence[Component], trials: int = 1
+) -> Breakdown:
+    """Parts of one host's power that sum to ``system``, or parts without a rest where that is not known."""
+    replaced = [one for one in declared if one.kind in measured.totals]
+    parts = [_measured(kind, total) for kind, total in measured.totals.items()]
+    parts += [_declared(one) for one in declared if one not in replaced]
+    said = (f"{one.label} ({one.total_w:g} W, {one.provenance}): {one.kind} is measured" for one in replaced)
+    left_out = (*measured.left_out, *said)
+    if isinstance(system, str):
+        return Breakdown(host, tuple(parts), reason=system, left_out=left_out)
+    rest = _rest(system, parts)
+    return Breakdown(
+        host=host,
+        parts=(*parts, rest),
+        system_w=system.power_w,
+        system_scope=system.scope,
+        system_provenance=system.provenance,
+        trials=trials,
+        left_out=left_out,
+        flags=tuple(_exceeding(host, system, parts, rest)),
+    )
+
+
+def end_breakdown(trials: Sequence[Trial], role: Role, declared: Sequence[Component]) -> Breakdown | None:
+    """Of one end of a case: means over the done trials in which every part has a number, so that they sum.
+
+    ``None`` when no source of power was named there and nothing is declared.
+    """
+    ends = [end for trial in trials if trial.status == "done" and (end := _end(trial, role)) is not None]
+    if not ends or not (declared or any(end.power for end in ends)):
+        return None
+    each = [(power.system(end.power), measured_parts(end.power)) for end in ends]
+    systems = [system for system, _ in each if isinstance(system, Total)]
+    if not systems:
+        whys = dict.fromkeys(system for system, _ in each if isinstance(system, str))
+        return breakdown(ends[0].host, "; ".join(whys), each[0][1], declared)
+    kinds = {kind: total.scope for _, parts in each for kind, total in parts.totals.items()}
+    whole = [
+        (system, parts)
+        for system, parts in each
+        if isinstance(system, Total)
+        and system.scope == systems[0].scope
+        and {kind: total.scope for kind, total in parts.totals.items()} == kinds
+    ]
+    if not whole:
+        return breakdown(ends[0].host, "no trial has readings of all parts", each[0][1], declared)
+    means = {kind: _mean([parts.totals[kind] for _, parts in whole]) for kind in SCOPES if kind in kinds}
+    measured = MeasuredParts(means, whole[0][1].left_out)
+    return breakdown(ends[0].host, _mean([system for system, _ in whole]), measured, declared, len(whole))
+
+
+def _scope(result: PowerResult) -> str:
+    return result.scope.partition(":")[0]
+
+
+def _same_again(
+    kind: ComponentKind, usable: Sequence[Total], results: Sequence[PowerResult]
+) -> Iterator[str]:
+    """What else measures a kind that has its total already."""
+    taken = usable[0]
+    for total in usable[1:]:
+        yield f"{total.source} {SCOPE_WORDS[total.scope]}: {taken.source} {SCOPE_WORDS[taken.scope]} is taken"
+    for total in usable:
+        others = {one.source for one in results if _scope(one) == total.scope} - {total.source}
+        for source in sorted(others):
+            yield f"{source} {SCOPE_WORDS[total.scope]}: {taken.source} {SCOPE_WORDS[taken.scope]} is taken"
+
+
+def _measured(kind: ComponentKind, total: Total) -> Part:
+    name = SCOPE_WORDS[total.scope]
+    return Part(
+        name[:1].upper() + name[1:], kind, total.power_w, total.provenance, total.uncertainty_w, total.source
+    )
+
+
+def _declared(one: Component) -> Part:
+    return Part(one.label, one.kind, one.total_w, one.provenance)
+
+
+def _rest(system: Total, parts: Sequence[Part]) -> Part:
+    """What the parts leave: an estimate at best, and simulated when anything it is made of is."""
+    worst = max([system.provenance, *(part.provenance for part in parts)], key=WEIGHT.__getitem__)
+    name = "Rest and power supply losses" if system.scope in _WITH_LOSSES else "Rest"
+    left_w = math.fsum([system.power_w, *(-part.power_w for part in parts)])
+    return Part(name, "rest", left_w, "simulated" if worst == "simulated" else "estimate")
+
+
+def _exceeding(host: str, system: Total, parts: Sequence[Part], rest: Part) -> Iterator[Flag]:
+    if rest.power_w >= -_ROUNDING * system.power_w:
+        return
+    summed = " + ".join(f"{part.name} {part.power_w:g} W ({part.provenance})" for part in parts)
+    bounds = [system.uncertainty_w, *(part.uncertainty_w for part in parts)]
+    known = [bound_w for bound_w in bounds if bound_w is not None]
+    off = f"; the readings are good to ± {math.fsum(known):.1f} W" if known else ""
+    yield Flag(
+        EXCEEDS,
+        host,
+        f"{summed} is {-rest.power_w:.1f} W more than the system's {system.power_w:g} W "
+        f"({SCOPE_WORDS[system.scope]}){off}",
+        "check the declared watts (of one piece, at this load) and that no part is in another",
+    )
+
+
+def _mean(totals: Sequence[Total]) -> Total:
+    """One total over the trials; a bound or a provenance is that of the worst."""
+    bounds = [one.uncertainty_w for one in totals if one.uncertainty_w is not None]
+    idle = [one.idle_w for one in totals if one.idle_w is not None]
+    return replace(
+        totals[0],
+        power_w=fmean(one.power_w for one in totals),
+        idle_w=fmean(idle) if len(idle) == len(totals) else None,
+        uncertainty_w=max(bounds) if len(bounds) == len(totals) else None,
+        provenance=max((one.provenance for one in totals), key=WEIGHT.__getitem__),
+    )
+
+
+def _end(trial: Trial, role: Role) -> EndResult | None:
+    return trial.sender if role == "sender" else trial.receiver

@@ -1,0 +1,168 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which power supplies would lose less: hot standby, fewer units, smaller units. Pure.
+
+Nothing is proposed that could not carry the server's highest load with as much redundancy as now: with
+several units, one may fail, and the others are then loaded to GOOD_TO at most.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import dataclass, replace
+from typing import Literal
+
+from linewatt.analysis.psu.supplies import (
+    GOOD_FROM,
+    GOOD_TO,
+    NO_TABLE,
+    Measured,
+    Operation,
+    Supply,
+    operate,
+    redundancy_warning,
+)
+from linewatt.analysis.psu.tables import EfficiencyTable
+from linewatt.errors import InvalidInput
+
+Change = Literal["standby", "share", "fewer", "smaller"]
+
+# Ratings that hot-plug units for servers are sold with; makers differ in which of them they offer.
+RATINGS_W = (
+    *(350, 400, 450, 500, 550, 600, 650, 700, 750, 800, 1000, 1100),
+    *(1200, 1300, 1400, 1600, 1800, 2000, 2200, 2400, 2700, 3000),
+)
+BEST_AT = 0.5
+"""Every certificate asks for most at this load."""
+
+LEAST_SAVED_W = 1.0
+"""No change is worth proposing for less."""
+
+HOURS_PER_YEAR = 8760
+_W_PER_KW = 1000
+
+
+@dataclass(frozen=True, slots=True)
+class Question:
+    """A supply, the server's load (DC) and the highest that it ever draws, and what is known of the units."""
+
+    supply: Supply
+    load_w: float
+    peak_w: float
+    table: EfficiencyTable | None = None
+    measured: Measured | None = None
+    price_per_kwh: float | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Option:
+    """A change and what it would save at this load all year: an estimate, ``None`` with a reason."""
+
+    change: Change
+    operation: Operation
+    saved_w: float | None
+    saved_kwh_per_year: float | None
+    saved_cost_per_year: float | None
+    reason: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Advice:
+    """The supply as it is, and options, best first. ``redundant`` is ``None`` for a single unit."""
+
+    question: Question
+    operation: Operation
+    redundant: bool | None
+    options: tuple[Option, ...]
+    warnings: tuple[str, ...]
+
+
+def advise(question: Question) -> Advice:
+    """What is, and what would be better. Raises InvalidInput when the units cannot carry the load."""
+    supply = question.supply
+    now = operate(supply, question.load_w, question.table)
+    if question.peak_w < question.load_w:
+        raise InvalidInput(
+            f"the most it draws, {question.peak_w:g} W, is less than the load, {question.load_w:g} W"
+        )
+    operate(supply, question.peak_w, None)
+    warning = redundancy_warning(supply, question.peak_w)
+    found = (_option(question, now, *candidate) for candidate in _candidates(question))
+    options = [option for option in found if option is not None]
+    return Advice(
+        question=question,
+        operation=now,
+        redundant=None if supply.count == 1 else warning is None,
+        options=tuple(sorted(options, key=lambda option: -(option.saved_w or 0.0))),
+        warnings=() if warning is None else (warning,),
+    )
+
+
+def carries(supply: Supply, peak_w: float) -> bool:
+    """Whether the units carry a load with room to spare, also when one of several fails."""
+    bearing_w = supply.rating_w if supply.count == 1 else supply.surviving_w
+    return peak_w <= GOOD_TO * bearing_w
+
+
+def _candidates(question: Question) -> Iterator[tuple[Change, Operation]]:
+    """Changes that carry the load, the best of each kind."""
+    supply = question.supply
+    other: Change = "standby" if supply.mode == "shared" else "share"
+    counts = range(2, supply.count)
+    ratings = [rating_w for rating_w in RATINGS_W if rating_w < supply.rating_w]
+    kinds: tuple[tuple[Change, list[Supply]], ...] = (
+        (other, [_other_mode(supply)] if supply.count > 1 else []),
+        ("fewer", [replace(supply, count=count) for count in counts]),
+        ("smaller", [replace(supply, rating_w=float(rating_w)) for rating_w in ratings]),
+    )
+    for change, supplies in kinds:
+        able = [one for one in supplies if carries(one, question.peak_w)]
+        operations = [operate(one, question.load_w, question.table) for one in able]
+        if operations:
+            yield change, min(operations, key=lambda one: _rank(one, question.table))
+
+
+def _other_mode(supply: Supply) -> Supply:
+    return replace(supply, mode="standby" if supply.mode == "shared" else "shared")
+
+
+def _rank(operation: Operation, table: EfficiencyTable | None) -> tuple[float, float]:
+    """Smaller is better: near the known range, then the least input or, where that is unknown, half load."""
+    off_half = abs(operation.load_ratio - BEST_AT)
+    return _outside(operation.load_ratio, table), off_half if operation.input_w is None else operation.input_w
+
+
+def _outside(load_ratio: float, table: EfficiencyTable | None) -> float:
+    """How far a load is from the loads that are known to be good, or that the table covers."""
+    low, high = (GOOD_FROM, GOOD_TO) if table is None else (table.points[0][0], table.points[-1][0])
+    return max(low - load_ratio, load_ratio - high, 0.0)
+
+
+def _option(question: Question, now: Operation, change: Change, new: Operation) -> Option | None:
+    """The change with what it saves, or ``None`` when it is no better."""
+    readings = _readings(question) if now.input_w is None else None
+    input_w = now.input_w if readings is None else readings.in_w
+    if input_w is None or new.input_w is None:
+        nearer = _outside(new.load_ratio, question.table) < _outside(now.load_ratio, question.table)
+        return Option(change, new, None, None, None, _unknown(now, new)) if nearer else None
+    saved_w = input_w - new.input_w
+    if saved_w < LEAST_SAVED_W:
+        return None
+    if readings is not None and saved_w <= (off_w := readings.tolerance_ratio * readings.in_w):
+        reason = f"{saved_w:.1f} W less would go in, but {readings.in_w:g} W may be off by {off_w:.1f} W"
+        return Option(change, new, None, None, None, reason)
+    kwh = saved_w * HOURS_PER_YEAR / _W_PER_KW
+    price = question.price_per_kwh
+    return Option(change, new, saved_w, kwh, None if price is None else kwh * price, None)
+
+
+def _readings(question: Question) -> Measured | None:
+    """Readings that say what goes in at this load, where the table does not."""
+    found = question.measured
+    usable = found is not None and found.efficiency_ratio is not None and found.out_w == question.load_w
+    return found if usable else None
+
+
+def _unknown(now: Operation, new: Operation) -> str:
+    if now.reason is None:
+        return f"after the change, {new.reason}"
+    return now.reason if now.reason == NO_TABLE else f"now, {now.reason}"

@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Runs of a full or fractional factorial as a linear model: main effects, and factors acting together. Pure.
+
+Least squares on the means of settings, weighted by their runs, with sum-to-zero coding: a main effect is the
+difference of a level and the base in the mean over the levels of all other factors. Interactions of two
+factors are in the model as far as the settings tell them from everything else in it. The error is that of
+repeated runs of a setting (pure error); without enough repeats it is what the model leaves over. Source:
+D. C. Montgomery, *Design and Analysis of Experiments*, chapters 5, 6, 8; NIST/SEMATECH e-Handbook 5.4, 5.5.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from itertools import combinations
+from typing import Any
+
+from linewatt.analysis.statistics.contrasts import MIN_DF, Contrast
+
+MAX_COLUMNS = 400
+"""columns of a model; interactions that would make more are left out"""
+
+Cell = tuple[int, ...]
+"""a setting: the place of each factor's level, 0 the base"""
+Pair = tuple[int, int]
+"""two factors by their places"""
+Block = tuple[int, ...]
+"""the factors of a main effect or an interaction"""
+_Array = Any
+
+
+@dataclass(frozen=True, slots=True)
+class Joint:
+    """Two factors acting together: the largest departure from the sum of their own effects, and where.
+
+    ``levels`` are the levels it is at; ``p`` is of the F test that there is no departure at any levels.
+    """
+
+    factors: Pair
+    levels: tuple[int, int]
+    departure: Contrast
+    p: float
+
+
+@dataclass(frozen=True)
+class Model:
+    """A fitted model. ``pure`` says whether the error is that of repeated runs."""
+
+    blocks: Mapping[Block, slice]
+    counts: Sequence[int]
+    coefficients: _Array
+    inverse: _Array
+    means: Mapping[Cell, float]
+    runs: Mapping[Cell, int]
+    sd: float
+    df: int
+    pure: bool
+
+    def main(self, factor: int, level: int) -> Contrast:
+        """A level against the base of its factor, in the mean over all else."""
+        return self._contrast((factor,), _step(level, self.counts[factor]))
+
+    def joint(self) -> list[Joint]:
+        """Every interaction that the model has."""
+        return [self._joint((block[0], block[1])) for block in self.blocks if len(block) == 2]
+
+    def between(self, base: Cell, other: Cell) -> Contrast:
+        """Two settings against each other, by their own runs and the error of all."""
+        se = self.sd * math.sqrt(1 / self.runs[base] + 1 / self.runs[other])
+        return Contrast(self.means[other] - self.means[base], se, self.df)
+
+    def _joint(self, pair: Pair) -> Joint:
+        import numpy as np
+
+        one, other = (self.counts[at] for at in pair)
+        found = [
+            ((i, j), self._contrast(pair, np.kron(_step(i, one), _step(j, other))))
+            for i in range(1, one)
+            for j in range(1, other)
+        ]
+        levels, departure = max(found, key=lambda each: abs(each[1].value))
+        return Joint(pair, levels, departure, self._f_test(pair))
+
+    def _contrast(self, block: Block, weights: _Array) -> Contrast:
+        at = self.blocks[block]
+        value = float(weights @ self.coefficients[at])
+        return Contrast(value, self.sd * math.sqrt(float(weights @ self.inverse[at, at] @ weights)), self.df)
+
+    def _f_test(self, block: Block) -> float:
+        import numpy as np
+        from scipy.special import fdtrc
+
+        at = self.blocks[block]
+        own = self.coefficients[at]
+        explained = float(own @ np.linalg.solve(self.inverse[at, at], own)) / len(own)
+        if self.sd == 0:
+            return 1.0 if explained == 0 else 0.0
+        return float(fdtrc(len(own), self.df, explained / self.sd**2))
+
+
+def fit(runs: Mapping[Cell, Sequence[float]]) -> Model | str:
+    """The model of runs by setting; a sentence says why there is none.
+
+    Every factor has a place in each setting; one whose level never changes is left out of the model.
+    """
+    if not runs:
+        return "no run has a value"
+    cells = list(runs)
+    counts = [1 + max(levels) for levels in zip(*cells, strict=True)]
+    if any(len({cell[at] for cell in cells}) < count for at, count in enumerate(counts)):
+        return "all runs at one level failed"
+    mains: dict[Block, _Array] = {
+        (at,): _coded(cells, at, count) for at, count in enumerate(counts) if count > 1
+    }
+    if 1 + sum(len(columns[0]) for columns in mains.values()) > MAX_COLUMNS:
+        return f"more than {MAX_COLUMNS} effects"
+    repeated = sum(map(len, runs.values())) - len(cells)
+    for blocks in (mains | _pairs(mains), mains):
+        rank, columns = _rank(blocks, len(cells))
+        if rank == columns and max(repeated, len(cells) - columns) >= MIN_DF:
+            return _solve(blocks, counts, runs)
+        if rank < columns and blocks is mains:
+            return "too many settings have no run: effects cannot be told apart"
+    return f"{sum(map(len, runs.values()))} runs leave fewer than {MIN_DF} to tell effects from chance"
+
+
+def _step(level: int, count: int) -> _Array:
+    """Weights of a factor's coefficients that make a level's mean minus the base's."""
+    import numpy as np
+
+    weights = np.ones(count - 1)
+    weights[level - 1] += 1
+    return weights
+
+
+def _coded(cells: Sequence[Cell], at: int, count: int) -> _Array:
+    """Sum-to-zero columns of a factor: 1 at a level, −1 at the base."""
+    import numpy as np
+
+    levels = np.array([cell[at] for cell in cells])
+    columns = (levels[:, None] == np.arange(1, count)[None, :]).astype(float)
+    columns[levels == 0] = -1.0
+    return columns
+
+
+def _pairs(mains: Mapping[Block, _Array]) -> dict[Block, _Array]:
+    """Columns of each interaction of two factors that is not mixed up with a main effect or another one.
+
+    In a regular fraction, columns that are mixed up are equal up to sign; what else cannot be told apart
+    shows in the rank of the model.
+    """
+    import numpy as np
+
+    every: dict[Block, _Array] = {}
+    room = MAX_COLUMNS - 1 - sum(block.shape[1] for block in mains.values())
+    for (one,), (other,) in combinations(mains, 2):
+        left, right = mains[one,], mains[other,]
+        room -= left.shape[1] * right.shape[1]
+        if room < 0:
+            return {}
+        every[one, other] = np.einsum("ni,nj->nij", left, right).reshape(len(left), -1)
+    times: dict[bytes, int] = {}
+    keys = {block: [_key(column) for column in columns.T] for block, columns in {**mains, **every}.items()}
+    for block_keys in keys.values():
+        for key in block_keys:
+            times[key] = times.get(key, 0) + 1
+    return {pair: columns for pair, columns in every.items() if all(times[key] == 1 for key in keys[pair])}
+
+
+def _key(column: _Array) -> bytes:
+    """The same for columns that are equal up to sign."""
+    first = next((value for value in column if value), 1.0)
+    key: bytes = (column * first + 0.0).tobytes()
+    return key
+
+
+def _rank(blocks: Mapping[Block, _Array], rows: int) -> tuple[int, int]:
+    import numpy as np
+
+    matrix = np.hstack([np.ones((rows, 1)), *blocks.values()])
+    return int(np.linalg.matrix_rank(matrix)), matrix.shape[1]
+
+
+def _solve(
+    blocks: Mapping[Block, _Array], counts: Sequence[int], runs: Mapping[Cell, Sequence[float]]
+) -> Model:
+    import numpy as np
+
+    sizes = np.array([len(values) for values in runs.values()], dtype=float)
+    means = {cell: math.fsum(values) / len(values) for cell, values in runs.items()}
+    matrix = np.hstack([np.ones((len(runs), 1)), *blocks.values()])
+    inverse = np.linalg.inv(matrix.T @ (matrix * sizes[:, None]))
+    wanted = np.array(list(means.values()))
+    coefficients = inverse @ (matrix.T @ (wanted * sizes))
+    repeated = int(sizes.sum()) - len(runs)
+    pure = repeated >= MIN_DF
+    if pure:
+        squares = math.fsum((value - means[cell]) ** 2 for cell in runs for value in runs[cell])
+        df = repeated
+    else:
+        left = [
+            value - at for cell, at in zip(runs, matrix @ coefficients, strict=True) for value in runs[cell]
+        ]
+        squares = math.fsum(one**2 for one in left)
+        df = int(sizes.sum()) - matrix.shape[1]
+    return Model(
+        blocks=_places(blocks),
+        counts=counts,
+        coefficients=coefficients,
+        inverse=inverse,
+        means=means,
+        runs={cell: len(values) for cell, values in runs.items()},
+        sd=math.sqrt(squares / df),
+        df=df,
+        pure=pure,
+    )
+
+
+def _places(blocks: Mapping[Block, _Array]) -> dict[Block, slice]:
+    """Where each block's coefficients are; the first one is the mean of all."""
+    places = {}
+    at = 1
+    for block, columns in blocks.items():
+        places[block] = slice(at, at + columns.shape[1])
+        at += columns.shape[1]
+    return places

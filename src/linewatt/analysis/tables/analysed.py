@@ -1,0 +1,158 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Anybody's table of a series as trials, so that tables and results are judged by one finder. Pure.
+
+Columns are those of ``derive`` (analysis/tables/inputs.py) and those of EXTRA. Rows that agree in what
+describes a case are trials of it. Nothing is guessed: what the table lacks is unknown.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from typing import get_args
+
+from linewatt.analysis.tables import groups, inputs
+from linewatt.analysis.tables.columns import COLUMNS
+from linewatt.analysis.tables.inputs import Source
+from linewatt.analysis.tables.table import Row, Table, TableWarning
+from linewatt.errors import InvalidInput
+from linewatt.model import Case, CpuShares, EndResult, PowerResult, TestName, Trial
+from linewatt.network.framing import Framing, goodput_bps
+from linewatt.units import bps_from_gbps
+
+EXTRA = ("line_rate_gbps", "mtu", "app_cpu_idle_pct", "irq_cpu_idle_pct", "fan_rpm")
+NOT_SAID = "not in the table"
+FAN = "fan speed (rpm)"
+_NEEDED = ("instances", "throughput_bps")
+_EXTRA_SOURCES: Mapping[str, Source] = {
+    "line_rate_bps": Source({"line_rate_gbps": inputs.positive}, bps_from_gbps),
+    "mtu": Source({"mtu": inputs.whole}, lambda value: value),
+    "app_idle": Source({"app_cpu_idle_pct": inputs.idle_ratio}, lambda value: value),
+    "irq_idle": Source({"irq_cpu_idle_pct": inputs.idle_ratio}, lambda value: value),
+    "fan_rpm": Source({"fan_rpm": inputs.number}, lambda value: value),
+}
+_TESTS: dict[str, TestName] = {"tcp-tput": "tcp", **{name: name for name in get_args(TestName)}}
+
+
+@dataclass(frozen=True, slots=True)
+class AnalysedTable:
+    """Trials of a table, fan speeds by case, and what of it could not be read."""
+
+    trials: tuple[Trial, ...]
+    fan_rpm: Mapping[Case, float] = field(default_factory=dict)
+    warnings: tuple[TableWarning, ...] = ()
+
+
+def trials_of(table: Table) -> AnalysedTable:
+    """The rows as trials. Raises InvalidInput where no series can be made of them."""
+    sources = inputs.resolve(table.columns) | {
+        name: one for name, one in _EXTRA_SOURCES.items() if set(one.columns) <= set(table.columns)
+    }
+    lacking = [name for name in _NEEDED if name not in sources]
+    if lacking:
+        words = {
+            "instances": "instances",
+            "throughput_bps": "a throughput (throughput_mbps, throughput_gbps …)",
+        }
+        raise InvalidInput(f"the table lacks {' and '.join(words[name] for name in lacking)}")
+    known = {*inputs.RECOGNISED, *(column.name for column in COLUMNS), *EXTRA}
+    agree = [name for name in groups.group_columns(table, known) if name not in ("mtu", "test")]
+    warnings: list[TableWarning] = []
+    trials: list[Trial] = []
+    fans: dict[Case, float] = {}
+    for row in table.rows:
+        read = _read(row, sources, warnings)
+        if row.aligned and all(name in read for name in _NEEDED):
+            one = _trial(len(trials) + 1, row, read, agree)
+            trials.append(one)
+            fans |= {one.case: read["fan_rpm"]} if "fan_rpm" in read else {}
+    if not trials:
+        raise InvalidInput("no row has both instances and a throughput")
+    return AnalysedTable(tuple(_numbered(trials)), fans, tuple(warnings))
+
+
+def _read(row: Row, sources: Mapping[str, Source], warnings: list[TableWarning]) -> dict[str, float]:
+    if not row.aligned:  # has its warning already
+        return {}
+    bad: dict[str, str] = {}
+    values = {name: source.read(row.cells, bad) for name, source in sources.items()}
+    warnings += [TableWarning(why, row.number, row.line, column) for column, why in bad.items()]
+    return {name: value for name, value in values.items() if value is not None}
+
+
+def _trial(number: int, row: Row, read: Mapping[str, float], agree: Sequence[str]) -> Trial:
+    case = Case(
+        test=_TESTS.get(row.cells.get("test", ""), "tcp"),
+        sender="sender",
+        receiver="receiver",
+        instances=int(read["instances"]),
+        factors=tuple((name, row.cells[name]) for name in agree),
+    )
+    return Trial(
+        number=number,
+        repetition=1,
+        case=case,
+        case_key=case.key,
+        status="done",
+        started_s=0.0,
+        reason=NOT_SAID,
+        throughput_bps=read["throughput_bps"],
+        line_goodput_bps=_line_goodput_bps(case, read),
+        sender=_end(case.sender, read.get("local_cores")),
+        receiver=_receiver(case, read),
+    )
+
+
+def _numbered(trials: Sequence[Trial]) -> list[Trial]:
+    """Rows of one case as its repetitions."""
+    counts: dict[Case, int] = {}
+    made = []
+    for one in trials:
+        counts[one.case] = counts.get(one.case, 0) + 1
+        made.append(replace(one, repetition=counts[one.case]))
+    return made
+
+
+def _line_goodput_bps(case: Case, read: Mapping[str, float]) -> float | None:
+    """Of the line's rate with the table's MTU, 1500 where it names none. Raises InvalidInput."""
+    if "line_rate_bps" not in read:
+        return None
+    framing = Framing(int(read.get("mtu", 1500)))
+    return goodput_bps(read["line_rate_bps"], case.test, case.family, framing)
+
+
+def _receiver(case: Case, read: Mapping[str, float]) -> EndResult:
+    end = _end(case.receiver, read.get("efficiency_cores"))
+    return replace(
+        end,
+        role="receiver",
+        app_cpu=_shares(read.get("app_idle")),
+        irq_cpu=_shares(read.get("irq_idle")),
+        power=tuple(_power(read)),
+    )
+
+
+def _end(host: str, cores: float | None) -> EndResult:
+    fields = ("cpu_cores", "app_cpu", "irq_cpu", "load_cpu_cores", "base_frequency_hz")
+    return EndResult(host, "sender", cores, None, None, None, None, reasons=dict.fromkeys(fields, NOT_SAID))
+
+
+def _shares(idle: float | None) -> CpuShares | None:
+    """A CPU of which only its idle time is known; what it did is among ``other``."""
+    if idle is None:
+        return None
+    return CpuShares((), 0.0, 0.0, 0.0, 0.0, idle, max(0.0, 1 - idle), unnumbered=1)
+
+
+def _power(read: Mapping[str, float]) -> list[PowerResult]:
+    scopes = (("system_w", "system"), ("cpu_w", "cpu"))
+    return [
+        PowerResult("table", scope, scope, "measured", "as the table has it", read[name])
+        for name, scope in scopes
+        if name in read
+    ]
+
+
+def case_words(case: Case) -> str:
+    """What tells a series of a table apart: ``tcp, kernel 6.9``."""
+    return ", ".join([case.test, *(f"{name} {level}" for name, level in case.factors)])

@@ -1,0 +1,331 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A table of host blocks, as studies of host matrices print them, as trials: a row an end. Pure.
+
+Nothing is guessed: what the table does not say is ``None`` with :data:`NOT_SAID` for a reason, and a cell
+that cannot be right ends the import with its row and column (docs/report.md, "Importing a table").
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, TypeVar, get_args
+
+from linewatt.analysis.cases.shares import SHARES
+from linewatt.analysis.power.totals import SYSTEM_SCOPES
+from linewatt.analysis.tables import inputs
+from linewatt.analysis.tables.inputs import BadCell
+from linewatt.analysis.tables.table import Row, Table, quoted
+from linewatt.errors import InvalidInput
+from linewatt.model import (
+    Case,
+    CpuShares,
+    Direction,
+    EndResult,
+    PowerResult,
+    Provenance,
+    Role,
+    TestName,
+    Trial,
+)
+from linewatt.units import ratio_from_percent
+
+NOT_SAID = "not in the imported table"
+SOURCE = "imported"
+"""the name of the source of an imported table's watts"""
+REQUIRED = ("test", "receiver", "sender", "host", "role", "throughput", "throughput_unit")
+OPTIONAL = ("network", "kernel", "instances", "direction", "family", "repetition")
+POWER = ("power_w", "idle_w", "power_scope", "power_provenance")
+PARTS = ("app", "irq")
+_GIVEN = tuple(name for name in SHARES if name != "other")
+SHARE_COLUMNS = tuple(f"{part}_cpu_{name}_pct" for part in PARTS for name in _GIVEN)
+RECOGNISED = (*REQUIRED, *OPTIONAL, *POWER, *SHARE_COLUMNS)
+
+_TESTS: dict[str, TestName] = {"tcp-tput": "tcp", **{name: name for name in get_args(TestName)}}
+# who opens the connection may be said beside who receives: srv is the server, which waits for it
+_ROLES: dict[str, tuple[Role, Direction | None]] = {
+    "receiver": ("receiver", None),
+    "sender": ("sender", None),
+    "srv(rcv)": ("receiver", "forward"),
+    "clt(snd)": ("sender", "forward"),
+    "clt(rcv)": ("receiver", "reverse"),
+    "srv(snd)": ("sender", "reverse"),
+}
+_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}", re.ASCII)
+_MOST_PERCENT = 100.5
+"""Five shares of two decimals each, added up, may be so far above 100."""
+
+
+@dataclass(frozen=True, slots=True)
+class Imported:
+    """What a table holds: trials as a campaign stores them, hosts with the facts that it names.
+
+    ``factors`` maps each factor to its levels; ``ignored`` are columns that nothing is read from.
+    """
+
+    trials: tuple[Trial, ...]
+    hosts: Mapping[str, Mapping[str, Any]]
+    factors: Mapping[str, tuple[str, ...]]
+    ignored: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class _Line:
+    """One row, read: an end of a trial."""
+
+    row: Row
+    case: Case
+    repetition: int
+    role: Role
+    rate_bps: float
+    end: EndResult
+    kernel: str | None
+
+
+def import_table(table: Table, source: str, imported_s: float) -> Imported:
+    """The trials of a table whose columns are :data:`RECOGNISED`; ``source`` names it in messages.
+
+    ``imported_s`` (Unix seconds) stands for when they ran, which no such table says. Raises InvalidInput, one
+    line with row and column, for whatever cannot be read.
+    """
+    lacking = [name for name in REQUIRED if name not in table.columns]
+    if lacking:
+        raise InvalidInput(f"{source}: the table lacks {', '.join(lacking)}; it needs {', '.join(REQUIRED)}")
+    lines = [_line(row, source) for row in table.rows]
+    by_kernel = _kernel_varies(lines)
+    if by_kernel:
+        lines = [_with_kernel(line) for line in lines]
+    trials = _trials(lines, source, imported_s)
+    kernels = dict.fromkeys(level for line in lines for _, level in line.case.factors)
+    return Imported(
+        trials=trials,
+        hosts=_hosts(lines, named=not by_kernel),
+        factors={"kernel": tuple(kernels)} if kernels else {},
+        ignored=tuple(name for name in table.columns if name not in RECOGNISED),
+    )
+
+
+def _line(row: Row, source: str) -> _Line:
+    if not row.aligned:
+        raise InvalidInput(f"{source}: {_place(row)}: its cells are not as many as the header has")
+    read = _Reader(row, source)
+    role, implied = read.cell("role", lambda cell: _one_of(cell, _ROLES))
+    case = _case(read, implied)
+    host = read.cell("host", _name)
+    if host != (case.receiver if role == "receiver" else case.sender):
+        read.fail("host", f"{host} is not the {role} of this row")
+    scale = read.cell("throughput_unit", inputs.unit)
+    return _Line(
+        row=row,
+        case=case,
+        repetition=read.optional("repetition", _whole, 1),
+        role=role,
+        rate_bps=read.cell("throughput", inputs.positive) * scale,
+        end=_end(read, host, role),
+        kernel=read.optional("kernel", _text, None),
+    )
+
+
+def _case(read: _Reader, implied: Direction | None) -> Case:
+    case = Case(
+        test=read.cell("test", lambda cell: _one_of(cell, _TESTS)),
+        sender=read.cell("sender", _name),
+        receiver=read.cell("receiver", _name),
+        instances=read.optional("instances", _whole, 1),
+        family=read.optional("family", lambda cell: _one_of(cell.lower(), _same("ipv4", "ipv6")), "ipv4"),
+        network=read.optional("network", _name, "bare"),
+    )
+    if case.sender == case.receiver:
+        read.fail("sender", f"{case.sender} cannot be the receiver as well")
+    directions: dict[str, Direction] = {"forward": "forward", "reverse": "reverse"}
+    given = read.optional("direction", lambda cell: _one_of(cell, directions), None)
+    if given and implied and given != implied:
+        read.fail("direction", f"{given} is not what role {quoted(read.row.cells['role'])} says")
+    return replace(case, direction=given or implied or "forward")
+
+
+def _end(read: _Reader, host: str, role: Role) -> EndResult:
+    shares = {part: _shares(read, part) for part in PARTS}
+    power = _power(read)
+    return replace(
+        _unknown_end(host, role),
+        app_cpu=shares["app"],
+        irq_cpu=shares["irq"],
+        power=() if power is None else (power,),
+    )
+
+
+def _unknown_end(host: str, role: Role) -> EndResult:
+    fields = ("cpu_cores", "app_cpu", "irq_cpu", "load_cpu_cores", "base_frequency_hz")
+    reasons = dict.fromkeys(fields, NOT_SAID)
+    return EndResult(host, role, None, None, None, None, None, reasons=reasons)
+
+
+def _shares(read: _Reader, part: str) -> CpuShares | None:
+    """What one role's CPU did; all of its five columns are given, or none is."""
+    columns = {name: f"{part}_cpu_{name}_pct" for name in _GIVEN}
+    filled = [column for column in columns.values() if read.row.cells.get(column)]
+    if not filled:
+        return None
+    ratios = {name: ratio_from_percent(read.cell(column, _percent)) for name, column in columns.items()}
+    total = sum(ratios.values())
+    if total > ratio_from_percent(_MOST_PERCENT):
+        read.fail(filled[0], f"the five shares add up to {100 * total:.2f} %, which is more than one CPU has")
+    other = max(0.0, 1 - total)
+    return CpuShares(
+        cpus=(),
+        unnumbered=1,
+        usr_ratio=ratios["usr"],
+        sys_ratio=ratios["sys"],
+        irq_ratio=ratios["irq"],
+        soft_ratio=ratios["soft"],
+        idle_ratio=ratios["idle"],
+        other_ratio=other,
+    )
+
+
+def _power(read: _Reader) -> PowerResult | None:
+    """The watts of a row; ``None`` where the table has no column for them."""
+    if "power_w" not in read.row.cells:
+        return None
+    power_w = read.optional("power_w", inputs.positive, None)
+    scopes, known = _same(*SYSTEM_SCOPES), _same(*get_args(Provenance))
+    return PowerResult(
+        source=SOURCE,
+        channel="power_w",
+        scope=read.optional("power_scope", lambda cell: _one_of(cell, scopes), "system"),
+        provenance=read.optional("power_provenance", lambda cell: _one_of(cell, known), "measured"),
+        method="as the imported table has it",
+        power_w=power_w,
+        idle_w=read.optional("idle_w", inputs.positive, None),
+        reason=NOT_SAID if power_w is None else None,
+    )
+
+
+def _kernel_varies(lines: list[_Line]) -> bool:
+    """Whether any host ran more than one kernel: cases then differ by it."""
+    kernels: dict[str, set[str | None]] = {}
+    for line in lines:
+        kernels.setdefault(line.end.host, set()).add(line.kernel)
+    return any(len(found) > 1 for found in kernels.values())
+
+
+def _with_kernel(line: _Line) -> _Line:
+    if line.kernel is None:
+        return line
+    return replace(line, case=replace(line.case, factors=(("kernel", line.kernel),)))
+
+
+def _hosts(lines: list[_Line], *, named: bool) -> dict[str, dict[str, Any]]:
+    hosts: dict[str, dict[str, Any]] = {host: {} for line in lines for host in reversed(line.case.hosts)}
+    for line in lines:
+        if named and line.kernel is not None:
+            hosts[line.end.host] = {"facts": {"kernel": {"release": line.kernel}}}
+    return hosts
+
+
+def _trials(lines: list[_Line], source: str, imported_s: float) -> tuple[Trial, ...]:
+    """One trial for the two rows that are of the same case and repetition, or for the one that is there."""
+    ends: dict[tuple[Case, int], dict[Role, _Line]] = {}
+    for line in lines:
+        own = ends.setdefault((line.case, line.repetition), {})
+        if line.role in own:
+            raise InvalidInput(
+                f"{source}: {_place(line.row)}, column role: {_place(own[line.role].row)} is the {line.role} "
+                "of the same trial; number the runs of a case in a column repetition"
+            )
+        own[line.role] = line
+    return tuple(
+        _trial(number, case, repetition, own, imported_s)
+        for number, ((case, repetition), own) in enumerate(ends.items(), start=1)
+    )
+
+
+def _trial(number: int, case: Case, repetition: int, ends: Mapping[Role, _Line], at_s: float) -> Trial:
+    receiver, sender = ends.get("receiver"), ends.get("sender")
+    return Trial(
+        number=number,
+        repetition=repetition,
+        case=case,
+        case_key=case.key,
+        status="done",
+        started_s=at_s,
+        reason=NOT_SAID,
+        throughput_bps=receiver.rate_bps if receiver else None,
+        offered_bps=sender.rate_bps if sender else None,
+        sender=sender.end if sender else _unknown_end(case.sender, "sender"),
+        receiver=receiver.end if receiver else _unknown_end(case.receiver, "receiver"),
+    )
+
+
+T = TypeVar("T")
+D = TypeVar("D")
+
+
+@dataclass(frozen=True, slots=True)
+class _Reader:
+    """Cells of one row; what is wrong with one ends the import."""
+
+    row: Row
+    source: str
+
+    def cell(self, column: str, read: Callable[[str], T]) -> T:
+        """A cell that must be there."""
+        try:
+            return read(self.row.cells.get(column, ""))
+        except BadCell as problem:
+            self.fail(column, str(problem))
+            raise
+
+    def optional(self, column: str, read: Callable[[str], T], default: D) -> T | D:
+        """A cell that may be empty, and its column missing."""
+        return self.cell(column, read) if self.row.cells.get(column) else default
+
+    def fail(self, column: str, why: str) -> None:
+        """End the import over a cell. Raises InvalidInput."""
+        raise InvalidInput(f"{self.source}: {_place(self.row)}, column {column}: {why}") from None
+
+
+def _place(row: Row) -> str:
+    return f"row {row.number} (line {row.line})"
+
+
+def _same(*words: str) -> dict[str, Any]:
+    return {word: word for word in words}
+
+
+def _one_of(cell: str, known: Mapping[str, T]) -> T:
+    if cell not in known:
+        raise BadCell(f"{_shown(cell)} is none of {', '.join(known)}")
+    return known[cell]
+
+
+def _name(cell: str) -> str:
+    if not _NAME.fullmatch(cell):
+        raise BadCell(f"{_shown(cell)} is no name: letters, digits, dots, underscores, dashes")
+    return cell
+
+
+def _text(cell: str) -> str:
+    if not cell.isprintable() or len(cell) > 200:
+        raise BadCell(f"{_shown(cell)} cannot be shown: control characters, or longer than 200")
+    return cell
+
+
+def _shown(cell: str) -> str:
+    return quoted(cell) if cell else "the empty cell"
+
+
+def _whole(cell: str) -> int:
+    try:
+        return int(inputs.whole(cell))
+    except BadCell:
+        raise BadCell(f"{_shown(cell)} is not a whole number from 1") from None
+
+
+def _percent(cell: str) -> float:
+    value = inputs.number(cell)
+    if not 0 <= value <= 100:
+        raise BadCell(f"{cell} is not between 0 and 100")
+    return value

@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What hosts are asked while a round runs, and when: never beside its window.
+
+Readings of sensors are means over their interval, so one that closes the window covers some of the tail, and
+one that opens it some of omit. Hosts are asked an interval before the window, and after it when the readings
+that close it are there; the next round is prepared after those, too.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+from linewatt.campaign.campaign import Campaign
+from linewatt.engine.live.configuration import Configuration
+from linewatt.engine.live.readback import Difference, ReadBack, read_back
+from linewatt.engine.live.session import Session
+from linewatt.engine.live.trial import LiveTrial
+from linewatt.engine.undo.knobs import KNOBS
+from linewatt.engine.undo.settings import Settings
+from linewatt.errors import WaitTimeout
+from linewatt.findings.window import ASKING_S
+from linewatt.hosts import facts
+from linewatt.hosts.clock import now_s
+
+LATE_START_S = 0.25
+"""A load that takes so long to start has its window as much later: nothing is asked of its hosts before.
+Of a short tail it takes a quarter, so that there is time to ask."""
+STARTED_S = 0.2
+"""after its release a load has all its threads, and can be asked for them"""
+CLOSING_LIMIT_S = 4.0
+"""A sensor that stays silent so long shows in the result as a reading that is missing."""
+
+
+class Asking:
+    """The questions of one round, from its release on."""
+
+    def __init__(
+        self,
+        session: Session,
+        campaign: Campaign,
+        settings: Settings,
+        configuration: Configuration,
+        lives: Sequence[LiveTrial],
+    ) -> None:
+        self._session = session
+        self._settings = settings
+        self._configuration = configuration
+        self._lives = lives
+        released_s = now_s()
+        omit_s, tail_s = campaign.omit_s, campaign.tail_s
+        names = dict.fromkeys(name for live in lives for name in live.case.hosts)
+        feeds = [feed for name in names for feed in session.feeds[name] if feed.essential]
+        interval_s = max((feed.interval_s for feed in feeds), default=0.0)
+        early_s = omit_s - interval_s - ASKING_S
+        self._early_s = None if early_s < STARTED_S else released_s + early_s
+        self._past_s = released_s + omit_s + campaign.window_s + min(LATE_START_S, tail_s / 4)
+        self._latest_s = released_s + campaign.load_s - min(ASKING_S, tail_s / 4)
+        self._feeds = feeds
+        self.closed = asyncio.ensure_future(self._close())
+        self._answers = asyncio.ensure_future(self._ask())
+
+    async def _close(self) -> None:
+        """Until every reading that touches the window is there."""
+        await _until(self._past_s)
+        waits = (feed.wait_past(self._past_s, feed.interval_s + CLOSING_LIMIT_S) for feed in self._feeds)
+        await asyncio.gather(*(_quietly(one) for one in waits))
+
+    async def _ask(self) -> dict[str, ReadBack]:
+        """Host → where its load runs and what is set there, in the tail, and before the window."""
+        early: dict[str, ReadBack] = {}
+        if self._early_s is not None:
+            await _until(self._early_s)
+            early = await self._each(ports={})
+        await _until(self._past_s)
+        await asyncio.wait({self.closed}, timeout=max(0.0, self._latest_s - now_s()))
+        found = await self._each(_tcp_ports(self._lives))
+        return {
+            name: replace(one, differences=self._differences(name, one), before=early.get(name))
+            for name, one in found.items()
+        }
+
+    def _differences(self, name: str, one: ReadBack) -> tuple[Difference, ...]:
+        self._configuration.begin(name, facts.again(self._session.facts[name]))
+        return tuple(self._configuration.differences(name, self._settings.of(name), one.facts))
+
+    async def _each(self, ports: Mapping[str, Sequence[int]]) -> dict[str, ReadBack]:
+        pids: dict[str, list[int]] = {}
+        for live in self._lives:
+            for name, own in live.pids().items():
+                pids.setdefault(name, []).extend(pid for pid in own if pid is not None)
+        hosts, settings = self._session.hosts, self._settings
+        found = await asyncio.gather(
+            *(
+                read_back(hosts[name], own, settings.of(name), KNOBS, ports.get(name, ()))
+                for name, own in pids.items()
+            )
+        )
+        return dict(zip(pids, found, strict=True))
+
+    async def answers(self) -> dict[str, ReadBack]:
+        """What the hosts showed."""
+        return await self._answers
+
+    def cancel(self) -> None:
+        """The round came to nothing: nobody waits for its readings."""
+        self._answers.cancel()
+        self.closed.cancel()
+
+
+def _tcp_ports(lives: Iterable[LiveTrial]) -> dict[str, list[int]]:
+    """Sender → ports of the connections that it sends through."""
+    ports: dict[str, list[int]] = {}
+    for live in lives:
+        if live.case.test == "tcp":
+            ports.setdefault(live.case.sender, []).extend(one.port for one in live.planned.instances)
+    return ports
+
+
+async def _until(time_s: float) -> None:
+    await asyncio.sleep(max(0.0, time_s - now_s()))
+
+
+async def _quietly(wait: Awaitable[None]) -> None:
+    with suppress(WaitTimeout):
+        await wait

@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a campaign learns of its meters while it runs: refresh, averaging and delay of each channel in watts.
+
+Each trial is measured with what is known when it is stored; ``meters.json`` has what was known at its
+end, and is put into all trials when the result is read (:mod:`linewatt.store.meters`).
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from itertools import pairwise
+from pathlib import Path
+from typing import Any
+
+from linewatt.analysis.power import meters
+from linewatt.analysis.power.meters import Step
+from linewatt.campaign.campaign import PowerSource
+from linewatt.engine.live.feed import Reading
+from linewatt.sensors.dynamics import Dynamics, declared
+from linewatt.store.meters import Known, known_of
+from linewatt.store.read import idle_files
+from linewatt.store.read import meters as stored_meters
+from linewatt.store.write import write_json
+
+SCHEMA_VERSION = 1
+MOST_DISTANCES = 2000
+MOST_STEPS = 40
+KEPT_S = 90.0
+"""readings before a step that are kept to know what was before it"""
+GAP_READINGS = 3.0
+
+Key = tuple[str, str, str]
+"""host, source, channel"""
+
+
+@dataclass(slots=True)
+class _Channel:
+    """What was seen of one channel so far."""
+
+    scope: str = ""
+    step_w: float | None = None
+    readings: list[tuple[float, float]] = field(default_factory=list)
+    changed_s: float | None = None
+    distances_s: deque[float] = field(default_factory=lambda: deque(maxlen=MOST_DISTANCES))
+    steps: deque[Step] = field(default_factory=lambda: deque(maxlen=MOST_STEPS))
+    fitted_s: float = 0.0
+    every_s: float = 1.0
+
+    def take(self, values: Sequence[tuple[float, float | None]]) -> None:
+        """Readings later than those it has; a gap between them hides refreshes."""
+        last_s = self.readings[-1][0] if self.readings else 0.0
+        new = [(time_s, value) for time_s, value in values if value is not None and time_s > last_s]
+        if len(new) > 1:
+            self.every_s = meters.interval_s([time_s for time_s, _ in new])
+        for before, after in pairwise([*self.readings[-1:], *new]):
+            if after[0] - before[0] > GAP_READINGS * self.every_s:
+                self.changed_s = None
+            elif after[1] != before[1]:
+                if self.changed_s is not None:
+                    self.distances_s.append(after[0] - self.changed_s)
+                self.changed_s = after[0]
+        self.readings += new
+
+    def fit(self, started_s: float, ended_s: float) -> None:
+        """What readings did after a load began."""
+        if started_s > self.fitted_s:
+            self.fitted_s = started_s
+            own = [one for one in self.readings if started_s - KEPT_S <= one[0] <= ended_s]
+            step = meters.fit_step(own, started_s, self.refresh_s, self.step_w)
+            if step is not None:
+                self.steps.append(step)
+        self.readings = [one for one in self.readings if one[0] > ended_s - KEPT_S]
+
+    @property
+    def refresh_s(self) -> float | None:
+        return meters.refresh(self.distances_s, self.every_s)
+
+    def dynamics(self) -> Dynamics:
+        return meters.dynamics(self.distances_s, self.every_s, self.steps)
+
+
+class MeterBook:
+    """The meters of a campaign. Threads that store trials may use it at once."""
+
+    def __init__(self, path: Path, sources: Mapping[str, Mapping[str, PowerSource]]) -> None:
+        """With what a first part of this result had learned, and what its file declares."""
+        self._path = path
+        self._before: dict[Key, Known] = known_of(stored_meters(path))
+        self._declared = {
+            (host, name): declared(source.cfg.refresh_s, source.cfg.averaging_s)
+            for host, own in sources.items()
+            for name, source in own.items()
+        }
+        self._channels: dict[Key, _Channel] = {}
+        self._lock = threading.Lock()
+
+    def seen_s(self, host: str, source: str) -> float:
+        """When the newest reading of a source was taken that is in the book; 0: none is."""
+        with self._lock:
+            own = [one for key, one in self._channels.items() if key[:2] == (host, source)]
+            return max((one.readings[-1][0] for one in own if one.readings), default=0.0)
+
+    def take(self, readings: Sequence[Reading]) -> None:
+        """What meters said since :meth:`seen_s`, whatever ran meanwhile."""
+        with self._lock:
+            for reading in readings:
+                for name, channel in reading.channels.items():
+                    if reading.optional and channel.unit == "W":
+                        key = (reading.host, reading.source, name)
+                        one = self._channels.setdefault(key, _Channel(channel.scope, channel.step))
+                        one.take(reading.values(name))
+
+    def load(self, hosts: Sequence[str], started_s: float, ended_s: float) -> None:
+        """A load ran on hosts, and its readings were taken."""
+        with self._lock:
+            for key, one in self._channels.items():
+                if key[0] in hosts:
+                    one.fit(started_s, ended_s)
+
+    def of(self, host: str) -> dict[tuple[str, str], Dynamics]:
+        """(source, channel) → what is known now of a host's meters."""
+        with self._lock:
+            return {key[1:]: self._known(key) for key in self._keys() if key[0] == host}
+
+    def write(self) -> None:
+        """What is known now, beside what a first part of the result had known. Raises StoreError."""
+        with self._lock:
+            found = [self._document(key) for key in self._keys()]
+        if found:
+            file = next(one for one in idle_files(self._path, "meters") if not one.exists())
+            write_json(file, {"schema_version": SCHEMA_VERSION, "meters": found})
+
+    def _keys(self) -> list[Key]:
+        return list(dict.fromkeys([*self._before, *self._channels]))
+
+    def _known(self, key: Key) -> Dynamics:
+        own = self._channels.get(key)
+        learned = own.dynamics() if own is not None else Dynamics()
+        before = self._before[key].dynamics if key in self._before else Dynamics()
+        merged = Dynamics(
+            refresh_s=learned.refresh_s if learned.refresh_s is not None else before.refresh_s,
+            averaging_s=learned.averaging_s if learned.settle_s is not None else before.averaging_s,
+            delay_s=learned.delay_s if learned.settle_s is not None else before.delay_s,
+            settle_s=learned.settle_s if learned.settle_s is not None else before.settle_s,
+        )
+        return merged | self._declared.get(key[:2], Dynamics())
+
+    def _document(self, key: Key) -> dict[str, Any]:
+        own = self._channels.get(key) or _Channel()
+        known = self._known(key)
+        return {
+            "host": key[0],
+            "source": key[1],
+            "channel": key[2],
+            "scope": own.scope,
+            "refresh_s": known.refresh_s,
+            "averaging_s": known.averaging_s,
+            "delay_s": known.delay_s,
+            "settle_s": known.settle_s,
+            "read_every_s": own.every_s,
+            "distances": len(own.distances_s),
+            "steps": len(own.steps),
+        }

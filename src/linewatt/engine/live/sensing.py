@@ -1,0 +1,67 @@
+# SPDX-License-Identifier: Apache-2.0
+"""All sensors of a run started, what is wrong with any told, and those that end or hang started again."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Collection
+
+from linewatt.engine import events
+from linewatt.engine.live.feed import Feed
+from linewatt.engine.live.meters import MeterFeed
+from linewatt.engine.live.session import Session
+from linewatt.errors import InvalidInput, LinewattError
+from linewatt.hosts.clock import now_s
+
+AGAIN_S = 10.0
+"""between starts of a sensor that ends by itself or hangs"""
+
+
+async def start_sensors(session: Session, say: events.OnEvent, *, refuses: bool) -> None:
+    """Start them and wait until sources of power have spoken.
+
+    With ``refuses``, as before any change and any load, a choice that cannot be raises InvalidInput; what
+    else is wrong with a source of power is told, and the run goes on without it.
+    """
+    say(events.Phase("starting sensors"))
+    await session.start_sensors()
+    silent = await session.silent()
+    refused = next(((feed, why) for feed, why in silent if feed.refused is not None), None)
+    if refused is not None and refuses:
+        raise InvalidInput(f"{refused[0].host}: {refused[0].source}: {refused[1]}")
+    for feed, why in silent:
+        say(events.Warned(f"{feed.host}: {feed.source}: {why}; going on without it"))
+
+
+class Restarts:
+    """Starts sensors again that ended by themselves or hang, now and then; meters try again by themselves."""
+
+    def __init__(self, session: Session, tell: Callable[[str, str], None]) -> None:
+        """``tell`` is given a host, and in words what ended there: once, until it has run on again."""
+        self._session = session
+        self._tell = tell
+        self._again_s: dict[tuple[str, str], float] = {}
+
+    async def look(self, away: Collection[str] = ()) -> bool:
+        """Start what has ended or hangs on hosts that are there; whether anything was started."""
+        feeds = [feed for own in self._session.feeds.values() for feed in own]
+        return any([await self._look_at(feed) for feed in feeds if feed.host not in away])
+
+    async def _look_at(self, feed: Feed) -> bool:
+        key, host = (feed.host, feed.source), self._session.hosts[feed.host]
+        if not host.lost:
+            feed.notice_silence()
+        if feed.failure is None and now_s() > self._again_s.get(key, math.inf) + AGAIN_S:
+            del self._again_s[key]  # it runs on: if it ends another time, that is told too
+        if feed.failure is None or isinstance(feed, MeterFeed) or host.lost:
+            return False
+        if key not in self._again_s:
+            self._tell(feed.host, f"{feed.source} {feed.failure}; starting it again")
+        if now_s() < self._again_s.get(key, 0.0):
+            return False
+        self._again_s[key] = now_s() + AGAIN_S
+        try:
+            await feed.start(host)
+        except LinewattError:
+            return False
+        return True

@@ -1,0 +1,288 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The live hosts of a campaign: connections, facts and sensors, lost and found again."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Iterable, Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from linewatt.campaign.campaign import Campaign
+from linewatt.campaign.ways import Ways
+from linewatt.engine.live.feed import Feed
+from linewatt.engine.live.line_rate import LineLimit, line_limit, pcie_goodput_bps
+from linewatt.engine.live.meters import MeterFeed
+from linewatt.engine.live.secrets import Passwords
+from linewatt.errors import HostError, InvalidInput
+from linewatt.foreign import shortened
+from linewatt.hosts import facts, lock
+from linewatt.hosts.base import Host
+from linewatt.hosts.clock import Offset
+from linewatt.hosts.connect import connect
+from linewatt.hosts.lock import OnText
+from linewatt.loads.base import Load
+from linewatt.model import Case, Family
+from linewatt.network.framing import Framing
+from linewatt.sensors.power import PowerConfig
+from linewatt.sensors.registry import POWER, SENSORS
+
+FACTS_LIMIT_S = 20.0
+AT_ONCE = 8
+"""hosts that are opened at once, and channels"""
+FIRST_READING_LIMIT_S = 5.0
+OPENING_LIMIT_S = 25.0
+"""more for a source that says that it is still finding out what there is"""
+READINGS_A_WINDOW = 30
+LEAST_INTERVAL_S = 0.2
+
+Facts = dict[str, dict[str, Any]]
+
+
+@dataclass(frozen=True, slots=True)
+class End:
+    """One end of a way of data: its interface and address, and how its packets come to the wire."""
+
+    interface: str
+    address: str
+    framing: Framing
+
+
+class Session:
+    """Hosts by name, with what is known of each and the sensors that run on it."""
+
+    def __init__(self, campaign: Campaign, secrets: Passwords, load: Load) -> None:
+        self.specs = dict(campaign.hosts)
+        self.ways = Ways(campaign)
+        self._settings = campaign.settings
+        self._paired = {name for pair in campaign.pairs for name in pair}
+        self._runs_mpstat = "mpstat" in campaign.sensors
+        self.load = load
+        self.hosts: dict[str, Host] = {}
+        self.holder = lock.Holder(campaign.name)
+        self._held: dict[str, lock.Held] = {}
+        self._tell: OnText = lambda _: None
+        self._openings = asyncio.Semaphore(AT_ONCE)
+        self.facts: dict[str, Facts] = {}
+        self.versions: dict[str, tuple[int, ...]] = {}
+        self.feeds: dict[str, list[Feed]] = {
+            name: [
+                *(Feed(name, SENSORS[sensor], cfg) for sensor, cfg in campaign.sensors.items()),
+                *_power_feeds(campaign, name, secrets),
+            ]
+            for name in self.specs
+        }
+
+    async def open(self) -> None:
+        """Connect to every host, keep others away, learn its facts. Raises HostError, the first by name."""
+        await self.connect(self._tell)
+        await self.learn()
+
+    async def connect(self, tell: OnText, on_busy: OnText | None = None) -> None:
+        """Connect to every host; from then on nobody else works there, and no change is being made.
+
+        ``tell`` is told what is waited for, and what cannot be had; ``on_busy``: other controllers are waited
+        for. Raises HostInUse, HostError.
+        """
+        self._tell = tell
+        few = asyncio.Semaphore(AT_ONCE)
+        await _all(self._connect(name, few) for name in sorted(self.specs))
+        await self._take([self.hosts[name] for name in self.specs], on_busy)
+
+    async def _connect(self, name: str, few: asyncio.Semaphore) -> None:
+        async with few:
+            self.hosts[name] = await connect(self.specs[name], self._openings)
+
+    async def _take(self, hosts: Sequence[Host], on_busy: OnText | None = None) -> None:
+        for host, held in await lock.take_all(hosts, self.holder, on_busy):
+            self._held[host.spec.name] = held
+            if held.note is not None:
+                self._tell(held.note)
+        await _all(lock.writers_ended(host, self._tell) for host in hosts)
+
+    async def learn(self) -> None:
+        """What every host says of itself. Raises HostError, InvalidInput, the first by name."""
+        few = asyncio.Semaphore(AT_ONCE)
+        await _all(self._learn(name, few) for name in sorted(self.specs))
+
+    async def _learn(self, name: str, few: asyncio.Semaphore) -> None:
+        async with few:
+            self.facts[name] = await _facts(self.hosts[name])
+        self._check(name)
+
+    def _check(self, name: str) -> None:
+        """What must be there before anything is started. Raises HostError, InvalidInput."""
+        known, spec = self.facts[name], self.specs[name]
+        text = known["tools"].get("iperf3")
+        if text is not None:
+            self.versions[name] = self.load.parse_version(str(text))
+            if wrong := self.load.too_old(self.versions[name]):
+                raise HostError(f"{name}: {wrong}; install it there")
+        elif name in self._paired:
+            raise HostError(f"{name}: no iperf3; install it (apt-get or dnf install iperf3)")
+        if self._runs_mpstat and not known["tools"].get("mpstat"):
+            raise HostError(f"{name}: no mpstat; install sysstat")
+        online = set(known["cpus"].get("online") or ())
+        for key in ("cpus", "app_cpus", "irq_cpus"):
+            impossible = set(getattr(spec, key) or ()) - online
+            if online and impossible:
+                raise InvalidInput(
+                    f"{name}: {key} names CPU {min(impossible)}, "
+                    f"but CPUs {min(online)} to {max(online)} are what is online there"
+                )
+        if known["nic"].get("mtu") is None:
+            raise InvalidInput(f"{name}: no interface {spec.data}; name one that `ip link` shows there")
+
+    def ends(self, case: Case) -> dict[str, End]:
+        """Host → where the data of a case leaves and enters it. Raises HostError without an address."""
+        way = self.ways.of(case)
+        if way is None:
+            return {name: self._bare_end(name, case) for name in case.hosts}
+        if isinstance(way, str):
+            raise HostError(f"network {case.network}: {way}")
+        return {
+            name: End(
+                one.interface,
+                one.address,
+                self.ways.framing(case.network, name, one.interface, self._mtu(name, case)),
+            )
+            for name, one in ((case.sender, way.sender), (case.receiver, way.receiver))
+        }
+
+    def line_limit(self, case: Case) -> LineLimit | None:
+        """The most payload that the line between the hosts of a case can carry. Raises HostError."""
+        framings = {name: end.framing for name, end in self.ends(case).items()}
+        return line_limit(case, framings, self.facts)
+
+    def pcie_goodput_bps(self, case: Case) -> dict[str, float | None]:
+        """Host → the most payload of a case that the slot of its NIC carries. Raises HostError."""
+        return {
+            name: pcie_goodput_bps(case, end.framing, self.facts[name])
+            for name, end in self.ends(case).items()
+        }
+
+    def _bare_end(self, name: str, case: Case) -> End:
+        return End(
+            self.specs[name].data, self.data_address(name, case.family), Framing(self._mtu(name, case))
+        )
+
+    def _mtu(self, name: str, case: Case) -> int:
+        """Of a host's data interface: as the campaign sets it, else as the host had it."""
+        asked = dict(case.factors).get("mtu") or self._settings.get("mtu")
+        return int(asked or self.facts[name]["nic"]["mtu"])
+
+    def data_address(self, name: str, family: Family) -> str:
+        """Address of a host's data interface. Raises HostError when it has none of the family."""
+        spec = self.specs[name]
+        known = spec.data_ipv4 if family == "ipv4" else spec.data_ipv6
+        found = known or next(iter(self.facts[name]["nic"].get(f"{family}_addresses") or ()), None)
+        if found is None:
+            raise HostError(f"{name}: {spec.data} has no {family} address; give it one or name data_{family}")
+        return str(found)
+
+    def clocks(self, case: Case) -> dict[str, Offset]:
+        return {name: self.hosts[name].clock for name in case.hosts}
+
+    def base_frequency_hz(self, name: str) -> float | None:
+        """From the campaign, else as the host's facts tell it."""
+        return self.specs[name].base_frequency_hz or self.facts[name]["cpu"].get("base_frequency_hz")
+
+    def tick_accounting(self, name: str) -> bool | None:
+        """Whether the host's kernel charges CPU time by the tick; ``None`` where it cannot be told."""
+        return self.facts[name]["kernel"].get("tick_accounting")
+
+    async def start_sensors(self, names: Iterable[str] | None = None) -> None:
+        """Start every sensor; readings come later. Raises HostError, WaitTimeout."""
+        await _all(feed.start(self.hosts[feed.host]) for feed in self._feeds(names))
+
+    async def first_readings(self, names: Iterable[str] | None = None, *, ever: bool = False) -> None:
+        """Wait until every sensor has delivered once since its start; sources of power may be down.
+
+        ``ever``: one that delivered before it was started again is not waited for. Raises HostError,
+        WaitTimeout.
+        """
+        feeds = [feed for feed in self._feeds(names) if feed.essential and not (ever and feed.latest_s > 0)]
+        await _all(_first_reading(feed) for feed in feeds)
+
+    def _feeds(self, names: Iterable[str] | None) -> list[Feed]:
+        return [feed for name in names or self.specs for feed in self.feeds[name]]
+
+    async def silent(self) -> list[tuple[Feed, str]]:
+        """Sources of power that deliver no number after their first reading, and why."""
+        feeds = [feed for feed in self._feeds(None) if not feed.essential]
+        waits = (feed.silent(FIRST_READING_LIMIT_S, OPENING_LIMIT_S) for feed in feeds)
+        whys = await asyncio.gather(*waits)
+        return [(feed, why) for feed, why in zip(feeds, whys, strict=True) if why is not None]
+
+    def lost(self) -> dict[str, str]:
+        """Hosts that can no longer be reached, and why."""
+        return {name: host.lost for name, host in self.hosts.items() if host.lost}
+
+    async def reopen(self, name: str) -> None:
+        """Connect again to a host that was lost, and start its sensors again. Raises HostError."""
+        await self.hosts[name].close()
+        self.hosts[name] = host = await connect(self.specs[name], self._openings)
+        self._held[name] = await lock.take(host, self.holder, again=True)
+        await self.start_sensors([name])
+        await self.first_readings([name])
+
+    async def close(self) -> None:
+        """Stop the sensors, let others work on the hosts, and close the connections."""
+        await asyncio.gather(*(feed.stop() for feed in self._feeds(None)))
+        await asyncio.gather(*(held.release() for held in self._held.values()))
+        self._held.clear()
+        await asyncio.gather(*(host.close() for host in self.hosts.values()))
+
+
+async def _first_reading(feed: Feed) -> None:
+    if feed.latest_s >= feed.started_s > 0:
+        return
+    await feed.wait_past(feed.started_s, FIRST_READING_LIMIT_S + feed.interval_s)
+    if feed.failure is not None and feed.latest_s < feed.started_s:
+        raise HostError(f"{feed.host}: {feed.source} {feed.failure}")
+
+
+def _power_feeds(campaign: Campaign, host: str, secrets: Passwords) -> Iterator[Feed]:
+    """Sources of power: streams that run on the host, and meters that are read from here."""
+    for name, source in campaign.power.get(host, {}).items():
+        cfg = _in_time(source.cfg, campaign.window_s)
+        driver = POWER[source.driver](cfg)
+        if hasattr(driver, "open"):
+            yield MeterFeed(host, name, driver, cfg, secrets[host, name])
+        else:
+            yield Feed(host, driver, cfg, name, essential=False)
+
+
+def _in_time(cfg: PowerConfig, window_s: float) -> PowerConfig:
+    """Settings with an interval that gives a short window some readings, unless the user names one."""
+    if "interval_s" in cfg.model_fields_set:
+        return cfg
+    interval_s = min(cfg.interval_s, max(LEAST_INTERVAL_S, window_s / READINGS_A_WINDOW))
+    return cfg.model_copy(update={"interval_s": interval_s})
+
+
+async def _facts(host: Host) -> Facts:
+    """What a host says of itself. Raises HostError."""
+    done = await host.run(facts.command(host.spec.data), timeout_s=FACTS_LIMIT_S, root=True)
+    if not done.stdout.strip():
+        why = shortened((done.stderr.strip().splitlines() or [f"status {done.status}"])[-1])
+        raise HostError(
+            f"{host.spec.name}: cannot read its facts: {why}; are bash and (with sudo: true) sudo -n there?"
+        )
+    return facts.parse_all(done.stdout)
+
+
+async def _all(awaitables: Iterable[Awaitable[None]]) -> None:
+    """Wait for all, then raise the first error: nothing is left running behind it."""
+    for outcome in await asyncio.gather(*awaitables, return_exceptions=True):
+        if isinstance(outcome, BaseException):
+            raise outcome
+
+
+def identity(known: Facts) -> dict[str, Any]:
+    """The facts that must not differ between the parts of one campaign."""
+    return {
+        "kernel": known["kernel"].get("release"),
+        "CPU": known["cpu"].get("model"),
+        "iperf3": known["tools"].get("iperf3"),
+    }

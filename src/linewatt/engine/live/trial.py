@@ -1,0 +1,343 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One trial on live hosts: servers up, clients held at the barrier, let go, and what they wrote collected.
+
+Numbers are made of it elsewhere (:mod:`linewatt.engine.measuring.measure`), after the load has ended.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import dataclass, field
+from typing import Literal
+
+from linewatt.campaign.factors import load_options
+from linewatt.campaign.plan import PlannedInstance, PlannedTrial
+from linewatt.engine.live.levels import Levels
+from linewatt.engine.live.line_rate import LineLimit
+from linewatt.engine.live.readback import ReadBack
+from linewatt.engine.live.session import End, Session
+from linewatt.errors import HostError, InvalidInput, LinewattError, ParseError
+from linewatt.foreign import read_json
+from linewatt.hosts.base import Ended, Host, Process
+from linewatt.hosts.clock import Offset, now_s, was_set
+from linewatt.loads.base import LoadJob
+from linewatt.model import Case
+from linewatt.network.framing import Framing, payload_bytes
+from linewatt.placement.pin import on_cpus
+
+LISTEN_LIMIT_S = 5
+END_LIMIT_S = 10.0
+STOP_LIMIT_S = 3.0
+
+# Looks, and looks again 5 ms later. $1: limit in seconds, $2: how many, $3: filter
+_WAIT_LISTENING = """until [ "$(ss -Hltn "$3" | wc -l)" -ge "$2" ]; do
+  [ "$SECONDS" -ge "$1" ] && exit 1
+  sleep 0.005
+done"""
+
+
+class TrialFailed(LinewattError):
+    """A trial came to no result; its text is the reason."""
+
+
+@dataclass(frozen=True, slots=True)
+class LoadTime:
+    """How long a load runs, and how often it says what it did, in seconds."""
+
+    seconds: float
+    interval_s: float
+
+
+@dataclass(frozen=True, slots=True)
+class Command:
+    """An argument list, and what binds it to its CPUs."""
+
+    pin: list[str]
+    argv: list[str]
+
+
+@dataclass(slots=True)
+class Instance:
+    """The two processes of one load instance."""
+
+    planned: PlannedInstance
+    commands: dict[str, Command]
+    most_bytes: int
+    server: Process | None = None
+    client: Process | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceOutput:
+    """What one instance's processes wrote and when they ended (host clocks)."""
+
+    planned: PlannedInstance
+    commands: dict[str, list[str]]
+    client: Ended | None
+    server: Ended | None
+    pids: dict[str, int | None] = field(default_factory=dict)
+    """host → process id"""
+
+
+@dataclass(frozen=True, slots=True)
+class TrialRun:
+    """Everything a trial left behind, before numbers are made of it. ``failure`` says why it came to none."""
+
+    planned: PlannedTrial
+    started_s: float
+    ended_s: float
+    load_s: float
+    outputs: tuple[InstanceOutput, ...]
+    clocks: dict[str, Offset] = field(default_factory=dict)
+    failure: str | None = None
+    target_bps: float | None = None
+    line_goodput_bps: float | None = None
+    framings: Mapping[str, Framing] = field(default_factory=dict)
+    """host → how the load's packets leave and reach it"""
+    readback: Mapping[str, ReadBack] = field(default_factory=dict)
+    path_problem: str | None = None
+    """what was wrong with the way of its data before it began"""
+    line_kind: Literal["link", "shaper"] | None = None
+    line_host: str | None = None
+    pcie_goodput_bps: Mapping[str, float | None] = field(default_factory=dict)
+    """host → the most payload that the slot of its data interface carries"""
+
+
+class LiveTrial:
+    """One trial from its preparation to the collection of its output."""
+
+    def __init__(self, session: Session, planned: PlannedTrial, load: LoadTime, levels: Levels) -> None:
+        self.planned = planned
+        self.load_s = load.seconds
+        self._levels = levels
+        self._target_bps: float | None = None
+        self._line: LineLimit | None = None
+        self._pcie_goodput_bps: dict[str, float | None] = {}
+        self._framings: dict[str, Framing] = {}
+        self._session = session
+        self._interval_s = load.interval_s
+        self._instances: list[Instance] = []
+        self._started_s = now_s()
+        self._clocks: dict[str, Offset] = {}
+        """as they were at the barrier"""
+
+    @property
+    def case(self) -> Case:
+        return self.planned.case
+
+    async def prepare(self) -> None:
+        """Servers listening, clients held. Raises TrialFailed, HostError, NotCalibrated."""
+        self._target_bps = self._levels.target_bps(self.case)
+        self._line = self._session.line_limit(self.case)
+        self._pcie_goodput_bps = self._session.pcie_goodput_bps(self.case)
+        self._framings = {name: end.framing for name, end in self._session.ends(self.case).items()}
+        self._instances = [self._instance(planned) for planned in self.planned.instances]
+        server, client = self._session.hosts[self.case.server], self._session.hosts[self.case.client]
+        await asyncio.gather(*(self._start(instance, server, client) for instance in self._instances))
+        if self._instances:
+            await self._wait_listening(server)
+        await asyncio.gather(*(one.client.ready() for one in self._instances if one.client))
+
+    def _instance(self, planned: PlannedInstance) -> Instance:
+        case, session = self.case, self._session
+        ends = session.ends(case)
+        job = LoadJob(
+            test=case.test,
+            server_address=ends[case.server].address,
+            client_address=ends[case.client].address,
+            payload_bytes=_payload_bytes(case, ends.values()),
+            port=planned.port,
+            duration_s=self.load_s,
+            interval_s=self._interval_s,
+            family=case.family,
+            streams=case.streams,
+            rate_bps=case.rate_bps if self._target_bps is None else self._target_bps / case.instances,
+            reverse=case.direction == "reverse",
+            zerocopy=case.zerocopy,
+            options=load_options(case),
+        )
+        pins = {
+            case.sender: on_cpus(planned.sender_cpu, planned.sender_node),
+            case.receiver: on_cpus(planned.receiver_cpu, planned.receiver_node),
+        }
+        load, versions = session.load, session.versions
+        server = load.server_command(job, versions[case.server])
+        client = load.client_command(job, versions[case.client])
+        commands = {
+            "server": Command(pins[case.server], server),
+            "client": Command(pins[case.client], client),
+        }
+        return Instance(planned, commands, load.most_bytes(job))
+
+    async def _start(self, instance: Instance, server: Host, client: Host) -> None:
+        serve, call = instance.commands["server"], instance.commands["client"]
+        instance.server = await server.start(serve.argv, within=serve.pin)
+        instance.server.bound(instance.most_bytes)
+        instance.client = await client.start(call.argv, within=call.pin, held=True)
+        instance.client.bound(instance.most_bytes)
+
+    async def _wait_listening(self, server: Host) -> None:
+        ports = [instance.planned.port for instance in self._instances]
+        clause = " or ".join(f"sport = :{port}" for port in ports)
+        done = await server.run(
+            [
+                "bash",
+                "-c",
+                _WAIT_LISTENING,
+                "linewatt",
+                str(LISTEN_LIMIT_S),
+                str(len(ports)),
+                f"( {clause} )",
+            ],
+            timeout_s=LISTEN_LIMIT_S + 2,
+        )
+        if done.status != 0:
+            said = " ".join(line for one in self._instances if (line := _complaint(one.server)))
+            raise TrialFailed(
+                f"{server.spec.name}: waited {LISTEN_LIMIT_S} s for iperf3 to listen on "
+                f"{_ports(ports)}; {said or 'is something else using these ports?'}"
+            )
+
+    def pids(self) -> dict[str, list[int | None]]:
+        """Host → its load processes, in the order of the instances."""
+        return {
+            self.case.client: [one.client.pid if one.client else None for one in self._instances],
+            self.case.server: [one.server.pid if one.server else None for one in self._instances],
+        }
+
+    def release(self) -> None:
+        """Open the barrier for every client of this trial."""
+        self._started_s = now_s()
+        with suppress(HostError):
+            self._clocks = self._session.clocks(self.case)
+        for instance in self._instances:
+            if instance.client is not None:
+                instance.client.release()
+
+    async def collect(self) -> TrialRun:
+        """Wait for the load to end and return what it wrote; a failure is part of the answer, not raised."""
+        waits = [
+            asyncio.ensure_future(self._ended(process, what))
+            for instance in self._instances
+            for process, what in ((instance.client, "client"), (instance.server, "server"))
+            if process is not None
+        ]
+        if not waits:  # active idle: time passes, and that is the load
+            waits = [asyncio.ensure_future(asyncio.sleep(self.load_s))]
+        failure = None
+        try:
+            done, _ = await asyncio.wait(waits, return_when=asyncio.FIRST_EXCEPTION)
+            failure = next((str(wait.exception()) for wait in done if wait.exception()), None)
+        finally:
+            for wait in waits:
+                wait.cancel()
+            ended_s = now_s()
+            await self.stop()
+        return self._run(ended_s, failure)
+
+    async def _ended(self, process: Process, what: str) -> None:
+        limit_s = self.load_s + END_LIMIT_S
+        ended = await process.wait(limit_s, f"the {what} to end, {limit_s:g} s after its start")
+        if ended.status != 0:
+            raise TrialFailed(f"{process.name} ({what}) ended with status {ended.status}: {_said(ended)}")
+
+    async def stop(self) -> None:
+        """End whatever of this trial still runs."""
+        processes = [
+            process
+            for instance in self._instances
+            for process in (instance.client, instance.server)
+            if process is not None
+        ]
+        await asyncio.gather(*(_stopped(process) for process in processes))
+
+    def failed(self, reason: str) -> TrialRun:
+        """The answer for a trial that never got to its load."""
+        return self._run(now_s(), reason)
+
+    def _run(self, ended_s: float, failure: str | None) -> TrialRun:
+        outputs = tuple(
+            InstanceOutput(
+                one.planned,
+                {role: [*command.pin, *command.argv] for role, command in one.commands.items()},
+                one.client.so_far() if one.client else None,
+                one.server.so_far() if one.server else None,
+                {
+                    self.case.client: one.client.pid if one.client else None,
+                    self.case.server: one.server.pid if one.server else None,
+                },
+            )
+            for one in self._instances
+        )
+        clocks = {}
+        with suppress(HostError):
+            clocks = self._session.clocks(self.case)
+        if failure is None and self._instances:
+            failure = _set_meanwhile(self._clocks, clocks, ended_s - self._started_s)
+        return TrialRun(
+            self.planned,
+            self._started_s,
+            ended_s,
+            self.load_s,
+            outputs,
+            clocks,
+            failure,
+            self._target_bps,
+            self._line.goodput_bps if self._line else None,
+            line_kind=self._line.kind if self._line else None,
+            line_host=self._line.host if self._line else None,
+            pcie_goodput_bps=self._pcie_goodput_bps,
+            framings=self._framings,
+        )
+
+
+def _set_meanwhile(before: Mapping[str, Offset], after: Mapping[str, Offset], seconds: float) -> str | None:
+    """Why stamps of a trial cannot be put on one time line: a host's clock was set between two of them."""
+    for name, clock in after.items():
+        step_s = was_set(before[name], clock, seconds) if name in before else None
+        if step_s is not None:
+            return (
+                f"{name}: its clock was set by {step_s:+.3f} s in mid-trial, so that its stamps are of two "
+                "clocks; find what sets it (chronyd, ntpd, a hypervisor), and have it slewed while measuring"
+            )
+    return None
+
+
+def _payload_bytes(case: Case, ends: Iterable[End]) -> int | None:
+    """What fits through both ends. Raises TrialFailed."""
+    try:
+        sizes = [payload_bytes(case.test, case.family, end.framing) for end in ends]
+    except InvalidInput as error:
+        raise TrialFailed(str(error)) from error
+    return min((size for size in sizes if size is not None), default=None)
+
+
+async def _stopped(process: Process) -> None:
+    with suppress(HostError):
+        await process.stop(STOP_LIMIT_S)
+
+
+def _complaint(process: Process | None) -> str:
+    if process is None:
+        return ""
+    ended = process.so_far()
+    return _said(ended) if ended.status is not None else ""
+
+
+def _said(ended: Ended) -> str:
+    """The tool's own words about its failure."""
+    with suppress(ParseError, TypeError, KeyError):
+        return str(read_json(ended.stdout, "iperf3")["error"])
+    lines = (ended.stderr or ended.stdout).strip().splitlines()
+    return lines[-1][:200] if lines else "it said nothing"
+
+
+def _ports(ports: Sequence[int]) -> str:
+    return f"port {ports[0]}" if len(ports) == 1 else f"ports {min(ports)}-{max(ports)}"
+
+
+async def stop_all(trials: Iterable[LiveTrial]) -> None:
+    """End whatever these trials still run."""
+    await asyncio.gather(*(trial.stop() for trial in trials))

@@ -1,0 +1,255 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether each path carries data in the state it is measured in: route, replies, full packets.
+
+A path is proven once for each setting of its hosts, before its first trial.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal
+
+from linewatt.campaign.factors import setting_of_hosts
+from linewatt.campaign.network_entries import BARE
+from linewatt.campaign.plan import Round
+from linewatt.engine import events
+from linewatt.engine.live.session import Session
+from linewatt.engine.readiness import checkup_probes as probes
+from linewatt.engine.readiness.readiness import PathAnswer
+from linewatt.errors import ChangeError, HostError, HostLost
+from linewatt.hosts.base import Host
+from linewatt.model import Case
+
+LIMIT_S = 10.0
+SEARCH_LIMIT_S = 30.0
+AT_ONCE = 16
+"""ways of one host that are tried at once"""
+
+
+@dataclass(frozen=True, slots=True)
+class Leg:
+    """One way of data on a network: ``interface`` is the one of ``way.host`` that is to carry it."""
+
+    network: str
+    interface: str
+    way: probes.Way
+
+
+@dataclass(frozen=True, slots=True)
+class Problem:
+    """What is wrong with one way, in a line.
+
+    ``way``: its route is another one. ``size``: full packets do not pass. ``silent``: nothing answers, or it
+    cannot be tried, which on bare interfaces may be a firewall's doing.
+    """
+
+    kind: Literal["way", "size", "silent"]
+    text: str
+
+
+State = tuple[tuple[tuple[str, str], ...], Leg]
+"""the setting of the hosts, and one way"""
+
+
+class Proofs:
+    """What is known of the ways of a campaign, each in every setting of its hosts."""
+
+    def __init__(self, session: Session, on_event: events.OnEvent, asks_mtu: Callable[[Case], bool]) -> None:
+        """``asks_mtu``: whether the campaign sets the MTU of a case; else it is as the hosts have it."""
+        self._session = session
+        self._say = on_event
+        self._asks_mtu = asks_mtu
+        self._found: dict[State, Problem | None] = {}
+
+    def forget(self) -> None:
+        """Prove everything anew: hosts were rebooted."""
+        self._found.clear()
+
+    async def of(self, rounds: Iterable[Round]) -> None:
+        """Prove what is not known yet of these rounds.
+
+        Raises HostError; ChangeError with what is wrong, where its trials cannot be what they are to be.
+        """
+        cases = dict.fromkeys(trial.case for one in rounds for trial in one.trials)
+        states = {state: case for case in cases for state in self._states(case)}
+        new = [state for state in states if state not in self._found]
+        problems = await prove(self._session.hosts, [leg for _, leg in new])
+        for state, problem in zip(new, problems, strict=True):
+            self._found[state] = problem
+            if problem is not None and not self._fails(states[state], problem):
+                self._say(events.Warned(problem.text))
+        failing = [
+            problem.text
+            for state, case in states.items()
+            if (problem := self._found[state]) is not None and self._fails(case, problem)
+        ]
+        if failing:
+            more = f" (and {len(failing) - 1} more)" if len(failing) > 1 else ""
+            raise ChangeError(failing[0] + more)
+
+    def _fails(self, case: Case, problem: Problem) -> bool:
+        """Whether trials of a case may not begin; else they are marked."""
+        if case.network != BARE or problem.kind == "way":
+            return True
+        return problem.kind == "size" and self._asks_mtu(case)
+
+    def proven(self, round_: Round) -> bool:
+        """Whether nothing of a round is left to be proven, and all of it can begin."""
+        return all(
+            state in self._found
+            and ((problem := self._found[state]) is None or not self._fails(trial.case, problem))
+            for trial in round_.trials
+            for state in self._states(trial.case)
+        )
+
+    def problem(self, case: Case) -> Problem | None:
+        """What is wrong with the ways of a case, the gravest first."""
+        found = [problem for state in self._states(case) if (problem := self._found.get(state)) is not None]
+        return next((one for one in found if one.kind != "silent"), next(iter(found), None))
+
+    def _states(self, case: Case) -> list[State]:
+        return [(setting_of_hosts(case), leg) for leg in _legs(self._session, case)]
+
+
+async def refuse_wrong_ways(session: Session, rounds: Iterable[Round]) -> None:
+    """Whether data of bare interfaces leaves through them, before anything is changed.
+
+    Raises HostError: an interface without an address of the family, or a route through another interface.
+    """
+    cases = dict.fromkeys(trial.case for one in rounds for trial in one.trials)
+    own = dict.fromkeys(leg for case in cases if case.network == BARE for leg in _legs(session, case))
+    for leg in own:
+        _on_its_interface(session, leg)
+    for problem in await prove(session.hosts, list(own), search=False):
+        if problem is not None and problem.kind == "way":
+            raise HostError(problem.text)
+
+
+def _on_its_interface(session: Session, leg: Leg) -> None:
+    """Raises HostError when the address of an end is one of another interface."""
+    nic = session.facts[leg.way.host]["nic"]
+    known = nic.get(f"{leg.way.family}_addresses") or ()
+    if leg.way.own_address not in known:
+        has = f"has {', '.join(known)}" if known else f"has no {leg.way.family} address"
+        raise HostError(
+            f"{leg.way.host}: {leg.way.own_address} is not an address of {leg.interface}, which {has}; name "
+            f"the interface that carries the data, or its address (data_{leg.way.family})"
+        )
+
+
+def legs(session: Session, rounds: Iterable[Round]) -> list[Leg]:
+    """Both ways of all that rounds send, each once. Raises HostError for an interface without an address."""
+    cases = dict.fromkeys(trial.case for one in rounds for trial in one.trials)
+    return list(dict.fromkeys(leg for case in cases for leg in _legs(session, case)))
+
+
+def _legs(session: Session, case: Case) -> list[Leg]:
+    """Both ways of a case; none where its network has no way, which its trials say."""
+    try:
+        ends = session.ends(case)
+    except HostError:
+        if case.network == BARE:
+            raise
+        return []
+    # what is sent is what both ends have room for: TCP agrees on it, a datagram is made for it
+    mtu = min(end.framing.mtu for end in ends.values())
+    return [
+        Leg(
+            case.network,
+            ends[host].interface,
+            probes.Way(host, peer, case.family, ends[host].address, ends[peer].address, mtu),
+        )
+        for host, peer in (case.hosts, case.hosts[::-1])
+    ]
+
+
+async def prove(
+    hosts: Mapping[str, Host], legs: Sequence[Leg], *, search: bool = True
+) -> list[Problem | None]:
+    """What is wrong with each; ``search``: with the largest packet that passes, once a host.
+
+    Raises HostLost.
+    """
+    by_host: dict[str, list[Leg]] = {}
+    for leg in legs:
+        by_host.setdefault(leg.way.host, []).append(leg)
+    answers = await asyncio.gather(*(_prove_from(hosts[name], own, search) for name, own in by_host.items()))
+    found = {leg: problem for own in answers for leg, problem in own.items()}
+    return [found[leg] for leg in legs]
+
+
+async def _prove_from(host: Host, legs: Sequence[Leg], search: bool) -> dict[Leg, Problem | None]:
+    found: dict[Leg, Problem | None] = {}
+    for start in range(0, len(legs), AT_ONCE):
+        some = legs[start : start + AT_ONCE]
+        ways = [leg.way for leg in some]
+        try:
+            done = await host.run(probes.paths_command(ways), timeout_s=LIMIT_S)
+        except HostLost:
+            raise  # it says nothing of the way
+        except HostError as error:
+            return {**found, **dict.fromkeys(legs[start:], Problem("silent", str(error)))}
+        for leg, one in zip(some, probes.parse_paths(done.stdout, ways), strict=True):
+            first = search and all(problem is None for problem in found.values())
+            found[leg] = await _problem(host, leg, one, search=first)
+    return found
+
+
+async def _problem(host: Host, leg: Leg, answer: PathAnswer, *, search: bool) -> Problem | None:
+    """``search``: for the largest packet that passes, which takes seconds."""
+    way = leg.way
+    network = "" if leg.network == BARE else f"network {leg.network}: "
+    where = f"{network}{way.host} to {way.peer} ({way.family})"
+    if answer.problem is not None:
+        return Problem("silent", f"{where}: cannot be tried: {answer.problem}")
+    if answer.device != leg.interface and answer.device is not None:
+        return Problem(
+            "way",
+            f"{where}: {way.address} is reached through {answer.device}, not through {leg.interface}; "
+            f"{_other_interface(leg)}",
+        )
+    if answer.device is None and (answer.replies is not None or leg.network == BARE):
+        add = "add it under routes" if network else "give the interface an address of its network, or a route"
+        return Problem("way", f"{where}: {way.host} has no route to {way.address}; {add}")
+    if answer.replies is None:
+        return Problem("silent", f"{where}: cannot be tried without ping; install iputils-ping on {way.host}")
+    if not answer.replies:
+        look = (
+            "look at what both ends say of it (remote, id, destination-port, base-iface), and "
+            if network
+            else ""
+        )
+        return Problem(
+            "silent",
+            f"{where}: {way.address} does not answer through {leg.interface}; {look}look whether a firewall "
+            "drops the packets",
+        )
+    if answer.full is False:
+        return Problem("size", f"{where}: {await _too_large(host, leg, search)}")
+    return None
+
+
+def _other_interface(leg: Leg) -> str:
+    if leg.network == BARE:
+        return "what would be measured is another network. Name that interface as data, or mend the route"
+    return "what is measured there is another network. Give the networks different addresses"
+
+
+async def _too_large(host: Host, leg: Leg, search: bool) -> str:
+    largest = await _largest(host, leg.way) if search else None
+    passes = f"the largest that passes has {largest} bytes" if largest else "smaller ones do"
+    return (
+        f"a packet of {leg.way.mtu} bytes, the MTU of {leg.interface}, does not pass; {passes}. "
+        "Lower its mtu, or raise that of what carries it"
+    )
+
+
+async def _largest(host: Host, way: probes.Way) -> int | None:
+    """The largest packet that passes; ``None`` when that cannot be found out."""
+    try:
+        done = await host.run(way.search_command(), timeout_s=SEARCH_LIMIT_S)
+        return int(done.stdout) + probes.HEADER_BYTES[way.family]
+    except (HostError, ValueError):
+        return None

@@ -1,0 +1,288 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Asking the hosts of a campaign whether they are ready, all at once. Nothing on them is changed.
+
+A host that cannot be reached leaves the others' checks. Every wait has a limit, so that the whole has one.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import shutil
+from collections.abc import Awaitable, Callable, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import TypeVar
+
+from linewatt.campaign.campaign import Campaign
+from linewatt.campaign.places import Site
+from linewatt.campaign.plan import PlannedTrial, plan
+from linewatt.campaign.sites import read_topologies, site
+from linewatt.campaign.soak_plan import plan_soak
+from linewatt.engine.live.secrets import passwords
+from linewatt.engine.readiness import checkup_power, readiness_cpu, readiness_host, readiness_net
+from linewatt.engine.readiness.checkup_paths import Paths
+from linewatt.engine.readiness.checkup_probes import live_command, parse_live
+from linewatt.engine.readiness.checkup_users import ready_for_users
+from linewatt.engine.readiness.readiness import (
+    CONTROLLER,
+    Check,
+    Facts,
+    HostAnswer,
+    Live,
+    PowerAnswer,
+    Root,
+    Wants,
+)
+from linewatt.engine.undo.restore import leftovers
+from linewatt.errors import HostError, InvalidInput, ParseError
+from linewatt.foreign import contained
+from linewatt.hosts import facts
+from linewatt.hosts.base import Host
+from linewatt.hosts.connect import connect
+from linewatt.hosts.cpulist import parse_cpulist
+from linewatt.loads.registry import LOADS
+from linewatt.model import Case
+from linewatt.sensors.registry import POWER
+from linewatt.tuning.base import Change
+
+FACTS_LIMIT_S = 20.0
+LIVE_LIMIT_S = 10.0
+AT_ONCE = 8
+"""connections and channels that are opened at once"""
+
+T = TypeVar("T")
+
+
+@dataclass(slots=True)
+class _Found:
+    """What one host answered so far."""
+
+    facts: Facts = field(default_factory=dict)
+    root: Root = field(default_factory=lambda: Root(None))
+    problem: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Planned:
+    """What a run would do on these hosts; of a soak with users alone no case."""
+
+    cases: tuple[Case, ...] = ()
+    trials: tuple[PlannedTrial, ...] = ()
+    changes: frozenset[Change] = frozenset()
+
+
+class Checkup:
+    """The hosts of a campaign, asked as often as is wanted."""
+
+    def __init__(
+        self, campaign: Campaign, state: Path, results: Path, *, allow_commands: bool = False
+    ) -> None:
+        """``allow_commands``: programs that the campaign names may be run.
+
+        Raises InvalidInput for a plan that is impossible, or a password that is not there.
+        """
+        self._allows = allow_commands
+        self.campaign = campaign
+        self.hosts: dict[str, Host] = {}
+        self._state = state
+        self._results = results
+        self._secrets = passwords(campaign)
+        self._topologies = read_topologies(campaign)
+        self._load = LOADS["iperf3"]
+        self._openings = asyncio.Semaphore(AT_ONCE)
+        self._few = asyncio.Semaphore(AT_ONCE)
+        self._found: dict[str, _Found] = {}
+        _plan(campaign)
+
+    async def open(self) -> None:
+        """Connect to every host that can be reached."""
+        await asyncio.gather(*(self._open_one(name) for name in self.campaign.hosts))
+
+    async def _open_one(self, name: str) -> None:
+        found = self._found[name] = _Found()
+        try:
+            async with self._few:
+                self.hosts[name] = await connect(self.campaign.hosts[name], self._openings)
+        except (HostError, InvalidInput) as error:
+            found.problem = _without(name, str(error))
+
+    async def close(self) -> None:
+        await asyncio.gather(*(host.close() for host in self.hosts.values()))
+
+    async def checks(self) -> tuple[Check, ...]:
+        """Everything, the hosts in the order of the file and their checks in the order of the table."""
+        power = asyncio.ensure_future(checkup_power.ask_meters(self.campaign, self._secrets))
+        try:
+            left = [*leftovers(self._state, self.campaign.hosts.values())]
+            await self._each(self._ask_facts)
+            checks: list[Check] = []
+            planned = self._planned(checks)
+            wants = self._wants(planned)
+            streams = await self._each(self._ask_streams)
+            lives = await self._each(self._ask_live)
+            answers = {name: self._answer(name, wants[name], lives.get(name, Live())) for name in wants}
+            checks += [check for name in answers for check in self._of_host(answers[name], answers)]
+            paths = Paths(self.campaign, self.hosts, answers, self._load)
+            checks += [*await paths.checks()]
+            checks += filter(None, (await self._each(self._ask_users)).values())
+            checks += readiness_host.power([*await power, *self._stream_answers(streams)])
+        finally:
+            power.cancel()
+        checks += readiness_host.undo(self.campaign.hosts, left)
+        checks += readiness_host.controller(*_room(self._results), str(self._results))
+        return tuple(checks)
+
+    async def _each(self, ask: Callable[[Host], Awaitable[T]]) -> dict[str, T]:
+        """The answers of all hosts that are there; one that fails is not there from then on."""
+
+        async def one(name: str) -> tuple[str, T] | None:
+            try:
+                with contained("what it says"):
+                    return name, await ask(self.hosts[name])
+            except (HostError, ParseError) as error:
+                self._found[name].problem = _without(name, str(error))
+                return None
+
+        there = [name for name in self.hosts if self._found[name].problem is None]
+        return dict(found for found in await asyncio.gather(*map(one, there)) if found is not None)
+
+    async def _ask_facts(self, host: Host) -> None:
+        """Facts and rights. Raises HostError when there is no shell that answers."""
+        spec, found = host.spec, self._found[host.spec.name]
+        async with self._few:
+            done = await host.run(facts.command(spec.data), timeout_s=FACTS_LIMIT_S, root=True)
+            said = (done.stderr.strip().splitlines() or [f"status {done.status}"])[-1]
+            if facts.MARK in done.stdout:
+                found.root = Root(True) if spec.sudo else Root(None)
+            elif spec.sudo:
+                found.root = Root(False, said)
+                done = await host.run(facts.command(spec.data), timeout_s=FACTS_LIMIT_S)
+        if facts.MARK not in done.stdout:
+            raise HostError(f"login works, but no command does: {said}; is bash there?")
+        found.facts = facts.parse_all(done.stdout)
+        if not spec.sudo:
+            uid = found.facts["system"].get("uid")
+            found.root = Root(None if uid is None else uid == 0)
+
+    async def _ask_live(self, host: Host) -> Live:
+        done = await host.run(live_command(host.spec.data), timeout_s=LIVE_LIMIT_S)
+        return parse_live(done.stdout)
+
+    async def _ask_streams(self, host: Host) -> list[PowerAnswer]:
+        return await checkup_power.ask_streams(self.campaign, host, allow_commands=self._allows)
+
+    async def _ask_users(self, host: Host) -> Check | None:
+        async with self._few:
+            return await ready_for_users(host, self.campaign.users)
+
+    def _stream_answers(self, streams: dict[str, list[PowerAnswer]]) -> list[PowerAnswer]:
+        found = []
+        for name in self.campaign.hosts:
+            why = "its host cannot be asked"
+            found += streams.get(name) or checkup_power.not_asked(self.campaign, name, why)
+        return found
+
+    def _planned(self, checks: list[Check]) -> _Planned:
+        """The plan as a run would make it; a policy that these hosts cannot meet is a finding."""
+        sites = {}
+        for name, found in self._found.items():
+            if found.problem is None:
+                try:
+                    spec = self.campaign.hosts[name]
+                    sites[name] = site(spec, found.facts, self._topologies.get(name))
+                except (InvalidInput, ParseError) as error:
+                    checks.append(Check(name, "cpus", "unknown", f"its topology: {error}"))
+        try:
+            return _plan(self.campaign, sites)
+        except InvalidInput as error:
+            name = str(error).partition(":")[0]
+            where = name if name in self.campaign.hosts else CONTROLLER
+            checks.append(
+                Check(where, "cpus", "fail", _without(where, str(error)), "choose another placement")
+            )
+            return _plan(self.campaign)
+
+    def _wants(self, planned: _Planned) -> dict[str, Wants]:
+        """What the plan asks of each host, gathered in one go over its trials."""
+        cases: dict[str, list[Case]] = {name: [] for name in self.campaign.hosts}
+        knobs: dict[str, set[str]] = {name: set() for name in self.campaign.hosts}
+        cpus: dict[str, set[str | None]] = {name: set() for name in self.campaign.hosts}
+        for case in planned.cases:
+            for name in case.hosts:
+                cases[name].append(case)
+        for change in planned.changes:
+            knobs[change.host].add(change.knob)
+        for trial in planned.trials:
+            cpus[trial.case.sender].update(one.sender_cpu for one in trial.instances)
+            cpus[trial.case.receiver].update(one.receiver_cpu for one in trial.instances)
+        return {
+            name: Wants(
+                spec,
+                tuple(cases[name]),
+                frozenset(knobs[name]),
+                tuple(
+                    sorted({cpu for text in cpus[name] if text is not None for cpu in parse_cpulist(text)})
+                ),
+                bool(knobs[name]) or self._reads_as_root(name),
+            )
+            for name, spec in self.campaign.hosts.items()
+        }
+
+    def _reads_as_root(self, name: str) -> bool:
+        """Whether a source of power on this host is for root only."""
+        sources = self.campaign.power.get(name, {}).values()
+        return any(getattr(POWER[source.driver], "needs_root", False) is True for source in sources)
+
+    def _answer(self, name: str, wants: Wants, live: Live) -> HostAnswer:
+        found = self._found[name]
+        if found.problem is not None:
+            return HostAnswer(wants, problem=found.problem)
+        try:
+            clock = self.hosts[name].clock
+        except HostError:
+            clock = None
+        return HostAnswer(wants, found.facts, live, found.root, clock)
+
+    def _of_host(self, answer: HostAnswer, answers: dict[str, HostAnswer]) -> Sequence[Check]:
+        checks = [*readiness_host.host_checks(answer, self._load)]
+        if answer.problem is not None:
+            return checks
+        names = {name for case in answer.wants.cases for name in case.hosts} - {answer.name}
+        peers = [answers[name] for name in sorted(names) if answers[name].problem is None]
+        alike = readiness_host.iperf3_alike([answer, *peers], self._load)
+        checks += [check for check in alike if check.host == answer.name]
+        return [*checks, *readiness_cpu.cpu_checks(answer), *readiness_net.net_checks(answer, peers)]
+
+
+def _plan(campaign: Campaign, sites: Mapping[str, Site] | None = None) -> _Planned:
+    """What a run would do, be it trials or a soak. Raises InvalidInput."""
+    further: tuple[Change, ...] = ()
+    if campaign.soak is None:
+        planned = plan(campaign, campaign.seed or 0, sites)
+    else:
+        soak = plan_soak(campaign, sites)
+        if soak.segments is None:
+            return _Planned(changes=frozenset(soak.changes))
+        planned, further = soak.segments, soak.changes
+    changes = {change for one in planned.rounds for change in one.changes}
+    return _Planned(planned.cases, tuple(planned.trials), frozenset(changes.union(planned.changes, further)))
+
+
+def _room(results: Path) -> tuple[int | None, int | None]:
+    """Bytes free for results, and of memory, on the controller."""
+    there = next((path for path in (results.absolute(), *results.absolute().parents) if path.exists()), None)
+    try:
+        disk = None if there is None else shutil.disk_usage(there).free
+    except OSError:
+        disk = None
+    try:
+        lines = Path("/proc/meminfo").read_text(encoding="ascii").splitlines()
+    except OSError:
+        return disk, None
+    memory = [int(line.split()[1]) * 1024 for line in lines if line.startswith("MemAvailable:")]
+    return disk, memory[0] if memory else None
+
+
+def _without(name: str, text: str) -> str:
+    """A message without the host's name, which stands in front of it already."""
+    return text.removeprefix(f"{name}: ").removeprefix(f"{name} ")

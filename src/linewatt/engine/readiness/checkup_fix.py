@@ -1,0 +1,123 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Making the changes that `linewatt check --fix` finds safe, through the undo journal.
+
+The journal stays when the check has ended: what it holds is the hosts' state from then on, until
+`linewatt restore` takes it back. A run goes on top of it (see :mod:`linewatt.engine.undo.restore`).
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+
+from linewatt.engine.undo.restore import FIXES, leftovers
+from linewatt.engine.undo.settings import Settings
+from linewatt.errors import ChangeError, JournalError, LinewattError
+from linewatt.hosts.base import Host, HostSpec
+from linewatt.hosts.clock import now_s
+from linewatt.hosts.journal import Journal, journal_path
+from linewatt.hosts.lock import Holder, take_all
+from linewatt.hosts.process import completed
+from linewatt.tuning.base import Change
+from linewatt.tuning.registry import KNOBS
+
+
+@dataclass(frozen=True, slots=True)
+class Fixed:
+    """What became of one change: the setting before and now, or why it could not be made."""
+
+    change: Change
+    before: str | None = None
+    now: str | None = None
+    problem: str | None = None
+
+
+def refuse(state: Path, specs: Iterable[HostSpec]) -> None:
+    """Raise ChangeError where a campaign is at work on one of these hosts, or was killed on it.
+
+    Raises JournalError where a damaged journal does not tell.
+    """
+    for one in leftovers(state, specs):
+        if one.running:
+            raise ChangeError(f"{one.host}: {one.id} is at work on it; wait for its end, then check again")
+        if one.damage:
+            raise JournalError(f"{one.host}: {one.damage}")
+        if not one.own:
+            raise ChangeError(
+                f"{one.host}: {one.id} changed it and was killed; "
+                "run `linewatt restore` first, then check again"
+            )
+
+
+async def fix(
+    campaign: str, hosts: Mapping[str, Host], changes: Sequence[Change], state: Path
+) -> tuple[list[Fixed], str | None]:
+    """Make these changes; hosts at the same time, on each one after the other.
+
+    Returns what became of them, and the id of the journal that can take them back (``None``: nothing was
+    changed). What a host shows already is no change. Raises ChangeError and JournalError as :func:`refuse`.
+    """
+    specs = {change.host: hosts[change.host].spec for change in changes}
+    refuse(state, specs.values())
+    taken = await take_all([hosts[name] for name in specs], Holder(f"check --fix {campaign}"))
+    try:
+        refuse(state, specs.values())  # nobody changes them from here on
+        return await _fixed(campaign, hosts, changes, state)
+    finally:
+        await completed(asyncio.gather(*(held.release() for _, held in taken)))
+
+
+async def _fixed(
+    campaign: str, hosts: Mapping[str, Host], changes: Sequence[Change], state: Path
+) -> tuple[list[Fixed], str | None]:
+    specs = {change.host: hosts[change.host].spec for change in changes}
+    journal = _new_journal(campaign, state)
+    journal.begin(specs.values())
+    try:
+        done = await asyncio.gather(
+            *(_fix_host(hosts[name], [one for one in changes if one.host == name], journal) for name in specs)
+        )
+    finally:
+        changed = bool(journal.read()[1])
+        if changed:
+            journal.close()
+        else:
+            journal.discard()
+    return [one for found in done for one in found], journal.path.stem if changed else None
+
+
+def _new_journal(campaign: str, state: Path) -> Journal:
+    stamp = datetime.fromtimestamp(now_s(), UTC).strftime("%Y%m%d-%H%M%S")
+    for attempt in range(100):
+        path = journal_path(state, f"{FIXES}{campaign}-{stamp}" + (f"-{attempt + 1}" if attempt else ""))
+        if not path.exists():
+            return Journal(path, create=True)
+    raise ChangeError(f"{path.stem}: too many checks at once; wait a second")
+
+
+async def _fix_host(host: Host, changes: Sequence[Change], journal: Journal) -> list[Fixed]:
+    """One that cannot be made does not keep the next from being made."""
+    found: list[Fixed] = []
+    name = host.spec.name
+    settings = Settings({name: host}, KNOBS, journal)
+    good: list[Change] = []
+    for change in changes:
+        try:
+            await settings.to([*good, change], [name])
+        except LinewattError as error:
+            found.append(Fixed(change, problem=_without(name, str(error))))
+            continue
+        good.append(change)
+        found += [
+            Fixed(change, entry.before, entry.wanted)
+            for entry in journal.read()[1]
+            if (entry.host, entry.knob, entry.target) == (change.host, change.knob, change.target)
+        ]
+    return found
+
+
+def _without(name: str, text: str) -> str:
+    return text.removeprefix(f"{name}: ")

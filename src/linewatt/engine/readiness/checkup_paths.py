@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The ways that data takes between the hosts of a campaign, and the ports at their ends, tried for real."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from typing import Literal
+
+from linewatt.campaign.campaign import Campaign
+from linewatt.engine.readiness import checkup_probes as probes
+from linewatt.engine.readiness import readiness_net
+from linewatt.engine.readiness.checkup_probes import Way
+from linewatt.engine.readiness.readiness import Check, HostAnswer, PathAnswer, PortAnswer, TakenPort
+from linewatt.errors import HostError, ParseError, WaitTimeout
+from linewatt.hosts.base import Host, Process
+from linewatt.loads.base import Load
+from linewatt.model import Case, Family
+
+PATHS_LIMIT_S = 10.0
+SEARCH_LIMIT_S = 30.0
+TAKEN_LIMIT_S = 5.0
+LISTEN_LIMIT_S = 2
+EXCHANGE_LIMIT_S = 2.0
+"""for one block of 64 bytes; a firewall that drops it lets this run out"""
+AT_ONCE = 8
+"""servers that are tried at once"""
+
+Protocol = Literal["TCP", "UDP"]
+
+
+class Paths:
+    """Probes between hosts that could be asked; ``answers`` are those of their own."""
+
+    def __init__(
+        self, campaign: Campaign, hosts: Mapping[str, Host], answers: Mapping[str, HostAnswer], load: Load
+    ) -> None:
+        self._campaign = campaign
+        self._answers = answers
+        self._load = load
+        self._hosts = {name: hosts[name] for name, one in answers.items() if one.problem is None}
+        cases = [case for one in answers.values() for case in one.wants.cases]
+        self._cases: dict[Case, None] = dict.fromkeys(cases)
+        self._tests: dict[tuple[str, str, Family], set[str]] = {}
+        for case in self._cases:
+            self._tests.setdefault((case.client, case.server, case.family), set()).add(case.test)
+        self._few = asyncio.Semaphore(AT_ONCE)
+
+    async def checks(self) -> Sequence[Check]:
+        """Ways first; then ports, one exchange at a server at a time."""
+        every = list(self._ways())
+        ways = [way for way in every if isinstance(way, Way)]
+        found = [way for way in every if isinstance(way, PathAnswer)]
+        names = dict.fromkeys(way.host for way in ways)
+        asked = await asyncio.gather(
+            *(self._ask_paths(name, [way for way in ways if way.host == name]) for name in names)
+        )
+        found += [answer for answers in asked for answer in answers]
+        checks = [*readiness_net.paths(found, self._answers)]
+        return [*checks, *await self._ports()]
+
+    def _ways(self) -> Iterator[Way | PathAnswer]:
+        """Both ways of every pair and family, as far as addresses are known."""
+        pairs: dict[tuple[str, str, Family], None] = {}
+        for case in self._cases:
+            pairs |= {(case.sender, case.receiver, case.family): None}
+            pairs |= {(case.receiver, case.sender, case.family): None}
+        for host, peer, family in pairs:
+            if host in self._hosts:
+                yield self._way(host, peer, family)
+
+    def _way(self, host: str, peer: str, family: Family) -> Way | PathAnswer:
+        mtu = self._answers[host].fact("nic", "mtu")
+        for name in (host, peer):
+            if name not in self._hosts:
+                return PathAnswer(host, peer, family, mtu, problem=f"{name} cannot be asked")
+        own, address = self._address(host, family), self._address(peer, family)
+        if own is None or address is None:
+            lacking = host if own is None else peer
+            data = self._answers[lacking].wants.spec.data
+            problem = f"{data} of {lacking} has no {family} address"
+            return PathAnswer(host, peer, family, mtu, problem=problem)
+        return Way(host, peer, family, own, address, mtu)
+
+    def _address(self, name: str, family: Family) -> str | None:
+        answer = self._answers[name]
+        spec = answer.wants.spec
+        known = spec.data_ipv4 if family == "ipv4" else spec.data_ipv6
+        found = known or next(iter(answer.fact("nic", f"{family}_addresses") or ()), None)
+        return None if found is None else str(found)
+
+    async def _ask_paths(self, name: str, ways: Sequence[Way]) -> list[PathAnswer]:
+        sized = [way for way in ways if way.payload_bytes is not None]
+        lost = [_unasked(way, "the MTU of its interface is not known") for way in ways if way not in sized]
+        host = self._hosts[name]
+        try:
+            done = await host.run(probes.paths_command(sized), timeout_s=PATHS_LIMIT_S)
+        except HostError as error:
+            return lost + [_unasked(way, str(error)) for way in sized]
+        found = probes.parse_paths(done.stdout, sized)
+        searched = [self._largest(host, way, one) for way, one in zip(sized, found, strict=True)]
+        return lost + list(await asyncio.gather(*searched))
+
+    async def _largest(self, host: Host, way: Way, found: PathAnswer) -> PathAnswer:
+        """Where a full packet did not pass, the largest that does."""
+        if found.full is not False or not found.replies:
+            return found
+        try:
+            done = await host.run(way.search_command(), timeout_s=SEARCH_LIMIT_S)
+            payload = int(done.stdout)
+        except (HostError, ValueError):
+            return found
+        return replace(found, largest_bytes=payload + probes.HEADER_BYTES[way.family])
+
+    async def _ports(self) -> Sequence[Check]:
+        servers = list(dict.fromkeys(case.server for case in self._cases))
+        asked = await asyncio.gather(*(self._server(name) for name in servers if name in self._hosts))
+        answers = [answer for found, _ in asked for answer in found]
+        taken = [port for _, found in asked for port in found]
+        span = f"{self._campaign.first_port}-{self._campaign.last_port}"
+        return [*readiness_net.ports([name for name in servers if name in self._hosts], answers, taken, span)]
+
+    async def _server(self, name: str) -> tuple[list[PortAnswer], list[TakenPort]]:
+        """What is taken at a server, and an exchange with each of its clients."""
+        async with self._few:
+            first, last = self._campaign.first_port, self._campaign.last_port
+            found: list[PortAnswer] = []
+            try:
+                argv = probes.taken_command(first, last)
+                done = await self._hosts[name].run(argv, timeout_s=TAKEN_LIMIT_S, root=self._root(name))
+                taken = probes.parse_taken(done.stdout)
+            except HostError:
+                taken = {}
+            free = [port for port in dict.fromkeys((first, last)) if port not in taken]
+            for client, family in self._clients(name):
+                found += await self._client(client, name, family, free)
+            return found, [TakenPort(name, port, by) for port, by in sorted(taken.items())]
+
+    def _root(self, name: str) -> bool:
+        return self._answers[name].root.granted is True
+
+    def _clients(self, server: str) -> list[tuple[str, Family]]:
+        """Who opens connections to a server, as far as it can be asked."""
+        return [
+            (client, family) for client, at, family in self._tests if at == server and client in self._hosts
+        ]
+
+    def _protocols(self, client: str, server: str, family: Family) -> list[Protocol]:
+        return ["TCP", "UDP"] if self._tests[client, server, family] - {"tcp"} else ["TCP"]
+
+    async def _client(
+        self, client: str, server: str, family: Family, ports: Sequence[int]
+    ) -> list[PortAnswer]:
+        way = self._way(client, server, family)
+        if isinstance(way, PathAnswer):
+            return [PortAnswer(client, server, port, "TCP", way.problem, asked=False) for port in ports]
+        if not (self._has_iperf3(client) and self._has_iperf3(server)):
+            return [
+                PortAnswer(client, server, port, "TCP", "needs iperf3 at both ends", asked=False)
+                for port in ports
+            ]
+        tried = [self._port(way, port, self._protocols(client, server, family)) for port in ports]
+        return [answer for answers in await asyncio.gather(*tried) for answer in answers]
+
+    def _has_iperf3(self, name: str) -> bool:
+        try:
+            self._load.parse_version(str(self._answers[name].fact("tools", "iperf3") or ""))
+        except ParseError:
+            return False
+        return True
+
+    async def _port(self, way: Way, port: int, protocols: Sequence[Protocol]) -> list[PortAnswer]:
+        """UDP only where TCP went well: iperf3 needs it to agree on a test."""
+        found: list[PortAnswer] = []
+        for protocol in protocols:
+            found.append(await self._exchange(way, port, protocol))
+            if found[-1].problem is not None:
+                break
+        return found
+
+    async def _exchange(self, way: Way, port: int, protocol: Protocol) -> PortAnswer:
+        client, server = self._hosts[way.host], self._hosts[way.peer]
+        process: Process | None = None
+        try:
+            process = await server.start(probes.server_command(way.address, port))
+            listening = await server.run(
+                probes.listening_command(LISTEN_LIMIT_S, port), timeout_s=LISTEN_LIMIT_S + 2.0
+            )
+            if listening.status != 0:
+                said = process.so_far().stderr.strip() or "iperf3 does not listen"
+                return PortAnswer(way.host, way.peer, port, protocol, said.splitlines()[-1], asked=False)
+            argv = probes.client_command(way, port, protocol, EXCHANGE_LIMIT_S / 2)
+            done = await client.run(argv, timeout_s=EXCHANGE_LIMIT_S)
+            problem = probes.client_problem(done.stdout, done.stderr, done.status)
+        except WaitTimeout:
+            problem = f"no answer within {EXCHANGE_LIMIT_S:g} s"
+        except HostError as error:
+            return PortAnswer(way.host, way.peer, port, protocol, str(error), asked=False)
+        finally:
+            if process is not None:
+                await _ended(process)
+        return PortAnswer(way.host, way.peer, port, protocol, problem)
+
+
+async def _ended(process: Process) -> None:
+    """A server whose host is gone ends with its leash."""
+    try:
+        await process.stop()
+    except HostError:
+        return
+
+
+def _unasked(way: Way, problem: str) -> PathAnswer:
+    return PathAnswer(way.host, way.peer, way.family, way.mtu, problem=problem)

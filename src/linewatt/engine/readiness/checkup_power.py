@@ -1,0 +1,128 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One reading of every source of power: what it delivers, or what it says instead."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Mapping, Sequence
+from concurrent.futures import ThreadPoolExecutor
+
+from linewatt.campaign.campaign import Campaign, PowerSource
+from linewatt.campaign.programs import ALLOW, Program
+from linewatt.engine.live.feed import Feed
+from linewatt.engine.live.meters import plausible
+from linewatt.engine.live.secrets import Passwords
+from linewatt.engine.readiness.readiness import PowerAnswer
+from linewatt.errors import HostError, InvalidInput, LinewattError
+from linewatt.foreign import contained
+from linewatt.hosts.base import Host
+from linewatt.hosts.process import bounded
+from linewatt.sensors.command import CommandConfig
+from linewatt.sensors.power import CALL_LIMIT_S
+from linewatt.sensors.registry import POWER
+
+AT_ONCE = 32
+"""meters that are read at once"""
+FIRST_LIMIT_S = 5.0
+"""beyond its own interval, for a program on the host to deliver"""
+
+
+def is_meter(source: PowerSource) -> bool:
+    """Whether it is read from the controller."""
+    return hasattr(POWER[source.driver], "open")
+
+
+async def ask_meters(campaign: Campaign, secrets: Passwords) -> list[PowerAnswer]:
+    """Meters need no host. Each call of theirs has its own limit, so that a silent one delays no other."""
+    wanted = [
+        (host, name, source)
+        for host, sources in campaign.power.items()
+        for name, source in sources.items()
+        if is_meter(source)
+    ]
+    if not wanted:
+        return []
+    loop = asyncio.get_running_loop()
+    pool = ThreadPoolExecutor(max_workers=min(AT_ONCE, len(wanted)))
+    try:
+        calls = [
+            loop.run_in_executor(pool, _read_once, host, name, source, secrets[host, name])
+            for host, name, source in wanted
+        ]
+        return list(await asyncio.gather(*calls))
+    finally:
+        pool.shutdown(wait=False, cancel_futures=True)  # Ctrl-C waits for no meter
+
+
+def _read_once(host: str, name: str, source: PowerSource, password: str | None) -> PowerAnswer:
+    """Open, read, close; in a thread."""
+    simulated = source.cfg.simulated
+    try:
+        with contained(name):
+            session = POWER[source.driver](source.cfg).open(password)
+    except LinewattError as error:
+        return PowerAnswer(host, name, source.driver, simulated=simulated, problem=str(error))
+    try:
+        with contained(name):
+            values, reasons = plausible(session.read(), session.reasons)
+            answer = _answer(host, name, source, values, reasons)
+    except LinewattError as error:
+        answer = PowerAnswer(host, name, source.driver, simulated=simulated, problem=str(error))
+    finally:
+        session.close()
+    return answer
+
+
+async def ask_streams(campaign: Campaign, host: Host, *, allow_commands: bool) -> list[PowerAnswer]:
+    """Sources that are programs on the host: started, read once, stopped; the user's own where allowed."""
+    sources = campaign.power.get(host.spec.name, {}).items()
+    asked = (
+        _stream_once(host, name, source, allow_commands) for name, source in sources if not is_meter(source)
+    )
+    return list(await asyncio.gather(*asked))
+
+
+async def _stream_once(host: Host, name: str, source: PowerSource, allow_commands: bool) -> PowerAnswer:
+    spec = host.spec
+    if isinstance(source.cfg, CommandConfig) and not allow_commands:
+        said = Program(name, spec.name, tuple(source.cfg.argv), source.cfg.root).words
+        return _unasked(spec.name, name, source, f"{said}, which check does only with {ALLOW}")
+    driver = POWER[source.driver](source.cfg)
+    feed = Feed(spec.name, driver, source.cfg, name, essential=False)
+    limit_s = FIRST_LIMIT_S + source.cfg.interval_s
+    simulated = source.cfg.simulated
+    try:
+        await feed.start(host)
+        await feed.wait_past(1.0, limit_s)  # the first record, whenever it came
+        latest = feed.latest(1)
+        problem = latest[0].problem if latest else feed.failure
+        if problem is None:
+            return _answer(spec.name, name, source, latest[0].values, latest[0].reasons)
+        return PowerAnswer(spec.name, name, source.driver, simulated=simulated, problem=problem)
+    except (HostError, InvalidInput) as error:
+        return PowerAnswer(spec.name, name, source.driver, simulated=simulated, problem=str(error))
+    finally:
+        await bounded(feed.stop(), CALL_LIMIT_S, f"{spec.name}: the end of {name}")
+
+
+def _answer(
+    host: str, name: str, source: PowerSource, values: Mapping[str, float | None], reasons: Mapping[str, str]
+) -> PowerAnswer:
+    """Channels with a value; where none has one, why."""
+    channels = tuple(sorted(channel for channel, value in values.items() if value is not None))
+    said: Sequence[str] = list(dict.fromkeys(reasons.values())) or ["delivers no value"]
+    problem = None if channels else "; ".join(said)
+    return PowerAnswer(host, name, source.driver, channels, source.cfg.simulated, problem)
+
+
+def _unasked(host: str, name: str, source: PowerSource, why: str) -> PowerAnswer:
+    return PowerAnswer(host, name, source.driver, simulated=source.cfg.simulated, problem=why, asked=False)
+
+
+def not_asked(campaign: Campaign, host: str, why: str) -> list[PowerAnswer]:
+    """Programs on a host that cannot be reached."""
+    return [
+        _unasked(host, name, source, why)
+        for name, source in campaign.power.get(host, {}).items()
+        if not is_meter(source)
+    ]

@@ -1,0 +1,222 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What `linewatt check` runs on hosts, and how its answers read: constant scripts, pure parsers.
+
+Nothing here changes anything. A host is asked about all its peers in one round trip.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from linewatt.engine.readiness.readiness import Live, PathAnswer
+from linewatt.errors import ParseError
+from linewatt.foreign import read_json
+from linewatt.model import Family
+
+SAMPLE_S = 1
+TOOLS = ("taskset", "ss", "ip", "ethtool", "ping", "numactl", "lstopo", "tuned-adm")
+SMALL_BYTES = 100
+"""a packet that passes wherever anything does"""
+HEADER_BYTES = {"ipv4": 20 + 8, "ipv6": 40 + 8}
+"""of an echo request: IP and ICMP"""
+PING_LIMIT_S = 1
+SEARCH_WIDTH = 24
+"""packet sizes tried at once"""
+
+# Arguments: interface, seconds, tools. The file must be executable: type -P also finds what is not.
+_LIVE = """PATH=$PATH:/usr/sbin:/sbin; data=$1 seconds=$2; shift 2
+for tool; do file=$(type -P "$tool"); [ -x "$file" ] && echo "tool $tool 1" || echo "tool $tool 0"; done
+if device=$(readlink -e "/sys/class/net/$data/device"); then
+  echo "card"
+  for port in "${device%.*}".[0-9]*/net/*; do
+    read -r carrier 2>/dev/null <"$port/carrier" && [ "$carrier" = 1 ] && echo "port ${port##*/}"
+  done
+fi
+stat() { while read -r name rest; do [[ $name == cpu[0-9]* ]] && echo "$1 $name $rest"; done </proc/stat; }
+stat before; sleep "$seconds"; stat after"""
+
+# Arguments: milliseconds are no unit of old pings, so seconds; then five words a peer:
+# family (4 or 6), own address, peer's address, payload of a small and of a full packet
+_PATHS = """PATH=$PATH:/usr/sbin:/sbin; limit=$1; shift; number=0
+once() { ping -"$1" -n -q -M do -c 1 -W "$limit" -I "$2" -s "$4" "$3" >/dev/null 2>&1; }
+probe() { once "$@" || once "$@"; echo "ping $5 $6 $?"; }
+type -P ping >/dev/null || echo "no ping"
+while (( $# >= 5 )); do
+  echo "route $number $(ip -j -"$1" route get "$3" 2>/dev/null)"
+  probe "$1" "$2" "$3" "$4" "$number" small & probe "$1" "$2" "$3" "$5" "$number" full &
+  (( ++number )); shift 5
+done; wait"""
+
+# The largest payload that passes. Arguments: limit, family, own address, peer's address, one that passes,
+# one that does not, how many to try at once
+_LARGEST = """limit=$1 family=$2 own=$3 peer=$4 low=$5 high=$6 width=$7
+probe() {
+  ping -"$family" -n -q -M do -c 1 -W "$limit" -I "$own" -s "$1" "$peer" >/dev/null 2>&1 && echo "$1"; }
+while (( high - low > 1 )); do
+  step=$(( (high - low + width) / (width + 1) )) best=$low
+  while read -r size; do (( size > best )) && best=$size; done < <(
+    for (( size = low + step; size < high; size += step )); do probe "$size" & done; wait)
+  (( best + step < high )) && high=$(( best + step ))
+  low=$best
+done; echo "$low" """
+
+# Arguments: first and last port
+_TAKEN = """PATH=$PATH:/usr/sbin:/sbin
+for kind in t u; do ss -Hln"$kind"p "( sport >= :$1 and sport <= :$2 )"; done"""
+
+# Arguments: seconds, port. The server's own end is seen by its process.
+_LISTENING = """until [ -n "$(ss -Hltn "( sport = :$2 )")" ]; do
+  [ "$SECONDS" -ge "$1" ] && exit 1
+  sleep 0.005
+done"""
+
+_TAKEN_LINE = re.compile(r"^(?:\S+\s+){3,4}?\S*:(\d+)\s+\S+:\S+\s*(.*)$")
+_PROGRAM = re.compile(r'\("([^"]+)",pid=(\d+)')
+
+
+@dataclass(frozen=True, slots=True)
+class Way:
+    """From a host to a peer's data address; ``mtu`` is that of its own interface."""
+
+    host: str
+    peer: str
+    family: Family
+    own_address: str
+    address: str
+    mtu: int | None
+
+    @property
+    def payload_bytes(self) -> int | None:
+        """Of an echo request that fills a packet of the interface's MTU."""
+        return None if self.mtu is None else self.mtu - HEADER_BYTES[self.family]
+
+    @property
+    def _family(self) -> str:
+        return "6" if self.family == "ipv6" else "4"
+
+    def words(self) -> list[str]:
+        return [self._family, self.own_address, self.address, str(SMALL_BYTES), str(self.payload_bytes)]
+
+    def search_command(self) -> list[str]:
+        """Prints the largest payload that passes; the full one does not, the small one does."""
+        bounds = [str(SMALL_BYTES), str(self.payload_bytes), str(SEARCH_WIDTH)]
+        words = [str(PING_LIMIT_S), self._family, self.own_address, self.address, *bounds]
+        return ["env", "LC_ALL=C", "bash", "-c", _LARGEST, "linewatt", *words]
+
+
+def live_command(data: str) -> list[str]:
+    return ["env", "LC_ALL=C", "bash", "-c", _LIVE, "linewatt", data, str(SAMPLE_S), *TOOLS]
+
+
+def parse_live(output: str) -> Live:
+    """What is cut off or unknown is left out."""
+    lines = [line.split() for line in output.splitlines()]
+    tools = {words[1]: words[2] == "1" for words in lines if words[:1] == ["tool"] and len(words) == 3}
+    card = any(words == ["card"] for words in lines)
+    ports = tuple(words[1] for words in lines if words[:1] == ["port"] and len(words) == 2)
+    before, after = (dict(_cpu_times(lines, word)) for word in ("before", "after"))
+    idle = {}
+    for cpu, (idle_before, all_before) in before.items():
+        idle_after, all_after = after.get(cpu, (0, 0))
+        if all_after > all_before and idle_after >= idle_before:
+            idle[cpu] = min(1.0, (idle_after - idle_before) / (all_after - all_before))
+    return Live(tools, idle or None, ports if card else None)
+
+
+def _cpu_times(lines: Sequence[Sequence[str]], word: str) -> Iterator[tuple[int, tuple[int, int]]]:
+    """CPU → ticks idle (waiting for disks counts) and in all: user nice system idle iowait irq softirq steal.
+
+    Guest time is in user time already. Source: proc_stat(5).
+    """
+    for words in lines:
+        whole = len(words) >= 10 and all(number.isdecimal() for number in words[2:10])
+        if whole and words[0] == word and words[1][3:].isdecimal():
+            ticks = [int(number) for number in words[2:10]]
+            yield int(words[1][3:]), (ticks[3] + ticks[4], sum(ticks))
+
+
+def paths_command(ways: Sequence[Way]) -> list[str]:
+    words = [word for way in ways for word in way.words()]
+    return ["env", "LC_ALL=C", "bash", "-c", _PATHS, "linewatt", str(PING_LIMIT_S), *words]
+
+
+def parse_paths(output: str, ways: Sequence[Way]) -> list[PathAnswer]:
+    """One answer a way; what its lines do not tell stays None."""
+    no_ping = "no ping" in output.splitlines()
+    lines = [line.split(" ", 3) for line in output.splitlines()]
+    passed = {
+        (words[1], words[2]): words[3] == "0" for words in lines if words[0] == "ping" and len(words) == 4
+    }
+    routes = {words[1]: " ".join(words[2:]) for words in lines if words[0] == "route" and len(words) > 1}
+    found = []
+    for number, way in enumerate(map(str, range(len(ways)))):
+        device, gateway = _route(routes.get(way, ""))
+        full = None if no_ping else passed.get((way, "full"))
+        small = None if no_ping else passed.get((way, "small"))
+        one = ways[number]
+        replies = None if small is None and full is None else bool(small or full)
+        problem = "the host's answer ends before it" if way not in routes else None
+        found.append(
+            PathAnswer(
+                one.host, one.peer, one.family, one.mtu, device, gateway, replies, full, problem=problem
+            )
+        )
+    return found
+
+
+def _route(text: str) -> tuple[str | None, str | None]:
+    """Device and gateway of ``ip -j route get``; an unreachable or blackhole route has no device."""
+    try:
+        route = read_json(text, "ip")[0]
+        if route.get("type", "unicast") not in ("unicast", "local"):
+            return None, None
+        return route.get("dev"), route.get("gateway")
+    except (ParseError, LookupError, TypeError, AttributeError):
+        return None, None
+
+
+def taken_command(first_port: int, last_port: int) -> list[str]:
+    return ["env", "LC_ALL=C", "bash", "-c", _TAKEN, "linewatt", str(first_port), str(last_port)]
+
+
+def parse_taken(output: str) -> dict[int, str]:
+    """Port → who listens on it, from ``ss -Hlntp``."""
+    found: dict[int, str] = {}
+    for line in output.splitlines():
+        match = _TAKEN_LINE.match(line)
+        if match:
+            programs = [f"{name} ({pid})" for name, pid in _PROGRAM.findall(match[2])]
+            found.setdefault(int(match[1]), ", ".join(dict.fromkeys(programs)) or "a process of the system")
+    return found
+
+
+def listening_command(limit_s: int, port: int) -> list[str]:
+    return ["bash", "-c", "PATH=$PATH:/usr/sbin:/sbin; " + _LISTENING, "linewatt", str(limit_s), str(port)]
+
+
+def server_command(address: str, port: int) -> list[str]:
+    """A server for one exchange."""
+    return ["iperf3", "--server", "--one-off", "--bind", address, "--port", str(port)]
+
+
+def client_command(way: Way, port: int, protocol: str, limit_s: float) -> list[str]:
+    """One block of 64 bytes; iperf3 itself begins with an exchange both ways, of datagrams with UDP."""
+    own = ["--bind", way.own_address, "--version6" if way.family == "ipv6" else "--version4"]
+    limit = ["--connect-timeout", f"{1000 * limit_s:.0f}"]
+    kind = ["--udp", "--bitrate", "0"] if protocol == "UDP" else []
+    block = ["--blockcount", "1", "--length", "64"]
+    return ["iperf3", "--client", way.address, "--port", str(port), *own, *limit, *kind, *block, "--json"]
+
+
+def client_problem(stdout: str, stderr: str, status: int) -> str | None:
+    """What went wrong in an exchange, in the tool's words; ``None`` when it went well."""
+    try:
+        error = read_json(stdout[stdout.find("{") :], "iperf3").get("error") if "{" in stdout else None
+    except (ParseError, AttributeError):
+        error = "its answer was cut off"
+    if error is None and status == 0 and "{" in stdout:
+        return None
+    words = str(error or stderr.strip() or f"status {status}").splitlines()[-1]
+    return words.removeprefix("error - ").removeprefix("iperf3: error - ")[:160]

@@ -1,0 +1,183 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a host's CPUs are fit to be measured: accounting, who else uses them, frequency, sleep. Pure.
+
+Sources: kernel, Documentation/admin-guide/pm/{cpufreq,intel_pstate,amd-pstate,cpuidle}.rst; TuneD's profiles.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+from linewatt.engine.readiness.readiness import Check, HostAnswer, Status
+from linewatt.hosts.cpulist import format_cpulist
+from linewatt.tuning.base import Change
+
+BUSY_RATIO = 0.05
+"""of a CPU that somebody else uses; below it is the noise of a quiet system"""
+SPOILT_RATIO = 0.5
+PROFILE = "throughput-performance"
+PROFILES = re.compile(r"throughput-performance|network-[\w-]+|accelerator-performance|cpu-partitioning[\w-]*")
+"""those that hold frequency up and are made for throughput or networks"""
+OWN_GOVERNORS = {"intel_pstate", "amd-pstate-epp"}
+"""drivers whose ``powersave`` leaves the choice to the hardware and is not the lowest frequency"""
+_SLEEPLESS = re.compile(r"(?:^|\s)(idle=\w+|(?:intel_idle|processor)\.max_cstate=[01])(?=\s|$)")
+
+
+def cpu_checks(answer: HostAnswer) -> Iterator[Check]:
+    """All of this page for one host."""
+    yield tick(answer)
+    yield cpus(answer)
+    yield irqs(answer)
+    yield tuned(answer)
+    yield freq(answer)
+    yield sleep(answer)
+    yield load(answer)
+
+
+def tick(answer: HostAnswer) -> Check:
+    """How the kernel charges CPU time."""
+    by_tick, hz = answer.fact("kernel", "tick_accounting"), answer.fact("kernel", "hz")
+    if by_tick is None:
+        return _unknown(answer, "tick", "kernel", "tick_accounting", "how the kernel accounts for CPU time")
+    if not by_tick:
+        return Check(answer.name, "tick", "ok", "CPU time is accounted for exactly")
+    return Check(
+        answer.name,
+        "tick",
+        "warn",
+        f"CPU time is charged by the tick{f' (HZ={hz})' if hz else ''}: a load in step with it goes unseen",
+        "linewatt compares with the load's own account, and paces loads out of step; nothing to do",
+    )
+
+
+def cpus(answer: HostAnswer) -> Check:
+    """The CPUs that the campaign names: there, allowed, and kept free or not."""
+    name, spec, app = answer.name, answer.wants.spec, set(answer.wants.app_cpus)
+    online, isolated = answer.fact("cpus", "online"), answer.fact("cpus", "isolated")
+    if online is None:
+        return _unknown(answer, "cpus", "cpus", "online", "which CPUs there are")
+    named = app | set(spec.cpus or ()) | set(spec.app_cpus or ()) | set(spec.irq_cpus or ())
+    if absent := named - set(online):
+        found = f"CPU {format_cpulist(absent)} is named and not online ({format_cpulist(online)} are)"
+        return Check(name, "cpus", "fail", found, "name others, or bring them online")
+    if isolated is None:
+        return _unknown(answer, "cpus", "cpus", "isolated", "which CPUs are isolated")
+    alone = set(isolated)
+    allowed = answer.fact("cpus", "allowed")
+    if allowed is not None and (shut := app - alone - set(allowed)):
+        found = f"logins are kept off CPU {format_cpulist(shut)}, which load processes are to use"
+        return Check(name, "cpus", "warn", found, "look at CPUAffinity and cpusets of sshd")
+    if alone and not app:
+        found = f"CPUs {format_cpulist(alone)} are isolated, and no load process is put on any"
+        return Check(
+            name, "cpus", "warn", found, "name them as app_cpus: the system will not use them by itself"
+        )
+    if alone and app - alone:
+        found = f"isolated are {format_cpulist(alone)}, load processes also use {format_cpulist(app - alone)}"
+        return Check(name, "cpus", "warn", found, "put them on isolated CPUs, where nothing else runs")
+    if alone:
+        return Check(name, "cpus", "ok", f"load processes on isolated CPUs {format_cpulist(app)}")
+    return Check(name, "cpus", "ok", f"{len(online)} online, none isolated: strangers on them are flagged")
+
+
+def irqs(answer: HostAnswer) -> Check:
+    """irqbalance moves interrupts away from where they were put."""
+    name, running, knobs = answer.name, answer.fact("kernel", "irqbalance_running"), answer.wants.knobs
+    if running is None:
+        return _unknown(answer, "irqs", "kernel", "irqbalance_running", "whether irqbalance runs")
+    if not running:
+        return Check(name, "irqs", "ok", "irqbalance does not run")
+    stop = Change(name, "irqbalance", "host", "stopped", "it moves interrupts from CPU to CPU")
+    if "irqbalance" in knobs:
+        return Check(name, "irqs", "ok", "irqbalance runs; a run stops it and starts it again")
+    if "irq_affinity" in knobs:
+        found = "irqbalance runs and would undo the placement of interrupts"
+        return Check(name, "irqs", "fail", found, "stop it: systemctl stop irqbalance", stop)
+    found = "irqbalance runs: interrupts may move to another CPU in mid-trial"
+    return Check(name, "irqs", "warn", found, "stop it: systemctl stop irqbalance", stop)
+
+
+def tuned(answer: HostAnswer) -> Check:
+    """The profile of TuneD, where it is installed."""
+    name, profile = answer.name, answer.fact("kernel", "tuned_profile")
+    installed = answer.live.tools.get("tuned-adm")
+    if "tuned" in answer.wants.knobs:
+        return Check(name, "tuned", "ok", "the campaign sets its profile")
+    if installed is False:
+        return Check(name, "tuned", "ok", "not installed: governor and sysctls are as the system has them")
+    if installed is None:
+        return _unknown(answer, "tuned", "kernel", "tuned_profile", "whether a profile of TuneD is active")
+    if profile and any(PROFILES.fullmatch(word) for word in str(profile).split()):
+        return Check(name, "tuned", "ok", str(profile))
+    found = f"profile {profile}" if profile else "TuneD is there and no profile is active"
+    fix = Change(name, "tuned", "host", PROFILE, "the profile for throughput")
+    return Check(name, "tuned", "warn", found, f"choose one: tuned-adm profile {PROFILE}", fix)
+
+
+def freq(answer: HostAnswer) -> Check:
+    """What chooses the CPUs' frequency: CPU used means little at a frequency that wanders."""
+    name, driver = answer.name, answer.fact("cpu", "frequency_driver")
+    governor = answer.fact("cpu", "governor")
+    if "governor" in answer.wants.knobs:
+        return Check(name, "freq", "ok", "the campaign sets the governor")
+    if governor is None:
+        return _unknown(answer, "freq", "cpu", "governor", "the governor; firmware or hypervisor may decide")
+    names = {word.strip() for word in str(governor).split(",")}
+    shown = f"governor {governor}{f' of {driver}' if driver else ''}"
+    if names == {"performance"}:
+        return Check(name, "freq", "ok", shown)
+    status: Status = "warn"
+    says = "frequency follows the load"
+    if "powersave" in names and driver not in OWN_GOVERNORS:
+        if driver is None:
+            return _unknown(answer, "freq", "cpu", "frequency_driver", "what its powersave means: no driver")
+        status, says = "fail", "powersave holds the lowest frequency"
+    fix = Change(name, "governor", "host", "performance", "the same frequency in every trial")
+    return Check(name, "freq", status, f"{shown}: {says}", "set the governor performance", fix)
+
+
+def sleep(answer: HostAnswer) -> Check:
+    """Idle states belong on: without them idle power rises, and with it what turbo has left."""
+    name, states = answer.name, answer.fact("cpu", "c_states")
+    options = answer.fact("kernel", "command_line")
+    if "c_states" in answer.wants.knobs:
+        return Check(name, "sleep", "ok", "the campaign sets them")
+    if found := _SLEEPLESS.search(str(options or "")):
+        return Check(name, "sleep", "warn", f"the kernel was booted with {found[1]}", _SLEEP_ADVICE)
+    if not states:
+        return _unknown(answer, "sleep", "cpu", "c_states", "the CPUs' idle states")
+    if off := [state for state, setting in states.items() if setting != "on"]:
+        return Check(name, "sleep", "warn", f"idle states {', '.join(off)} are off", _SLEEP_ADVICE)
+    return Check(name, "sleep", "ok", f"{', '.join(states)} are on")
+
+
+_SLEEP_ADVICE = "idle power is not what it could be; switch them on unless that is what you measure"
+
+
+def load(answer: HostAnswer) -> Check:
+    """Whether the CPUs that take part are free."""
+    name, spec, idle = answer.name, answer.wants.spec, answer.live.idle
+    named = set(answer.wants.app_cpus) | set(spec.app_cpus or ()) | set(spec.irq_cpus or ())
+    wanted = named or set(spec.cpus or ()) or set(idle or ())
+    seen = {cpu: 1 - idle[cpu] for cpu in wanted if cpu in idle} if idle else {}
+    if not seen or len(seen) < len(wanted):
+        return Check(name, "load", "unknown", "how busy its CPUs are")
+    busy = {cpu: ratio for cpu, ratio in seen.items() if ratio > BUSY_RATIO}
+    if not busy:
+        return Check(name, "load", "ok", f"{len(seen)} CPU{'' if len(seen) == 1 else 's'} idle")
+    top = max(busy, key=lambda cpu: (busy[cpu], -cpu))
+    found = f"CPU {format_cpulist(busy)} in use"
+    found += (
+        f" ({100 * busy[top]:.0f} %)" if len(busy) == 1 else f", CPU {top} most ({100 * busy[top]:.0f} %)"
+    )
+    shared = bool(spec.shares_cpus_with) or spec.lab is not None
+    status: Status = "fail" if busy[top] > SPOILT_RATIO and named and not shared else "warn"
+    advice = (
+        "part of it is linewatt and other hosts: these share a machine" if shared else "see top on the host"
+    )
+    return Check(name, "load", status, found, advice)
+
+
+def _unknown(answer: HostAnswer, name: str, section: str, fact: str, what: str) -> Check:
+    return Check(answer.name, name, "unknown", f"{what} ({answer.why_not(section, fact)})")

@@ -1,0 +1,258 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether a host can be worked on: login, tools, rights, clock, power, what earlier runs left. Pure."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable, Iterator, Sequence
+
+from linewatt.engine.readiness.readiness import CONTROLLER, Check, HostAnswer, Leftover, PowerAnswer, Status
+from linewatt.errors import InvalidInput, ParseError
+from linewatt.findings.load import SPINS_BEFORE, SPINS_FROM, THREADED_FROM
+from linewatt.findings.load import version as version_text
+from linewatt.findings.window import CLOCK_UNCERTAINTY_S
+from linewatt.loads.base import Load, LoadJob
+
+LEAST_DISK_BYTES = 200 * 10**6
+ENOUGH_DISK_BYTES = 2 * 10**9
+LEAST_MEMORY_BYTES = 100 * 10**6
+ENOUGH_MEMORY_BYTES = 500 * 10**6
+FAR_OFF_S = 60.0
+"""a clock further off than this is not kept by anything"""
+MPSTAT_MINIMUM = (11, 5, 1)
+"""first whose JSON the sensor knows"""
+
+_VERSION = re.compile(r"\d+(?:\.\d+)+")
+_ETHTOOL_KNOBS = {"channels", "rings", "coalescing", "offload", "pause", "ntuple"}
+
+
+def host_checks(answer: HostAnswer, load: Load) -> Iterator[Check]:
+    """All of this page for one host; only ``ssh`` where it cannot be reached."""
+    name = answer.name
+    if answer.problem is not None:
+        yield Check(name, "ssh", "fail", answer.problem)
+        return
+    yield Check(name, "ssh", "ok", "host key and login accepted")
+    yield from tools(answer, load)
+    yield root(answer)
+    yield clock(answer)
+
+
+def tools(answer: HostAnswer, load: Load) -> Iterator[Check]:
+    """What is missing or too old, or one line with the versions."""
+    problems = [*_iperf3(answer, load), *_mpstat(answer), *_other_tools(answer)]
+    yield from problems
+    if not any(check.status in ("fail", "unknown") for check in problems):
+        versions = [_short(answer.fact("tools", name)) for name in ("iperf3", "mpstat", "bash")]
+        words = zip(("iperf3", "mpstat", "bash"), versions, strict=True)
+        yield Check(answer.name, "tools", "ok", ", ".join(f"{tool} {version}" for tool, version in words))
+
+
+def _iperf3(answer: HostAnswer, load: Load) -> Iterator[Check]:
+    text = answer.fact("tools", "iperf3")
+    if text is None:
+        yield _missing(answer, "iperf3", "apt-get or dnf install iperf3")
+        return
+    try:
+        version = load.parse_version(str(text))
+    except ParseError as error:
+        yield Check(answer.name, "tools", "fail", str(error), "install iperf3 anew, or set its permissions")
+        return
+    try:
+        for job in _jobs(answer):
+            load.server_command(job, version)
+            load.client_command(job, version)
+    except InvalidInput as error:
+        yield Check(answer.name, "tools", "fail", str(error), "install a newer one, or change the campaign")
+    if answer.wants.paced and SPINS_FROM <= version < SPINS_BEFORE:
+        yield Check(
+            answer.name,
+            "tools",
+            "warn",
+            f"iperf3 {'.'.join(map(str, version))} keeps a whole CPU busy while a rate-limited load waits",
+            f"install {version_text(SPINS_BEFORE)} or later: the CPU used would be that of the waiting",
+        )
+
+
+def _jobs(answer: HostAnswer) -> set[LoadJob]:
+    """One job for each kind of load that this host takes part in; addresses do not matter here."""
+    return {
+        LoadJob(
+            case.test,
+            server_address="::1" if case.family == "ipv6" else "127.0.0.1",
+            port=5201,
+            duration_s=1.0,
+            family=case.family,
+            streams=case.streams,
+            rate_bps=case.rate_bps,
+            reverse=case.direction == "reverse",
+            zerocopy=case.zerocopy,
+        )
+        for case in answer.wants.cases
+    }
+
+
+def _mpstat(answer: HostAnswer) -> Iterator[Check]:
+    text = answer.fact("tools", "mpstat")
+    version = _VERSION.search(str(text or ""))
+    if text is None:
+        yield _missing(answer, "mpstat", "apt-get or dnf install sysstat")
+    elif version is None:
+        yield Check(answer.name, "tools", "fail", f"mpstat says {str(text)[:60]!r}", "install sysstat anew")
+    elif tuple(map(int, version[0].split("."))) < MPSTAT_MINIMUM:
+        yield Check(
+            answer.name,
+            "tools",
+            "fail",
+            f"mpstat {version[0]} writes no JSON that linewatt knows",
+            "install sysstat 11.5.1 or later",
+        )
+
+
+def _other_tools(answer: HostAnswer) -> Iterator[Check]:
+    """Tools whose version does not matter."""
+    wants = answer.wants
+    several_nodes = len(answer.fact("cpus", "of_node") or ()) > 1
+    for tool, package, spoils, without in (
+        ("taskset", "util-linux", wants.pinned, "no load process can be put on a CPU"),
+        ("ss", "iproute2", True, "it cannot be seen when servers listen"),
+        ("ip", "iproute2", True, "addresses and links are not known"),
+        (
+            "ethtool",
+            "ethtool",
+            bool(wants.knobs & _ETHTOOL_KNOBS),
+            "link speed and offloads are not on record",
+        ),
+        ("ping", "iputils-ping or iputils", False, "the packet size of the way is not checked"),
+        ("numactl", "numactl", False, "memory of load processes is not kept on their node"),
+        ("lstopo", "hwloc", False, "a report has no picture of the machine"),
+    ):
+        there = answer.live.tools.get(tool)
+        if there is None:
+            yield Check(answer.name, "tools", "unknown", f"whether there is {tool}")
+        elif not there and (tool != "numactl" or several_nodes):
+            status: Status = "fail" if spoils else "warn"
+            yield Check(answer.name, "tools", status, f"no {tool}: {without}", f"install {package}")
+
+
+def _missing(answer: HostAnswer, tool: str, advice: str) -> Check:
+    why = answer.why_not("tools", tool)
+    if "not installed" in why:
+        return Check(answer.name, "tools", "fail", f"no {tool}", advice)
+    return Check(answer.name, "tools", "unknown", f"{tool}: {why}")
+
+
+def _short(text: object) -> str:
+    found = _VERSION.search(str(text or ""))
+    return found[0] if found else "?"
+
+
+def iperf3_alike(answers: Sequence[HostAnswer], load: Load) -> Iterator[Check]:
+    """Ends that serve streams differently are compared at one's own risk."""
+    versions: dict[str, tuple[int, ...]] = {}
+    for answer in answers:
+        try:
+            versions[answer.name] = load.parse_version(str(answer.fact("tools", "iperf3") or ""))
+        except ParseError:
+            continue  # said by the check of that host
+    threaded = sorted(name for name, version in versions.items() if version >= THREADED_FROM)
+    for answer in answers:
+        version = versions.get(answer.name)
+        several = any(case.streams > 1 for case in answer.wants.cases)
+        if several and threaded and version is not None and version < THREADED_FROM:
+            yield Check(
+                answer.name,
+                "tools",
+                "warn",
+                f"iperf3 {'.'.join(map(str, version))} serves all streams in one thread, "
+                f"{threaded[0]} each in its own",
+                f"have one version everywhere: {version_text(THREADED_FROM)} changed this",
+            )
+
+
+def root(answer: HostAnswer) -> Check:
+    """Rights to change settings, where a run needs them."""
+    name, needed = answer.name, answer.wants.needs_root
+    advice = "log in as root, or allow sudo without a password and set sudo: true"
+    if answer.root.granted is None:
+        return Check(name, "root", "unknown", answer.root.problem or "whether there are root's rights")
+    if answer.root.granted:
+        return Check(name, "root", "ok", "sudo works" if answer.wants.spec.sudo else "logged in as root")
+    said = answer.root.problem or "not root, and the campaign does not say sudo: true"
+    if needed:
+        knobs = ", ".join(sorted(answer.wants.knobs)) or "a source of power"
+        return Check(name, "root", "fail", f"{said}; needed for {knobs}", advice)
+    return Check(
+        name, "root", "warn", f"{said}; nothing of this campaign needs it, but some facts do", advice
+    )
+
+
+def clock(answer: HostAnswer) -> Check:
+    """The offset is converted, so that only its error matters; a clock far off is said all the same."""
+    if answer.clock is None:
+        return Check(answer.name, "clock", "unknown", "its offset could not be measured")
+    offset_s, error_s = answer.clock.offset_s, answer.clock.uncertainty_s
+    found = f"{1000 * offset_s:+.1f} ms, known to ±{1000 * error_s:.1f} ms"
+    if error_s > CLOCK_UNCERTAINTY_S:
+        limit_ms = 1000 * CLOCK_UNCERTAINTY_S
+        advice = f"windows are aligned to ±{limit_ms:.0f} ms: is the management network slow or busy?"
+        return Check(answer.name, "clock", "fail", found, advice)
+    if abs(offset_s) > FAR_OFF_S:
+        found = f"{offset_s:+.0f} s off"
+        return Check(
+            answer.name, "clock", "warn", found, "linewatt converts times, its own logs do not: run NTP"
+        )
+    return Check(answer.name, "clock", "ok", found)
+
+
+def power(answers: Iterable[PowerAnswer]) -> Iterator[Check]:
+    """Every source of power, by what it delivered at once."""
+    for one in answers:
+        what = f"{one.source} ({one.driver}{', simulated' if one.simulated else ''})"
+        if not one.asked:
+            yield Check(one.host, "power", "unknown", f"{what}: {one.problem}")
+        elif one.problem is not None:
+            yield Check(one.host, "power", "fail", f"{what}: {one.problem}", "a run would go on without it")
+        elif not one.channels:
+            yield Check(one.host, "power", "fail", f"{what}: delivers nothing", "look at its settings")
+        else:
+            yield Check(one.host, "power", "ok", f"{what}: {', '.join(one.channels)}")
+
+
+def undo(hosts: Iterable[str], leftovers: Sequence[Leftover]) -> Iterator[Check]:
+    """What earlier runs left, and whether one is at work."""
+    for host in hosts:
+        own = [one for one in leftovers if one.host == host]
+        blocking = [one for one in own if one.running or one.damage or not one.own]
+        for one in blocking:
+            if one.running:
+                yield Check(host, "undo", "fail", f"{one.id} is at work on it", "wait for its end")
+            elif one.damage:
+                yield Check(host, "undo", "fail", f"{one.id} may have changed it", one.damage)
+            else:
+                found = f"{one.id} changed {_settings(one.settings)} and has not put them back"
+                yield Check(host, "undo", "fail", found, "run linewatt restore (or resume it)")
+        if not blocking:
+            fixed = sum(one.settings for one in own)
+            found = (
+                f"{_settings(fixed)} made by check --fix; linewatt restore takes back" if fixed else "none"
+            )
+            yield Check(host, "undo", "ok", found)
+
+
+def _settings(count: int) -> str:
+    return f"{count} setting{'' if count == 1 else 's'}"
+
+
+def controller(disk_bytes: int | None, memory_bytes: int | None, results: str) -> Iterator[Check]:
+    """Room for results where linewatt runs."""
+    for name, what, found, least, enough in (
+        ("disk", f"for results in {results}", disk_bytes, LEAST_DISK_BYTES, ENOUGH_DISK_BYTES),
+        ("memory", "of memory", memory_bytes, LEAST_MEMORY_BYTES, ENOUGH_MEMORY_BYTES),
+    ):
+        if found is None:
+            yield Check(CONTROLLER, name, "unknown", f"how much is free {what}")
+            continue
+        status: Status = "fail" if found < least else "warn" if found < enough else "ok"
+        advice = "" if status == "ok" else f"free some: {enough / 1e9:g} GB are enough"
+        yield Check(CONTROLLER, name, status, f"{found / 1e9:.1f} GB free {what}", advice)

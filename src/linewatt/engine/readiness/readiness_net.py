@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether the data network carries the load: link, PCI Express, route, packet size, ports. Pure.
+
+Sources: PCI Express Base Specification for rates and encodings; RFC 791, 8200 for header sizes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Mapping, Sequence
+
+from linewatt.engine.live.line_rate import lanes_bps as lanes_bps
+from linewatt.engine.readiness.readiness import Check, HostAnswer, PathAnswer, PortAnswer, Status, TakenPort
+from linewatt.units import format_rate
+
+Answers = Mapping[str, HostAnswer]
+_GT = re.compile(r"(\d+(?:\.\d+)?)\s*GT/s")
+
+
+def net_checks(answer: HostAnswer, peers: Sequence[HostAnswer]) -> Iterator[Check]:
+    """Link and PCI Express of one host; ``peers`` are those it exchanges data with."""
+    yield link(answer, peers)
+    yield pcie(answer)
+
+
+def link(answer: HostAnswer, peers: Sequence[HostAnswer]) -> Check:
+    """Up, full duplex, and as fast as the other end."""
+    name, data = answer.name, answer.wants.spec.data
+    state, speed = answer.fact("nic", "state"), answer.fact("nic", "speed_bps")
+    if answer.fact("nic", "mtu") is None:
+        found = f"no interface {data} ({answer.why_not('nic', 'mtu')})"
+        return Check(name, "link", "fail", found, "name one that `ip link` shows there")
+    if state is None:
+        return Check(name, "link", "unknown", f"whether {data} is up ({answer.why_not('nic', 'state')})")
+    virtual = answer.fact("nic", "kind") not in (None, "physical")
+    if state != "UP" and not (state == "UNKNOWN" and virtual):
+        status: Status = "unknown" if state == "UNKNOWN" else "fail"
+        return Check(name, "link", status, f"{data} is {state}", "look at cable and `ip link`")
+    if speed is None:
+        return Check(name, "link", "unknown", f"the speed of {data} ({answer.why_not('nic', 'speed_bps')})")
+    shown = f"{data} is up at {format_rate(speed)}"
+    duplex = answer.fact("nic", "duplex")
+    if duplex == "Half":
+        return Check(name, "link", "fail", f"{shown}, half duplex", "let both ends negotiate")
+    others = {one.name: one.fact("nic", "speed_bps") for one in peers}
+    if slower := {peer: rate for peer, rate in others.items() if rate is not None and rate != speed}:
+        listed = ", ".join(f"{peer} at {format_rate(rate)}" for peer, rate in sorted(slower.items()))
+        advice = "the slower end is the limit; if both should be alike, look at cables and negotiation"
+        return Check(name, "link", "warn", f"{shown}, {listed}", advice)
+    return Check(name, "link", "ok", shown)
+
+
+def pcie(answer: HostAnswer) -> Check:
+    """Lanes times rate times encoding, against the line rate of the data interface and its neighbours."""
+    name, data = answer.name, answer.wants.spec.data
+    speed, width = answer.fact("nic", "pci_speed"), answer.fact("nic", "pci_width")
+    has, line = lanes_bps(speed, width), answer.fact("nic", "speed_bps")
+    if has is None and answer.fact("nic", "kind") not in (None, "physical"):
+        return Check(name, "pcie", "ok", f"{data} is virtual ({answer.fact('nic', 'kind')})")
+    if has is None or line is None:
+        fact = "pci_speed" if has is None else "speed_bps"
+        return Check(name, "pcie", "unknown", f"what its lanes carry ({answer.why_not('nic', fact)})")
+    shown = f"x{width} at {_gt(speed)} carries {format_rate(has)}"
+    if has < line:
+        found = f"{shown}, the line has {format_rate(line)}"
+        return Check(
+            name, "pcie", "fail", found, f"put the card into a wider or faster slot{_capable(answer)}"
+        )
+    most = lanes_bps(answer.fact("nic", "pci_max_speed"), answer.fact("nic", "pci_max_width"))
+    if most is not None and has < most:
+        found = f"{shown}, the card could do {format_rate(most)}"
+        return Check(name, "pcie", "warn", found, "enough for this line; if not meant, look at slot and BIOS")
+    ports = answer.live.card_ports or ()
+    if len(ports) > 1 and has < len(ports) * line:
+        found = f"{shown}, {len(ports)} ports of its card are up ({', '.join(ports)})"
+        return Check(name, "pcie", "warn", found, "enough for this line alone; keep the others quiet")
+    return Check(name, "pcie", "ok", f"{shown}, the line has {format_rate(line)}")
+
+
+def _gt(speed: str | None) -> str:
+    match = _GT.search(speed or "")
+    return f"{float(match[1]):g} GT/s" if match else "?"
+
+
+def _capable(answer: HostAnswer) -> str:
+    speed, width = answer.fact("nic", "pci_max_speed"), answer.fact("nic", "pci_max_width")
+    return f"; it can do x{width} at {_gt(speed)}" if speed and width else ""
+
+
+def paths(found: Sequence[PathAnswer], answers: Answers) -> Iterator[Check]:
+    """Route and packet size of every way that data takes, both ways."""
+    for name in dict.fromkeys(path.host for path in found):
+        own = [path for path in found if path.host == name]
+        yield from _merged(name, "route", [_route(path, answers[name]) for path in own])
+        yield from _merged(name, "mtu", [_mtu(path, answers) for path in own])
+
+
+def _merged(host: str, name: str, checks: Sequence[Check]) -> Iterator[Check]:
+    """What is not well one by one, and all that is in one line."""
+    yield from dict.fromkeys(check for check in checks if check.status != "ok")
+    well = list(dict.fromkeys(check.found for check in checks if check.status == "ok"))
+    if well:
+        more = f" and {len(well) - 2} more" if len(well) > 3 else ""
+        yield Check(host, name, "ok", "; ".join(well[: 2 if more else 3]) + more)
+
+
+def _route(path: PathAnswer, answer: HostAnswer) -> Check:
+    data = answer.wants.spec.data
+    to = f"to {path.peer} ({path.family})"
+    if path.problem is not None:
+        return Check(path.host, "route", "unknown", f"{to}: {path.problem}")
+    if path.device is None:
+        advice = f"is {data} in the peer's network, or a route missing?"
+        return Check(path.host, "route", "fail", f"{to}: there is no way", advice)
+    if path.device == "lo":
+        advice = "both hosts have the same address, or are one machine: packets must leave it"
+        return Check(path.host, "route", "fail", f"{to}: stays inside the host", advice)
+    if path.device != data:
+        found = f"{to}: goes over {path.device}, not over {data}"
+        return Check(path.host, "route", "fail", found, "give data interfaces a network of their own")
+    if path.gateway is not None:
+        found = f"{to}: over {data} through the gateway {path.gateway}"
+        return Check(path.host, "route", "warn", found, "what it can forward is part of the result")
+    return Check(path.host, "route", "ok", f"{to} over {data}")
+
+
+def _mtu(path: PathAnswer, answers: Answers) -> Check:
+    to = f"to {path.peer} ({path.family})"
+    if path.problem is not None or path.replies is None:
+        return Check(path.host, "mtu", "unknown", f"{to}: {path.problem or 'not asked'}")
+    if not path.replies:
+        advice = "does it drop pings? The ports say whether it can be reached"
+        return Check(path.host, "mtu", "unknown", f"{to}: no answer to a ping", advice)
+    if path.full:
+        return Check(path.host, "mtu", "ok", f"{path.mtu} bytes pass {to}")
+    passes = f"{path.largest_bytes} do" if path.largest_bytes else "smaller ones do"
+    far = answers[path.peer].fact("nic", "mtu") if path.peer in answers else None
+    there = f" (MTU there: {far})" if far is not None and far != path.mtu else ""
+    found = f"{to}: packets of {path.mtu} bytes, the MTU here, do not pass, {passes}{there}"
+    return Check(path.host, "mtu", "fail", found, "set the same MTU at both ends and on every switch between")
+
+
+def ports(
+    servers: Sequence[str], found: Sequence[PortAnswer], taken: Sequence[TakenPort], span: str
+) -> Iterator[Check]:
+    """The campaign's ports at every server: free, and reached from its clients over the data network."""
+    for name in servers:
+        bad = [_taken(one) for one in taken if one.server == name]
+        own = [one for one in found if one.server == name]
+        bad += [_closed(one) for one in own if one.problem is not None]
+        yield from bad
+        if not bad and own:
+            clients = list(dict.fromkeys(one.client for one in own))
+            kinds = " and ".join(dict.fromkeys(one.protocol for one in own))
+            many = ", ".join(clients) if len(clients) < 4 else f"{len(clients)} clients"
+            yield Check(name, "ports", "ok", f"{span} free; {kinds} from {many} on the first and the last")
+        elif not bad:
+            yield Check(name, "ports", "unknown", f"{span}: no client could try them")
+
+
+def _taken(one: TakenPort) -> Check:
+    return Check(
+        one.server,
+        "ports",
+        "fail",
+        f"port {one.port} is taken by {one.by}",
+        "end that, or choose other ports in the campaign (ports: FIRST-LAST)",
+    )
+
+
+def _closed(one: PortAnswer) -> Check:
+    what = f"{one.protocol} port {one.port} from {one.client}: {one.problem}"
+    if not one.asked:
+        return Check(one.server, "ports", "unknown", what)
+    return Check(
+        one.server, "ports", "fail", what, "open the campaign's ports (TCP and UDP) in firewalls on the way"
+    )

@@ -1,0 +1,310 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Undoing what the journal holds: at the end of a campaign, and after one that was killed.
+
+What ``check --fix`` changed stands below what a run changes: it is no reason to refuse one, and is put back
+after it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import suppress
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from linewatt.engine import events
+from linewatt.engine.readiness.readiness import Leftover
+from linewatt.engine.undo.knobs import KNOBS
+from linewatt.engine.undo.layers import apart
+from linewatt.errors import ChangeError, JournalError, LinewattError
+from linewatt.hosts.base import Host, HostSpec
+from linewatt.hosts.connect import connect
+from linewatt.hosts.journal import Entry, Journal, journal_path, journals, look, told
+from linewatt.hosts.journal_lines import Content, Place
+from linewatt.hosts.lock import Holder, OnText, take, writers_ended
+from linewatt.tuning.apply import put_back
+from linewatt.tuning.words import brief
+
+FIXES = "check-"
+"""how the journals of ``check --fix`` begin; those of runs begin with their time"""
+
+_STAMP = re.compile(r"\d{8}-\d{6}")
+
+RUNNING_AGAIN_S = 0.5
+"""how often it is looked whether a campaign that is waited for has ended"""
+
+
+@dataclass(frozen=True, slots=True)
+class Restored:
+    """What became of one campaign's journal: settings put back, and what could not be."""
+
+    id: str
+    undone: int
+    problems: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Undoer:
+    """How an undo gets at hosts: as whom, whom it tells, and whether it waits for other controllers."""
+
+    holder: Holder = field(default_factory=lambda: Holder("restore"))
+    say: OnText = lambda _: None
+    waits: bool = False
+
+
+async def undo_all(
+    journal: Journal,
+    hosts: Mapping[str, Host],
+    by: Undoer | None = None,
+    *,
+    force: bool = False,
+    later: Mapping[Place, str] | None = None,
+) -> tuple[int, tuple[str, ...]]:
+    """Undo every change of a journal, the newest first; ``hosts`` are connections that are ours already.
+
+    ``later``: hosts on which another journal holds newer changes, and its id; they are left as they are.
+    Returns how many settings were put back, and the problems met. A host that cannot be reached does not
+    keep the others from being put back; what is left stays in the journal. Damage of the journal is a problem
+    itself, whatever could be read of it.
+    """
+    content = journal.content()
+    specs, entries = content.hosts, content.entries
+    by_host: dict[str, list[Entry]] = {}
+    for entry in reversed(entries):
+        by_host.setdefault(entry.host, []).append(entry)
+    covered = {name: newer for name in by_host if (newer := (later or {}).get(_place(specs[name])))}
+    outcomes = await asyncio.gather(
+        *(
+            _undo_host(specs[name], hosts.get(name), own, journal, by or Undoer(), force=force)
+            for name, own in by_host.items()
+            if name not in covered
+        )
+    )
+    problems = tuple(problem for outcome in outcomes for problem in outcome)
+    problems += (told(journal.path, content),) if content.damage else ()
+    try:
+        journal.sync()
+    except JournalError as error:
+        problems += (str(error),)
+    problems += tuple(
+        f"{name}: left as it is until what {newer} changed after it is put back"
+        for name, newer in covered.items()
+    )
+    return len(entries) - len(journal.content().entries), problems
+
+
+async def undo_and_tell(
+    journal: Journal, hosts: Mapping[str, Host], holder: Holder, say: events.OnEvent
+) -> None:
+    """The end of a run: undo all, say what was put back and what could not be."""
+    undone, problems = await undo_all(journal, hosts, Undoer(holder, lambda text: say(events.Phase(text))))
+    if problems:
+        say(events.LeftChanged(problems))
+        journal.close()
+        return
+    journal.discard()
+    if undone:
+        say(events.Phase(f"put back {undone} settings"))
+
+
+async def _undo_host(
+    spec: HostSpec, host: Host | None, entries: list[Entry], journal: Journal, by: Undoer, *, force: bool
+) -> list[str]:
+    opened = held = None
+    problems = []
+    try:
+        if host is None or host.lost:
+            host = opened = await connect(spec)
+            held = await take(host, by.holder, by.say if by.waits else None, again=True)
+            if held.note is not None:
+                by.say(held.note)
+        await writers_ended(host, by.say)
+        for together in apart(entries):
+            outcomes = await put_back(host, KNOBS, together, journal, force=force)
+            problems += [str(problem) for problem in outcomes if problem is not None]
+    except LinewattError as error:
+        problems.append(f"{error} ({len(entries)} settings are still to be put back)")
+    except Exception as error:  # noqa: BLE001  what one host does must not keep others from being put back
+        what = f"{type(error).__name__}: {str(error)[:120]!r}"
+        problems.append(f"{spec.name}: {what} ({len(entries)} settings are still to be put back)")
+    finally:
+        with suppress(Exception):
+            if held is not None:
+                await held.release()
+            if opened is not None:
+                await opened.close()
+    return problems
+
+
+def refuse_leftovers(
+    state: Path, specs: Iterable[HostSpec], resumed: str | None, *, waits: bool = False
+) -> None:
+    """Raise ChangeError, JournalError where a campaign left changes on one of these hosts, or works there.
+
+    A run on top of them would take the changed settings for the host's own. A campaign that is ``resumed``
+    may find its own: it knows what was there before. What ``check --fix`` changed is the host's own until
+    it is restored. ``waits``: one that is at work is waited for, which is not done here.
+    """
+    ours = {_place(spec): spec.name for spec in specs}
+    for path in journals(state):
+        if path.stem == resumed or path.stem.startswith(FIXES):
+            continue
+        try:
+            content = look(path)
+            running = _is_running(path)
+        except FileNotFoundError:
+            continue  # it ended meanwhile
+        for place in _damaged(content, ours):
+            raise JournalError(f"{ours[place]}: {told(path, content)}")
+        for entry in content.entries:
+            name = ours.get(_place(content.hosts[entry.host]))
+            if name is None:
+                continue
+            if running:
+                if waits:
+                    break
+                raise ChangeError(f"{name}: {path.stem} is at work on it; wait for its end, or use --wait")
+            what = f"{entry.knob} {brief(entry.target)}"
+            raise ChangeError(
+                f"{name}: {path.stem} changed {what} there and was killed before it was put back; "
+                "run `linewatt restore`"
+            )
+
+
+def _damaged(content: Content, ours: Mapping[Place, str]) -> list[Place]:
+    """Which of our hosts a damaged journal may have changed: all of them where it cannot tell."""
+    if not content.damage:
+        return []
+    return [place for place in ours if content.places is None or place in content.places]
+
+
+class FirstPart:
+    """What the killed part of a resumed campaign left; put back once, before its hosts are looked at.
+
+    What they show meanwhile is not theirs: an MTU, a tunnel in the way of another network's; and a host that
+    was rebooted shows none of it.
+    """
+
+    def __init__(self, state: Path, result_id: str | None, by: Undoer) -> None:
+        """``result_id``: None for a campaign that is not resumed, which has none."""
+        self._path = None if result_id is None else journal_path(state, result_id)
+        self._by = by
+
+    async def undo(self, hosts: Mapping[str, Host]) -> None:
+        """Raises ChangeError: something cannot be put back, and stays in the journal."""
+        path, self._path = self._path, None
+        if path is None or not path.exists():
+            return
+        journal = Journal(path, create=False)
+        undone, problems = await undo_all(journal, hosts, self._by)
+        if problems:
+            journal.close()
+            more = f" (and {len(problems) - 1} more; run `linewatt restore`)" if len(problems) > 1 else ""
+            raise ChangeError(problems[0] + more)
+        journal.discard()
+        if undone:
+            self._by.say(f"put back {undone} settings that its first part left")
+
+    async def undo_after_all(self, say: events.OnEvent) -> None:
+        """After an interrupt: put back what is not yet put back, on hosts that nobody else has."""
+        try:
+            await self.undo({})
+        except LinewattError as error:
+            say(events.LeftChanged((str(error),)))
+
+
+def leftovers(state: Path, specs: Iterable[HostSpec]) -> Iterator[Leftover]:
+    """Journals with something about these hosts: changes that were not put back, or a campaign at work."""
+    ours = {_place(spec): spec.name for spec in specs}
+    for path in journals(state):
+        own = path.stem.startswith(FIXES)
+        try:
+            content = look(path)
+            running = _is_running(path)
+        except FileNotFoundError:
+            continue  # it ended meanwhile
+        if damaged := _damaged(content, ours):
+            why = told(path, content)
+            yield from (Leftover(path.stem, ours[place], 0, running, own, why) for place in damaged)
+            continue
+        for spec in content.hosts.values():
+            settings = sum(entry.host == spec.name for entry in content.entries)
+            if _place(spec) in ours and (settings or running):
+                yield Leftover(path.stem, ours[_place(spec)], settings, running, own)
+
+
+def _is_running(path: Path) -> bool:
+    """Whether the controller that writes a journal is alive."""
+    try:
+        Journal(path, create=False).close()
+    except ChangeError:
+        return True
+    return False
+
+
+def _place(spec: HostSpec) -> Place:
+    return spec.address, spec.port
+
+
+def _age(path: Path) -> tuple[str, bool]:
+    """Sorts journals by when they began, as their names say; a run of the same second came after a fix."""
+    fixes = path.stem.startswith(FIXES)
+    stamps = _STAMP.findall(path.stem)
+    return (stamps[-1 if fixes else 0] if stamps else ""), not fixes
+
+
+def forget(state: Path, result_id: str) -> int:
+    """Drop a journal whose hosts are no more. Returns how many changes it held. Raises ChangeError."""
+    own = {path.stem: path for path in journals(state)}
+    if result_id not in own:
+        raise ChangeError(f"{result_id}: no such journal; there are: {', '.join(own) or 'none'}")
+    journal = Journal(own[result_id], create=False)
+    entries = journal.content().entries
+    journal.discard()
+    return len(entries)
+
+
+async def restore(state: Path, by: Undoer | None = None, *, force: bool = False) -> list[Restored]:
+    """Undo what every campaign that no longer runs left behind, the newest first.
+
+    A journal whose campaign still runs is left alone and told, and so is what older ones hold of its hosts;
+    where others are waited for, its end is, too.
+    """
+    by = by or Undoer()
+    outcomes = []
+    later: dict[Place, str] = {}
+    for path in sorted(journals(state), key=_age, reverse=True):
+        try:
+            journal = await _opened(path, by)
+        except FileNotFoundError:
+            continue  # it ended meanwhile
+        except JournalError as error:
+            outcomes.append(Restored(path.stem, 0, (str(error),)))
+            continue
+        except LinewattError as error:
+            by.say(str(error))
+            with suppress(FileNotFoundError):
+                later |= {_place(spec): path.stem for spec in look(path).hosts.values()}
+            continue
+        undone, problems = await undo_all(journal, {}, by, force=force, later=later)
+        if problems:
+            content = journal.content()
+            later |= {_place(content.hosts[entry.host]): path.stem for entry in content.entries}
+            journal.close()
+        else:
+            journal.discard()
+        outcomes.append(Restored(path.stem, undone, problems))
+    return outcomes
+
+
+async def _opened(path: Path, by: Undoer) -> Journal:
+    """Raises ChangeError where its campaign runs and is not waited for, FileNotFoundError once it is gone."""
+    said = False
+    while by.waits and _is_running(path):
+        if not said:
+            by.say(f"waiting for {path.stem}, which is still running")
+            said = True
+        await asyncio.sleep(RUNNING_AGAIN_S)
+    return Journal(path, create=False)

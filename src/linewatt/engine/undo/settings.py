@@ -1,0 +1,277 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is set on the hosts beyond how they were found, brought to what the next round asks for.
+
+Every setting in force has one entry in the undo journal, with the value it was found with, however often it
+is changed. Settings stand in layers: a queue count or a profile decides which others there are, so those of
+the layers above are put back before one below changes, and made anew after it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Awaitable, Collection, Iterable, Mapping, Sequence
+from contextlib import suppress
+from dataclasses import replace
+
+from linewatt.engine.undo.layers import TOP, apart
+from linewatt.engine.undo.layers import layer as layer_of
+from linewatt.errors import ChangeError, HostError, LinewattError
+from linewatt.hosts.base import Host
+from linewatt.hosts.journal import Entry, Journal
+from linewatt.network.description import KNOB as NETWORK
+from linewatt.network.knob import carrying
+from linewatt.tuning import apply
+from linewatt.tuning.base import Change, Knob
+
+LINK_LIMIT_S = 40
+"""a port of a bridge with STP is 30 s on its way at the longest delay by default (IEEE 802.1D, 2 × 15 s)"""
+_RESETS_LINK = {"mtu", "rings", "channels", "offload", "pause", "coalescing", "network", "nmstate"}
+_MADE_ANEW = {"network", "nmstate"}
+"""what has parts that cannot be changed once they are made, such as the id of a tunnel"""
+_BY_QUEUE = ("irq_affinity", "rps_cpus", "rfs", "xps_cpus")
+"""what each queue has of its own: gone with a queue that ``channels`` takes away"""
+
+# Looks, and looks again 20 ms later; says which is not up. $1: limit in seconds, then interfaces
+_WAIT_LINK = """limit=$1; shift
+for name; do
+  until read -r carrier <"/sys/class/net/$name/carrier" && [ "$carrier" = 1 ]; do
+    [ "$SECONDS" -ge "$limit" ] && { echo "$name"; exit 1; }
+    sleep 0.02
+  done
+done 2>/dev/null"""
+
+Key = tuple[str, str, str]
+"""host, knob, target"""
+Link = tuple[str, str]
+"""host, interface"""
+
+
+class Settings:
+    """The settings in force on the hosts of a campaign."""
+
+    def __init__(self, hosts: Mapping[str, Host], knobs: Mapping[str, Knob], journal: Journal) -> None:
+        self._hosts = hosts
+        self._knobs = knobs
+        self._journal = journal
+        entries = journal.read()[1]
+        self._in_force: dict[Key, Entry] = {_key(one): one for one in entries if one.wanted != one.before}
+        self._kept = {(one.host, one.target) for one in entries if one.wanted == one.before}
+        self._found: dict[Key, str] = {}
+        """what a host showed before anything was changed, as far as it was looked at"""
+        self._asked: dict[Key, str] = {}
+        """what hosts are to show now, changed for it or not"""
+        self._values: dict[Key, str] = {}
+        """the values that were asked for and are in force"""
+
+    def of(self, host: str) -> list[tuple[str, str, str]]:
+        """Knob, target and text of everything that a host is to show now."""
+        return [(knob, target, text) for (name, knob, target), text in self._asked.items() if name == host]
+
+    async def check(self, changes: Iterable[Change]) -> None:
+        """Whether all of these can be asked of their hosts; nothing is changed.
+
+        Raises ChangeError, InvalidInput: a target that is not there, a value out of range.
+        """
+        unique = list(dict.fromkeys(changes))
+        await self._look({_key(change) for change in unique})
+        for change in unique:
+            self._wanted(change)  # raises for one that its host cannot show
+
+    async def to(self, changes: Sequence[Change], scope: Collection[str]) -> None:
+        """Have exactly ``changes`` in force on the hosts of ``scope``; other hosts stay as they are.
+
+        Raises ChangeError when a setting cannot be read or written, or does not read back as asked; what
+        was changed until then is in the journal.
+        """
+        wanted = {_key(change): change for change in changes if change.host in scope}
+        self._values = {key: value for key, value in self._values.items() if key[0] not in scope}
+        await self._look(set(wanted))
+        stale = self._stale(wanted, scope)
+        await self._put_back(stale)
+        touched = self._links((entry, entry.before) for entry in stale)
+        for layer in range(TOP + 1):
+            touched |= await self._make([one for one in wanted.values() if layer_of(one.knob) == layer])
+        waited = {name: sorted(link for host, link in touched if host == name) for name, _ in touched}
+        await asyncio.gather(*(self._wait_links(name, links) for name, links in sorted(waited.items())))
+        others = {key: text for key, text in self._asked.items() if key[0] not in scope}
+        self._asked = others | {key: self._wanted(change) for key, change in wanted.items()}
+        self._values |= {key: change.value for key, change in wanted.items()}
+
+    def shows(self, changes: Sequence[Change], scope: Collection[str]) -> bool:
+        """Whether exactly ``changes`` are in force on the hosts of ``scope`` already."""
+        wanted = {_key(change): change.value for change in changes if change.host in scope}
+        return wanted == {key: value for key, value in self._values.items() if key[0] in scope}
+
+    def forget(self) -> None:
+        """Look at everything anew: hosts may have been rebooted. Nothing may be in force."""
+        self._found.clear()
+        self._values.clear()
+        self._asked.clear()
+
+    async def reassert(self, name: str) -> None:
+        """Make changes again that a host which was away no longer shows. Raises ChangeError."""
+        own = [entry for entry in self._in_force.values() if entry.host == name]
+        await apply.reassert(self._hosts[name], own, self._knobs)
+
+    async def _look(self, keys: set[Key]) -> None:
+        """Learn what hosts show, once; where a setting is in force its entry knows what was there before."""
+        self._found |= {key: entry.before for key, entry in self._in_force.items() if key not in self._found}
+        self._found |= await self._read_all(sorted(keys - self._found.keys()))
+
+    async def _read_all(self, keys: Sequence[Key]) -> dict[Key, str]:
+        """What hosts show now, all of them at once. Raises ChangeError, the first of them."""
+        by_host: dict[str, list[Key]] = {}
+        for key in keys:
+            by_host.setdefault(key[0], []).append(key)
+        texts = await asyncio.gather(*(self._look_at(name, own) for name, own in by_host.items()))
+        found = {key: text for own in texts for key, text in own.items()}
+        return {key: _or_raise(found[key]) for key in keys}
+
+    async def _look_at(self, name: str, keys: Sequence[Key]) -> dict[Key, str | LinewattError]:
+        texts = await apply.look(self._hosts[name], [(self._knobs[knob], target) for _, knob, target in keys])
+        return dict(zip(keys, texts, strict=True))
+
+    async def _read(self, key: Key) -> str:
+        host, knob, target = key
+        return await apply.read(self._hosts[host], self._knobs[knob], target)
+
+    def _wanted(self, change: Change) -> str:
+        return apply.wanted_setting(self._knobs[change.knob], change, self._found[_key(change)])
+
+    def _stale(self, wanted: Mapping[Key, Change], scope: Collection[str]) -> list[Entry]:
+        """What is put back first: what is no longer asked for, what did not take, what stands on either."""
+        lowest = dict.fromkeys(scope, TOP)
+        for key, change in wanted.items():
+            entry = self._in_force.get(key)
+            if self._wanted(change) != (entry.wanted if entry else self._found[key]):
+                lowest[change.host] = min(lowest[change.host], layer_of(change.knob))
+        own = [entry for entry in self._in_force.values() if entry.host in scope]
+        gone = [entry for entry in own if _key(entry) not in wanted or entry.after != entry.wanted]
+        gone += [
+            entry
+            for entry in own
+            if entry.knob in _MADE_ANEW
+            and entry not in gone
+            and self._wanted(wanted[_key(entry)]) != entry.wanted
+        ]
+        for entry in gone:
+            lowest[entry.host] = min(lowest[entry.host], layer_of(entry.knob))
+        return [entry for entry in own if entry in gone or layer_of(entry.knob) > lowest[entry.host]]
+
+    async def _put_back(self, entries: Sequence[Entry]) -> None:
+        """Undo these, on each host the newest first."""
+        by_host: dict[str, list[Entry]] = {}
+        for entry in reversed(entries):
+            by_host.setdefault(entry.host, []).append(entry)
+        await self._each(self._put_back_on(name, own) for name, own in by_host.items())
+
+    async def _put_back_on(self, name: str, entries: Sequence[Entry]) -> None:
+        for together in apart(entries):
+            problems = await apply.put_back(self._hosts[name], self._knobs, together, self._journal)
+            for entry, problem in zip(together, problems, strict=True):
+                if problem is None:
+                    self._in_force.pop(_key(entry))
+            for problem in filter(None, problems):
+                raise problem
+
+    async def _make(self, changes: Sequence[Change]) -> set[Link]:
+        """Change what does not show its value yet; returns the links that may have been reset by that."""
+        fresh = [change for change in changes if _key(change) not in self._in_force]
+        self._found |= await self._read_all([_key(change) for change in fresh])
+        entries = [entry for change in changes if (entry := self._entry(change)) is not None]
+        await self._keep_queues(one for one in entries if one.knob == "channels")
+        number = self._journal.next_number()
+        entries = [replace(entry, number=number + i) for i, entry in enumerate(entries)]
+        if entries:
+            self._journal.intend(entries)
+        by_host: dict[str, list[Entry]] = {}
+        for entry in entries:
+            by_host.setdefault(entry.host, []).append(entry)
+        await self._each(self._make_on(name, own) for name, own in by_host.items())
+        return self._links((entry, entry.wanted) for entry in entries)
+
+    def _links(self, texts: Iterable[tuple[Entry, str]]) -> set[Link]:
+        """What has to be up again once these entries show these texts: data interfaces, those of networks."""
+        found = set()
+        for entry, text in texts:
+            if entry.knob in _RESETS_LINK:
+                found.add((entry.host, self._hosts[entry.host].spec.data))
+            if entry.knob == NETWORK:
+                found |= {(entry.host, name) for name in carrying(text)}
+        return found
+
+    async def _each(self, work: Iterable[Awaitable[None]]) -> None:
+        """On all hosts at once; what became of it is on disk then.
+
+        All come to their end before one is reported: nothing may still be writing when the undo begins.
+        """
+        outcomes = await asyncio.gather(*work, return_exceptions=True)
+        if outcomes:
+            self._journal.sync()
+        for outcome in outcomes:
+            if isinstance(outcome, BaseException):
+                raise outcome
+
+    async def _keep_queues(self, entries: Iterable[Entry]) -> None:
+        """Journal what the queues of an interface have of their own before their number is changed.
+
+        Undone after it, as everything older: so that settings made by hand come back with the queues.
+        """
+        for entry in entries:
+            kept: list[Entry] = []
+            for knob in _BY_QUEUE:
+                if (entry.host, entry.target) in self._kept or knob not in self._knobs:
+                    continue
+                with suppress(LinewattError):  # an interface need not have all of them
+                    found = await self._read((entry.host, knob, entry.target))
+                    number = self._journal.next_number() + len(kept)
+                    kept.append(Entry(number, entry.host, knob, entry.target, found, found))
+            if kept:
+                self._journal.intend(kept)
+            self._kept.add((entry.host, entry.target))
+
+    def _entry(self, change: Change) -> Entry | None:
+        """The change as a journal entry without its number; ``None`` where there is nothing to do."""
+        known = self._in_force.get(_key(change))
+        wanted = self._wanted(change)
+        if wanted == (known.wanted if known else self._found[_key(change)]):
+            return None
+        return Entry(0, change.host, change.knob, change.target, self._found[_key(change)], wanted)
+
+    async def _make_on(self, name: str, entries: Sequence[Entry]) -> None:
+        """Raises ChangeError, the first of them; all others are made by then."""
+        old = {_key(entry): self._in_force.get(_key(entry)) for entry in entries}
+        self._in_force |= {_key(entry): entry for entry in entries}
+        outcomes = await apply.make(self._hosts[name], self._knobs, entries, self._journal)
+        for entry, after in zip(entries, outcomes, strict=True):
+            if isinstance(after, str):
+                self._in_force[_key(entry)] = replace(entry, after=after)
+                before = old[_key(entry)]
+                if before is not None:
+                    self._journal.undone(before.number)
+        for outcome in outcomes:
+            _or_raise(outcome)
+
+    async def _wait_links(self, name: str, links: Sequence[str]) -> None:
+        """A setting that resets a link is made when the link is up again. Raises ChangeError."""
+        argv = ["bash", "-c", _WAIT_LINK, "linewatt", str(LINK_LIMIT_S), *links]
+        try:
+            done = await self._hosts[name].run(argv, timeout_s=LINK_LIMIT_S + 2.0)
+        except HostError as error:
+            raise ChangeError(f"{name}: waiting for {' '.join(links)} to be up again: {error}") from error
+        if done.status != 0:
+            down = done.stdout.strip() or " ".join(links)
+            raise ChangeError(
+                f"{name}: waited {LINK_LIMIT_S} s for {down} to be up after its settings changed; "
+                "the link partner may not take them"
+            )
+
+
+def _key(one: Entry | Change) -> Key:
+    return one.host, one.knob, one.target
+
+
+def _or_raise(outcome: str | LinewattError) -> str:
+    if isinstance(outcome, LinewattError):
+        raise outcome
+    return outcome

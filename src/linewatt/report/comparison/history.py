@@ -1,0 +1,235 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Cases and soaks over many results, as JSON and for a terminal."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.padding import Padding
+from rich.text import Text
+
+from linewatt.analysis.cases.responses import Response
+from linewatt.analysis.comparison.history import Change, Course, Point, Unlike
+from linewatt.analysis.comparison.soaks import RATE
+from linewatt.analysis.comparison.verdicts import signed
+from linewatt.analysis.soak.job import Job
+from linewatt.foreign import one_line
+from linewatt.model import Case
+from linewatt.report.columns import Unit
+from linewatt.report.comparison.trials import difference_text, mean_text, unit_of
+from linewatt.report.series import case_labels, plural, test_title
+from linewatt.report.text_table import TextColumn
+from linewatt.report.text_table import tables as text_tables
+from linewatt.report.trials.effects import numbers
+from linewatt.report.trials.words import when
+from linewatt.store.read import Damaged
+from linewatt.units import format_seconds, format_significant
+
+SCHEMA_VERSION = 1
+_MOST_DIFFERENCES = 8
+_MOST_NAMED = 4
+"""cases without a course that are named; JSON has all"""
+
+
+_CPU = Unit("CPU-s/Gbit", lambda value: value, format_significant)
+
+
+@dataclass(frozen=True, slots=True)
+class Soaks:
+    """Courses of soaks; ``left_out`` has (id, why) of those that are no run."""
+
+    courses: tuple[Course, ...]
+    response: Response
+    left_out: tuple[tuple[str, str], ...] = ()
+
+
+def course_names(courses: Sequence[Course]) -> list[str]:
+    """``TCP, h1 → h2, 4 instances`` of each; ``soak of 48 h, 300 users on 96 clients, server dut``."""
+    cases = [replace(one.case, instances=1) for one in courses if isinstance(one.case, Case)]
+    labels = case_labels(dict.fromkeys(cases))
+    return [
+        _job_name(one.case)
+        if isinstance(one.case, Job)
+        else f"{test_title(one.case.test)}, {labels[replace(one.case, instances=1)]}, "
+        f"{plural(one.case.instances, 'instance')}"
+        for one in courses
+    ]
+
+
+def _job_name(job: Job) -> str:
+    asked = job.parameters
+    said = [f"soak of {format_seconds(asked.get('duration_s'))}"]
+    if job.server is not None:
+        clients = sum(asked.get("clients", ()))
+        said.append(f"{plural(asked.get('users', 0), 'user')} on {plural(clients, 'client')}")
+        said.append(f"server {job.server}")
+    if asked.get("iperf3"):
+        said.append("iperf3" if job.server is not None else f"iperf3 on {', '.join(job.hosts)}")
+    return ", ".join(said)
+
+
+def show(
+    courses: Sequence[Course],
+    response: Response,
+    results: int,
+    width: int | None = None,
+    soaks: Soaks | None = None,
+    damaged: Sequence[Damaged] = (),
+) -> RenderableType:
+    """The whole of ``linewatt history``: a table a case or job, and what changed; then damaged results."""
+    parts: list[RenderableType] = []
+    if courses or soaks is None:
+        unit = unit_of(response, _means(courses))
+        head = f"{response.title} ({unit.name}) over {plural(results, 'result')}"
+        parts += _block(head, courses, response, lambda _: unit, "case", width)
+    if soaks is not None and soaks.courses:
+        count = len({point.side.id for one in soaks.courses for point in one.points})
+        head = f"{soaks.response.title} of soaks over {plural(count, 'soak')}"
+        own = soaks.response
+        parts += _block(head, soaks.courses, own, lambda one: _unit_of_soak(own, one), "job", width)
+    if soaks is not None and soaks.left_out:
+        parts.append(Text(f"Left out: {plural(len(soaks.left_out), 'soak')}", style="bold"))
+        parts += [Padding(Text(one_line(f"{name}: {why}")), (0, 0, 0, 2)) for name, why in soaks.left_out]
+    if damaged:
+        parts.append(Text(f"Damaged, in no course: {plural(len(damaged), 'result')}", style="bold"))
+        parts += [Padding(Text(one_line(f"{one.id}: {one.reason}")), (0, 0, 0, 2)) for one in damaged]
+    return Group(*parts)
+
+
+def _unit_of_soak(response: Response, course: Course) -> Unit:
+    """Of one course: jobs are of all sizes."""
+    return unit_of(response, _means([course])) if response.name == RATE.name else _CPU
+
+
+def _means(courses: Sequence[Course]) -> list[float]:
+    return [point.mean.mean for one in courses for point in one.points]
+
+
+def _block(
+    head: str,
+    courses: Sequence[Course],
+    response: Response,
+    unit: Callable[[Course], Unit],
+    noun: str,
+    width: int | None,
+) -> list[RenderableType]:
+    parts: list[RenderableType] = [Text(head, style="bold")]
+    alone = []
+    for name, one in zip(course_names(courses), courses, strict=True):
+        if len(one.points) > 1:
+            parts.append(_course(name, one, response, unit(one), width))
+        else:
+            alone.append(name)
+    if alone:
+        said = f"In one result only, so that there is nothing to follow: {plural(len(alone), noun)}"
+        more = ", …" if len(alone) > _MOST_NAMED else ""
+        parts.append(Text(one_line(f"{said} ({'; '.join(alone[:_MOST_NAMED])}{more})")))
+    return [part for each in parts for part in (each, Text())]
+
+
+def _course(name: str, course: Course, response: Response, unit: Unit, width: int | None) -> RenderableType:
+    marks = {change.at: f"◀ {change.verdict.words}" for change in course.changes}
+    marks |= {one.at: f"unlike the rest: {_apart(one, response)}" for one in course.unlike}
+    head = f"One run,\n{unit.name}" if isinstance(course.case, Job) else "Mean ± SD (n)"
+    means = [mean_text(point.mean, unit) for point in course.points]
+    if isinstance(course.case, Job):
+        means = [text.removesuffix(" (1)") for text in means]
+    columns = [
+        TextColumn("Result", tuple(one_line(point.side.id) for point in course.points), key=True, left=True),
+        TextColumn("When", tuple(when(point.side.created_s) for point in course.points), left=True),
+        TextColumn(head, tuple(means)),
+        TextColumn("Change", tuple(marks.get(at, "") for at in range(len(course.points))), left=True),
+    ]
+    lines = [line for change in course.changes for line in _surroundings(course, change)]
+    return Group(
+        Text(one_line(f"{name} [{course.case.key}]: {course.words}"), style="bold"),
+        text_tables(columns, width),
+        *(Padding(Text(one_line(line)), (0, 0, 0, 2)) for line in lines),
+    )
+
+
+def _apart(one: Unlike, response: Response) -> str:
+    return f"{signed(one.change)} {'%' if response.relative else 'points'}, in no mean"
+
+
+def _surroundings(course: Course, change: Change) -> list[str]:
+    """What else changed at a change point: what matters, and how much more there is."""
+    at = course.points[change.at].side.id
+    if not change.environment:
+        return [f"{at}: nothing on record of the hosts changed with it"]
+    shown = [one for one in change.environment if one.rank is not None][:_MOST_DIFFERENCES]
+    left = len(change.environment) - len(shown)
+    more = [f"{at}: and {plural(left, 'other difference')}, which --json has"] if left else []
+    return [*(f"{at}: {difference_text(one)}" for one in shown), *more]
+
+
+def as_document(
+    courses: Sequence[Course],
+    response: Response,
+    soaks: Soaks | None = None,
+    damaged: Sequence[Damaged] = (),
+) -> dict[str, Any]:
+    """The document of ``history --json``; values are in the unit that the response's name ends with."""
+    followed = () if soaks is None else soaks.courses
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "response": response.name,
+        "cases": [{**_case(one.case), **_document(one, response)} for one in courses],
+        "soaks_response": None if soaks is None else soaks.response.name,
+        "soaks": [{**_case(one.case), **_document(one, soaks.response)} for one in followed if soaks],
+        "left_out": [{"id": name, "reason": why} for name, why in (soaks.left_out if soaks else ())],
+        "damaged": [{"id": one.id, "reason": one.reason} for one in damaged],
+    }
+
+
+def _case(case: Case | Job) -> dict[str, Any]:
+    if isinstance(case, Job):
+        return {
+            "job_key": case.key,
+            "server": case.server,
+            "hosts": list(case.hosts),
+            "job": dict(case.parameters),
+        }
+    return {
+        "case_key": case.key,
+        "sender": case.sender,
+        "receiver": case.receiver,
+        **case.parameters,
+        "load_level": case.load_level,
+    }
+
+
+def _document(course: Course, response: Response) -> dict[str, Any]:
+    return {
+        "results": [_point(point) for point in course.points],
+        "changes": [
+            {
+                "id": course.points[change.at].side.id,
+                **numbers(response, change.verdict),
+                "differences": [asdict(one) for one in change.environment],
+            }
+            for change in course.changes
+        ],
+        "unlike": [
+            {
+                "id": course.points[one.at].side.id,
+                "ratio": 1 + one.change if response.relative else None,
+                "difference": None if response.relative else one.change,
+            }
+            for one in course.unlike
+        ],
+        "summary": course.words,
+    }
+
+
+def _point(point: Point) -> dict[str, Any]:
+    return {
+        "id": point.side.id,
+        "created_s": point.side.created_s,
+        "mean": point.mean.mean,
+        "sd": point.mean.sd,
+        "n": point.mean.n,
+    }

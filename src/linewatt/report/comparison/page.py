@@ -1,0 +1,105 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A comparison as one HTML file with a chart of changes; no script, nothing loaded from anywhere."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from linewatt import __version__
+from linewatt.analysis.comparison.compare import Comparison
+from linewatt.analysis.comparison.finding import Finding
+from linewatt.report.charts import forest, specs
+from linewatt.report.charts.data import Row
+from linewatt.report.comparison.trials import (
+    ResponseTable,
+    difference_text,
+    factor_words,
+    heading,
+    left_over_lines,
+    remark_lines,
+    shown_differences,
+    side_names,
+    tables,
+)
+from linewatt.report.html import DrawnFigure, drawn, environment_of_pages
+from linewatt.report.trials.charts.cases import Figure
+
+MOST_ROWS = 60
+"""more cases than this are no chart: those that changed most are drawn"""
+_PANEL_PX = 420
+
+
+def render(found: Comparison, verdict: Finding) -> str:
+    """The whole page."""
+    shown = tables(found)
+    matter, expected, others = shown_differences(found)
+    page = environment_of_pages().get_template("comparison.html.j2")
+    return page.render(
+        version=__version__,
+        title=_title(found),
+        heading=heading(found),
+        names=side_names(found),
+        tables=list(zip(shown, drawings(shown), strict=True)),
+        factor=factor_words(found),
+        by=found.options.by,
+        expected=[difference_text(one) for one in expected],
+        matter=[difference_text(one) for one in matter],
+        others=others,
+        left_over=left_over_lines(found),
+        remarks=remark_lines(found),
+        verdict=verdict,
+    )
+
+
+def _title(found: Comparison) -> str:
+    if found.levels:
+        return f"{found.base.id}: {found.options.by}"
+    return f"{found.other.id} against {found.base.id}"
+
+
+def drawings(shown: Sequence[ResponseTable]) -> list[DrawnFigure | None]:
+    """A chart for each table; ``None`` where no row has a change."""
+    figures = [_figure(table) for table in shown]
+    made = iter(drawn([one for one in figures if one is not None], "comparison"))
+    return [None if one is None else next(made) for one in figures]
+
+
+def rows_of(table: ResponseTable) -> list[Row]:
+    """Rows of the chart: changes in % or points. Of many, those that changed most, in the table's order."""
+    known = [line for line in table.lines if line.row.verdict.change is not None]
+    largest = sorted((abs(_value(line.row.verdict.change)) for line in known), reverse=True)[:MOST_ROWS]
+    floor = largest[-1] if largest else 0.0
+    rows: list[Row] = []
+    for line in known:
+        change = line.row.verdict.change
+        if change is None or abs(change.value) < floor or len(rows) == MOST_ROWS:
+            continue
+        values = {"change": 100 * change.value, "low": 100 * change.low, "high": 100 * change.high}
+        rows.append(
+            {"level": line.case, "kind": "effect", "doubtless": "yes" if line.told else "no"} | values
+        )
+    return rows
+
+
+def _value(change: object) -> float:
+    return float(getattr(change, "value", 0.0))
+
+
+def _figure(table: ResponseTable) -> Figure | None:
+    rows = rows_of(table)
+    if not rows:
+        return None
+    labels = list(dict.fromkeys(row["level"] for row in rows))
+    unit = "%" if table.response.relative else "points"
+    marked = f" Watts are {table.provenance}, not measured." if table.provenance else ""
+    left = len(table.lines) - len(rows)
+    more = f" {left} further cases are in the table." if left else ""
+    title = f"{table.title} {f'({table.provenance})' if table.provenance else ''}".rstrip()
+    panel = forest.panel([title], unit, rows, labels, _PANEL_PX, first=True)
+    return Figure(
+        name=f"change-{table.response.name}-{table.lines[0].row.match.base.test}",
+        title=f"{table.title}: change with its 95 % interval",
+        caption=f"Filled: beyond chance and beyond the factor. Hollow: not.{marked}{more}",
+        description="; ".join(f"{line.case}: {line.words}" for line in table.lines[:MOST_ROWS]),
+        spec=specs.themed(panel | specs.room(labels)),
+    )

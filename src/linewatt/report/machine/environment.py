@@ -1,0 +1,187 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is on record of the hosts, side by side, with what differs marked."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Any
+
+from linewatt.analysis.comparison.differences import CONNECTION, IDENTITY, SECRET
+from linewatt.errors import InvalidInput
+from linewatt.hosts.cores import WORDS as CORE_WORDS
+from linewatt.hosts.cores import CoreKind, core_is
+from linewatt.hosts.cpulist import format_cpulist, parse_cpulist
+from linewatt.report.series import plural
+from linewatt.units import MISSING, format_rate, format_significant, ghz_from_hz, percent_from_cores
+
+_REASONS = "not_known"
+"""Why facts are missing: for programs; people see which are."""
+_WRITTEN = {
+    name.lower(): name
+    for name in ("CPU", "CPUs", "NIC", "NICs", "BIOS", "OS", "DIMMs", "PSUs", "NUMA", "IRQs")
+}
+_GROUPS = {"cores": ("core", "thread"), "packages": ("package", "CPU"), "caches": ("cache", "CPU")}
+"""facts of the section ``cpus`` that are lists of CPU lists: what one is called, and what it has"""
+
+
+@dataclass(frozen=True, slots=True)
+class FactRow:
+    """One fact of every host; ``differs`` when at least two hosts have different known values."""
+
+    name: str
+    values: tuple[str, ...]
+    differs: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Section:
+    """Facts that belong together; ``unread`` are those that are known of no host."""
+
+    name: str
+    rows: tuple[FactRow, ...]
+    unread: tuple[str, ...] = ()
+
+    @property
+    def differing(self) -> int:
+        """How many of the facts differ between hosts."""
+        return sum(row.differs for row in self.rows)
+
+
+def environment(
+    hosts: Mapping[str, Mapping[str, Any]], idle: Mapping[str, Any] | None = None
+) -> tuple[Section, ...]:
+    """Sections of facts, hosts in columns: the campaign's settings, what was read, the idle window."""
+    own = {name: _without_connection(host) for name, host in hosts.items()}
+    sections = [_section("In the campaign", own)] if any(own.values()) else []
+    facts = {name: _in_short(_mapping(host.get("facts"))) for name, host in hosts.items()}
+    titles = dict.fromkeys(title for sections_of in facts.values() for title in sections_of)
+    for title in (title for title in titles if title != _REASONS):
+        sections.append(_section(_title(title), {name: facts[name].get(title) for name in hosts}))
+    if idle:
+        values = tuple(_idle_text(_mapping(idle.get(name))) for name in hosts)
+        sections.append(Section("Idle, before any load", (FactRow("CPU used", values, differs=False),)))
+    return tuple(section for section in sections if section.rows or section.unread)
+
+
+def cores_are(hosts: Mapping[str, Mapping[str, Any]]) -> dict[str, CoreKind | None]:
+    """Host → what one CPU of it is; ``None`` where its facts do not tell."""
+    return {name: core_is(_mapping(host.get("facts"))) for name, host in hosts.items()}
+
+
+def core_words(hosts: Mapping[str, Mapping[str, Any]]) -> str:
+    """What a core of CPU use and Mbps/core is on each host, in one sentence."""
+    found: dict[CoreKind | None, list[str]] = {}
+    for name, kind in cores_are(hosts).items():
+        found.setdefault(kind, []).append(name)
+    said = [
+        f"on {', '.join(names)} {CORE_WORDS[kind] if kind else 'it is not known what that is'}"
+        for kind, names in found.items()
+    ]
+    return f"A core of CPU use and Mbps/core is what the system counts as a CPU: {'; '.join(said)}."
+
+
+def _without_connection(host: Mapping[str, Any]) -> dict[str, Any]:
+    return {
+        key: value for key, value in host.items() if key not in CONNECTION and value not in (None, [], (), {})
+    }
+
+
+def _in_short(facts: Mapping[str, Any]) -> Mapping[str, Any]:
+    """Facts with the section ``cpus`` in a few words; on large machines it is hundreds of numbers."""
+    if not isinstance(facts.get("cpus"), Mapping):
+        return facts
+    return {**facts, "cpus": {name: _cpus_text(name, value) for name, value in facts["cpus"].items()}}
+
+
+def _cpus_text(name: str, value: Any) -> Any:
+    """A list of CPUs as Linux writes it; groups of CPUs as their numbers and the first of them."""
+    if not isinstance(value, list) or not value:
+        return value
+    if all(type(cpu) is int for cpu in value):
+        return format_cpulist(value)
+    if name not in _GROUPS or not all(isinstance(group, str) for group in value):
+        return value
+    noun, member = _GROUPS[name]
+    try:
+        sizes = Counter(len(parse_cpulist(group)) for group in value)
+    except InvalidInput:  # damaged: shown as it is
+        return value
+    counts = [f"{plural(count, noun)} of {plural(size, member)}" for size, count in sizes.items()]
+    return f"{', '.join(counts)} (the first: CPU {value[0]})"
+
+
+def _mapping(value: Any) -> Mapping[str, Any]:
+    return value if isinstance(value, Mapping) else {}
+
+
+def _idle_text(reading: Mapping[str, Any]) -> str:
+    """CPU used in the idle window in the field's %, or why it is unknown."""
+    cores = reading.get("cpu_cores")
+    if cores is None:
+        return f"{MISSING} ({reading.get('reason') or 'not recorded'})"
+    return f"{percent_from_cores(cores):,.1f} %"
+
+
+def _section(title: str, values: Mapping[str, Any]) -> Section:
+    flat = {name: dict(_flatten({} if value is None else value)) for name, value in values.items()}
+    facts = dict.fromkeys(fact for known in flat.values() for fact in known)
+    rows = {fact: [known.get(fact) for known in flat.values()] for fact in facts}
+    read = [fact for fact, found in rows.items() if any(value is not None for value in found)]
+    return Section(
+        title,
+        tuple(_row(fact, rows[fact]) for fact in read),
+        tuple(fact for fact in facts if fact not in read),
+    )
+
+
+def _row(fact: str, values: list[str | None]) -> FactRow:
+    known = {value for value in values if value is not None}
+    differs = len(known) > 1 and fact.rpartition(".")[2] not in IDENTITY
+    return FactRow(fact, tuple(MISSING if value is None else value for value in values), differs)
+
+
+def _title(section: str) -> str:
+    """A section's name for people: ``cpu`` → ``CPU``, ``power_supplies`` → ``Power supplies``."""
+    words = [_WRITTEN.get(word, word) for word in section.replace("_", " ").split(" ")]
+    return " ".join([words[0][:1].upper() + words[0][1:], *words[1:]])
+
+
+def _flatten(value: Any, path: str = "") -> Iterator[tuple[str, str | None]]:
+    """Leaves of nested facts as ``outer.inner`` and text; anything that looks like a secret stays out."""
+    if isinstance(value, Mapping):
+        for key, inner in value.items():
+            name = f"{path}.{key}" if path else str(key)
+            if any(word in str(key).lower() for word in SECRET) and not str(key).endswith("_env"):
+                yield name, "(not shown)"
+            else:
+                yield from _flatten(inner, name)
+    elif isinstance(value, (list, tuple)) and any(isinstance(item, (Mapping, list, tuple)) for item in value):
+        for number, item in enumerate(value, start=1):
+            yield from _flatten(item, f"{path}.{number}" if path else str(number))
+    else:
+        yield _in_habit(path or "value", value)
+
+
+def _in_habit(fact: str, value: Any) -> tuple[str, str | None]:
+    """A fact's name and text; what is recorded in bit/s and Hz in the units people read."""
+    if isinstance(value, (int, float)) and not isinstance(value, bool):
+        if fact.endswith("_bps"):
+            return fact.removesuffix("_bps"), format_rate(value)
+        if fact.endswith("_frequency_hz"):
+            return fact.removesuffix("_hz"), f"{format_significant(ghz_from_hz(value))} GHz"
+    return fact, fact_text(value)
+
+
+def fact_text(value: Any) -> str | None:
+    """A fact for people; ``None`` when it is not known."""
+    if value is None or value == "":
+        return None
+    if isinstance(value, bool):
+        return "yes" if value else "no"
+    if isinstance(value, float):
+        return f"{value:,.12g}" if value != int(value) else f"{value:,.0f}"
+    if isinstance(value, (list, tuple)):
+        return ", ".join(fact_text(item) or MISSING for item in value) or "none"
+    return str(value)

@@ -1,0 +1,201 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A picture of each host as ``lstopo`` draws it, with the load on its CPUs and the data interface. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from linewatt.errors import InvalidInput
+from linewatt.placement.sysfs import from_facts
+from linewatt.placement.topology import Topology
+from linewatt.report.machine.boxes import CpuCell, Mark, NodeBox, boxes, legend
+from linewatt.report.series import plural
+from linewatt.report.trials.digest import Digest
+from linewatt.report.trials.placements import (
+    Placed,
+    cases_text,
+    listed,
+    names_all,
+    placements,
+    policy_lines,
+    policy_words,
+    split,
+    why,
+)
+
+WIDE_CELLS = 40
+NODES_BESIDE = 2
+"""a picture with more cells or nodes has the whole width of the page, and so have all of its host"""
+MOST_LISTED = 24
+"""placements that are told of a host without a picture"""
+
+
+@dataclass(frozen=True, slots=True)
+class Nic:
+    """The data interface in words: its name, what it is, and where."""
+
+    name: str
+    details: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class MachineMap:
+    """One picture: a host with one placement. ``label`` is the picture as a sentence.
+
+    ``listed`` are the placements that are not drawn, and ``told`` is what else the policy said: both stand
+    at the last picture of a host.
+    """
+
+    host: str
+    title: str
+    lab: bool
+    label: str
+    nodes: tuple[NodeBox, ...]
+    offline: tuple[CpuCell, ...]
+    nic: Nic
+    legend: tuple[Mark, ...]
+    wide: bool
+    words: str | None
+    why: str | None
+    policy: str | None
+    strays: str | None
+    notes: tuple[str, ...]
+    listed: tuple[str, ...] = ()
+    told: tuple[str, ...] = ()
+
+    @property
+    def nic_apart(self) -> bool:
+        """Whether the interface is at no node that is drawn."""
+        return not any(node.has_nic for node in self.nodes)
+
+
+def machine_maps(view: Digest) -> tuple[MachineMap, ...]:
+    """The pictures of a result; none of a host whose facts have no topology, as in old results."""
+    return tuple(one for host in view.hosts for one in _alike(list(_host_maps(view, host))))
+
+
+def _alike(maps: Sequence[MachineMap]) -> Iterator[MachineMap]:
+    wide = any(one.wide for one in maps)
+    return (replace(one, wide=wide) for one in maps)
+
+
+def _host_maps(view: Digest, host: str) -> Iterator[MachineMap]:
+    spec = view.hosts[host]
+    facts = spec.get("facts")
+    topology = topology_of(facts, _name(spec.get("data")))
+    if topology is None or not isinstance(facts, Mapping):
+        return
+    machine = _Machine(spec, topology, _nic(spec, facts, topology))
+    drawn, others = split(placements(view, host))
+    if not drawn:
+        yield _map(view, host, machine, None)
+        return
+    for placed in drawn[:-1]:
+        yield _map(view, host, machine, placed)
+    yield _map(view, host, machine, drawn[-1], drawn, others)
+
+
+def topology_of(facts: Any, nic: str) -> Topology | None:
+    """The topology in a host's facts; ``None`` where they have none, or none that can be read."""
+    known = facts.get("cpus") if isinstance(facts, Mapping) else None
+    if not isinstance(known, Mapping) or not known.get("online") or "cores" not in known:
+        return None
+    try:
+        return from_facts(facts, nic)
+    except (InvalidInput, ValueError, TypeError):  # a damaged manifest: the rest of the report still stands
+        return None
+
+
+@dataclass(frozen=True, slots=True)
+class _Machine:
+    spec: Mapping[str, Any]
+    topology: Topology
+    nic: Nic
+
+
+def _name(value: Any) -> str:
+    return value if isinstance(value, str) and value else "data interface"
+
+
+def _nic(spec: Mapping[str, Any], facts: Mapping[str, Any], topology: Topology) -> Nic:
+    known = facts.get("nic")
+    nic = known if isinstance(known, Mapping) else {}
+    name = _name(spec.get("data"))
+    device = topology.device(name)
+    model = nic.get("model") or nic.get("driver")
+    at = f"NUMA node {device.node}" if device.node is not None else "no node: local everywhere"
+    details = (model, device.address and f"PCI {device.address}", at)
+    return Nic(name, tuple(str(one) for one in details if one))
+
+
+def _map(
+    view: Digest,
+    host: str,
+    machine: _Machine,
+    placed: Placed | None,
+    drawn: Sequence[Placed] = (),
+    others: Sequence[Placed] = (),
+) -> MachineMap:
+    """The picture of one placement; ``drawn`` and ``others`` are given with the last one of a host."""
+    topology = machine.topology
+    nodes, offline = boxes(topology, placed, _usable(machine), machine.nic.name)
+    title = f"{host}: {cases_text(view, placed)}" if placed else f"{host}: no trial has run here"
+    lines = policy_lines(view, host)
+    said = why(placed, lines) if placed else None
+    used = {why(one, lines) for one in drawn}
+    rest = tuple(listed(view, one) for one in others)
+    return MachineMap(
+        host=host,
+        title=title,
+        lab=bool(machine.spec.get("lab")),
+        label=f"{title}. {_shape(topology)}. {_sentence(machine, placed)}",
+        nodes=nodes,
+        offline=offline,
+        nic=machine.nic,
+        legend=legend(nodes, offline),
+        wide=len(nodes) > NODES_BESIDE or sum(node.cells_count for node in nodes) > WIDE_CELLS,
+        words=_capital(placed.words) if placed and not (said and names_all(said)) else None,
+        why=said and _capital(said),
+        policy=policy_words(placed) if placed and said is None else None,
+        strays=placed.stray_words if placed else None,
+        notes=topology.notes,
+        listed=_at_most(rest),
+        told=tuple(line for line in lines if line not in used) if drawn else (),
+    )
+
+
+def _at_most(lines: tuple[str, ...]) -> tuple[str, ...]:
+    more = len(lines) - MOST_LISTED
+    return lines if more <= 0 else (*lines[:MOST_LISTED], f"and {plural(more, 'more placement')}")
+
+
+def _capital(text: str) -> str:
+    return text[:1].upper() + text[1:]
+
+
+def _shape(topology: Topology) -> str:
+    """``2 packages, 2 NUMA nodes, 16 cores, 32 CPUs``."""
+    online = [cpu for cpu in topology.cpus if cpu.online]
+    packages = len({cpu.package for cpu in online} - {None})
+    counts = (
+        (packages, "package"),
+        (len(topology.nodes), "NUMA node"),
+        (len({cpu.core for cpu in online}), "core"),
+        (len(online), "CPU"),
+    )
+    return ", ".join(plural(count, noun) for count, noun in counts if count)
+
+
+def _sentence(machine: _Machine, placed: Placed | None) -> str:
+    at = f"{machine.nic.name}: {machine.nic.details[-1]}"
+    said = [_capital(placed.words), placed.stray_words] if placed else []
+    return ". ".join([*(one for one in said if one), at]) + "."
+
+
+def _usable(machine: _Machine) -> frozenset[int]:
+    """CPUs that may be used: what a session may run on, and what is isolated from it; of the host's own."""
+    usable = {*machine.topology.allowed, *machine.topology.isolated}
+    own = machine.spec.get("cpus")
+    return frozenset(usable & set(own) if isinstance(own, list) and own else usable)

@@ -1,0 +1,249 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a soak did over time: rate, CPU, power, drops, users; bands from least to greatest, gaps as gaps."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from linewatt.analysis.soak.figures import downsample
+from linewatt.analysis.soak.ledger import CLIENTS, SERVER
+from linewatt.report.charts.specs import DASHES, LINES, MUTED, SENDER, Spec, themed
+from linewatt.report.provenance import words as sources
+from linewatt.report.soak.digest import Cells, Soak
+from linewatt.report.soak.tracks import OTHERS
+from linewatt.report.trials.charts.cases import Figure
+from linewatt.report.trials.words import when
+from linewatt.sensors.drops import CAUSES
+from linewatt.units import BPS_PER_GBPS, BPS_PER_MBPS, format_rate, format_seconds, format_significant
+
+MOST_POINTS = 500
+_MOST_MARKS = 40
+_SIDES = {SERVER: "Server", CLIENTS: "Clients", OTHERS: "Others"}
+_TIMES = ((3 * 86_400.0, 86_400.0, "Days"), (3 * 3600.0, 3600.0, "Hours"), (180.0, 60.0, "Minutes"))
+_BAND = "Line: mean; band: least and greatest slice of {slice}. Grey: nothing was read."
+_RETRANSMITS = "nstat.TcpRetransSegs"
+
+
+def figures(soak: Soak) -> tuple[Figure, ...]:
+    """All charts that there are readings for."""
+    drawn = (_rate(soak), _cpu(soak), _power(soak), _drops(soak), _users(soak))
+    return tuple(one for one in drawn if one is not None)
+
+
+def _rate(soak: Soak) -> Figure | None:
+    series = {
+        "Got": soak.rate("clients|users.received_bytes", scale=8.0, inside=False),
+        "Put": soak.rate("clients|users.sent_bytes", scale=8.0, inside=False),
+        "iperf3": soak.rate(*(f"{side}|load.received_bytes" for side in _SIDES), scale=8.0, inside=False),
+    }
+    known = [value for cells in series.values() for value in cells if value is not None]
+    unit, scale = (
+        ("Gbps", BPS_PER_GBPS) if max(known, default=0.0) >= BPS_PER_GBPS else ("Mbps", BPS_PER_MBPS)
+    )
+    scaled = {name: _scaled(cells, 1 / scale) for name, cells in series.items()}
+    said = {
+        name: f"mean {format_rate(_mean(cells))}, peak {format_rate(_peak(cells))}"
+        for name, cells in series.items()
+        if cells
+    }
+    return _figure(soak, "rate", "Payload over time", f"Rate ({unit})", scaled, said)
+
+
+def _cpu(soak: Soak) -> Figure | None:
+    series, said = {}, {}
+    for side, title in _SIDES.items():
+        name = f"{side}|idle"
+        if name in soak.scan.tracks:
+            count = soak.scan.tracks[name].series
+            cells = [None if value is None else max(0.0, count - value) for value in soak.level(name)]
+            series[title] = cells
+            said[title] = f"mean {format_significant(_mean(cells))} of {count} CPUs"
+    return _figure(soak, "cpu", "CPU used over time", "CPU used (cores)", series, said)
+
+
+def _power(soak: Soak) -> Figure | None:
+    """Of each side the system's power of its hosts together, in the scopes that the summary has."""
+    chosen: dict[str, dict[str, None]] = {}
+    found = []
+    for one in soak.power:
+        if one.total is None:
+            continue
+        found.append(one.total.provenance)
+        side = soak.roles.side(one.host)
+        for name in soak.scan.tracks:
+            parts = name.split("|")
+            whole = "whole" if one.total.channels and _is_whole(soak, one.host, one.total) else "part"
+            if parts[:5] == [side, "power", one.total.source, one.total.scope, whole]:
+                chosen.setdefault(side, {})[name] = None
+    series = {_SIDES[side]: soak.level(*names) for side, names in chosen.items()}
+    said = {name: f"mean {_mean(cells):,.1f} W" for name, cells in series.items()}
+    sure = sources(found)
+    title = f"Power over time ({sure})" if sure else "Power over time"
+    return _figure(soak, "power", title, "Power (W)", series, said)
+
+
+def _is_whole(soak: Soak, host: str, total: Any) -> bool:
+    return any(
+        one.host == host
+        and one.source == total.source
+        and one.channel in total.channels
+        and ":" not in one.scope
+        for one in soak.series
+    )
+
+
+def _drops(soak: Soak) -> Figure | None:
+    groups: dict[str, list[str]] = {"Sent again": [_RETRANSMITS]}
+    for cause in CAUSES:
+        if cause.is_drop and cause.is_packets:
+            groups.setdefault(cause.title.partition(":")[0], []).extend(cause.channels)
+    series = {}
+    for title, channels in groups.items():
+        names = [f"{side}|{channel}" for side in (CLIENTS, SERVER) for channel in channels]
+        cells = soak.rate(*names, inside=False)
+        if any(cells):
+            series[title] = cells
+    said = {
+        name: f"{sum(value or 0.0 for value in cells) * soak.scan.cell_s:,.0f}"
+        for name, cells in series.items()
+    }
+    return _figure(soak, "drops", "Drops and retransmits over time", "Packets a second", series, said)
+
+
+def _users(soak: Soak) -> Figure | None:
+    cells = soak.level("clients|users.running")
+    said = {"Users": f"most {_peak(cells):,.0f}"} if cells else {}
+    return _figure(soak, "users", "Users that ran", "Users", {"Users": cells}, said)
+
+
+def _figure(
+    soak: Soak, name: str, title: str, axis: str, series: Mapping[str, Cells], said: Mapping[str, str]
+) -> Figure | None:
+    there = {each: cells for each, cells in series.items() if any(value is not None for value in cells)}
+    if not there:
+        return None
+    events = bool(_event_times_s(soak))
+    return Figure(
+        name=name,
+        title=title,
+        caption=_BAND.format(slice=format_seconds(soak.scan.cell_s)) + (" Dotted: events." if events else ""),
+        description="; ".join(f"{each}: {words}" for each, words in said.items() if each in there),
+        spec=_spec(soak, axis, there),
+        wide=True,
+    )
+
+
+def _spec(soak: Soak, axis: str, series: Mapping[str, Cells]) -> Spec:
+    unit_s, unit = _unit(soak)
+    cell = soak.scan.cell_s / unit_s
+    rows = [
+        {
+            "series": name,
+            "time": (point.first + point.end) / 2 * cell,
+            "least": point.least,
+            "mean": point.mean,
+            "greatest": point.greatest,
+        }
+        for name, cells in series.items()
+        for point in downsample(cells, MOST_POINTS)
+    ]
+    span_s = max(part.ended_s for part in soak.parts) - soak.scan.start_s
+    title = f"{unit} from {when(soak.scan.start_s)}"
+    x = {
+        "field": "time",
+        "type": "quantitative",
+        "title": title,
+        "axis": {"tickCount": 8, "grid": False},
+        "scale": {"domain": [0, span_s / unit_s], "nice": False},
+    }
+    top = max((row["greatest"] or 0.0 for row in rows), default=0.0) or 1.0
+    y = {
+        "field": "mean",
+        "type": "quantitative",
+        "title": axis,
+        "axis": {"tickCount": 5},
+        "scale": {"domain": [0, 1.08 * float(top)], "nice": False},
+    }
+    names = list(series)
+    band = {"mark": {"type": "area", "opacity": 0.3}, "encoding": _across(names, x, y) | _band_of(y)}
+    line = {"mark": {"type": "line", "strokeWidth": 1.5}, "encoding": _across(names, x, y) | _dashes(names)}
+    layers = [*_gaps(soak, unit_s, x), band, line, *_marks(soak, unit_s, x)]
+    return themed({"data": {"values": rows}, "width": 900, "height": 190, "layer": layers})
+
+
+def _across(names: Sequence[str], x: Spec, y: Spec) -> Spec:
+    legend = {"title": None, "symbolType": "stroke", "columns": 6} if len(names) > 1 else None
+    colours = [LINES[at % len(LINES)] for at in range(len(names))]
+    scale = {"domain": list(names), "range": colours}
+    return {"x": x, "y": y, "color": {"field": "series", "type": "nominal", "scale": scale, "legend": legend}}
+
+
+def _band_of(y: Spec) -> Spec:
+    return {"y": {**y, "field": "least"}, "y2": {"field": "greatest"}}
+
+
+def _dashes(names: Sequence[str]) -> Spec:
+    scale = {
+        "domain": list(names),
+        "range": [DASHES[at // len(LINES) % len(DASHES)] for at in range(len(names))],
+    }
+    return {"strokeDash": {"field": "series", "type": "nominal", "scale": scale, "legend": None}}
+
+
+def _gaps(soak: Soak, unit_s: float, x: Spec) -> list[Spec]:
+    """The time between parts."""
+    between = [
+        {
+            "from": (before.ended_s - soak.scan.start_s) / unit_s,
+            "to": (after.started_s - soak.scan.start_s) / unit_s,
+        }
+        for before, after in zip(soak.parts, soak.parts[1:], strict=False)
+    ]
+    if not between:
+        return []
+    return [
+        {
+            "data": {"values": between},
+            "mark": {"type": "rect", "fill": MUTED, "opacity": 0.3},
+            "encoding": {"x": {**x, "field": "from"}, "x2": {"field": "to"}},
+        }
+    ]
+
+
+def _marks(soak: Soak, unit_s: float, x: Spec) -> list[Spec]:
+    """Events as ticks at the foot."""
+    times = [{"at": (time_s - soak.scan.start_s) / unit_s} for time_s in _event_times_s(soak)]
+    if not times:
+        return []
+    return [
+        {
+            "data": {"values": times[:_MOST_MARKS]},
+            "mark": {"type": "rule", "strokeDash": [2, 3], "strokeWidth": 1},
+            "encoding": {"x": {**x, "field": "at"}, "color": {"value": SENDER}},
+        }
+    ]
+
+
+def _event_times_s(soak: Soak) -> list[float]:
+    """When something happened while loads ran; what was before that is in the list of events alone."""
+    times = (float(one["time_s"]) for one in soak.events if one["kind"] != "first-failure")
+    return [time_s for time_s in times if time_s >= soak.scan.start_s]
+
+
+def _unit(soak: Soak) -> tuple[float, str]:
+    span_s = max(part.ended_s for part in soak.parts) - soak.scan.start_s
+    return next(((unit_s, name) for least_s, unit_s, name in _TIMES if span_s >= least_s), (1.0, "Seconds"))
+
+
+def _scaled(cells: Cells, factor: float) -> Cells:
+    return [None if value is None else value * factor for value in cells]
+
+
+def _mean(cells: Cells) -> float:
+    known = [value for value in cells if value is not None]
+    return sum(known) / len(known) if known else 0.0
+
+
+def _peak(cells: Cells) -> float:
+    return max((value for value in cells if value is not None), default=0.0)

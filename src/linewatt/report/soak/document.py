@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A soak as one JSON document: SI, units in keys, missing is null with a reason beside it."""
+
+from __future__ import annotations
+
+from dataclasses import asdict
+from typing import Any
+
+from linewatt.analysis.soak import figures
+from linewatt.analysis.soak.ledger import Ledger, Line
+from linewatt.report.soak.digest import HostPower, Interval, Soak
+from linewatt.report.soak.flags import findings, flags
+from linewatt.report.soak.summary import energy_j, packets, transfers
+
+SCHEMA_VERSION = 1
+
+
+def as_json(soak: Soak) -> dict[str, Any]:
+    """The document of ``show --json`` for a soak."""
+    found = soak.rates
+    dropped, every = soak.ledger.dropped, packets(soak).value
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "kind": "soak",
+        "id": soak.result.id,
+        "name": soak.result.manifest.get("name"),
+        "created_s": soak.result.manifest.get("created_s"),
+        "complete": soak.complete,
+        "duration_planned_s": soak.plan["duration_s"],
+        "duration_s": soak.ran_s,
+        "load_s": soak.load_s,
+        "slice_s": soak.scan.cell_s,
+        "parts": [
+            {"number": one.number, "started_s": one.started_s, "ended_s": one.ended_s, "why": one.why}
+            for one in soak.parts
+        ],
+        "summary": {
+            "rate_mean_bps": soak.mean_bps,
+            "rate_peak_bps": found.peak_bps if found else None,
+            "rate_percentiles_bps": found.percentiles_bps if found else None,
+            "transfers_count": transfers(soak).value if soak.roles.has_users else None,
+            "packets_count": every,
+            "dropped_count": dropped,
+            "dropped_ratio": dropped / every if dropped is not None and every else None,
+            "total_bytes": soak.total_bytes,
+        },
+        "stalls": [_stall(soak, one) for one in soak.stalls],
+        "drift": None if soak.drift is None else asdict(soak.drift),
+        "users": _users(soak),
+        "groups": [asdict(one) for one in soak.groups],
+        "power": [_power(soak, one) for one in soak.power],
+        "ledger": _ledger(soak.ledger),
+        "ledger_by_interval": [_interval(one) for one in soak.intervals],
+        "balance": asdict(soak.balance),
+        "gaps": [asdict(one) for one in soak.scan.gaps],
+        "missing": [asdict(one) for one in soak.missing],
+        "gone": list(soak.gone),
+        "damaged": {str(path.relative_to(soak.result.path)): why for path, why in soak.damaged.items()},
+        "events": [dict(one) for one in soak.events],
+        "flags_count": len(findings(soak).every),
+        "flags": [asdict(one) for one in flags(soak)],
+    }
+
+
+def _stall(soak: Soak, one: figures.Stall) -> dict[str, Any]:
+    scan = soak.scan
+    return {
+        "start_s": scan.start_s + one.first * scan.cell_s,
+        "end_s": scan.start_s + one.end * scan.cell_s,
+        "least_bps": one.least_bps,
+    }
+
+
+def _users(soak: Soak) -> dict[str, Any] | None:
+    done = soak.users
+    if done is None:
+        return None
+    per_gbit, saturated = soak.client_cpu
+    least = soak.sustained_bps
+    sustained = done.sustained(least, soak.load_s) if least is not None and soak.load_s > 0 else None
+    return {
+        "planned_count": soak.users_planned,
+        "sustained_at_bps": least,
+        "sustained_count": sustained,
+        "times": {name: asdict(one) for name, one in done.times.items()},
+        "times_reason": done.reason,
+        "first_lines": done.first_lines,
+        "client_cpu_s_per_gbit": per_gbit,
+        "clients_saturated_ratio": saturated,
+    }
+
+
+def _power(soak: Soak, one: HostPower) -> dict[str, Any]:
+    used = energy_j(soak, one)
+    return {
+        "host": one.host,
+        "power_w": one.total.power_w if one.total else None,
+        "scope": one.total.scope if one.total else None,
+        "provenance": one.total.provenance if one.total else None,
+        "energy_j": used,
+        "energy_j_per_gb": None if used is None else figures.j_per_gb(used, soak.total_bytes),
+        "covered_ratio": one.covered,
+        "reason": one.reason,
+    }
+
+
+def _ledger(book: Ledger) -> list[dict[str, Any]]:
+    return [_line(line) for line in book.lines]
+
+
+def _line(line: Line) -> dict[str, Any]:
+    unit = "bytes" if line.unit == "B" else "count"
+    return {
+        "key": line.key,
+        "section": line.section,
+        "title": line.title,
+        "is_drop": line.is_drop,
+        **{f"{column}_{unit}": one.value for column, one in line.figures.items()},
+        "resets": {column: one.resets for column, one in line.figures.items() if one.resets},
+        "reasons": {column: one.reason for column, one in line.figures.items() if one.reason},
+    }
+
+
+def _interval(one: Interval) -> dict[str, Any]:
+    values = {
+        line.key: {column: figure.value for column, figure in line.figures.items()}
+        for line in one.ledger.lines
+    }
+    return {"start_s": one.start_s, "end_s": one.end_s, "values": values}

@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A soak as one side of a comparison: its digest, boiled down to quantities."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from statistics import fmean
+
+from linewatt.analysis.comparison.matching import Side
+from linewatt.analysis.comparison.soaks import (
+    CLIENT_CPU,
+    ENERGY,
+    FAILED,
+    RATE,
+    SERVER_CORES,
+    UNEXPLAINED,
+    Quantity,
+    SoakSide,
+)
+from linewatt.analysis.power import totals as power
+from linewatt.analysis.soak import figures
+from linewatt.analysis.soak.job import DRIFT, SUSTAINED, job_of
+from linewatt.analysis.soak.ledger import CLIENTS, Figure
+from linewatt.report.soak.digest import HostPower, Soak, digest
+from linewatt.report.soak.flags import flags
+from linewatt.report.soak.summary import energy_j, transfers
+from linewatt.store.read import Result
+
+_POINTS = ("p50", "p99")
+
+
+def soak_side(result: Result, side: Side) -> SoakSide:
+    """Read a soak; nothing of its samples stays in memory. Raises StoreError."""
+    soak = digest(result)
+    return SoakSide(
+        side=side,
+        job=job_of(side.campaign),
+        ran_s=soak.ran_s,
+        complete=soak.complete,
+        quantities=dict(_quantities(soak)),
+        balance=soak.balance.verdict or "not known",
+        balance_words=soak.balance.words,
+        flags=flags(soak),
+    )
+
+
+def _quantities(soak: Soak) -> Iterator[tuple[str, Quantity]]:
+    yield RATE.name, _by_time(soak, soak.total_bytes * 8)
+    drift = soak.drift
+    short = "too short: from an hour and 24 slices on"
+    yield DRIFT, Quantity(None, short) if drift is None else Quantity(drift.per_day)
+    if soak.roles.has_users:
+        yield from _of_users(soak)
+    if soak.roles.ends.server is not None:
+        yield SERVER_CORES.name, _server_cores(soak)
+    unexplained = soak.balance.unexplained
+    reason = soak.balance.unexplained_words if unexplained is None else None
+    yield UNEXPLAINED.name, Quantity(unexplained, reason)
+    yield from _energy(soak)
+
+
+def _by_time(soak: Soak, count: float | None, reason: str | None = None) -> Quantity:
+    if count is None or soak.load_s <= 0:
+        return Quantity(None, reason or "no load ran")
+    return Quantity(count / soak.load_s)
+
+
+def _of_users(soak: Soak) -> Iterator[tuple[str, Quantity]]:
+    done = transfers(soak)
+    yield "transfers_hz", _by_time(soak, done.value, done.reason)
+    yield FAILED.name, _failed(soak, done)
+    if soak.sustained_bps is not None:
+        yield SUSTAINED, _sustained(soak, soak.sustained_bps)
+    each, _ = soak.client_cpu
+    yield CLIENT_CPU.name, Quantity(each, None if each is not None else "no client's CPU was read")
+    times = soak.users.times if soak.users is not None else {}
+    lacking = soak.users.reason if soak.users is not None else None
+    for name in ("get.first_byte", "get.total", "put.first_byte", "put.total"):
+        found = times.get(name)
+        for point in _POINTS:
+            value = None if found is None else found.percentiles_s.get(f"{point}_s")
+            why = None if value is not None else lacking or "no such transfer"
+            yield f"{name.replace('.', '_')}_{point}_s", Quantity(value, why)
+
+
+def _failed(soak: Soak, done: Figure) -> Quantity:
+    failed = soak.ledger.value("gets_failed", CLIENTS) + soak.ledger.value("puts_failed", CLIENTS)
+    if failed.value is None or done.value is None:
+        return Quantity(None, failed.reason or done.reason)
+    every = failed.value + done.value
+    return Quantity(failed.value / every) if every else Quantity(None, "no transfer ended")
+
+
+def _sustained(soak: Soak, least_bps: float) -> Quantity:
+    """Of the users that were planned: their number is part of the job."""
+    if soak.users is None or soak.load_s <= 0:
+        return Quantity(None, "no load ran")
+    planned = soak.users_planned or len(soak.users.bytes_by_user)
+    return Quantity(soak.users.sustained(least_bps, soak.load_s) / planned)
+
+
+def _server_cores(soak: Soak) -> Quantity:
+    """All CPUs of the server, over the slices in which loads ran all the time."""
+    name = "server|idle"
+    if name not in soak.scan.tracks:
+        return Quantity(None, "no reading of mpstat")
+    cpus = soak.scan.tracks[name].series
+    used = [
+        max(0.0, cpus - idle)
+        for idle, rate in zip(soak.level(name), soak.payload, strict=False)
+        if idle is not None and rate is not None
+    ]
+    return Quantity(fmean(used)) if used else Quantity(None, "no reading of mpstat while loads ran")
+
+
+def _energy(soak: Soak) -> Iterator[tuple[str, Quantity]]:
+    server = [one for one in soak.power if one.host == soak.roles.ends.server]
+    others = [one for one in soak.power if one.host in soak.roles.ends.clients]
+    for response, hosts, needed in (
+        (ENERGY[0], server, 1),
+        (ENERGY[1], others, len(soak.roles.ends.clients)),
+    ):
+        if hosts:
+            yield response.name, _energy_of(soak, hosts, needed)
+
+
+def _energy_of(soak: Soak, hosts: list[HostPower], needed: int) -> Quantity:
+    """Of all hosts of a side together, where each has watts of one scope."""
+    known = [one.total for one in hosts if one.total is not None]
+    if len(known) < needed:
+        reasons = [f"{one.host}: {one.reason}" for one in hosts if one.total is None]
+        return Quantity(None, reasons[0] if reasons else f"{len(known)} of {needed} hosts have watts")
+    scopes = dict.fromkeys(one.scope for one in known)
+    if len(scopes) > 1:
+        words = ", ".join(power.SCOPE_WORDS.get(one, one) for one in scopes)
+        return Quantity(None, f"watts of several scopes: {words}")
+    used = sum(energy_j(soak, one) or 0.0 for one in hosts)
+    each = figures.j_per_gb(used, soak.total_bytes)
+    worst = max((one.provenance for one in known), key=power.WEIGHT.__getitem__)
+    return Quantity(each, None if each is not None else "nothing was moved", known[0].scope, worst)

@@ -1,0 +1,178 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The summary of a soak as studies publish it, and what is said of users, CPU and energy: lines of text."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from linewatt.analysis.power.totals import SCOPE_WORDS, WEIGHT
+from linewatt.analysis.soak import figures
+from linewatt.analysis.soak.ledger import CLIENT_NICS, CLIENTS, SERVER_NICS, Figure
+from linewatt.report.provenance import mark
+from linewatt.report.soak.digest import HostPower, Soak
+from linewatt.report.soak.users import TITLES
+from linewatt.units import MISSING, format_percent, format_rate, format_seconds, format_significant
+
+_MOST_HOSTS = 3
+_PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """One line: what, its value, and what a reader must know beside it. ``mark``: it was not measured."""
+
+    title: str
+    value: str
+    note: str = ""
+    mark: str | None = None
+
+
+def bytes_text(value: float | None, digits: int = 4) -> str:
+    """``1.058 TB``; decimal prefixes."""
+    if value is None:
+        return MISSING
+    for scale, prefix in _PREFIXES:
+        if abs(value) >= scale:
+            return f"{format_significant(value / scale, digits)} {prefix}B"
+    return f"{value:,.0f} B"
+
+
+def bits_text(value: float, digits: int = 4) -> str:
+    """``1.058 Pbit``."""
+    return bytes_text(value, digits)[:-1] + "bit"
+
+
+def count_text(value: float | None) -> str:
+    return MISSING if value is None else f"{value:,.0f}"
+
+
+def packets(soak: Soak) -> Figure:
+    """Packets both ways, as the server's NICs counted them; the clients' where there is none."""
+    book = soak.ledger
+    for column in (SERVER_NICS, CLIENT_NICS):
+        found = book.value("to_clients_packets", column) + book.value("to_server_packets", column)
+        if found.value is not None:
+            return found
+    return found
+
+
+def transfers(soak: Soak) -> Figure:
+    """Transfers done, both ways, as clients counted them."""
+    book = soak.ledger
+    return book.value("gets_done", CLIENTS) + book.value("puts_done", CLIENTS)
+
+
+def energy_j(soak: Soak, one: HostPower) -> float | None:
+    """A host's energy over the time that loads ran: its mean power, that of the whole soak, times that."""
+    return None if one.total is None else one.total.power_w * soak.load_s
+
+
+def summary(soak: Soak) -> list[Fact]:
+    """Rate, transfers, packets, dropped, total data: the lines that studies print."""
+    found, book = soak.rates, soak.ledger
+    total = soak.total_bytes
+    every, dropped = packets(soak), book.dropped
+    ratio = dropped / every.value if dropped is not None and every.value else None
+    counts = [Fact("File transfers", count_text(transfers(soak).value))] if soak.roles.has_users else []
+    return [
+        Fact(
+            "Rate, mean", format_rate(soak.mean_bps, 4), f"payload over {format_seconds(soak.load_s)} of load"
+        ),
+        Fact("Rate, peak", format_rate(found.peak_bps if found else None, 4), _slice(soak)),
+        *counts,
+        Fact("Packets", count_text(every.value), every.reason or "both ways, as NICs counted"),
+        Fact("Dropped or overrun", count_text(dropped), "" if ratio is None else of_packets(ratio)),
+        Fact("Total data", bits_text(total * 8), bytes_text(total)),
+    ]
+
+
+def of_packets(ratio: float) -> str:
+    """A share that is small, as people say it."""
+    return f"{1e6 * ratio:.3g} of a million packets" if ratio else "none of the packets"
+
+
+def _slice(soak: Soak) -> str:
+    if soak.rates is not None and soak.rates.peak_at is None:
+        return "at least: it was in time without readings"
+    return f"over {format_seconds(soak.scan.cell_s)}"
+
+
+def details(soak: Soak) -> list[Fact]:
+    """Percentiles of the rate, drift, users, their CPU, and energy."""
+    return [*_rates(soak), *_users(soak), *_cpu(soak), *_energy(soak)]
+
+
+def _rates(soak: Soak) -> Iterator[Fact]:
+    found, drift = soak.rates, soak.drift
+    if found is not None:
+        shown = ", ".join(f"{name} {format_rate(value)}" for name, value in found.percentiles_bps.items())
+        yield Fact("Rate, percentiles", shown, f"of slices of {format_seconds(soak.scan.cell_s)}")
+    if drift is not None:
+        low, high = (
+            f"{100 * each:+.2f}".replace("-", "−") for each in (drift.low_per_day, drift.high_per_day)
+        )
+        value = f"{100 * drift.per_day:+.2f} % a day".replace("-", "−")
+        yield Fact("Slow drift", value, f"95 % CI {low} to {high} % (Theil–Sen)")
+
+
+def _users(soak: Soak) -> Iterator[Fact]:
+    done, least = soak.users, soak.sustained_bps
+    if done is None:
+        return
+    if least is not None and soak.load_s > 0:
+        moved = done.sustained(least, soak.load_s)
+        yield Fact(
+            "Users sustained",
+            f"{moved} of {soak.users_planned or len(done.bytes_by_user)}",
+            f"at {format_rate(least)} or more each, on average",
+        )
+    for name, one in done.times.items():
+        points = ", ".join(f"{_point(at)} {format_seconds(value)}" for at, value in one.percentiles_s.items())
+        yield Fact(TITLES[name], points, f"of {one.count:,}; longest {format_seconds(one.max_s)}")
+    if done.reason:
+        yield Fact("Times of transfers", MISSING, done.reason)
+
+
+def _point(name: str) -> str:
+    return name.removesuffix("_s")
+
+
+def _cpu(soak: Soak) -> Iterator[Fact]:
+    each, saturated = soak.client_cpu
+    if each is not None:
+        note = f"saturated: {', '.join(saturated)}" if saturated else "no client was saturated"
+        yield Fact("Client CPU", f"{format_significant(each)} CPU-s/Gbit", note)
+
+
+def _energy(soak: Soak) -> Iterator[Fact]:
+    """Of each host where they are few, else of the server and of all others together."""
+    server = [one for one in soak.power if one.host == soak.roles.ends.server]
+    others = [one for one in soak.power if one not in server]
+    if len(others) <= _MOST_HOSTS:
+        yield from _of_hosts(soak, [*server, *others])
+        return
+    yield from _of_hosts(soak, server)
+    known = [one.total for one in others if one.total is not None]
+    scopes = dict.fromkeys(SCOPE_WORDS.get(one.scope, one.scope) for one in known)
+    if known:
+        watts = sum(one.power_w for one in known)
+        worst = max((one.provenance for one in known), key=WEIGHT.__getitem__)
+        note = f"{len(known)} of {len(others)} hosts together, mean, {', '.join(scopes)}"
+        yield Fact("Power, other hosts", f"{watts:,.1f} W", note, mark(worst))
+
+
+def _of_hosts(soak: Soak, hosts: Sequence[HostPower]) -> Iterator[Fact]:
+    for one in hosts:
+        if one.total is None:
+            yield Fact(f"Power, {one.host}", MISSING, one.reason or "")
+            continue
+        used = energy_j(soak, one) or 0.0
+        per = figures.j_per_gb(used, soak.total_bytes)
+        scope = SCOPE_WORDS.get(one.total.scope, one.total.scope)
+        covered = "" if one.covered > 0.99 else f", read in {format_percent(one.covered, 0)} of the time"
+        sure = mark(one.total.provenance)
+        yield Fact(f"Power, {one.host}", f"{one.total.power_w:,.1f} W", f"mean, {scope}{covered}", sure)
+        if per is not None:
+            value = f"{format_significant(per)} J/GB"
+            yield Fact(f"Energy per GB, {one.host}", value, f"{used / 3.6e6:,.3g} kWh while loads ran", sure)

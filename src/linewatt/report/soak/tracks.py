@@ -1,0 +1,72 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which series of a soak are added up together: by side of the load, and by what they count."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from linewatt.analysis.power.totals import CPU_SCOPES, SYSTEM_SCOPES
+from linewatt.analysis.soak.ledger import CLIENTS, NEEDED, SERVER, Ends, is_counted
+from linewatt.store.soak_scan import SeriesInfo
+
+OTHERS = "others"
+_IDLE = re.compile(r"cpu\d+\.idle_ratio")
+_OF_LOADS = ("users", "server", "iperf3")
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Clients that use one port of the server, as the campaign names them."""
+
+    name: str
+    clients: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Roles:
+    """Who is what: the ends of the ledger, and groups of clients."""
+
+    ends: Ends
+    groups: tuple[Group, ...]
+    has_users: bool
+
+    def side(self, host: str) -> str:
+        if host == self.ends.server:
+            return SERVER
+        return CLIENTS if host in self.ends.clients else OTHERS
+
+
+def roles(campaign: Mapping[str, Any], series: Sequence[SeriesInfo]) -> Roles:
+    """From the campaign as the manifest has it; without users every host that ran a load is an end."""
+    users = campaign.get("users")
+    if not users:
+        hosts = dict.fromkeys(one.host for one in series if one.source == "iperf3")
+        return Roles(Ends(tuple(hosts), None), (), has_users=False)
+    groups = tuple(Group(str(one["name"]), tuple(one["clients"])) for one in users["groups"])
+    clients = tuple(dict.fromkeys(name for group in groups for name in group.clients))
+    return Roles(Ends(clients, users["server"].get("host")), groups, has_users=True)
+
+
+def track(one: SeriesInfo, side: str) -> str | None:
+    """The name of the track that a series belongs to; None where nobody asks for it."""
+    if one.channel == "users.cpu_s":
+        return f"cpu|{one.host}"
+    if one.channel == "users.running":
+        return f"{side}|users.running"
+    if one.source == "mpstat":
+        return f"{side}|idle" if _IDLE.fullmatch(one.channel) else None
+    if one.unit in ("W", "J"):
+        return _power_track(one, side)
+    if one.kind != "counter" or not is_counted(one.source, one.channel):
+        return None
+    return f"{side}|{one.channel}" if one.source in _OF_LOADS or one.channel in NEEDED else None
+
+
+def _power_track(one: SeriesInfo, side: str) -> str | None:
+    base, _, part = one.scope.partition(":")
+    if base not in (*SYSTEM_SCOPES, *CPU_SCOPES):
+        return None
+    return f"{side}|power|{one.source}|{base}|{'part' if part else 'whole'}|{one.unit}|{one.provenance}"

@@ -1,0 +1,95 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The chart of main effects: a row a level, its change against the base with its CI, a panel a response.
+
+Whether an effect is beyond chance and large enough is said by a filled or hollow point and in words, not by
+colour alone. A CI that would leave no room for the others runs out of the panel.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from linewatt.analysis.comparison.effects import GroupEffects
+from linewatt.report.charts import forest, specs
+from linewatt.report.charts.data import Row
+from linewatt.report.charts.specs import Spec
+from linewatt.report.trials.charts.cases import Figure
+from linewatt.report.trials.effects import EffectTable, Experiment
+
+MOST_FIGURES = 24
+_PANEL_PX = 200
+_ALL_PANELS_PX = 760
+
+_CAPTION = (
+    "Change against the base of each factor (the zero line); whiskers: 95 % confidence interval. Filled: an "
+    "effect beyond chance and beyond what matters. Hollow: none was told from chance, or it is too small."
+)
+
+
+def effect_figures(found: Experiment) -> list[Figure]:
+    """A figure for each group of cases, as far as MOST_FIGURES."""
+    figures = [
+        figure for group in found.groups[:MOST_FIGURES] if (figure := _figure(found, group)) is not None
+    ]
+    if len(found.groups) > MOST_FIGURES and figures:
+        left = f" Not drawn: {len(found.groups) - MOST_FIGURES} more groups of cases, which the tables have."
+        last = figures[-1]
+        figures[-1] = Figure(
+            last.name, last.title, last.caption + left, last.description, last.spec, last.wide
+        )
+    return figures
+
+
+def _figure(found: Experiment, group: GroupEffects) -> Figure | None:
+    tables = [table for table in found.tables if table.group is group and table.rows]
+    if not tables:
+        return None
+    sure = list(dict.fromkeys(table.provenance for table in tables if table.provenance))
+    marked = [f"Watts are {said}, not measured." for said in sure]
+    return Figure(
+        name=f"effects-{found.groups.index(group) + 1}",
+        title=f"Main effects: {found.names[group]}",
+        caption=" ".join([_CAPTION, *marked]),
+        description="; ".join(_description(table) for table in tables),
+        spec=effect_spec(tables),
+        wide=len(tables) > 1,
+    )
+
+
+def _description(table: EffectTable) -> str:
+    rows = ", ".join(f"{_name(row.effect.factor, row.effect.level)} {row.words}" for row in table.rows)
+    return f"{table.found.response.title}: {rows}"
+
+
+def _name(factor: str, level: str) -> str:
+    return f"{factor}={level}"
+
+
+def effect_rows(table: EffectTable) -> list[Row]:
+    """A row a level: ``change``, ``low`` and ``high`` in % or points, or ``unknown``."""
+    rows: list[Row] = []
+    for row in table.rows:
+        change = row.effect.verdict.change
+        base: Row = {"level": _name(row.effect.factor, row.effect.level)}
+        if change is None:
+            rows.append(base | {"kind": "unknown"})
+            continue
+        values = {"change": 100 * change.value, "low": 100 * change.low, "high": 100 * change.high}
+        rows.append(base | values | {"kind": "effect", "doubtless": "yes" if row.doubtless else "no"})
+    return rows
+
+
+def effect_spec(tables: Sequence[EffectTable]) -> Spec:
+    """Panels side by side, rows in common; each panel has the scale of its own response."""
+    labels = [row["level"] for row in effect_rows(tables[0])]
+    width_px = min(_PANEL_PX, _ALL_PANELS_PX // len(tables))
+    panels = [
+        forest.panel(_title(table), table.unit, effect_rows(table), labels, width_px, first=at == 0)
+        for at, table in enumerate(tables)
+    ]
+    return specs.themed({"hconcat": panels, "spacing": 26} | specs.room(labels))
+
+
+def _title(table: EffectTable) -> list[str]:
+    title = f"{table.found.response.title} {f'({table.provenance})' if table.provenance else ''}".rstrip()
+    return title.replace(" of the ", "\nof the ").split("\n")

@@ -1,0 +1,301 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The blocks of ``show --detail``: one end of a case as studies of a host matrix print it.
+
+What stands in a block, in which order, unit and how many decimals is decided here, once, for terminal and
+HTML; figures are cut, not rounded, as they are in print.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Any
+
+from linewatt import units
+from linewatt.analysis.cases.detail import DetailBlock, detail_blocks
+from linewatt.analysis.cases.shares import SHARES, ShareSpread
+from linewatt.analysis.power.totals import SCOPE_WORDS
+from linewatt.analysis.statistics.stats import Estimate
+from linewatt.model import Case, Role
+from linewatt.report.columns import Cell, Unit
+from linewatt.report.provenance import legend, mark
+from linewatt.report.series import plural, test_title
+from linewatt.report.trials.digest import Digest
+from linewatt.units import MISSING, format_cut
+
+PER_MBPS_TESTS = ("udp-60",)
+"""tests whose rates and costs are printed in Mbit/s"""
+_ROLE_WORDS: dict[tuple[str, Role], str] = {
+    ("server", "receiver"): "srv(rcv)",
+    ("client", "sender"): "clt(snd)",
+    ("client", "receiver"): "clt(rcv)",
+    ("server", "sender"): "srv(snd)",
+}
+_SHOWN_SHARES = tuple(name for name in SHARES if name != "other")
+_PARTS = (("app", "App CPU"), ("irq", "IRQ CPU"))
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """One figure of a block: what it is, its unit, and its cell, whose text is cut."""
+
+    title: str
+    unit: str
+    cell: Cell
+
+    @property
+    def text(self) -> str:
+        """Number, mark and unit; ``–`` where it is missing."""
+        if self.cell.missing:
+            return MISSING
+        return " ".join(part for part in (self.cell.text, self.cell.mark, self.unit) if part)
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """A block for people: ``rates`` above the shares, ``costs`` below; five shares a role, in %."""
+
+    host: str
+    role: str
+    rates: tuple[Figure, Figure, Figure]
+    shares: tuple[tuple[str, tuple[Cell, ...]], ...]
+    costs: tuple[Figure, Figure, Figure]
+
+    @property
+    def cells(self) -> tuple[Cell, ...]:
+        """Everything in order, for a table with a row a block."""
+        of_roles = [cell for _, cells in self.shares for cell in cells]
+        return (
+            *(figure.cell for figure in self.rates),
+            *of_roles,
+            *(figure.cell for figure in self.costs),
+        )
+
+
+@dataclass(frozen=True, slots=True)
+class DetailCase:
+    """Both blocks of a case, the receiver's first; ``trials`` are those done."""
+
+    case: Case
+    title: str
+    label: str
+    trials: str
+    ends: tuple[Layout, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class DetailGroup:
+    """All blocks of a test, the units of its columns, and why figures are missing."""
+
+    test: str
+    title: str
+    units: tuple[str, str, str, str]
+    cases: tuple[DetailCase, ...]
+    absent: tuple[str, ...]
+    legend: tuple[str, ...]
+
+
+def layout(block: DetailBlock) -> Layout:
+    """A block as it is shown. Pure: everything about its looks is decided here."""
+    rate, per = _units(block.case.test)
+    sure = mark(block.provenance)
+    scope = SCOPE_WORDS.get(block.power_scope or "", "")
+    direction = "received" if block.role == "receiver" else "sent"
+    return Layout(
+        host=block.host,
+        role=_ROLE_WORDS[block.connection, block.role],
+        rates=(
+            Figure(f"Throughput, {direction}", rate.name, _cell(block, "throughput_bps", rate.from_si, 3)),
+            Figure(f"Power ({scope})" if scope else "Power", "W", _cell(block, "power_w", _same, 1, sure)),
+            Figure("Idle power", "W", _cell(block, "idle_w", _same, 1, sure)),
+        ),
+        shares=tuple((title, _shares(block, part)) for part, title in _PARTS),
+        costs=(
+            Figure("CPU used", "%", _cell(block, "cpu_used_cores", units.percent_from_cores, 2)),
+            Figure("CPU/tput", f"% per {rate.name}", _cell(block, "cpu_cores_per_bps", per[0], 3)),
+            Figure("W/tput", f"W per {rate.name}", _cell(block, "dynamic_w_per_bps", per[1], 3, sure)),
+        ),
+    )
+
+
+_Convert = Callable[[float], float]
+
+
+def _units(test: str) -> tuple[Unit, tuple[_Convert, _Convert]]:
+    """The unit of rates in a test's blocks, and how costs in SI become CPU % and W per it."""
+    if test in PER_MBPS_TESTS:
+        name, per = "Mbit/s", (units.percent_per_mbps, units.w_per_mbps)
+        return Unit(name, units.mbps_from_bps, str), per
+    return Unit("Gbit/s", units.gbps_from_bps, str), (units.percent_per_gbps, units.w_per_gbps)
+
+
+def _same(value: float) -> float:
+    return value
+
+
+def _cell(block: DetailBlock, name: str, from_si: _Convert, decimals: int, sure: str | None = None) -> Cell:
+    value: Estimate | None = getattr(block, name)
+    if value is None:
+        return Cell(MISSING, reason=block.reasons.get(name, "not recorded"))
+    note = f"n={value.n}" if value.n < block.trials else None
+    bound: Estimate | None = getattr(block, _BOUNDS[name]) if name in _BOUNDS else None
+    off = "" if bound is None else f" ± {from_si(bound.mean):.{decimals}f}"
+    return Cell(format_cut(from_si(value.mean), decimals) + off, note=note, mark=sure)
+
+
+_BOUNDS = {"idle_w": "idle_uncertainty_w", "dynamic_w_per_bps": "dynamic_uncertainty_w_per_bps"}
+"""figures that carry the bound of their error"""
+
+
+def _shares(block: DetailBlock, part: str) -> tuple[Cell, ...]:
+    spread: ShareSpread | None = getattr(block, part)
+    if spread is None:
+        reason = block.reasons.get(part, "not recorded")
+        return tuple(Cell(MISSING, reason=reason) for _ in _SHOWN_SHARES)
+    return tuple(_share(spread.share(name)) for name in _SHOWN_SHARES)
+
+
+def _share(share: Estimate) -> Cell:
+    sd = None if share.sd is None else f"{units.percent_from_ratio(share.sd):.2f}"
+    return Cell(format_cut(units.percent_from_ratio(share.mean), 2), sd)
+
+
+def detail_groups(view: Digest, blocks: Sequence[DetailBlock] | None = None) -> tuple[DetailGroup, ...]:
+    """The blocks of a result by test; cases at load levels as well."""
+    found: dict[str, list[DetailBlock]] = {}
+    for block in detail_blocks(view.result.trials) if blocks is None else blocks:
+        found.setdefault(block.case.test, []).append(block)
+    return tuple(_group(test, own, view) for test, own in found.items())
+
+
+def _group(test: str, blocks: Sequence[DetailBlock], view: Digest) -> DetailGroup:
+    cases: dict[Case, list[DetailBlock]] = {}
+    for block in blocks:
+        cases.setdefault(block.case, []).append(block)
+    rate = _units(test)[0].name
+    return DetailGroup(
+        test=test,
+        title=test_title(test),
+        units=(rate, "W", f"% per {rate}", f"W per {rate}"),
+        cases=tuple(_case(case, own, view) for case, own in cases.items()),
+        absent=_absent(blocks, view.labels),
+        legend=legend(block.provenance for block in blocks),
+    )
+
+
+def _case(case: Case, blocks: Sequence[DetailBlock], view: Digest) -> DetailCase:
+    return DetailCase(
+        case=case,
+        title=f"{test_title(case.test)}, {_label(case, view.labels)}",
+        label=_label(case, view.labels),
+        trials=plural(blocks[0].trials, "trial"),
+        ends=tuple(layout(block) for block in blocks),
+    )
+
+
+def _label(case: Case, labels: Mapping[Case, str]) -> str:
+    """``h1 → h2``, with instances where there is more than one."""
+    name = labels[replace(case, instances=1)]
+    return name if case.instances == 1 else f"{name}, {case.instances} instances"
+
+
+_TITLES = {
+    "throughput_bps": "throughput",
+    "power_w": "power",
+    "idle_w": "idle power",
+    "app": "app CPU",
+    "irq": "IRQ CPU",
+    "cpu_used_cores": "CPU used",
+    "cpu_cores_per_bps": "CPU/tput",
+    "dynamic_w_per_bps": "W/tput",
+}
+
+
+def _absent(blocks: Sequence[DetailBlock], labels: Mapping[Case, str]) -> tuple[str, ...]:
+    """Why figures are missing: figures that lack for one reason in the same blocks share a line."""
+    lacking: dict[str, dict[str, list[int]]] = {}
+    for at, block in enumerate(blocks):
+        for name in _TITLES:
+            if name in block.reasons:
+                lacking.setdefault(block.reasons[name], {}).setdefault(name, []).append(at)
+    lines = []
+    for reason, by_name in lacking.items():
+        alike: dict[tuple[int, ...], list[str]] = {}
+        for name, where in by_name.items():
+            alike.setdefault(tuple(where), []).append(_TITLES[name])
+        lines += [
+            f"{', '.join(titles)}: {_where(at_all, blocks, labels)}{reason}"
+            for at_all, titles in alike.items()
+        ]
+    return tuple(lines)
+
+
+_MOST_NAMED = 4
+
+
+def _where(where: Sequence[int], blocks: Sequence[DetailBlock], labels: Mapping[Case, str]) -> str:
+    """The blocks that lack a figure, and a colon; nothing when all do."""
+    if len(where) == len(blocks):
+        return ""
+    names = [f"{blocks[at].role} of {_label(blocks[at].case, labels)}" for at in where]
+    more = len(names) - _MOST_NAMED
+    return f"{'; '.join(names[:_MOST_NAMED])}{f' and {more} more' if more > 0 else ''}: "
+
+
+def as_documents(blocks: Sequence[DetailBlock]) -> list[dict[str, Any]]:
+    """The blocks as ``show --detail --json`` has them, SI; ``shown`` are the figures that people see."""
+    return [_document(block) for block in blocks]
+
+
+def _document(block: DetailBlock) -> dict[str, Any]:
+    case = block.case
+    shown = layout(block)
+    document: dict[str, Any] = {
+        "test": case.test,
+        "sender": case.sender,
+        "receiver": case.receiver,
+        **{name: value for name, value in case.parameters.items() if name != "test"},
+        "case_key": case.key,
+        "host": block.host,
+        "role": block.role,
+        "connection": block.connection,
+        "trials_done": block.trials,
+    }
+    for name in ("throughput_bps", "power_w", "idle_w"):
+        document |= _flat(name, getattr(block, name))
+    document |= {"power_scope": block.power_scope, "power_provenance": block.provenance}
+    for part, _ in _PARTS:
+        document |= _spread(f"{part}_cpu", getattr(block, part))
+    for name in _COSTS:
+        document |= _flat(name, getattr(block, name))
+    for name, bound in _BOUNDS.items():
+        known: Estimate | None = getattr(block, bound)
+        document[f"{name}_uncertainty"] = known and known.mean
+    document["reasons"] = dict(block.reasons)
+    document["shown"] = {
+        f"{figure.title}, {figure.unit}": figure.cell.text for figure in (*shown.rates, *shown.costs)
+    }
+    return document
+
+
+_COSTS = (
+    "cpu_used_cores",
+    "cpu_cores_per_bps",
+    "app_cores_per_bps",
+    "irq_cores_per_bps",
+    "dynamic_w_per_bps",
+)
+
+
+def _flat(name: str, value: Estimate | None) -> dict[str, Any]:
+    if value is None:
+        return {f"{name}_mean": None, f"{name}_sd": None, f"{name}_n": 0}
+    return {f"{name}_mean": value.mean, f"{name}_sd": value.sd, f"{name}_n": value.n}
+
+
+def _spread(part: str, spread: ShareSpread | None) -> dict[str, Any]:
+    cpus = " ".join(map(str, spread.cpus)) if spread is not None and not spread.unnumbered else None
+    row: dict[str, Any] = {f"{part}_cpus": cpus}
+    for name in SHARES:
+        row |= _flat(f"{part}_{name}_ratio", None if spread is None else spread.share(name))
+    return row

@@ -1,0 +1,284 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A result as data: the document behind ``--json`` and the rows behind ``--csv``; missing is ``None``.
+
+Values are SI; those of power have the units of their keys.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import asdict, dataclass, replace
+from typing import Any
+
+from linewatt.analysis.cases.load_levels import LevelCurve, curves
+from linewatt.analysis.cases.summary import CaseSummary, summarise
+from linewatt.analysis.findings import Findings, gather
+from linewatt.analysis.flags.campaign import campaign_flags
+from linewatt.analysis.power import totals as power
+from linewatt.findings import kind_of
+from linewatt.model import Case, EndResult, Role, Trial
+from linewatt.report.findings import FindingNote, Marks, finding_notes, marks_of
+from linewatt.report.machine.environment import cores_are
+from linewatt.report.power_columns import power_reasons
+from linewatt.report.provenance import mark
+from linewatt.report.series import (
+    TestGroup,
+    by_test,
+    case_labels,
+    describe_cases,
+    series_of,
+    setting_text,
+)
+from linewatt.report.trials.effects import as_document as effects_document
+from linewatt.report.trials.effects import experiment
+from linewatt.report.trials.idle import idle_power
+from linewatt.report.trials.levels import NO_LEVEL, as_documents, case_keys
+from linewatt.report.trials.limits import export_limit, limit_document
+from linewatt.report.trials.repeats import repeats_document
+from linewatt.report.trials.scalability import export_case
+from linewatt.store.read import Result
+from linewatt.units import MISSING
+
+SCHEMA_VERSION = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Digest:
+    """A result with what every view of it needs, computed once."""
+
+    result: Result
+    summaries: tuple[CaseSummary, ...]
+    groups: tuple[TestGroup, ...]
+    """cases at full or at a fixed rate, which are what the standard tables and figures are of"""
+    levels: tuple[LevelCurve, ...]
+    """load levels, which have tables and figures of their own"""
+    findings: Findings
+    notes: tuple[FindingNote, ...]
+    """the findings by kind, each under its letter"""
+    labels: dict[Case, str]
+    """each case's name among all, by the case with one instance"""
+
+    def describe(self, *cases: Case) -> str:
+        """Cases by name and instances, in few words."""
+        return describe_cases(cases, self.labels)
+
+    @property
+    def marks(self) -> Marks:
+        """The letters of its notes."""
+        return marks_of(self.findings, self.notes)
+
+    @property
+    def has_efficiency(self) -> bool:
+        """Whether any figure is by core."""
+        return any(
+            one.efficiency_receiver_bps_per_core or one.efficiency_sender_bps_per_core
+            for one in self.summaries
+        )
+
+    @property
+    def done(self) -> int:
+        """Trials that gave a number."""
+        return sum(trial.status == "done" for trial in self.result.trials)
+
+    @property
+    def failed(self) -> tuple[Trial, ...]:
+        """Trials that did not."""
+        return tuple(trial for trial in self.result.trials if trial.status == "failed")
+
+    @property
+    def planned(self) -> int:
+        """Trials the campaign asks for."""
+        return self.result.trials_planned
+
+    @property
+    def hosts(self) -> dict[str, dict[str, Any]]:
+        """Host name → what the manifest has of it."""
+        hosts = self.result.manifest.get("hosts") or {}
+        return {name: host if isinstance(host, dict) else {} for name, host in hosts.items()}
+
+
+def digest(result: Result) -> Digest:
+    """Summaries and flag notes of a result."""
+    summaries = summarise(result.trials)
+    labels = case_labels({replace(summary.case, instances=1): None for summary in summaries})
+    groups = by_test(series_of([one for one in summaries if one.case.load_level is None]))
+    findings = gather(result.trials, summaries, campaign_flags(result.manifest, result.trials))
+    return Digest(result, summaries, groups, curves(summaries), findings, finding_notes(findings), labels)
+
+
+def as_json(view: Digest, *, trials: bool = False) -> dict[str, Any]:
+    """The document of ``show --json``: heading, cases, flags, failed trials; every trial when asked."""
+    keys = case_keys(view.levels)
+    document = {
+        **heading(view),
+        "linewatt_version": view.result.manifest.get("linewatt_version"),
+        "method": min((trial.method for trial in view.result.trials), default=None),
+        "hosts": list(view.hosts),
+        "core_is": cores_are(view.hosts),
+        "cases": [
+            export_case(summary)
+            | keys.get(summary.case, NO_LEVEL)
+            | export_limit(summary)
+            | {"limit": limit_document(summary.limit)}
+            | {"reasons": summary.reasons | power_reasons(summary)}
+            for summary in view.summaries
+        ],
+        "load_levels": as_documents(view.levels),
+        "repeats": repeats_document(view.result),
+        "idle_power": [asdict(one) for one in idle_power(view.result.manifest)],
+        "flags": [_note(note) for note in view.notes],
+        "failed_trials": [
+            {"number": trial.number, **_case(trial.case), "reason": trial.reason} for trial in view.failed
+        ],
+    }
+    found = experiment(view.result)
+    if found is not None:
+        document["effects"] = effects_document(found)
+    if trials:
+        document["trials"] = [asdict(trial) for trial in view.result.trials]
+    return document
+
+
+def heading(view: Digest) -> dict[str, Any]:
+    """What identifies a result and how far it got; also one row of ``list --json``."""
+    manifest = view.result.manifest
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "id": view.result.id,
+        "name": manifest.get("name"),
+        "created_s": manifest.get("created_s"),
+        "imported_from": view.result.imported_from,
+        "complete": view.result.complete,
+        "soak": view.result.is_soak,
+        "trials_planned": view.planned,
+        "trials_done": view.done,
+        "trials_failed": len(view.failed),
+        "flags_count": len(view.findings.every),
+    }
+
+
+def case_rows(view: Digest) -> list[dict[str, Any]]:
+    """Rows of ``show --csv``: one a case."""
+    keys = case_keys(view.levels)
+    return [
+        export_case(summary)
+        | keys.get(summary.case, NO_LEVEL)
+        | export_limit(summary)
+        | _source(view.result.imported_from)
+        | _flat_factors(summary.case)
+        for summary in view.summaries
+    ]
+
+
+def trial_rows(trials: Sequence[Trial], imported_from: str | None = None) -> list[dict[str, Any]]:
+    """Rows of ``show --csv --trials``: one a trial."""
+    return [_trial(trial) | _source(imported_from) | _flat_factors(trial.case) for trial in trials]
+
+
+def _source(imported_from: str | None) -> dict[str, Any]:
+    """Where figures are from that linewatt did not measure."""
+    return {"imported_from": imported_from}
+
+
+def _flat_factors(case: Case) -> dict[str, Any]:
+    """The levels of a case's factors as one text: a cell of CSV."""
+    return {"factors": setting_text(case.factors) or None}
+
+
+def csv_columns(*, trials: bool = False) -> list[str]:
+    """Column names of ``show --csv``, the same for every result."""
+    case = Case("tcp", "", "")
+    if trials:
+        return list(_trial(Trial(0, 0, case, "", "failed", 0.0)) | _source(None) | _flat_factors(case))
+    nothing = CaseSummary(case, 0, 0)
+    return list(export_case(nothing) | NO_LEVEL | export_limit(nothing) | _source(None) | _flat_factors(case))
+
+
+def _trial(trial: Trial) -> dict[str, Any]:
+    return {
+        "number": trial.number,
+        "repetition": trial.repetition,
+        **_case(trial.case),
+        "load_level": trial.case.load_level,
+        "case_key": trial.case_key,
+        "status": trial.status,
+        "reason": trial.reason,
+        "started_s": trial.started_s,
+        "window_s": trial.window.seconds if trial.window else None,
+        "throughput_bps": trial.throughput_bps,
+        "offered_bps": trial.offered_bps,
+        "target_bps": trial.target_bps,
+        "lost_ratio": trial.lost_ratio,
+        "packets": trial.packets,
+        "lost_packets": trial.lost_packets,
+        "out_of_order_packets": trial.out_of_order_packets,
+        "retransmits": trial.retransmits,
+        "start_skew_s": trial.start_skew_s,
+        "receiver_cpu_cores": cores(trial.receiver),
+        "sender_cpu_cores": cores(trial.sender),
+        **_watts("receiver", trial.receiver),
+        **_watts("sender", trial.sender),
+        "overhead_s": trial.overhead_s,
+        "flags_count": len(trial.flags),
+        "flags": " ".join(dict.fromkeys(flag.code for flag in trial.flags)),
+    }
+
+
+def cores(end: EndResult | None) -> float | None:
+    """CPU an end used, cores; ``None`` when unknown."""
+    return None if end is None else end.cpu_cores
+
+
+def _watts(role: Role, end: EndResult | None) -> dict[str, Any]:
+    """Power of one end of a trial: which watts, how many, and whether they were measured."""
+    row: dict[str, Any] = {}
+    for part, found in (("system", system_power(end)), ("cpu", cpu_power(end))):
+        row[f"{role}_{part}_scope"] = found.scope if found else None
+        row[f"{role}_{part}_w"] = found.power_w if found else None
+        row[f"{role}_{part}_w_provenance"] = found.provenance if found else None
+    return row
+
+
+def system_power(end: EndResult | None) -> power.Total | None:
+    """The system's power at one end of a trial; ``None`` when unknown."""
+    found = None if end is None else power.system(end.power)
+    return found if isinstance(found, power.Total) else None
+
+
+def cpu_power(end: EndResult | None) -> power.Total | None:
+    """The CPUs' power at one end of a trial; ``None`` when unknown."""
+    found = None if end is None else power.cpu(end.power)
+    return found if isinstance(found, power.Total) else None
+
+
+def watts_text(end: EndResult | None) -> str:
+    """The system's power at one end of a trial for people, marked unless measured; ``–`` when unknown."""
+    found = system_power(end)
+    if found is None:
+        return MISSING
+    sure = mark(found.provenance)
+    return f"{found.power_w:,.1f} W{f' {sure}' if sure else ''}"
+
+
+def _case(case: Case) -> dict[str, Any]:
+    return {"test": case.test, "sender": case.sender, "receiver": case.receiver} | {
+        name: value for name, value in case.parameters.items() if name != "test"
+    }
+
+
+def _note(note: FindingNote) -> dict[str, Any]:
+    return {
+        "mark": note.mark,
+        "code": note.code,
+        "rank": note.rank,
+        "scope": kind_of(note.code).scope,
+        "figures": list(kind_of(note.code).figures),
+        "count": note.count,
+        "trials": list(note.trials),
+        "cases": [_case(case) for case in note.cases],
+        "evidence": [
+            {"where": item.where, "evidence": item.evidence, "trials": list(item.trials)}
+            for item in note.sightings
+        ],
+        "advice": list(note.advice),
+    }

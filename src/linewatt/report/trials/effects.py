@@ -1,0 +1,273 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What factors do, as tables, sentences, JSON and CSV; nothing of it where a campaign has no factors."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, replace
+from typing import Any, get_args
+
+from linewatt.analysis.cases.responses import Response
+from linewatt.analysis.comparison.effects import (
+    GroupEffects,
+    Interaction,
+    MainEffect,
+    ResponseEffects,
+    Setting,
+    effects,
+)
+from linewatt.analysis.comparison.verdicts import Verdict, signed
+from linewatt.analysis.power.totals import SCOPE_WORDS
+from linewatt.campaign import design
+from linewatt.campaign.campaign import Design
+from linewatt.report.provenance import legend, mark
+from linewatt.report.provenance import words as sources
+from linewatt.report.series import case_labels, plural, setting_text, test_title
+from linewatt.store.read import Result
+from linewatt.units import MISSING
+
+TITLE = "Effects of the factors"
+
+
+@dataclass(frozen=True, slots=True)
+class EffectRow:
+    """A level against its base as people read it. ``doubtless``: the effect is one, beyond chance."""
+
+    effect: MainEffect
+    change: str
+    interval: str
+    p: str
+    runs: str
+    words: str
+
+    @property
+    def doubtless(self) -> bool:
+        return self.effect.verdict.kind in ("better", "worse")
+
+
+@dataclass(frozen=True, slots=True)
+class EffectTable:
+    """The main effects on one response of cases that differ in factors only.
+
+    ``remarks`` are factors that act together; ``best`` is the best setting found, or why the base is kept.
+    """
+
+    group: GroupEffects
+    found: ResponseEffects
+    title: str
+    rows: tuple[EffectRow, ...]
+    remarks: tuple[str, ...]
+    best: str
+    provenance: str
+    legend: tuple[str, ...]
+
+    @property
+    def unit(self) -> str:
+        return "%" if self.found.response.relative else "points"
+
+
+@dataclass(frozen=True, slots=True)
+class Experiment:
+    """All effects of a result: what its design can tell, and a table for each group and response."""
+
+    groups: tuple[GroupEffects, ...]
+    names: Mapping[GroupEffects, str]
+    notes: tuple[str, ...]
+    tables: tuple[EffectTable, ...]
+
+
+def experiment(result: Result) -> Experiment | None:
+    """The effects of a result's factors; ``None`` where its cases have none."""
+    if not any(trial.case.factors for trial in result.trials):
+        return None
+    campaign = result.manifest.get("campaign") or {}
+    factors = {name: tuple(levels) for name, levels in (campaign.get("factors") or {}).items()}
+    named: Design = next((one for one in get_args(Design) if one == campaign.get("design")), "one-at-a-time")
+    groups = effects(result.trials, factors, named)
+    names = _names(groups)
+    notes = [*design.words(factors, named), *_absent(groups, names)]
+    tables = tuple(_table(group, found, names[group]) for group in groups for found in group.responses)
+    return Experiment(groups, names, tuple(notes), tables)
+
+
+def _names(groups: Iterable[GroupEffects]) -> dict[GroupEffects, str]:
+    """``TCP, h1 → h2, 4 instances`` of each group."""
+    groups = list(groups)
+    labels = case_labels(dict.fromkeys(replace(group.case, instances=1) for group in groups))
+    return {
+        group: f"{test_title(group.case.test)}, {labels[replace(group.case, instances=1)]}, "
+        f"{plural(group.case.instances, 'instance')}"
+        for group in groups
+    }
+
+
+def _absent(groups: Iterable[GroupEffects], names: Mapping[GroupEffects, str]) -> list[str]:
+    return [
+        f"{names[group]}: not run at {', '.join(f'{name}={level}' for name, level in group.absent)}."
+        for group in groups
+        if group.absent
+    ]
+
+
+def _table(group: GroupEffects, found: ResponseEffects, name: str) -> EffectTable:
+    scope = f" ({SCOPE_WORDS.get(found.scope, found.scope)})" if found.scope else ""
+    sure = mark(found.provenance)
+    return EffectTable(
+        group=group,
+        found=found,
+        title=f"{found.response.title}{scope}: {name}",
+        rows=tuple(_row(found, effect, sure) for effect in found.rows),
+        remarks=tuple(_marked(_together(one), sure) for one in found.interactions if one.found),
+        best=best_words(group, found),
+        provenance=sources([found.provenance]),
+        legend=legend([found.provenance]),
+    )
+
+
+def _row(found: ResponseEffects, effect: MainEffect, sure: str | None) -> EffectRow:
+    change = effect.verdict.change
+    if change is None:
+        value, interval, p = MISSING, MISSING, MISSING
+    else:
+        value = _marked(signed(change.value), sure)
+        interval = _marked(f"{signed(change.low)} to {signed(change.high)}", sure)
+        p = p_text(change.p_holm)
+    said = effect.verdict.words
+    if effect.depends_on:
+        said += f"; depends on {' and '.join(effect.depends_on)}"
+    runs = f"{effect.runs} / {effect.base_runs}"
+    return EffectRow(effect, value, interval, p, runs, _marked(said, sure))
+
+
+def _marked(text: str, sure: str | None) -> str:
+    return f"{text} {sure}" if sure else text
+
+
+def p_text(p: float) -> str:
+    """``0.012``, and ``<0.001`` for what is smaller."""
+    return "<0.001" if p < 0.001 else f"{p:.3f}" if p < 0.0995 else f"{p:.2f}"
+
+
+def _together(one: Interaction) -> str:
+    pairs = " with ".join(map("=".join, zip(one.factors, one.levels, strict=True)))
+    return (
+        f"{' and '.join(one.factors)} act together: {pairs} is {one.verdict.words} than each alone makes it"
+    )
+
+
+def best_words(group: GroupEffects, found: ResponseEffects) -> str:
+    """``Best setting found: mtu=9000 gro=off: faster by …``; only what differs from the base is named."""
+    best = found.best
+    if best.setting is None:
+        return f"Best setting found: {setting_text(group.base)}: {best.words}."
+    changed = setting_text(pair for pair in best.setting if pair not in group.base)
+    words = _marked(best.words, mark(found.provenance))
+    return f"Best setting found: {changed}: {words}, of {best.compared} others compared."
+
+
+def as_document(found: Experiment) -> dict[str, Any]:
+    """The ``effects`` of ``show --json``."""
+    return {
+        "notes": list(found.notes),
+        "groups": [
+            {
+                **_case(group),
+                "base": dict(group.base),
+                "not_run": [{"factor": name, "level": level} for name, level in group.absent],
+                "responses": [_response(one) for one in group.responses],
+            }
+            for group in found.groups
+        ],
+    }
+
+
+def _case(group: GroupEffects) -> dict[str, Any]:
+    case = group.case
+    parameters = {name: value for name, value in case.parameters.items() if name != "test"}
+    ends = {"test": case.test, "sender": case.sender, "receiver": case.receiver}
+    return {**ends, **parameters, "load_level": case.load_level}
+
+
+def _response(found: ResponseEffects) -> dict[str, Any]:
+    best = found.best
+    return {
+        "response": found.response.name,
+        "scope": found.scope,
+        "provenance": found.provenance,
+        "main_effects": [_main(found, effect) for effect in found.rows],
+        "interactions": [
+            {
+                "factors": list(one.factors),
+                "levels": list(one.levels),
+                **numbers(found.response, one.verdict),
+                "found": one.found,
+            }
+            for one in found.interactions
+        ],
+        "best": {
+            "setting": _setting(best.setting),
+            "words": best.words,
+            "compared": best.compared,
+            **numbers(found.response, best.verdict),
+        },
+    }
+
+
+def _setting(setting: Setting | None) -> dict[str, str] | None:
+    return None if setting is None else dict(setting)
+
+
+def _main(found: ResponseEffects, effect: MainEffect) -> dict[str, Any]:
+    return {
+        "factor": effect.factor,
+        "level": effect.level,
+        "base": effect.base,
+        "runs": effect.runs,
+        "base_runs": effect.base_runs,
+        **numbers(found.response, effect.verdict),
+        "depends_on": list(effect.depends_on),
+    }
+
+
+def numbers(response: Response, verdict: Verdict | None) -> dict[str, Any]:
+    """A change as a ratio to the base, or for shares as a difference; its CI; p alone and among all."""
+    change = None if verdict is None else verdict.change
+    ends = (None, None, None) if change is None else (change.value, change.low, change.high)
+    relative = response.relative
+    row: dict[str, Any] = {}
+    for name, value in zip(("", "_low", "_high"), ends, strict=True):
+        row[f"ratio{name}"] = 1 + value if relative and value is not None else None
+        row[f"difference{name}"] = None if relative else value
+    return row | {
+        "p": None if change is None else change.p,
+        "p_holm": None if change is None else change.p_holm,
+        "kind": None if verdict is None else verdict.kind,
+        "verdict": None if verdict is None else verdict.words,
+    }
+
+
+def effect_rows(result: Result) -> list[dict[str, Any]]:
+    """Rows of ``show --csv --effects``: one a case without its factors, response and level."""
+    found = experiment(result)
+    return [
+        {
+            **_case(group),
+            "response": one.response.name,
+            **_main(one, effect),
+            "depends_on": " ".join(effect.depends_on),
+            "scope": one.scope,
+            "provenance": one.provenance,
+        }
+        for group in (found.groups if found else ())
+        for one in group.responses
+        for effect in one.rows
+    ]
+
+
+EFFECT_COLUMNS = (
+    *("test", "sender", "receiver", "direction", "family", "instances", "network", "rate_bps", "streams"),
+    *("zerocopy", "load_level", "response", "factor", "level", "base", "runs", "base_runs"),
+    *("ratio", "ratio_low", "ratio_high", "difference", "difference_low", "difference_high"),
+    *("p", "p_holm", "kind", "verdict", "depends_on", "scope", "provenance"),
+)
+"""Column names of ``show --csv --effects``, the same for every result."""

@@ -1,0 +1,161 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Power of the hosts without load, before the trials and after them, and what lies between."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, fields
+from typing import Any
+
+from linewatt.analysis.power import totals as power
+from linewatt.model import PowerResult, Provenance
+from linewatt.report.provenance import words
+
+_KNOWN = {field.name for field in fields(PowerResult)}
+
+
+@dataclass(frozen=True, slots=True)
+class IdlePower:
+    """Idle power of one scope of one host, W. ``reason`` says why the first is missing.
+
+    A source that delivered nothing has no scope and no provenance; its name stands for the scope.
+    """
+
+    host: str
+    scope: str
+    provenance: Provenance | None
+    before_w: float | None
+    after_w: float | None
+    reason: str | None = None
+    step_w: float = 0.0
+    """the smallest difference that its meter shows"""
+
+    @property
+    def drifted(self) -> bool:
+        """Whether the difference is more than an idle host should show."""
+        if self.before_w is None or self.after_w is None:
+            return False
+        return power.idle_drift((self.before_w, self.after_w), self.step_w) is not None
+
+    @property
+    def sentence(self) -> str:
+        """The whole as one line of text."""
+        return f"{self.host}, {self.clause}"
+
+    @property
+    def clause(self) -> str:
+        """The same without the host."""
+        said = words([self.provenance] if self.provenance else [])
+        name = f"{power.SCOPE_WORDS.get(self.scope, self.scope)}{f' ({said})' if said else ''}"
+        if self.before_w is None:
+            before = f"not known before the trials: {self.reason}"
+            return f"{name}: {before}{'' if self.after_w is None else f'; {self.after_w:.1f} W after them'}"
+        if self.after_w is None:
+            return f"{name}: {self.before_w:.1f} W before the trials"
+        return f"{name}: {self.before_w:.1f} W before the trials, {self.after_w:.1f} W after: {self._change}"
+
+    @property
+    def _change(self) -> str:
+        if self.before_w is None or self.after_w is None:
+            return "not known"
+        difference_w = self.after_w - self.before_w
+        if round(abs(difference_w), 1) == 0:
+            return "the same"
+        change = f"{abs(difference_w):.1f} W {'more' if difference_w > 0 else 'less'}"
+        if self.before_w > 0:
+            change += f" ({abs(difference_w) / self.before_w:.1%})"
+        doubt = ", so nothing is told above idle" if self.drifted else ""
+        return change.replace("%", " %") + doubt
+
+
+@dataclass(frozen=True, slots=True)
+class IdleLine:
+    """Idle power of one host in a line."""
+
+    sentence: str
+    drifted: bool
+
+
+def idle_lines(manifest: Mapping[str, Any]) -> tuple[IdleLine, ...]:
+    """A line a host, however many meters it has."""
+    by_host: dict[str, list[IdlePower]] = {}
+    for one in idle_power(manifest):
+        by_host.setdefault(one.host, []).append(one)
+    return tuple(
+        IdleLine(f"{host}, {'; '.join(one.clause for one in own)}", any(one.drifted for one in own))
+        for host, own in by_host.items()
+    )
+
+
+def idle_power(manifest: Mapping[str, Any]) -> tuple[IdlePower, ...]:
+    """System and CPU power of every host in the idle windows; nothing for hosts without a source."""
+    before, after = _hosts(manifest.get("idle")), _hosts(manifest.get("idle_end"))
+    found: list[IdlePower] = []
+    for host in dict.fromkeys([*before, *after]):
+        then, now = before.get(host, ()), after.get(host, ())
+        reasons = _reasons(manifest.get("idle"), host)
+        for which in (power.SYSTEM_SCOPES, power.CPU_SCOPES):
+            one = _idle(host, which, then, now, reasons)
+            if one is not None:
+                found.append(one)
+        found += _silent(host, reasons, now)
+    return tuple(found)
+
+
+def _silent(host: str, reasons: Mapping[str, str], now: Sequence[PowerResult]) -> Iterator[IdlePower]:
+    """Sources that had nothing to say before the trials."""
+    later = {one.source for one in now if one.power_w is not None}
+    for key, reason in reasons.items():
+        source = key.removeprefix("power.")
+        if source not in later:
+            yield IdlePower(host, source, None, None, None, reason)
+
+
+def _reasons(document: Any, host: str) -> Mapping[str, str]:
+    values = document.get(host) if isinstance(document, Mapping) else None
+    return values.get("power_reasons") or {} if isinstance(values, Mapping) else {}
+
+
+def _idle(
+    host: str,
+    which: Sequence[str],
+    then: Sequence[PowerResult],
+    now: Sequence[PowerResult],
+    reasons: Mapping[str, str],
+) -> IdlePower | None:
+    for scope in which:
+        before, after = power.total(then, scope), power.total(now, scope)
+        known = [one for one in (before, after) if isinstance(one, power.Total)]
+        if known:
+            worst = max((one.provenance for one in known), key=power.WEIGHT.__getitem__)
+            silent = before or reasons.get(f"power.{known[0].source}") or "not recorded"
+            return IdlePower(
+                host=host,
+                scope=scope,
+                provenance=worst,
+                before_w=before.power_w if isinstance(before, power.Total) else None,
+                after_w=after.power_w if isinstance(after, power.Total) else None,
+                reason=None if isinstance(before, power.Total) else str(silent),
+                step_w=known[0].step_w,
+            )
+        if isinstance(before, str):
+            return IdlePower(host, scope, _worst(then, scope), None, None, before)
+    return None
+
+
+def _worst(results: Sequence[PowerResult], scope: str) -> Provenance:
+    own = [one.provenance for one in results if one.scope.partition(":")[0] == scope]
+    return max(own, key=power.WEIGHT.__getitem__)
+
+
+def _hosts(document: Any) -> dict[str, list[PowerResult]]:
+    hosts = document if isinstance(document, Mapping) else {}
+    return {
+        name: [_result(one) for one in values.get("power") or ()]
+        for name, values in hosts.items()
+        if isinstance(values, Mapping)
+    }
+
+
+def _result(stored: Mapping[str, Any]) -> PowerResult:
+    return PowerResult(**{name: value for name, value in stored.items() if name in _KNOWN})

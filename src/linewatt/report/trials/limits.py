@@ -1,0 +1,117 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What limits the cases of a test, in words: cases with the same limit share a line."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from linewatt.analysis.cases.summary import CaseSummary
+from linewatt.analysis.limits import Limit, Ranked
+from linewatt.analysis.limits.cpus import used
+from linewatt.analysis.limits.words import name
+from linewatt.report.series import Series, TestGroup, plural
+
+MOST_NAMED = 6
+"""cases that a line names; JSON has all"""
+MOST_WITH_EVIDENCE = 2
+"""cases that a line gives the evidence of, each"""
+
+
+@dataclass(frozen=True, slots=True)
+class LimitNote:
+    """One limit and the cases that have it: each by its name among those of its test, with the evidence."""
+
+    lead: str
+    """``Limited by the line rate``, ``No limit found``"""
+    found: bool
+    """whether anything was found that limits them"""
+    cases: tuple[tuple[str, str], ...]
+
+    @property
+    def more(self) -> int:
+        """How many cases :attr:`named` leaves out."""
+        return max(0, len(self.cases) - MOST_NAMED)
+
+    @property
+    def named(self) -> str:
+        """The first cases as one line of text; of more than two, the first one has its evidence."""
+        several = len(self.cases) > MOST_WITH_EVIDENCE
+        shown = [
+            f"{name}{f' ({evidence})' if evidence and (at == 0 or not several) else ''}"
+            for at, (name, evidence) in enumerate(self.cases[:MOST_NAMED])
+        ]
+        return "; ".join(shown) + (f"; and {plural(self.more, 'more case')}" if self.more else "")
+
+    @property
+    def sentence(self) -> str:
+        """The whole as one line of text."""
+        return f"{self.lead}: {self.named}"
+
+
+def limit_notes(group: TestGroup) -> tuple[LimitNote, ...]:
+    """The limits of a test's cases, those most cases have first; those not found last."""
+    found: dict[tuple[str, bool], list[tuple[str, str]]] = {}
+    for series in group.series:
+        for summary in series.summaries:
+            one = summary.limit
+            found.setdefault((one.lead, one.found), []).append((_name(group, series, summary), one.evidence))
+    notes = [LimitNote(lead, known, tuple(cases)) for (lead, known), cases in found.items()]
+    return tuple(sorted(notes, key=lambda note: (not note.found, -len(note.cases))))
+
+
+def _name(group: TestGroup, series: Series, summary: CaseSummary) -> str:
+    """``h1 → h2``, ``4 instances`` or both: what tells the case apart in its test."""
+    count = plural(summary.case.instances, "instance")
+    if len(group.series) == 1:
+        return count
+    return f"{series.label}, {count}" if len(series.summaries) > 1 else series.label
+
+
+def export_limit(summary: CaseSummary) -> dict[str, Any]:
+    """Keys of JSON and CSV: words, and their kinds, which are stable."""
+    found = summary.limit
+    regime = summary.regime
+    return {
+        "limited_by": found.words,
+        "limited_by_kinds": " ".join(found.kinds),
+        "regime": regime.regime if regime else None,
+        "regime_why": regime.why if regime else None,
+    }
+
+
+def limit_document(found: Limit) -> dict[str, Any]:
+    """The whole verdict for JSON: every candidate with evidence for and against, nearest to full first."""
+    return {
+        "kinds": list(found.kinds),
+        "what": found.what if found.found else None,
+        "evidence": found.evidence,
+        "margin": found.margin or None,
+        "unknown": list(found.unknown),
+        "candidates": [_candidate(one, named=one in found.named) for one in found.ranked],
+    }
+
+
+def _candidate(one: Ranked, *, named: bool) -> dict[str, Any]:
+    return {
+        "kind": one.kind,
+        "end": one.end,
+        "host": one.host,
+        "what": name(one),
+        "named": named,
+        "share_mean": one.share,
+        "share_low": min(one.known),
+        "share_high": max(one.known),
+        "trials_full": one.full_in,
+        "trials_known": len(one.known),
+        "capacity": one.capacity,
+        "used": one.used,
+        "unit": one.unit,
+        "source": one.source,
+        "for": list(one.evidence),
+        "against": list(one.against),
+        "ruled_out": one.ruled_out,
+        "otherwise": one.otherwise,
+        "cpus": list(one.cpu.cpus) if one.cpu else None,
+        "role_used_mean": used(one.role) if one.role else None,
+    }
