@@ -19,6 +19,8 @@ from typing import Any
 
 import pytest
 
+from linewatt.sensors.base import Sensor
+
 NOBODY = 65534
 MOST_UNCHANGED = 600
 START_US = 1_000_000_000
@@ -178,3 +180,13 @@ def replace(path: Path, text: str) -> None:
     new = path.with_name(f"{path.name}.new")
     new.write_text(text)
     new.rename(path)
+
+
+def cut_records(sensor: Sensor, lines: Iterable[str]) -> Iterator[str]:
+    """The records of a stream of lines (without their newlines); an unfinished last one is left out."""
+    record: list[str] = []
+    for line in lines:
+        record.append(line)
+        if sensor.ends_record(line):
+            yield "\n".join(record)
+            record.clear()

@@ -14,11 +14,11 @@ import ruamel.yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
+from tests.stream_helpers import cut_records
 
 from linewatt.engine.live.feed import Feed
 from linewatt.errors import InvalidInput, ParseError
 from linewatt.hosts.base import HostSpec, Line
-from linewatt.sensors.base import cut_records
 from linewatt.sensors.command import Command, CommandConfig
 
 CAPTURES = Path(__file__).parents[1] / "captures" / "command"

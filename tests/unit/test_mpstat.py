@@ -17,10 +17,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
+from tests.stream_helpers import cut_records
 
 from linewatt.errors import ParseError
 from linewatt.hosts.base import HostSpec
-from linewatt.sensors.base import cut_records
 from linewatt.sensors.mpstat import SHARES, Mpstat, MpstatConfig, record_time_s
 
 CAPTURES = Path(__file__).parents[1] / "captures" / "mpstat"

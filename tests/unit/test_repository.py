@@ -17,6 +17,7 @@ from typing import ClassVar
 import click
 import pytest
 import typer.main
+from tests.stream_helpers import cut_records
 
 import linewatt
 from linewatt.campaign.file import load
@@ -26,7 +27,7 @@ from linewatt.cli import app
 from linewatt.errors import ParseError
 from linewatt.hosts.base import HostSpec
 from linewatt.sensors import base as sensors
-from linewatt.sensors.base import Sensor, cut_records
+from linewatt.sensors.base import Sensor
 
 ROOT = Path(__file__).parents[2]
 FOLDERS = (".ci", "bench", "docs", "examples", "requirements", "scripts", "src", "tests")

@@ -77,8 +77,6 @@ class Load(Protocol):
     def parse(self, text: str) -> LoadEnd:
         """Parse one end's output. Raises ParseError with the tool's own error text when it failed."""
 
-    def version_command(self) -> list[str]: ...
-
     def parse_version(self, text: str) -> tuple[int, ...]: ...
 
     def too_old(self, version: tuple[int, ...]) -> str | None:

@@ -56,9 +56,6 @@ class Iperf3:
 
     name = "iperf3"
 
-    def version_command(self) -> list[str]:
-        return ["iperf3", "--version"]
-
     def parse_version(self, text: str) -> tuple[int, ...]:
         """``iperf 3.17.1+ (cJSON …)`` → (3, 17, 1). Raises ParseError."""
         match = _VERSION.search(text)

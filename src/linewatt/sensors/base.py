@@ -8,7 +8,6 @@ of ``kind`` "mean" span the time since the record before.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
 from typing import Any, ClassVar, Protocol, runtime_checkable
 
 from pydantic import BaseModel, ConfigDict
@@ -84,13 +83,3 @@ class Stamped(Protocol):
 
     def time_s(self, record: str) -> float | None:
         """When a record's values were read: Unix seconds on the host's clock; None: it does not say."""
-
-
-def cut_records(sensor: Sensor, lines: Iterable[str]) -> Iterator[str]:
-    """The records of a stream of lines (without their newlines); an unfinished last one is left out."""
-    record: list[str] = []
-    for line in lines:
-        record.append(line)
-        if sensor.ends_record(line):
-            yield "\n".join(record)
-            record.clear()

@@ -336,8 +336,3 @@ def _said(ended: Ended) -> str:
 
 def _ports(ports: Sequence[int]) -> str:
     return f"port {ports[0]}" if len(ports) == 1 else f"ports {min(ports)}-{max(ports)}"
-
-
-async def stop_all(trials: Iterable[LiveTrial]) -> None:
-    """End whatever these trials still run."""
-    await asyncio.gather(*(trial.stop() for trial in trials))

@@ -88,9 +88,6 @@ class Times:
     def count(self) -> int:
         return 0 if self._histogram is None else int(self._histogram.get_total_count())
 
-    def percentile_s(self, point: float) -> float | None:
-        return self.percentiles_s((point,))[0]
-
     def percentiles_s(self, points: Sequence[float]) -> tuple[float | None, ...]:
         """The least time that this share (0 to 100) of all did not exceed; each ``None`` without any.
 
