@@ -141,7 +141,9 @@ def _restore(outcome: Outcome, ground: Ground) -> None:
 
 def _resume(outcome: Outcome, ground: Ground, run: Command) -> None:
     """The rest of the campaign, and whether all of it is there then, each trial once and true."""
+    said = {event["trial"]["number"] for event in run.events if event["event"] == "trial_stored"}
     if not ground.results:
+        outcome.tell("trials lost", *(f"{number} was said to be stored" for number in said))
         return
     result, wanted = ground.results[-1], _wanted(ground.results[-1])
     try:
@@ -149,7 +151,6 @@ def _resume(outcome: Outcome, ground: Ground, run: Command) -> None:
     except ValueError as error:
         outcome.tell("trials doubled", str(error))
         return
-    said = {event["trial"]["number"] for event in run.events if event["event"] == "trial_stored"}
     outcome.tell("trials lost", *(f"{number} was said to be stored" for number in said - stored.keys()))
     if len(stored) < wanted:
         resume = ground.start("resume", result.name, "--json")

@@ -17,7 +17,7 @@ namespaces, real sshd, iperf3 and mpstat) that changes a sysctl and the MTU for 
 as factors, and one fault at a random time between its start and its end. Then `linewatt restore` and
 `linewatt resume`. What the hosts show (addresses, routes, queueing, offloads, rings, sysctls, steering) is
 read before and after by `ip`, `tc`, `ethtool` and `sysctl` alone, by code that shares nothing with
-linewatt.
+linewatt. A run that ends before its first trial leaves no result to resume: it has no trials done.
 
 The numbers below `hosts changed` and behind it are moments in which that was seen:
 
