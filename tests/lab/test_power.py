@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 import os
 import shutil
 import signal
@@ -21,7 +22,7 @@ from typing import Any
 
 import pytest
 from ruamel.yaml import YAML
-from tests.lab.test_campaign import HANG_LIMIT_S, LONG, Bench
+from tests.lab.test_campaign import HANG_LIMIT_S, LONG, Bench, await_event, end
 
 from linewatt.engine.rounds import SENSOR_LIMIT_S
 from linewatt.lab.bmc_recipe import CIPHER_SUITE, USER, commands, lan_conf, values_line
@@ -166,18 +167,20 @@ def scene(lab2: Any, tmp_path: Path) -> Iterator[Scene]:
         bmc.stop()
 
 
-def driven(bmc: Bmc, course: Course, stop: threading.Event) -> threading.Thread:
-    """A thread that writes the course of power, ten times a second, until told to stop.
+def driven(bmc: Bmc, course: Course, begun: threading.Event, stop: threading.Event) -> threading.Thread:
+    """A thread that writes the course of power from its beginning on, ten times a second, until told to stop.
 
     It jitters by steps, as readings of real supplies do: that shows how often the meter is refreshed.
     """
 
     def write() -> None:
-        started_s = time.monotonic()
+        started_s = math.inf
         for number in count():
             if stop.wait(0.1):
                 return
-            bmc.write(round(course(time.monotonic() - started_s) + number % 3 * STEP_W))
+            started_s = min(started_s, time.monotonic() if begun.is_set() else math.inf)
+            since_s = max(0.0, time.monotonic() - started_s)
+            bmc.write(round(course(since_s) + number % 3 * STEP_W))
 
     thread = threading.Thread(target=write)
     thread.start()
@@ -187,17 +190,21 @@ def driven(bmc: Bmc, course: Course, stop: threading.Event) -> threading.Thread:
 @pytest.mark.measures
 @pytest.mark.parametrize(
     "course",
-    [lambda t: 120 + 60 * (int(t / 1.7) % 3), lambda t: 100 + 12 * t],
+    [lambda t: 180 if t < 2 else (240, 120, 180)[int(t - 2) % 3], lambda t: 100 + 12 * t],
     ids=["steps", "ramp"],
 )
 def test_energy_is_the_integral_of_what_was_written_within_its_own_uncertainty(
     scene: Scene, course: Course
 ) -> None:
-    stop = threading.Event()
+    """Power begins to change with the trial: steps that are none of the load teach nothing of the meter."""
+    begun, stop = threading.Event(), threading.Event()
     window = {"seconds": 5, "omit": 1, "tail": 1.5}
-    thread = driven(scene.bmc, course, stop)
+    thread = driven(scene.bmc, course, begun, stop)
     try:
-        scene.bench.run("run", scene.campaign(window=window))
+        process = scene.bench.start("run", scene.campaign(window=window))
+        await_event(process, "trial_started", 1)
+        begun.set()
+        end(process, 0)
     finally:
         stop.set()
         thread.join()
