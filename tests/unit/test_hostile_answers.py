@@ -15,9 +15,10 @@ from tests.wiring import told
 from linewatt.engine.live.feed import MOST_CHARACTERS, Feed
 from linewatt.engine.live.meters import MeterFeed
 from linewatt.engine.measuring import kept
+from linewatt.engine.readiness import checkup_probes as probes
 from linewatt.errors import ChangeError, ParseError
 from linewatt.foreign import STORED, read_json, understood
-from linewatt.hosts import facts, leash
+from linewatt.hosts import facts, leash, sockets
 from linewatt.hosts.base import Completed, Line
 from linewatt.hosts.clock import now_s
 from linewatt.loads.iperf3 import Iperf3
@@ -210,3 +211,26 @@ def test_a_meter_that_says_what_cannot_be_delivers_none_with_its_reason(value: A
             read_json(line, "raw", STORED)
 
     asyncio.run(scene())
+
+
+MANY = "9" * 5000
+"""digits: more than Python makes a number of"""
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        f"0 0 192.0.2.1:{MANY} 192.0.2.2:5201\n",
+        f"0 0 192.0.2.1:40000 192.0.2.2:5201\n\t cubic rtt:../1 cwnd:{MANY} busy:..ms \n",
+    ],
+)
+def test_connections_with_numbers_that_are_none_are_left_out_or_have_none(text: str) -> None:
+    for connection in sockets.parse(text):
+        assert (connection.rtt_s, connection.cwnd_packets, connection.busy_s) == (None, None, None)
+        assert connection.congestion == "cubic"
+
+
+@pytest.mark.parametrize("line", [f"before cpu0 {MANY} 1 1 1 1 1 1 1", f"before cpu{MANY} 1 1 1 1 1 1 1 1"])
+def test_cpu_times_with_numbers_that_are_none_are_left_out(line: str) -> None:
+    assert probes.parse_live(f"{line}\n{line.replace('before', 'after')}\n").idle is None
+    assert probes.parse_taken(f"LISTEN 0 5 *:{MANY} *:*\n") == {}

@@ -14,8 +14,9 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 _SCRIPT = 'PATH=$PATH:/usr/sbin:/sbin; ss -Htin state established "$1"'
-_ENDS = re.compile(r"^\S*\s*\d+\s+\d+\s+\S+:(\d+)\s+\S+:(\d+)(?:\s|$)")
-_TIME = r"([0-9.]+)ms"
+_ENDS = re.compile(r"^\S*\s*\d+\s+\d+\s+\S+:(\d{1,5})\s+\S+:(\d{1,5})(?:\s|$)")
+_DECIMAL = r"([0-9]{1,15}(?:\.[0-9]{1,9})?)"
+_TIME = rf"{_DECIMAL}ms"
 _NOT_A_NAME = re.compile(r"[:(]|^(ts|sack|ecn|ecnseen|fastopen|lp|app_limited|delivered)$")
 
 
@@ -68,7 +69,7 @@ def _connection(ends: re.Match[str], told: str) -> Connection:
         int(ends[2]),
         sent_bytes=_integer(told, "bytes_sent") or _integer(told, "bytes_acked") or 0,
         congestion=_congestion(told),
-        rtt_s=_milli(re.search(r" rtt:([0-9.]+)/", told)),
+        rtt_s=_milli(re.search(rf" rtt:{_DECIMAL}/", told)),
         mss_bytes=_integer(told, "mss"),
         cwnd_packets=_integer(told, "cwnd"),
         busy_s=busy_s,
@@ -88,7 +89,7 @@ def _congestion(told: str) -> str | None:
 
 
 def _integer(told: str, key: str) -> int | None:
-    match = re.search(rf" {key}:(\d+)(?=\s)", told)
+    match = re.search(rf" {key}:([0-9]{{1,19}})(?=\s)", told)
     return int(match[1]) if match else None
 
 

@@ -72,7 +72,8 @@ _LISTENING = """until [ -n "$(ss -Hltn "( sport = :$2 )")" ]; do
   sleep 0.005
 done"""
 
-_TAKEN_LINE = re.compile(r"^(?:\S+\s+){3,4}?\S*:(\d+)\s+\S+:\S+\s*(.*)$")
+_TAKEN_LINE = re.compile(r"^(?:\S+\s+){3,4}?\S*:(\d{1,5})\s+\S+:\S+\s*(.*)$")
+_COUNT = re.compile(r"[0-9]{1,19}")
 _PROGRAM = re.compile(r'\("([^"]+)",pid=(\d+)')
 
 
@@ -131,8 +132,8 @@ def _cpu_times(lines: Sequence[Sequence[str]], word: str) -> Iterator[tuple[int,
     Guest time is in user time already. Source: proc_stat(5).
     """
     for words in lines:
-        whole = len(words) >= 10 and all(number.isdecimal() for number in words[2:10])
-        if whole and words[0] == word and words[1][3:].isdecimal():
+        whole = len(words) >= 10 and all(_COUNT.fullmatch(number) for number in words[2:10])
+        if whole and words[0] == word and _COUNT.fullmatch(words[1][3:]):
             ticks = [int(number) for number in words[2:10]]
             yield int(words[1][3:]), (ticks[3] + ticks[4], sum(ticks))
 
