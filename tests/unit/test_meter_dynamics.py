@@ -93,6 +93,17 @@ def test_nothing_learned_yet_gives_no_sharp_figure_of_a_slow_meter() -> None:
         assert sum(one.holds for one in shown) >= 0.95 * len(shown) - 0.5
 
 
+@pytest.mark.parametrize("course", [NOISY, STILL], ids=["noise", "still"])
+@pytest.mark.parametrize(("averaging_s", "shape"), [(10.0, "window"), (10.0, "exponential"), (30.0, "window")])
+def test_what_a_meter_of_unknown_averaging_may_still_show_of_before_is_in_its_bound(
+    averaging_s: float, shape: str, course: Course
+) -> None:
+    meter = Simulated(1.0, averaging_s, shape)  # type: ignore[arg-type]
+    window_s = averaging_s * (6 if shape == "exponential" else 3)
+    found = list(outcomes(meter, course, window_s, 40, known=Dynamics(refresh_s=1.0)))
+    assert sum(one.holds for one in found if isinstance(one.found, Energy)) >= 38
+
+
 @pytest.mark.parametrize("refresh_s", [10.0, 30.0])
 def test_the_refresh_of_a_slow_meter_is_learned(refresh_s: float) -> None:
     rng = np.random.default_rng(1)

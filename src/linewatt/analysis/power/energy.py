@@ -14,6 +14,8 @@ window is cut to what the meter has seen. The uncertainty is a bound, made of wh
   times what differs from one to the next;
 - edges: what the samples leave uncovered at the ends of the window, times all that power varied by; and what
   averaging mixes across the window's ends;
+- what was before: of a meter whose averaging and delay are not known, the beginning of the window that lies on
+  the side of what was read before the load, as if it had only begun to show the load;
 - tolerance: ± this part of the energy, if known, added in squares to the sum of the others.
 """
 
@@ -22,7 +24,8 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
-from itertools import pairwise
+from itertools import pairwise, takewhile
+from statistics import median
 
 from linewatt.analysis.power import meters
 from linewatt.findings.meters import FEWEST_SAMPLES
@@ -173,11 +176,22 @@ def _bound_j(course: _Course, clipped: Points, window: Window, meter: Meter) -> 
     open_s = max(0.0, first_s - window.start_s) + max(0.0, window.end_s - last_s - course.read_every_s)
     varied_w = max(course.spread_w, course.noise_w)
     mixed_s = (dynamics.averaging_s or 0.0) / 4
-    left_j = 0.0
-    if dynamics.averaging_s and course.before_w is not None:
-        rest_w = abs(clipped[0][1] - course.before_w)
-        left_j = meters.SETTLED_RATIO * rest_w * dynamics.averaging_s
+    left_j = _left_of_before_j(clipped, course.before_w, dynamics)
     return math.hypot(jumps_j, sampled_j) + lag_j + (open_s + mixed_s) * varied_w + left_j
+
+
+def _left_of_before_j(clipped: Points, before_w: float | None, dynamics: Dynamics) -> float:
+    """What the window may still show of the power before the load, J."""
+    if before_w is None:
+        return 0.0
+    if dynamics.settle_s is not None:
+        rest_w = abs(clipped[0][1] - before_w)
+        return meters.SETTLED_RATIO * rest_w * (dynamics.averaging_s or 0.0)
+    level_w = median(value for _, value in clipped[-len(clipped) // 4 :])
+    side = math.copysign(1.0, before_w - level_w)
+    heights = [(time_s, max(0.0, side * (value - level_w))) for time_s, value in clipped]
+    beginning = list(takewhile(lambda one: one[1] > 0, heights))
+    return sum((t1 - t0) * (h0 + h1) / 2 for (t0, h0), (t1, h1) in pairwise(beginning))
 
 
 def _timing_j(jumps_j: Sequence[float]) -> float:
