@@ -29,6 +29,8 @@ LARGEST = 1e30
 """No quantity that is measured is larger, and its square is still a number."""
 _DIGITS = 40
 """of a whole number, before it is looked at: a long one takes long to read"""
+_MOST_DIGITS = 100
+_ENDLESS = re.compile(rf"\d{{{_MOST_DIGITS + 1},}}")
 MOST_SAID = 600
 """characters of a message that quotes what is wrong"""
 
@@ -67,8 +69,11 @@ STORED = Limits(1024 * MIB, 64, math.inf, scrubs=False)
 
 def entered(data: bytes) -> str:
     """Bytes from outside as text. A control character that is neither tab nor end of line becomes its
-    picture (``\\x1b`` as ``␛``), what is no UTF-8 or no picture a replacement character."""
+    picture (``\\x1b`` as ``␛``), what is no UTF-8 or no picture a replacement character, and more digits in
+    a row than any number has their count."""
     text = data.decode(errors="replace")
+    if len(text) > _MOST_DIGITS:
+        text = _ENDLESS.sub(lambda match: f"({len(match[0])} digits)", text)
     if text.isascii() and len(data.translate(None, _CONTROL_BYTES)) == len(data):
         return text
     return scrubbed(text)

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import copy
 import json
 import random
 from collections.abc import Callable, Iterator, Sequence
@@ -143,7 +144,7 @@ def _put(inner: Any, key: Any, draw: random.Random) -> None:
     elif what == 1 and isinstance(inner, dict):
         inner[draw.choice(("", "\x1b", "x", key * 300))] = inner.pop(key)
     else:
-        inner[key] = draw.choice(VALUES)
+        inner[key] = copy.deepcopy(draw.choice(VALUES))
 
 
 _CHANGES: tuple[Callable[[bytes, random.Random], bytes], ...] = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import copy
 import functools
 import json
 import random
@@ -199,7 +200,7 @@ def _structure(path: Path, draw: random.Random) -> None:
         elif what == 4:
             inner[at[-1]] = draw.choice((float("nan"), float("inf"), 10**400, -(10**18)))
         else:
-            inner[at[-1]] = draw.choice(VALUES)
+            inner[at[-1]] = copy.deepcopy(draw.choice(VALUES))
     path.write_text(json.dumps(document))
 
 

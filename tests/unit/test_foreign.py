@@ -114,6 +114,13 @@ def test_a_control_character_becomes_its_picture_and_a_picture_cannot_pass_for_o
     assert scrubbed("\x9b31m\ud800") == "�31m�"
 
 
+def test_digits_without_end_enter_as_their_count() -> None:
+    """Whole numbers of thousands of digits are a ValueError wherever one is read."""
+    assert entered(b"cpu 3.11 " + b"9" * 5000 + b" ok") == "cpu 3.11 (5000 digits) ok"
+    assert entered("٣".encode() * 101) == "(101 digits)"
+    assert entered(b"9" * 100) == "9" * 100
+
+
 def test_what_is_shown_on_a_terminal_has_lines_and_no_control_sequences() -> None:
     assert shown("a\n\tb\u00a0±\x1b]0;x\x07\r\u202e\ud800") == "a\n\tb\u00a0±\\x1b]0;x\\x07\\r\\u202e\\ud800"
     assert one_line("a\nb\x1b") == "a\\nb\\x1b"
