@@ -25,8 +25,10 @@ from linewatt.errors import StoreError
 
 NAME = "SHA256SUMS"
 _LINE = re.compile(r"([0-9a-f]{64})  (.+)")
-_LONGEST = 255
-"""bytes of a file's name"""
+_LONGEST = 200
+"""bytes of a file's name, with room for what it is called while it is written"""
+_LONGEST_PATH = 1024
+"""bytes of its path below the result"""
 _lock = threading.Lock()
 
 
@@ -106,9 +108,9 @@ def problems(result: Path) -> Iterator[Problem]:
 
 def _is_name(name: str) -> bool:
     """Whether a file below the result can be called so."""
-    return "\0" not in name and all(
-        part not in ("", "..") and len(part.encode()) <= _LONGEST for part in name.split("/")
-    )
+    if "\0" in name or len(name.encode()) > _LONGEST_PATH:
+        return False
+    return all(part not in ("", "..") and len(part.encode()) <= _LONGEST for part in name.split("/"))
 
 
 def _problems(folder: Path, prefix: str, others: Sequence[str]) -> Iterator[Problem]:
