@@ -115,6 +115,10 @@ class Case:
     def hosts(self) -> tuple[str, str]:
         return self.sender, self.receiver
 
+    def host(self, role: Role) -> str:
+        """The sender or the receiver."""
+        return self.sender if role == "sender" else self.receiver
+
     @property
     def client(self) -> str:
         return self.sender if self.direction == "forward" else self.receiver
@@ -349,3 +353,7 @@ class Trial:
     method: int = 1
     """by which method (``METHOD``) its figures were made; results stored before methods had numbers have 1"""
     schema_version: int = 1
+
+    def end(self, role: Role) -> EndResult | None:
+        """What was recorded of the sender or of the receiver."""
+        return self.sender if role == "sender" else self.receiver

@@ -43,7 +43,7 @@ class Finding:
         """Whether a figure of a case, of one of its ends or of both, is doubtful because of it."""
         if self.kind.rank == "note" or figure not in self.kind.figures or case not in self.cases:
             return False
-        host = None if role is None else case.sender if role == "sender" else case.receiver
+        host = None if role is None else case.host(role)
         return host is None or any(seen.is_of(host, case.hosts) for seen in self.sightings)
 
 

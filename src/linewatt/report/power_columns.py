@@ -156,16 +156,11 @@ POWER_COLUMNS: tuple[PowerColumn, ...] = (
 """Columns of the power table, left to right, behind the throughput."""
 
 
-def end_power(summary: CaseSummary, role: Role) -> EndPower | None:
-    """Power of one end of a case; ``None`` where no source of power was named."""
-    return summary.sender_power if role == "sender" else summary.receiver_power
-
-
 def export_power(summary: CaseSummary) -> dict[str, Any]:
     """The power of both ends as flat keys: which watts they are, and every column."""
     row: dict[str, Any] = {}
     for role in ENDS:
-        power = end_power(summary, role)
+        power = summary.power(role)
         row[f"{role}_system_scope"] = None if power is None else power.system_scope
         row[f"{role}_cpu_scope"] = None if power is None else power.cpu_scope
         for column in POWER_COLUMNS:
@@ -178,7 +173,7 @@ def power_reasons(summary: CaseSummary) -> dict[str, str]:
     return {
         f"{role}_{column.key}": power.reasons[column.field]
         for role in ENDS
-        if (power := end_power(summary, role)) is not None
+        if (power := summary.power(role)) is not None
         for column in POWER_COLUMNS
         if column.field in power.reasons
     }

@@ -16,7 +16,7 @@ from linewatt.analysis.cases.shares import ShareSpread, share_spread
 from linewatt.analysis.cases.summary import app_and_irq_cores
 from linewatt.analysis.power.summary import EndPower, end_power
 from linewatt.analysis.statistics.stats import Estimate, estimate
-from linewatt.model import Case, CpuShares, EndResult, Provenance, Role, Trial
+from linewatt.model import Case, CpuShares, Provenance, Role, Trial
 
 NOT_NAMED = "no source of power is named for this host"
 SHARED = "app and IRQ CPUs are the same, so their use cannot be told apart"
@@ -137,16 +137,12 @@ def _note(name: str, values: Sequence[tuple[object, str | None]], reasons: dict[
         reasons[name] = f"in {len(lacking)} of {len(values)} trials: {whys}" if some else whys
 
 
-def _end(trial: Trial, role: Role) -> EndResult | None:
-    return trial.sender if role == "sender" else trial.receiver
-
-
 def _rate(trial: Trial, role: Role) -> _Value:
     return (trial.throughput_bps if role == "receiver" else trial.offered_bps), trial.reason
 
 
 def _used(trial: Trial, role: Role) -> _Value:
-    end = _end(trial, role)
+    end = trial.end(role)
     return (None, f"the {role} was not recorded") if end is None else app_and_irq_cores(end)
 
 
@@ -160,7 +156,7 @@ def _cost(trial: Trial, role: Role) -> _Value:
 
 def _part_cost(part: Literal["app", "irq"]) -> Callable[[Trial, Role], _Value]:
     def read(trial: Trial, role: Role) -> _Value:
-        end = _end(trial, role)
+        end = trial.end(role)
         if end is None or end.app_cpu is None or end.irq_cpu is None:
             return None, _used(trial, role)[1]
         if set(end.app_cpu.cpus) & set(end.irq_cpu.cpus):
@@ -191,7 +187,7 @@ _VALUES: dict[str, Callable[[Trial, Role], _Value]] = {
 def _shares(part: str, role: Role, trials: Sequence[Trial], reasons: dict[str, str]) -> ShareSpread | None:
     values: list[tuple[CpuShares | None, str | None]] = []
     for trial in trials:
-        end = _end(trial, role)
+        end = trial.end(role)
         if end is None:
             values.append((None, f"the {role} was not recorded"))
             continue

@@ -119,7 +119,7 @@ def _pairs(members: Sequence[CaseSummary]) -> dict[str, Span]:
 
 def _curve(case: Case, members: list[CaseSummary], role: Role, pairs: Mapping[str, Span]) -> LevelCurve:
     falling = sorted(members, key=lambda one: one.case.load_level or 0.0, reverse=True)
-    powers = [_power(one, role) for one in falling]
+    powers = [one.power(role) for one in falling]
     scope = next((power.system_scope for power in powers if power and power.system_scope), None)
     points = tuple(
         LevelPoint(
@@ -135,7 +135,7 @@ def _curve(case: Case, members: list[CaseSummary], role: Role, pairs: Mapping[st
     return LevelCurve(
         case=case,
         role=role,
-        host=case.receiver if role == "receiver" else case.sender,
+        host=case.host(role),
         points=points,
         score_bps_per_w=score,
         scope=scope,
@@ -162,10 +162,6 @@ def _of_scope(power: EndPower | None, scope: str | None) -> EndPower | None:
         system_bps_per_w=None,
         reasons=power.reasons | {"system_w": why, "system_bps_per_w": why},
     )
-
-
-def _power(summary: CaseSummary, role: Role) -> EndPower | None:
-    return summary.receiver_power if role == "receiver" else summary.sender_power
 
 
 def _score(points: tuple[LevelPoint, ...]) -> tuple[float | None, str | None]:

@@ -106,7 +106,7 @@ def _per_watt(role: Role, trials: Sequence[Trial]) -> Values:
 
 
 def _system(trial: Trial, role: Role) -> power.Total | None:
-    end = trial.receiver if role == "receiver" else trial.sender
+    end = trial.end(role)
     if end is None or trial.status != "done":
         return None
     found = power.system(end.power)

@@ -19,7 +19,6 @@ from linewatt.units import format_rate
 
 if TYPE_CHECKING:
     from linewatt.analysis.cases.summary import CaseSummary
-    from linewatt.analysis.power.summary import EndPower
 
 _ENDS: tuple[Role, Role] = ("receiver", "sender")
 
@@ -67,7 +66,7 @@ def _outliers(summary: CaseSummary, series: Sequence[CaseSummary]) -> list[Flag]
     for role in _ENDS:
         rows = power_rows(series, role)
         own = next((one for one in power_outliers(rows) if one.row.instances == summary.case.instances), None)
-        power = _power(summary, role)
+        power = summary.power(role)
         if own is not None and power is not None:
             flags.append(_outlier(own, power.host))
     return flags
@@ -75,7 +74,7 @@ def _outliers(summary: CaseSummary, series: Sequence[CaseSummary]) -> list[Flag]
 
 def power_rows(series: Sequence[CaseSummary], role: Role) -> list[PowerRow]:
     """The cases of a series with watts of one scope at one end."""
-    found = [(one, _power(one, role)) for one in series if not one.case.paced]
+    found = [(one, one.power(role)) for one in series if not one.case.paced]
     known = [(one, power) for one, power in found if power is not None and power.system_w is not None]
     scopes = {power.system_scope for _, power in known}
     return [
@@ -89,10 +88,6 @@ def power_rows(series: Sequence[CaseSummary], role: Role) -> list[PowerRow]:
         for one, power in known
         if len(scopes) == 1 and one.throughput_bps is not None and power.system_w is not None
     ]
-
-
-def _power(summary: CaseSummary, role: Role) -> EndPower | None:
-    return summary.receiver_power if role == "receiver" else summary.sender_power
 
 
 def _outlier(found: PowerOutlier, host: str) -> Flag:

@@ -104,6 +104,10 @@ class CaseSummary:
     window_s: float | None = None
     """the mean over its trials"""
 
+    def power(self, role: Role) -> EndPower | None:
+        """At one end; ``None`` where no source of power was named."""
+        return self.sender_power if role == "sender" else self.receiver_power
+
 
 def summarise(trials: Sequence[Trial]) -> tuple[CaseSummary, ...]:
     """One summary per case, hosts included.
@@ -208,10 +212,6 @@ def _note_missing(name: str, values: Sequence[tuple[object, str | None]], reason
     )
 
 
-def _end(trial: Trial, role: Role) -> EndResult | None:
-    return trial.sender if role == "sender" else trial.receiver
-
-
 def _recorded(name: str) -> Callable[[Trial], _Value]:
     """A field of the trial itself."""
 
@@ -266,7 +266,7 @@ def _packets_per_s(trial: Trial) -> _Value:
 
 def _cpu_cores(role: Role) -> Callable[[Trial], _Value]:
     def read(trial: Trial) -> _Value:
-        end = _end(trial, role)
+        end = trial.end(role)
         if end is None:
             return None, f"the {role} was not recorded"
         return end.cpu_cores, _why(end, "cpu_cores", "CPU use")
@@ -308,7 +308,7 @@ def _efficiency_at_3ghz(trial: Trial) -> _Value:
 
 def _cores_per_bps(role: Role) -> Callable[[Trial], _Value]:
     def read(trial: Trial) -> _Value:
-        end = _end(trial, role)
+        end = trial.end(role)
         if end is None:
             return None, f"the {role} was not recorded"
         cores, why = app_and_irq_cores(end)
@@ -371,7 +371,7 @@ def _shares(
 ) -> CpuShares | None:
     values: list[tuple[CpuShares | None, str | None]] = []
     for trial in trials:
-        end = _end(trial, role)
+        end = trial.end(role)
         if end is None:
             values.append((None, f"the {role} was not recorded"))
             continue

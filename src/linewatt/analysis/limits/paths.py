@@ -154,7 +154,7 @@ def _overflows(trial: Trial) -> Iterator[Candidate]:
     if trial.case.test == "tcp" or not lost or (trial.lost_ratio or 0.0) < LOSS:
         return
     for kind, at_sender, counters, where in _OVERFLOWS:
-        end = trial.sender if at_sender else trial.receiver
+        end = trial.end("sender" if at_sender else "receiver")
         dropped = sum(end.counters.get(name) or 0.0 for name in counters) if end else 0.0
         if end is None or dropped < OVERFLOW_PART * lost:
             continue

@@ -15,7 +15,7 @@ from typing import Literal, get_args
 
 from linewatt.analysis.power import totals as power
 from linewatt.analysis.power.totals import SCOPE_WORDS, WEIGHT, Total
-from linewatt.model import EndResult, Flag, PowerResult, Provenance, Role, Trial
+from linewatt.model import Flag, PowerResult, Provenance, Role, Trial
 
 ComponentKind = Literal["cpu", "memory", "fan", "gpu", "nic", "storage", "board", "other"]
 KINDS: tuple[ComponentKind, ...] = get_args(ComponentKind)
@@ -155,7 +155,7 @@ def end_breakdown(trials: Sequence[Trial], role: Role, declared: Sequence[Compon
 
     ``None`` when no source of power was named there and nothing is declared.
     """
-    ends = [end for trial in trials if trial.status == "done" and (end := _end(trial, role)) is not None]
+    ends = [end for trial in trials if trial.status == "done" and (end := trial.end(role)) is not None]
     if not ends or not (declared or any(end.power for end in ends)):
         return None
     each = [(power.system(end.power), measured_parts(end.power)) for end in ends]
@@ -241,7 +241,3 @@ def _mean(totals: Sequence[Total]) -> Total:
         uncertainty_w=max(bounds) if len(bounds) == len(totals) else None,
         provenance=max((one.provenance for one in totals), key=WEIGHT.__getitem__),
     )
-
-
-def _end(trial: Trial, role: Role) -> EndResult | None:
-    return trial.sender if role == "sender" else trial.receiver

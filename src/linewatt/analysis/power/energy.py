@@ -14,8 +14,8 @@ window is cut to what the meter has seen. The uncertainty is a bound, made of wh
   times what differs from one to the next;
 - edges: what the samples leave uncovered at the ends of the window, times all that power varied by; and what
   averaging mixes across the window's ends;
-- what was before: of a meter whose averaging and delay are not known, the beginning of the window that lies on
-  the side of what was read before the load, as if it had only begun to show the load;
+- what was before: of a meter whose averaging and delay are not known, the beginning of the window that lies
+  on the side of what was read before the load, as if it had only begun to show the load;
 - tolerance: ± this part of the energy, if known, added in squares to the sum of the others.
 """
 

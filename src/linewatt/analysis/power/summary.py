@@ -155,7 +155,7 @@ _ABOVE_IDLE = {"dynamic_w", *_COSTS}
 
 def end_power(trials: Sequence[Trial], role: Role) -> EndPower | None:
     """Power of one end over the done trials of a case; ``None`` when no source of power was named there."""
-    ends = [(trial, end) for trial in trials if (end := _end(trial, role)) is not None]
+    ends = [(trial, end) for trial in trials if (end := trial.end(role)) is not None]
     named = [end for _, end in ends if end.power or any(key.startswith("power.") for key in end.reasons)]
     if not named:
         return None
@@ -222,10 +222,6 @@ def _of_one_scope(totals: Sequence[power.Total | str]) -> list[power.Total | str
 def _least_sure(totals: Sequence[power.Total | str]) -> Provenance | None:
     known = [one.provenance for one in totals if isinstance(one, power.Total)]
     return max(known, key=power.WEIGHT.__getitem__, default=None)
-
-
-def _end(trial: Trial, role: Role) -> EndResult | None:
-    return trial.sender if role == "sender" else trial.receiver
 
 
 def _reasons(each: Sequence[_OneTrial], ends: Sequence[EndResult]) -> dict[str, str]:

@@ -113,7 +113,7 @@ def _line(row: Row, source: str) -> _Line:
     role, implied = read.cell("role", lambda cell: _one_of(cell, _ROLES))
     case = _case(read, implied)
     host = read.cell("host", _name)
-    if host != (case.receiver if role == "receiver" else case.sender):
+    if host != case.host(role):
         read.fail("host", f"{host} is not the {role} of this row")
     scale = read.cell("throughput_unit", inputs.unit)
     return _Line(

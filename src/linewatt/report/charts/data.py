@@ -88,7 +88,7 @@ def efficiency_rows(series: Series, runs: Runs) -> list[Row]:
 
 def _efficiency(role: Role) -> Callable[[Trial], float | None]:
     def read(trial: Trial) -> float | None:
-        end = trial.sender if role == "sender" else trial.receiver
+        end = trial.end(role)
         return metrics.efficiency_bps_per_core(trial.throughput_bps, None if end is None else end.cpu_cores)
 
     return read

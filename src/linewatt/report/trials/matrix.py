@@ -10,7 +10,7 @@ from linewatt.analysis.cases.matrix import Matrix, fullest, matrices
 from linewatt.analysis.cases.summary import CaseSummary
 from linewatt.model import Case, Role
 from linewatt.report.columns import COLUMNS, Cell, Unit
-from linewatt.report.power_columns import ENDS, POWER_COLUMNS, end_power
+from linewatt.report.power_columns import ENDS, POWER_COLUMNS
 from linewatt.report.provenance import legend
 from linewatt.report.series import TestGroup, case_labels, plural, test_title
 from linewatt.units import MISSING
@@ -111,7 +111,7 @@ def _table(test: str, found: Sequence[Matrix], labels: Mapping[Case, str]) -> Ma
     for matrix in found:
         rows = [_row(matrix, receiver, sender, columns) for sender, receiver in _pairs(matrix)]
         blocks.append(MatrixBlock(matrix, labels[matrix.case], tuple(rows)))
-    powers = [end_power(summary, role) for summary in summaries for role in ENDS]
+    powers = [summary.power(role) for summary in summaries for role in ENDS]
     return MatrixTable(
         test=test,
         heads=tuple(head for head, _ in columns),
@@ -153,7 +153,7 @@ def _power_columns(summaries: Sequence[CaseSummary]) -> list[tuple[Head, _Read]]
     for field, title in (("system_w", "Power"), ("system_bps_per_w", "Efficiency")):
         column = _POWER[field]
         for role in ENDS:
-            powers = [end_power(summary, role) for summary in summaries]
+            powers = [summary.power(role) for summary in summaries]
             if any(power is not None and column.value(power) is not None for power in powers):
                 head = Head(f"{title}, {role}", f"{title}\n{role}", column.units[0].name)
                 columns.append((head, _power_reader(field, role)))
@@ -164,7 +164,7 @@ def _power_reader(field: str, role: Role) -> _Read:
     column = _POWER[field]
 
     def read(summary: CaseSummary) -> Cell:
-        power = end_power(summary, role)
+        power = summary.power(role)
         if power is None:
             return Cell(MISSING, reason=summary.reasons.get(f"{role}_power", "not recorded"))
         cell = column.cell(power, column.units[0], summary.trials_done)

@@ -191,7 +191,7 @@ def _cpus(text: str | None) -> tuple[int, ...] | None:
 
 def _interrupts(trials: Sequence[Trial], role: Role) -> tuple[tuple[int, ...], str | None]:
     """The interrupt CPUs of the first trial that knows them, or why none does."""
-    ends = [end for trial in trials if (end := trial.sender if role == "sender" else trial.receiver)]
+    ends = [end for trial in trials if (end := trial.end(role))]
     for end in ends:
         if end.irq_cpu is not None:
             return tuple(sorted(set(end.irq_cpu.cpus))), None

@@ -13,7 +13,7 @@ from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.model import Provenance, Role
 from linewatt.report.columns import COLUMNS, Cell, Column, Unit
 from linewatt.report.findings import NO_MARKS, Marks
-from linewatt.report.power_columns import ENDS, POWER_COLUMNS, PowerColumn, end_power
+from linewatt.report.power_columns import ENDS, POWER_COLUMNS, PowerColumn
 from linewatt.report.provenance import legend, words
 from linewatt.report.series import Series, TestGroup, plural
 
@@ -119,7 +119,7 @@ def _by_scopes(group: TestGroup, role: Role) -> dict[Scopes, list[_Member]]:
 
 def _members(series: Series, role: Role) -> Iterator[_Member]:
     for summary in series.summaries:
-        power = end_power(summary, role)
+        power = summary.power(role)
         if power is not None:
             yield _Member(series, summary, power, summary.regime.regime if summary.regime else "multi")
 

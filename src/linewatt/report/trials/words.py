@@ -13,7 +13,7 @@ from linewatt.analysis.cases.summary import CaseSummary
 from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.model import METHOD, Provenance
 from linewatt.report.columns import COLUMNS, Column
-from linewatt.report.power_columns import ENDS, MBPS_PER_W, end_power
+from linewatt.report.power_columns import ENDS, MBPS_PER_W
 from linewatt.report.provenance import words as sources
 from linewatt.report.series import Series, plural
 from linewatt.report.trials.digest import Digest
@@ -95,7 +95,7 @@ def _power(best: CaseSummary) -> list[str]:
     """What each end drew for it, and of which watts; nothing where no source is named."""
     said = []
     for role in ENDS:
-        power = end_power(best, role)
+        power = best.power(role)
         if power is None or power.system_w is None or power.system_scope is None:
             continue
         sure = sources([power.system_provenance])
@@ -208,7 +208,7 @@ def _unmeasured(view: Digest) -> str:
     found: dict[str, dict[Provenance | None, None]] = {}
     for summary in view.summaries:
         for role in ENDS:
-            power = end_power(summary, role)
+            power = summary.power(role)
             for one in () if power is None else (power.system_provenance, power.cpu_provenance):
                 if power is not None and one not in (None, "measured"):
                     found.setdefault(power.host, {})[one] = None

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from linewatt.analysis.cases import metrics
 from linewatt.analysis.cases.load_levels import LevelCurve, LevelPoint
 from linewatt.analysis.statistics.stats import Estimate
-from linewatt.model import EndResult, Provenance, Role, Trial
+from linewatt.model import Provenance, Role, Trial
 from linewatt.report.charts import data, specs
 from linewatt.report.charts.data import Row, Runs
 from linewatt.report.charts.specs import Spec
@@ -141,8 +141,7 @@ def _state(point: LevelPoint) -> str:
 
 def _of_trial(quantity: _Quantity, role: Role) -> Callable[[Trial], float | None]:
     def read(trial: Trial) -> float | None:
-        end: EndResult | None = trial.sender if role == "sender" else trial.receiver
-        total = system_power(end)
+        total = system_power(trial.end(role))
         return quantity.of_trial(trial, None if total is None else total.power_w)
 
     return read

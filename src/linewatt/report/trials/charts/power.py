@@ -14,7 +14,7 @@ from itertools import groupby
 from linewatt.analysis.cases import metrics
 from linewatt.analysis.power.summary import EndPower
 from linewatt.analysis.statistics.stats import Estimate
-from linewatt.model import EndResult, Role, Trial
+from linewatt.model import Role, Trial
 from linewatt.report.charts import data, specs
 from linewatt.report.charts.data import Row, Runs
 from linewatt.report.provenance import words
@@ -134,14 +134,10 @@ def _rows(
 
 def _of_trial(quantity: _Quantity, role: Role, *, system: bool) -> Callable[[Trial], float | None]:
     def read(trial: Trial) -> float | None:
-        total = (system_power if system else cpu_power)(_end(trial, role))
+        total = (system_power if system else cpu_power)(trial.end(role))
         return quantity.of_trial(trial, None if total is None else total.power_w)
 
     return read
-
-
-def _end(trial: Trial, role: Role) -> EndResult | None:
-    return trial.sender if role == "sender" else trial.receiver
 
 
 def _top(rows: Sequence[Row]) -> float:
@@ -206,7 +202,7 @@ def _panel(table: PowerTable, row: PowerRow) -> str:
 
 
 def _course(trial: Trial, table: PowerTable, result: Result, label: str) -> list[Row]:
-    end = _end(trial, table.role)
+    end = trial.end(table.role)
     if trial.window is None or end is None:
         return []
     totals = [one for one in (system_power(end), cpu_power(end)) if one is not None]
