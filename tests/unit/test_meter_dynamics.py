@@ -94,7 +94,9 @@ def test_nothing_learned_yet_gives_no_sharp_figure_of_a_slow_meter() -> None:
 
 
 @pytest.mark.parametrize("course", [NOISY, STILL], ids=["noise", "still"])
-@pytest.mark.parametrize(("averaging_s", "shape"), [(10.0, "window"), (10.0, "exponential"), (30.0, "window")])
+@pytest.mark.parametrize(
+    ("averaging_s", "shape"), [(10.0, "window"), (10.0, "exponential"), (30.0, "window")]
+)
 def test_what_a_meter_of_unknown_averaging_may_still_show_of_before_is_in_its_bound(
     averaging_s: float, shape: str, course: Course
 ) -> None:

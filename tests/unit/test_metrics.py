@@ -11,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linewatt import units
-from linewatt.analysis.cases import metrics
+from linewatt.analysis.metrics import formulas
 from linewatt.analysis.statistics.stats import Estimate, estimate
 
 positive = st.floats(min_value=1e-9, max_value=1e15)
@@ -19,60 +19,60 @@ anything = st.one_of(st.none(), st.floats())
 factor = st.floats(min_value=1.001, max_value=1000)
 
 TWO_VALUES: list[Callable[[float | None, float | None], float | None]] = [
-    metrics.efficiency_bps_per_core,
-    metrics.at_3ghz,
-    metrics.scaling_factor,
-    metrics.cpu_cores_per_bps,
-    metrics.bps_per_w,
-    metrics.cpu_power_ratio,
-    metrics.dynamic_w,
-    metrics.energy_j_per_bit,
+    formulas.efficiency_bps_per_core,
+    formulas.at_3ghz,
+    formulas.scaling_factor,
+    formulas.cpu_cores_per_bps,
+    formulas.bps_per_w,
+    formulas.cpu_power_ratio,
+    formulas.dynamic_w,
+    formulas.energy_j_per_bit,
 ]
-QUOTIENTS = [metric for metric in TWO_VALUES if metric is not metrics.dynamic_w]
+QUOTIENTS = [metric for metric in TWO_VALUES if metric is not formulas.dynamic_w]
 
 
 def test_published_single_instance_gives_its_efficiency() -> None:
-    assert metrics.efficiency_bps_per_core(24287.36e6, 1.6866) == pytest.approx(14400.19e6, rel=1e-6)
+    assert formulas.efficiency_bps_per_core(24287.36e6, 1.6866) == pytest.approx(14400.19e6, rel=1e-6)
 
 
 def test_efficiency_at_3ghz_scales_by_the_base_frequency() -> None:
-    assert metrics.at_3ghz(14400.19e6, 3.2e9) == pytest.approx(13500.17e6, rel=1e-6)
-    assert metrics.at_3ghz(14400.19e6, 3e9) == pytest.approx(14400.19e6)
+    assert formulas.at_3ghz(14400.19e6, 3.2e9) == pytest.approx(13500.17e6, rel=1e-6)
+    assert formulas.at_3ghz(14400.19e6, 3e9) == pytest.approx(14400.19e6)
 
 
 def test_scaling_factor_at_8_instances_is_a_ratio_of_efficiencies_not_of_throughputs() -> None:
-    assert metrics.scaling_factor(9998.44, 14400.19) == pytest.approx(0.694, abs=1e-3)
-    assert metrics.throughput_scaling(94237.26, 24287.36, 8) == pytest.approx(0.485, abs=1e-3)
+    assert formulas.scaling_factor(9998.44, 14400.19) == pytest.approx(0.694, abs=1e-3)
+    assert formulas.throughput_scaling(94237.26, 24287.36, 8) == pytest.approx(0.485, abs=1e-3)
 
 
 def test_dynamic_power_is_power_above_idle() -> None:
-    assert metrics.dynamic_w(158.0, 128.0) == 30.0
+    assert formulas.dynamic_w(158.0, 128.0) == 30.0
 
 
 @pytest.mark.parametrize(("power_w", "idle_w"), [(128.0, 128.0), (120.0, 128.0)])
 def test_power_not_above_idle_gives_no_dynamic_power(power_w: float, idle_w: float) -> None:
-    assert metrics.dynamic_w(power_w, idle_w) is None
+    assert formulas.dynamic_w(power_w, idle_w) is None
 
 
 def test_two_half_loaded_cpus_are_one_core() -> None:
-    assert metrics.cores_used([0.5, 0.5]) == 1.0
+    assert formulas.cores_used([0.5, 0.5]) == 1.0
 
 
 def test_idle_cpus_use_no_core() -> None:
-    assert metrics.cores_used([1.0, 1.0]) == 0.0
+    assert formulas.cores_used([1.0, 1.0]) == 0.0
 
 
 @pytest.mark.parametrize("idle", [[], [None], [0.5, None], [0.5, -0.1], [1.1], [math.nan]])
 def test_cores_used_is_unknown_when_one_cpu_is(idle: list[float | None]) -> None:
-    assert metrics.cores_used(idle) is None
+    assert formulas.cores_used(idle) is None
 
 
 @given(positive, positive)
 def test_energy_per_bit_and_bits_per_watt_are_two_views_of_one_figure(
     power_w: float, rate_bps: float
 ) -> None:
-    energy_j = metrics.energy_j_per_bit(power_w, rate_bps)
-    efficiency = metrics.bps_per_w(rate_bps, power_w)
+    energy_j = formulas.energy_j_per_bit(power_w, rate_bps)
+    efficiency = formulas.bps_per_w(rate_bps, power_w)
     assert energy_j is not None
     assert efficiency is not None
     pj_per_bit, mbps_per_w = units.pj_from_j(energy_j), units.mbps_from_bps(efficiency)
@@ -81,7 +81,7 @@ def test_energy_per_bit_and_bits_per_watt_are_two_views_of_one_figure(
 
 @given(positive, positive)
 def test_watt_per_gbps_times_1000_is_picojoule_per_bit(power_w: float, rate_bps: float) -> None:
-    energy_j = metrics.energy_j_per_bit(power_w, rate_bps)
+    energy_j = formulas.energy_j_per_bit(power_w, rate_bps)
     assert energy_j is not None
     w_per_gbps = power_w / units.gbps_from_bps(rate_bps)
     assert units.pj_from_j(energy_j) == pytest.approx(1000 * w_per_gbps)
@@ -89,8 +89,8 @@ def test_watt_per_gbps_times_1000_is_picojoule_per_bit(power_w: float, rate_bps:
 
 @given(positive, positive)
 def test_cpu_per_throughput_is_the_inverse_of_efficiency(cores: float, rate_bps: float) -> None:
-    cost = metrics.cpu_cores_per_bps(cores, rate_bps)
-    efficiency = metrics.efficiency_bps_per_core(rate_bps, cores)
+    cost = formulas.cpu_cores_per_bps(cores, rate_bps)
+    efficiency = formulas.efficiency_bps_per_core(rate_bps, cores)
     assert cost is not None
     assert efficiency is not None
     assert cost * efficiency == pytest.approx(1)
@@ -98,14 +98,14 @@ def test_cpu_per_throughput_is_the_inverse_of_efficiency(cores: float, rate_bps:
 
 @given(positive, positive)
 def test_one_instance_scales_by_1_from_itself(rate_bps: float, cores: float) -> None:
-    efficiency = metrics.efficiency_bps_per_core(rate_bps, cores)
-    assert metrics.scaling_factor(efficiency, efficiency) == 1
-    assert metrics.throughput_scaling(rate_bps, rate_bps, 1) == 1
+    efficiency = formulas.efficiency_bps_per_core(rate_bps, cores)
+    assert formulas.scaling_factor(efficiency, efficiency) == 1
+    assert formulas.throughput_scaling(rate_bps, rate_bps, 1) == 1
 
 
 @given(positive, st.integers(min_value=1, max_value=1000))
 def test_linear_growth_is_a_throughput_scaling_of_1(single_bps: float, instances: int) -> None:
-    assert metrics.throughput_scaling(instances * single_bps, single_bps, instances) == pytest.approx(1)
+    assert formulas.throughput_scaling(instances * single_bps, single_bps, instances) == pytest.approx(1)
 
 
 @pytest.mark.parametrize("metric", QUOTIENTS)
@@ -135,7 +135,7 @@ def test_a_metric_is_a_positive_finite_number_or_none(
 def test_throughput_scaling_is_a_positive_finite_number_or_none(
     rate: float | None, single: float | None, instances: int | None
 ) -> None:
-    value = metrics.throughput_scaling(rate, single, instances)
+    value = formulas.throughput_scaling(rate, single, instances)
     assert value is None or (math.isfinite(value) and value > 0)
 
 

@@ -11,9 +11,9 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Literal
 
-from linewatt.analysis.cases import metrics
 from linewatt.analysis.cases.shares import ShareSpread, share_spread
 from linewatt.analysis.cases.summary import app_and_irq_cores
+from linewatt.analysis.metrics import formulas
 from linewatt.analysis.power.summary import EndPower, end_power
 from linewatt.analysis.statistics.stats import Estimate, estimate
 from linewatt.model import Case, CpuShares, Provenance, Role, Trial
@@ -151,7 +151,7 @@ def _cost(trial: Trial, role: Role) -> _Value:
     rate, no_rate = _rate(trial, role)
     if cores is None or rate is None:
         return None, why if cores is None else no_rate
-    return metrics.cpu_cores_per_bps(cores, rate), "throughput and CPU use must both be greater than 0"
+    return formulas.cpu_cores_per_bps(cores, rate), "throughput and CPU use must both be greater than 0"
 
 
 def _part_cost(part: Literal["app", "irq"]) -> Callable[[Trial, Role], _Value]:

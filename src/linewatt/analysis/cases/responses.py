@@ -7,7 +7,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from linewatt.analysis.cases import metrics
+from linewatt.analysis.metrics import formulas
 from linewatt.analysis.power import totals as power
 from linewatt.model import EndResult, Provenance, Role, Trial
 
@@ -85,7 +85,7 @@ def _usable(response: Response, trial: Trial, value: float | None) -> float | No
 
 def _efficiency(trial: Trial, end: EndResult | None) -> float | None:
     cores = None if end is None else end.cpu_cores
-    return metrics.efficiency_bps_per_core(trial.throughput_bps, cores)
+    return formulas.efficiency_bps_per_core(trial.throughput_bps, cores)
 
 
 def _per_watt(role: Role, trials: Sequence[Trial]) -> Values:
@@ -98,7 +98,7 @@ def _per_watt(role: Role, trials: Sequence[Trial]) -> Values:
     values = tuple(
         None
         if total is None
-        else _usable(response, trial, metrics.bps_per_w(trial.throughput_bps, total.power_w))
+        else _usable(response, trial, formulas.bps_per_w(trial.throughput_bps, total.power_w))
         for trial, total in zip(trials, own, strict=True)
     )
     least = max(sure, key=power.WEIGHT.__getitem__, default=None)

@@ -12,7 +12,6 @@ from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Any, Literal
 
-from linewatt.analysis.cases import metrics
 from linewatt.analysis.cases.flag_counts import FlagCount as FlagCount
 from linewatt.analysis.cases.flag_counts import count_flags as count_flags
 from linewatt.analysis.cases.regimes import RowRegime
@@ -21,6 +20,7 @@ from linewatt.analysis.cases.shares import mean_shares
 from linewatt.analysis.flags.case import case_flags, case_modes
 from linewatt.analysis.flags.idle import idle_flags
 from linewatt.analysis.limits import UNKNOWN, Limit, limit_flags, verdict
+from linewatt.analysis.metrics import formulas
 from linewatt.analysis.power.summary import EndPower, end_power
 from linewatt.analysis.statistics.modes import Modes
 from linewatt.analysis.statistics.stats import Estimate, estimate
@@ -283,7 +283,7 @@ def _efficiency(role: Role) -> Callable[[Trial], _Value]:
 
     def read(trial: Trial) -> _Value:
         cores, why = cores_of(trial)
-        value = metrics.efficiency_bps_per_core(trial.throughput_bps, cores)
+        value = formulas.efficiency_bps_per_core(trial.throughput_bps, cores)
         return value, why if cores is None else _unusable(trial, cores)
 
     return read
@@ -302,7 +302,7 @@ def _efficiency_at_3ghz(trial: Trial) -> _Value:
     efficiency, why = _efficiency("receiver")(trial)
     if efficiency is None or trial.receiver is None:
         return None, why
-    value = metrics.at_3ghz(efficiency, trial.receiver.base_frequency_hz)
+    value = formulas.at_3ghz(efficiency, trial.receiver.base_frequency_hz)
     return value, _why(trial.receiver, "base_frequency_hz", "base frequency")
 
 
@@ -314,7 +314,7 @@ def _cores_per_bps(role: Role) -> Callable[[Trial], _Value]:
         cores, why = app_and_irq_cores(end)
         if cores is None:
             return None, why
-        return metrics.cpu_cores_per_bps(cores, trial.throughput_bps), _unusable(trial, cores)
+        return formulas.cpu_cores_per_bps(cores, trial.throughput_bps), _unusable(trial, cores)
 
     return read
 
@@ -391,10 +391,10 @@ def _with_scaling(summary: CaseSummary, summaries: Mapping[Case, CaseSummary]) -
         what = "a rate" if summary.case.load_level is None else "a load level"
         why = f"held to {what}: how much is sent says nothing of how it scales"
         return replace(summary, reasons=summary.reasons | {"scaling_factor": why, "throughput_scaling": why})
-    factor = metrics.scaling_factor(
+    factor = formulas.scaling_factor(
         _mean(summary.efficiency_receiver_bps_per_core), _mean(single.efficiency_receiver_bps_per_core)
     )
-    throughput = metrics.throughput_scaling(
+    throughput = formulas.throughput_scaling(
         _mean(summary.throughput_bps), _mean(single.throughput_bps), summary.case.instances
     )
     reasons = dict(summary.reasons)

@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
-from linewatt.analysis.cases import metrics
+from linewatt.analysis.metrics import formulas
 from linewatt.analysis.power import totals as power
 from linewatt.analysis.statistics.stats import Estimate, estimate
 from linewatt.model import EndResult, Provenance, Role, Trial
@@ -136,14 +136,14 @@ _VALUES: dict[str, Callable[[_OneTrial], float | None]] = {
     "cpu_w": lambda one: one.cpu_w,
     "idle_w": lambda one: one.idle_w,
     "idle_uncertainty_w": lambda one: one.idle_uncertainty_w,
-    "system_bps_per_w": lambda one: metrics.bps_per_w(one.throughput_bps, one.system_w),
-    "cpu_bps_per_w": lambda one: metrics.bps_per_w(one.throughput_bps, one.cpu_w),
-    "cpu_power_ratio": lambda one: metrics.cpu_power_ratio(one.cpu_w, one.system_w),
+    "system_bps_per_w": lambda one: formulas.bps_per_w(one.throughput_bps, one.system_w),
+    "cpu_bps_per_w": lambda one: formulas.bps_per_w(one.throughput_bps, one.cpu_w),
+    "cpu_power_ratio": lambda one: formulas.cpu_power_ratio(one.cpu_w, one.system_w),
     "dynamic_w": lambda one: one.dynamic_w,
     "dynamic_uncertainty_w": lambda one: one.dynamic_uncertainty_w,
     "dynamic_w_per_bps": lambda one: one.per_bps(one.dynamic_w),
     "dynamic_uncertainty_w_per_bps": lambda one: one.per_bps(one.dynamic_uncertainty_w),
-    "energy_j_per_bit": lambda one: metrics.energy_j_per_bit(one.system_w, one.throughput_bps),
+    "energy_j_per_bit": lambda one: formulas.energy_j_per_bit(one.system_w, one.throughput_bps),
     "dynamic_energy_j_per_bit": lambda one: one.per_bps(one.dynamic_w),
 }
 _OF_CPU = {"cpu_w", "cpu_bps_per_w"}

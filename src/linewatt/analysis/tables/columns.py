@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 
 from linewatt import units
-from linewatt.analysis.cases import metrics
+from linewatt.analysis.metrics import formulas
 
 Readings = Mapping[str, float]
 """SI values of one row by quantity; a quantity that could not be read is not in it."""
@@ -36,19 +36,19 @@ def _in(convert: Callable[[float], float], value: float | None) -> float | None:
 
 
 def _efficiency(r: Readings) -> float | None:
-    return metrics.efficiency_bps_per_core(r["throughput_bps"], r["efficiency_cores"])
+    return formulas.efficiency_bps_per_core(r["throughput_bps"], r["efficiency_cores"])
 
 
 def _dynamic_w(r: Readings) -> float | None:
-    return metrics.dynamic_w(r["power_w"], r["idle_w"])
+    return formulas.dynamic_w(r["power_w"], r["idle_w"])
 
 
 def _cost(r: Readings) -> float | None:
-    return metrics.cpu_cores_per_bps(r["cost_cores"], r["throughput_bps"])
+    return formulas.cpu_cores_per_bps(r["cost_cores"], r["throughput_bps"])
 
 
 def _dynamic_j_per_bit(r: Readings) -> float | None:
-    return metrics.energy_j_per_bit(_dynamic_w(r), r["throughput_bps"])
+    return formulas.energy_j_per_bit(_dynamic_w(r), r["throughput_bps"])
 
 
 COLUMNS: tuple[DerivedColumn, ...] = (
@@ -61,24 +61,24 @@ COLUMNS: tuple[DerivedColumn, ...] = (
     DerivedColumn(
         "mbps_per_core_3ghz",
         ("throughput_bps", "efficiency_cores", "base_frequency_hz"),
-        lambda r: _in(units.mbps_from_bps, metrics.at_3ghz(_efficiency(r), r["base_frequency_hz"])),
+        lambda r: _in(units.mbps_from_bps, formulas.at_3ghz(_efficiency(r), r["base_frequency_hz"])),
     ),
     DerivedColumn(
         "mbps_per_core_local",
         ("throughput_bps", "local_cores"),
         lambda r: _in(
-            units.mbps_from_bps, metrics.efficiency_bps_per_core(r["throughput_bps"], r["local_cores"])
+            units.mbps_from_bps, formulas.efficiency_bps_per_core(r["throughput_bps"], r["local_cores"])
         ),
     ),
     DerivedColumn(
         "scaling_factor",
         ("throughput_bps", "efficiency_cores", "single_efficiency_bps_per_core"),
-        lambda r: metrics.scaling_factor(_efficiency(r), r["single_efficiency_bps_per_core"]),
+        lambda r: formulas.scaling_factor(_efficiency(r), r["single_efficiency_bps_per_core"]),
     ),
     DerivedColumn(
         "throughput_scaling",
         ("throughput_bps", "instances", "single_throughput_bps"),
-        lambda r: metrics.throughput_scaling(
+        lambda r: formulas.throughput_scaling(
             r["throughput_bps"], r["single_throughput_bps"], int(r["instances"])
         ),
     ),
@@ -96,17 +96,17 @@ COLUMNS: tuple[DerivedColumn, ...] = (
     DerivedColumn(
         "system_mbps_per_w",
         ("throughput_bps", "system_w"),
-        lambda r: _in(units.mbps_from_bps, metrics.bps_per_w(r["throughput_bps"], r["system_w"])),
+        lambda r: _in(units.mbps_from_bps, formulas.bps_per_w(r["throughput_bps"], r["system_w"])),
     ),
     DerivedColumn(
         "cpu_mbps_per_w",
         ("throughput_bps", "cpu_w"),
-        lambda r: _in(units.mbps_from_bps, metrics.bps_per_w(r["throughput_bps"], r["cpu_w"])),
+        lambda r: _in(units.mbps_from_bps, formulas.bps_per_w(r["throughput_bps"], r["cpu_w"])),
     ),
     DerivedColumn(
         "cpu_power_pct",
         ("cpu_w", "system_w"),
-        lambda r: _in(units.percent_from_ratio, metrics.cpu_power_ratio(r["cpu_w"], r["system_w"])),
+        lambda r: _in(units.percent_from_ratio, formulas.cpu_power_ratio(r["cpu_w"], r["system_w"])),
     ),
     DerivedColumn(
         "dynamic_w_per_gbps",
@@ -122,7 +122,7 @@ COLUMNS: tuple[DerivedColumn, ...] = (
     DerivedColumn(
         "energy_pj_per_bit",
         ("power_w", "throughput_bps"),
-        lambda r: _in(units.pj_from_j, metrics.energy_j_per_bit(r["power_w"], r["throughput_bps"])),
+        lambda r: _in(units.pj_from_j, formulas.energy_j_per_bit(r["power_w"], r["throughput_bps"])),
     ),
     DerivedColumn(
         "dynamic_energy_pj_per_bit",

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from linewatt import units
-from linewatt.analysis.cases import metrics
+from linewatt.analysis.metrics import formulas
 from linewatt.analysis.tables import groups, inputs
 from linewatt.analysis.tables.columns import COLUMNS, DerivedColumn, Readings
 from linewatt.analysis.tables.inputs import Source
@@ -116,7 +116,7 @@ class _Plan:
     def _check_idle(self, row: Row, readings: dict[str, float], warnings: list[TableWarning]) -> None:
         """Drop an idle power that the load's does not exceed: no cost can be read from the two."""
         power_w, idle_w = readings.get("power_w"), readings.get("idle_w")
-        if power_w is None or idle_w is None or metrics.dynamic_w(power_w, idle_w) is not None:
+        if power_w is None or idle_w is None or formulas.dynamic_w(power_w, idle_w) is not None:
             return
         del readings["idle_w"]
         why = f"{power_w:g} W under load is not above the {idle_w:g} W of idle_w"
@@ -149,7 +149,7 @@ class _Plan:
     @staticmethod
     def _add_reference(read: dict[str, float], reference: Readings) -> None:
         throughput_bps = reference.get("throughput_bps")
-        efficiency = metrics.efficiency_bps_per_core(throughput_bps, reference.get("efficiency_cores"))
+        efficiency = formulas.efficiency_bps_per_core(throughput_bps, reference.get("efficiency_cores"))
         if throughput_bps is not None:
             read["single_throughput_bps"] = throughput_bps
         if efficiency is not None:

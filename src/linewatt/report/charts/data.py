@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any
 
-from linewatt.analysis.cases import metrics
 from linewatt.analysis.cases.summary import CaseSummary
+from linewatt.analysis.metrics import formulas
 from linewatt.analysis.statistics.stats import Estimate
 from linewatt.model import Case, CpuShares, Role, Trial
 from linewatt.report.columns import GBPS, MBPS, ROLES, Unit
@@ -89,7 +89,7 @@ def efficiency_rows(series: Series, runs: Runs) -> list[Row]:
 def _efficiency(role: Role) -> Callable[[Trial], float | None]:
     def read(trial: Trial) -> float | None:
         end = trial.end(role)
-        return metrics.efficiency_bps_per_core(trial.throughput_bps, None if end is None else end.cpu_cores)
+        return formulas.efficiency_bps_per_core(trial.throughput_bps, None if end is None else end.cpu_cores)
 
     return read
 

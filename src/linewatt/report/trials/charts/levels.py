@@ -10,8 +10,8 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
-from linewatt.analysis.cases import metrics
 from linewatt.analysis.cases.load_levels import LevelCurve, LevelPoint
+from linewatt.analysis.metrics import formulas
 from linewatt.analysis.statistics.stats import Estimate
 from linewatt.model import Provenance, Role, Trial
 from linewatt.report.charts import data, specs
@@ -64,7 +64,7 @@ _EFFICIENCY = _Quantity(
     words="efficiency",
     unit="Mbps/W",
     of_point=lambda point: point.system_bps_per_w,
-    of_trial=lambda trial, power_w: metrics.bps_per_w(trial.throughput_bps, power_w),
+    of_trial=lambda trial, power_w: formulas.bps_per_w(trial.throughput_bps, power_w),
     from_si=mbps_from_bps,
     remark="Throughput ÷ watts of the system; higher is better. Active idle sends nothing and is not drawn.",
 )

@@ -11,7 +11,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
 
-from linewatt.analysis.cases import metrics
+from linewatt.analysis.metrics import formulas
 from linewatt.analysis.power.summary import EndPower
 from linewatt.analysis.statistics.stats import Estimate
 from linewatt.model import Role, Trial
@@ -52,7 +52,7 @@ _EFFICIENCY = _Quantity(
     unit="Mbps/W",
     system=lambda power: power.system_bps_per_w,
     cpu=lambda power: power.cpu_bps_per_w,
-    of_trial=lambda trial, power_w: metrics.bps_per_w(trial.throughput_bps, power_w),
+    of_trial=lambda trial, power_w: formulas.bps_per_w(trial.throughput_bps, power_w),
     from_si=mbps_from_bps,
 )
 _POWER = _Quantity(
