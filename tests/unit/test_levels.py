@@ -63,7 +63,9 @@ def summary(level: float | None, gbps: float, watts: float | None) -> CaseSummar
             system_scope="psu-out",
             system_provenance="simulated",
         )
-    return CaseSummary(at(level), 1, 0, throughput_bps=Estimate(gbps * 1e9, None, 1), receiver_power=power)
+    return CaseSummary(
+        at(level), 1, 0, values={"throughput_bps": Estimate(gbps * 1e9, None, 1)}, receiver_power=power
+    )
 
 
 def test_the_score_is_all_throughput_over_all_power_with_active_idle() -> None:
@@ -166,7 +168,7 @@ def test_a_level_is_paced_whatever_its_instances_and_never_single_or_saturated()
 def test_what_a_level_sends_is_no_scaling() -> None:
     trials = [paced(0.5, n * 1e9, n * 1e9, replace(CASE, instances=n)) for n in (1, 2)]
     two = summarise(trials)[1]
-    assert two.throughput_scaling is None
+    assert two.scalings["throughput_scaling"] is None
     assert "held to a load level" in two.reasons["throughput_scaling"]
     full = [trial(replace(CASE, instances=n), n * 1e9) for n in (1, 2)]
-    assert summarise(full)[1].throughput_scaling == 1
+    assert summarise(full)[1].scalings["throughput_scaling"] == 1

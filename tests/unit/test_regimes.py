@@ -122,8 +122,8 @@ def test_the_few_segments_that_tcp_drops_to_find_its_rate_hide_no_ceiling() -> N
 def test_a_paced_series_has_no_scaling_and_no_regime_but_paced() -> None:
     found = summarise(scaling_trials((1, 2), rate_bps=1e9))
     assert regimes(found) == ("paced", "paced")
-    assert [one.scaling_factor for one in found] == [None, None]
-    assert [one.throughput_scaling for one in found] == [None, None]
+    assert [one.scalings["scaling_factor"] for one in found] == [None, None]
+    assert [one.scalings["throughput_scaling"] for one in found] == [None, None]
     assert "held to a rate" in found[1].reasons["scaling_factor"]
 
 

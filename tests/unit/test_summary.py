@@ -11,7 +11,8 @@ from hypothesis import strategies as st
 
 from linewatt import units
 from linewatt.analysis.cases.shares import mean_shares
-from linewatt.analysis.cases.summary import CaseSummary, app_and_irq_cores, summarise
+from linewatt.analysis.cases.summary import CaseSummary, summarise
+from linewatt.analysis.metrics.of_trial import METRICS, app_and_irq_cores
 from linewatt.analysis.statistics.stats import Estimate
 from linewatt.model import Case, CpuShares, EndResult, Flag, Role, TestName, Trial, Window
 
@@ -97,6 +98,8 @@ def test_a_case_of_failures_only_has_no_numbers_and_says_why() -> None:
     summary = one(failed(0), failed(1, reason=None))
     about = {
         "case",
+        "values",
+        "scalings",
         "trials_done",
         "trials_failed",
         "failures",
@@ -107,7 +110,8 @@ def test_a_case_of_failures_only_has_no_numbers_and_says_why() -> None:
     } | {"limit", "regime", "window_s"}
     measured = [field.name for field in fields(CaseSummary) if field.name not in about]
     assert all(getattr(summary, name) is None for name in measured)
-    assert set(measured) == set(summary.reasons)
+    assert not any((summary.values | summary.scalings).values())
+    assert {*measured, *(metric.name for metric in METRICS)} == set(summary.reasons)
     assert summary.reasons["throughput_bps"] == "no trial of this case is done"
     assert summary.failures[1] == "trial 1: no reason recorded"
 
@@ -116,7 +120,7 @@ def test_efficiency_is_throughput_per_core_at_each_end() -> None:
     summary = one(trial())
     assert mean(summary.efficiency_receiver_bps_per_core) == 10e9
     assert mean(summary.efficiency_sender_bps_per_core) == 20e9
-    assert mean(summary.efficiency_at_3ghz_bps_per_core) == pytest.approx(10e9 * 3 / 3.2)
+    assert mean(summary.values["efficiency_at_3ghz_bps_per_core"]) == pytest.approx(10e9 * 3 / 3.2)
 
 
 def test_a_derived_value_is_computed_in_each_trial_and_then_averaged() -> None:
@@ -124,7 +128,7 @@ def test_a_derived_value_is_computed_in_each_trial_and_then_averaged() -> None:
         trial(0, rate_bps=10e9, receiver=end(cores=1.0)), trial(1, rate_bps=10e9, receiver=end(cores=2.0))
     )
     assert mean(summary.efficiency_receiver_bps_per_core) == 7.5e9
-    assert mean(summary.efficiency_receiver_bps_per_core) != 10e9 / mean(summary.receiver_cpu_cores)
+    assert mean(summary.efficiency_receiver_bps_per_core) != 10e9 / mean(summary.values["receiver_cpu_cores"])
 
 
 def test_cpu_per_throughput_counts_the_application_and_the_irq_cpu() -> None:
@@ -154,7 +158,7 @@ def test_roles_that_overlap_in_part_cannot_be_added_and_say_so() -> None:
 def test_an_unknown_base_frequency_has_its_reason() -> None:
     receiver = end(base_frequency_hz=None, reasons={"base_frequency_hz": "no cpufreq in this guest"})
     summary = one(trial(receiver=receiver))
-    assert summary.efficiency_at_3ghz_bps_per_core is None
+    assert summary.values["efficiency_at_3ghz_bps_per_core"] is None
     assert summary.reasons["efficiency_at_3ghz_bps_per_core"] == "dut: no cpufreq in this guest"
     assert summary.efficiency_receiver_bps_per_core is not None
 
@@ -162,7 +166,7 @@ def test_an_unknown_base_frequency_has_its_reason() -> None:
 def test_a_value_that_some_trials_lack_counts_the_others_and_says_so() -> None:
     lost = end(cores=None, reasons={"cpu_cores": "mpstat ended early"})
     summary = one(trial(0), trial(1, receiver=lost), trial(2, receiver=lost))
-    assert summary.receiver_cpu_cores == Estimate(2.0, None, 1)
+    assert summary.values["receiver_cpu_cores"] == Estimate(2.0, None, 1)
     assert summary.reasons["receiver_cpu_cores"] == "in 2 of 3 trials: dut: mpstat ended early"
 
 
@@ -186,9 +190,9 @@ def test_a_missing_throughput_is_the_reason_for_a_missing_efficiency() -> None:
 
 def test_datagrams_a_second_are_those_received() -> None:
     summary = one(trial(case=UDP, packets=1000, lost_packets=100, lost_ratio=0.1, out_of_order_packets=3))
-    assert mean(summary.packets_per_s) == 90
+    assert mean(summary.values["packets_per_s"]) == 90
     assert mean(summary.lost_ratio) == 0.1
-    assert mean(summary.out_of_order_packets) == 3
+    assert mean(summary.values["out_of_order_packets"]) == 3
     assert summary.reasons["retransmits"] == "UDP does not retransmit"
 
 
@@ -201,8 +205,8 @@ def test_tcp_has_retransmits_and_no_datagrams() -> None:
 @pytest.mark.parametrize("lacking", ["packets", "lost_packets", "window"])
 def test_datagrams_a_second_need_packets_losses_and_window(lacking: str) -> None:
     known: dict[str, Any] = {"packets": 1000, "lost_packets": 0}
-    assert one(trial(case=UDP, **known)).packets_per_s is not None
-    assert one(trial(case=UDP, **(known | {lacking: None}))).packets_per_s is None
+    assert one(trial(case=UDP, **known)).values["packets_per_s"] is not None
+    assert one(trial(case=UDP, **(known | {lacking: None}))).values["packets_per_s"] is None
 
 
 def test_shares_are_means_over_trials() -> None:
@@ -224,9 +228,9 @@ def test_scaling_refers_to_the_single_instance_of_the_same_case() -> None:
         ]
     )
     assert [summary.case.instances for summary in summaries] == [1, 8]
-    assert summaries[0].scaling_factor == 1
-    assert summaries[1].scaling_factor == pytest.approx(0.694, abs=1e-3)
-    assert summaries[1].throughput_scaling == pytest.approx(0.485, abs=1e-3)
+    assert summaries[0].scalings["scaling_factor"] == 1
+    assert summaries[1].scalings["scaling_factor"] == pytest.approx(0.694, abs=1e-3)
+    assert summaries[1].scalings["throughput_scaling"] == pytest.approx(0.485, abs=1e-3)
 
 
 @pytest.mark.parametrize(
@@ -245,8 +249,8 @@ def test_scaling_never_refers_to_another_case(other: Case) -> None:
     for single, several in ((other, replace(TCP, instances=2)), (TCP, replace(other, instances=2))):
         summaries = summarise([trial(0, single), trial(1, several)])
         (two,) = [summary for summary in summaries if summary.case.instances == 2]
-        assert two.scaling_factor is None
-        assert two.throughput_scaling is None
+        assert two.scalings["scaling_factor"] is None
+        assert two.scalings["throughput_scaling"] is None
         assert "no case with 1 instance" in two.reasons["scaling_factor"]
 
 
@@ -255,8 +259,8 @@ def test_scaling_without_cpu_still_gives_throughput_scaling() -> None:
     summaries = summarise(
         [trial(0, receiver=blind), trial(1, replace(TCP, instances=2), 30e9, receiver=blind)]
     )
-    assert summaries[1].throughput_scaling == 0.75
-    assert summaries[1].scaling_factor is None
+    assert summaries[1].scalings["throughput_scaling"] == 0.75
+    assert summaries[1].scalings["scaling_factor"] is None
     assert "efficiency" in summaries[1].reasons["scaling_factor"]
 
 

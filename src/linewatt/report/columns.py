@@ -1,33 +1,26 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The columns of the scalability table, declared once for terminal, HTML, CSV and JSON alike.
+"""The metrics of a case as columns for terminal, HTML, CSV and JSON alike.
 
-Values are SI under keys that name their unit; a :class:`Unit` turns them into what people read. A column
+Values are SI under keys that name their unit; a unit turns them into what people read. A column
 picks one unit for a whole table, so that rows compare.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import Any, Literal
+from typing import Any
 
 from linewatt import units
 from linewatt.analysis.cases.summary import CaseSummary
+from linewatt.analysis.metrics.metric import Loads, Metric
+from linewatt.analysis.metrics.of_trial import METRICS
+from linewatt.analysis.metrics.unit import Unit
 from linewatt.analysis.statistics.stats import Estimate
 from linewatt.findings import Figure
 from linewatt.model import Role
 
 Value = Estimate | float | int | None
-Loads = Literal["all", "tcp", "udp"]
-
-
-@dataclass(frozen=True, slots=True)
-class Unit:
-    """A unit people read: its name, the way there from SI, and how its numbers are written."""
-
-    name: str
-    from_si: Callable[[float], float]
-    text: Callable[[float], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,8 +78,8 @@ class Column:
 
     def value(self, summary: CaseSummary) -> Value:
         """The value of a case, SI; ``None`` when no trial has it."""
-        value: Value = getattr(summary, self.field)
-        return value
+        values = summary.values if self.estimate else summary.scalings
+        return values.get(self.field)
 
     def applies(self, summaries: Sequence[CaseSummary]) -> bool:
         """Whether the column means anything for these cases."""
@@ -158,199 +151,32 @@ def _like(text: str, value: float) -> str:
     return f"{value:,.{decimals}f}"
 
 
-def significant(digits: int, most: int = 3) -> Callable[[float], str]:
-    """Numbers with ``digits`` significant digits, but at most ``most`` decimals."""
-
-    def text(value: float) -> str:
-        plain = units.format_significant(value, digits)
-        decimals = min(most, len(plain.partition(".")[2]))
-        return f"{value:,.{decimals}f}"
-
-    return text
-
-
-def _loss(percent: float) -> str:
-    """Loss in percent: a small loss never looks like none."""
-    if percent == 0:
-        return "0"
-    return "<0.0001" if percent < 0.0001 else significant(3, 4)(percent)
-
-
-def _signed(percent: float) -> str:
-    """A deviation in percent with its sign, ``+0.1``, ``−3.2``; none where it rounds to nothing."""
-    return f"{percent:+.1f}".replace("-", "−") if abs(percent) >= 0.05 else "0.0"
+def _column(metric: Metric) -> Column:
+    return Column(
+        field=metric.name,
+        key=metric.key or metric.name,
+        title=metric.title,
+        heading=metric.heading,
+        units=metric.units,
+        loads=metric.loads,
+        estimate=metric.scaled is None,
+        show_sd=metric.show_sd,
+        trivial=metric.scaled is not None,
+        remark=metric.remark,
+        figure=metric.figure,
+        role=metric.role,
+        show_ci=metric.show_ci,
+    )
 
 
-def fixed(decimals: int) -> Callable[[float], str]:
-    """Numbers with so many decimals."""
-    return lambda value: f"{value:,.{decimals}f}"
-
-
-def _count(value: float) -> str:
-    return f"{value:,.0f}" if value >= 10 or value == int(value) else f"{value:,.1f}"
-
-
-def _same(value: float) -> float:
-    return value
-
-
-GBPS = Unit("Gbps", units.gbps_from_bps, significant(4))
-MBPS = Unit("Mbps", units.mbps_from_bps, significant(4))
-RATE = (GBPS, MBPS)
-PERCENT = Unit("%", units.percent_from_ratio, _loss)
-CPU_PERCENT = Unit("%", units.percent_from_cores, fixed(1))
-MBPS_PER_CORE = Unit("Mbps/core", units.mbps_from_bps, significant(4, 2))
-PER_CORE = (MBPS_PER_CORE,)
-PER_GBPS = Unit("% per Gbps", units.percent_per_gbps, significant(3))
-PER_MBPS = Unit("% per Mbps", units.percent_per_mbps, significant(3))
-RATIO = (Unit("", _same, fixed(2)),)
-COUNT = (Unit("", _same, _count),)
-
-COLUMNS: tuple[Column, ...] = (
-    Column(
-        "throughput_bps",
-        "throughput_bps",
-        "Throughput",
-        "Throughput",
-        RATE,
-        figure="throughput",
-        show_sd=True,
-        show_ci=True,
-    ),
-    Column(
-        "line_rate_ratio",
-        "line_rate_ratio",
-        "Part of the line's goodput",
-        "Of line\nrate",
-        (Unit("%", units.percent_from_ratio, fixed(1)),),
-        figure="throughput",
-        remark="throughput ÷ the most payload that fits between the headers of the line (docs/networks.md)",
-    ),
-    Column("offered_bps", "offered_bps", "Offered", "Offered", RATE, loads="udp", figure="throughput"),
-    Column("lost_ratio", "lost_ratio", "Loss", "Loss", (PERCENT,), loads="udp", figure="throughput"),
-    Column(
-        "packets_per_s",
-        "packets_per_s",
-        "Received packets",
-        "Received",
-        (Unit("packets/s", _same, _count),),
-        figure="throughput",
-        loads="udp",
-    ),
-    Column(
-        "receiver_cpu_cores",
-        "receiver_cpu_cores",
-        "CPU receiver (remote)",
-        "CPU\nreceiver\n(remote)",
-        (CPU_PERCENT,),
-        figure="cpu",
-        role="receiver",
-    ),
-    Column(
-        "sender_cpu_cores",
-        "sender_cpu_cores",
-        "CPU sender (local)",
-        "CPU\nsender\n(local)",
-        (CPU_PERCENT,),
-        figure="cpu",
-        role="sender",
-    ),
-    Column(
-        "efficiency_receiver_bps_per_core",
-        "efficiency_receiver_bps_per_core",
-        "Efficiency receiver (remote)",
-        "Effic.\nreceiver",
-        PER_CORE,
-        figure="cpu",
-        role="receiver",
-        show_ci=True,
-    ),
-    Column(
-        "efficiency_sender_bps_per_core",
-        "efficiency_sender_bps_per_core",
-        "Efficiency sender (local)",
-        "Effic.\nsender",
-        PER_CORE,
-        figure="cpu",
-        role="sender",
-        show_ci=True,
-    ),
-    Column(
-        "efficiency_at_3ghz_bps_per_core",
-        "efficiency_at_3ghz_bps_per_core",
-        "Efficiency receiver at 3 GHz (rough)",
-        "At 3 GHz\n(rough)",
-        PER_CORE,
-        figure="cpu",
-        role="receiver",
-        remark="efficiency × 3 GHz ÷ base frequency: only for rough comparison across CPUs",
-    ),
-    Column(
-        "scaling_factor",
-        "scaling_factor_ratio",
-        "Scaling factor",
-        "Scaling\nfactor",
-        RATIO,
-        figure="cpu",
-        role="receiver",
-        estimate=False,
-        trivial=True,
-    ),
-    Column(
-        "throughput_scaling",
-        "throughput_scaling_ratio",
-        "Throughput scaling",
-        "Tput\nscaling",
-        RATIO,
-        figure="throughput",
-        estimate=False,
-        trivial=True,
-    ),
-    Column(
-        "receiver_cpu_cores_per_bps",
-        "receiver_cpu_cores_per_bps",
-        "CPU per throughput, receiver",
-        "CPU /\ntput",
-        (PER_GBPS, PER_MBPS),
-        figure="cpu",
-        role="receiver",
-    ),
-    Column(
-        "retransmits", "retransmits_per_trial", "Retransmits a trial", "Retrans-\nmits", COUNT, loads="tcp"
-    ),
-)
+COLUMNS = tuple(_column(metric) for metric in METRICS if metric.tabled)
 """Columns of the scalability table, left to right, between instances and trials."""
-
-TARGET = Column("target_bps", "target_bps", "Target", "Target", RATE)
-OFF_TARGET = Column(
-    "target_deviation_ratio",
-    "target_deviation_ratio",
-    "Off target",
-    "Off\ntarget",
-    (Unit("%", units.percent_from_ratio, _signed),),
-)
-"""Both for load levels only."""
-
-MORE_COLUMNS: tuple[Column, ...] = (
-    TARGET,
-    OFF_TARGET,
-    Column(
-        "sender_cpu_cores_per_bps",
-        "sender_cpu_cores_per_bps",
-        "CPU per throughput, sender",
-        "CPU /\ntput",
-        (PER_GBPS, PER_MBPS),
-    ),
-    Column(
-        "out_of_order_packets",
-        "out_of_order_packets_per_trial",
-        "Out of order a trial",
-        "Out of\norder",
-        COUNT,
-        loads="udp",
-    ),
-)
+MORE_COLUMNS = tuple(_column(metric) for metric in METRICS if not metric.tabled)
 """Columns that JSON and CSV have beyond those of the table."""
+TARGET, OFF_TARGET = (
+    next(column for column in MORE_COLUMNS if column.field == name)
+    for name in ("target_bps", "target_deviation_ratio")
+)
 
 SHARES = ("usr", "sys", "irq", "soft", "idle", "other")
 ROLES = (

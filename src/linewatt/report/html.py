@@ -17,12 +17,13 @@ from markupsafe import Markup, escape
 
 from linewatt import __version__, durable
 from linewatt.analysis.cases.detail import DetailBlock, detail_blocks
+from linewatt.analysis.metrics.unit import Unit
 from linewatt.analysis.statistics.stats import Estimate
 from linewatt.errors import StoreError
 from linewatt.model import Case, Trial
 from linewatt.report.campaign_text import campaign_text
 from linewatt.report.charts.data import runs_of
-from linewatt.report.columns import Column, Unit
+from linewatt.report.columns import Column
 from linewatt.report.findings import Marks, number_ranges
 from linewatt.report.glossary import GLOSSARY, LEVEL_GLOSSARY, POWER_GLOSSARY
 from linewatt.report.machine.environment import core_words, environment

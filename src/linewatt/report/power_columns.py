@@ -13,11 +13,12 @@ from typing import Any, Literal
 
 from linewatt import units
 from linewatt.analysis.cases.summary import CaseSummary
+from linewatt.analysis.metrics.unit import Unit, fixed, significant
 from linewatt.analysis.power.summary import EndPower
 from linewatt.analysis.statistics.stats import Estimate
 from linewatt.findings import Figure
 from linewatt.model import Provenance, Role
-from linewatt.report.columns import Cell, Unit, cell_of, fixed, significant
+from linewatt.report.columns import Cell, cell_of
 from linewatt.report.provenance import mark
 
 Of = Literal["system", "cpu", "both"]

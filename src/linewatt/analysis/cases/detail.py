@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from linewatt.analysis.cases.shares import ShareSpread, share_spread
-from linewatt.analysis.cases.summary import app_and_irq_cores
 from linewatt.analysis.metrics import formulas
+from linewatt.analysis.metrics.of_trial import app_and_irq_cores
 from linewatt.analysis.power.summary import EndPower, end_power
 from linewatt.analysis.statistics.stats import Estimate, estimate
 from linewatt.model import Case, CpuShares, Provenance, Role, Trial

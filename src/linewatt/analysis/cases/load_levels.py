@@ -44,7 +44,7 @@ class LevelPoint:
     @property
     def cores(self) -> Estimate | None:
         summary = self.summary
-        return summary.receiver_cpu_cores if self.role == "receiver" else summary.sender_cpu_cores
+        return summary.cpu_cores(self.role)
 
     @property
     def system_w(self) -> Estimate | None:

@@ -20,22 +20,43 @@ from linewatt.analysis.cases.shares import mean_shares
 from linewatt.analysis.flags.case import case_flags, case_modes
 from linewatt.analysis.flags.idle import idle_flags
 from linewatt.analysis.limits import UNKNOWN, Limit, limit_flags, verdict
-from linewatt.analysis.metrics import formulas
+from linewatt.analysis.metrics.metric import Value, estimates, note_missing
+from linewatt.analysis.metrics.of_trial import METRICS, role_shares
 from linewatt.analysis.power.summary import EndPower, end_power
 from linewatt.analysis.statistics.modes import Modes
-from linewatt.analysis.statistics.stats import Estimate, estimate
-from linewatt.model import Case, CpuShares, EndResult, Flag, Role, Trial
+from linewatt.analysis.statistics.stats import Estimate
+from linewatt.model import Case, CpuShares, Flag, Role, Trial
 
 TEST_ORDER = ("tcp", "udp-1500", "udp-60")
+
+
+class Mean:
+    """A metric of a summary by its name, as an attribute."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, summary: CaseSummary, owner: type) -> Estimate | None:
+        return summary.values.get(self._name)
 
 
 @dataclass(frozen=True, slots=True)
 class CaseSummary:
     """What the trials of one case (hosts included) say together.
 
-    A field is ``None`` when no trial has it. ``reasons`` says why, by field name, also when only some of
-    the done trials lack it (then ``n`` of the estimate is smaller than ``trials_done``).
+    What no trial has is ``None``. ``reasons`` says why, by the name of the metric or the field, also when
+    only some of the done trials lack it (then ``n`` of the estimate is smaller than ``trials_done``).
     """
+
+    throughput_bps = Mean()
+    offered_bps = Mean()
+    target_bps = Mean()
+    target_deviation_ratio = Mean()
+    lost_ratio = Mean()
+    retransmits = Mean()
+    efficiency_receiver_bps_per_core = Mean()
+    efficiency_sender_bps_per_core = Mean()
+    receiver_cpu_cores_per_bps = Mean()
 
     case: Case
     trials_done: int
@@ -43,42 +64,10 @@ class CaseSummary:
     failures: tuple[str, ...] = ()
     """one line per failed trial: ``trial 3: reason``"""
 
-    throughput_bps: Estimate | None = None
-    """goodput at the receiver"""
-    offered_bps: Estimate | None = None
-    """what the sender sent"""
-    target_bps: Estimate | None = None
-    """what a load level asked for, all instances together"""
-    target_deviation_ratio: Estimate | None = None
-    """throughput ÷ that − 1: how far the load is from what the level asked for"""
-    line_rate_ratio: Estimate | None = None
-    """throughput ÷ the most payload that the line can carry"""
-    lost_ratio: Estimate | None = None
-    packets_per_s: Estimate | None = None
-    """datagrams a second that the receiver got (UDP)"""
-    out_of_order_packets: Estimate | None = None
-    """a trial"""
-    retransmits: Estimate | None = None
-    """a trial"""
-
-    sender_cpu_cores: Estimate | None = None
-    """Σ over all CPUs of the sending host of (1 − idle − iowait − steal)"""
-    receiver_cpu_cores: Estimate | None = None
-    """Σ over all CPUs of the receiving host of (1 − idle − iowait − steal)"""
-    efficiency_sender_bps_per_core: Estimate | None = None
-    efficiency_receiver_bps_per_core: Estimate | None = None
-    """the headline: throughput ÷ receiver_cpu_cores"""
-    efficiency_at_3ghz_bps_per_core: Estimate | None = None
-    """of the receiver"""
-    sender_cpu_cores_per_bps: Estimate | None = None
-    """application and IRQ CPUs only; ``units.percent_per_gbps`` gives the % per Gbps users read"""
-    receiver_cpu_cores_per_bps: Estimate | None = None
-    """application and IRQ CPUs only"""
-
-    scaling_factor: float | None = None
-    """ratio of the mean receiver efficiencies of this case and its 1-instance case"""
-    throughput_scaling: float | None = None
-    """T(N) / (N · T(1)), of the mean throughputs"""
+    values: Mapping[str, Estimate | None] = field(default_factory=dict)
+    """of every metric that a trial has, by its name"""
+    scalings: Mapping[str, float | None] = field(default_factory=dict)
+    """of those that only a series has: against its 1-instance case"""
 
     sender_app: CpuShares | None = None
     """mean shares over the trials, per CPU of this role"""
@@ -103,6 +92,10 @@ class CaseSummary:
     """among the cases of its series"""
     window_s: float | None = None
     """the mean over its trials"""
+
+    def cpu_cores(self, role: Role) -> Estimate | None:
+        """Σ over all CPUs of one end of (1 − idle − iowait − steal)."""
+        return self.values.get(f"{role}_cpu_cores")
 
     def power(self, role: Role) -> EndPower | None:
         """At one end; ``None`` where no source of power was named."""
@@ -149,7 +142,8 @@ def _summarise_case(case: Case, trials: Sequence[Trial]) -> CaseSummary:
     done = [trial for trial in trials if trial.status == "done"]
     failed = [trial for trial in trials if trial.status == "failed"]
     reasons: dict[str, str] = {}
-    measured: dict[str, Any] = {name: _estimate(name, read, done, reasons) for name, read in _VALUES.items()}
+    values = estimates(_READS, done, reasons)
+    measured: dict[str, Any] = {}
     for role in _ROLES:
         measured[f"{role}_app"] = _shares(role, "app", done, reasons)
         measured[f"{role}_irq"] = _shares(role, "irq", done, reasons)
@@ -162,6 +156,7 @@ def _summarise_case(case: Case, trials: Sequence[Trial]) -> CaseSummary:
     own_flags = (*case_flags(case, done, modes), *limit_flags(case, done, limit), *of_idle)
     return CaseSummary(
         case=case,
+        values=values,
         modes=modes,
         case_flags=own_flags,
         limit=limit,
@@ -180,232 +175,45 @@ def _window_s(done: Sequence[Trial]) -> float | None:
     return fmean(known) if known else None
 
 
-# A value of one trial, or None with the reason.
-_Value = tuple[float | None, str | None]
 _ROLES: tuple[Role, Role] = ("sender", "receiver")
 
 
-def _estimate(
-    name: str, read: Callable[[Trial], _Value], trials: Sequence[Trial], reasons: dict[str, str]
-) -> Estimate | None:
-    values = [_explained(read(trial), trial) for trial in trials]
-    _note_missing(name, values, reasons)
-    return estimate(value for value, _ in values)
-
-
-def _explained(value: _Value, trial: Trial) -> _Value:
+def _explained(read: Callable[[Trial], Value]) -> Callable[[Trial], Value]:
     """The value of a done trial; an imported one has itself the reason for what its table lacks."""
-    found, why = value
-    lacking = why is None or why.endswith(("not recorded", trial.reason or "not recorded"))
-    return found, trial.reason if trial.reason and lacking else why
+
+    def explained(trial: Trial) -> Value:
+        value, why = read(trial)
+        lacking = why is None or why.endswith(("not recorded", trial.reason or "not recorded"))
+        return value, trial.reason if trial.reason and lacking else why
+
+    return explained
 
 
-def _note_missing(name: str, values: Sequence[tuple[object, str | None]], reasons: dict[str, str]) -> None:
-    if not values:
-        reasons[name] = "no trial of this case is done"
-    missing = [why for value, why in values if value is None]
-    if not missing:
-        return
-    whys = "; ".join(dict.fromkeys(why or "not recorded" for why in missing))
-    reasons[name] = (
-        whys if len(missing) == len(values) else f"in {len(missing)} of {len(values)} trials: {whys}"
-    )
-
-
-def _recorded(name: str) -> Callable[[Trial], _Value]:
-    """A field of the trial itself."""
-
-    def read(trial: Trial) -> _Value:
-        return getattr(trial, name), None
-
-    return read
-
-
-def _target(trial: Trial) -> _Value:
-    why = "target not recorded" if trial.case.load_level is not None else "not at a load level"
-    return trial.target_bps, why
-
-
-def _target_deviation(trial: Trial) -> _Value:
-    target_bps, why = _target(trial)
-    if target_bps is None or trial.throughput_bps is None:
-        return None, why if target_bps is None else "throughput not recorded"
-    if target_bps <= 0:
-        return None, "nothing is sent at active idle"
-    return trial.throughput_bps / target_bps - 1, None
-
-
-def _line_rate_ratio(trial: Trial) -> _Value:
-    if trial.line_goodput_bps is None or trial.throughput_bps is None:
-        return None, "the line rate between the hosts is not known"
-    return trial.throughput_bps / trial.line_goodput_bps, None
-
-
-def _udp_only(name: str) -> Callable[[Trial], _Value]:
-    def read(trial: Trial) -> _Value:
-        value = getattr(trial, name)
-        return value, "TCP has no datagrams to count" if trial.case.test == "tcp" else None
-
-    return read
-
-
-def _retransmits(trial: Trial) -> _Value:
-    return trial.retransmits, None if trial.case.test == "tcp" else "UDP does not retransmit"
-
-
-def _packets_per_s(trial: Trial) -> _Value:
-    if trial.case.test == "tcp":
-        return None, "TCP has no datagrams to count"
-    if trial.packets is None or trial.lost_packets is None:
-        return None, "packets or lost packets not recorded"
-    if trial.window is None or trial.window.seconds <= 0:
-        return None, "window not recorded"
-    # packets are received plus lost (loads/base.py)
-    return (trial.packets - trial.lost_packets) / trial.window.seconds, None
-
-
-def _cpu_cores(role: Role) -> Callable[[Trial], _Value]:
-    def read(trial: Trial) -> _Value:
-        end = trial.end(role)
-        if end is None:
-            return None, f"the {role} was not recorded"
-        return end.cpu_cores, _why(end, "cpu_cores", "CPU use")
-
-    return read
-
-
-def _why(end: EndResult, name: str, what: str) -> str:
-    return f"{end.host}: {end.reasons.get(name, f'{what} not recorded')}"
-
-
-def _efficiency(role: Role) -> Callable[[Trial], _Value]:
-    cores_of = _cpu_cores(role)
-
-    def read(trial: Trial) -> _Value:
-        cores, why = cores_of(trial)
-        value = formulas.efficiency_bps_per_core(trial.throughput_bps, cores)
-        return value, why if cores is None else _unusable(trial, cores)
-
-    return read
-
-
-def _unusable(trial: Trial, cores: float) -> str:
-    """Why nothing can be derived from a throughput and CPU use that are there, or from a missing rate."""
-    if trial.throughput_bps is None:
-        return "throughput not recorded"
-    return (
-        f"throughput {trial.throughput_bps:g} bit/s and CPU use {cores:g} cores must both be greater than 0"
-    )
-
-
-def _efficiency_at_3ghz(trial: Trial) -> _Value:
-    efficiency, why = _efficiency("receiver")(trial)
-    if efficiency is None or trial.receiver is None:
-        return None, why
-    value = formulas.at_3ghz(efficiency, trial.receiver.base_frequency_hz)
-    return value, _why(trial.receiver, "base_frequency_hz", "base frequency")
-
-
-def _cores_per_bps(role: Role) -> Callable[[Trial], _Value]:
-    def read(trial: Trial) -> _Value:
-        end = trial.end(role)
-        if end is None:
-            return None, f"the {role} was not recorded"
-        cores, why = app_and_irq_cores(end)
-        if cores is None:
-            return None, why
-        return formulas.cpu_cores_per_bps(cores, trial.throughput_bps), _unusable(trial, cores)
-
-    return read
-
-
-def app_and_irq_cores(end: EndResult) -> _Value:
-    """What the application CPUs and the IRQ CPUs of one end used together, in cores; or why it is unknown.
-
-    A CPU that is in both roles counts once; when the two sets overlap only in part the shares, which are
-    means over a set, cannot be told apart.
-    """
-    if end.app_cpu is None:
-        return None, _why(end, "app_cpu", "app CPU shares")
-    if end.irq_cpu is None:
-        return None, _why(end, "irq_cpu", "irq CPU shares")
-    app, irq = set(end.app_cpu.cpus), set(end.irq_cpu.cpus)
-    if end.app_cpu.unnumbered or end.irq_cpu.unnumbered:  # a table that tells them apart says so
-        return _cores(end.app_cpu) + _cores(end.irq_cpu), None
-    if app >= irq:
-        return _cores(end.app_cpu), None
-    if app < irq:
-        return _cores(end.irq_cpu), None
-    if app & irq:
-        both = ", ".join(map(str, sorted(app & irq)))
-        return None, f"{end.host}: CPUs {both} have both roles, so app and IRQ use cannot be added"
-    return _cores(end.app_cpu) + _cores(end.irq_cpu), None
-
-
-def _cores(shares: CpuShares) -> float:
-    return (len(set(shares.cpus)) + shares.unnumbered) * shares.busy_ratio
-
-
-_VALUES: Mapping[str, Callable[[Trial], _Value]] = {
-    "throughput_bps": _recorded("throughput_bps"),
-    "offered_bps": _recorded("offered_bps"),
-    "target_bps": _target,
-    "target_deviation_ratio": _target_deviation,
-    "line_rate_ratio": _line_rate_ratio,
-    "lost_ratio": _udp_only("lost_ratio"),
-    "packets_per_s": _packets_per_s,
-    "out_of_order_packets": _udp_only("out_of_order_packets"),
-    "retransmits": _retransmits,
-    "sender_cpu_cores": _cpu_cores("sender"),
-    "receiver_cpu_cores": _cpu_cores("receiver"),
-    "efficiency_sender_bps_per_core": _efficiency("sender"),
-    "efficiency_receiver_bps_per_core": _efficiency("receiver"),
-    "efficiency_at_3ghz_bps_per_core": _efficiency_at_3ghz,
-    "sender_cpu_cores_per_bps": _cores_per_bps("sender"),
-    "receiver_cpu_cores_per_bps": _cores_per_bps("receiver"),
-}
+_READS = {metric.name: _explained(metric.read) for metric in METRICS if metric.read is not None}
 
 
 def _shares(
     role: Role, part: Literal["app", "irq"], trials: Sequence[Trial], reasons: dict[str, str]
 ) -> CpuShares | None:
-    values: list[tuple[CpuShares | None, str | None]] = []
-    for trial in trials:
-        end = trial.end(role)
-        if end is None:
-            values.append((None, f"the {role} was not recorded"))
-            continue
-        shares = end.app_cpu if part == "app" else end.irq_cpu
-        values.append((shares, _why(end, f"{part}_cpu", f"{part} CPU shares")))
-    _note_missing(f"{role}_{part}", values, reasons)
-    return mean_shares([shares for shares, _ in values if shares is not None])
+    shares = [role_shares(trial, role, part) for trial in trials]
+    note_missing(f"{role}_{part}", shares, reasons)
+    return mean_shares([one for one, _ in shares if one is not None])
 
 
 def _with_scaling(summary: CaseSummary, summaries: Mapping[Case, CaseSummary]) -> CaseSummary:
-    """``summary`` with both scalings against its 1-instance case, or with the reasons why not."""
+    """``summary`` with its scalings against its 1-instance case, or with the reasons why not."""
     single = summaries.get(_single(summary.case))
+    why = None
     if single is None:
         why = "no case with 1 instance and otherwise the same parameters and hosts"
-        return replace(summary, reasons=summary.reasons | {"scaling_factor": why, "throughput_scaling": why})
-    if summary.case.paced:
+    elif summary.case.paced:
         what = "a rate" if summary.case.load_level is None else "a load level"
         why = f"held to {what}: how much is sent says nothing of how it scales"
-        return replace(summary, reasons=summary.reasons | {"scaling_factor": why, "throughput_scaling": why})
-    factor = formulas.scaling_factor(
-        _mean(summary.efficiency_receiver_bps_per_core), _mean(single.efficiency_receiver_bps_per_core)
-    )
-    throughput = formulas.throughput_scaling(
-        _mean(summary.throughput_bps), _mean(single.throughput_bps), summary.case.instances
-    )
-    reasons = dict(summary.reasons)
-    if factor is None:
-        reasons["scaling_factor"] = (
-            "the receiver's efficiency of this case or of its 1-instance case is missing"
-        )
-    if throughput is None:
-        reasons["throughput_scaling"] = "the throughput of this case or of its 1-instance case is missing"
-    return replace(summary, scaling_factor=factor, throughput_scaling=throughput, reasons=reasons)
-
-
-def _mean(value: Estimate | None) -> float | None:
-    return None if value is None else value.mean
+    found: dict[str, Value] = {
+        metric.name: (None, why) if why or single is None else metric.scaled(summary, single)
+        for metric in METRICS
+        if metric.scaled is not None
+    }
+    reasons = {name: reason for name, (value, reason) in found.items() if value is None and reason}
+    scalings = {name: value for name, (value, _) in found.items()}
+    return replace(summary, scalings=scalings, reasons=summary.reasons | reasons)

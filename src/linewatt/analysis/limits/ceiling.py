@@ -191,7 +191,7 @@ def _blurred(one: Ranked) -> bool:
 
 
 def _cores(one: CaseSummary, end: Role) -> float | None:
-    found = one.receiver_cpu_cores if end == "receiver" else one.sender_cpu_cores
+    found = one.cpu_cores(end)
     return found.mean if found else None
 
 

@@ -12,9 +12,10 @@ from typing import Any
 
 from linewatt.analysis.cases.summary import CaseSummary
 from linewatt.analysis.metrics import formulas
+from linewatt.analysis.metrics.unit import GBPS, MBPS, Unit
 from linewatt.analysis.statistics.stats import Estimate
 from linewatt.model import Case, CpuShares, Role, Trial
-from linewatt.report.columns import GBPS, MBPS, ROLES, Unit
+from linewatt.report.columns import ROLES
 from linewatt.report.series import Series, TestGroup, plural
 from linewatt.units import BPS_PER_GBPS, format_percent, format_rate, format_significant, mbps_from_bps
 from linewatt.units import percent_from_ratio as percent

@@ -15,10 +15,10 @@ from linewatt.analysis.cases.responses import Response
 from linewatt.analysis.comparison.history import Change, Course, Point, Unlike
 from linewatt.analysis.comparison.soaks import RATE
 from linewatt.analysis.comparison.verdicts import signed
+from linewatt.analysis.metrics.unit import Unit
 from linewatt.analysis.soak.job import Job
 from linewatt.foreign import one_line
 from linewatt.model import Case
-from linewatt.report.columns import Unit
 from linewatt.report.comparison.trials import difference_text, mean_text, unit_of
 from linewatt.report.series import case_labels, plural, test_title
 from linewatt.report.text_table import TextColumn

@@ -14,10 +14,11 @@ from linewatt.analysis.comparison.differences import Difference
 from linewatt.analysis.comparison.finding import Finding
 from linewatt.analysis.comparison.matching import LeftOver, Match, Side
 from linewatt.analysis.comparison.verdicts import amount, signed
+from linewatt.analysis.metrics.unit import Unit
 from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.analysis.statistics.stats import Estimate
 from linewatt.model import Case
-from linewatt.report.columns import COLUMNS, Unit, cell_of
+from linewatt.report.columns import COLUMNS, cell_of
 from linewatt.report.power_columns import MBPS_PER_W
 from linewatt.report.provenance import legend, mark
 from linewatt.report.provenance import words as sources

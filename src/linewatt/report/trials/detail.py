@@ -14,10 +14,11 @@ from typing import Any
 from linewatt import units
 from linewatt.analysis.cases.detail import DetailBlock, detail_blocks
 from linewatt.analysis.cases.shares import SHARES, ShareSpread
+from linewatt.analysis.metrics.unit import Unit
 from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.analysis.statistics.stats import Estimate
 from linewatt.model import Case, Role
-from linewatt.report.columns import Cell, Unit
+from linewatt.report.columns import Cell
 from linewatt.report.provenance import legend, mark
 from linewatt.report.series import plural, test_title
 from linewatt.report.trials.digest import Digest

@@ -7,9 +7,10 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from linewatt.analysis.cases.load_levels import LevelCurve, LevelPoint
+from linewatt.analysis.metrics.unit import Unit
 from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.model import Provenance, Role
-from linewatt.report.columns import COLUMNS, OFF_TARGET, TARGET, Cell, Column, Unit, cell_of
+from linewatt.report.columns import COLUMNS, OFF_TARGET, TARGET, Cell, Column, cell_of
 from linewatt.report.findings import Marks
 from linewatt.report.power_columns import MBPS_PER_W, POWER_COLUMNS, PowerColumn
 from linewatt.report.provenance import legend, mark, words

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 
 from linewatt.analysis.cases.matrix import Matrix, fullest, matrices
 from linewatt.analysis.cases.summary import CaseSummary
+from linewatt.analysis.metrics.unit import Unit
 from linewatt.model import Case, Role
-from linewatt.report.columns import COLUMNS, Cell, Unit
+from linewatt.report.columns import COLUMNS, Cell
 from linewatt.report.power_columns import ENDS, POWER_COLUMNS
 from linewatt.report.provenance import legend
 from linewatt.report.series import TestGroup, case_labels, plural, test_title

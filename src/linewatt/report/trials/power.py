@@ -8,10 +8,11 @@ from dataclasses import dataclass, replace
 
 from linewatt.analysis.cases.regimes import Regime
 from linewatt.analysis.cases.summary import CaseSummary
+from linewatt.analysis.metrics.unit import Unit
 from linewatt.analysis.power.summary import EndPower
 from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.model import Provenance, Role
-from linewatt.report.columns import COLUMNS, Cell, Column, Unit
+from linewatt.report.columns import COLUMNS, Cell, Column
 from linewatt.report.findings import NO_MARKS, Marks
 from linewatt.report.power_columns import ENDS, POWER_COLUMNS, PowerColumn
 from linewatt.report.provenance import legend, words

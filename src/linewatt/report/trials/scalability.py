@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from linewatt.analysis.cases.summary import CaseSummary
+from linewatt.analysis.metrics.unit import Unit
 from linewatt.analysis.statistics.modes import FEWEST_RUNS
 from linewatt.model import Case, CpuShares
-from linewatt.report.columns import COLUMNS, MORE_COLUMNS, ROLES, SHARES, Cell, Column, Unit
+from linewatt.report.columns import COLUMNS, MORE_COLUMNS, ROLES, SHARES, Cell, Column
 from linewatt.report.findings import Marks
 from linewatt.report.power_columns import export_power
 from linewatt.report.series import Series, TestGroup

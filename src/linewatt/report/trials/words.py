@@ -108,12 +108,13 @@ def _power(best: CaseSummary) -> list[str]:
 
 
 def _scaling(best: CaseSummary) -> str:
-    if best.case.instances == 1 or best.throughput_scaling is None:
+    scaling, factor = (best.scalings.get(name) for name in ("throughput_scaling", "scaling_factor"))
+    if best.case.instances == 1 or scaling is None:
         return ""
-    times = units.format_significant(best.throughput_scaling * best.case.instances, 3)
+    times = units.format_significant(scaling * best.case.instances, 3)
     said = f"{times} times the throughput of one instance"
-    if best.scaling_factor is not None:
-        said += f" at {best.scaling_factor:.2f} of its efficiency"
+    if factor is not None:
+        said += f" at {factor:.2f} of its efficiency"
     return f"{said}."
 
 

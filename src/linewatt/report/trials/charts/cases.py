@@ -10,12 +10,13 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
+from linewatt.analysis.metrics.unit import MBPS_PER_CORE
 from linewatt.foreign import one_line
 from linewatt.model import Trial
 from linewatt.report.charts import data, specs
 from linewatt.report.charts.data import Row, Runs
 from linewatt.report.charts.specs import Spec
-from linewatt.report.columns import MBPS_PER_CORE, ROLES
+from linewatt.report.columns import ROLES
 from linewatt.report.series import Series, TestGroup
 from linewatt.units import format_rate
 

@@ -12,8 +12,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 from linewatt.analysis.cases.summary import CaseSummary
+from linewatt.analysis.metrics.unit import Unit, significant
 from linewatt.report.charts.data import Row
-from linewatt.report.columns import COLUMNS, Unit, significant
+from linewatt.report.columns import COLUMNS
 from linewatt.report.series import test_title
 from linewatt.report.trials.charts.cases import Figure
 from linewatt.report.trials.charts.matrix_specs import heat, panel_columns

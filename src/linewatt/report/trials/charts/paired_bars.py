@@ -10,11 +10,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from linewatt.analysis.cases.detail import DetailBlock
+from linewatt.analysis.metrics.unit import GBPS, MBPS, PER_GBPS, PER_MBPS, Unit, significant
 from linewatt.analysis.statistics.stats import Estimate
 from linewatt.model import Case, Direction, Role, Trial
 from linewatt.report.charts import specs
 from linewatt.report.charts.data import Row, Runs, mean_row
-from linewatt.report.columns import GBPS, MBPS, PER_GBPS, PER_MBPS, Unit, significant
 from linewatt.report.series import case_labels, plural, test_title
 from linewatt.report.trials.charts.cases import Figure
 from linewatt.report.trials.charts.matrix_specs import grouped_bars

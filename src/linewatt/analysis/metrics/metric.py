@@ -1,0 +1,103 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a metric is: how it is read, what it is called, in which units people read it, how it compares. Pure.
+
+One declaration (:mod:`linewatt.analysis.metrics.of_trial`) is all that a metric needs: summaries, tables,
+JSON, CSV, the glossary and comparisons are made of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Literal
+
+from linewatt.analysis.metrics.unit import Unit
+from linewatt.analysis.statistics.stats import Estimate, estimate
+from linewatt.findings import Figure
+from linewatt.model import Role, Trial
+
+if TYPE_CHECKING:
+    from linewatt.analysis.cases.summary import CaseSummary
+
+Loads = Literal["all", "tcp", "udp"]
+
+Value = tuple[float | None, str | None]
+"""of one trial in SI, or ``None`` with the reason"""
+
+
+@dataclass(frozen=True, slots=True)
+class Response:
+    """How a metric compares, ``name`` of what: as ratios if ``relative``, else as differences.
+
+    ``more`` and ``less`` name a change.
+    """
+
+    name: str
+    title: str
+    more: str
+    less: str
+    higher_is_better: bool = True
+    relative: bool = True
+
+
+@dataclass(frozen=True, slots=True)
+class Metric:
+    """One metric of a case.
+
+    ``read`` takes it from a trial; of a metric that only a series has, ``scaled`` makes it of a case and its
+    1-instance case. ``key`` is its name in JSON and CSV (SI unit included; an estimate gets ``_mean``,
+    ``_sd`` and ``_n``), ``heading`` the title broken into lines for a terminal. ``loads`` are the loads it
+    means something for. Of two ``units``, the first is for tables in Gbps, the second for those in Mbps.
+    """
+
+    name: str
+    title: str
+    heading: str
+    units: tuple[Unit, ...]
+    read: Callable[[Trial], Value] | None = None
+    scaled: Callable[[CaseSummary, CaseSummary], Value] | None = None
+    """one that is scaled is shown only for a series"""
+    key: str = ""
+    """where it is not ``name``"""
+    loads: Loads = "all"
+    tabled: bool = True
+    """whether the table of a test shows it; JSON and CSV have it in any case"""
+    show_sd: bool = False
+    show_ci: bool = False
+    """whether JSON, CSV and the report have its 95 % CI"""
+    figure: Figure | None = None
+    """what findings may make doubtful about it"""
+    role: Role | None = None
+    """the end whose CPU it is made of"""
+    remark: str = ""
+    response: Response | None = None
+    meaning: str = ""
+    """for the glossary, under ``term`` or the title"""
+    term: str = ""
+
+
+def estimates(
+    reads: Mapping[str, Callable[[Trial], Value]], trials: Sequence[Trial], reasons: dict[str, str]
+) -> dict[str, Estimate | None]:
+    """Mean and spread over done trials by name; ``reasons`` gets why some or all of them have none."""
+    found: dict[str, Estimate | None] = {}
+    for name, read in reads.items():
+        values = [read(trial) for trial in trials]
+        found[name] = estimate(value for value, _ in values)
+        note_missing(name, values, reasons)
+    return found
+
+
+def note_missing(name: str, values: Sequence[tuple[object, str | None]], reasons: dict[str, str]) -> None:
+    """Put down why values are missing, and of how many trials."""
+    whys = [why or "not recorded" for value, why in values if value is None]
+    if not values:
+        reasons[name] = "no trial of this case is done"
+    elif whys:
+        reasons[name] = of_some(dict.fromkeys(whys), len(whys), len(values))
+
+
+def of_some(whys: Iterable[str], lacking: int, trials: int) -> str:
+    """The reasons, and how many trials they are of unless of all."""
+    text = "; ".join(whys)
+    return text if lacking == trials else f"in {lacking} of {trials} trials: {text}"

@@ -1,0 +1,71 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Units in which people read metrics: the way there from SI, and how their numbers are written."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from linewatt import units
+
+
+@dataclass(frozen=True, slots=True)
+class Unit:
+    """A unit people read: its name, the way there from SI, and how its numbers are written."""
+
+    name: str
+    from_si: Callable[[float], float]
+    text: Callable[[float], str]
+
+
+def significant(digits: int, most: int = 3) -> Callable[[float], str]:
+    """Numbers with ``digits`` significant digits, but at most ``most`` decimals."""
+
+    def text(value: float) -> str:
+        plain = units.format_significant(value, digits)
+        decimals = min(most, len(plain.partition(".")[2]))
+        return f"{value:,.{decimals}f}"
+
+    return text
+
+
+def loss(percent: float) -> str:
+    """Loss in percent: a small loss never looks like none."""
+    if percent == 0:
+        return "0"
+    return "<0.0001" if percent < 0.0001 else significant(3, 4)(percent)
+
+
+def signed(percent: float) -> str:
+    """A deviation in percent with its sign, ``+0.1``, ``−3.2``; none where it rounds to nothing."""
+    return f"{percent:+.1f}".replace("-", "−") if abs(percent) >= 0.05 else "0.0"
+
+
+def fixed(decimals: int) -> Callable[[float], str]:
+    """Numbers with so many decimals."""
+    return lambda value: f"{value:,.{decimals}f}"
+
+
+def count(value: float) -> str:
+    return f"{value:,.0f}" if value >= 10 or value == int(value) else f"{value:,.1f}"
+
+
+def same(value: float) -> float:
+    return value
+
+
+GBPS = Unit("Gbps", units.gbps_from_bps, significant(4))
+MBPS = Unit("Mbps", units.mbps_from_bps, significant(4))
+RATE = (GBPS, MBPS)
+PERCENT = Unit("%", units.percent_from_ratio, loss)
+CPU_PERCENT = Unit("%", units.percent_from_cores, fixed(1))
+MBPS_PER_CORE = Unit("Mbps/core", units.mbps_from_bps, significant(4, 2))
+PER_CORE = (MBPS_PER_CORE,)
+PER_GBPS = Unit("% per Gbps", units.percent_per_gbps, significant(3))
+PER_MBPS = Unit("% per Mbps", units.percent_per_mbps, significant(3))
+RATIO = (Unit("", same, fixed(2)),)
+COUNT = (Unit("", same, count),)
+COST = (PER_GBPS, PER_MBPS)
+PACKETS = (Unit("packets/s", same, count),)
+OF_LINE = (Unit("%", units.percent_from_ratio, fixed(1)),)
+OFF = (Unit("%", units.percent_from_ratio, signed),)
