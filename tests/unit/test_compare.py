@@ -22,14 +22,17 @@ from tests.compare_factories import (
 )
 from tests.report_factories import end, failed, host, powered, watts
 
-from linewatt.analysis.cases.responses import EFFICIENCY, LOSS, PER_WATT, THROUGHPUT, Response
+from linewatt.analysis.cases.responses import EFFICIENCY, OF_CASE, PER_WATT, THROUGHPUT
 from linewatt.analysis.comparison.compare import Comparison, Row
 from linewatt.analysis.comparison.finding import finding
 from linewatt.analysis.comparison.matching import match_two
 from linewatt.analysis.comparison.verdicts import COMPARISON, verdicts
+from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.statistics.contrasts import Contrast
 from linewatt.model import Case, Flag, Trial
 from linewatt.report.comparison.trials import heading
+
+LOSS = OF_CASE["lost_ratio"]
 
 
 def the(found: Comparison, response: Response = THROUGHPUT) -> Row:

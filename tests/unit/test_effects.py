@@ -11,12 +11,15 @@ import pytest
 from tests.effect_factories import SWEEP, experiment_trials
 from tests.report_factories import failed, powered, renumbered, scaling_trials, watts
 
-from linewatt.analysis.cases.responses import EFFICIENCY, LOSS, PER_WATT, THROUGHPUT, Response
+from linewatt.analysis.cases.responses import EFFICIENCY, OF_CASE, PER_WATT, THROUGHPUT
 from linewatt.analysis.comparison.effects import GroupEffects, MainEffect, ResponseEffects, effects
 from linewatt.analysis.comparison.verdicts import Verdict, verdicts
+from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.statistics.contrasts import Contrast
 from linewatt.analysis.statistics.factorial import Model, fit
 from linewatt.model import Case, Trial
+
+LOSS = OF_CASE["lost_ratio"]
 
 BASE = (("gro", "on"), ("mtu", "1500"), ("rps", "off"))
 

@@ -16,11 +16,13 @@ from tests.compare_factories import TCP, UDP, made, numbered, runs, side, with_f
 from tests.report_factories import stored
 from tests.unit.conftest import Run
 
-from linewatt.analysis.cases.responses import LOSS, THROUGHPUT
+from linewatt.analysis.cases.responses import OF_CASE, THROUGHPUT
 from linewatt.analysis.comparison.history import FEWEST_RESULTS, Course, Point, breaks, courses, visible
 from linewatt.analysis.comparison.matching import Side
 from linewatt.analysis.statistics.stats import Estimate
 from linewatt.model import Case
+
+LOSS = OF_CASE["lost_ratio"]
 
 
 def sides(ratios: Sequence[float], **manifests: dict[str, Any]) -> list[Side]:

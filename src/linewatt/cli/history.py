@@ -14,9 +14,9 @@ from linewatt.cli.output import print_json, print_rich
 from linewatt.errors import InvalidInput, StoreError
 
 if TYPE_CHECKING:
-    from linewatt.analysis.cases.responses import Response
     from linewatt.analysis.comparison.history import Course, SoakRun
     from linewatt.analysis.comparison.matching import Side
+    from linewatt.analysis.metrics.metric import Response
     from linewatt.model import Case
     from linewatt.report.comparison.history import Soaks
     from linewatt.store.read import Result

@@ -3,6 +3,8 @@
 
 from __future__ import annotations
 
+from linewatt.analysis.metrics.of_trial import METRICS
+
 GLOSSARY: tuple[tuple[str, str], ...] = (
     (
         "Trial",
@@ -17,58 +19,12 @@ GLOSSARY: tuple[tuple[str, str], ...] = (
         "Instance",
         "One load process with one port. N instances are N processes.",
     ),
-    (
-        "Throughput",
-        "Payload bits a second that the receiver got in the steady window (goodput), summed over the "
-        "instances. 1 Gbps is 10⁹ bit/s.",
-    ),
-    (
-        "Offered",
-        "Payload bits a second that the sender sent in the same window (UDP).",
-    ),
-    (
-        "Loss",
-        "Lost datagrams ÷ (lost + received) in the window (UDP).",
-    ),
-    (
-        "CPU receiver (remote), CPU sender (local)",
-        "Σ over all CPUs of the host of (100 − idle − iowait − steal %). 100 % is one full core; two "
-        "half-loaded cores count as one. A core is what the system counts as a CPU: with two threads a "
-        "core, one of these; in a guest, a virtual one. Which it is stands below the table, and as core_is "
-        "in JSON.",
-    ),
-    (
-        "Efficiency",
-        "Throughput ÷ cores of CPU used, in Mbps/core. The receiver’s is the headline: the receiver "
-        "usually decides.",
-    ),
-    (
-        "Efficiency at 3 GHz (rough)",
-        "Efficiency × 3 GHz ÷ base frequency. Only for rough comparison across CPUs: cores differ in "
-        "more than their clock.",
-    ),
-    (
-        "Scaling factor",
-        "The receiver’s efficiency with N instances ÷ its efficiency with 1. It is a ratio of "
-        "efficiencies, not of throughputs.",
-    ),
-    (
-        "Throughput scaling",
-        "T(N) ÷ (N · T(1)): 1.00 is perfectly linear growth with the number of instances.",
-    ),
-    (
-        "CPU per throughput",
-        "CPU % of the application CPUs and the IRQ CPUs ÷ throughput. Smaller is better.",
-    ),
+    *((metric.term or metric.title, metric.meaning) for metric in METRICS if metric.meaning),
     (
         "App CPU, IRQ CPU",
         "The CPUs that run the load processes, and those that serve the interrupts (or the receive "
         "steering) of the interface. Shares are per CPU: usr (user), sys (kernel), irq (hard "
         "interrupts), soft (soft interrupts), other (nice, I/O wait, steal, guest), idle.",
-    ),
-    (
-        "Retransmits",
-        "TCP segments sent again, over all instances, a trial.",
     ),
     (
         "Flag",

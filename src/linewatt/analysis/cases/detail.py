@@ -9,14 +9,16 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field, replace
+from functools import partial
 from typing import Literal
 
 from linewatt.analysis.cases.shares import ShareSpread, share_spread
 from linewatt.analysis.metrics import formulas
-from linewatt.analysis.metrics.of_trial import app_and_irq_cores
+from linewatt.analysis.metrics.metric import Value, estimates, note_missing
+from linewatt.analysis.metrics.of_trial import app_and_irq_cores, busy_cores, role_shares
 from linewatt.analysis.power.summary import EndPower, end_power
-from linewatt.analysis.statistics.stats import Estimate, estimate
-from linewatt.model import Case, CpuShares, Provenance, Role, Trial
+from linewatt.analysis.statistics.stats import Estimate
+from linewatt.model import Case, Provenance, Role, Trial
 
 NOT_NAMED = "no source of power is named for this host"
 SHARED = "app and IRQ CPUs are the same, so their use cannot be told apart"
@@ -71,15 +73,11 @@ def detail_blocks(trials: Sequence[Trial]) -> tuple[DetailBlock, ...]:
     return tuple(_block(case, role, own) for case, own in cases.items() for role in ENDS)
 
 
-# A value of one trial, or None with the reason.
-_Value = tuple[float | None, str | None]
-
-
 def _block(case: Case, role: Role, trials: Sequence[Trial]) -> DetailBlock:
     reasons: dict[str, str] = {}
-    values = {name: _mean(name, read, role, trials, reasons) for name, read in _VALUES.items()}
-    app, irq = (_shares(part, role, trials, reasons) for part in ("app", "irq"))
-    own_rate = [replace(trial, throughput_bps=_rate(trial, role)[0]) for trial in trials]
+    values = estimates({name: partial(read, role) for name, read in _VALUES.items()}, trials, reasons)
+    app, irq = (_shares(part, role, trials, reasons) for part in _PARTS)
+    own_rate = [replace(trial, throughput_bps=_rate(role, trial)[0]) for trial in trials]
     power = end_power(own_rate, role)
     reasons |= _power_reasons(power, role, trials)
     return DetailBlock(
@@ -110,72 +108,46 @@ def _power_reasons(power: EndPower | None, role: Role, trials: Sequence[Trial]) 
         imported = next((trial.reason for trial in trials if trial.reason), None)
         return dict.fromkeys(names, imported or NOT_NAMED)
     found = {name: power.reasons[theirs] for name, theirs in names.items() if theirs in power.reasons}
-    if all(_rate(trial, role)[0] is None for trial in trials) and "dynamic_w_per_bps" in found:
-        found["dynamic_w_per_bps"] = _rate(trials[0], role)[1] or "throughput not recorded"
+    if all(_rate(role, trial)[0] is None for trial in trials) and "dynamic_w_per_bps" in found:
+        found["dynamic_w_per_bps"] = _rate(role, trials[0])[1] or "throughput not recorded"
     return found
 
 
-def _mean(
-    name: str,
-    read: Callable[[Trial, Role], _Value],
-    role: Role,
-    trials: Sequence[Trial],
-    reasons: dict[str, str],
-) -> Estimate | None:
-    values = [read(trial, role) for trial in trials]
-    _note(name, values, reasons)
-    return estimate(value for value, _ in values)
-
-
-def _note(name: str, values: Sequence[tuple[object, str | None]], reasons: dict[str, str]) -> None:
-    lacking = [why or "not recorded" for value, why in values if value is None]
-    if not values:
-        reasons[name] = "no trial of this case is done"
-    elif lacking:
-        whys = "; ".join(dict.fromkeys(lacking))
-        some = len(lacking) < len(values)
-        reasons[name] = f"in {len(lacking)} of {len(values)} trials: {whys}" if some else whys
-
-
-def _rate(trial: Trial, role: Role) -> _Value:
+def _rate(role: Role, trial: Trial) -> Value:
     return (trial.throughput_bps if role == "receiver" else trial.offered_bps), trial.reason
 
 
-def _used(trial: Trial, role: Role) -> _Value:
+def _used(role: Role, trial: Trial) -> Value:
     end = trial.end(role)
     return (None, f"the {role} was not recorded") if end is None else app_and_irq_cores(end)
 
 
-def _cost(trial: Trial, role: Role) -> _Value:
-    cores, why = _used(trial, role)
-    rate, no_rate = _rate(trial, role)
+def _cost(role: Role, trial: Trial) -> Value:
+    cores, why = _used(role, trial)
+    rate, no_rate = _rate(role, trial)
     if cores is None or rate is None:
         return None, why if cores is None else no_rate
     return formulas.cpu_cores_per_bps(cores, rate), "throughput and CPU use must both be greater than 0"
 
 
-def _part_cost(part: Literal["app", "irq"]) -> Callable[[Trial, Role], _Value]:
-    def read(trial: Trial, role: Role) -> _Value:
+def _part_cost(part: Literal["app", "irq"]) -> Callable[[Role, Trial], Value]:
+    def read(role: Role, trial: Trial) -> Value:
         end = trial.end(role)
         if end is None or end.app_cpu is None or end.irq_cpu is None:
-            return None, _used(trial, role)[1]
+            return None, _used(role, trial)[1]
         if set(end.app_cpu.cpus) & set(end.irq_cpu.cpus):
             return None, SHARED
         shares = end.app_cpu if part == "app" else end.irq_cpu
-        rate, no_rate = _rate(trial, role)
+        rate, no_rate = _rate(role, trial)
         if not rate:
             return None, no_rate or "nothing arrived"
         # 0 is a number here: an IRQ CPU may have nothing to do
-        return _cores(shares) / rate, None
+        return busy_cores(shares) / rate, None
 
     return read
 
 
-def _cores(shares: CpuShares) -> float:
-    return (len(set(shares.cpus)) + shares.unnumbered) * shares.busy_ratio
-
-
-_VALUES: dict[str, Callable[[Trial, Role], _Value]] = {
+_VALUES: dict[str, Callable[[Role, Trial], Value]] = {
     "throughput_bps": _rate,
     "cpu_used_cores": _used,
     "cpu_cores_per_bps": _cost,
@@ -184,14 +156,12 @@ _VALUES: dict[str, Callable[[Trial, Role], _Value]] = {
 }
 
 
-def _shares(part: str, role: Role, trials: Sequence[Trial], reasons: dict[str, str]) -> ShareSpread | None:
-    values: list[tuple[CpuShares | None, str | None]] = []
-    for trial in trials:
-        end = trial.end(role)
-        if end is None:
-            values.append((None, f"the {role} was not recorded"))
-            continue
-        why = end.reasons.get(f"{part}_cpu", f"{part} CPU shares not recorded")
-        values.append((end.app_cpu if part == "app" else end.irq_cpu, f"{end.host}: {why}"))
-    _note(part, values, reasons)
-    return share_spread([shares for shares, _ in values if shares is not None])
+_PARTS: tuple[Literal["app"], Literal["irq"]] = ("app", "irq")
+
+
+def _shares(
+    part: Literal["app", "irq"], role: Role, trials: Sequence[Trial], reasons: dict[str, str]
+) -> ShareSpread | None:
+    shares = [role_shares(trial, role, part) for trial in trials]
+    note_missing(part, shares, reasons)
+    return share_spread([one for one, _ in shares if one is not None])

@@ -8,20 +8,10 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 
 from linewatt.analysis.metrics import formulas
+from linewatt.analysis.metrics.metric import Response, Value
+from linewatt.analysis.metrics.of_trial import METRICS
 from linewatt.analysis.power import totals as power
-from linewatt.model import EndResult, Provenance, Role, Trial
-
-
-@dataclass(frozen=True, slots=True)
-class Response:
-    """``relative``: compared as ratios, else as differences. ``more`` and ``less`` name a change."""
-
-    name: str
-    title: str
-    more: str
-    less: str
-    higher_is_better: bool = True
-    relative: bool = True
+from linewatt.model import Provenance, Role, Trial
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,41 +27,43 @@ class Values:
     provenance: Provenance | None = None
 
 
-THROUGHPUT = Response("throughput_bps", "Throughput", "faster", "slower")
-EFFICIENCY = Response(
-    "efficiency_receiver_bps_per_core", "Efficiency of the receiver", "more efficient", "less efficient"
-)
-SENDER_EFFICIENCY = Response(
-    "efficiency_sender_bps_per_core", "Efficiency of the sender", "more efficient", "less efficient"
-)
-LOSS = Response("lost_ratio", "Loss", "more loss", "less loss", higher_is_better=False, relative=False)
+OF_CASE = {metric.name: metric.response for metric in METRICS if metric.response is not None}
+THROUGHPUT = OF_CASE["throughput_bps"]
+EFFICIENCY = OF_CASE["efficiency_receiver_bps_per_core"]
+SENDER_EFFICIENCY = OF_CASE["efficiency_sender_bps_per_core"]
 PER_WATT: dict[Role, Response] = {
     role: Response(
-        f"{role}_system_bps_per_w", f"Throughput per watt of the {role}", "more per watt", "less per watt"
+        f"{role}_system_bps_per_w",
+        f"Throughput per watt of the {role}",
+        "more per watt",
+        "less per watt",
+        group="power",
     )
     for role in ("receiver", "sender")
 }
 
 
 def responses(trials: Sequence[Trial], *, sender: bool = False) -> list[Values]:
-    """The responses that trials of otherwise equal cases have: those without any value are left out.
+    """The responses that trials of otherwise equal cases have, shares last; none without any value.
 
     At a load level throughput is what was asked for, so it is no response. ``sender``: its efficiency, too.
     """
-    found = [
-        _values(EFFICIENCY, trials, lambda trial: _efficiency(trial, trial.receiver)),
-        *([_values(SENDER_EFFICIENCY, trials, lambda trial: _efficiency(trial, trial.sender))] * sender),
-        *(_per_watt(role, trials) for role in PER_WATT),
+    at_level = any(trial.case.load_level is not None for trial in trials)
+    measured = [
+        _values(metric.response, trials, metric.read)
+        for metric in METRICS
+        if metric.response is not None
+        and metric.read is not None
+        and not (at_level and metric.response == THROUGHPUT)
+        and (sender or metric.role != "sender")
     ]
-    if all(trial.case.load_level is None for trial in trials):
-        found.insert(0, _values(THROUGHPUT, trials, lambda trial: trial.throughput_bps))
-    if any(trial.case.test != "tcp" for trial in trials):
-        found.append(_values(LOSS, trials, lambda trial: trial.lost_ratio))
-    return [one for one in found if any(value is not None for value in one.values)]
+    measured += [_per_watt(role, trials) for role in PER_WATT]
+    measured.sort(key=lambda one: not one.response.relative)
+    return [one for one in measured if any(value is not None for value in one.values)]
 
 
-def _values(response: Response, trials: Sequence[Trial], read: Callable[[Trial], float | None]) -> Values:
-    return Values(response, tuple(_usable(response, trial, read(trial)) for trial in trials))
+def _values(response: Response, trials: Sequence[Trial], read: Callable[[Trial], Value]) -> Values:
+    return Values(response, tuple(_usable(response, trial, read(trial)[0]) for trial in trials))
 
 
 def _usable(response: Response, trial: Trial, value: float | None) -> float | None:
@@ -81,11 +73,6 @@ def _usable(response: Response, trial: Trial, value: float | None) -> float | No
     if not response.relative:
         return value
     return math.log(value) if value > 0 else None
-
-
-def _efficiency(trial: Trial, end: EndResult | None) -> float | None:
-    cores = None if end is None else end.cpu_cores
-    return formulas.efficiency_bps_per_core(trial.throughput_bps, cores)
 
 
 def _per_watt(role: Role, trials: Sequence[Trial]) -> Values:

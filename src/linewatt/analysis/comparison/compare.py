@@ -14,12 +14,9 @@ from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from linewatt.analysis.cases.responses import (
-    EFFICIENCY,
-    LOSS,
+    OF_CASE,
     PER_WATT,
-    SENDER_EFFICIENCY,
     THROUGHPUT,
-    Response,
     Values,
     responses,
 )
@@ -30,6 +27,7 @@ from linewatt.analysis.comparison.differences import Difference, differences
 from linewatt.analysis.comparison.matching import LeftOver, Match, Matching, Side
 from linewatt.analysis.comparison.verdicts import COMPARISON, Kind, Verdict, verdicts
 from linewatt.analysis.limits import verdict
+from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.analysis.statistics.contrasts import ALPHA, Contrast, over_strata, welch
 from linewatt.analysis.statistics.modes import modes
@@ -37,12 +35,9 @@ from linewatt.analysis.statistics.permutation import permutation_ps, smallest_p,
 from linewatt.analysis.statistics.stats import Estimate, estimate
 from linewatt.model import Case, Provenance, Trial
 
-METRICS: dict[str, tuple[Response, ...]] = {
-    "throughput": (THROUGHPUT,),
-    "efficiency": (EFFICIENCY, SENDER_EFFICIENCY),
-    "loss": (LOSS,),
-    "power": tuple(PER_WATT.values()),
-}
+METRICS: dict[str, list[Response]] = {}
+for _response in (*sorted(OF_CASE.values(), key=lambda one: not one.relative), *PER_WATT.values()):
+    METRICS.setdefault(_response.group, []).append(_response)
 """what ``--metric`` may name"""
 SEED = 20_130_717
 """of the deals of shuffled runs: the same runs give the same p at any time"""

@@ -12,8 +12,9 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 
-from linewatt.analysis.cases.responses import Response, Values, responses
+from linewatt.analysis.cases.responses import Values, responses
 from linewatt.analysis.comparison.verdicts import Verdict, verdicts
+from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.statistics.contrasts import MIN_RUNS, Contrast, welch
 from linewatt.analysis.statistics.factorial import fit
 from linewatt.model import Case, Provenance, Trial

@@ -7,15 +7,10 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from linewatt.analysis.cases.responses import Response
 from linewatt.analysis.comparison.compare import METRICS, Comparison
+from linewatt.analysis.metrics.metric import Response
 
-FAIL_ON: dict[str, tuple[Response, ...]] = {
-    "slower": METRICS["throughput"],
-    "less-efficient": METRICS["efficiency"],
-    "more-loss": METRICS["loss"],
-    "less-per-watt": METRICS["power"],
-}
+FAIL_ON = {responses[0].worse.replace(" ", "-"): tuple(responses) for responses in METRICS.values()}
 """what ``--fail-on`` may name: a change for the worse of any of these"""
 
 

@@ -18,10 +18,11 @@ from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any
 
-from linewatt.analysis.cases.responses import Response, responses
+from linewatt.analysis.cases.responses import responses
 from linewatt.analysis.comparison.differences import Difference, differences_of_hosts
 from linewatt.analysis.comparison.matching import Side
 from linewatt.analysis.comparison.verdicts import COMPARISON, Verdict, amount, factor, verdicts
+from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.soak.job import Job, host_pairs
 from linewatt.analysis.statistics.change_points import FEWEST, bound, change_points, penalty
 from linewatt.analysis.statistics.contrasts import ALPHA, Contrast

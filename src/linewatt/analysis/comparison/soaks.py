@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from linewatt.analysis.cases.responses import THROUGHPUT, Response
+from linewatt.analysis.cases.responses import THROUGHPUT
 from linewatt.analysis.comparison.comparable import (
     OFFLOADS,
     Obstacle,
@@ -24,6 +24,7 @@ from linewatt.analysis.comparison.differences import Difference, differences_of_
 from linewatt.analysis.comparison.finding import Finding
 from linewatt.analysis.comparison.matching import Side
 from linewatt.analysis.comparison.verdicts import COMPARISON, verdicts
+from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.analysis.soak.job import ASKED, DRIFT, SUSTAINED, Job, host_pairs
 from linewatt.analysis.statistics.contrasts import welch

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
 
-from linewatt.analysis.cases.responses import Response
+from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.statistics.contrasts import ALPHA, Contrast, holm
 
 Kind = Literal["better", "worse", "small", "same", "undecided"]

@@ -29,7 +29,7 @@ Value = tuple[float | None, str | None]
 class Response:
     """How a metric compares, ``name`` of what: as ratios if ``relative``, else as differences.
 
-    ``more`` and ``less`` name a change.
+    ``more`` and ``less`` name a change; ``group`` is what ``compare --metric`` calls it.
     """
 
     name: str
@@ -38,6 +38,12 @@ class Response:
     less: str
     higher_is_better: bool = True
     relative: bool = True
+    group: str = ""
+
+    @property
+    def worse(self) -> str:
+        """A change for the worse."""
+        return self.less if self.higher_is_better else self.more
 
 
 @dataclass(frozen=True, slots=True)

@@ -134,18 +134,19 @@ def app_and_irq_cores(end: EndResult) -> Value:
         return None, _why(end, "irq_cpu", "irq CPU shares")
     app, irq = set(end.app_cpu.cpus), set(end.irq_cpu.cpus)
     if end.app_cpu.unnumbered or end.irq_cpu.unnumbered:  # a table that tells them apart says so
-        return _cores(end.app_cpu) + _cores(end.irq_cpu), None
+        return busy_cores(end.app_cpu) + busy_cores(end.irq_cpu), None
     if app >= irq:
-        return _cores(end.app_cpu), None
+        return busy_cores(end.app_cpu), None
     if app < irq:
-        return _cores(end.irq_cpu), None
+        return busy_cores(end.irq_cpu), None
     if app & irq:
         both = ", ".join(map(str, sorted(app & irq)))
         return None, f"{end.host}: CPUs {both} have both roles, so app and IRQ use cannot be added"
-    return _cores(end.app_cpu) + _cores(end.irq_cpu), None
+    return busy_cores(end.app_cpu) + busy_cores(end.irq_cpu), None
 
 
-def _cores(shares: CpuShares) -> float:
+def busy_cores(shares: CpuShares) -> float:
+    """What the CPUs of a role used."""
     return (len(set(shares.cpus)) + shares.unnumbered) * shares.busy_ratio
 
 
@@ -183,7 +184,7 @@ METRICS: tuple[Metric, ...] = (
         figure="throughput",
         show_sd=True,
         show_ci=True,
-        response=Response("throughput_bps", "Throughput", "faster", "slower"),
+        response=Response("throughput_bps", "Throughput", "faster", "slower", group="throughput"),
         meaning="Payload bits a second that the receiver got in the steady window (goodput), summed over the "
         "instances. 1 Gbps is 10⁹ bit/s.",
     ),
@@ -215,7 +216,13 @@ METRICS: tuple[Metric, ...] = (
         loads="udp",
         figure="throughput",
         response=Response(
-            "lost_ratio", "Loss", "more loss", "less loss", higher_is_better=False, relative=False
+            "lost_ratio",
+            "Loss",
+            "more loss",
+            "less loss",
+            higher_is_better=False,
+            relative=False,
+            group="loss",
         ),
         meaning="Lost datagrams ÷ (lost + received) in the window (UDP).",
     ),
@@ -265,6 +272,7 @@ METRICS: tuple[Metric, ...] = (
             "Efficiency of the receiver",
             "more efficient",
             "less efficient",
+            group="efficiency",
         ),
         term="Efficiency",
         meaning="Throughput ÷ cores of CPU used, in Mbps/core. The receiver’s is the headline: the receiver "
@@ -280,7 +288,11 @@ METRICS: tuple[Metric, ...] = (
         role="sender",
         show_ci=True,
         response=Response(
-            "efficiency_sender_bps_per_core", "Efficiency of the sender", "more efficient", "less efficient"
+            "efficiency_sender_bps_per_core",
+            "Efficiency of the sender",
+            "more efficient",
+            "less efficient",
+            group="efficiency",
         ),
     ),
     Metric(

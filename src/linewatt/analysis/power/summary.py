@@ -10,6 +10,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 
 from linewatt.analysis.metrics import formulas
+from linewatt.analysis.metrics.metric import of_some
 from linewatt.analysis.power import totals as power
 from linewatt.analysis.statistics.stats import Estimate, estimate
 from linewatt.model import EndResult, Provenance, Role, Trial
@@ -230,9 +231,7 @@ def _reasons(each: Sequence[_OneTrial], ends: Sequence[EndResult]) -> dict[str, 
     for name, read in _VALUES.items():
         lacking = [one for one in each if read(one) is None]
         if lacking and name not in _BOUNDS:
-            why = _why(name, lacking, ends)
-            some = len(lacking) < len(each)
-            reasons[name] = f"in {len(lacking)} of {len(each)} trials: {why}" if some else why
+            reasons[name] = of_some([_why(name, lacking, ends)], len(lacking), len(each))
     return reasons
 
 

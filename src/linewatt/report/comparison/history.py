@@ -11,10 +11,10 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from linewatt.analysis.cases.responses import Response
 from linewatt.analysis.comparison.history import Change, Course, Point, Unlike
 from linewatt.analysis.comparison.soaks import RATE
 from linewatt.analysis.comparison.verdicts import signed
+from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.metrics.unit import Unit
 from linewatt.analysis.soak.job import Job
 from linewatt.foreign import one_line

@@ -7,13 +7,14 @@ from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
-from linewatt.analysis.cases.responses import PER_WATT, Response
+from linewatt.analysis.cases.responses import PER_WATT
 from linewatt.analysis.cases.summary import FlagCount
 from linewatt.analysis.comparison.compare import Comparison, Pair, Row
 from linewatt.analysis.comparison.differences import Difference
 from linewatt.analysis.comparison.finding import Finding
 from linewatt.analysis.comparison.matching import LeftOver, Match, Side
 from linewatt.analysis.comparison.verdicts import amount, signed
+from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.metrics.unit import Unit
 from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.analysis.statistics.stats import Estimate

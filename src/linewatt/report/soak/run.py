@@ -3,10 +3,10 @@
 
 from __future__ import annotations
 
-from linewatt.analysis.cases.responses import Response
 from linewatt.analysis.comparison.history import SoakRun
 from linewatt.analysis.comparison.matching import Side
 from linewatt.analysis.comparison.soaks import CLIENT_CPU, RATE
+from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.soak import figures
 from linewatt.analysis.soak.job import clients_of, job_of
 from linewatt.errors import StoreError

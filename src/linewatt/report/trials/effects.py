@@ -7,7 +7,6 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from typing import Any, get_args
 
-from linewatt.analysis.cases.responses import Response
 from linewatt.analysis.comparison.effects import (
     GroupEffects,
     Interaction,
@@ -17,6 +16,7 @@ from linewatt.analysis.comparison.effects import (
     effects,
 )
 from linewatt.analysis.comparison.verdicts import Verdict, signed
+from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.campaign import design
 from linewatt.campaign.campaign import Design
