@@ -324,9 +324,9 @@ def test_idle_of_one_setting_is_not_that_of_another(tmp_path: Path, clock: Clock
 
     settings.to = to
     asyncio.run(run_rounds(stage, rounds, lambda _: None))
-    found = {mtu: stage.idle.power((("mtu", mtu),))["a"]["bmc", "Total"] for mtu in ("1500", "9000")}
+    found = {mtu: stage.idle.power((("mtu", mtu),), ["a"])["a"]["bmc", "Total"] for mtu in ("1500", "9000")}
     assert found == {"1500": pytest.approx(100.0), "9000": pytest.approx(120.0)}
-    assert stage.idle.cores((("mtu", "9000"),))["a"] == pytest.approx(0.01)
+    assert stage.idle.cores((("mtu", "9000"),), ["a"])["a"] == pytest.approx(0.01)
 
 
 def test_idle_that_drifted_is_told_once_a_host(tmp_path: Path, clock: Clock) -> None:

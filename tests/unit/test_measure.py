@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import replace
+from dataclasses import fields, replace
 from pathlib import Path
+from typing import Any
 
 import pytest
-from tests.wiring import cpu, run, told
+from tests.wiring import Given, both, cpu, rates, readback, run, told
 
 from linewatt.campaign.plan import PlannedInstance, PlannedTrial
 from linewatt.cli.progress import outcome
@@ -227,6 +228,45 @@ def test_a_trial_that_failed_keeps_all_raw_output() -> None:
         "run.json",
     }
     assert result.raw["h2/iperf3-server-0.json"].startswith("{")
+
+
+def with_hosts_of_other_pairs(given: Given) -> Given:
+    """As of a round with more pairs: two more hosts showed something, are known, and were idle."""
+    setup = given.setup
+    others = {"h3": "h1", "h4": "h2"}
+
+    def more(known: Mapping[str, Any]) -> dict[str, Any]:
+        return {**known, **{other: known[own] for other, own in others.items() if own in known}}
+
+    shown = more(given.run.readback)
+    for name in others:
+        facts = {**shown[name].facts, "nic.state": "DOWN", "nic.mtu": "9000"}
+        shown[name] = replace(shown[name], facts=facts)
+    known = {
+        one.name: more(value)
+        for one in fields(setup)
+        if isinstance(value := getattr(setup, one.name), Mapping)
+    }
+    return replace(given, run=replace(given.run, readback=shown), setup=replace(setup, **known))
+
+
+def test_a_trial_has_nothing_of_the_hosts_of_other_pairs_of_its_round() -> None:
+    given = told()
+    alone = measure(given.run, given.readings, given.setup, Iperf3(), overhead_s=0.05)
+    many = with_hosts_of_other_pairs(given)
+    beside = measure(many.run, many.readings, many.setup, Iperf3(), overhead_s=0.05)
+    assert beside.trial == alone.trial
+    assert beside.raw == alone.raw
+    assert not any("h3" in text or "h4" in text for text in (*beside.raw, *beside.raw.values()))
+
+
+def test_why_nothing_arrived_is_looked_for_at_the_ends_alone() -> None:
+    nothing = both(rates(0.0), readback("h1", facts={"nic.mtu": "1500"}), readback("h2", facts={}))
+    trial = with_hosts_of_other_pairs(told(nothing)).trial()
+    assert trial.status == "failed"
+    assert "h3" not in str(trial.reason)
+    assert "h4" not in str(trial.reason)
+    assert "whether full packets pass" in str(trial.reason)
 
 
 def test_a_load_shorter_than_the_window_is_a_failed_trial() -> None:

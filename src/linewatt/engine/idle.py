@@ -156,15 +156,19 @@ class IdleBook:
         """Those of ``hosts`` that have no idle window with this setting."""
         return set(hosts) - {name for one in self._of(setting) for name in one.hosts}
 
-    def cores(self, setting: Setting) -> dict[str, float | None]:
+    def cores(self, setting: Setting, hosts: Iterable[str]) -> dict[str, float | None]:
         """Host → cores that were busy idle with this setting."""
         own = self._of(setting)
-        return {name: idle_cores(own, name) for name in _hosts(own)}
+        return {name: idle_cores(own, name) for name in hosts if _is_in(own, name)}
 
-    def power(self, setting: Setting) -> dict[str, IdlePower]:
+    def power(self, setting: Setting, hosts: Iterable[str]) -> dict[str, IdlePower]:
         """Host → power of its sources idle with this setting, as far as it is known by now."""
         own = self._of(setting)
-        return {name: {key: one.power_w for key, one in idle_of(own, name).items()} for name in _hosts(own)}
+        return {
+            name: {key: one.power_w for key, one in idle_of(own, name).items()}
+            for name in hosts
+            if _is_in(own, name)
+        }
 
     def drifted(self, setting: Setting, hosts: Iterable[str]) -> dict[str, str]:
         """Host → how its idle power with this setting differs by more than it should, in words."""
@@ -176,8 +180,8 @@ class IdleBook:
         return [one for one in self._windows if dict(one.setting) == dict(setting)]
 
 
-def _hosts(windows: Iterable[IdleWindow]) -> set[str]:
-    return {name for one in windows for name in one.hosts}
+def _is_in(windows: Iterable[IdleWindow], host: str) -> bool:
+    return any(host in one.hosts for one in windows)
 
 
 def _drift(windows: list[IdleWindow], host: str) -> str | None:

@@ -226,8 +226,8 @@ class RoundRunner:
         idle = self._stage.idle
         setup = replace(
             self._setup,
-            idle_cores=idle.cores(setting),
-            idle_w=idle.power(setting),
+            idle_cores=idle.cores(setting, hosts),
+            idle_w=idle.power(setting, hosts),
             meters={name: book.of(name) for name in hosts},
         )
         measured: Measured = measure(run, readings, setup, self._session.load, overhead_s)

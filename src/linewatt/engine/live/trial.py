@@ -9,7 +9,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal
 
 from linewatt.campaign.factors import load_options
@@ -103,6 +103,11 @@ class TrialRun:
     line_host: str | None = None
     pcie_goodput_bps: Mapping[str, float | None] = field(default_factory=dict)
     """host → the most payload that the slot of its data interface carries"""
+
+    def of_its_hosts(self) -> TrialRun:
+        """The same without what other hosts of its round showed."""
+        own = {name: self.readback[name] for name in self.planned.case.hosts if name in self.readback}
+        return replace(self, readback=own)
 
 
 class LiveTrial:

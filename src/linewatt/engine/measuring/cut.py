@@ -3,8 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, fields, replace
 
 from linewatt.analysis.psu.supplies import Supply
 from linewatt.engine.live.feed import Reading
@@ -39,6 +39,15 @@ class Setup:
     """kernel parameters of sockets, as each host showed them when the campaign began"""
     concurrent_pairs: bool = False
     """whether pairs that share no host run at the same time"""
+
+    def of(self, hosts: Collection[str]) -> Setup:
+        """The same without what is known of other hosts."""
+        by_host = {
+            one.name: {host: known for host, known in value.items() if host in hosts}
+            for one in fields(self)
+            if isinstance(value := getattr(self, one.name), Mapping)
+        }
+        return replace(self, **by_host)
 
 
 @dataclass(frozen=True, slots=True)

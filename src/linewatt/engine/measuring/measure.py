@@ -45,7 +45,11 @@ class Measured:
 def measure(
     run: TrialRun, readings: Mapping[str, Sequence[Reading]], setup: Setup, load: Load, overhead_s: float
 ) -> Measured:
-    """Make a trial's numbers; what cannot be measured makes it a failed one, with the reason."""
+    """Make a trial's numbers; what cannot be measured makes it a failed one, with the reason.
+
+    What a round knows of hosts that are no end of the trial is no part of it.
+    """
+    run, setup = run.of_its_hosts(), setup.of(run.planned.case.hosts)
     raw = _raw(run, readings) | {kept.NAME: kept.text_of(run, readings, setup, overhead_s)}
     sensed = tuple(
         Series(reading.host, reading.source, reading.channels, reading.samples())

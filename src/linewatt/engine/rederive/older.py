@@ -168,8 +168,8 @@ def _setup(result: Result, campaign: Campaign, session: Session, trial: Trial) -
     return replace(
         setup_of(session, campaign),
         base_frequency_hz={end.host: end.base_frequency_hz for end in ends},
-        idle_cores=book.cores(setting),
-        idle_w=book.power(setting),
+        idle_cores=book.cores(setting, trial.case.hosts),
+        idle_w=book.power(setting, trial.case.hosts),
     )
 
 
