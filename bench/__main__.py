@@ -26,6 +26,7 @@ from bench import (
     power_sweeps,
     soak_report,
     startup,
+    storing,
     throughput_paired,
     trial_overhead,
 )
@@ -38,6 +39,7 @@ MEASUREMENTS: dict[str, tuple[Callable[..., list[Row]], int]] = {
     module.__name__.removeprefix("bench."): (module.measure, module.ABOUT_S)
     for module in (
         startup,
+        storing,
         place_512,
         compare_1000,
         soak_report,

@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import time
 from collections.abc import Iterable, Sequence
+from pathlib import Path
 
 from bench import byhand, wire
 from bench.rig import Finished, lab_of, namespaces, rig
 from bench.rows import MeasurementFailed, Peer, Row, Target, quantile
 from bench.trial_overhead import overheads
 from linewatt.model import Trial
+from linewatt.store.read import trial_dirs
 
 ABOUT_S = 100
 HOSTS = 96
@@ -83,9 +85,16 @@ def _other_rows(finished: Finished, whole: list[list[Trial]], planned: int) -> l
     return [
         Row("round of 48 trials beyond its load", "s", per_round, Target(at_most=0.5)),
         Row("trials stored and done", "count", (len(done),), all_of_them, note=lost),
+        Row("files of a trial", "count", _files(finished.path), Target(at_most=4)),
         Row("campaign start to first load, 96 hosts", "s", (first_s,)),
         Row("last load to prompt, 96 hosts", "s", (last_s,)),
     ]
+
+
+def _files(result: Path) -> tuple[float, ...]:
+    """How many files each trial has."""
+    folders = trial_dirs(result)
+    return tuple(sum(path.is_file() for path in folder.rglob("*")) for folder in folders)
 
 
 def _done(finished: Finished) -> list[Trial]:

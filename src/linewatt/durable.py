@@ -5,7 +5,9 @@ from __future__ import annotations
 
 import errno
 import os
-from contextlib import suppress
+import shutil
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
 from pathlib import Path
 
 
@@ -19,7 +21,16 @@ def write_synced(path: Path, data: bytes) -> None:
 
 def sync_folder(path: Path) -> None:
     """Have on disk which files a folder has. Raises OSError."""
-    handle = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
+    _sync(path, os.O_RDONLY | os.O_DIRECTORY)
+
+
+def sync_file(path: Path) -> None:
+    """Have on disk what somebody else wrote into a file. Raises OSError."""
+    _sync(path, os.O_RDONLY)
+
+
+def _sync(path: Path, how: int) -> None:
+    handle = os.open(path, how)
     try:
         os.fsync(handle)
     finally:
@@ -37,6 +48,25 @@ def write_whole(path: Path, data: bytes) -> None:
         with suppress(OSError):
             partial.unlink()
         raise
+
+
+@contextmanager
+def whole_folder(path: Path, *, shared: bool = False) -> Iterator[Path]:
+    """A folder to write files into, each synced, which gets its name at the end: with all of them, or never.
+
+    What a kill left of an earlier attempt goes first; not where others may make it now (``shared``). Raises
+    OSError: also where its name is taken.
+    """
+    partial = path.with_name(f".{path.name}.{os.getpid()}.tmp" if shared else f".{path.name}.tmp")
+    shutil.rmtree(partial, ignore_errors=True)
+    try:
+        partial.mkdir(parents=True)
+        yield partial
+        sync_folder(partial)
+        partial.rename(path)
+        sync_folder(path.parent)
+    finally:
+        shutil.rmtree(partial, ignore_errors=True)
 
 
 def make_folder(path: Path, mode: int = 0o777) -> None:

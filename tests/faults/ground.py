@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from tests import packed
 from tests.faults import hosts
 
 LINEWATT = [sys.executable, "-c", "from linewatt.cli import main; main()"]
@@ -157,8 +158,8 @@ class Ground:
 
     def outputs(self, result: Path, trial: Mapping[str, Any]) -> list[str]:
         """What the servers of a trial wrote."""
-        raw = result / "trials" / f"{trial['number']:05d}" / "raw" / trial["case"]["receiver"]
-        return [path.read_text() for path in sorted(raw.glob("iperf3-*.json"))]
+        directory = result / "trials" / f"{trial['number']:05d}"
+        return packed.outputs(directory, trial["case"]["receiver"])
 
 
 def wait_until(condition: Callable[[], bool], limit_s: float) -> bool:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import atexit
 import contextlib
+import gzip
 import io
 import shutil
 import sys
@@ -35,7 +36,7 @@ from linewatt.errors import HostError
 from linewatt.foreign import STORED, read_json
 from linewatt.hosts.base import Host, HostSpec
 from linewatt.hosts.journal import Entry, Journal, journal_path
-from linewatt.store import sums
+from linewatt.store import raw, sums
 
 RAW = ("raw/h2/mpstat.jsonl", "raw/h1/bmc.jsonl", "raw/h1/iperf3-client-0.json", "raw/h1/readback.json")
 READERS: dict[str, tuple[tuple[str, ...], ...]] = {
@@ -78,6 +79,22 @@ def test_damaged_raw_output_is_derived_again_or_named(name: str, seed: int, coun
     file = results() / OLD / "trials" / "00001" / name
     with survived("stored: rederive"), damaged_file(file, seed, count):
         check_command("rederive", OLD, "--results", str(results()))
+
+
+@fuzz(seeds, counts, share=0.2)
+def test_damaged_packed_raw_output_is_named_in_one_line(seed: int, count: int) -> None:
+    file = results() / CAMPAIGN / "trials" / "00001" / "raw.tar.gz"
+    with survived("stored: packed"), damaged_file(file, seed, count) as is_another:
+        said = check_command("rederive", CAMPAIGN, "--results", str(results()))
+        assert not is_another or not file.exists() or "raw.tar.gz: " in said, said
+
+
+@fuzz(st.binary(max_size=3000), st.booleans())
+def test_a_packed_file_of_anything_is_read_or_refused(tar: bytes, is_packed: bool) -> None:
+    with tempfile.TemporaryDirectory(dir=results().parent) as folder, survived("stored: a pack"):
+        pack = Path(folder) / "raw.tar.gz"
+        pack.write_bytes(gzip.compress(tar, 1) if is_packed else tar)
+        raw.texts(pack.with_name("raw"))
 
 
 def _commands(name: str) -> tuple[tuple[str, ...], ...]:

@@ -27,6 +27,7 @@ from linewatt.hosts.base import Ended, Line
 from linewatt.loads.iperf3 import Iperf3
 from linewatt.model import Window
 from linewatt.sensors.registry import SENSORS
+from linewatt.store import raw
 from linewatt.store.derived import text_of
 from linewatt.store.read import read_trial, trial_dirs
 from linewatt.store.write import write_trial
@@ -59,11 +60,8 @@ def check_stored(given: Given, what: str) -> None:
         write_trial(Path(folder), trial, measured.series, measured.raw)
         (directory,) = trial_dirs(Path(folder))
         assert text_of(read_trial(directory)) == text_of(trial)
-        files = {
-            path.relative_to(directory / "raw").as_posix(): path.read_text(encoding="utf-8")
-            for path in (directory / "raw").rglob("*")
-            if path.is_file()
-        }
+        files = raw.texts(directory / "raw")
+        assert files == measured.raw
         kept.read(files[kept.NAME], files, given.setup.hosts)
         for name, text in files.items():
             for line in text.splitlines() if name.endswith(".jsonl") else ():

@@ -18,6 +18,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests import packed
 
 pytestmark = pytest.mark.lab
 
@@ -224,9 +225,10 @@ def test_a_trial_says_what_its_raw_files_say(bench: Bench) -> None:
     for directory in sorted(bench.result.glob("trials/*")):
         trial = json.loads((directory / "trial.json").read_text())
         start, stop = trial["window"]["start_s"], trial["window"]["end_s"]
+        texts = packed.texts(directory / "raw")
         total = lost = packets = 0.0
         for one in trial["instances"]:
-            server = json.loads((directory / f"raw/h2/iperf3-server-{one['instance']}.json").read_text())
+            server = json.loads(texts[f"h2/iperf3-server-{one['instance']}.json"])
             for interval in server["intervals"]:
                 length = interval["sum"]["end"] - interval["sum"]["start"]
                 begins = one["receiver_start_s"] + interval["sum"]["start"]
@@ -240,14 +242,14 @@ def test_a_trial_says_what_its_raw_files_say(bench: Bench) -> None:
             assert trial["packets"] == pytest.approx(packets, abs=3)
             assert trial["lost_packets"] == pytest.approx(lost, abs=3)
         for role, host in (("sender", "h1"), ("receiver", "h2")):
-            busy = _busy_cores(directory / f"raw/{host}/mpstat.jsonl", bench.own_cpus(host), start, stop)
+            busy = _busy_cores(texts[f"{host}/mpstat.jsonl"], bench.own_cpus(host), start, stop)
             assert trial[role]["cpu_cores"] == pytest.approx(busy, abs=1e-6)
 
 
-def _busy_cores(path: Path, cpus: set[str], start: float, stop: float) -> float:
+def _busy_cores(text: str, cpus: set[str], start: float, stop: float) -> float:
     """Σ (1 − idle − iowait − steal) over ``cpus``, each record weighted by what it shares with the window."""
     busy = weight = 0.0
-    for line in path.read_text().splitlines():
+    for line in text.splitlines():
         record = json.loads(line)
         begins = record["received_s"] - record["span_s"]
         inside = max(0.0, min(record["received_s"], stop) - max(begins, start))

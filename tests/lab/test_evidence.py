@@ -15,6 +15,7 @@ from typing import Any
 import pytest
 from tests.lab.test_campaign import Bench, await_event, end
 from tests.lab.test_placement import _server_of, flags, placed
+from tests.packed import texts
 
 pytestmark = [
     pytest.mark.lab,
@@ -35,7 +36,7 @@ def bench(lab2: Any, tmp_path: Path) -> Iterator[Bench]:
 
 def raw(bench: Bench, number: int, name: str) -> str:
     directory = sorted(bench.result.glob("trials/*"))[number - 1]
-    return (directory / "raw" / name).read_text()
+    return texts(directory / "raw")[name]
 
 
 def test_hosts_are_read_before_and_after_the_window_and_never_beside_it(bench: Bench) -> None:

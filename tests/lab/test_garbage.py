@@ -20,6 +20,7 @@ import pytest
 from tests.faults import hosts
 from tests.faults.ground import FACTORS, SETTINGS, Ground
 from tests.lab.test_campaign import Bench, until
+from tests.packed import outputs
 
 from linewatt.lab.system import search_path
 
@@ -112,9 +113,9 @@ def assert_plain(*texts: str) -> None:
 def assert_true(bench: Bench) -> None:
     """No trial is said to be done whose receiver did not count what came, as it wrote itself."""
     for trial in bench.trials():
-        raw = bench.result / "trials" / f"{trial['number']:05d}" / "raw" / trial["case"]["receiver"]
-        outputs = [path.read_text() for path in sorted(raw.glob("iperf3-*.json"))]
-        assert hosts.false_results(trial, outputs, ()) == []
+        directory = bench.result / "trials" / f"{trial['number']:05d}"
+        written = outputs(directory, trial["case"]["receiver"])
+        assert hosts.false_results(trial, written, ()) == []
 
 
 @pytest.mark.parametrize("tools", [TOOLS, (*TOOLS, *SHELLS)], ids=["tools", "shells too"])

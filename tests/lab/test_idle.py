@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from tests.lab.test_campaign import Bench
+from tests.packed import texts
 
 from linewatt.analysis.cases.summary import summarise
 from linewatt.analysis.power.summary import EndPower
@@ -28,10 +29,10 @@ pytestmark = [
 ]
 
 
-def true_w(raw: Path, cpus: set[str], window: Window) -> float:
+def true_w(text: str, cpus: set[str], window: Window) -> float:
     """What the model draws out of its supplies, from CPU use second by second as mpstat wrote it."""
     found = []
-    for line in raw.read_text().splitlines():
+    for line in text.splitlines():
         record = json.loads(line)
         if window.start_s <= record["received_s"] - record["span_s"] / 2 <= window.end_s:
             shares = SENSORS["mpstat"].parse(record["text"])
@@ -52,10 +53,14 @@ def windows(result: Result) -> Iterator[tuple[Path, Window]]:
         yield result.path / "raw" / name, Window(times["start_s"], times["end_s"])
 
 
+def _mpstat(result: Result, number: int, host: str) -> str:
+    return texts(result.path / "trials" / f"{number:05d}" / "raw")[f"{host}/mpstat.jsonl"]
+
+
 def true_above_idle_w(result: Result, host: str, cpus: set[str]) -> float:
-    idle = [true_w(raw / host / "mpstat.jsonl", cpus, window) for raw, window in windows(result)]
+    idle = [true_w(texts(raw)[f"{host}/mpstat.jsonl"], cpus, window) for raw, window in windows(result)]
     loaded = [
-        true_w(result.path / "trials" / f"{one.number:05d}" / "raw" / host / "mpstat.jsonl", cpus, one.window)
+        true_w(_mpstat(result, one.number, host), cpus, one.window)
         for one in result.trials
         if one.window is not None
     ]

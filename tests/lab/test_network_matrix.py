@@ -11,6 +11,7 @@ from typing import Any
 import pytest
 from tests.lab.test_campaign import end
 from tests.lab.test_networks import SHORT, Networks
+from tests.packed import texts
 
 LIMIT_S = 600
 
@@ -55,7 +56,7 @@ def test_a_matrix_on_two_networks_from_one_file_leaves_every_host_as_it_was(matr
 def test_the_load_runs_where_the_network_says(matrix: Networks) -> None:
     for path in sorted(matrix.result.glob("trials/*/trial.json")):
         case = json.loads(path.read_text())["case"]
-        argv = json.loads((path.parent / "raw/commands.json").read_text())[0]["argv"]
+        argv = json.loads(texts(path.parent / "raw")["commands.json"])[0]["argv"]
         address = argv[argv.index("--bind") + 1]
         assert address.startswith("198.18.2" if case["network"] == "vxlan" else "198.19.")
         if case["test"] != "tcp":

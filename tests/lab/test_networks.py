@@ -17,6 +17,7 @@ from typing import Any
 import pytest
 from tests.lab.test_campaign import HANG_LIMIT_S, LINEWATT, Bench, await_event, connection_pids, end, until
 from tests.lab.test_network_knob import steady
+from tests.packed import texts
 
 pytestmark = pytest.mark.lab
 
@@ -158,7 +159,7 @@ def test_a_document_for_each_host_with_a_host_route_and_both_families(bench: Net
     assert (four["status"], six["status"]) == ("done", "done"), four["reason"] or six["reason"]
     lengths = []
     for directory in ("00001", "00002"):
-        argv = json.loads((bench.result / "trials" / directory / "raw/commands.json").read_text())[0]["argv"]
+        argv = json.loads(texts(bench.result / "trials" / directory / "raw")["commands.json"])[0]["argv"]
         lengths.append(argv[argv.index("--length") + 1])
     assert lengths == ["1422", "1402"]
 

@@ -12,6 +12,7 @@ from typing import Any
 
 import pytest
 from tests.lab.test_campaign import LONG, Bench, await_event, end, ours, until
+from tests.packed import texts
 
 from linewatt.engine.live.asking import LATE_START_S
 
@@ -54,7 +55,8 @@ def test_a_trial_reads_back_where_it_ran(bench: Bench) -> None:
         assert trial[role]["settings"] == {"rps_cpus data0": "rx-0=2"}
         assert trial[role]["irq_cpu"]["cpus"] == [1]
     assert not {"process-moved", "placement-not-read", "setting-changed"} & flags(trial).keys()
-    raw = json.loads(next(bench.result.glob("trials/*/raw/h2/readback.json")).read_text())
+    (directory,) = bench.result.glob("trials/*")
+    raw = json.loads(texts(directory / "raw")["h2/readback.json"])
     assert raw["problem"] is None
     assert {tuple(thread["allowed"]) for thread in raw["threads"]} == {(0,)}
     window = trial["window"]

@@ -15,12 +15,14 @@ from pathlib import Path
 from statistics import fmean
 from typing import Any
 
+from tests.packed import texts
+
 
 class Raw:
     """One trial's folder."""
 
     def __init__(self, directory: Path) -> None:
-        self.directory = directory
+        self.texts = texts(directory / "raw")
         self.trial: dict[str, Any] = json.loads((directory / "trial.json").read_text())
         self.start_s: float = self.trial["window"]["start_s"]
         self.end_s: float = self.trial["window"]["end_s"]
@@ -38,8 +40,8 @@ class Raw:
         case = self.trial["case"]
         host, program = (case["receiver"], "server") if role == "receiver" else (case["sender"], "client")
         for one in self.trial["instances"]:
-            path = self.directory / f"raw/{host}/iperf3-{program}-{one['instance']}.json"
-            for interval in json.loads(path.read_text())["intervals"]:
+            document = json.loads(self.texts[f"{host}/iperf3-{program}-{one['instance']}.json"])
+            for interval in document["intervals"]:
                 whole = interval["sum"]
                 length = whole["end"] - whole["start"]
                 begins = one[f"{role}_start_s"] + whole["start"]
@@ -94,7 +96,7 @@ class Raw:
         return height(points, self.end_s) - height(points, self.start_s)
 
     def _records(self, host: str, source: str) -> Iterator[dict[str, Any]]:
-        lines = (self.directory / f"raw/{host}/{source}.jsonl").read_text().splitlines()
+        lines = self.texts[f"{host}/{source}.jsonl"].splitlines()
         yield from map(json.loads, lines)
 
 

@@ -26,6 +26,7 @@ from linewatt.hosts.base import HostSpec
 from linewatt.model import Case, Window
 from linewatt.sensors.dynamics import Dynamics
 from linewatt.sensors.registry import POWER
+from linewatt.store import raw
 from linewatt.store.read import idle_windows
 
 IDLE_W, LOAD_W = 100.0, 250.0
@@ -347,9 +348,10 @@ def test_what_tools_said_in_idle_windows_is_stored_raw(tmp_path: Path, clock: Cl
     asyncio.run(run_rounds(stage, rounds, lambda _: None))
     for name, end in (("idle", False), ("idle-end", True)):
         document = json.loads((tmp_path / f"{name}.json").read_text())
+        texts = raw.texts(tmp_path / "raw" / name)
         for host in "ab":
             for tool in ("mpstat", "bmc"):
-                lines = (tmp_path / "raw" / name / host / f"{tool}.jsonl").read_text().splitlines()
+                lines = texts[f"{host}/{tool}.jsonl"].splitlines()
                 times = [json.loads(line)["received_s"] for line in lines]
                 assert times[0] <= document["hosts"][host]["look"]["start_s"]
                 assert times[-1] >= document["window"]["end_s"]

@@ -242,7 +242,7 @@ def with_hosts_of_other_pairs(given: Given) -> Given:
     for name in others:
         facts = {**shown[name].facts, "nic.state": "DOWN", "nic.mtu": "9000"}
         shown[name] = replace(shown[name], facts=facts)
-    known = {
+    known: dict[str, Any] = {
         one.name: more(value)
         for one in fields(setup)
         if isinstance(value := getattr(setup, one.name), Mapping)

@@ -24,7 +24,7 @@ from linewatt.engine.rederive import run as again
 from linewatt.errors import InvalidInput
 from linewatt.loads.iperf3 import Iperf3
 from linewatt.model import METHOD, Window
-from linewatt.store import read
+from linewatt.store import raw, read
 from linewatt.store.brief import load_brief
 from linewatt.store.write import write_idle, write_trial
 
@@ -223,8 +223,9 @@ def test_what_has_no_raw_trials_is_refused(tmp_path: Path, manifest: dict[str, A
 
 def test_a_trial_whose_raw_files_are_damaged_stays_as_it_is_and_the_others_do_not(tmp_path: Path) -> None:
     path = fresh(tmp_path, [HEALTHY["tcp"]] * 3)
-    (path / "trials" / "00001" / "raw" / kept.NAME).write_text("{")
-    (path / "trials" / "00002" / "raw" / "h1" / "mpstat.jsonl").write_text("{\n")
+    for number, name, text in ((1, kept.NAME, "{"), (2, "h1/mpstat.jsonl", "{\n")):
+        folder = path / "trials" / f"{number:05d}" / "raw"
+        raw.pack_of(folder).write_bytes(raw.packed("raw", raw.texts(folder) | {name: text}))
     found = again.rederive(read.load(path))
     assert [one.problem is not None for one in found.trials] == [True, True, False]
     assert "run.json cannot be read" in str(found.trials[0].problem)

@@ -3,7 +3,12 @@
 
 from __future__ import annotations
 
+import gzip
+import io
 import json
+import os
+import subprocess
+import tarfile
 from dataclasses import replace
 from pathlib import Path
 
@@ -12,7 +17,7 @@ import pytest
 
 from linewatt.errors import StoreError
 from linewatt.model import Case, Channel, CpuShares, EndResult, Flag, InstanceResult, Sample, Trial, Window
-from linewatt.store import read, write
+from linewatt.store import raw, read, sums, write
 from linewatt.store.samples import Series, write_samples
 
 CASE = Case("udp-60", "h1", "h2", instances=2, rate_bps=2e6)
@@ -64,7 +69,122 @@ def result(tmp_path: Path) -> Path:
 def test_a_trial_is_read_back_as_it_was(result: Path) -> None:
     directory = write.write_trial(result, TRIAL, [SERIES], {"h2/out.json": "{}"})
     assert read.read_trial(directory) == TRIAL
-    assert (directory / "raw/h2/out.json").read_text() == "{}"
+    assert raw.texts(directory / "raw") == {"h2/out.json": "{}"}
+
+
+def test_a_trial_is_three_files_and_six_waits_for_the_disk(
+    result: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its files, their folder, the list of checksums and the folder of trials; however many tools wrote."""
+    synced: list[str] = []
+    sync = os.fsync
+
+    def count(handle: int) -> None:
+        synced.append(Path(f"/proc/self/fd/{handle}").readlink().name)
+        sync(handle)
+
+    monkeypatch.setattr(os, "fsync", count)
+    texts = {f"h{host}/{tool}.jsonl": "{}\n" * 100 for host in (1, 2) for tool in "abcdefgh"}
+    directory = write.write_trial(result, TRIAL, [SERIES], texts)
+    files = sorted(path.name for path in directory.rglob("*"))
+    assert files == ["raw.tar.gz", "samples.parquet", "trial.json"]
+    assert sorted(synced) == sorted([*files, f".{directory.name}.tmp", "SHA256SUMS", "trials"])
+
+
+def test_what_tools_wrote_is_unpacked_by_tar_as_the_folder_that_it_was(result: Path) -> None:
+    texts = {
+        "h2/out.json": '{"a": "ä"}\r\n',
+        "h1/ss.txt": "",
+        "commands.json": "[]\n",
+        f"{'h' * 90}/x.y": "\t",
+    }
+    directory = write.write_trial(result, TRIAL, [SERIES], texts)
+    subprocess.run(["tar", "-xzf", "raw.tar.gz"], cwd=directory, check=True)
+    unpacked = {path: path.read_bytes() for path in (directory / "raw").rglob("*") if path.is_file()}
+    assert {
+        path.relative_to(directory / "raw").as_posix(): data.decode() for path, data in unpacked.items()
+    } == texts
+    assert raw.texts(directory / "raw") == texts
+    (directory / "raw.tar.gz").unlink()
+    assert raw.texts(directory / "raw") == texts, "as results of before have it"
+
+
+def test_the_same_texts_are_packed_to_the_same_bytes_in_a_fifth_of_their_size(tmp_path: Path) -> None:
+    texts = {
+        f"h{host}/netcounters.jsonl": "".join(f'{{"received_s": {1e9 + i}}}\n' for i in range(500))
+        for host in (1, 2)
+    }
+    pack = raw.packed("raw", texts)
+    assert pack == raw.packed("raw", dict(reversed(texts.items())))
+    assert len(pack) < sum(map(len, texts.values())) / 5
+    (tmp_path / "raw.tar.gz").write_bytes(pack)
+    assert raw.texts(tmp_path / "raw") == texts
+
+
+def _tar(**members: tuple[str, bytes]) -> bytes:
+    """An archive of members: what kind each is, and its content or where it leads."""
+    data = io.BytesIO()
+    with tarfile.open(fileobj=data, mode="w:gz") as archive:
+        for name, (kind, content) in members.items():
+            member = tarfile.TarInfo(name)
+            member.type, member.linkname = kind.encode(), content.decode() if kind in "12" else ""
+            member.size = 0 if kind in "12" else len(content)
+            archive.addfile(member, io.BytesIO(content))
+    return data.getvalue()
+
+
+GOOD = raw.packed("raw", {"h1/a.json": "{}" * 50})
+
+
+@pytest.mark.parametrize(
+    ("data", "why"),
+    [
+        (GOOD[:-9], "ends too early"),
+        (GOOD + b"x", "goes on after its end"),
+        (GOOD[:40] + bytes([GOOD[40] ^ 1]) + GOOD[41:], "damaged"),
+        (b"", "ends too early"),
+        (b"PK\3\4 no such file", "damaged"),
+        (gzip.compress(b"\1" * 2000), "damaged"),
+        (gzip.compress(bytes(raw.MOST_BYTES + 1), 1), "holds more than 1024 MiB"),
+        (_tar(**{"raw/../../etc/x": ("0", b"x"), "/etc/passwd": ("0", b"x")}), "'/etc/passwd'|'etc/passwd'"),
+        (_tar(**{"raw/h1/link": ("2", b"/etc/passwd")}), "raw/h1/link"),
+        (_tar(**{"raw/h1/link": ("1", b"raw/h1/link")}), "raw/h1/link"),
+        (_tar(**{"raw/a": ("0", b"\xff")}), "damaged: 'utf-8'"),
+    ],
+    ids=lambda one: one if isinstance(one, str) else "",
+)
+def test_a_damaged_or_foreign_pack_is_named_in_one_line(tmp_path: Path, data: bytes, why: str) -> None:
+    (tmp_path / "raw.tar.gz").write_bytes(data)
+    with pytest.raises(StoreError, match=why) as error:
+        raw.texts(tmp_path / "raw")
+    assert str(error.value).startswith(f"{tmp_path / 'raw.tar.gz'}: ")
+    assert "\n" not in str(error.value)
+
+
+def test_a_pack_that_is_no_file_is_named(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "raw.tar.gz")
+    with pytest.raises(StoreError, match="is no regular file"):
+        raw.texts(tmp_path / "raw")
+
+
+def test_of_a_long_list_of_checksums_only_its_end_is_read_to_add_to_it(
+    result: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with (result / sums.NAME).open("ab") as file:
+        file.write(f"{'0' * 64}  trials/00001/trial.json\n".encode() * 1000 + b"cut of")
+    pieces: list[int] = []
+    end = sums._end_of_lines
+
+    def look(data: bytes) -> int:
+        pieces.append(len(data))
+        return end(data)
+
+    monkeypatch.setattr(sums, "_end_of_lines", look)
+    write.write_trial(result, TRIAL, [SERIES], {})
+    assert sum(pieces) <= 8 << 10
+    listed = (result / sums.NAME).read_text().splitlines()
+    assert len(listed) == 1001 + 3
+    assert "cut of" not in (result / sums.NAME).read_text()
 
 
 def test_a_failed_trial_holds_its_reason_and_no_number(result: Path) -> None:

@@ -108,7 +108,7 @@ def test_a_name_that_no_file_can_have_is_named_and_nothing_else(result: Path, ru
 def test_a_trial_that_was_deleted_and_run_again_is_as_it_was_stored_last(result: Path) -> None:
     shutil.rmtree(result / "trials/00007")
     assert {name for kind, name in found(result) if kind == "missing"} == {
-        "trials/00007/raw/h2/out.json",
+        "trials/00007/raw.tar.gz",
         "trials/00007/samples.parquet",
         "trials/00007/trial.json",
     }

@@ -24,7 +24,7 @@ KINDS = (
         ("throughput", "cpu"),
         "Nothing of one instance's load arrived, while others ran: the sum is of fewer instances than the case says.",
         "The receiver's own count of that instance in the window. Where nothing arrived at all the trial fails.",
-        "Look at its output under raw/, at the ports, and for a firewall.",
+        "Look at its output in raw.tar.gz, at the ports, and for a firewall.",
     ),
     Kind(
         "steering-not-possible",

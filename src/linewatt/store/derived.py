@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import json
 import os
-import shutil
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -19,7 +18,7 @@ from linewatt import durable
 from linewatt.model import Trial
 from linewatt.store import sums
 from linewatt.store.write import text_of as text_of
-from linewatt.store.write import unstored, write_all
+from linewatt.store.write import unstored
 
 FOLDER = "derived"
 
@@ -56,23 +55,21 @@ def write(result: Path, about: Mapping[str, Any], trials: Sequence[Trial], other
     """
     last = newest(result)
     final = result / FOLDER / f"{1 if last is None else int(last.name) + 1:04d}"
-    partial = final.with_name(f".{final.name}.tmp")
-    shutil.rmtree(partial, ignore_errors=True)
-    texts = {"derived.json": _json(about), **{name: _json(other) for name, other in others.items()}}
-    texts |= {f"trials/{trial.number:05d}.json": text_of(trial) for trial in trials}
+    documents = {"derived.json": _json(about), **{name: _json(other) for name, other in others.items()}}
+    documents |= {f"trials/{trial.number:05d}.json": text_of(trial).encode() for trial in trials}
     try:
-        (partial / "trials").mkdir(parents=True)
-        digests = write_all(partial, texts)
-        durable.write_synced(partial / sums.NAME, sums.lines(digests))
-        durable.sync_folder(partial)
-        partial.rename(final)
-        durable.sync_folder(final.parent)
+        with durable.whole_folder(final) as partial:
+            (partial / "trials").mkdir()
+            for name, data in documents.items():
+                durable.write_synced(partial / name, data)
+            durable.sync_folder(partial / "trials")
+            digests = {name: sums.of_data(data) for name, data in documents.items()}
+            durable.write_synced(partial / sums.NAME, sums.lines(digests))
         durable.sync_folder(result)
     except OSError as error:
-        shutil.rmtree(partial, ignore_errors=True)
         raise unstored(final, "what was made again", error) from error
     return final
 
 
-def _json(document: Mapping[str, Any]) -> str:
-    return json.dumps(dict(document), indent=1, allow_nan=False) + "\n"
+def _json(document: Mapping[str, Any]) -> bytes:
+    return json.dumps(dict(document), indent=1, allow_nan=False).encode() + b"\n"

@@ -16,6 +16,7 @@ from functools import cache
 from pathlib import Path
 from typing import Any
 
+from linewatt import durable
 from linewatt.errors import StoreError
 from linewatt.model import Channel, Provenance, Sample
 
@@ -67,8 +68,7 @@ def write_samples(path: Path, series: Sequence[Series]) -> None:
     except duckdb.Error as error:
         number = next((each for each in FULL if os.strerror(each) in str(error)), errno.EIO)
         raise OSError(number, str(error).splitlines()[0] if number == errno.EIO else "") from error
-    with path.open("rb") as file:
-        os.fsync(file.fileno())
+    durable.sync_file(path)
 
 
 @dataclass(frozen=True, slots=True)

@@ -19,7 +19,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
-from typing import Literal
+from typing import BinaryIO, Literal
 
 from linewatt.errors import StoreError
 
@@ -29,6 +29,8 @@ _LONGEST = 200
 """bytes of a file's name, with room for what it is called while it is written"""
 _LONGEST_PATH = 1024
 """bytes of its path below the result"""
+_PIECE = 8 << 10
+"""more than a line"""
 _lock = threading.Lock()
 
 
@@ -56,7 +58,7 @@ def listed(result: Path, digests: Mapping[str, str]) -> Iterator[None]:
             yield
             return
         with path.open("r+b") as file:
-            size = _end_of_lines(file.read())
+            size = _end_of_file(file)
             file.truncate(size)
             file.seek(size)
             try:
@@ -72,6 +74,16 @@ def listed(result: Path, digests: Mapping[str, str]) -> Iterator[None]:
 def _end_of_lines(data: bytes) -> int:
     """A line that a crash cut off was about a file that has no name yet."""
     return data.rfind(b"\n") + 1
+
+
+def _end_of_file(file: BinaryIO) -> int:
+    """Where the lines of a file end; of a long one only the last piece is read. Raises OSError."""
+    size = file.seek(0, os.SEEK_END)
+    for piece in (_PIECE, size):
+        start = file.seek(max(0, size - piece))
+        if end := _end_of_lines(file.read()):
+            return start + end
+    return 0
 
 
 @dataclass(frozen=True, slots=True)

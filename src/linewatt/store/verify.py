@@ -9,7 +9,7 @@ from functools import partial
 from pathlib import Path
 
 from linewatt.errors import StoreError
-from linewatt.store import read, samples, soak, sums
+from linewatt.store import raw, read, samples, soak, sums
 from linewatt.store.sums import Problem
 
 
@@ -47,6 +47,7 @@ def _unreadable(result: Path) -> Iterator[Problem]:
         readers.append((folder / "trial.json", partial(read.read_trial, folder)))
         parquet = folder / "samples.parquet"
         readers.append((parquet, partial(samples.read_channels, parquet)))
+    readers += [(pack, partial(raw.texts, raw.folder_of(pack))) for pack in raw.packs(result)]
     if soak.is_soak(result):
         readers.append((result / soak.FOLDER, partial(soak.parts, result)))
         readers += [

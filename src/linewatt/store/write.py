@@ -5,10 +5,9 @@ from __future__ import annotations
 
 import errno
 import json
-import os
 import shutil
-from collections.abc import Iterable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Mapping, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,8 +16,11 @@ from typing import Any
 from linewatt import durable
 from linewatt.errors import DiskFull, StoreError
 from linewatt.model import Trial
-from linewatt.store import sums
+from linewatt.store import raw, sums
 from linewatt.store.samples import FULL, Series, write_samples
+
+RAW = "raw"
+"""of a trial: the folder of what tools wrote, as it is packed"""
 
 
 def new_result(root: Path, name: str, created_s: float, manifest: Mapping[str, Any]) -> Path:
@@ -37,21 +39,16 @@ def new_result(root: Path, name: str, created_s: float, manifest: Mapping[str, A
 
 def _begin(path: Path, manifest: Mapping[str, Any]) -> bool:
     """Make a result whole or not at all; whether nobody else took its name. Raises OSError."""
-    partial = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     data = _json(manifest)
     try:
-        (partial / "trials").mkdir(parents=True)
-        durable.write_synced(partial / "manifest.json", data)
-        durable.write_synced(partial / sums.NAME, sums.lines({"manifest.json": sums.of_data(data)}))
-        durable.sync_folder(partial)
-        partial.rename(path)
-        durable.sync_folder(path.parent)
+        with durable.whole_folder(path, shared=True) as partial:
+            (partial / "trials").mkdir()
+            durable.write_synced(partial / "manifest.json", data)
+            durable.write_synced(partial / sums.NAME, sums.lines({"manifest.json": sums.of_data(data)}))
     except OSError as error:
         if error.errno in (errno.ENOTEMPTY, errno.EEXIST):
             return False
         raise
-    finally:
-        shutil.rmtree(partial, ignore_errors=True)
     return True
 
 
@@ -67,25 +64,25 @@ def write_json(path: Path, document: Mapping[str, Any]) -> None:
         raise unstored(path.parent, path.name, error) from error
 
 
-def write_idle(path: Path, document: Mapping[str, Any], raw: Mapping[str, str]) -> None:
+def write_idle(path: Path, document: Mapping[str, Any], texts: Mapping[str, str]) -> None:
     """Store an idle window: its document, and what tools wrote meanwhile below ``raw/`` of the result.
 
-    ``raw`` is relative name → text. Raises StoreError; DiskFull.
+    ``texts`` are by relative name. Raises StoreError; DiskFull.
     """
     result = path.parent
     _refuse_unwritable(path)
-    folder = result / "raw" / path.stem
-    shutil.rmtree(folder, ignore_errors=True)
+    pack = raw.pack_of(result / "raw" / path.stem)
+    data = raw.packed(path.stem, texts)
     try:
-        digests = write_all(folder, raw)
-        durable.sync_folder(result)
-        _write(path, document, {f"raw/{path.stem}/{name}": one for name, one in digests.items()})
+        durable.make_folder(pack.parent)
+        durable.write_whole(pack, data)
+        _write(path, document, {f"raw/{pack.name}": sums.of_data(data)})
     except BaseException as error:
-        shutil.rmtree(folder, ignore_errors=True)
         with suppress(OSError):
-            folder.parent.rmdir()  # of the first window
+            pack.unlink(missing_ok=True)
+            pack.parent.rmdir()  # of the first window
         if isinstance(error, OSError):
-            raise unstored(folder, "the idle window", error) from error
+            raise unstored(pack, "the idle window", error) from error
         raise
 
 
@@ -93,8 +90,8 @@ def trial_dir(result: Path, number: int) -> Path:
     return result / "trials" / f"{number:05d}"
 
 
-def write_trial(result: Path, trial: Trial, series: Sequence[Series], raw: Mapping[str, str]) -> Path:
-    """Store a trial: ``trial.json``, ``samples.parquet`` and ``raw/`` (relative name → text).
+def write_trial(result: Path, trial: Trial, series: Sequence[Series], texts: Mapping[str, str]) -> Path:
+    """Store a trial: ``trial.json``, ``samples.parquet`` and what tools wrote (relative name → text) packed.
 
     Everything is on disk when this returns. Raises StoreError if the trial is stored already, or nothing of
     it can be; DiskFull.
@@ -103,24 +100,21 @@ def write_trial(result: Path, trial: Trial, series: Sequence[Series], raw: Mappi
     if final.exists():
         raise StoreError(f"{final}: this trial is stored already")
     _refuse_removed(result)
-    partial = final.with_name(f".{final.name}.tmp")
-    shutil.rmtree(partial, ignore_errors=True)
+    files = {
+        "trial.json": text_of(trial).encode(),
+        raw.pack_of(final / RAW).name: raw.packed(RAW, texts),
+    }
     try:
-        final.parent.mkdir(exist_ok=True)
-        partial.mkdir()
-        files = {f"raw/{name}": text for name, text in raw.items()}
-        digests = write_all(partial, {**files, "trial.json": text_of(trial)})
-        write_samples(partial / "samples.parquet", series)
-        digests["samples.parquet"] = sums.of_file(partial / "samples.parquet")
-        durable.sync_folder(partial)
-        with sums.listed(result, {f"trials/{final.name}/{name}": one for name, one in digests.items()}):
-            partial.rename(final)
-            durable.sync_folder(final.parent)
-    except Exception as error:
-        shutil.rmtree(partial, ignore_errors=True)
-        if isinstance(error, OSError):
-            raise unstored(final, "the trial", error) from error
-        raise
+        with ExitStack() as naming, durable.whole_folder(final) as partial:
+            write_samples(partial / "samples.parquet", series)
+            digests = {"samples.parquet": sums.of_file(partial / "samples.parquet")}
+            for name, data in files.items():
+                durable.write_synced(partial / name, data)
+                digests[name] = sums.of_data(data)
+            listed = {f"trials/{final.name}/{name}": digest for name, digest in digests.items()}
+            naming.enter_context(sums.listed(result, listed))  # until the folder has its name
+    except OSError as error:
+        raise unstored(final, "the trial", error) from error
     return final
 
 
@@ -167,26 +161,6 @@ def _refuse_removed(result: Path) -> None:
         raise StoreError(
             f"{result}: was removed or moved while its campaign runs; what is measured now cannot be stored"
         )
-
-
-def write_all(folder: Path, texts: Mapping[str, str]) -> dict[str, str]:
-    """Write files below a folder; their checksums, by name. Raises OSError."""
-    digests: dict[str, str] = {}
-    folders = {folder}
-    for name, text in texts.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        data = text.encode()
-        durable.write_synced(path, data)
-        digests[name] = sums.of_data(data)
-        folders |= {one for one in path.parents if one.is_relative_to(folder)}
-    _sync_all(folders)
-    return digests
-
-
-def _sync_all(folders: Iterable[Path]) -> None:
-    for one in folders:
-        durable.sync_folder(one)
 
 
 def _json(document: Mapping[str, Any]) -> bytes:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
+from typing import Any
 
 from linewatt.analysis.psu.supplies import Supply
 from linewatt.engine.live.feed import Reading
@@ -42,7 +43,7 @@ class Setup:
 
     def of(self, hosts: Collection[str]) -> Setup:
         """The same without what is known of other hosts."""
-        by_host = {
+        by_host: dict[str, Any] = {
             one.name: {host: known for host, known in value.items() if host in hosts}
             for one in fields(self)
             if isinstance(value := getattr(self, one.name), Mapping)

@@ -14,11 +14,11 @@ from linewatt.campaign.campaign import Campaign
 from linewatt.engine.measuring import kept
 from linewatt.engine.measuring.idle import Look, host_values
 from linewatt.engine.rederive.differences import Change, changes
-from linewatt.engine.rederive.raw import raw_files, readings_of
+from linewatt.engine.rederive.raw import readings_of
 from linewatt.errors import LinewattError, ParseError
 from linewatt.foreign import contained
 from linewatt.model import Window
-from linewatt.store import derived
+from linewatt.store import derived, raw
 from linewatt.store.read import idle_files, read_json
 
 
@@ -53,7 +53,7 @@ def idle_again(result: Path, campaign: Campaign) -> Iterator[IdleAgain]:
 
 def _made(before: Mapping[str, Any], folder: Path, campaign: Campaign) -> dict[str, Any]:
     """The document of a window from its readings. Raises ParseError."""
-    files = dict(raw_files(folder))
+    files = raw.texts(folder)
     if kept.NAME not in files:
         raise ParseError("what was known of its sensors was not stored then; it stays as it is")
     known = kept.read_idle(files[kept.NAME])

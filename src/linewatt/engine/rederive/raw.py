@@ -1,16 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Raw files of a result: their text, and what sensors delivered parsed again."""
+"""What sensors delivered, parsed again from their raw text."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
-from pathlib import Path
+from collections.abc import Mapping, Sequence
 
 from linewatt.campaign.campaign import Campaign
 from linewatt.engine.live.feed import Feed, Reading
 from linewatt.engine.live.meters import MeterRecords
 from linewatt.engine.measuring.kept import Source
-from linewatt.errors import ParseError, StoreError
+from linewatt.errors import ParseError
 from linewatt.foreign import STORED, read_json
 from linewatt.hosts.clock import Offset
 from linewatt.sensors.base import Stamped
@@ -55,16 +54,3 @@ def _feed(source: Source, campaign: Campaign) -> Feed:
         driver = MeterRecords(driver.name)
         driver.channels = dict(source.channels)
     return Feed(source.host, driver, named.cfg, source.source, essential=False)
-
-
-def raw_files(folder: Path) -> Iterator[tuple[str, str]]:
-    for path in sorted(folder.rglob("*")):
-        if path.is_file():
-            yield path.relative_to(folder).as_posix(), text_of(path)
-
-
-def text_of(path: Path) -> str:
-    try:
-        return path.read_text(encoding="utf-8")
-    except (OSError, ValueError) as error:
-        raise StoreError(f"{path}: cannot be read: {error}") from error

@@ -17,13 +17,14 @@ from linewatt.engine.measuring.measure import measure
 from linewatt.engine.rederive import older
 from linewatt.engine.rederive.differences import Change, Told, changes, told
 from linewatt.engine.rederive.idle import IdleAgain, idle_again
-from linewatt.engine.rederive.raw import raw_files, readings_of, text_of
+from linewatt.engine.rederive.raw import readings_of
 from linewatt.errors import InvalidInput, LinewattError
 from linewatt.foreign import STORED, contained, read_json, understood
 from linewatt.hosts.clock import now_s
 from linewatt.loads.registry import LOADS
 from linewatt.model import METHOD, Trial
-from linewatt.store import derived, read
+from linewatt.store import derived, raw, read
+from linewatt.store.write import RAW
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,7 +86,7 @@ def write(found: Rederived) -> Path | None:
 
 
 def _again(result: read.Result, campaign: Campaign, directory: Path, file: Path) -> Again:
-    before_text = text_of(file)
+    before_text = raw.text_of(file)
     with contained(str(file)):
         before = read_json(before_text, str(file), STORED)
         number, method = int(before["number"]), int(before.get("method", 1))
@@ -107,7 +108,7 @@ def _again(result: read.Result, campaign: Campaign, directory: Path, file: Path)
 
 def _made(result: read.Result, campaign: Campaign, directory: Path) -> Trial:
     """A trial from its raw files. Raises ParseError, StoreError."""
-    files = dict(raw_files(directory / "raw"))
+    files = raw.texts(directory / RAW)
     known = files.get(kept.NAME)
     if known is None:
         trial = read.read_trial(directory)

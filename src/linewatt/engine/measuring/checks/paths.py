@@ -31,7 +31,7 @@ def silent(where: str, instances: Sequence[InstanceResult]) -> Iterator[Flag]:
             "instance-got-nothing",
             where,
             f"nothing arrived of instance {', '.join(numbers)} in the window",
-            "look at its output under raw/, at its port, and for a firewall",
+            "look at its output in raw.tar.gz, at its port, and for a firewall",
         )
 
 

@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a trial costs on a disk: time, bytes and files, of one that a lab has measured, stored many times.
+
+Beside it stands what anybody would do with the same texts: a file each, written and synced.
+"""
+
+from __future__ import annotations
+
+import os
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from pathlib import Path
+
+from bench.rig import lab_of, rig
+from bench.rows import Peer, Row, Target
+from linewatt.campaign import stored
+from linewatt.engine.measuring import kept
+from linewatt.engine.measuring.measure import Measured
+from linewatt.engine.measuring.measure import measure as measured_of
+from linewatt.engine.rederive.raw import readings_of
+from linewatt.loads.registry import LOADS
+from linewatt.store import raw, read, write
+
+ABOUT_S = 25
+_WINDOW = {"omit": 1, "seconds": 10, "tail": 1}
+
+
+def _rows(measured: Measured, directory: Path, times: int) -> list[Row]:
+    """Both in turn, so that they see the same disk."""
+    result = write.new_result(directory, "storing", 0.0, {"schema_version": 1, "trials_planned": times})
+    stored_s, by_hand_s = [], []
+    for number in range(1, times + 1):
+        began_s = time.perf_counter()
+        path = write.write_trial(
+            result, replace(measured.trial, number=number), measured.series, measured.raw
+        )
+        stored_s.append(time.perf_counter() - began_s)
+        by_hand_s.append(_files_s(directory / f"by-hand-{number}", measured.raw))
+    sizes = [one.stat().st_size for one in path.rglob("*") if one.is_file()]
+    raw_kb = sum(len(text.encode()) for text in measured.raw.values()) / 1e3
+    files = Peer("a file each", (len(measured.raw),))
+    return [
+        Row(
+            "storing a trial",
+            "s",
+            tuple(stored_s),
+            Target(at_most=0.005),
+            Peer("its raw texts, a file each", tuple(by_hand_s)),
+        ),
+        Row("– kB on disk", "ratio", (sum(sizes) / 1e3,), Target(at_most=40), Peer("raw texts", (raw_kb,))),
+        Row("– files", "count", (len(sizes),), Target(at_most=4), files),
+    ]
+
+
+def _again(result: Path) -> Measured:
+    """The first trial of a result with all that is stored beside it."""
+    texts = raw.texts(write.trial_dir(result, 1) / write.RAW)
+    campaign = stored.from_dict(read.load_manifest(result)["campaign"])
+    known = kept.read(texts[kept.NAME], texts, campaign.hosts)
+    readings = readings_of(known.sources, texts, campaign, known.run.clocks)
+    return measured_of(known.run, readings, known.setup, LOADS["iperf3"], known.overhead_s)
+
+
+def measure(*, quick: bool) -> list[Row]:
+    """A campaign of one trial in a lab, and what it stored again."""
+    with rig() as own, lab_of(2, "2gbit") as lab:
+        finished = own.run(own.campaign(lab.inventory, trials=1, window=_WINDOW))
+        return _rows(_again(finished.path), own.directory, 10 if quick else 60)
+
+
+def _files_s(folder: Path, texts: Mapping[str, str]) -> float:
+    began_s = time.perf_counter()
+    for name, text in texts.items():
+        path = folder / name
+        path.parent.mkdir(parents=True, exist_ok=True)
+        with path.open("w") as file:
+            file.write(text)
+            file.flush()
+            os.fsync(file.fileno())
+    return time.perf_counter() - began_s

@@ -1,0 +1,110 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What tools wrote, word for word: one packed file of a trial or an idle window, ``raw.tar.gz``.
+
+``tar -xzf raw.tar.gz`` makes the folder of it that results of before have, ``raw/<host>/<file>``; both are
+read here. Nothing is ever unpacked to a disk: a file of somebody else names no path.
+"""
+
+from __future__ import annotations
+
+import gzip
+import io
+import os
+import tarfile
+import zlib
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+
+from linewatt.errors import StoreError
+
+SUFFIX = ".tar.gz"
+LEVEL = 5
+"""a tenth smaller than level 4 in a quarter more of its time; beyond it only the time grows"""
+MOST_BYTES = 1 << 30
+"""of all that is packed: more is not read into memory"""
+
+
+def pack_of(folder: Path) -> Path:
+    """The file in which what ``folder`` would hold is packed."""
+    return folder.with_name(folder.name + SUFFIX)
+
+
+def folder_of(pack: Path) -> Path:
+    """The folder that a packed file stands for."""
+    return pack.with_name(pack.name.removesuffix(SUFFIX))
+
+
+def packs(result: Path) -> list[Path]:
+    """The packed files of a result."""
+    return sorted([*result.glob(f"trials/[0-9]*/*{SUFFIX}"), *result.glob(f"raw/*{SUFFIX}")])
+
+
+def packed(folder: str, texts: Mapping[str, str]) -> bytes:
+    """Texts by name below a folder; the same bytes for the same texts."""
+    tar = io.BytesIO()
+    with tarfile.open(fileobj=tar, mode="w") as archive:
+        for name in sorted(texts, key=_alike):
+            data = texts[name].encode()
+            member = tarfile.TarInfo(f"{folder}/{name}")
+            member.size = len(data)
+            archive.addfile(member, io.BytesIO(data))
+    return gzip.compress(tar.getvalue(), LEVEL, mtime=0)
+
+
+def _alike(name: str) -> tuple[str, str]:
+    """What the same tool wrote on two hosts stands together: a tenth smaller."""
+    return name.rpartition("/")[2].split("-")[0], name
+
+
+def texts(folder: Path) -> dict[str, str]:
+    """Relative name → text of what ``folder`` holds, packed or not; none where there is neither.
+
+    Raises StoreError naming the damaged file.
+    """
+    pack = pack_of(folder)
+    if not os.path.lexists(pack):
+        paths = sorted(path for path in folder.rglob("*") if path.is_file())
+        return {path.relative_to(folder).as_posix(): text_of(path) for path in paths}
+    try:
+        return dict(_members(_unpacked(pack), folder.name))
+    except OSError as error:
+        raise StoreError(f"{pack}: cannot be read: {error.strerror or error}") from error
+    except (ValueError, EOFError, OverflowError, tarfile.TarError, zlib.error) as error:
+        raise StoreError(f"{pack}: damaged: {error}") from error
+
+
+def text_of(path: Path) -> str:
+    """Raises StoreError."""
+    try:
+        return path.read_bytes().decode()
+    except (OSError, ValueError) as error:
+        raise StoreError(f"{path}: cannot be read: {error}") from error
+
+
+def _unpacked(pack: Path) -> bytes:
+    """Raises OSError, ValueError, zlib.error."""
+    if not pack.is_file():
+        raise ValueError("is no regular file")
+    stream = zlib.decompressobj(wbits=16 + zlib.MAX_WBITS)
+    with pack.open("rb") as file:
+        data = stream.decompress(file.read(MOST_BYTES), MOST_BYTES)
+    if stream.unconsumed_tail:
+        raise ValueError(f"holds more than {MOST_BYTES >> 20} MiB; tar -xzf reads it")
+    if not stream.eof:
+        raise ValueError("ends too early")
+    if stream.unused_data:
+        raise ValueError("goes on after its end")
+    return data
+
+
+def _members(tar: bytes, folder: str) -> Iterator[tuple[str, str]]:
+    """Raises ValueError, tarfile.TarError."""
+    before = set()
+    with tarfile.open(fileobj=io.BytesIO(tar), mode="r:") as archive:
+        for member in archive:
+            name = member.name.removeprefix(f"{folder}/")
+            content = archive.extractfile(member) if member.isreg() and name != member.name else None
+            if content is None or name in before:
+                raise ValueError(f"has {member.name!r:.80}, which no trial has")
+            before.add(name)
+            yield name, content.read().decode()
