@@ -17,6 +17,7 @@ from tests.report_factories import end, powered, scaling_trials, shares, trial
 from linewatt.analysis.cases.regimes import explained, knee_of, regimes
 from linewatt.analysis.cases.series import ceilings
 from linewatt.analysis.cases.summary import CaseSummary, summarise
+from linewatt.analysis.limits import knee as of_knee
 from linewatt.analysis.limits.ceiling import gain
 from linewatt.analysis.limits.knee import knee
 from linewatt.analysis.power.outliers import PowerRow, power_outliers
@@ -190,6 +191,34 @@ def test_the_knee_of_a_broken_line_is_where_it_breaks() -> None:
     assert found.low <= 6 <= found.high
     assert found.before_bps == pytest.approx(10, rel=0.01)
     assert found.after_bps == pytest.approx(0.5, rel=0.1)
+
+
+@pytest.mark.parametrize("noise", [0.0, 1e-9, 0.01, 0.1])
+def test_of_all_bends_few_are_fitted_and_the_knee_is_that_of_all_of_them(
+    monkeypatch: pytest.MonkeyPatch, noise: float
+) -> None:
+    draw, knees = random.Random(7), 0  # noqa: S311 - the same again, no secret
+    for _ in range(40):
+        instances = sorted(draw.sample(range(1, 65), draw.randint(4, 10)))
+        bend, slope, idle = draw.uniform(1, 40), draw.choice((0.0, 0.1, 0.4)), draw.choice((0.0, 3.0))
+        points = [
+            (
+                float(n),
+                1e9 * (idle + min(n, bend) + slope * max(n - bend, 0)) * (1 + noise * draw.gauss(0, 1)),
+            )
+            for n in instances
+        ]
+        if min(rate for _, rate in points) <= 0:
+            continue
+        of_few = knee(points)
+        with monkeypatch.context() as patch:
+            patch.setattr(of_knee, "_smallest", lambda grid, about: grid)
+            patch.setattr(of_knee, "_doubt", lambda squares: math.inf)
+            of_knee._knee.cache_clear()
+            assert knee(points) == of_few
+        of_knee._knee.cache_clear()
+        knees += of_few is not None
+    assert knees > 5
 
 
 def test_the_interval_of_the_knee_holds_the_truth() -> None:

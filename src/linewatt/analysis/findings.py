@@ -84,8 +84,12 @@ def gather(
 ) -> Findings:
     """What trials, failed ones too, cases as a whole and, with ``more``, the campaign as a whole have."""
     seen = [_Seen(flag, trial.case, (trial.number,)) for trial in trials for flag in trial.flags]
+    done: dict[Case, list[int]] = {}
+    for trial in trials:
+        if trial.status == "done":
+            done.setdefault(trial.case, []).append(trial.number)
     for summary in summaries:
-        own = tuple(one.number for one in trials if one.case == summary.case and one.status == "done")
+        own = tuple(done.get(summary.case, ()))
         seen += [_Seen(flag, summary.case, own) for flag in summary.case_flags]
     seen += [_Seen(flag, None, ()) for flag in more]
     groups: dict[tuple[str, object], list[_Seen]] = {}

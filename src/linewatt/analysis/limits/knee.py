@@ -14,6 +14,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 LEVEL = 0.95
 FEWEST_POINTS = 4
@@ -41,14 +42,28 @@ def knee(points: Sequence[tuple[float, float]]) -> Knee | None:
     """
     if len(points) < FEWEST_POINTS or points[-1][0] <= points[0][0] or min(y for _, y in points) <= 0:
         return None
-    fits = [(at, *_broken(points, at)) for at in _grid(points[0][0], points[-1][0])]
+    return _knee(tuple(points))
+
+
+@lru_cache(maxsize=1024)
+def _knee(points: tuple[tuple[float, float], ...]) -> Knee | None:
+    """Regimes and ceilings ask of the same series."""
+    grid = _grid(points[0][0], points[-1][0])
+    about = _roughly(points, grid, origin=True)
+    fits = [(at, *_broken(points, at)) for at in _smallest(grid, about)]
     at, best, before, after = min(fits, key=lambda fit: fit[1])
     if before <= 0 or after >= BENDS * before or not _better(_straight(points), best, len(points)):
         return None
     within = best * (1 + _f_quantile(1, len(points) - 3) / (len(points) - 3)) + 1e-12
-    inside = [one for one, squares, _, _ in fits if squares <= within]
+    inside = [
+        one
+        for one, squares in zip(grid, about, strict=True)
+        if squares <= within - _doubt(within)
+        or (squares <= within + _doubt(within) and _broken(points, one)[0] <= within)
+    ]
     if len(points) >= FEWEST_WITH_INTERCEPT:
-        own = min(_segments(points, one) for one in _grid(points[0][0], points[-1][0]))
+        likely = _smallest(grid, _roughly(points, grid, origin=False))
+        own = min(_segments(points, one) for one in likely)
         if own[2] > 0 and own[3] < BENDS * own[2]:
             _, at, before, after = own
     return Knee(at, min(*inside, at), max(*inside, at), before, max(0.0, after))
@@ -56,6 +71,54 @@ def knee(points: Sequence[tuple[float, float]]) -> Knee | None:
 
 def _grid(low: float, high: float) -> list[float]:
     return [low * (high / low) ** (step / _GRID) for step in range(_GRID + 1)]
+
+
+def _roughly(points: Sequence[tuple[float, float]], grid: Sequence[float], *, origin: bool) -> list[float]:
+    """Relative residual sum of squares of every bend at once, to some digits: which are worth a proper fit.
+
+    ``origin``: of lines from there, residuals weighted as :func:`_broken` has them; else as
+    :func:`_segments`, on the scale of the mean rate.
+    """
+    import numpy as np
+
+    instances, rates = np.array(points).T
+    at = np.array(grid)[:, None]
+    first, second = np.minimum(instances, at), np.maximum(instances - at, 0.0)
+    rates = rates / rates.mean()
+    if origin:
+        first, second, wanted = first / rates, second / rates, np.ones_like(first)
+    else:  # an intercept is what centring takes away
+        first, second = (one - one.mean(axis=1, keepdims=True) for one in (first, second))
+        wanted = np.broadcast_to(rates - rates.mean(), first.shape)
+    aa, ab, bb, ay, by = (
+        (one * other).sum(axis=1)
+        for one, other in (
+            (first, first),
+            (first, second),
+            (second, second),
+            (first, wanted),
+            (second, wanted),
+        )
+    )
+    determinant = aa * bb - ab * ab
+    apart = determinant > 1e-9 * aa * bb
+    whole, longer = np.where(apart, determinant, 1.0), np.where(aa >= bb, aa, bb)
+    before = np.where(apart, (ay * bb - by * ab) / whole, np.where(aa >= bb, ay, 0.0) / longer)
+    after = np.where(apart, (by * aa - ay * ab) / whole, np.where(aa >= bb, 0.0, by) / longer)
+    rest = wanted - before[:, None] * first - after[:, None] * second
+    return [float(one) for one in (rest * rest).sum(axis=1)]
+
+
+def _doubt(squares: float) -> float:
+    """By how much a rough sum may be off."""
+    return 1e-6 * squares + 1e-12
+
+
+def _smallest(grid: Sequence[float], about: Sequence[float]) -> list[float]:
+    """The bends that may be the best."""
+    least = min(about)
+    limit = least + 2 * _doubt(least)
+    return [at for at, squares in zip(grid, about, strict=True) if squares <= limit]
 
 
 def _broken(points: Sequence[tuple[float, float]], at: float) -> tuple[float, float, float]:
