@@ -18,8 +18,8 @@ from typing import Any
 from bench.cost import ByHand, by_hand, sweep_rows
 from bench.power_servers import served, snmpd
 from bench.rows import Row
+from linewatt.sensors.power.snmp.profiles import PROFILES
 from linewatt.sensors.registry import POWER
-from linewatt.sensors.snmp_profiles import PROFILES
 
 Ready = Mapping[str, Any]
 HERE = "127.0.0.1"

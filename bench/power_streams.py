@@ -23,7 +23,7 @@ from bench.cost import cost
 from bench.rows import MeasurementFailed, Row
 from linewatt.engine.live.feed import Feed
 from linewatt.hosts.base import HostSpec, Line
-from linewatt.sensors import ipmitool
+from linewatt.sensors.power.ipmi import ipmitool
 from linewatt.sensors.registry import POWER
 
 BATCHES = 20

@@ -12,7 +12,7 @@ import numpy as np
 from linewatt.analysis.power import meters
 from linewatt.analysis.power.energy import Energy, Meter, from_power
 from linewatt.model import Window
-from linewatt.sensors.dynamics import Dynamics
+from linewatt.sensors.power.dynamics import Dynamics
 
 GRID_S = 0.1
 BEFORE_S = 40.0

@@ -42,7 +42,7 @@ from linewatt.loads.iperf3 import Iperf3
 from linewatt.model import Case, Channel, Trial
 from linewatt.network.framing import BARE
 from linewatt.sensors.netcounters import SOFTNET_COLUMNS
-from linewatt.sensors.power import MeterRecord
+from linewatt.sensors.power.base import MeterRecord
 from linewatt.sensors.registry import SENSORS
 
 START_S = 1_700_000_000.0

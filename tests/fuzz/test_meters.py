@@ -27,13 +27,15 @@ from linewatt.engine.live.meters import plausible
 from linewatt.errors import HostError
 from linewatt.foreign import contained
 from linewatt.model import Channel
-from linewatt.sensors import calls, ipmi_link, modbus, snmp_agent
-from linewatt.sensors.http import HttpConfig, HttpMeter
-from linewatt.sensors.ipmi import Ipmi
-from linewatt.sensors.modbus import Modbus, ModbusConfig
-from linewatt.sensors.power import MeterRecord
-from linewatt.sensors.redfish import Redfish, RedfishConfig
-from linewatt.sensors.snmp import Snmp, SnmpConfig
+from linewatt.sensors.power import calls, modbus
+from linewatt.sensors.power.base import MeterRecord
+from linewatt.sensors.power.http import HttpConfig, HttpMeter
+from linewatt.sensors.power.ipmi import link as ipmi_link
+from linewatt.sensors.power.ipmi.lan import Ipmi
+from linewatt.sensors.power.modbus import Modbus, ModbusConfig
+from linewatt.sensors.power.redfish.meter import Redfish, RedfishConfig
+from linewatt.sensors.power.snmp import agent as snmp_agent
+from linewatt.sensors.power.snmp.meter import Snmp, SnmpConfig
 
 seeds = st.integers(0, 2**48)
 _opened: list[calls.Calls] = []

@@ -18,7 +18,7 @@ from linewatt.foreign import STORED, read_json
 from linewatt.hosts.base import Line
 from linewatt.model import Channel
 from linewatt.sensors.base import SensorConfig
-from linewatt.sensors.power import MeterRecord
+from linewatt.sensors.power.base import MeterRecord
 from linewatt.sensors.registry import POWER, SENSORS
 
 _SEEDS: dict[str, list[bytes]] = {

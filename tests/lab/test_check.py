@@ -28,7 +28,7 @@ from tests.lab.test_campaign import (
 )
 
 from linewatt.engine.readiness.checkup_probes import SAMPLE_S
-from linewatt.sensors.power import CALL_LIMIT_S
+from linewatt.sensors.power.base import CALL_LIMIT_S
 
 pytestmark = pytest.mark.lab
 

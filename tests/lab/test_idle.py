@@ -19,7 +19,7 @@ from linewatt.analysis.power.summary import EndPower
 from linewatt.lab.power_model import PSUS, server_power
 from linewatt.lab.system import search_path
 from linewatt.model import Window
-from linewatt.sensors.dynamics import TOO_SHORT
+from linewatt.sensors.power.dynamics import TOO_SHORT
 from linewatt.sensors.registry import SENSORS
 from linewatt.store.read import Result, load
 

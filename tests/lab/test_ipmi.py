@@ -25,10 +25,10 @@ from tests.clock import Stopwatch
 
 from linewatt.errors import HostError, InvalidInput
 from linewatt.lab.system import search_path
-from linewatt.sensors.ipmi import Ipmi, IpmiConfig
-from linewatt.sensors.ipmi_link import SILENCE_S
-from linewatt.sensors.ipmitool import Ipmitool, IpmitoolConfig, command
-from linewatt.sensors.power import CALL_LIMIT_S, MeterRecord
+from linewatt.sensors.power.base import CALL_LIMIT_S, MeterRecord
+from linewatt.sensors.power.ipmi.ipmitool import Ipmitool, IpmitoolConfig, command
+from linewatt.sensors.power.ipmi.lan import Ipmi, IpmiConfig
+from linewatt.sensors.power.ipmi.link import SILENCE_S
 
 pytestmark = pytest.mark.skipif(
     not all(shutil.which(tool, path=search_path()) for tool in ("ipmi_sim", "ipmitool")),

@@ -28,7 +28,7 @@ from linewatt.engine.rounds import SENSOR_LIMIT_S
 from linewatt.lab.bmc_recipe import CIPHER_SUITE, USER, commands, lan_conf, values_line
 from linewatt.lab.power_model import ServerPower
 from linewatt.lab.system import search_path
-from linewatt.sensors.power import CALL_LIMIT_S
+from linewatt.sensors.power.base import CALL_LIMIT_S
 
 pytestmark = [
     pytest.mark.lab,

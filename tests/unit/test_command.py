@@ -19,7 +19,7 @@ from tests.stream_helpers import cut_records
 from linewatt.engine.live.feed import Feed
 from linewatt.errors import InvalidInput, ParseError
 from linewatt.hosts.base import HostSpec, Line
-from linewatt.sensors.command import Command, CommandConfig
+from linewatt.sensors.power.command import Command, CommandConfig
 
 CAPTURES = Path(__file__).parents[1] / "captures" / "command"
 CASES = sorted(path.name for path in CAPTURES.iterdir())

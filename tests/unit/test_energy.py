@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from linewatt.analysis.power.energy import Energy, Meter, from_power, from_total
 from linewatt.model import Window
 from linewatt.sensors.counters import counter_delta
-from linewatt.sensors.dynamics import Dynamics
+from linewatt.sensors.power.dynamics import Dynamics
 
 WINDOW = Window(100.0, 106.0)
 QUICK = Dynamics(refresh_s=0.2)

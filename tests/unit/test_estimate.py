@@ -27,7 +27,7 @@ from tests.stream_helpers import (
 from linewatt.engine.live.feed import Feed
 from linewatt.errors import ParseError
 from linewatt.hosts.base import HostSpec, Line
-from linewatt.sensors.estimate import Estimate, EstimateConfig, command
+from linewatt.sensors.power.estimate import Estimate, EstimateConfig, command
 
 CAPTURES = Path(__file__).parents[1] / "captures" / "estimate"
 CASES = sorted(path.name for path in CAPTURES.iterdir())

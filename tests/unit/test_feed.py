@@ -17,7 +17,7 @@ from linewatt.hosts.base import HostSpec, Line
 from linewatt.hosts.clock import Offset
 from linewatt.model import Channel
 from linewatt.sensors.base import SensorConfig
-from linewatt.sensors.command import Command, CommandChannel, CommandConfig
+from linewatt.sensors.power.command import Command, CommandChannel, CommandConfig
 
 
 class Numbers:

@@ -23,7 +23,7 @@ from linewatt.hosts.base import Completed, Line
 from linewatt.hosts.clock import now_s
 from linewatt.loads.iperf3 import Iperf3
 from linewatt.model import Channel
-from linewatt.sensors.power import PowerConfig
+from linewatt.sensors.power.base import PowerConfig
 from linewatt.sensors.registry import SENSORS
 from linewatt.store.derived import text_of
 from linewatt.tuning import apply

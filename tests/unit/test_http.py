@@ -26,8 +26,8 @@ from tests.clock import Stopwatch
 from tests.http_server import send, serving
 
 from linewatt.errors import HostError, InvalidInput
-from linewatt.sensors.http import HttpConfig, HttpMeter, at
-from linewatt.sensors.power import CALL_LIMIT_S, MeterRecord
+from linewatt.sensors.power.base import CALL_LIMIT_S, MeterRecord
+from linewatt.sensors.power.http import HttpConfig, HttpMeter, at
 
 CAPTURES = Path(__file__).parents[1] / "captures" / "http"
 CASES = sorted(path.parent.name for path in CAPTURES.glob("*/expected.json"))

@@ -27,7 +27,7 @@ from tests.stream_helpers import (
 from linewatt.engine.live.feed import Feed
 from linewatt.errors import InvalidInput, ParseError
 from linewatt.hosts.base import HostSpec, Line
-from linewatt.sensors.hwmon import Hwmon, HwmonConfig, command
+from linewatt.sensors.power.hwmon import Hwmon, HwmonConfig, command
 
 CAPTURES = Path(__file__).parents[1] / "captures" / "hwmon"
 CASES = sorted(path.name for path in CAPTURES.iterdir())

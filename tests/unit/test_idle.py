@@ -24,7 +24,7 @@ from linewatt.engine.measuring.idle import moving, slope
 from linewatt.engine.stage import Stage
 from linewatt.hosts.base import HostSpec
 from linewatt.model import Case, Window
-from linewatt.sensors.dynamics import Dynamics
+from linewatt.sensors.power.dynamics import Dynamics
 from linewatt.sensors.registry import POWER
 from linewatt.store import raw
 from linewatt.store.read import idle_windows

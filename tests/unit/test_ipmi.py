@@ -12,8 +12,8 @@ import pytest
 from pydantic import ValidationError
 
 from linewatt.errors import HostError, InvalidInput
-from linewatt.sensors import ipmi_link
-from linewatt.sensors.ipmi import Ipmi, IpmiConfig, IpmiSession, Records
+from linewatt.sensors.power.ipmi import link as ipmi_link
+from linewatt.sensors.power.ipmi.lan import Ipmi, IpmiConfig, IpmiSession, Records
 
 CAPTURE = Path(__file__).parents[1] / "captures" / "ipmi" / "openipmi-2.0.33-formats"
 RECORDS = [bytes.fromhex(line) for line in (CAPTURE / "records").read_text().split()]

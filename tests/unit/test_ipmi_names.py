@@ -11,7 +11,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linewatt.sensors.ipmi_names import TABLE, Row, classify, patterns, scopes
+from linewatt.sensors.power.ipmi.names import TABLE, Row, classify, patterns, scopes
 
 # Board and origin, then its sensors in W, rpm or %: (name, unit, scope).
 BOARDS: dict[str, list[tuple[str, str, str | None]]] = {

@@ -13,8 +13,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linewatt.errors import InvalidInput
-from linewatt.sensors import ipmi_sdr as sdr
-from linewatt.sensors.ipmi_sdr import Sensor
+from linewatt.sensors.power.ipmi import sdr
+from linewatt.sensors.power.ipmi.sdr import Sensor
 
 CAPTURES = Path(__file__).parents[1] / "captures" / "ipmi"
 CASES = sorted(path.name for path in CAPTURES.iterdir())

@@ -19,7 +19,7 @@ from pydantic import ValidationError
 
 from linewatt.errors import InvalidInput, NotReady, ParseError
 from linewatt.hosts.base import HostSpec
-from linewatt.sensors.ipmitool import Ipmitool, IpmitoolConfig, command
+from linewatt.sensors.power.ipmi.ipmitool import Ipmitool, IpmitoolConfig, command
 
 ROOT = Path(__file__).parents[1] / "captures"
 CAPTURES = ROOT / "ipmitool"

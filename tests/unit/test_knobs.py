@@ -14,10 +14,10 @@ from hypothesis import strategies as st
 from linewatt.errors import ChangeError, InvalidInput, ParseError
 from linewatt.hosts.cpulist import format_cpulist
 from linewatt.tuning.base import Command
-from linewatt.tuning.rfs import Rfs
-from linewatt.tuning.rps_cpus import RpsCpus
+from linewatt.tuning.steering.rfs import Rfs
+from linewatt.tuning.steering.rps_cpus import RpsCpus
+from linewatt.tuning.steering.xps_cpus import XpsCpus
 from linewatt.tuning.sysctl import Sysctl
-from linewatt.tuning.xps_cpus import XpsCpus
 
 masks = st.lists(st.integers(0, 2**160), min_size=1, max_size=12)
 

@@ -20,8 +20,8 @@ from linewatt.engine.live.meter_book import MeterBook
 from linewatt.errors import InvalidInput
 from linewatt.findings.meters import LONGER
 from linewatt.model import Case, Channel, EndResult, Flag, PowerResult, Trial, Window
-from linewatt.sensors.dynamics import Dynamics
-from linewatt.sensors.power import PowerConfig
+from linewatt.sensors.power.base import PowerConfig
+from linewatt.sensors.power.dynamics import Dynamics
 from linewatt.store import read
 from linewatt.store.brief import load_brief
 from linewatt.store.meters import Known, known_of, with_meters

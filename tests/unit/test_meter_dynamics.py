@@ -13,7 +13,7 @@ from linewatt.analysis.power import meters
 from linewatt.analysis.power.energy import Energy, Meter, from_power
 from linewatt.analysis.power.meters import Model, Step
 from linewatt.model import Window
-from linewatt.sensors.dynamics import Dynamics, declared
+from linewatt.sensors.power.dynamics import Dynamics, declared
 
 NOISY = Course()
 LEVELS = Course(noise_w=2.0, correlation_s=3.0, levels_w=20.0)

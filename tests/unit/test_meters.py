@@ -17,7 +17,7 @@ from linewatt.engine.live.meters import MeterFeed
 from linewatt.errors import HostError, InvalidInput
 from linewatt.hosts.clock import now_s
 from linewatt.model import Channel
-from linewatt.sensors.power import MeterSession, PowerConfig
+from linewatt.sensors.power.base import MeterSession, PowerConfig
 
 CFG = PowerConfig(interval_s=0.1)
 PSU = Channel("psu1_in", "W", "gauge", "psu-in:PSU1", "simulated", step=4.0)

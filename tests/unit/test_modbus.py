@@ -21,8 +21,8 @@ from tests.clock import Stopwatch
 from tests.modbus_server import Meter
 
 from linewatt.errors import HostError, InvalidInput
-from linewatt.sensors.modbus import Modbus, ModbusConfig, ModbusRegister
-from linewatt.sensors.power import CALL_LIMIT_S
+from linewatt.sensors.power.base import CALL_LIMIT_S
+from linewatt.sensors.power.modbus import Modbus, ModbusConfig, ModbusRegister
 
 CAPTURES = Path(__file__).parents[1] / "captures" / "modbus"
 CASES = sorted(path.parent.name for path in CAPTURES.glob("*/expected.json"))

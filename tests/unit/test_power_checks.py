@@ -16,7 +16,7 @@ from linewatt.engine.live.feed import Reading, Record
 from linewatt.engine.measuring.checks import power as power_checks
 from linewatt.engine.measuring.power import with_power
 from linewatt.model import Case, Channel, EndResult, Trial, Window
-from linewatt.sensors.dynamics import Dynamics
+from linewatt.sensors.power.dynamics import Dynamics
 
 WINDOW = Window(100.0, 104.0)
 END = EndResult("h1", "receiver", 1.0, None, None, None, None)

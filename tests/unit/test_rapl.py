@@ -34,7 +34,7 @@ from linewatt.errors import ParseError
 from linewatt.hosts.base import HostSpec, Line
 from linewatt.model import Window
 from linewatt.sensors.counters import counter_delta
-from linewatt.sensors.rapl import Rapl, RaplConfig, command
+from linewatt.sensors.power.rapl import Rapl, RaplConfig, command
 
 CAPTURES = Path(__file__).parents[1] / "captures" / "rapl"
 CASES = sorted(path.name for path in CAPTURES.iterdir())

@@ -24,9 +24,9 @@ from tests.http_server import send
 from tests.redfish_server import RedfishServer, capture, redfish, refuse
 
 from linewatt.errors import HostError, InvalidInput, LinewattError
-from linewatt.sensors.power import CALL_LIMIT_S, MeterRecord
-from linewatt.sensors.redfish import Redfish, RedfishConfig
-from linewatt.sensors.redfish_readings import Enclosure, sources
+from linewatt.sensors.power.base import CALL_LIMIT_S, MeterRecord
+from linewatt.sensors.power.redfish.meter import Redfish, RedfishConfig
+from linewatt.sensors.power.redfish.readings import Enclosure, sources
 
 CAPTURES = Path(__file__).parents[1] / "captures" / "redfish"
 CASES = sorted(path.parent.name for path in CAPTURES.glob("*/expected.json"))

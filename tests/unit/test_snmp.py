@@ -22,10 +22,10 @@ from pydantic import ValidationError
 from tests.clock import Stopwatch
 
 from linewatt.errors import HostError, InvalidInput
-from linewatt.sensors import snmp_agent
-from linewatt.sensors.power import CALL_LIMIT_S, MeterRecord
-from linewatt.sensors.snmp import Snmp, SnmpConfig, items
-from linewatt.sensors.snmp_profiles import PROFILES
+from linewatt.sensors.power.base import CALL_LIMIT_S, MeterRecord
+from linewatt.sensors.power.snmp import agent as snmp_agent
+from linewatt.sensors.power.snmp.meter import Snmp, SnmpConfig, items
+from linewatt.sensors.power.snmp.profiles import PROFILES
 
 TESTS = Path(__file__).parents[1]
 CAPTURES = TESTS / "captures" / "snmp"

@@ -63,7 +63,7 @@ from linewatt.hosts.clock import Offset
 from linewatt.model import Case, Channel, Flag, InstanceResult, Trial
 from linewatt.report.soak.digest import Soak, digest
 from linewatt.report.soak.flags import flags as soak_flags
-from linewatt.sensors.dynamics import Dynamics
+from linewatt.sensors.power.dynamics import Dynamics
 from linewatt.store import read
 from linewatt.store.soak_scan import Missing
 

@@ -14,7 +14,7 @@ from linewatt.hosts.base import HostSpec
 from linewatt.model import Direction, Family, TestName
 from linewatt.network.description import HostNetwork
 from linewatt.sensors.base import SensorConfig
-from linewatt.sensors.power import PowerConfig
+from linewatt.sensors.power.base import PowerConfig
 from linewatt.sensors.registry import POWER
 
 Order = Literal["interleaved", "sequential", "random"]

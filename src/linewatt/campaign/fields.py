@@ -17,8 +17,8 @@ from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 from linewatt.errors import InvalidInput
 from linewatt.hosts.cpulist import MAX_CPUS, format_cpulist, parse_cpulist
 from linewatt.hosts.jumps import parse_jumps
-from linewatt.sensors.power import FilePath as FilePath
-from linewatt.sensors.power import text_like
+from linewatt.sensors.power.base import FilePath as FilePath
+from linewatt.sensors.power.base import text_like
 from linewatt.units import parse_rate
 
 T = TypeVar("T")

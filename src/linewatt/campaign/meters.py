@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from linewatt.campaign.campaign import Campaign
 from linewatt.document import KeyPath
-from linewatt.sensors.dynamics import declared, too_short
+from linewatt.sensors.power.dynamics import declared, too_short
 
 
 def check_secrets(campaign: Campaign) -> Iterator[tuple[KeyPath, str]]:

@@ -12,7 +12,7 @@ from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
 from linewatt.campaign.fields import FilePath, HostName
 from linewatt.campaign.part import Part
 from linewatt.document import KeyPath
-from linewatt.sensors.power import text_like
+from linewatt.sensors.power.base import text_like
 
 BARE = "bare"
 SUFFIXES = (".yaml", ".yml")

@@ -18,7 +18,7 @@ from linewatt.document import KeyPath
 from linewatt.errors import InvalidInput
 from linewatt.loads.users.job import Discard, LoginPer, Start, ThinkKind
 from linewatt.loads.users.url import parse_url
-from linewatt.sensors.power import text_like
+from linewatt.sensors.power.base import text_like
 
 MAX_USERS = 100_000
 MAX_FILES = 100_000

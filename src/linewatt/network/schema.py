@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag
 
 from linewatt.document import KeyPath
-from linewatt.sensors.power import text_like
+from linewatt.sensors.power.base import text_like
 
 Finding = tuple[KeyPath, str]
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from linewatt.findings.meters import LONGER
 from linewatt.model import EndResult, Flag, PowerResult, Trial, Window
-from linewatt.sensors.dynamics import POLL_LIMITED, Dynamics, student_t, too_short
+from linewatt.sensors.power.dynamics import POLL_LIMITED, Dynamics, student_t, too_short
 
 CODE = "power-window-too-short"
 

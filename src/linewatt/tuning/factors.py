@@ -17,7 +17,7 @@ from linewatt.hosts.base import HostSpec
 from linewatt.hosts.cpulist import format_cpulist
 from linewatt.tuning.base import Change, ListedKnob
 from linewatt.tuning.commands import HOST
-from linewatt.tuning.offload import feature_named
+from linewatt.tuning.nic.offload import feature_named
 from linewatt.tuning.registry import KNOBS
 from linewatt.tuning.sysctl import KEEP, key_named
 from linewatt.tuning.words import choices

@@ -19,7 +19,7 @@ from linewatt.analysis.comparison.matching import Match, Side
 from linewatt.analysis.soak.job import SoakCode
 from linewatt.findings.load import THREADED_FROM
 from linewatt.model import Role, Trial
-from linewatt.tuning.offload import ABBREVIATIONS
+from linewatt.tuning.nic.offload import ABBREVIATIONS
 
 Code = Literal["window", "offloads", "iperf3-threads", "iperf3-options", "payload", "accounting"]
 CODES: tuple[Code, ...] = (

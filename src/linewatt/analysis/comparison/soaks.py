@@ -29,7 +29,7 @@ from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.analysis.soak.job import ASKED, DRIFT, SUSTAINED, Job, host_pairs
 from linewatt.analysis.statistics.contrasts import welch
 from linewatt.model import Flag, Provenance
-from linewatt.tuning.offload import ABBREVIATIONS
+from linewatt.tuning.nic.offload import ABBREVIATIONS
 from linewatt.units import format_seconds
 
 CODES = (

@@ -15,7 +15,7 @@ from linewatt.findings.meters import (
     STANDS_WINDOWS,
 )
 from linewatt.model import Flag, Trial
-from linewatt.sensors.dynamics import POLL_LIMITED
+from linewatt.sensors.power.dynamics import POLL_LIMITED
 
 FOLLOW_THE_CPU = ("psu-in", "psu-out", "system", "wall", "cpu", "psys", "package", "core")
 

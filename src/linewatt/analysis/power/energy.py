@@ -30,7 +30,7 @@ from statistics import median
 from linewatt.analysis.power import meters
 from linewatt.findings.meters import FEWEST_SAMPLES
 from linewatt.model import Window
-from linewatt.sensors.dynamics import POLL_LIMITED, Dynamics, student_t, too_short
+from linewatt.sensors.power.dynamics import POLL_LIMITED, Dynamics, student_t, too_short
 
 MAX_GAP_READINGS = 3
 """A longer silence is a gap, and nothing is interpolated over it."""

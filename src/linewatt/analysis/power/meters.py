@@ -21,7 +21,7 @@ from itertools import pairwise
 from statistics import median
 from typing import Literal, NamedTuple
 
-from linewatt.sensors.dynamics import POLL_LIMITED, Dynamics
+from linewatt.sensors.power.dynamics import POLL_LIMITED, Dynamics
 
 Points = Sequence[tuple[float, float]]
 """(time in s, W) in order"""

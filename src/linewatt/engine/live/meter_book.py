@@ -19,7 +19,7 @@ from linewatt.analysis.power import meters
 from linewatt.analysis.power.meters import Step
 from linewatt.campaign.campaign import PowerSource
 from linewatt.engine.live.feed import Reading
-from linewatt.sensors.dynamics import Dynamics, declared
+from linewatt.sensors.power.dynamics import Dynamics, declared
 from linewatt.store.meters import Known, known_of
 from linewatt.store.read import idle_files
 from linewatt.store.read import meters as stored_meters

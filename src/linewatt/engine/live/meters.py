@@ -20,7 +20,14 @@ from linewatt.hosts.base import Host, Line
 from linewatt.hosts.clock import now_s
 from linewatt.hosts.process import bounded
 from linewatt.model import Channel
-from linewatt.sensors.power import CALL_LIMIT_S, Meter, MeterRecord, MeterSession, PowerConfig, parse_record
+from linewatt.sensors.power.base import (
+    CALL_LIMIT_S,
+    Meter,
+    MeterRecord,
+    MeterSession,
+    PowerConfig,
+    parse_record,
+)
 
 RETRY_S = 5.0
 OPEN_LIMIT_S = 2 * CALL_LIMIT_S

@@ -17,7 +17,7 @@ from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.soak import OtherServer
 from linewatt.document import read_bytes
 from linewatt.errors import InvalidInput
-from linewatt.sensors.power import PowerConfig, Secret
+from linewatt.sensors.power.base import PowerConfig, Secret
 
 MOST_BYTES = 4096
 Passwords = dict[tuple[str, str], str | None]

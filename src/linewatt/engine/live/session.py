@@ -24,7 +24,7 @@ from linewatt.hosts.lock import OnText
 from linewatt.loads.base import Load
 from linewatt.model import Case, Family
 from linewatt.network.framing import Framing
-from linewatt.sensors.power import PowerConfig
+from linewatt.sensors.power.base import PowerConfig
 from linewatt.sensors.registry import POWER, SENSORS
 
 FACTS_LIMIT_S = 20.0

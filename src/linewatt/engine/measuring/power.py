@@ -11,7 +11,7 @@ from linewatt.analysis.power.meters import interval_s
 from linewatt.engine.live.feed import Reading
 from linewatt.model import Channel, EndResult, PowerResult, Window
 from linewatt.sensors.counters import counter_delta
-from linewatt.sensors.dynamics import Dynamics
+from linewatt.sensors.power.dynamics import Dynamics
 
 POWER_UNITS = ("W", "J")
 MOST_W = 1e5

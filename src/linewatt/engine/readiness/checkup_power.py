@@ -17,8 +17,8 @@ from linewatt.errors import HostError, InvalidInput, LinewattError
 from linewatt.foreign import contained
 from linewatt.hosts.base import Host
 from linewatt.hosts.process import bounded
-from linewatt.sensors.command import CommandConfig
-from linewatt.sensors.power import CALL_LIMIT_S
+from linewatt.sensors.power.base import CALL_LIMIT_S
+from linewatt.sensors.power.command import CommandConfig
 from linewatt.sensors.registry import POWER
 
 AT_ONCE = 32

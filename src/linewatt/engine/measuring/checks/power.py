@@ -13,7 +13,7 @@ from linewatt.engine.measuring.seen import Seen
 from linewatt.findings.meters import LONGER
 from linewatt.findings.power import BUSY_CORES, BUSY_RATIO, MIN_UPDATES
 from linewatt.model import EndResult, Flag, PowerResult, Window
-from linewatt.sensors.dynamics import TOO_SHORT
+from linewatt.sensors.power.dynamics import TOO_SHORT
 
 FOLLOW_THE_CPU = ("psu-in", "psu-out", "system", "wall", "cpu", "psys", "package", "core")
 EXPECTED_STEPS = 2.0

@@ -21,7 +21,7 @@ from linewatt.findings.power import (
     W_PER_CORE,
 )
 from linewatt.model import EndResult, Flag, PowerResult, Window
-from linewatt.sensors.ipmi_names import classify
+from linewatt.sensors.power.ipmi.names import classify
 
 RAPL = "RAPL"
 WHOLE = ("system", "wall", "psys")

@@ -1,0 +1,151 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a BMC's sensor measures, told from its name. Pure.
+
+IPMI has a field for input or output, which vendors leave empty. The names are those of real boards
+(tests/unit/test_ipmi_names.py says of which, and where from). A name that says no direction, such as HPE's
+`Power Supply 1`, is not guessed at. Patterns are Python's regular expressions and POSIX extended ones, so
+that bash can choose by them, too; they are put to a name as :func:`normal` makes it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Annotated
+
+from pydantic import BeforeValidator, Field
+
+from linewatt.sensors.power.base import text_like
+
+DCMI = "dcmi"
+DCMI_SCOPE = "system:DCMI"
+
+_SensorName = text_like(
+    r"[A-Za-z0-9_*?\[#+(][A-Za-z0-9_ .,+/*?\[\]!#()%:-]{0,63}",
+    "must be a sensor's name, a pattern such as PSU* Power In, or a number such as 94h",
+    "PSU1 Power In",
+)
+SensorNames = Annotated[
+    tuple[_SensorName, ...],  # type: ignore[valid-type]  # made at run time
+    BeforeValidator(lambda value: tuple(value) if isinstance(value, list) else value),
+    Field(min_length=1, max_length=255),
+]
+"""names, patterns (`*`, `?`, `[…]`) and numbers (`94h`) of sensors"""
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """Names of one kind: the scope they have, and the part of it.
+
+    ``part`` is a template: ``{number}`` is the second group of the pattern, ``{name}`` the sensor's own name.
+    ``whole`` is a reading that contains all others of its scope.
+    """
+
+    unit: str
+    scope: str
+    part: str
+    pattern: str
+    whole: bool = False
+
+
+_SUPPLY = "(psu|ps|pws|power supply) *([0-9]+|[a-d]) *"
+_CPU = "(cpu|p|proc|processor) *([0-9]+) *"
+_POWER = "(total |package |pkg |socket )?(power|pwr)"
+
+# Names have 16 characters, some BMCs' 14: "PSU1 Output Power" has lost its last one, or more.
+_IN = (
+    "(power in|pwr in|in power|in pwr|input|input pow(er?)?|input pwr|ac in|ac in power|ac in pwr"
+    "|ac input pow(er?)?|pin|p in)"
+)
+_OUT = (
+    "(power out|pwr out|out power|out pwr|output|output po(we?r?)?|output pwr|dc out|dc out power"
+    "|dc out pwr|dc output po(we?r?)?|pout|p out)"
+)
+
+TABLE = (
+    Row("W", "psu-in", "PSU", f"(psu|ps) {_IN}", whole=True),
+    Row("W", "psu-out", "PSU", f"(psu|ps) {_OUT}", whole=True),
+    Row(
+        "W",
+        "psu-in",
+        "PSU{number}",
+        f"{_SUPPLY}{_IN}",
+    ),
+    Row(
+        "W",
+        "psu-out",
+        "PSU{number}",
+        f"{_SUPPLY}{_OUT}",
+    ),
+    # A node is this host; a chassis may hold others, and comes last of all.
+    Row("W", "system", "{name}", "node *(power|pwr)", whole=True),
+    Row("W", "system", "{name}", "(system|sys) *(total )?(power|pwr)( consumption)?", whole=True),
+    Row("W", "system", "{name}", "(power|pwr|pw) consumption", whole=True),
+    Row("W", "system", "{name}", "(total|tot|server) *(power|pwr)", whole=True),
+    Row("W", "system", "{name}", "system level", whole=True),
+    Row("W", "system", "{name}", "power( meter)?", whole=True),
+    Row("W", "system", "{name}", "pwr *meter( output)?", whole=True),
+    # A hot-swap controller: what the whole board takes
+    Row("W", "system", "{name}", "(mb )?hsc (input|in) (power|pwr)", whole=True),
+    Row("W", "system", "{name}", "(avg|average) (power|pwr)", whole=True),
+    Row("W", "system", "{name}", "(power|pwr) usage", whole=True),
+    Row("W", "system", "{name}", "chassis *(power|pwr)", whole=True),
+    Row("W", "cpu", "CPU", f"(total )?(cpu|cpus|processor|processors) *{_POWER}", whole=True),
+    Row("W", "cpu", "CPU{number}", f"{_CPU}{_POWER}"),
+    Row("W", "memory", "Memory", f"(total )?(memory|mem|dimm|dimms|dram) *{_POWER}", whole=True),
+    Row("W", "memory", "CPU{number}", f"{_CPU}(memory|mem|dimm|dimms|dram) *{_POWER}"),
+    Row("W", "fan", "fans", f"(total )?(fan|fans) *{_POWER}", whole=True),
+    Row("rpm", "fan", "{name}", ".*"),
+    # HPE has no rpm. It says the same again as "Fan 1 DutyCycle".
+    Row("ratio", "fan", "{name}", "fan( block)? *[0-9]+[a-z]?"),
+)
+"""Which comes first is preferred where two mean the same; a whole comes before its parts."""
+
+
+def normal(name: str) -> str:
+    """A name without what vendors write differently: case, and `_`, `.`, `-` for a space."""
+    return re.sub("[_.-]", " ", name).lower().strip()
+
+
+def patterns(unit: str) -> str:
+    """One pattern for all names of a unit that :func:`classify` knows, for bash (see :func:`normal`)."""
+    return "^(" + "|".join(row.pattern for row in TABLE if row.unit == unit) + ")$"
+
+
+def classify(name: str, unit: str) -> str | None:
+    """What a sensor of this name and unit covers (``psu-in:PSU1``), or ``None`` if its name does not say."""
+    found = _row(name, unit)
+    return found[1] if found else None
+
+
+def scopes(sensors: Sequence[tuple[str, str]], dcmi: bool) -> list[str]:
+    """The scope of each of some (name, unit), such that no watt is counted twice when a scope is summed.
+
+    Of several readings of the whole, or of the whole and its parts (`CPU_Power`, `CPU0_Power`), one keeps the
+    scope; the others are ``other:``, as is what has no known name. DCMI, if read, is the system's power.
+    """
+    found = [_row(name, unit) for name, unit in sensors]
+    assigned = [own[1] if own else f"other:{name}" for own, (name, _) in zip(found, sensors, strict=True)]
+    watts = [(own[0], at) for at, own in enumerate(found) if own and sensors[at][1] == "W"]
+    complete = {"system"} if dcmi else set()
+    taken: set[str] = set()
+    for rank, at in sorted(watts):
+        if TABLE[rank].scope in complete or assigned[at] in taken:
+            assigned[at] = f"other:{sensors[at][0]}"
+            continue
+        taken.add(assigned[at])
+        if TABLE[rank].whole:
+            complete.add(TABLE[rank].scope)
+    return assigned
+
+
+def _row(name: str, unit: str) -> tuple[int, str] | None:
+    """The first row that a name is in, and the scope it has."""
+    plain = normal(name)
+    for rank, row in enumerate(TABLE):
+        match = re.fullmatch(row.pattern, plain) if row.unit == unit else None
+        if match:
+            number = match[2].upper() if "{number}" in row.part else ""
+            return rank, f"{row.scope}:{row.part.format(number=number, name=name)}"
+    return None

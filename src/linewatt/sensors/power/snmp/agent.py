@@ -1,0 +1,185 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is asked of an SNMP agent, with pysnmp on the event loop of one session."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+from linewatt.errors import HostError, InvalidInput
+from linewatt.sensors.power.calls import library
+
+WAIT_S = 1.0
+RETRIES = 2
+OBJECTS = 10
+"""How many are asked for at once: PDUs answer in one small packet."""
+MOST_ROWS = 128
+MIN_PASSPHRASE = 8  # RFC 3414 section 11.2
+
+_AUTH = {
+    "none": "usmNoAuthProtocol",
+    "md5": "usmHMACMD5AuthProtocol",
+    "sha": "usmHMACSHAAuthProtocol",
+    "sha224": "usmHMAC128SHA224AuthProtocol",
+    "sha256": "usmHMAC192SHA256AuthProtocol",
+    "sha384": "usmHMAC256SHA384AuthProtocol",
+    "sha512": "usmHMAC384SHA512AuthProtocol",
+}
+_PRIVACY = {
+    "none": "usmNoPrivProtocol",
+    "des": "usmDESPrivProtocol",
+    "aes": "usmAesCfb128Protocol",
+    "aes192": "usmAesCfb192Protocol",
+    "aes256": "usmAesCfb256Protocol",
+}
+_RANGES = {"Counter32": 2**32, "Gauge32": 2**32, "Unsigned32": 2**32, "Counter64": 2**64}
+_ABSENT = {
+    "NoSuchObject": "no such object",
+    "NoSuchInstance": "no such instance",
+    "EndOfMibView": "no such object",
+    "Null": "no such object",
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Access:
+    """How an agent is reached; of ``user`` and what follows only version 3 knows."""
+
+    address: str
+    port: int
+    version: str
+    user: str | None
+    auth: str
+    privacy: str
+    privacy_separator: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Value:
+    """What an agent says of an object: a number, or ``text`` why it is none."""
+
+    number: float | None
+    text: str = ""
+    absent: bool = False
+    range: int | None = None
+    """it wraps there, if it is a counter"""
+
+
+class Agent:
+    """One agent, and the community or passphrase it is asked with."""
+
+    def __init__(self, access: Access, password: str | None) -> None:
+        self.who = f"snmp at {access.address}:{access.port}"
+        self._api = library("pysnmp.hlapi.v3arch.asyncio")
+        self._errors = library("pysnmp.error")
+        self._access = access
+        self._password = password
+        self._auth = self._authentication()
+        self._engine: Any = None
+        self._target: Any = None
+
+    def awaited(self) -> str:
+        return f"{self.who}: an answer"
+
+    def _authentication(self) -> Any:
+        access, api = self._access, self._api
+        if access.version != "3":
+            return api.CommunityData(self._password or "public", mpModel=0 if access.version == "1" else 1)
+        auth = privacy = self._password
+        if auth is not None and access.privacy_separator is not None:
+            auth, found, privacy = auth.partition(access.privacy_separator)
+            if not found:
+                raise InvalidInput(f"{self.who}: the password has no {access.privacy_separator!r} in it")
+        if auth is not None and min(len(auth), len(privacy or "")) < MIN_PASSPHRASE:
+            raise InvalidInput(f"{self.who}: a passphrase of SNMP 3 has {MIN_PASSPHRASE} characters or more")
+        return api.UsmUserData(
+            access.user,
+            authKey=auth,
+            privKey=privacy if access.privacy != "none" else None,
+            authProtocol=getattr(api, _AUTH[access.auth]),
+            privProtocol=getattr(api, _PRIVACY[access.privacy]),
+        )
+
+    async def get(self, oids: list[str]) -> dict[str, Value]:
+        """What the agent says of these objects. Raises HostError."""
+        # version 1 refuses all of them for one that it has not
+        size = 1 if self._access.version == "1" else OBJECTS
+        found: dict[str, Value] = {}
+        for start in range(0, len(oids), size):
+            part = oids[start : start + size]
+            rows = await self._ask("get_cmd", part)
+            if rows is None:
+                found.update({oid: Value(None, "no such object", absent=True) for oid in part})
+            else:
+                found.update({oid: _value(row) for oid, row in zip(part, rows.values(), strict=False)})
+        return {oid: found.get(oid, Value(None, "is not in the answer")) for oid in oids}
+
+    async def indices(self, column: str) -> list[int]:
+        """The numbers that follow a column's object identifier. Raises HostError."""
+        there: list[int] = []
+        prefix, at = f"{column}.", column
+        for _ in range(MOST_ROWS):
+            rows = await self._ask("next_cmd", [at])
+            following, value = next(iter(rows.items())) if rows else ("", None)
+            if not following.startswith(prefix) or following == at or _value(value).absent:
+                break
+            number = int(following.removeprefix(prefix).partition(".")[0])
+            if number not in there:
+                there.append(number)
+            at = following
+        return there
+
+    async def _ask(self, command: str, oids: list[str]) -> dict[str, Any] | None:
+        """Object identifier → value; None where version 1 says that there is no such object."""
+        api = self._api
+        try:
+            if self._engine is None:
+                self._engine = api.SnmpEngine()
+                transport = api.Udp6TransportTarget if ":" in self._access.address else api.UdpTransportTarget
+                place = (self._access.address, self._access.port)
+                self._target = await transport.create(place, timeout=WAIT_S, retries=RETRIES)
+            failure, status, _, rows = await getattr(api, command)(
+                self._engine,
+                self._auth,
+                self._target,
+                api.ContextData(),
+                *(api.ObjectType(api.ObjectIdentity(oid)) for oid in oids),
+                lookupMib=False,
+            )
+        except (self._errors.PySnmpError, OSError) as error:
+            raise HostError(f"{self.who}: {self._words(error)}") from error
+        if failure:
+            raise HostError(f"{self.who}: {self._words(failure)}")
+        if int(status) == 2:  # noSuchName
+            return None
+        if int(status):
+            raise HostError(f"{self.who}: answers {self._words(status.prettyPrint())}")
+        return {str(row[0]): row[1] for row in rows}
+
+    def _words(self, said: object) -> str:
+        """One line without the secret, and what to look at."""
+        text = " ".join(str(said).split()) or type(said).__name__
+        if type(said).__name__ == "RequestTimedOut":
+            who = "user" if self._access.version == "3" else "community (a wrong one is not answered)"
+            return f"no answer within {WAIT_S * (1 + RETRIES):g} s; check address, port and {who}"
+        whole, between = self._password or "", self._access.privacy_separator
+        for secret in (whole, *(whole.split(between) if between else ())):
+            text = text.replace(secret, "…") if secret else text
+        return f"{text}; check user, password, auth and privacy" if self._access.version == "3" else text
+
+    def close(self) -> None:
+        if self._engine is not None:
+            self._engine.close_dispatcher()
+
+
+def _value(found: Any) -> Value:
+    kind = type(found).__name__
+    if kind in _ABSENT:
+        return Value(None, _ABSENT[kind], absent=True)
+    try:
+        number = float(str(found)) if kind == "OctetString" else float(int(found))
+    except (TypeError, ValueError, OverflowError):
+        return Value(None, f"is {str(found)[:40]!r}, no number")
+    if abs(number) == float("inf") or number != number:
+        return Value(None, f"is {number}, no number")
+    return Value(number, range=_RANGES.get(kind))

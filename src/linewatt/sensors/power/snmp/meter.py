@@ -1,0 +1,254 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Watts from rack PDUs and other meters over SNMP v1, v2c or v3, read from the controller.
+
+What a PDU calls its readings is in :mod:`~linewatt.sensors.power.snmp.profiles`, for four makers; anything
+else is named by its object identifiers. Checked against net-snmp's agent with what PDUs said
+(tests/captures/snmp).
+
+PDUs are coarse: many show steps of 10 W and 0.1 kWh, and renew them every few seconds.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection, Mapping
+from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
+
+from pydantic import AfterValidator, Field, model_validator
+
+from linewatt.errors import InvalidInput
+from linewatt.model import Channel
+from linewatt.sensors.power.base import (
+    Account,
+    MeterSession,
+    NetworkAddress,
+    PowerConfig,
+    Secret,
+    as_configured,
+    each_once,
+)
+from linewatt.sensors.power.quantity import ChannelName, Quantity
+from linewatt.sensors.power.snmp.profiles import PROFILES, ProfileName, place
+
+if TYPE_CHECKING:  # what is slow to import is imported when a meter is opened
+    from linewatt.sensors.power.calls import Calls
+    from linewatt.sensors.power.snmp.agent import Agent, Value
+
+MOST_DIGITS = 9
+
+
+class SnmpChannel(Quantity):
+    """A reading by its object identifier."""
+
+    oid: Annotated[
+        str, Field(pattern=r"^\.?[0-9]+(\.[0-9]+)+$", examples=["1.3.6.1.4.1.318.1.1.12.1.16.0"])
+    ] = Field(description="Object identifier of the reading, with its index.")
+
+
+class SnmpConfig(PowerConfig, Secret):
+    """How the meter is reached, and which of its readings are the host's."""
+
+    address: NetworkAddress = Field(description="Name or address of the meter.")
+    port: int = Field(default=161, ge=1, le=65535, description="UDP port.")
+    version: Literal["1", "2c", "3"] = Field(
+        default="2c",
+        description="Version of SNMP. Before 3 the password is the community; without one it is `public`.",
+    )
+    user: Account | None = Field(default=None, description="User of SNMP 3.")
+    auth: Literal["none", "md5", "sha", "sha224", "sha256", "sha384", "sha512"] = Field(
+        default="sha", description="How SNMP 3 authenticates."
+    )
+    privacy: Literal["none", "des", "aes", "aes192", "aes256"] = Field(
+        default="aes", description="How SNMP 3 encrypts."
+    )
+    privacy_separator: str | None = Field(
+        default=None,
+        pattern=r"^[/:,;|+#@~=]{1,4}$",
+        examples=["/"],
+        description="The password is two, for authentication and encryption, with this between them; left "
+        "out: it serves for both.",
+    )
+    profile: ProfileName | None = Field(
+        default=None, description="The kind of PDU, if `channels` is not given."
+    )
+    outlet: int | None = Field(default=None, ge=1, le=999, description="Outlet that feeds the host.")
+    phase: int | None = Field(default=None, ge=1, le=99, description="Phase or infeed that feeds it alone.")
+    pdu: int | None = Field(default=None, ge=0, le=99, description="PDU in a chain; left out: the first.")
+    inlet: int = Field(default=1, ge=1, le=99, description="Inlet or cord of the PDU.")
+    channels: Annotated[dict[ChannelName, SnmpChannel], AfterValidator(each_once)] = Field(
+        default_factory=dict, description="Readings by names of your own, if there is no `profile`."
+    )
+
+    @model_validator(mode="after")
+    def _consistent(self) -> SnmpConfig:
+        if (self.profile is None) != bool(self.channels):
+            raise ValueError("needs profile or channels, one of them")
+        if self.profile is None and (self.outlet or self.phase or self.pdu is not None):
+            raise ValueError("has outlet, phase or pdu without a profile")
+        if self.outlet is not None and self.phase is not None:
+            raise ValueError("has outlet and phase; name one of them")
+        if self.profile is not None and not PROFILES[self.profile].columns(self.outlet, self.phase)[2]:
+            raise ValueError(f"{self.profile} has no {'outlets' if self.outlet else 'phases'} with a reading")
+        if self.version != "3" and self.user is not None:
+            raise ValueError("has a user, which only version 3 knows")
+        if self.version == "3" and (self.user is None or self.has_password == (self.auth == "none")):
+            raise ValueError(
+                "version 3 needs user, and unless auth is none one of password_env, password_file, "
+                "password_keyring"
+            )
+        if self.version == "3" and self.auth == "none" and self.privacy != "none":
+            raise ValueError("cannot encrypt without authentication; set privacy: none as well")
+        return self
+
+
+@dataclass(frozen=True, slots=True)
+class Item:
+    """A channel and the object it is read from; ``digits`` is the object that says its decimal digits."""
+
+    channel: Channel
+    oid: str
+    scale: float
+    digits: str | None = None
+    optional: bool = False
+    signed: bool = True
+    """whether a negative value is a reading, and not the word for none"""
+
+    def reading(self, found: Value) -> tuple[float | None, str]:
+        """The value, or None and why there is none."""
+        if found.number is None:
+            return None, f"{self.oid}: {found.text}"
+        if found.number < 0 and not self.signed:
+            return None, f"{self.oid}: {found.number:g}, the meter's word for no reading"
+        return found.number * self.scale, ""
+
+
+def items(cfg: SnmpConfig) -> list[Item]:
+    """What the settings ask for (pure)."""
+    if cfg.profile is None:
+        return [
+            Item(one.channel(name, f"SNMP {one.oid}", one.scale), one.oid.lstrip("."), one.scale)
+            for name, one in cfg.channels.items()
+        ]
+    profile = PROFILES[cfg.profile]
+    part, scope, columns = profile.columns(cfg.outlet, cfg.phase)
+    numbers = {
+        "pdu": profile.first_pdu if cfg.pdu is None else cfg.pdu,
+        "inlet": cfg.inlet,
+        "outlet": cfg.outlet or 0,
+        "phase": cfg.phase or 0,
+    }
+    return [
+        Item(
+            Quantity(scope=scope, unit=column.unit, scale=column.scale).channel(
+                f"{part}_{column.unit.lower()}", f"SNMP {column.object_name}", column.scale
+            ),
+            place(column.oid, numbers),
+            column.scale,
+            digits=place(column.digits, numbers) if column.digits else None,
+            optional=column.unit == "J",
+            signed=False,
+        )
+        for column in columns
+    ]
+
+
+class Snmp:
+    """Outlets and inlets of rack PDUs, and other meters, over SNMP."""
+
+    name: ClassVar[str] = "snmp"
+    Config: ClassVar[type[PowerConfig]] = SnmpConfig
+
+    def __init__(self, cfg: SnmpConfig) -> None:
+        self._cfg = cfg
+
+    def open(self, password: str | None) -> MeterSession:
+        """Ask for everything once. Raises HostError, InvalidInput."""
+        from linewatt.sensors.power.calls import Calls
+        from linewatt.sensors.power.snmp.agent import Access, Agent
+
+        cfg = self._cfg
+        how = (cfg.version, cfg.user, cfg.auth, cfg.privacy, cfg.privacy_separator)
+        session = SnmpSession(cfg, Calls(), Agent(Access(cfg.address, cfg.port, *how), password))
+        try:
+            session.start()
+        except BaseException:  # also whatever a parser trips over: nothing stays open
+            session.close()
+            raise
+        return session
+
+
+class SnmpSession:
+    """An agent and what is read of it. See :class:`linewatt.sensors.power.base.MeterSession`."""
+
+    def __init__(self, cfg: SnmpConfig, calls: Calls, agent: Agent) -> None:
+        self._cfg = cfg
+        self._calls = calls
+        self._agent = agent
+        self._items: dict[str, Item] = {}
+        self._reasons: dict[str, str] = {}
+
+    @property
+    def channels(self) -> Mapping[str, Channel]:
+        return {name: item.channel for name, item in self._items.items()}
+
+    @property
+    def reasons(self) -> Mapping[str, str]:
+        return self._reasons
+
+    def start(self) -> None:
+        """Find out what there is. Raises HostError, InvalidInput."""
+        self._calls.run(self._discover(), self._agent.awaited)
+
+    async def _discover(self) -> None:
+        wanted = items(self._cfg)
+        asked = [oid for item in wanted for oid in (item.oid, item.digits) if oid is not None]
+        found = await self._agent.get(asked)
+        for item in wanted:
+            value = found[item.oid]
+            if item.optional and item.reading(value)[0] is None:
+                continue
+            if value.absent:
+                raise InvalidInput(f"{self._agent.who}: has no {await self._what_there_is(item)}")
+            scale = item.scale * 10.0 ** -_digits(found.get(item.digits or ""))
+            channel = replace(item.channel, step=item.channel.step if self._cfg.channels else scale)
+            if channel.unit == "J" and value.range is not None:
+                channel = replace(channel, wraps_at=value.range * scale)
+            own = as_configured(self._cfg, channel)
+            self._items[own.name] = replace(item, channel=own, scale=scale)
+
+    async def _what_there_is(self, item: Item) -> str:
+        """What is missing, and which there are instead."""
+        asked = next((f"{key} {value}" for key, value in self._asked() if value is not None), "")
+        if self._cfg.profile is None or not asked:
+            return f"{item.oid} ({item.channel.name}); see snmpwalk for what it has"
+        column = item.oid.rpartition(".")[0] if item.digits is None else item.oid.rsplit(".", 2)[0]
+        there = await self._agent.indices(column)
+        word = asked.partition(" ")[0]
+        listed = f"{word}s {', '.join(map(str, there))}" if there else f"no {word} with a reading of power"
+        return f"{asked} ({item.oid}); it has {listed}"
+
+    def _asked(self) -> list[tuple[str, int | None]]:
+        return [("outlet", self._cfg.outlet), ("phase", self._cfg.phase)]
+
+    def read(self, names: Collection[str] | None = None) -> dict[str, float | None]:
+        """Ask for these objects. Raises HostError."""
+        wanted = {name: self._items[name] for name in (self._items if names is None else names)}
+        found = self._calls.run(self._agent.get([item.oid for item in wanted.values()]), self._agent.awaited)
+        values, self._reasons = {}, {}
+        for name, item in wanted.items():
+            values[name], reason = item.reading(found[item.oid])
+            if reason:
+                self._reasons[name] = reason
+        return values
+
+    def close(self) -> None:
+        """Nothing is left at the meter: SNMP knows no sessions."""
+        self._agent.close()
+        self._calls.close()
+
+
+def _digits(value: Value | None) -> int:
+    """Decimal digits of a reading, as its meter says them."""
+    if value is None or value.number is None or not 0 <= value.number <= MOST_DIGITS:
+        return 0
+    return int(value.number)
