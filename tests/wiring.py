@@ -38,7 +38,7 @@ from linewatt.engine.measuring.cut import Setup
 from linewatt.engine.measuring.measure import measure
 from linewatt.hosts.base import Ended, HostSpec, Line
 from linewatt.hosts.clock import Offset
-from linewatt.loads.iperf3 import Iperf3
+from linewatt.loads.iperf3.load import Iperf3
 from linewatt.model import Case, Channel, Trial
 from linewatt.network.framing import BARE
 from linewatt.sensors.netcounters import SOFTNET_COLUMNS

@@ -28,7 +28,7 @@ from linewatt.campaign import soak_plan, stored
 from linewatt.campaign.file import load
 from linewatt.campaign.plan import as_dict, plan
 from linewatt.engine.measuring.measure import measure
-from linewatt.loads.iperf3 import Iperf3
+from linewatt.loads.iperf3.load import Iperf3
 from linewatt.store import sums, write
 
 METHOD_1 = CAPTURES / "results" / "method-1"

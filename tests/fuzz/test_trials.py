@@ -24,7 +24,7 @@ from linewatt.engine.measuring.measure import measure
 from linewatt.foreign import STORED, read_json
 from linewatt.hosts import leash
 from linewatt.hosts.base import Ended, Line
-from linewatt.loads.iperf3 import Iperf3
+from linewatt.loads.iperf3.load import Iperf3
 from linewatt.model import Window
 from linewatt.sensors.registry import SENSORS
 from linewatt.store import raw

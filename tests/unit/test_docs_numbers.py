@@ -31,7 +31,7 @@ from linewatt.analysis.statistics.stats import interval
 from linewatt.engine.measuring.power import MOST_W
 from linewatt.findings import cpu, idle, load, meters, network, steadiness, verdict
 from linewatt.hosts import fact_parsers
-from linewatt.loads import iperf3
+from linewatt.loads.iperf3 import load as iperf3
 
 ROOT = Path(__file__).parents[2]
 WORDS = ("none", "one", "two", "three", "four", "five")
@@ -160,7 +160,7 @@ def test_offloads_that_refuse_a_comparison_are_facts_of_every_host() -> None:
 def test_versions_of_iperf3_are_stated_in_one_place_of_the_code() -> None:
     """Others import them: a number written again drifts."""
     written = re.compile(r"\(3, (?:2|10|11|16|18)\)")
-    owners = {ROOT / "src/linewatt/findings/load.py", ROOT / "src/linewatt/loads/iperf3.py"}
+    owners = {ROOT / "src/linewatt/findings/load.py", ROOT / "src/linewatt/loads/iperf3/load.py"}
     found = {
         path
         for path in (ROOT / "src/linewatt").rglob("*.py")

@@ -28,7 +28,7 @@ from linewatt.errors import HostError, InvalidInput, StoreError
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.local import LocalHost
 from linewatt.hosts.ssh import Wire
-from linewatt.loads.iperf3 import Iperf3
+from linewatt.loads.iperf3.load import Iperf3
 from linewatt.report.campaign_text import campaign_text
 from linewatt.tuning.base import Change
 

@@ -21,7 +21,7 @@ from linewatt.foreign import STORED, read_json, understood
 from linewatt.hosts import facts, leash, sockets
 from linewatt.hosts.base import Completed, Line
 from linewatt.hosts.clock import now_s
-from linewatt.loads.iperf3 import Iperf3
+from linewatt.loads.iperf3.load import Iperf3
 from linewatt.model import Channel
 from linewatt.sensors.power.base import PowerConfig
 from linewatt.sensors.registry import SENSORS

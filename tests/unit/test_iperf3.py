@@ -19,7 +19,7 @@ from hypothesis import strategies as st
 from linewatt.errors import InvalidInput, ParseError
 from linewatt.foreign import understood
 from linewatt.loads.base import LoadJob
-from linewatt.loads.iperf3 import PACING_TIMER_US, Iperf3
+from linewatt.loads.iperf3.load import PACING_TIMER_US, Iperf3
 
 CAPTURES = Path(__file__).parents[1] / "captures" / "iperf3"
 ENDS = [

@@ -17,7 +17,7 @@ from linewatt.engine.live.feed import Feed
 from linewatt.engine.measuring import kept
 from linewatt.engine.measuring.measure import measure
 from linewatt.errors import ParseError
-from linewatt.loads.iperf3 import Iperf3
+from linewatt.loads.iperf3.load import Iperf3
 from linewatt.model import Trial
 from linewatt.sensors.registry import SENSORS
 from linewatt.store.plain import decoded, encoded

@@ -21,7 +21,7 @@ from linewatt.engine.measuring.ends import end_result
 from linewatt.engine.measuring.measure import Measured, measure
 from linewatt.hosts.base import Ended, HostSpec, Line
 from linewatt.hosts.clock import Offset
-from linewatt.loads.iperf3 import Iperf3
+from linewatt.loads.iperf3.load import Iperf3
 from linewatt.model import Case
 from linewatt.sensors.registry import SENSORS
 

@@ -17,7 +17,7 @@ from linewatt.campaign.places import Site
 from linewatt.campaign.plan import Plan, as_dict, plan
 from linewatt.campaign.sites import site
 from linewatt.errors import InvalidInput
-from linewatt.loads.iperf3_options import flags
+from linewatt.loads.iperf3.options import flags
 
 NIC = Site(machine(2, 8), has_irqs=True, queues=8, irqbalance=True, numactl=True)
 VIRTUAL = Site(machine(1, 4))

@@ -33,7 +33,7 @@ from linewatt.engine.readiness.readiness import (
 from linewatt.hosts import facts
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.clock import Offset
-from linewatt.loads.iperf3 import Iperf3
+from linewatt.loads.iperf3.load import Iperf3
 from linewatt.model import Case
 from linewatt.tuning.base import Change
 from linewatt.tuning.registry import KNOBS

@@ -22,7 +22,7 @@ from linewatt.engine.measuring.measure import measure
 from linewatt.engine.measuring.power import Meters
 from linewatt.engine.rederive import run as again
 from linewatt.errors import InvalidInput
-from linewatt.loads.iperf3 import Iperf3
+from linewatt.loads.iperf3.load import Iperf3
 from linewatt.model import METHOD, Window
 from linewatt.store import raw, read
 from linewatt.store.brief import load_brief

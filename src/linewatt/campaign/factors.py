@@ -16,7 +16,7 @@ from linewatt.campaign.messages import suggest
 from linewatt.campaign.network_entries import BARE
 from linewatt.errors import InvalidInput
 from linewatt.hosts.base import HostSpec
-from linewatt.loads import iperf3_options
+from linewatt.loads.iperf3 import options as iperf3_options
 from linewatt.model import Case
 from linewatt.placement.policy import POLICIES
 from linewatt.tuning.base import Change

@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""iperf3's JSON as one end's account of a test. Pure."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from linewatt.errors import ParseError
+from linewatt.foreign import read_json
+from linewatt.loads.base import LoadEnd, LoadInterval
+
+
+def document_of(text: str) -> dict[str, Any]:
+    """The JSON object in ``text``, after any warnings in front of it. Raises ParseError."""
+    start = text.find("{")
+    if not text.strip():
+        raise ParseError("iperf3 wrote nothing")
+    if start < 0:
+        raise ParseError(f"iperf3 wrote no JSON but: {first_line(text)}")
+    document = read_json(text[start:], f"iperf3's JSON of {len(text)} characters is cut off or damaged")
+    if not isinstance(document, dict):
+        raise ParseError("iperf3's JSON is no object")
+    return document
+
+
+def load_end(document: dict[str, Any]) -> LoadEnd:
+    start, end = document["start"], document["end"]
+    is_client = "connecting_to" in start
+    is_sender = is_client != bool(start["test_start"]["reverse"])
+    tables = (_counted(interval["streams"]) for interval in document["intervals"])
+    intervals = tuple(_interval(streams, is_sender) for streams in tables if streams)
+    if not intervals:
+        raise ParseError("iperf3 reported no interval")
+    return LoadEnd(
+        is_sender=is_sender,
+        version=start["version"].removeprefix("iperf "),
+        intervals=intervals,
+        duration_s=intervals[-1].end_s,
+        cpu_cores=_cpu_cores(end),
+        out_of_order_packets=None if is_sender else _out_of_order(end["streams"]),
+        congestion=_word(end.get("sender_tcp_congestion" if is_sender else "receiver_tcp_congestion")),
+        connections=tuple(
+            (int(one["local_port"]), int(one["remote_port"])) for one in start.get("connected", ())
+        ),
+    )
+
+
+def _counted(streams: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    """Streams of an interval outside iperf3's own warm-up (``--omit``, which linewatt does not use)."""
+    return [stream for stream in streams if not stream.get("omitted", False)]
+
+
+def _interval(streams: list[dict[str, Any]], is_sender: bool) -> LoadInterval:
+    """The sum of the streams, at the times of the first: they are read microseconds apart."""
+    if any(stream.get("sender", is_sender) != is_sender for stream in streams):
+        raise ParseError("iperf3 ran in both directions at once; linewatt needs one process a direction")
+    start_s, end_s = float(streams[0]["start"]), float(streams[0]["end"])
+    if not 0 <= start_s <= end_s:
+        raise ParseError(f"iperf3 reported an interval from {start_s:g} s to {end_s:g} s")
+    transferred_bytes = _total(streams, "bytes")
+    if transferred_bytes is None:
+        raise ParseError("iperf3 reported an interval without its bytes")
+    return LoadInterval(
+        start_s=start_s,
+        end_s=end_s,
+        transferred_bytes=transferred_bytes,
+        retransmits=_total(streams, "retransmits") if is_sender else None,
+        packets=_total(streams, "packets"),
+        lost_packets=None if is_sender else _total(streams, "lost_packets"),
+    )
+
+
+def _total(streams: list[dict[str, Any]], key: str) -> int | None:
+    """Sum over the streams; None unless every stream has it."""
+    if not all(key in stream for stream in streams):
+        return None
+    counts = [int(stream[key]) for stream in streams]
+    if min(counts, default=0) < 0:
+        raise ParseError(f"iperf3 counted {min(counts)} {key}")
+    return sum(counts)
+
+
+def _out_of_order(streams: list[dict[str, Any]]) -> int | None:
+    udp = [stream["udp"] for stream in streams if "udp" in stream]
+    return _total(udp, "out_of_order") if udp else None
+
+
+def _word(value: object) -> str | None:
+    return None if value is None else str(value)[:40]
+
+
+def _cpu_cores(end: dict[str, Any]) -> float | None:
+    percent = end.get("cpu_utilization_percent", {}).get("host_total")
+    return None if percent is None else float(percent) / 100
+
+
+def first_line(text: str) -> str:
+    """The first line that says what is wrong, without the tool's usage text."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    said = [line for line in lines if line.startswith("iperf3:")]
+    return (said or lines or [""])[0]
