@@ -30,7 +30,6 @@ from linewatt.engine.undo.restore import undo_all
 from linewatt.engine.undo.settings import Settings
 from linewatt.hosts.cpulist import cpu_mask, parse_cpulist
 from linewatt.hosts.journal import Journal
-from linewatt.loads.registry import LOADS
 from linewatt.tuning import apply
 from linewatt.tuning.base import Change
 from linewatt.tuning.registry import KNOBS
@@ -91,7 +90,7 @@ async def _measured(file: Path, directory: Path, repetitions: int) -> list[Row]:
 
 @asynccontextmanager
 async def _opened(campaign: Campaign) -> AsyncIterator[Session]:
-    session = Session(campaign, passwords(campaign), LOADS["iperf3"])
+    session = Session(campaign, passwords(campaign))
     try:
         await session.open()
         yield session

@@ -8,16 +8,26 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, NamedTuple
 
-TestName = Literal["tcp", "udp-1500", "udp-60"]
+TestName = Literal["tcp", "udp-1500", "udp-60", "tcp-rr", "udp-rr"]
 Family = Literal["ipv4", "ipv6"]
 Direction = Literal["forward", "reverse"]
 Role = Literal["sender", "receiver"]
 Provenance = Literal["measured", "datasheet", "estimate", "simulated"]
 METHOD = 2
 """Counts up whenever the same raw output would make other figures or findings."""
+
+
+def is_tcp(test: TestName) -> bool:
+    return test in ("tcp", "tcp-rr")
+
+
+def is_request_response(test: TestName) -> bool:
+    """Whether one message is under way at a time, there and back: what is measured is its latency."""
+    return test in ("tcp-rr", "udp-rr")
+
 
 ChannelKind = Literal["gauge", "mean", "counter"]
 
@@ -87,10 +97,11 @@ class Case:
     """One point of a campaign.
 
     Traffic flows from ``sender`` to ``receiver``. ``direction`` says who opens the connection: in
-    ``forward`` the sender is the client, in ``reverse`` the receiver is (iperf3 ``--reverse``).
+    ``forward`` the sender is the client, in ``reverse`` the receiver is.
     ``rate_bps`` is the offered rate of one instance; ``None`` is as fast as it goes. ``load_level`` is the
     part (0..1) of the calibrated maximum that is offered, the rate then follows from the calibration; 0 is
     active idle. ``factors`` are the settings that this case differs from others in: (factor, level) by name.
+    ``load`` is the program that makes it; ``None``: the one that campaigns have unless they name another.
     """
 
     test: TestName
@@ -105,6 +116,11 @@ class Case:
     zerocopy: bool = False
     load_level: float | None = None
     factors: tuple[tuple[str, str], ...] = ()
+    load: str | None = None
+
+    @property
+    def is_tcp(self) -> bool:
+        return is_tcp(self.test)
 
     @property
     def paced(self) -> bool:
@@ -141,6 +157,7 @@ class Case:
             "zerocopy": self.zerocopy,
             **({} if self.load_level is None else {"load_level": self.load_level}),
             **({"factors": dict(self.factors)} if self.factors else {}),
+            **({} if self.load is None else {"load": self.load}),
         }
 
     @property
@@ -357,3 +374,16 @@ class Trial:
     def end(self, role: Role) -> EndResult | None:
         """What was recorded of the sender or of the receiver."""
         return self.sender if role == "sender" else self.receiver
+
+
+_OF_FEW = frozenset({"load", "latency_s", "duplicate_packets"})
+"""fields that only some loads have: documents of the others are without them"""
+
+
+def document_of(value: Any) -> dict[str, Any]:
+    """A value that holds trials or cases, as plain values for JSON."""
+
+    def known(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        return {name: one for name, one in pairs if one or name not in _OF_FEW or one == 0}
+
+    return asdict(value, dict_factory=known)

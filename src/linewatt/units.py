@@ -3,7 +3,7 @@
 
 Inside the house a rate is bit/s, CPU used is cores, power is W, energy is J, a share is a ratio 0..1.
 Users read Mbps, Gbps, %, pJ/bit. The conversion happens here and nowhere else. All rate prefixes are
-decimal (1 Gbps is 10⁹ bit/s), as iperf3, link speeds and docs/metrics.md have them.
+decimal (1 Gbps is 10⁹ bit/s), as load generators, link speeds and docs/metrics.md have them.
 """
 
 from __future__ import annotations
@@ -114,7 +114,7 @@ def pj_from_j(energy_j: float) -> float:
 
 
 def rate_unit_bps(unit: str) -> float | None:
-    """Bit/s in one ``unit`` of rate, such as ``Gbps``, ``Mbit/s`` or iperf3's ``Mbits/sec``.
+    """Bit/s in one ``unit`` of rate, such as ``Gbps``, ``Mbit/s`` or ``Mbits/sec``.
 
     ``None`` for anything else, also for bytes (``MB/s``) and for ``MBPS``, which may mean either.
     """

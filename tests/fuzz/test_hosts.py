@@ -36,6 +36,7 @@ from linewatt.hosts.base import Completed, HostSpec
 from linewatt.hosts.clock import Offset
 from linewatt.hosts.cores import core_groups
 from linewatt.hosts.journal import Entry
+from linewatt.loads.registry import LOADS
 from linewatt.loads.users import reports
 from linewatt.loads.users.server_vsftpd import LogTotals
 from linewatt.model import Case
@@ -57,7 +58,7 @@ def test_facts_of_anything_can_be_stored_and_used(text: str) -> None:
         json.dumps(known, allow_nan=False).encode()
         facts.again(known)
         facts.parse_again(text)
-        identity(known)
+        identity(known, "iperf3")
         core_groups(known)
     with survived("facts: placement"), contained("what it shows of its CPUs"):
         site(SPEC, known, None)
@@ -227,7 +228,7 @@ def test_probes_of_anything_are_answers(text: str) -> None:
         probes.parse_live(text)
         probes.parse_paths(text, ways)
         probes.parse_taken(text)
-        check_reason(probes.client_problem(text, text, 0) or "none")
+        check_reason(LOADS["iperf3"].try_problem(text, text, 0) or "none")
         reach.reached_by(text)
         sockets.parse(text)
 

@@ -106,6 +106,7 @@ def tunnel(host: str) -> dict[str, Any]:
 
 EVERY_TEXT: dict[str, Any] = {
     "name": "n",
+    "load": "iperf3",
     "description": "d",
     "hosts": {
         "a": {

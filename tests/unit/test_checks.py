@@ -13,6 +13,7 @@ from linewatt.engine.measuring.window import EndRun
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.clock import Offset
 from linewatt.loads.base import LoadEnd, LoadInterval
+from linewatt.loads.registry import LOADS
 from linewatt.model import Case, CpuShares, EndResult, Flag, InstanceResult, Role
 from linewatt.sensors.drops import CAUSES
 
@@ -190,7 +191,7 @@ def test_an_iperf3_that_spins_between_packets_is_told(
     version: str, rate_bps: float | None, told: bool
 ) -> None:
     run = EndRun(LoadEnd(True, version, (), 1.0, None), 0.0, 0.0)
-    flags = load.spinning(replace(CASE, rate_bps=rate_bps), [run])
+    flags = load.spinning(replace(CASE, rate_bps=rate_bps), [run], LOADS["iperf3"])
     assert codes(flags) == (["load-spins"] if told else [])
 
 

@@ -13,6 +13,7 @@ from hypothesis import strategies as st
 
 from linewatt.engine.readiness import checkup_probes as probes
 from linewatt.engine.readiness.checkup_probes import Way
+from linewatt.loads.iperf3 import LOAD as IPERF3
 
 CAPTURES = Path(__file__).parents[1] / "captures" / "check"
 HERE = Way("h1", "h1", "ipv4", "127.0.0.1", "127.0.0.1", 1500)
@@ -110,17 +111,17 @@ def test_who_listens_on_the_ports() -> None:
 
 @pytest.mark.parametrize("name", ["exchange-tcp", "exchange-udp"])
 def test_an_exchange_that_went_well_has_no_problem(name: str) -> None:
-    assert probes.client_problem(capture(name), "", 0) is None
-    assert probes.client_problem(capture(name)[:-20], "", 0) is not None
-    assert probes.client_problem("", "", 0) is not None
-    assert probes.client_problem(capture(name), "", 1) == "status 1"
+    assert IPERF3.try_problem(capture(name), "", 0) is None
+    assert IPERF3.try_problem(capture(name)[:-20], "", 0) is not None
+    assert IPERF3.try_problem("", "", 0) is not None
+    assert IPERF3.try_problem(capture(name), "", 1) == "status 1"
 
 
 def test_a_refused_exchange_is_told_in_the_tools_words_although_its_status_is_0() -> None:
-    assert probes.client_problem(capture("exchange-refused"), "", 0) == (
+    assert IPERF3.try_problem(capture("exchange-refused"), "", 0) == (
         "unable to connect to server: Connection refused"
     )
-    said = probes.client_problem("", "iperf3: error - bad option\n", 1)
+    said = IPERF3.try_problem("", "iperf3: error - bad option\n", 1)
     assert said == "bad option"
 
 

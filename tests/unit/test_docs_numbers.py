@@ -29,8 +29,10 @@ from linewatt.analysis.statistics import contrasts, modes, permutation, repeats,
 from linewatt.analysis.statistics import steadiness as steady
 from linewatt.analysis.statistics.stats import interval
 from linewatt.engine.measuring.power import MOST_W
-from linewatt.findings import cpu, idle, load, meters, network, steadiness, verdict
+from linewatt.findings import cpu, idle, meters, network, steadiness, verdict
 from linewatt.hosts import fact_parsers
+from linewatt.loads.base import version_text
+from linewatt.loads.iperf3 import LOAD
 from linewatt.loads.iperf3 import load as iperf3
 
 ROOT = Path(__file__).parents[2]
@@ -103,20 +105,20 @@ STATED: dict[str, tuple[str, ...]] = {
         f"fewer than {contrasts.MIN_RUNS} on a side",
         f"at most {permutation.EXACT_MOST:,}, else {permutation.DRAWS:,} of them",
         f"A change counts when both are below {contrasts.ALPHA:g}",
-        f"iperf3 before {load.version(load.THREADED_FROM)} and from it on",
+        f"iperf3 before {version_text(LOAD.threaded_from)} and from it on",
     ),
     "loads.md": (
-        f"Works with iperf3 {load.version(iperf3.MINIMUM_VERSION)} and later",
-        f"`--dont-fragment`, {load.version(iperf3.DONT_FRAGMENT_FROM)} and later",
-        f"in reverse {load.version(iperf3.ZEROCOPY_REVERSE_FROM)} and later",
-        f"| before {load.version(load.THREADED_FROM)} | one thread serves all streams of a process |",
-        f"| {load.version(load.THREADED_FROM)} and later | a thread a stream",
-        f"| {load.version(load.SPINS_FROM)}, 3.17 | a rate-limited sender spins",
-        f"| {load.version(load.SPINS_BEFORE)} and later | no pacing timer of its own",
+        f"Works with iperf3 {version_text(iperf3.MINIMUM_VERSION)} and later",
+        f"`--dont-fragment`, {version_text(iperf3.DONT_FRAGMENT_FROM)} and later",
+        f"in reverse {version_text(iperf3.ZEROCOPY_REVERSE_FROM)} and later",
+        f"| before {version_text(LOAD.threaded_from)} | one thread serves all streams of a process |",
+        f"| {version_text(LOAD.threaded_from)} and later | a thread a stream",
+        f"| {version_text(LOAD.busy_waits[0])}, 3.17 | a rate-limited sender spins",
+        f"| {version_text(LOAD.busy_waits[1])} and later | no pacing timer of its own",
         f"linewatt asks for {iperf3.PACING_TIMER_US} µs",
         f"A process runs {iperf3.MAX_DURATION_S:,} s at most",
     ),
-    "check.md": (f"iperf3 {load.version(load.SPINS_FROM)} and 3.17 with a rate (they spin)",),
+    "check.md": (f"iperf3 {version_text(LOAD.busy_waits[0])} and 3.17 with a rate (they spin)",),
     "soak.md": (
         f"slices below {percent(soaks.STALL_SHARE)} of the median rate",
         f"used {soaks.SATURATED:g} of a core or more for over {percent(soaks.SATURATED_TIME)} of the time",
@@ -160,7 +162,7 @@ def test_offloads_that_refuse_a_comparison_are_facts_of_every_host() -> None:
 def test_versions_of_iperf3_are_stated_in_one_place_of_the_code() -> None:
     """Others import them: a number written again drifts."""
     written = re.compile(r"\(3, (?:2|10|11|16|18)\)")
-    owners = {ROOT / "src/linewatt/findings/load.py", ROOT / "src/linewatt/loads/iperf3/load.py"}
+    owners = {ROOT / "src/linewatt/loads/iperf3/load.py"}
     found = {
         path
         for path in (ROOT / "src/linewatt").rglob("*.py")

@@ -19,6 +19,7 @@ from linewatt.hosts import fact_parsers as parse
 from linewatt.hosts import facts
 
 CAPTURES = Path(__file__).parents[1] / "captures" / "facts"
+ASKED = facts.with_tool("iperf3", ("iperf3", "--version"))
 CASES = sorted(path.name for path in CAPTURES.iterdir())
 needs_bash = pytest.mark.skipif(shutil.which("bash") is None, reason="bash is not installed")
 
@@ -30,7 +31,7 @@ def answer(key: str, text: str, status: int = 0) -> str:
 @pytest.mark.parametrize("case", CASES)
 def test_each_capture_gives_the_facts_it_shows(case: str) -> None:
     expected: dict[str, Any] = json.loads((CAPTURES / case / "expected.json").read_text())
-    known = facts.parse_all((CAPTURES / case / "output").read_text())
+    known = facts.parse_all((CAPTURES / case / "output").read_text(), ASKED)
     assert expected["origin"]
     for section, values in expected["facts"].items():
         assert {name: known[section][name] for name in values} == values
@@ -193,10 +194,10 @@ def test_this_host_answers_all_at_once_in_bounded_time_and_size() -> None:
 def test_a_host_without_any_of_the_tools_still_has_its_files(tmp_path: Path) -> None:
     bash = shutil.which("bash")
     assert bash is not None
-    argv = [bash, *facts.command("lo")[3:]]
+    argv = [bash, *facts.command("lo", ASKED)[3:]]
     argv[2] = argv[2].replace("PATH=$PATH:/usr/sbin:/sbin", f"PATH={tmp_path}")
     done = subprocess.run(argv, capture_output=True, text=True, check=True, timeout=20)
-    known = facts.parse_all(done.stdout)
+    known = facts.parse_all(done.stdout, ASKED)
     assert known["kernel"]["release"]
     assert known["tools"]["iperf3"] is None
     assert known[facts.NOT_KNOWN]["tools.iperf3"] == "iperf3 is not installed"

@@ -28,7 +28,6 @@ from linewatt.errors import HostError, InvalidInput, StoreError
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.local import LocalHost
 from linewatt.hosts.ssh import Wire
-from linewatt.loads.iperf3.load import Iperf3
 from linewatt.report.campaign_text import campaign_text
 from linewatt.tuning.base import Change
 
@@ -214,7 +213,7 @@ def test_a_congestion_control_that_there_is_not_is_told_with_those_there_are() -
 
 
 def test_an_iperf3_that_is_too_old_is_named_with_its_host_when_it_connects(write: Write) -> None:
-    session = Session(load(write(CAMPAIGN)), {}, Iperf3())
+    session = Session(load(write(CAMPAIGN)), {})
     session.facts["dut"] = {
         "tools": {"iperf3": "iperf 3.1.3", "mpstat": "sysstat 12"},
         "cpus": {"online": [0]},

@@ -144,7 +144,7 @@ def test_a_fact_of_one_endless_line_takes_no_long_time(key: str) -> None:
 
 @pytest.mark.parametrize("text", ["null", "[]", "7", '"x"'])
 def test_what_was_kept_of_a_trial_is_an_object_or_refused(text: str) -> None:
-    for read in (lambda: kept.read(text, {}, {}), lambda: kept.read_idle(text)):
+    for read in (lambda: kept.read(text, {}, {}, Iperf3()), lambda: kept.read_idle(text)):
         with pytest.raises(ParseError, match=r"run\.json cannot be read"):
             read()
 

@@ -17,7 +17,7 @@ from linewatt.campaign.places import Site
 from linewatt.campaign.plan import Plan, as_dict, plan
 from linewatt.campaign.sites import site
 from linewatt.errors import InvalidInput
-from linewatt.loads.iperf3.options import flags
+from linewatt.loads.iperf3 import LOAD
 
 NIC = Site(machine(2, 8), has_irqs=True, queues=8, irqbalance=True, numactl=True)
 VIRTUAL = Site(machine(1, 4))
@@ -134,9 +134,9 @@ def test_what_is_of_the_load_needs_no_idle_window_of_its_own() -> None:
     planned = plan(campaign(factors={"iperf3.window": ("512K", "4M")}, trials=1), 0)
     assert planned.duration_s == pytest.approx(2.0 + 2 * 5.1)
     assert [load_options(case) for case in planned.cases] == [(("window", "512K"),), (("window", "4M"),)]
-    assert flags(load_options(planned.cases[1])) == ["--window", "4M"]
-    assert flags([("nodelay", "on")]) == ["--no-delay"]
-    assert flags([("nodelay", "off")]) == []
+    assert LOAD.option_flags(load_options(planned.cases[1])) == ["--window", "4M"]
+    assert LOAD.option_flags([("nodelay", "on")]) == ["--no-delay"]
+    assert LOAD.option_flags([("nodelay", "off")]) == []
 
 
 def test_a_level_that_a_test_cannot_have_is_skipped_with_its_reason() -> None:

@@ -83,3 +83,14 @@ def test_no_plugin_does_any_io(room: str, name: str, page: str) -> None:
         if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
     }
     assert "open" not in calls
+
+
+@pytest.mark.parametrize("load", LOADS)
+def test_nothing_outside_its_package_names_a_load(load: str) -> None:
+    """Whoever needs to know something of a load asks it."""
+    own = ROOT / "src" / "linewatt" / "loads" / load
+    sources = [
+        path for path in (ROOT / "src" / "linewatt").rglob("*") if path.suffix in (".py", ".j2", ".sh")
+    ]
+    naming = [path for path in sources if own not in path.parents and load in path.read_text().lower()]
+    assert not naming

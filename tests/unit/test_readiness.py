@@ -237,13 +237,11 @@ def test_versions_that_serve_streams_differently_are_named() -> None:
     streams = (replace(TCP, streams=8),)
     old = answer(tools={"iperf3": "iperf 3.15"}, cases=streams)
     new = answer(name="h2", tools={"iperf3": "iperf 3.16"}, cases=streams)
-    (check,) = host.iperf3_alike([old, new], Iperf3())
+    (check,) = host.alike([old, new], Iperf3())
     assert (check.host, check.status) == ("h1", "warn")
     assert "h2 each in its own" in check.found
-    assert list(host.iperf3_alike([new, new], Iperf3())) == []
-    assert (
-        list(host.iperf3_alike([replace(old, wants=replace(old.wants, cases=(TCP,))), new], Iperf3())) == []
-    )
+    assert list(host.alike([new, new], Iperf3())) == []
+    assert list(host.alike([replace(old, wants=replace(old.wants, cases=(TCP,))), new], Iperf3())) == []
 
 
 @pytest.mark.parametrize(

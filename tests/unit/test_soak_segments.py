@@ -21,7 +21,7 @@ def values(samples: list[Sample], channel: str) -> list[tuple[float, float | Non
 
 
 def test_a_total_goes_on_from_segment_to_segment() -> None:
-    totals = Totals()
+    totals = Totals("iperf3")
     (first,) = totals.series({"gen": [(100.0, end(10, 20))]})
     (second,) = totals.series({"gen": [(110.0, end(5))]})
     sent = "load.sent_bytes"
@@ -31,12 +31,12 @@ def test_a_total_goes_on_from_segment_to_segment() -> None:
 
 
 def test_instances_of_a_host_add_up_in_order_of_time() -> None:
-    (series,) = Totals().series({"gen": [(100.0, end(10, 10)), (100.5, end(1, 1))]})
+    (series,) = Totals("iperf3").series({"gen": [(100.0, end(10, 10)), (100.5, end(1, 1))]})
     found = values(list(series.samples), "load.sent_bytes")
     assert found == [(100.0, 0.0), (101.0, 10.0), (101.5, 11.0), (102.0, 21.0), (102.5, 22.0)]
 
 
 def test_what_an_end_does_not_count_has_no_sample() -> None:
-    (series,) = Totals().series({"dut": [(100.0, end(10, is_sender=False))]})
+    (series,) = Totals("iperf3").series({"dut": [(100.0, end(10, is_sender=False))]})
     assert {one.channel for one in series.samples} == {"load.received_bytes"}
     assert {channel.kind for channel in CHANNELS.values()} == {"counter"}

@@ -11,6 +11,7 @@ from typing import Any, Literal
 
 from linewatt.campaign.soak import Soak, Users
 from linewatt.hosts.base import HostSpec
+from linewatt.loads.registry import DEFAULT
 from linewatt.model import Direction, Family, TestName
 from linewatt.network.description import HostNetwork
 from linewatt.sensors.base import SensorConfig
@@ -121,6 +122,8 @@ class Campaign:
     """host → file of its topology"""
     settings: Mapping[str, str] = field(default_factory=dict)
     """factor → the one level that every host shows throughout"""
+    load: str = DEFAULT
+    """the program that makes the load of its tests"""
     soak: Soak | None = None
     """one long load; None: cases and trials"""
     users: Users | None = None

@@ -11,6 +11,7 @@ from linewatt.campaign import factors
 from linewatt.campaign.campaign import Campaign, TestSpec
 from linewatt.campaign.design import Setting, settings
 from linewatt.campaign.ways import Ways
+from linewatt.loads.registry import DEFAULT
 from linewatt.model import Case, Family
 
 IMPOSSIBLE: dict[tuple[str, Family], str] = {
@@ -81,4 +82,5 @@ def _of_test(campaign: Campaign, spec: TestSpec, family: Family) -> Iterator[Cas
                             network=network,
                             rate_bps=spec.rate_bps,
                             zerocopy=spec.zerocopy,
+                            load=None if campaign.load == DEFAULT else campaign.load,
                         )

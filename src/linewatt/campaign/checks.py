@@ -26,10 +26,13 @@ from linewatt.document import KeyPath
 from linewatt.errors import InvalidInput, LinewattError
 from linewatt.hosts.cpulist import format_cpulist
 from linewatt.hosts.facts import NAMES
+from linewatt.loads.base import Load, Wanted
+from linewatt.loads.registry import LOADS, of_prefix
 from linewatt.tuning.factors import factor_named
 
 MAX_CASES = 10_000
 MAX_TRIALS = 100_000
+_FACTS = NAMES | {f"tools.{name}" for name in LOADS}
 
 Finding = tuple[KeyPath, str]
 Pairs = Sequence[tuple[str, str]]
@@ -107,6 +110,54 @@ def check_tests(entry: CampaignFile, tests: Sequence[TestSpec]) -> Iterator[Find
                 break
 
 
+def check_load(entry: CampaignFile, tests: Sequence[TestSpec]) -> Iterator[Finding]:
+    """What the load of the campaign cannot do, each told once."""
+    load, told = LOADS[entry.load], set()
+    for index, test in enumerate(tests):
+        for key, why in _refused(load, entry, test):
+            path = _path_of(entry, key, index)
+            if path not in told:
+                told.add(path)
+                yield path, why
+    for name in entry.factors:
+        own = of_prefix(name)
+        if own is not None and own[0] is not load:
+            yield ("factors", name), f"is an option of {own[0].name}, the load is {load.name}; take it out"
+
+
+def _refused(load: Load, entry: CampaignFile, test: TestSpec) -> Iterator[tuple[str, str]]:
+    zerocopy = test.zerocopy or "on" in levels_of(entry).get(factors.ZEROCOPY, ())
+    for family, direction, streams in itertools.product(entry.families, entry.directions, test.streams):
+        yield from load.refusals(
+            Wanted(
+                test.test,
+                family,
+                direction,
+                streams,
+                test.rate_bps,
+                zerocopy,
+                entry.window.omit,
+                is_soak=entry.soak is not None,
+            )
+        )
+
+
+def _path_of(entry: CampaignFile, key: str, index: int) -> KeyPath:
+    """Where a value stands: at its test, or for all of the campaign."""
+    test = entry.tests[index]
+    if key == "tests":
+        return ("tests", index)
+    if (
+        key in ("streams", "rate", "zerocopy")
+        and isinstance(test, TestEntry)
+        and key in test.model_fields_set
+    ):
+        return ("tests", index, key)
+    if key in entry.factors:
+        return ("factors", key)
+    return ("window", "omit") if key == "omit" else (key,)
+
+
 def _overlap(one: TestSpec, other: TestSpec) -> bool:
     same = (one.test, one.rate_bps, one.zerocopy) == (other.test, other.rate_bps, other.zerocopy)
     return same and bool(set(one.instances) & set(other.instances) and set(one.streams) & set(other.streams))
@@ -120,8 +171,8 @@ def check_factors(entry: CampaignFile) -> Iterator[Finding]:
         elif _is_known(name):
             text = "is a setting that linewatt makes itself; give its levels as a list, or another name"
             yield ("factors", name), text
-        elif levels.fact is not None and levels.fact not in NAMES:
-            text = f"there is no fact {levels.fact}; {suggest(levels.fact, NAMES)}"
+        elif levels.fact is not None and levels.fact not in _FACTS:
+            text = f"there is no fact {levels.fact}; {suggest(levels.fact, _FACTS)}"
             yield ("factors", name, "fact"), text
     for name, level in settings_of(entry).items():
         try:

@@ -2,7 +2,7 @@
 """The factors of a campaign: what each may be set to, and what a level does to a case and its hosts. Pure.
 
 Most are settings of the hosts (``tuning/factors.py``). The load's own are ``zerocopy`` and
-``iperf3.<option>``; ``placement`` is where processes and interrupts go.
+``<load>.<option>``; ``placement`` is where processes and interrupts go.
 """
 
 from __future__ import annotations
@@ -16,21 +16,20 @@ from linewatt.campaign.messages import suggest
 from linewatt.campaign.network_entries import BARE
 from linewatt.errors import InvalidInput
 from linewatt.hosts.base import HostSpec
-from linewatt.loads.iperf3 import options as iperf3_options
+from linewatt.loads.registry import of_prefix
 from linewatt.model import Case
 from linewatt.placement.policy import POLICIES
 from linewatt.tuning.base import Change
 from linewatt.tuning.factors import factor_named
 
 ZEROCOPY = "zerocopy"
-IPERF3 = "iperf3."
 PINNED = "pinned"
 NETWORK = "network"
 
 
 def of_hosts(name: str) -> bool:
     """Whether a factor is a setting of hosts."""
-    return name not in (PLACEMENT, ZEROCOPY) and not name.startswith(IPERF3)
+    return name not in (PLACEMENT, ZEROCOPY) and of_prefix(name) is None
 
 
 def check(name: str, text: str) -> str:
@@ -39,8 +38,8 @@ def check(name: str, text: str) -> str:
         return _one_of(name, text, (PINNED, *POLICIES))
     if name == ZEROCOPY:
         return _one_of(name, text, ("on", "off"))
-    if name.startswith(IPERF3):
-        return iperf3_options.check(name.removeprefix(IPERF3), text)
+    if own := of_prefix(name):
+        return own[0].option(own[1], text)
     return factor_named(name).check(text)
 
 
@@ -58,18 +57,17 @@ def setting_of_hosts(case: Case) -> Setting:
 
 def impossible(case: Case, name: str, level: str) -> str | None:
     """Why a case cannot have a level."""
-    if name == ZEROCOPY and level == "on" and case.test != "tcp":
+    if name == ZEROCOPY and level == "on" and not case.is_tcp:
         return "sending without copying is for TCP"
-    if name.startswith(IPERF3):
-        return iperf3_options.impossible(name.removeprefix(IPERF3), case.test)
-    return None
+    own = of_prefix(name)
+    return own[0].without_option(own[1], case.test) if own else None
 
 
 def applied(case: Case, setting: Setting) -> Case:
     """The case with the levels of a setting."""
     levels = dict(setting)
     zerocopy = levels.get(ZEROCOPY)
-    if zerocopy is not None and case.test == "tcp":
+    if zerocopy is not None and case.is_tcp:
         case = replace(case, zerocopy=zerocopy == "on")
     return replace(case, factors=setting)
 
@@ -88,6 +86,4 @@ def changes(
 
 def load_options(case: Case) -> tuple[tuple[str, str], ...]:
     """The options of the load that a case's factors name."""
-    return tuple(
-        (name.removeprefix(IPERF3), level) for name, level in case.factors if name.startswith(IPERF3)
-    )
+    return tuple((own[1], level) for name, level in case.factors if (own := of_prefix(name)))

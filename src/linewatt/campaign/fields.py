@@ -28,7 +28,7 @@ FIRST_PORT = 1024
 LAST_PORT = 65535
 MAX_INSTANCES = 1024
 MAX_STREAMS = 128
-"""iperf3's MAX_STREAMS"""
+"""of one load process; a load may have fewer"""
 PORT_SPAN = 1024
 """how many ports a single number stands for"""
 

@@ -97,6 +97,7 @@ def load(path: Path, hosts_override: Path | None = None, *, will_connect: bool =
         check_soak(entry, hosts.names),
         checks.check_hosts(used, explicit_pinning=entry.placement == "pinned"),
         checks.check_tests(entry, tests),
+        checks.check_load(entry, tests),
         checks.check_factors(entry),
         check_network_names(entry.networks),
         checks.check_size(entry, tests, pairs),
@@ -276,7 +277,7 @@ def _campaign(
 
 _AS_WRITTEN = (
     *("name", "description", "directions", "families", "order", "seed", "design"),
-    *("concurrent_pairs", "smt", "steer"),
+    *("concurrent_pairs", "smt", "steer", "load"),
 )
 
 

@@ -27,6 +27,7 @@ from linewatt.campaign.part import Part
 from linewatt.campaign.power_entries import Components, PsuEntry
 from linewatt.campaign.trials_entry import Trials
 from linewatt.campaign.users_entry import SoakField, UsersEntry
+from linewatt.loads.registry import DEFAULT, LOADS
 from linewatt.model import Direction, Family, TestName
 from linewatt.sensors.base import Sensor, SensorConfig
 from linewatt.sensors.registry import POWER, SENSORS
@@ -34,9 +35,10 @@ from linewatt.tuning.factors import FACTORS
 from linewatt.tuning.factors import Factor as HostFactor
 
 MAX_TESTS = 100
+_LOADS = tuple(LOADS)
 MAX_NETWORKS = 100
 MAX_LOAD_S = 86_400
-"""iperf3 ends a test after a day"""
+"""a load ends after a day"""
 
 
 def _power_entry(driver: Any) -> Any:
@@ -129,7 +131,10 @@ class InventoryRef(Part):
 class TestEntry(Part):
     """A test with settings of its own; what is left out comes from the campaign."""
 
-    test: TestName = Field(examples=["tcp"], description="`tcp`, `udp-1500` or `udp-60`.")
+    test: TestName = Field(
+        examples=["tcp"],
+        description="`tcp`, `udp-1500`, `udp-60`, `tcp-rr` or `udp-rr`, as far as the load has them.",
+    )
     instances: f.Instances | None = Field(default=None, description="Instance counts of this test.")
     streams: f.Streams | None = Field(default=None, description="Stream counts of this test.")
     rate: f.Rate | None = Field(
@@ -258,6 +263,9 @@ class CampaignFile(Part):
         examples=["[tcp, udp-1500, udp-60]"],
         description="Tests by name, or as a mapping with settings of their own. "
         "May be left out where `users` make the load.",
+    )
+    load: Literal[_LOADS] = Field(  # type: ignore[valid-type]
+        default=DEFAULT, description="The program that makes the load of the tests; see docs/loads.md."
     )
     soak: SoakField | None = Field(
         default=None,

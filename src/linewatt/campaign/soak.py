@@ -11,7 +11,7 @@ from linewatt.loads.users.job import Discard, LoginPer, Start, ThinkKind
 
 @dataclass(frozen=True, slots=True)
 class Soak:
-    """How long the load runs, how often what was done is added up, and how long one iperf3 test of it is."""
+    """How long the load runs, how often what was done is added up, and how long one test of its load is."""
 
     duration_s: float
     interval_s: float

@@ -24,7 +24,7 @@ SEED = 0
 
 @dataclass(frozen=True, slots=True)
 class SoakPlan:
-    """``segments`` are iperf3 tests, one round after the other and then again; none where only users work.
+    """``segments`` are tests of ``load``, one round after the other, again and again; none for users alone.
 
     ``changes`` are what hosts show throughout that take part in no segment.
     """
@@ -33,6 +33,7 @@ class SoakPlan:
     users: Users | None
     segments: Plan | None
     changes: tuple[Change, ...]
+    load: str
 
     @property
     def rounds(self) -> tuple[Round, ...]:
@@ -59,11 +60,11 @@ def plan_soak(campaign: Campaign, sites: Mapping[str, Site] | None = None) -> So
     layout = Layout(campaign, Places(campaign, sites or {}), (campaign.first_port, campaign.first_port))
     network = campaign.networks[0]
     changes = tuple(change for name in campaign.hosts for change in layout.throughout(name, network))
-    return SoakPlan(soak, campaign.users, segments, changes)
+    return SoakPlan(soak, campaign.users, segments, changes, campaign.load)
 
 
 def _segments(campaign: Campaign, soak: Soak) -> Campaign:
-    """The iperf3 part as cases of one trial each, all of whose load counts."""
+    """What is no work of users as cases of one trial each, all of whose load counts."""
     paired = {name for pair in campaign.pairs for name in pair}
     return replace(
         campaign,
@@ -115,7 +116,7 @@ def said(planned: SoakPlan) -> Iterator[str]:
         for group in users.groups if len(users.groups) > 1 else ():
             yield f"group {group.name}: {', '.join(group.clients)} → {group.server or 'data interface'}"
     if planned.rounds:
-        yield f"iperf3 in segments of {segment_s(planned.soak):g} s, these in turn:"
+        yield f"{planned.load} in segments of {segment_s(planned.soak):g} s, these in turn:"
 
 
 def _server(users: Users) -> str:

@@ -55,7 +55,7 @@ class SoakEntry(Part):
     segment: Duration = Field(
         default="1h",
         validate_default=True,
-        description="Length of one iperf3 test; the next begins at once after it.",
+        description="Length of one test of the load; the next begins at once after it.",
     )
 
 
@@ -279,7 +279,7 @@ def _check_times(soak: SoakEntry) -> Iterator[tuple[KeyPath, str]]:
     if not 1 <= soak.interval <= max(1.0, soak.duration):
         yield ("soak", "interval"), "must be at least 1 s and at most the duration"
     if not 1 <= soak.segment <= 86_400:
-        yield ("soak", "segment"), "must be from 1 s to 24 h: iperf3 ends a test after a day"
+        yield ("soak", "segment"), "must be from 1 s to 24 h: a load ends a test after a day"
 
 
 def _check_users(users: UsersEntry, known: Collection[str]) -> Iterator[tuple[KeyPath, str]]:

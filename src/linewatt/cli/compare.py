@@ -66,8 +66,8 @@ _Allow = Annotated[
     typer.Option(
         "--allow",
         metavar="WHAT",
-        help="Compare although it differs: window, offloads, payload, accounting, iperf3-threads, "
-        "iperf3-options; of soaks also job, server, network; repeatable.",
+        help="Compare although it differs: window, offloads, payload, accounting, and the "
+        "load's own LOAD-threads, LOAD-options; of soaks also job, server, network; repeatable.",
     ),
 ]
 _Results = Annotated[

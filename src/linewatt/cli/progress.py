@@ -6,7 +6,6 @@ from __future__ import annotations
 import json
 import sys
 from collections.abc import Sequence
-from dataclasses import asdict
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
@@ -14,7 +13,7 @@ from linewatt.cli.output import console, say
 from linewatt.engine import events
 from linewatt.findings import kind_of
 from linewatt.foreign import one_line
-from linewatt.model import Case, Trial
+from linewatt.model import Case, Trial, document_of
 from linewatt.units import format_rate, format_seconds
 
 if TYPE_CHECKING:
@@ -204,7 +203,7 @@ class JsonProgress(PlainProgress):
         document: dict[str, Any] = {
             "schema_version": SCHEMA_VERSION,
             "event": _kind(event),
-            **asdict(event),
+            **document_of(event),
         }
         sys.stdout.write(json.dumps(document, allow_nan=False) + "\n")
         sys.stdout.flush()

@@ -33,7 +33,6 @@ from linewatt.engine.undo.settings import Settings
 from linewatt.errors import ChangeError, HostError, InvalidInput, LinewattError
 from linewatt.hosts.journal import Journal, journal_path
 from linewatt.hosts.process import completed
-from linewatt.loads.registry import LOADS
 from linewatt.model import Case
 from linewatt.store import read
 
@@ -77,7 +76,7 @@ class CampaignRun:
         self._places = places
         self._say = on_event
         self._waits = waits
-        self._session = Session(campaign, passwords(campaign), LOADS["iperf3"])
+        self._session = Session(campaign, passwords(campaign))
         self._restarts = Restarts(
             self._session, lambda host, text: self._say(events.Warned(f"{host}: {text}"))
         )

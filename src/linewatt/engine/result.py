@@ -57,7 +57,7 @@ def same_hosts(campaign: Campaign, facts: Mapping[str, Facts], result: read.Resu
     for name, known in facts.items():
         if campaign.labels:  # what hands change is what such a campaign is about
             continue
-        then, now = identity(result.manifest["hosts"][name]["facts"]), identity(known)
+        then, now = (identity(one, campaign.load) for one in (result.manifest["hosts"][name]["facts"], known))
         for what, value in then.items():
             if now[what] != value:
                 raise StoreError(

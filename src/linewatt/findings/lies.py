@@ -71,7 +71,7 @@ LIES: dict[str, tuple[Lie, ...]] = {
         Lie(
             "A paced load in step with the tick",
             ("tick-accounting", "cpu-accounting-disagrees"),
-            "iperf3 is paced by a timer that divides no tick",
+            "a paced load runs on a timer that divides no tick, where it can (loads.md)",
         ),
         Lie("A frequency or thermal drop", ("frequency-dropped", "cpu-throttled")),
         Lie(

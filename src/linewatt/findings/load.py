@@ -7,16 +7,6 @@ from linewatt.findings.kinds import Kind, percent
 
 LOSS_SHOWN = 0.001
 """datagrams lost, or out of order, as part of those sent"""
-THREADED_FROM = (3, 16)
-"""iperf3 runs each stream of a process in a thread of its own from this version on (its release notes)"""
-SPINS_FROM, SPINS_BEFORE = (3, 16), (3, 18)
-"""versions of iperf3 that busy-wait between the packets of a rate-limited test"""
-
-
-def version(one: tuple[int, ...]) -> str:
-    """``(3, 16)`` → ``3.16``."""
-    return ".".join(map(str, one))
-
 
 KINDS = (
     Kind(
@@ -44,11 +34,10 @@ KINDS = (
         "doubtful",
         "case",
         ("cpu", "power", "above_idle"),
-        "A rate-limited iperf3 of these versions burns its CPU while it waits: the sender's CPU use is not the cost of "
-        "the traffic.",
-        f"The sender's iperf3 is {version(SPINS_FROM)} or newer and older than {version(SPINS_BEFORE)}, and the case is "
-        "paced.",
-        f"Use iperf3 before {version(SPINS_FROM)} or from {version(SPINS_BEFORE)} on, or leave the rate out.",
+        "A rate-limited load of some versions burns its CPU while it waits: the sender's CPU use is not the cost of the "
+        "traffic.",
+        "The sender's version is one that busy-waits (loads.md names them), and the case is paced.",
+        "Use a version that does not, which the evidence names, or leave the rate out.",
     ),
     Kind(
         "load-versions-differ",
@@ -56,7 +45,7 @@ KINDS = (
         "case",
         (),
         "Both ends run the same load in different versions, which may cost different CPU time.",
-        "What each end's iperf3 says of itself.",
+        "What each end's copy says of itself.",
         "Use the same version on both hosts.",
     ),
     Kind(

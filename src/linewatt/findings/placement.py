@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 from linewatt.findings.kinds import Kind, percent
-from linewatt.findings.load import THREADED_FROM, version
 
 ELSEWHERE_RATIO = 0.25
 """more of a receiver's interrupt time on other CPUs than this is not what was asked for"""
@@ -47,9 +46,8 @@ KINDS = (
         "case",
         (),
         "The load's processes do not have as many threads at both ends: one end works in another way than the other.",
-        f"Threads counted in the tail of the load. iperf3 {version(THREADED_FROM)} and newer has one a stream, older ones "
-        "have one in all.",
-        "Use the same iperf3 at both ends.",
+        "Threads counted in the tail of the load: a version may have one a stream, and another one in all (loads.md).",
+        "Use the same version at both ends.",
     ),
     Kind(
         "setting-changed",

@@ -33,7 +33,7 @@ KINDS = (
         "case",
         ("throughput", "cpu", "comparison"),
         "Runs of one case used different congestion controls of TCP: their mean is of neither.",
-        "What iperf3 says of its sockets at the sender, trial by trial.",
+        "What the load says of its sockets at the sender, trial by trial.",
         "Set it (settings: sysctl: net.ipv4.tcp_congestion_control), find out what changes it, and measure again.",
     ),
 )

@@ -198,7 +198,6 @@ FACTS: tuple[Fact, ...] = (
     ),
     Fact("firewall", ("rules", "digest"), ("firewall",), parse.firewall, root=True),
     Fact("firewall", ("conntrack",), ("conntrack",), parse.first_line),
-    Fact("tools", ("iperf3",), ("iperf3", "--version"), parse.first_line),
     Fact("tools", ("mpstat",), ("mpstat", "-V"), parse.first_line),
     Fact("tools", ("iproute2",), ("ip", "-V"), parse.first_line),
     Fact("tools", ("ethtool",), ("ethtool", "--version"), parse.first_line),
@@ -208,7 +207,12 @@ FACTS: tuple[Fact, ...] = (
 )
 
 NAMES = frozenset(f"{fact.section}.{name}" for fact in FACTS for name in fact.names)
-"""facts as a campaign names them"""
+"""facts as a campaign names them, beside the versions of loads"""
+
+
+def with_tool(name: str, version_command: tuple[str, ...]) -> tuple[Fact, ...]:
+    """All facts, and the first line that one more tool says of its version."""
+    return (*FACTS, Fact("tools", (name,), version_command, parse.first_line))
 
 
 _COMPARED = {
@@ -235,13 +239,13 @@ def command(data: str, some: Sequence[Fact] = FACTS) -> list[str]:
     return ["env", "LC_ALL=C", "bash", "-c", _SCRIPT, "linewatt", *words]
 
 
-def parse_all(output: str) -> dict[str, dict[str, Any]]:
-    """Section → fact → value, from what :func:`command` printed.
+def parse_all(output: str, some: Sequence[Fact] = FACTS) -> dict[str, dict[str, Any]]:
+    """Section → fact → value, from what :func:`command` printed for all of ``FACTS``, and more.
 
     What could not be learnt is None, and section :data:`NOT_KNOWN` says why, by ``section.fact``. Nothing
     is raised: a host without a tool still has its other facts.
     """
-    known, reasons = _known(output, FACTS)
+    known, reasons = _known(output, some)
     _base_frequency(known["cpu"], reasons)
     _tick_accounting(known["kernel"], reasons)
     return {**known, NOT_KNOWN: reasons}

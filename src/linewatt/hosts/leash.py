@@ -3,7 +3,7 @@
 
 A leashed command runs under a small bash script whose standard input comes from the controller. ``go`` on it
 opens the barrier of a held command, ``stop`` or end-of-file interrupts the command's process group (SIGINT,
-which makes iperf3 and mpstat finish their output) and kills it when it does not end. sshd closes that input
+which makes loads and sensors finish their output) and kills it when it does not end. sshd closes that input
 when the connection ends, whatever the reason. A held command waits at a gate, forked and pinned already:
 from ``go`` to its first instruction there is one exec. A short command has a leash of its own, which also
 carries its input and ends it after its limit (SIGTERM, then SIGKILL).

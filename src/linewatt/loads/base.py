@@ -1,12 +1,25 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a load is: two argument lists and a parser, all pure."""
+"""What a load is: argument lists and parsers, all pure, and what the rest of the house must know of it.
+
+A load is a package of this room that has ``LOAD``, an instance of :class:`Load`. What it does not say of
+itself is as most generators are.
+"""
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-from typing import Protocol
+import re
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import ClassVar, Literal
 
-from linewatt.model import Family, TestName
+from linewatt.errors import InvalidInput
+from linewatt.model import Direction, Family, TestName, is_tcp
+
+Protocol = Literal["TCP", "UDP"]
+Version = tuple[int, ...]
+MOST_SAID = 200
+"""characters of a tool's words about its failure"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,7 +62,8 @@ class LoadInterval:
 class LoadEnd:
     """One end's account of one instance. ``cpu_cores`` is the process's own use over its whole test.
 
-    ``connections`` are its data connections: the own port, the other end's.
+    ``connections`` are its data connections: the own port, the other end's. ``latency_s`` are percentiles
+    by name (``p50``, ``p99``, ``p99.9``, ``max``) of the end that took the times.
     """
 
     is_sender: bool
@@ -60,24 +74,172 @@ class LoadEnd:
     out_of_order_packets: int | None = None
     congestion: str | None = None
     connections: tuple[tuple[int, int], ...] = ()
+    duplicate_packets: int | None = None
+    latency_s: Mapping[str, float] = field(default_factory=dict)
 
 
-class Load(Protocol):
-    """A traffic generator. ``version`` is what the host's copy says of itself, e.g. ``(3, 12)``."""
+@dataclass(frozen=True, slots=True)
+class Option:
+    """An option of a load that a campaign may set. ``pattern`` is what its value looks like, ``example`` one;
+    None: on or off. ``tests`` have it."""
 
-    name: str
+    flag: str
+    about: str
+    pattern: str | None
+    example: str
+    tests: tuple[TestName, ...]
 
-    def server_command(self, job: LoadJob, version: tuple[int, ...]) -> list[str]: ...
 
-    def client_command(self, job: LoadJob, version: tuple[int, ...]) -> list[str]: ...
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What a campaign asks of a load in one kind of case."""
+
+    test: TestName
+    family: Family
+    direction: Direction
+    streams: int
+    rate_bps: float | None
+    zerocopy: bool
+    omit_s: float
+    is_soak: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Exchange:
+    """A try of one port: whether a few bytes get there and back."""
+
+    protocol: Protocol
+    family: Family
+    client_address: str
+    server_address: str
+    port: int
+    limit_s: float
+
+
+class Load(ABC):
+    """A traffic generator. Versions are what a host's copy says of itself, such as ``(3, 12)``."""
+
+    name: ClassVar[str]
+    """of the program, and of the load in a campaign"""
+    package: ClassVar[str]
+    """in which distributions have it"""
+    tests: ClassVar[tuple[TestName, ...]]
+    options: ClassVar[Mapping[str, Option]] = {}
+    """by the name that users write behind ``<load>.``"""
+    is_default: ClassVar[bool] = False
+    """whether campaigns that name none mean this one"""
+    suffix: ClassVar[str] = "txt"
+    """of the files in which its output is stored"""
+    server_ends: ClassVar[bool] = True
+    """whether a server ends by itself after one test; else it is stopped when its client has ended"""
+    soaks: ClassVar[bool] = False
+    """whether it counts often enough to be run for days"""
+    threaded_from: ClassVar[Version | None] = None
+    """the first version with a thread a stream; before it one thread served all"""
+    timer_option: ClassVar[str | None] = None
+    """with which a rate is taken off the kernel's tick"""
+    busy_waits: ClassVar[tuple[Version, Version] | None] = None
+    """the first version that busy-waits between packets of a rate-limited test, and the first that no longer
+    does"""
+
+    @property
+    def version_command(self) -> tuple[str, ...]:
+        return (self.name, "--version")
+
+    @abstractmethod
+    def parse_version(self, text: str) -> Version:
+        """Raises ParseError."""
+
+    def too_old(self, version: Version) -> str | None:
+        """What is wrong with a version that cannot do what every job needs; ``None``: nothing."""
+        return None
+
+    def refusals(self, wanted: Wanted) -> Iterator[tuple[str, str]]:
+        """Keys of the campaign whose values it cannot do in such a case, and why."""
+        if wanted.test not in self.tests:
+            yield "tests", f"{self.name} has no test {wanted.test}; it has {', '.join(self.tests)}"
+        if wanted.is_soak and not self.soaks:
+            yield "soak", f"{self.name} counts once a test, too seldom for a soak; run trials"
+
+    @abstractmethod
+    def server_command(self, job: LoadJob, version: Version) -> list[str]:
+        """Raises InvalidInput for what this version cannot do."""
+
+    @abstractmethod
+    def client_command(self, job: LoadJob, version: Version) -> list[str]:
+        """Connects, runs for the job's seconds and prints what it counted. Raises InvalidInput."""
 
     def most_bytes(self, job: LoadJob) -> int:
         """More than one end of this job ever writes."""
+        return 1 << 20
 
-    def parse(self, text: str) -> LoadEnd:
-        """Parse one end's output. Raises ParseError with the tool's own error text when it failed."""
+    def listens(self, protocol: Protocol) -> Protocol:
+        """What a server's port is open for while it waits for a test of this protocol."""
+        return protocol
 
-    def parse_version(self, text: str) -> tuple[int, ...]: ...
+    @abstractmethod
+    def parse(self, text: str, argv: Sequence[str] = (), peer: str = "") -> LoadEnd:
+        """One end's account from its output; ``argv`` is how it was called, ``peer`` the other end's output.
 
-    def too_old(self, version: tuple[int, ...]) -> str | None:
-        """What is wrong with a version that cannot do what every job needs; ``None``: nothing."""
+        Raises ParseError with the tool's own words when it failed: half a test is no test.
+        """
+
+    def complaint(self, stdout: str, stderr: str) -> str:
+        """The tool's own words about its failure."""
+        lines = (stderr or stdout).strip().splitlines()
+        return lines[-1][:MOST_SAID] if lines else "it said nothing"
+
+    def tried(self, tests: Iterable[TestName]) -> tuple[Protocol, ...]:
+        """The protocols to try at a port for these tests; none is tried after one that failed."""
+        protocols: set[Protocol] = {protocol_of(test) for test in tests}
+        return tuple(sorted(protocols))
+
+    @abstractmethod
+    def try_server(self, exchange: Exchange) -> list[str]: ...
+
+    @abstractmethod
+    def try_client(self, exchange: Exchange) -> list[str]: ...
+
+    @abstractmethod
+    def try_problem(self, stdout: str, stderr: str, status: int) -> str | None:
+        """What went wrong in an exchange, in the tool's words; ``None`` when it went well."""
+
+    def option(self, name: str, value: str) -> str:
+        """The value of an option as it is used. Raises InvalidInput: no such option, no such value."""
+        option = self.options.get(name)
+        if option is None:
+            known = ", ".join(self.options) or "none"
+            raise InvalidInput(f"{self.name}.{name} is none of {self.name}'s options here: {known}")
+        if not re.fullmatch(option.pattern or "on|off", value, re.ASCII):
+            raise InvalidInput(
+                f"{self.name}.{name} must be {option.about}, such as {option.example}; got {value!r}"
+            )
+        return value
+
+    def without_option(self, name: str, test: TestName) -> str | None:
+        """Why a test cannot have an option."""
+        option = self.options[name]
+        if test in option.tests:
+            return None
+        served = "TCP" if all(map(is_tcp, option.tests)) else " and ".join(option.tests)
+        return f"{self.name}'s {option.flag} is for {served}"
+
+    def option_flags(self, options: Iterable[tuple[str, str]]) -> list[str]:
+        """What goes on the client's command line. Raises InvalidInput."""
+        words = []
+        for name, value in options:
+            checked = self.option(name, value)
+            if self.options[name].pattern is not None:
+                words += [self.options[name].flag, checked]
+            elif checked == "on":
+                words.append(self.options[name].flag)
+        return words
+
+
+def protocol_of(test: TestName) -> Protocol:
+    return "TCP" if is_tcp(test) else "UDP"
+
+
+def version_text(version: Version) -> str:
+    """``(3, 16)`` → ``3.16``."""
+    return ".".join(map(str, version))

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from linewatt.errors import InvalidInput
-from linewatt.model import Family, TestName
+from linewatt.model import Family, TestName, is_tcp
 
 PREAMBLE_BYTES = 8
 ETHERNET_BYTES = 14
@@ -92,7 +92,7 @@ def payload_bytes(test: TestName, family: Family, framing: Framing = BARE) -> in
     of 60. Raises InvalidInput where nothing is left: UDP 60 over IPv6, whose headers alone exceed the frame,
     and an MTU or a stack that has no room.
     """
-    if test == "tcp":
+    if is_tcp(test):
         return None
     headers = IP_BYTES[family] + UDP_BYTES
     if test == "udp-60":

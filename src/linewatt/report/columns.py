@@ -18,7 +18,7 @@ from linewatt.analysis.metrics.of_trial import METRICS
 from linewatt.analysis.metrics.unit import Unit
 from linewatt.analysis.statistics.stats import Estimate
 from linewatt.findings import Figure
-from linewatt.model import Role
+from linewatt.model import Role, is_tcp
 
 Value = Estimate | float | int | None
 
@@ -86,7 +86,7 @@ class Column:
         tests = {summary.case.test for summary in summaries}
         if self.trivial and all(summary.case.instances == 1 for summary in summaries):
             return False
-        return self.loads == "all" or any((test == "tcp") == (self.loads == "tcp") for test in tests)
+        return self.loads == "all" or any(is_tcp(test) == (self.loads == "tcp") for test in tests)
 
     def has_values(self, summaries: Sequence[CaseSummary]) -> bool:
         """Whether any of these cases has a value."""

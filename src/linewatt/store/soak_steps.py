@@ -7,6 +7,7 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Protocol
 
+from linewatt.loads.registry import SOAKING
 from linewatt.sensors.counters import MAX_GAP_INTERVALS, WRAP_PART
 from linewatt.sensors.netcounters import SOFTNET_BITS
 
@@ -15,9 +16,9 @@ if TYPE_CHECKING:
 
     Array = np.ndarray[Any, Any]
 
-FROM_ZERO = ("users", "server", "iperf3")
+FROM_ZERO = ("users", "server", *SOAKING)
 """sources whose totals begin at 0 with each part"""
-SPARSE = ("server", "iperf3", "qdisc")
+SPARSE = ("server", *SOAKING, "qdisc")
 """sources that may have nothing new to say for long: their silence is no gap"""
 
 _PARTIAL = 0.1

@@ -15,10 +15,11 @@ from pathlib import Path
 from typing import Any
 
 from linewatt.errors import StoreError
+from linewatt.loads.registry import SOAKING
 from linewatt.store.samples import warm_up
 from linewatt.store.soak import Chunk, Part
 
-USERS, IPERF3 = "users", "iperf3"
+USERS = "users"
 MOVED = ("users.received_bytes", "users.sent_bytes", "load.received_bytes")
 CPU = "users.cpu_s"
 
@@ -76,7 +77,7 @@ def _last_values(
 
 
 def _first_s(part: Part, sources: Collection[str]) -> float:
-    """When the first of these sources counted for the first time: iperf3 is stored a segment at a time."""
+    """When the first of these sources counted for the first time: a load is stored a segment at a time."""
     found: dict[str, float] = {}
     for paths in _portions(part.chunks):
         for source, time_s in _rows(_FIRST, paths):
@@ -107,7 +108,8 @@ def _rows(query: str, paths: Sequence[Path]) -> list[tuple[Any, ...]]:
         ) from error
 
 
-_OF_LOADS = "source IN ('users', 'iperf3') AND kind = 'counter' AND value IS NOT NULL"
+_SOURCES = ", ".join(f"'{name}'" for name in (USERS, *SOAKING))
+_OF_LOADS = f"source IN ({_SOURCES}) AND kind = 'counter' AND value IS NOT NULL"
 _FIRST = f"SELECT source, min(time_s) FROM read_parquet($files) WHERE {_OF_LOADS} GROUP BY source"  # noqa: S608 - text from here only
 _LAST = f"""
 SELECT host, source, channel, max(time_s), arg_max(value, time_s) FROM read_parquet($files)

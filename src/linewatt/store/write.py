@@ -8,14 +8,13 @@ import json
 import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
-from dataclasses import asdict
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from linewatt import durable
 from linewatt.errors import DiskFull, StoreError
-from linewatt.model import Trial
+from linewatt.model import Trial, document_of
 from linewatt.store import raw, sums
 from linewatt.store.samples import FULL, Series, write_samples
 
@@ -120,7 +119,7 @@ def write_trial(result: Path, trial: Trial, series: Sequence[Series], texts: Map
 
 def text_of(trial: Trial) -> str:
     """A trial as its document has it."""
-    return json.dumps(asdict(trial), allow_nan=False, indent=1)
+    return json.dumps(document_of(trial), allow_nan=False, indent=1)
 
 
 def unstored(where: Path, what: str, error: OSError) -> StoreError:

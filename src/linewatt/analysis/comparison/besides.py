@@ -11,10 +11,11 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from linewatt.analysis.cases.responses import EFFICIENCY, SENDER_EFFICIENCY
-from linewatt.analysis.comparison.comparable import Ends, iperf3_version
+from linewatt.analysis.comparison.comparable import Ends, load_version
 from linewatt.analysis.comparison.differences import is_expected
 from linewatt.analysis.comparison.matching import Side
 from linewatt.hosts.cores import core_is
+from linewatt.loads.registry import DEFAULT, LOADS
 from linewatt.model import Role, Trial
 
 CONGESTION = "net.ipv4.tcp_congestion_control"
@@ -95,8 +96,9 @@ def _of_end(ends: Ends, role: Role) -> Iterator[Beside]:
         if said:
             yield Beside(f"{short} of the {role}", f"{role}: {'; '.join(said)}", response)
 
-    protocol = "tcp" if ends.match.base.test == "tcp" else "udp"
-    yield from differing("iperf3", {"iperf3": "tools.iperf3"})
+    protocol = "tcp" if ends.match.base.is_tcp else "udp"
+    load = ends.match.base.load or DEFAULT
+    yield from differing(load, {load: f"tools.{load}"})
     if protocol == "tcp" and role == "sender":
         yield from differing("congestion control", {"congestion control": f"sysctl.{CONGESTION}"})
     limits = LIMITS[role][protocol]
@@ -117,8 +119,8 @@ def _value(side: Side, host: str, role: Role, trials: Sequence[Trial], fact: str
     section, _, name = fact.partition(".")
     if fact == "cpu.core_is":
         return core_is(side.facts(host))
-    if fact == "tools.iperf3":
-        version = iperf3_version(side, host)
+    if section == "tools" and name in LOADS:
+        version = load_version(side, host, LOADS[name])
         return None if version is None else ".".join(map(str, version))
     if section == "sysctl":
         end = getattr(trials[0], role) if trials else None

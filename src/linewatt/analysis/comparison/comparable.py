@@ -8,23 +8,28 @@ verdicts (``differences``).
 
 from __future__ import annotations
 
-import re
 import statistics
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass
-from typing import Literal
 
 from linewatt.analysis.cases.responses import EFFICIENCY, SENDER_EFFICIENCY
 from linewatt.analysis.comparison.matching import Match, Side
-from linewatt.analysis.soak.job import SoakCode
-from linewatt.findings.load import THREADED_FROM
+from linewatt.errors import ParseError
+from linewatt.loads.base import Load, Version
+from linewatt.loads.registry import DEFAULT, LOADS
 from linewatt.model import Role, Trial
 from linewatt.tuning.nic.offload import ABBREVIATIONS
 
-Code = Literal["window", "offloads", "iperf3-threads", "iperf3-options", "payload", "accounting"]
-CODES: tuple[Code, ...] = (
-    *("window", "offloads", "iperf3-threads", "iperf3-options", "payload", "accounting"),
+LOAD_CODES: tuple[str, ...] = tuple(
+    code
+    for name, load in LOADS.items()
+    for code in (
+        *([f"{name}-threads"] if load.threaded_from else ()),
+        *([f"{name}-options"] if load.options else ()),
+    )
 )
+"""what of a load may differ, each by the name of the load"""
+CODES: tuple[str, ...] = ("window", "offloads", *LOAD_CODES, "payload", "accounting")
 """what refuses a verdict, and ``--allow`` may name"""
 OFFLOADS = (
     "generic-segmentation-offload",
@@ -37,7 +42,6 @@ OFFLOADS = (
 """features that decide how large the packets are that a CPU handles"""
 _WINDOW_TOLERANCE = 0.05
 _PAYLOAD_TOLERANCE = 0.005
-_VERSION = re.compile(r"iperf (\d+)\.(\d+)")
 _CPU = (EFFICIENCY.name, SENDER_EFFICIENCY.name)
 _ROLES: tuple[Role, Role] = ("sender", "receiver")
 
@@ -46,7 +50,7 @@ _ROLES: tuple[Role, Role] = ("sender", "receiver")
 class Obstacle:
     """What refuses a verdict: its name, and what stands on each side. ``responses``: on these only."""
 
-    code: Code | SoakCode
+    code: str
     words: str
     responses: tuple[str, ...] | None = None
 
@@ -70,7 +74,7 @@ class Ends:
 
 def obstacles(ends: Ends) -> list[Obstacle]:
     """What refuses verdicts on two cases; what is not on record on a side refuses nothing."""
-    found = [*_window(ends), *_offloads(ends), *_iperf3(ends), *_payload(ends), *_accounting(ends)]
+    found = [*_window(ends), *_offloads(ends), *_load(ends), *_payload(ends), *_accounting(ends)]
     return [one for one in found if one.code not in ends.allowed]
 
 
@@ -151,48 +155,52 @@ def _state(text: str) -> str:
     return "on" if text.startswith("on") else "off"
 
 
-def _iperf3(ends: Ends) -> list[Obstacle]:
+def _load(ends: Ends) -> list[Obstacle]:
     """Streams in one thread or in several are different loads; so are options that no case names."""
-    found = []
+    found, load = [], LOADS[ends.match.base.load or DEFAULT]
     streams = max(ends.match.base.streams, ends.match.other.streams)
     for role in _ROLES:
         own, theirs = getattr(ends.match.base, role), getattr(ends.match.other, role)
-        threads = [threaded(ends.base, [own]), threaded(ends.other, [theirs])]
+        threads = [threaded(ends.base, [own], load), threaded(ends.other, [theirs], load)]
         if streams > 1 and None not in threads and threads[0] != threads[1]:
             said = ["one thread a stream" if each else "one thread for all" for each in threads]
-            words = f"{streams} streams of iperf3 at the {role}: {_between(ends, *said)}"
-            found.append(Obstacle("iperf3-threads", words))
-    options = [iperf3_options(side) for side in (ends.base, ends.other)]
+            words = f"{streams} streams of {load.name} at the {role}: {_between(ends, *said)}"
+            found.append(Obstacle(f"{load.name}-threads", words))
+    options = [load_options(side, load) for side in (ends.base, ends.other)]
     if None not in options and options[0] != options[1]:
         said = [" ".join(f"{name}={value}" for name, value in (one or ())) or "none" for one in options]
-        found.append(Obstacle("iperf3-options", f"options of iperf3: {_between(ends, *said)}"))
+        found.append(Obstacle(f"{load.name}-options", f"options of {load.name}: {_between(ends, *said)}"))
     return found
 
 
-def threaded(side: Side, hosts: Iterable[str]) -> bool | None:
-    """Whether the iperf3 of all hosts has threads; ``None`` where a version is not known or they differ."""
-    versions = [iperf3_version(side, host) for host in hosts]
-    known = {None if version is None else version >= THREADED_FROM for version in versions}
+def threaded(side: Side, hosts: Iterable[str], load: Load) -> bool | None:
+    """Whether a load has threads on all hosts; ``None`` where a version is not known or they differ."""
+    if load.threaded_from is None:
+        return None
+    versions = [load_version(side, host, load) for host in hosts]
+    known = {None if version is None else version >= load.threaded_from for version in versions}
     return known.pop() if len(known) == 1 else None
 
 
-def iperf3_version(side: Side, host: str) -> tuple[int, int] | None:
-    """Major and minor version of a host's iperf3; ``None`` where it is not known."""
-    matched = _VERSION.search(str(side.fact(host, "tools", "iperf3") or ""))
-    return None if matched is None else (int(matched[1]), int(matched[2]))
+def load_version(side: Side, host: str, load: Load) -> Version | None:
+    """Major and minor version of a host's load; ``None`` where it is not known."""
+    try:
+        return load.parse_version(str(side.fact(host, "tools", load.name) or ""))[:2]
+    except ParseError:
+        return None
 
 
-def iperf3_options(side: Side) -> tuple[tuple[str, str], ...] | None:
-    """Options of iperf3 that hold for a whole campaign; as a factor they are part of the case."""
+def load_options(side: Side, load: Load) -> tuple[tuple[str, str], ...] | None:
+    """Options of a load that hold for a whole campaign; as a factor they are part of the case."""
     if "window_s" not in side.campaign:
         return None
     settings = side.campaign.get("settings") or {}
-    return tuple(sorted((str(k), str(v)) for k, v in settings.items() if str(k).startswith("iperf3.")))
+    return tuple(sorted((str(k), str(v)) for k, v in settings.items() if str(k).startswith(f"{load.name}.")))
 
 
 def _payload(ends: Ends) -> list[Obstacle]:
     """Bytes in a datagram, from what the receiver got; a tunnel leaves less room, which is its cost."""
-    if ends.match.base.test == "tcp" or ends.by in ("network", "test", "family"):
+    if ends.match.base.is_tcp or ends.by in ("network", "test", "family"):
         return []
     one, two = (_payload_bytes(trials) for trials in (ends.base_trials, ends.other_trials))
     if one is None or two is None or abs(one / two - 1) <= _PAYLOAD_TOLERANCE:

@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from linewatt.analysis.comparison.matching import Match, Side
+from linewatt.loads.registry import LOADS
 
 LOGIN = {"port", "user", "key_file", "known_hosts", "jump"}
 """how somebody logs in to a host"""
@@ -38,7 +39,8 @@ MATTERS = (
     *("kernel.release", "cpu.model", "cpu.microcode", "cpu.mitigations.", "cpu.governor", "cpu.boost"),
     *("cpu.no_turbo", "cpu.energy_preference", "cpu.smt", "nic.firmware", "nic.driver", "nic.driver_version"),
     *("nic.model", "nic.offloads.", "nic.mtu", "nic.speed_bps", "nic.kind", "nic.rings.", "nic.channels."),
-    *("nic.coalescing.", "nic.pause.", "nic.pci_", "nic.numa_node", "nic.qdisc", "tools.iperf3"),
+    *("nic.coalescing.", "nic.pause.", "nic.pci_", "nic.numa_node", "nic.qdisc"),
+    *(f"tools.{load}" for load in LOADS),
     *("system.bios_version", "system.product", "kernel.command_line", "kernel.tuned_profile", "kernel.hz"),
     *("kernel.tick_accounting", "kernel.irqbalance_running", "sysctl.", "firewall.", "host."),
     "campaign.",

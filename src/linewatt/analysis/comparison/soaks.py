@@ -14,9 +14,10 @@ from typing import Literal
 
 from linewatt.analysis.cases.responses import THROUGHPUT
 from linewatt.analysis.comparison.comparable import (
+    LOAD_CODES,
     OFFLOADS,
     Obstacle,
-    iperf3_options,
+    load_options,
     offloads_found,
     threaded,
 )
@@ -28,13 +29,12 @@ from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.analysis.soak.job import ASKED, DRIFT, SUSTAINED, Job, host_pairs
 from linewatt.analysis.statistics.contrasts import welch
+from linewatt.loads.registry import DEFAULT, LOADS
 from linewatt.model import Flag, Provenance
 from linewatt.tuning.nic.offload import ABBREVIATIONS
 from linewatt.units import format_seconds
 
-CODES = (
-    *("job", "server", "network", "window", "offloads", "iperf3-threads", "iperf3-options", "accounting"),
-)
+CODES = (*("job", "server", "network", "window", "offloads", *LOAD_CODES, "accounting"),)
 """what refuses a ratio, and ``--allow`` may name"""
 
 
@@ -183,7 +183,7 @@ def obstacles(base: SoakSide, other: SoakSide) -> list[Obstacle]:
         *_asked(base, other),
         *_ran(base, other),
         *_offloads(base, other, pairs),
-        *_iperf3(base, other),
+        *_load(base, other),
         *_accounting(base, other, pairs),
     ]
 
@@ -294,17 +294,18 @@ _OF_SETTING = {"udp_gro_list": "rx-gro-list"}
 """factors that are called otherwise than ethtool's feature"""
 
 
-def _iperf3(base: SoakSide, other: SoakSide) -> Iterator[Obstacle]:
-    options = [iperf3_options(one.side) for one in (base, other)]
+def _load(base: SoakSide, other: SoakSide) -> Iterator[Obstacle]:
+    load = LOADS[base.side.campaign.get("load", DEFAULT)]
+    options = [load_options(one.side, load) for one in (base, other)]
     if None not in options and options[0] != options[1]:
         said = [" ".join(f"{name}={value}" for name, value in (one or ())) or "none" for one in options]
-        yield Obstacle("iperf3-options", f"options of iperf3: {_between(base, other, *said)}")
+        yield Obstacle(f"{load.name}-options", f"options of {load.name}: {_between(base, other, *said)}")
     if max(_streams(base.side), _streams(other.side)) < 2:
         return
-    versions = [threaded(one.side, _of_pairs(one.side)) for one in (base, other)]
+    versions = [threaded(one.side, _of_pairs(one.side), load) for one in (base, other)]
     if None not in versions and versions[0] != versions[1]:
         said = ["one thread a stream" if each else "one thread for all" for each in versions]
-        yield Obstacle("iperf3-threads", f"streams of iperf3: {_between(base, other, *said)}")
+        yield Obstacle(f"{load.name}-threads", f"streams of {load.name}: {_between(base, other, *said)}")
 
 
 def _streams(side: Side) -> int:

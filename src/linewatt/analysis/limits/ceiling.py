@@ -196,7 +196,7 @@ def _cores(one: CaseSummary, end: Role) -> float | None:
 
 
 def _loss(summary: CaseSummary) -> _Answer:
-    if summary.case.test != "tcp":
+    if not summary.case.is_tcp:
         lost = summary.lost_ratio
         return (None, "loss") if lost is None else (lost.mean < LOSS, f"{format_percent(lost.mean)} lost")
     sent, window_s = summary.retransmits, summary.window_s

@@ -151,7 +151,7 @@ def _congestion(trial: Trial) -> tuple[str, ...]:
 def _overflows(trial: Trial) -> Iterator[Candidate]:
     """UDP: queues that dropped a part of the loss that explains it."""
     lost = trial.lost_packets
-    if trial.case.test == "tcp" or not lost or (trial.lost_ratio or 0.0) < LOSS:
+    if trial.case.is_tcp or not lost or (trial.lost_ratio or 0.0) < LOSS:
         return
     for kind, at_sender, counters, where in _OVERFLOWS:
         end = trial.end("sender" if at_sender else "receiver")

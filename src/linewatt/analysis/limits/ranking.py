@@ -78,7 +78,7 @@ def candidates(trial: Trial) -> tuple[Candidate, ...]:
     """Everything known that may limit one trial, in no order."""
     found = (*path_candidates(trial), *cpu_candidates(trial))
     lost = lost_ratio(trial)
-    if trial.case.test == "tcp" or lost is None or lost >= LOSS:
+    if trial.case.is_tcp or lost is None or lost >= LOSS:
         return found
     return tuple(_spared(one) if one.end == "receiver" else one for one in found)
 

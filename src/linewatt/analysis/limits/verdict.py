@@ -113,7 +113,7 @@ def _named(case: Case, done: Sequence[Trial], ranked: Sequence[Ranked]) -> tuple
     """
     full = [one for one in ranked if one.kind != "paced" and one.holds]
     lost = _lost(done)
-    if case.test == "tcp" or (lost is not None and lost < LOSS):
+    if case.is_tcp or (lost is not None and lost < LOSS):
         return _nearest(full)
     sending = [one for one in full if one.end == "sender" and one.is_cause]
     return (*_nearest([one for one in full if one not in sending]), *_nearest(sending))
@@ -139,7 +139,7 @@ def _missed(asked: Ranked | None) -> list[str]:
 def _loss(case: Case, done: Sequence[Trial], named: Sequence[Ranked], unknown: Sequence[str]) -> list[str]:
     """How much of a UDP load did not arrive, and whether anything explains it."""
     lost = _lost(done)
-    if case.test == "tcp" or lost is None or lost < LOSS:
+    if case.is_tcp or lost is None or lost < LOSS:
         return []
     spared = not any(one.end == "receiver" or one.kind in _LINES for one in named)
     known = not any("receiver" in what or what == "the CPUs of both ends" for what in unknown)

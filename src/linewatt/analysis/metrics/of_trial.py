@@ -47,17 +47,17 @@ def _line_rate_ratio(trial: Trial) -> Value:
 def _udp_only(name: str) -> Callable[[Trial], Value]:
     def read(trial: Trial) -> Value:
         value = getattr(trial, name)
-        return value, "TCP has no datagrams to count" if trial.case.test == "tcp" else None
+        return value, "TCP has no datagrams to count" if trial.case.is_tcp else None
 
     return read
 
 
 def _retransmits(trial: Trial) -> Value:
-    return trial.retransmits, None if trial.case.test == "tcp" else "UDP does not retransmit"
+    return trial.retransmits, None if trial.case.is_tcp else "UDP does not retransmit"
 
 
 def _packets_per_s(trial: Trial) -> Value:
-    if trial.case.test == "tcp":
+    if trial.case.is_tcp:
         return None, "TCP has no datagrams to count"
     if trial.packets is None or trial.lost_packets is None:
         return None, "packets or lost packets not recorded"

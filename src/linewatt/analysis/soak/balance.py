@@ -29,6 +29,7 @@ from linewatt.analysis.soak.ledger import (
     Figure,
     Ledger,
 )
+from linewatt.loads.registry import SOAKING
 
 HEADER_BYTES = 118
 SEGMENT_BYTES = 1348
@@ -160,7 +161,7 @@ def _bounds(book: Ledger, way: str, column: str, duration_s: float) -> tuple[Fig
     payload, other = book.value(f"{way}_bytes", CLIENTS), book.value(f"{back}_bytes", CLIENTS)
     also = [book.value(f"{way}_bytes", SERVER).value, book.value(f"{back}_bytes", SERVER).value]
     hosts = len(book.ends.clients) if column == CLIENT_NICS else 1
-    load = _iperf3_bytes(book, way, column)
+    load = _load_bytes(book, way, column)
     if payload.value is None and load > 0:
         payload = other = Figure(0.0)
     if payload.value is None:
@@ -188,12 +189,12 @@ def _bounds(book: Ledger, way: str, column: str, duration_s: float) -> tuple[Fig
     return Figure(payload.value + load), most
 
 
-def _iperf3_bytes(book: Ledger, way: str, column: str) -> float:
-    """What iperf3 adds to one direction at one end, B."""
+def _load_bytes(book: Ledger, way: str, column: str) -> float:
+    """What a load beside the users adds to one direction at one end, B."""
     side = CLIENTS if column == CLIENT_NICS else SERVER
     outward = (way == "put") == (side == CLIENTS)
-    key = "iperf3_sent_bytes" if outward else "iperf3_received_bytes"
-    return book.value(key, side).value or 0.0
+    way_key = "sent_bytes" if outward else "received_bytes"
+    return sum(book.value(f"{load}_{way_key}", side).value or 0.0 for load in SOAKING)
 
 
 def _packets(book: Ledger) -> Iterator[Check]:

@@ -9,6 +9,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
+from linewatt.loads.registry import DEFAULT, SOAKING
 from linewatt.units import format_percent, format_rate, format_seconds
 
 SoakCode = Literal["job", "server", "network", "window"]
@@ -42,7 +43,7 @@ class Asked:
 @dataclass(frozen=True, slots=True)
 class Job:
     """What was asked of a soak. ``server`` is the name or address of what served, ``None`` without users;
-    ``hosts`` are the server first, then clients in the order of their groups, then those of iperf3."""
+    ``hosts`` are the server first, then clients in the order of their groups, then those of a load beside."""
 
     parameters: Mapping[str, Any]
     server: str | None
@@ -56,7 +57,7 @@ class Job:
 
     @property
     def under_test(self) -> tuple[str, ...]:
-        """Hosts whose change makes another course: the server; without one all that iperf3 ran on."""
+        """Hosts whose change makes another course: the server; without one all that the load ran on."""
         return self.hosts if self.server is None else (self.server,)
 
 
@@ -142,8 +143,12 @@ def _rate_text(rate_hz: float) -> str:
     return f"{rate_hz:g}/s" if rate_hz else "a closed loop"
 
 
-def _tests(campaign: Campaign) -> Any:
-    return list(campaign["tests"]) if "tests" in campaign else None
+def _tests(load: str) -> Callable[[Campaign], Any]:
+    def read(campaign: Campaign) -> Any:
+        own = campaign.get("load", DEFAULT) == load
+        return list(campaign["tests"]) if own and "tests" in campaign else None
+
+    return read
 
 
 def _of_users(*path: str) -> Callable[[Campaign], Any]:
@@ -156,9 +161,18 @@ def _of_users(*path: str) -> Callable[[Campaign], Any]:
     return read
 
 
-def _of_iperf3(read: Callable[[Campaign], Any]) -> Callable[[Campaign], Any]:
-    """What only means something where iperf3 runs."""
-    return lambda campaign: read(campaign) if campaign.get("tests") else None
+def _of_load(load: str) -> Iterator[Asked]:
+    """What only means something where this load has tests."""
+
+    def own(read: Callable[[Campaign], Any]) -> Callable[[Campaign], Any]:
+        return lambda campaign: read(campaign) if _tests(load)(campaign) else None
+
+    yield Asked(load, f"tests of {load}", "job", _tests(load), _test_text)
+    yield Asked(f"{load}_pairs", f"pairs of {load}", "job", own(lambda one: len(one.get("pairs") or ())))
+    yield Asked(f"{load}_directions", "directions", "job", own(lambda one: one.get("directions")), _plain)
+    yield Asked(f"{load}_families", "families", "job", own(lambda one: one.get("families")), _plain)
+    yield Asked(f"{load}_concurrent", "pairs at once", "job", own(lambda one: one.get("concurrent_pairs")))
+    yield Asked(f"{load}_segment_s", "segment", "window", own(_of_soak("segment_s")), format_seconds)
 
 
 def _of_soak(name: str) -> Callable[[Campaign], Any]:
@@ -213,12 +227,7 @@ ASKED: tuple[Asked, ...] = (
     Asked("server", "server", "server", _server_kind),
     Asked("server_folder", "folder of the server", "server", _of_users("server", "folder")),
     Asked("server_logins", "logins the server allows", "server", _of_users("server", "max_clients")),
-    Asked("iperf3", "tests of iperf3", "job", _tests, _test_text),
-    Asked("iperf3_pairs", "pairs of iperf3", "job", _of_iperf3(lambda one: len(one.get("pairs") or ()))),
-    Asked("iperf3_directions", "directions", "job", _of_iperf3(lambda one: one.get("directions")), _plain),
-    Asked("iperf3_families", "families", "job", _of_iperf3(lambda one: one.get("families")), _plain),
-    Asked("iperf3_concurrent", "pairs at once", "job", _of_iperf3(lambda one: one.get("concurrent_pairs"))),
-    Asked("iperf3_segment_s", "segment", "window", _of_iperf3(_of_soak("segment_s")), format_seconds),
+    *(asked for load in SOAKING for asked in _of_load(load)),
     Asked(
         "sustained_at_bps",
         "rate from which a user is sustained",

@@ -11,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from linewatt.loads.registry import SOAKING
 from linewatt.sensors.drops import CAUSES, COUNTED_TWICE
 
 CLIENTS, SERVER, CLIENT_NICS, SERVER_NICS = "clients", "server", "client_nics", "server_nics"
@@ -70,7 +71,7 @@ class Line:
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """Who is which end. Without users, ``clients`` are the hosts that iperf3 runs on."""
+    """Who is which end. Without users, ``clients`` are the hosts that a load runs on."""
 
     clients: tuple[str, ...]
     server: str | None
@@ -89,7 +90,7 @@ NEEDED: frozenset[str] = frozenset(
         "nstat.TcpExtTCPDSACKRecv",
     }
 )
-"""channels of sensors that the ledger is made of; of users, server and iperf3 it is all"""
+"""channels of sensors that the ledger is made of; of users, server and load it is all"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,14 +212,16 @@ def _bytes(book: Book) -> list[Line]:
             ),
         ]
     users = [line for line in lines if _is_there(line, (CLIENTS, SERVER))]
-    return (users or [line for line in lines if _is_there(line, COLUMNS)]) + _iperf3(book)
+    return (users or [line for line in lines if _is_there(line, COLUMNS)]) + [
+        line for load in SOAKING for line in _load(book, load)
+    ]
 
 
-def _iperf3(book: Book) -> list[Line]:
+def _load(book: Book, load: str) -> list[Line]:
     names = (
-        ("iperf3_sent_bytes", "iperf3, sent", "B", "load.sent_bytes"),
-        ("iperf3_received_bytes", "iperf3, received", "B", "load.received_bytes"),
-        ("iperf3_lost_packets", "iperf3, datagrams lost on the way", "count", "load.lost_packets"),
+        (f"{load}_sent_bytes", f"{load}, sent", "B", "load.sent_bytes"),
+        (f"{load}_received_bytes", f"{load}, received", "B", "load.received_bytes"),
+        (f"{load}_lost_packets", f"{load}, datagrams lost on the way", "count", "load.lost_packets"),
     )
     return [
         Line("Bytes" if unit == "B" else "Packets", key, title, unit, _loads(book, channel))

@@ -114,7 +114,7 @@ def _tcp_ports(lives: Iterable[LiveTrial]) -> dict[str, list[int]]:
     """Sender → ports of the connections that it sends through."""
     ports: dict[str, list[int]] = {}
     for live in lives:
-        if live.case.test == "tcp":
+        if live.case.is_tcp:
             ports.setdefault(live.case.sender, []).extend(one.port for one in live.planned.instances)
     return ports
 

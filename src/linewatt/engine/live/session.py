@@ -22,6 +22,7 @@ from linewatt.hosts.clock import Offset
 from linewatt.hosts.connect import connect
 from linewatt.hosts.lock import OnText
 from linewatt.loads.base import Load
+from linewatt.loads.registry import LOADS
 from linewatt.model import Case, Family
 from linewatt.network.framing import Framing
 from linewatt.sensors.power.base import PowerConfig
@@ -51,13 +52,13 @@ class End:
 class Session:
     """Hosts by name, with what is known of each and the sensors that run on it."""
 
-    def __init__(self, campaign: Campaign, secrets: Passwords, load: Load) -> None:
+    def __init__(self, campaign: Campaign, secrets: Passwords) -> None:
         self.specs = dict(campaign.hosts)
         self.ways = Ways(campaign)
         self._settings = campaign.settings
         self._paired = {name for pair in campaign.pairs for name in pair}
         self._runs_mpstat = "mpstat" in campaign.sensors
-        self.load = load
+        self.load = LOADS[campaign.load]
         self.hosts: dict[str, Host] = {}
         self.holder = lock.Holder(campaign.name)
         self._held: dict[str, lock.Held] = {}
@@ -107,19 +108,20 @@ class Session:
 
     async def _learn(self, name: str, few: asyncio.Semaphore) -> None:
         async with few:
-            self.facts[name] = await _facts(self.hosts[name])
+            self.facts[name] = await _facts(self.hosts[name], self.load)
         self._check(name)
 
     def _check(self, name: str) -> None:
         """What must be there before anything is started. Raises HostError, InvalidInput."""
         known, spec = self.facts[name], self.specs[name]
-        text = known["tools"].get("iperf3")
+        text = known["tools"].get(self.load.name)
         if text is not None:
             self.versions[name] = self.load.parse_version(str(text))
             if wrong := self.load.too_old(self.versions[name]):
                 raise HostError(f"{name}: {wrong}; install it there")
         elif name in self._paired:
-            raise HostError(f"{name}: no iperf3; install it (apt-get or dnf install iperf3)")
+            install = f"apt-get or dnf install {self.load.package}"
+            raise HostError(f"{name}: no {self.load.name}; install it ({install})")
         if self._runs_mpstat and not known["tools"].get("mpstat"):
             raise HostError(f"{name}: no mpstat; install sysstat")
         online = set(known["cpus"].get("online") or ())
@@ -261,15 +263,16 @@ def _in_time(cfg: PowerConfig, window_s: float) -> PowerConfig:
     return cfg.model_copy(update={"interval_s": interval_s})
 
 
-async def _facts(host: Host) -> Facts:
+async def _facts(host: Host, load: Load) -> Facts:
     """What a host says of itself. Raises HostError."""
-    done = await host.run(facts.command(host.spec.data), timeout_s=FACTS_LIMIT_S, root=True)
+    asked = facts.with_tool(load.name, load.version_command)
+    done = await host.run(facts.command(host.spec.data, asked), timeout_s=FACTS_LIMIT_S, root=True)
     if not done.stdout.strip():
         why = shortened((done.stderr.strip().splitlines() or [f"status {done.status}"])[-1])
         raise HostError(
             f"{host.spec.name}: cannot read its facts: {why}; are bash and (with sudo: true) sudo -n there?"
         )
-    return facts.parse_all(done.stdout)
+    return facts.parse_all(done.stdout, asked)
 
 
 async def _all(awaitables: Iterable[Awaitable[None]]) -> None:
@@ -279,10 +282,10 @@ async def _all(awaitables: Iterable[Awaitable[None]]) -> None:
             raise outcome
 
 
-def identity(known: Facts) -> dict[str, Any]:
+def identity(known: Facts, load: str) -> dict[str, Any]:
     """The facts that must not differ between the parts of one campaign."""
     return {
         "kernel": known["kernel"].get("release"),
         "CPU": known["cpu"].get("model"),
-        "iperf3": known["tools"].get("iperf3"),
+        load: known["tools"].get(load),
     }

@@ -18,21 +18,21 @@ from linewatt.engine.live.levels import Levels
 from linewatt.engine.live.line_rate import LineLimit
 from linewatt.engine.live.readback import ReadBack
 from linewatt.engine.live.session import End, Session
-from linewatt.errors import HostError, InvalidInput, LinewattError, ParseError
-from linewatt.foreign import read_json
+from linewatt.errors import HostError, InvalidInput, LinewattError
 from linewatt.hosts.base import Ended, Host, Process
 from linewatt.hosts.clock import Offset, now_s, was_set
-from linewatt.loads.base import LoadJob
+from linewatt.loads.base import LoadJob, protocol_of
 from linewatt.model import Case
 from linewatt.network.framing import Framing, payload_bytes
 from linewatt.placement.pin import on_cpus
 
+_SS = {"TCP": "t", "UDP": "u"}
 LISTEN_LIMIT_S = 5
 END_LIMIT_S = 10.0
 STOP_LIMIT_S = 3.0
 
-# Looks, and looks again 5 ms later. $1: limit in seconds, $2: how many, $3: filter
-_WAIT_LISTENING = """until [ "$(ss -Hltn "$3" | wc -l)" -ge "$2" ]; do
+# Looks, and looks again 5 ms later. $1: limit in seconds, $2: how many, $3: filter, $4: t or u
+_WAIT_LISTENING = """until [ "$(ss -Hln"$4" "$3" | wc -l)" -ge "$2" ]; do
   [ "$SECONDS" -ge "$1" ] && exit 1
   sleep 0.005
 done"""
@@ -184,6 +184,7 @@ class LiveTrial:
         instance.client.bound(instance.most_bytes)
 
     async def _wait_listening(self, server: Host) -> None:
+        load = self._session.load
         ports = [instance.planned.port for instance in self._instances]
         clause = " or ".join(f"sport = :{port}" for port in ports)
         done = await server.run(
@@ -195,13 +196,14 @@ class LiveTrial:
                 str(LISTEN_LIMIT_S),
                 str(len(ports)),
                 f"( {clause} )",
+                _SS[load.listens(protocol_of(self.case.test))],
             ],
             timeout_s=LISTEN_LIMIT_S + 2,
         )
         if done.status != 0:
-            said = " ".join(line for one in self._instances if (line := _complaint(one.server)))
+            said = " ".join(line for one in self._instances if (line := self._complaint(one.server)))
             raise TrialFailed(
-                f"{server.spec.name}: waited {LISTEN_LIMIT_S} s for iperf3 to listen on "
+                f"{server.spec.name}: waited {LISTEN_LIMIT_S} s for {load.name} to listen on "
                 f"{_ports(ports)}; {said or 'is something else using these ports?'}"
             )
 
@@ -227,7 +229,7 @@ class LiveTrial:
             asyncio.ensure_future(self._ended(process, what))
             for instance in self._instances
             for process, what in ((instance.client, "client"), (instance.server, "server"))
-            if process is not None
+            if process is not None and (what == "client" or self._session.load.server_ends)
         ]
         if not waits:  # active idle: time passes, and that is the load
             waits = [asyncio.ensure_future(asyncio.sleep(self.load_s))]
@@ -246,7 +248,16 @@ class LiveTrial:
         limit_s = self.load_s + END_LIMIT_S
         ended = await process.wait(limit_s, f"the {what} to end, {limit_s:g} s after its start")
         if ended.status != 0:
-            raise TrialFailed(f"{process.name} ({what}) ended with status {ended.status}: {_said(ended)}")
+            raise TrialFailed(
+                f"{process.name} ({what}) ended with status {ended.status}: {self._said(ended)}"
+            )
+
+    def _complaint(self, process: Process | None) -> str:
+        ended = process.so_far() if process is not None else None
+        return self._said(ended) if ended is not None and ended.status is not None else ""
+
+    def _said(self, ended: Ended) -> str:
+        return self._session.load.complaint(ended.stdout, ended.stderr)
 
     async def stop(self) -> None:
         """End whatever of this trial still runs."""
@@ -322,21 +333,6 @@ def _payload_bytes(case: Case, ends: Iterable[End]) -> int | None:
 async def _stopped(process: Process) -> None:
     with suppress(HostError):
         await process.stop(STOP_LIMIT_S)
-
-
-def _complaint(process: Process | None) -> str:
-    if process is None:
-        return ""
-    ended = process.so_far()
-    return _said(ended) if ended.status is not None else ""
-
-
-def _said(ended: Ended) -> str:
-    """The tool's own words about its failure."""
-    with suppress(ParseError, TypeError, KeyError):
-        return str(read_json(ended.stdout, "iperf3")["error"])
-    lines = (ended.stderr or ended.stdout).strip().splitlines()
-    return lines[-1][:200] if lines else "it said nothing"
 
 
 def _ports(ports: Sequence[int]) -> str:

@@ -22,7 +22,8 @@ from linewatt.engine.measuring.power import Meters
 from linewatt.errors import ParseError
 from linewatt.foreign import STORED, read_json, understood
 from linewatt.hosts.base import Ended, HostSpec
-from linewatt.model import Channel
+from linewatt.loads.base import Load
+from linewatt.model import Case, Channel
 from linewatt.store.plain import decoded, encoded
 
 T = TypeVar("T")
@@ -106,29 +107,37 @@ def _without_texts(output: InstanceOutput) -> InstanceOutput:
     return replace(output, client=bare(output.client), server=bare(output.server))
 
 
-def read(text: str, files: Mapping[str, str], hosts: Mapping[str, HostSpec]) -> Kept:
+def output_files(load: Load, host: str, role: str, instance: int) -> tuple[str, str]:
+    """The names below ``raw/`` of what one process wrote, and of what it complained about."""
+    name = f"{host}/{load.name}-{role}-{instance}"
+    return f"{name}.{load.suffix}", f"{name}.stderr"
+
+
+def read(text: str, files: Mapping[str, str], hosts: Mapping[str, HostSpec], load: Load) -> Kept:
     """What :func:`text_of` wrote, with the text of the load's processes and the read-backs again.
 
     ``files`` is the name of each file below ``raw/`` with its text. Raises ParseError.
     """
     kept = _decoded(Kept, text, NAME)
     case = kept.run.planned.case
-    outputs = tuple(with_text(one, case.client, case.server, files) for one in kept.run.outputs)
+    outputs = tuple(_with_text(one, case, files, load) for one in kept.run.outputs)
     run = replace(kept.run, outputs=outputs, readback=readbacks(files, case.hosts))
     return replace(kept, run=run, setup=replace(kept.setup, hosts=hosts))
 
 
-def with_text(output: InstanceOutput, client: str, server: str, files: Mapping[str, str]) -> InstanceOutput:
+def _with_text(output: InstanceOutput, case: Case, files: Mapping[str, str], load: Load) -> InstanceOutput:
     """What the processes of an instance wrote, as stored."""
 
     def full(ended: Ended | None, host: str, role: str) -> Ended | None:
-        name = f"{host}/iperf3-{role}-{output.planned.instance}"
         if ended is None:
             return None
-        return replace(ended, stdout=files.get(f"{name}.json", ""), stderr=files.get(f"{name}.stderr", ""))
+        name, errors = output_files(load, host, role, output.planned.instance)
+        return replace(ended, stdout=files.get(name, ""), stderr=files.get(errors, ""))
 
     return replace(
-        output, client=full(output.client, client, "client"), server=full(output.server, server, "server")
+        output,
+        client=full(output.client, case.client, "client"),
+        server=full(output.server, case.server, "server"),
     )
 
 

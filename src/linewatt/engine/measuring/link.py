@@ -63,7 +63,7 @@ def _between_records(run: TrialRun, readings: Iterable[Reading]) -> int:
 def silence(run: TrialRun, runs: Sequence[InstanceRun], window: Window) -> str | None:
     """How long nothing arrived of what TCP had sent; lost datagrams are counted as such."""
     case = run.planned.case
-    if case.test != "tcp" or not runs:
+    if not case.is_tcp or not runs:
         return None
     interval_s = max(one.end_s - one.start_s for run_ in runs for one in run_.receiver.load.intervals)
     least_s = max(SILENT_LEAST_S, SILENT_INTERVALS * interval_s, SILENT_RATIO * window.seconds)

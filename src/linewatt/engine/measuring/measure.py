@@ -50,7 +50,7 @@ def measure(
     What a round knows of hosts that are no end of the trial is no part of it.
     """
     run, setup = run.of_its_hosts(), setup.of(run.planned.case.hosts)
-    raw = _raw(run, readings) | {kept.NAME: kept.text_of(run, readings, setup, overhead_s)}
+    raw = _raw(run, readings, load) | {kept.NAME: kept.text_of(run, readings, setup, overhead_s)}
     sensed = tuple(
         Series(reading.host, reading.source, reading.channels, reading.samples())
         for host in readings
@@ -70,7 +70,7 @@ def measure(
     dead = dead or silence(run, runs, window)
     if dead is not None:
         return Measured(_failed(run, dead), sensed, raw)
-    return Measured(trial, (*sensed, *_load_series(run, runs)), raw)
+    return Measured(trial, (*sensed, *_load_series(run, runs, load.name)), raw)
 
 
 def _because(dead: str | None, failure: str) -> str:
@@ -101,9 +101,13 @@ def _instance_run(output: InstanceOutput, run: TrialRun, load: Load) -> Instance
         raise ParseError(f"instance {output.planned.instance} left no output")
     client_started_s = _client_started_s(output, run)
     ends: dict[str, EndRun] = {}
-    for host, ended in ((case.client, output.client), (case.server, output.server)):
-        parsed = load.parse(ended.stdout)
-        ends[host] = place(parsed, client_started_s, _ended_s(ended, run.clocks[host]))
+    for host, role, ended, peer in (
+        (case.client, "client", output.client, output.server),
+        (case.server, "server", output.server, output.client),
+    ):
+        parsed = load.parse(ended.stdout, output.commands[role], peer.stdout)
+        last, at = (ended, host) if load.server_ends else (output.client, case.client)
+        ends[host] = place(parsed, client_started_s, _ended_s(last, run.clocks[at]))
     sender, receiver = ends[case.sender], ends[case.receiver]
     if not sender.load.is_sender or receiver.load.is_sender:
         raise ParseError(f"instance {output.planned.instance}: sender and receiver are the wrong way round")
@@ -203,7 +207,7 @@ def _tcp(one: InstanceRun, cut: Cut) -> TcpState | None:
     """What the sender's kernel says of the load's connections."""
     case = cut.run.planned.case
     readback = cut.readback(case.sender)
-    if case.test != "tcp" or readback is None:
+    if not case.is_tcp or readback is None:
         return None
     return tcp_state(sockets.parse(readback.sockets), one.sender.load.connections)
 
@@ -263,21 +267,20 @@ def _sum(values: Any) -> int | None:
     return None if not known or any(value is None for value in known) else sum(known)
 
 
-def _load_series(run: TrialRun, runs: Sequence[InstanceRun]) -> list[Series]:
+def _load_series(run: TrialRun, runs: Sequence[InstanceRun], source: str) -> list[Series]:
     """What the loads counted, interval by interval, as samples of both ends."""
     case = run.planned.case
     return [
         series
         for one in runs
-        for host, role, end in (
-            (case.sender, "sender", one.sender),
-            (case.receiver, "receiver", one.receiver),
-        )
-        for series in [_one_load_series(host, role, one.output.planned.instance, end)]
+        for host, role in ((case.sender, "sender"), (case.receiver, "receiver"))
+        for series in [_one_load_series(host, source, role, one)]
     ]
 
 
-def _one_load_series(host: str, role: str, instance: int, end: EndRun) -> Series:
+def _one_load_series(host: str, source: str, role: str, run: InstanceRun) -> Series:
+    end = run.sender if role == "sender" else run.receiver
+    instance = run.output.planned.instance
     scope = f"instance:{instance}"
     channel = Channel(f"instance{instance}.{role}.throughput_bps", "bit/s", "mean", scope)
     samples = [
@@ -285,14 +288,14 @@ def _one_load_series(host: str, role: str, instance: int, end: EndRun) -> Series
         for one in end.load.intervals
         if one.end_s > one.start_s
     ]
-    return Series(host, "iperf3", {channel.name: channel}, samples)
+    return Series(host, source, {channel.name: channel}, samples)
 
 
 def _rate_bps(interval: LoadInterval) -> float:
     return 8 * interval.transferred_bytes / (interval.end_s - interval.start_s)
 
 
-def _raw(run: TrialRun, readings: Mapping[str, Sequence[Reading]]) -> dict[str, str]:
+def _raw(run: TrialRun, readings: Mapping[str, Sequence[Reading]], load: Load) -> dict[str, str]:
     """File name below ``raw/`` → text: what every tool wrote, and how it was called."""
     case = run.planned.case
     files: dict[str, str] = {}
@@ -302,12 +305,12 @@ def _raw(run: TrialRun, readings: Mapping[str, Sequence[Reading]]) -> dict[str, 
             ("client", case.client, output.client),
             ("server", case.server, output.server),
         ):
-            name = f"{host}/iperf3-{role}-{output.planned.instance}"
-            commands.append({"host": host, "argv": output.commands[role], "output": f"{name}.json"})
+            name, errors = kept.output_files(load, host, role, output.planned.instance)
+            commands.append({"host": host, "argv": output.commands[role], "output": name})
             if ended is not None:
-                files[f"{name}.json"] = ended.stdout
+                files[name] = ended.stdout
                 if ended.stderr.strip():
-                    files[f"{name}.stderr"] = ended.stderr
+                    files[errors] = ended.stderr
     for host in readings:
         for reading in readings[host]:
             files[f"{host}/{reading.source}.jsonl"] = reading.raw()

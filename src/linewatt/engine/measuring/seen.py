@@ -11,6 +11,8 @@ from linewatt.engine.live.readback import ReadBack
 from linewatt.engine.measuring.cut import Cut, Setup
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.clock import Offset
+from linewatt.loads.base import Load
+from linewatt.loads.registry import DEFAULT, LOADS
 from linewatt.model import Case, EndResult, InstanceResult, Window
 
 
@@ -26,6 +28,10 @@ class Seen:
     @property
     def case(self) -> Case:
         return self.cut.run.planned.case
+
+    @property
+    def load(self) -> Load:
+        return LOADS[self.case.load or DEFAULT]
 
     @property
     def setup(self) -> Setup:

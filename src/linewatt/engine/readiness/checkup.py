@@ -88,7 +88,7 @@ class Checkup:
         self._results = results
         self._secrets = passwords(campaign)
         self._topologies = read_topologies(campaign)
-        self._load = LOADS["iperf3"]
+        self._load = LOADS[campaign.load]
         self._openings = asyncio.Semaphore(AT_ONCE)
         self._few = asyncio.Semaphore(AT_ONCE)
         self._found: dict[str, _Found] = {}
@@ -149,17 +149,19 @@ class Checkup:
     async def _ask_facts(self, host: Host) -> None:
         """Facts and rights. Raises HostError when there is no shell that answers."""
         spec, found = host.spec, self._found[host.spec.name]
+        asked = facts.with_tool(self._load.name, self._load.version_command)
+        command = facts.command(spec.data, asked)
         async with self._few:
-            done = await host.run(facts.command(spec.data), timeout_s=FACTS_LIMIT_S, root=True)
+            done = await host.run(command, timeout_s=FACTS_LIMIT_S, root=True)
             said = (done.stderr.strip().splitlines() or [f"status {done.status}"])[-1]
             if facts.MARK in done.stdout:
                 found.root = Root(True) if spec.sudo else Root(None)
             elif spec.sudo:
                 found.root = Root(False, said)
-                done = await host.run(facts.command(spec.data), timeout_s=FACTS_LIMIT_S)
+                done = await host.run(command, timeout_s=FACTS_LIMIT_S)
         if facts.MARK not in done.stdout:
             raise HostError(f"login works, but no command does: {said}; is bash there?")
-        found.facts = facts.parse_all(done.stdout)
+        found.facts = facts.parse_all(done.stdout, asked)
         if not spec.sudo:
             uid = found.facts["system"].get("uid")
             found.root = Root(None if uid is None else uid == 0)
@@ -249,7 +251,7 @@ class Checkup:
             return checks
         names = {name for case in answer.wants.cases for name in case.hosts} - {answer.name}
         peers = [answers[name] for name in sorted(names) if answers[name].problem is None]
-        alike = readiness_host.iperf3_alike([answer, *peers], self._load)
+        alike = readiness_host.alike([answer, *peers], self._load)
         checks += [check for check in alike if check.host == answer.name]
         return [*checks, *readiness_cpu.cpu_checks(answer), *readiness_net.net_checks(answer, peers)]
 

@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
-from typing import Literal
 
 from linewatt.campaign.campaign import Campaign
 from linewatt.engine.readiness import checkup_probes as probes
@@ -15,8 +14,8 @@ from linewatt.engine.readiness.checkup_probes import Way
 from linewatt.engine.readiness.readiness import Check, HostAnswer, PathAnswer, PortAnswer, TakenPort
 from linewatt.errors import HostError, ParseError, WaitTimeout
 from linewatt.hosts.base import Host, Process
-from linewatt.loads.base import Load
-from linewatt.model import Case, Family
+from linewatt.loads.base import Exchange, Load, Protocol
+from linewatt.model import Case, Family, TestName
 
 PATHS_LIMIT_S = 10.0
 SEARCH_LIMIT_S = 30.0
@@ -26,8 +25,6 @@ EXCHANGE_LIMIT_S = 2.0
 """for one block of 64 bytes; a firewall that drops it lets this run out"""
 AT_ONCE = 8
 """servers that are tried at once"""
-
-Protocol = Literal["TCP", "UDP"]
 
 
 class Paths:
@@ -42,7 +39,7 @@ class Paths:
         self._hosts = {name: hosts[name] for name, one in answers.items() if one.problem is None}
         cases = [case for one in answers.values() for case in one.wants.cases]
         self._cases: dict[Case, None] = dict.fromkeys(cases)
-        self._tests: dict[tuple[str, str, Family], set[str]] = {}
+        self._tests: dict[tuple[str, str, Family], set[TestName]] = {}
         for case in self._cases:
             self._tests.setdefault((case.client, case.server, case.family), set()).add(case.test)
         self._few = asyncio.Semaphore(AT_ONCE)
@@ -146,32 +143,28 @@ class Paths:
             (client, family) for client, at, family in self._tests if at == server and client in self._hosts
         ]
 
-    def _protocols(self, client: str, server: str, family: Family) -> list[Protocol]:
-        return ["TCP", "UDP"] if self._tests[client, server, family] - {"tcp"} else ["TCP"]
-
     async def _client(
         self, client: str, server: str, family: Family, ports: Sequence[int]
     ) -> list[PortAnswer]:
         way = self._way(client, server, family)
         if isinstance(way, PathAnswer):
             return [PortAnswer(client, server, port, "TCP", way.problem, asked=False) for port in ports]
-        if not (self._has_iperf3(client) and self._has_iperf3(server)):
-            return [
-                PortAnswer(client, server, port, "TCP", "needs iperf3 at both ends", asked=False)
-                for port in ports
-            ]
-        tried = [self._port(way, port, self._protocols(client, server, family)) for port in ports]
+        protocols = self._load.tried(self._tests[client, server, family])
+        if not (self._has_load(client) and self._has_load(server)):
+            needs = f"needs {self._load.name} at both ends"
+            return [PortAnswer(client, server, port, protocols[0], needs, asked=False) for port in ports]
+        tried = [self._port(way, port, protocols) for port in ports]
         return [answer for answers in await asyncio.gather(*tried) for answer in answers]
 
-    def _has_iperf3(self, name: str) -> bool:
+    def _has_load(self, name: str) -> bool:
         try:
-            self._load.parse_version(str(self._answers[name].fact("tools", "iperf3") or ""))
+            self._load.parse_version(str(self._answers[name].fact("tools", self._load.name) or ""))
         except ParseError:
             return False
         return True
 
     async def _port(self, way: Way, port: int, protocols: Sequence[Protocol]) -> list[PortAnswer]:
-        """UDP only where TCP went well: iperf3 needs it to agree on a test."""
+        """One protocol after the other; what a load needs first is tried first."""
         found: list[PortAnswer] = []
         for protocol in protocols:
             found.append(await self._exchange(way, port, protocol))
@@ -182,19 +175,21 @@ class Paths:
     async def _exchange(self, way: Way, port: int, protocol: Protocol) -> PortAnswer:
         client, server = self._hosts[way.host], self._hosts[way.peer]
         process: Process | None = None
+        load, limit_s = self._load, EXCHANGE_LIMIT_S
+        tried = Exchange(protocol, way.family, way.own_address, way.address, port, limit_s / 2)
         try:
-            process = await server.start(probes.server_command(way.address, port))
+            process = await server.start(load.try_server(tried))
             listening = await server.run(
-                probes.listening_command(LISTEN_LIMIT_S, port), timeout_s=LISTEN_LIMIT_S + 2.0
+                probes.listening_command(LISTEN_LIMIT_S, port, load.listens(protocol)),
+                timeout_s=LISTEN_LIMIT_S + 2.0,
             )
             if listening.status != 0:
-                said = process.so_far().stderr.strip() or "iperf3 does not listen"
+                said = process.so_far().stderr.strip() or f"{load.name} does not listen"
                 return PortAnswer(way.host, way.peer, port, protocol, said.splitlines()[-1], asked=False)
-            argv = probes.client_command(way, port, protocol, EXCHANGE_LIMIT_S / 2)
-            done = await client.run(argv, timeout_s=EXCHANGE_LIMIT_S)
-            problem = probes.client_problem(done.stdout, done.stderr, done.status)
+            done = await client.run(load.try_client(tried), timeout_s=limit_s)
+            problem = load.try_problem(done.stdout, done.stderr, done.status)
         except WaitTimeout:
-            problem = f"no answer within {EXCHANGE_LIMIT_S:g} s"
+            problem = f"no answer within {limit_s:g} s"
         except HostError as error:
             return PortAnswer(way.host, way.peer, port, protocol, str(error), asked=False)
         finally:

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from linewatt.engine.readiness.readiness import Live, PathAnswer
 from linewatt.errors import ParseError
 from linewatt.foreign import read_json
+from linewatt.loads.base import Protocol
 from linewatt.model import Family
 
 SAMPLE_S = 1
@@ -66,8 +67,8 @@ done; echo "$low" """
 _TAKEN = """PATH=$PATH:/usr/sbin:/sbin
 for kind in t u; do ss -Hln"$kind"p "( sport >= :$1 and sport <= :$2 )"; done"""
 
-# Arguments: seconds, port. The server's own end is seen by its process.
-_LISTENING = """until [ -n "$(ss -Hltn "( sport = :$2 )")" ]; do
+# Arguments: seconds, port, t or u. The server's own end is seen by its process.
+_LISTENING = """until [ -n "$(ss -Hln"$3" "( sport = :$2 )")" ]; do
   [ "$SECONDS" -ge "$1" ] && exit 1
   sleep 0.005
 done"""
@@ -193,31 +194,6 @@ def parse_taken(output: str) -> dict[int, str]:
     return found
 
 
-def listening_command(limit_s: int, port: int) -> list[str]:
-    return ["bash", "-c", "PATH=$PATH:/usr/sbin:/sbin; " + _LISTENING, "linewatt", str(limit_s), str(port)]
-
-
-def server_command(address: str, port: int) -> list[str]:
-    """A server for one exchange."""
-    return ["iperf3", "--server", "--one-off", "--bind", address, "--port", str(port)]
-
-
-def client_command(way: Way, port: int, protocol: str, limit_s: float) -> list[str]:
-    """One block of 64 bytes; iperf3 itself begins with an exchange both ways, of datagrams with UDP."""
-    own = ["--bind", way.own_address, "--version6" if way.family == "ipv6" else "--version4"]
-    limit = ["--connect-timeout", f"{1000 * limit_s:.0f}"]
-    kind = ["--udp", "--bitrate", "0"] if protocol == "UDP" else []
-    block = ["--blockcount", "1", "--length", "64"]
-    return ["iperf3", "--client", way.address, "--port", str(port), *own, *limit, *kind, *block, "--json"]
-
-
-def client_problem(stdout: str, stderr: str, status: int) -> str | None:
-    """What went wrong in an exchange, in the tool's words; ``None`` when it went well."""
-    try:
-        error = read_json(stdout[stdout.find("{") :], "iperf3").get("error") if "{" in stdout else None
-    except (ParseError, AttributeError):
-        error = "its answer was cut off"
-    if error is None and status == 0 and "{" in stdout:
-        return None
-    words = str(error or stderr.strip() or f"status {status}").splitlines()[-1]
-    return words.removeprefix("error - ").removeprefix("iperf3: error - ")[:160]
+def listening_command(limit_s: int, port: int, protocol: Protocol) -> list[str]:
+    words = [str(limit_s), str(port), "t" if protocol == "TCP" else "u"]
+    return ["bash", "-c", "PATH=$PATH:/usr/sbin:/sbin; " + _LISTENING, "linewatt", *words]

@@ -8,10 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 
 from linewatt.engine.readiness.readiness import CONTROLLER, Check, HostAnswer, Leftover, PowerAnswer, Status
 from linewatt.errors import InvalidInput, ParseError
-from linewatt.findings.load import SPINS_BEFORE, SPINS_FROM, THREADED_FROM
-from linewatt.findings.load import version as version_text
 from linewatt.findings.window import CLOCK_UNCERTAINTY_S
-from linewatt.loads.base import Load, LoadJob
+from linewatt.loads.base import Load, LoadJob, Version, version_text
 
 LEAST_DISK_BYTES = 200 * 10**6
 ENOUGH_DISK_BYTES = 2 * 10**9
@@ -40,23 +38,25 @@ def host_checks(answer: HostAnswer, load: Load) -> Iterator[Check]:
 
 def tools(answer: HostAnswer, load: Load) -> Iterator[Check]:
     """What is missing or too old, or one line with the versions."""
-    problems = [*_iperf3(answer, load), *_mpstat(answer), *_other_tools(answer)]
+    problems = [*_load(answer, load), *_mpstat(answer), *_other_tools(answer)]
     yield from problems
     if not any(check.status in ("fail", "unknown") for check in problems):
-        versions = [_short(answer.fact("tools", name)) for name in ("iperf3", "mpstat", "bash")]
-        words = zip(("iperf3", "mpstat", "bash"), versions, strict=True)
+        shown = (load.name, "mpstat", "bash")
+        versions = [_short(answer.fact("tools", name)) for name in shown]
+        words = zip(shown, versions, strict=True)
         yield Check(answer.name, "tools", "ok", ", ".join(f"{tool} {version}" for tool, version in words))
 
 
-def _iperf3(answer: HostAnswer, load: Load) -> Iterator[Check]:
-    text = answer.fact("tools", "iperf3")
+def _load(answer: HostAnswer, load: Load) -> Iterator[Check]:
+    text = answer.fact("tools", load.name)
     if text is None:
-        yield _missing(answer, "iperf3", "apt-get or dnf install iperf3")
+        yield _missing(answer, load.name, f"apt-get or dnf install {load.package}")
         return
     try:
         version = load.parse_version(str(text))
     except ParseError as error:
-        yield Check(answer.name, "tools", "fail", str(error), "install iperf3 anew, or set its permissions")
+        advice = f"install {load.package} anew, or set its permissions"
+        yield Check(answer.name, "tools", "fail", str(error), advice)
         return
     try:
         for job in _jobs(answer):
@@ -64,13 +64,13 @@ def _iperf3(answer: HostAnswer, load: Load) -> Iterator[Check]:
             load.client_command(job, version)
     except InvalidInput as error:
         yield Check(answer.name, "tools", "fail", str(error), "install a newer one, or change the campaign")
-    if answer.wants.paced and SPINS_FROM <= version < SPINS_BEFORE:
+    if answer.wants.paced and load.busy_waits and load.busy_waits[0] <= version < load.busy_waits[1]:
         yield Check(
             answer.name,
             "tools",
             "warn",
-            f"iperf3 {'.'.join(map(str, version))} keeps a whole CPU busy while a rate-limited load waits",
-            f"install {version_text(SPINS_BEFORE)} or later: the CPU used would be that of the waiting",
+            f"{load.name} {version_text(version)} keeps a whole CPU busy while a rate-limited load waits",
+            f"install {version_text(load.busy_waits[1])} or later: the CPU used would be that of the waiting",
         )
 
 
@@ -147,26 +147,29 @@ def _short(text: object) -> str:
     return found[0] if found else "?"
 
 
-def iperf3_alike(answers: Sequence[HostAnswer], load: Load) -> Iterator[Check]:
+def alike(answers: Sequence[HostAnswer], load: Load) -> Iterator[Check]:
     """Ends that serve streams differently are compared at one's own risk."""
-    versions: dict[str, tuple[int, ...]] = {}
+    first = load.threaded_from
+    if first is None:
+        return
+    versions: dict[str, Version] = {}
     for answer in answers:
         try:
-            versions[answer.name] = load.parse_version(str(answer.fact("tools", "iperf3") or ""))
+            versions[answer.name] = load.parse_version(str(answer.fact("tools", load.name) or ""))
         except ParseError:
             continue  # said by the check of that host
-    threaded = sorted(name for name, version in versions.items() if version >= THREADED_FROM)
+    threaded = sorted(name for name, version in versions.items() if version >= first)
     for answer in answers:
         version = versions.get(answer.name)
         several = any(case.streams > 1 for case in answer.wants.cases)
-        if several and threaded and version is not None and version < THREADED_FROM:
+        if several and threaded and version is not None and version < first:
             yield Check(
                 answer.name,
                 "tools",
                 "warn",
-                f"iperf3 {'.'.join(map(str, version))} serves all streams in one thread, "
+                f"{load.name} {version_text(version)} serves all streams in one thread, "
                 f"{threaded[0]} each in its own",
-                f"have one version everywhere: {version_text(THREADED_FROM)} changed this",
+                f"have one version everywhere: {version_text(first)} changed this",
             )
 
 

@@ -21,13 +21,13 @@ from linewatt.engine.live.readback import ReadBack
 from linewatt.engine.live.session import Session
 from linewatt.engine.live.trial import InstanceOutput, TrialRun
 from linewatt.engine.measuring.cut import Setup
-from linewatt.engine.measuring.kept import Kept, Source, readbacks
+from linewatt.engine.measuring.kept import Kept, Source, output_files, readbacks
 from linewatt.engine.rounds import setup_of
 from linewatt.errors import LinewattError, ParseError
 from linewatt.foreign import STORED, read_json
 from linewatt.hosts.base import Ended
 from linewatt.hosts.clock import Offset
-from linewatt.loads.registry import LOADS
+from linewatt.loads.registry import DEFAULT, LOADS
 from linewatt.model import Case, Channel, EndResult, InstanceResult, PowerResult, Trial
 from linewatt.store.read import Result
 from linewatt.store.samples import read_channels
@@ -99,7 +99,7 @@ def _run(campaign: Campaign, trial: Trial, files: Mapping[str, str]) -> TrialRun
 
 def _session(result: Result, campaign: Campaign) -> Session:
     """The hosts with the facts that they had, without any connection."""
-    session = Session(campaign, defaultdict(lambda: None), LOADS["iperf3"])
+    session = Session(campaign, defaultdict(lambda: None))
     session.facts = {
         name: defaultdict(dict, host.get("facts") or {}) for name, host in result.manifest["hosts"].items()
     }
@@ -138,8 +138,8 @@ def _output(
     released_s = min(starts_s.values())
 
     def ended(host: str, role: str) -> Ended:
-        text = files.get(f"{host}/iperf3-{role}-{one.instance}.json", "")
-        duration_s = LOADS["iperf3"].parse(text).duration_s
+        text = files.get(output_files(LOADS[DEFAULT], host, role, one.instance)[0], "")
+        duration_s = LOADS[DEFAULT].parse(text).duration_s
         ended_s = 2 * starts_s[host] - released_s + duration_s
         offset_s = clocks[host].offset_s
         return Ended(0, text, "", released_s + offset_s, ended_s + offset_s)
@@ -152,7 +152,7 @@ def _output(
 def _commands(case: Case, instance: int, files: Mapping[str, str]) -> Iterator[tuple[str, list[str]]]:
     every = read_json(files.get("commands.json", "[]"), "commands.json", STORED)
     for role, host in (("client", case.client), ("server", case.server)):
-        name = f"{host}/iperf3-{role}-{instance}.json"
+        name, _ = output_files(LOADS[DEFAULT], host, role, instance)
         yield role, next((one["argv"] for one in every if one["output"] == name), [])
 
 

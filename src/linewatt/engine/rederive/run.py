@@ -115,12 +115,12 @@ def _made(result: read.Result, campaign: Campaign, directory: Path) -> Trial:
         found = older.kept_of(result, campaign, trial, files, directory)
         again = _measured(found, files, campaign)
         return older.as_far_as_known(trial, again)
-    return _measured(kept.read(known, files, campaign.hosts), files, campaign)
+    return _measured(kept.read(known, files, campaign.hosts, LOADS[campaign.load]), files, campaign)
 
 
 def _measured(found: Kept, files: Mapping[str, str], campaign: Campaign) -> Trial:
     readings = readings_of(found.sources, files, campaign, found.run.clocks)
-    return measure(found.run, readings, found.setup, LOADS["iperf3"], found.overhead_s).trial
+    return measure(found.run, readings, found.setup, LOADS[campaign.load], found.overhead_s).trial
 
 
 def as_document(found: Rederived) -> dict[str, Any]:

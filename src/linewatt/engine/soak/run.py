@@ -30,7 +30,6 @@ from linewatt.errors import DiskFull, InvalidInput, LinewattError
 from linewatt.hosts.clock import now_s
 from linewatt.hosts.journal import Journal, journal_path
 from linewatt.hosts.process import completed
-from linewatt.loads.registry import LOADS
 from linewatt.store import read, samples
 from linewatt.store import soak as store
 
@@ -63,7 +62,7 @@ class SoakRun:
         self._say = on_event
         self._waits = waits
         self._password = server_password(campaign)
-        self._session = Session(campaign, passwords(campaign), LOADS["iperf3"])
+        self._session = Session(campaign, passwords(campaign))
         for feed in counter_feeds(campaign):
             self._session.feeds[feed.host].append(feed)
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""iperf3 in segments, one round after the other for as long as a soak runs: its JSON grows with time."""
+"""The load in segments, one round after the other for as long as a soak runs: its output grows with time."""
 
 from __future__ import annotations
 
@@ -24,7 +24,6 @@ from linewatt.loads.base import Load, LoadEnd
 from linewatt.model import Channel, Sample
 from linewatt.store.samples import Series
 
-SOURCE = "iperf3"
 PAUSE_S = 2.0
 """after a segment that failed, so that a host that is away is not asked without end"""
 LONGEST_PAUSE_S = 60.0
@@ -48,11 +47,12 @@ Say = Callable[[str, str, str], None]
 class Totals:
     """What loads counted on each host, over all segments of one part."""
 
+    source: str
     by_host: dict[str, Counter[str]] = field(default_factory=dict)
 
     def series(self, ends: Mapping[str, Sequence[tuple[float, LoadEnd]]]) -> list[Series]:
         """The totals of hosts after another segment; ``ends``: host → (its start, what it counted)."""
-        return [Series(host, SOURCE, CHANNELS, self._samples(host, own)) for host, own in ends.items()]
+        return [Series(host, self.source, CHANNELS, self._samples(host, own)) for host, own in ends.items()]
 
     def _samples(self, host: str, ends: Sequence[tuple[float, LoadEnd]]) -> list[Sample]:
         total = self.by_host.setdefault(host, Counter())
@@ -90,7 +90,7 @@ class Segments:
     ) -> None:
         self._session, self._planned, self._settings = session, planned, settings
         self._keep, self._say = keep, say
-        self._totals = Totals()
+        self._totals = Totals(session.load.name)
         self._levels = Levels(())
 
     async def run(self, until_s: float) -> None:

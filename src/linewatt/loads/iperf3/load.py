@@ -7,7 +7,6 @@ Facts that shape the flags and the parser (docs/loads.md has the versions that w
 - Rate limits up to 3.17 run on a 1 ms timer in step with the kernel's tick, which hides the CPU used from
   tick accounting (docs/sensors.md#mpstat): a timer that divides no tick is set. Later ones only pass the
   option to an older peer.
-- What versions do with threads and with waiting is in :mod:`linewatt.findings.load`.
 - A failed run can exit with status 0 and still print intervals: only ``error`` in the JSON tells.
 - ``--time`` takes whole seconds, 1 to 86,400.
 """
@@ -16,13 +15,14 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable, Sequence
 
 from linewatt.errors import InvalidInput, ParseError
-from linewatt.findings.load import version as version_text
 from linewatt.foreign import KIB, MIB, one_line
-from linewatt.loads.base import LoadEnd, LoadJob
-from linewatt.loads.iperf3 import options
-from linewatt.loads.iperf3.parser import document_of, first_line, load_end
+from linewatt.loads.base import Exchange, Load, LoadEnd, LoadJob, Protocol, Version, version_text
+from linewatt.loads.iperf3 import tries
+from linewatt.loads.iperf3.options import OPTIONS
+from linewatt.loads.iperf3.parser import document_of, error_of, first_line, load_end
 from linewatt.model import Family, TestName
 
 MINIMUM_VERSION = (3, 2)
@@ -51,25 +51,35 @@ _BARE_PAYLOAD_BYTES: dict[tuple[TestName, Family], int] = {
 _VERSION = re.compile(r"^iperf (\d+(?:\.\d+)+)", re.MULTILINE)
 
 
-class Iperf3:
+class Iperf3(Load):
     """Commands and parser of iperf3; all pure."""
 
     name = "iperf3"
+    package = "iperf3"
+    tests = ("tcp", "udp-1500", "udp-60")
+    options = OPTIONS
+    is_default = True
+    suffix = "json"
+    soaks = True
+    threaded_from = (3, 16)
+    """its release notes"""
+    timer_option = "--pacing-timer"
+    busy_waits = ((3, 16), (3, 18))
 
-    def parse_version(self, text: str) -> tuple[int, ...]:
+    def parse_version(self, text: str) -> Version:
         """``iperf 3.17.1+ (cJSON …)`` → (3, 17, 1). Raises ParseError."""
         match = _VERSION.search(text)
         if match is None:
             raise ParseError(f"iperf3: no version in {first_line(text)!r}")
         return tuple(int(part) for part in match[1].split("."))
 
-    def too_old(self, version: tuple[int, ...]) -> str | None:
+    def too_old(self, version: Version) -> str | None:
         if version >= MINIMUM_VERSION:
             return None
-        shown = ".".join(map(str, version))
-        return f"iperf3 {shown} is too old; {version_text(MINIMUM_VERSION)} or later is needed"
+        needed = version_text(MINIMUM_VERSION)
+        return f"iperf3 {version_text(version)} is too old; {needed} or later is needed"
 
-    def server_command(self, job: LoadJob, version: tuple[int, ...]) -> list[str]:
+    def server_command(self, job: LoadJob, version: Version) -> list[str]:
         """One test, then it ends and prints its JSON. Raises InvalidInput."""
         _check(job, version)
         return [
@@ -79,7 +89,7 @@ class Iperf3:
             *("--interval", f"{job.interval_s:g}"),
         ]
 
-    def client_command(self, job: LoadJob, version: tuple[int, ...]) -> list[str]:
+    def client_command(self, job: LoadJob, version: Version) -> list[str]:
         """Connects, runs for the job's seconds (rounded up) and prints its JSON. Raises InvalidInput."""
         _check(job, version)
         command = [
@@ -100,14 +110,18 @@ class Iperf3:
             command.append("--reverse")
         if job.zerocopy:
             command.append("--zerocopy")
-        return [*command, *options.flags(job.options)]
+        return [*command, *self.option_flags(job.options)]
 
     def most_bytes(self, job: LoadJob) -> int:
         """Streams have 200 to 500 bytes an interval, and some thousand each besides (3.12 to 3.21)."""
         intervals = math.ceil(job.duration_s / job.interval_s)
         return MIB + KIB * (intervals + 8) * (job.streams + 2)
 
-    def parse(self, text: str) -> LoadEnd:
+    def listens(self, protocol: Protocol) -> Protocol:
+        """The control connection is TCP, whatever is measured."""
+        return "TCP"
+
+    def parse(self, text: str, argv: Sequence[str] = (), peer: str = "") -> LoadEnd:
         """One end's account from its JSON.
 
         An interval sums all streams. ``cpu_cores`` is iperf3's ``host_total`` (getrusage of its own
@@ -123,10 +137,25 @@ class Iperf3:
             shown = one_line(repr(error)[:MOST_SAID])
             raise ParseError(f"iperf3: its JSON has an unknown shape: {shown}") from error
 
+    def complaint(self, stdout: str, stderr: str) -> str:
+        return error_of(stdout) or super().complaint(stdout, stderr)
 
-def _check(job: LoadJob, version: tuple[int, ...]) -> None:
+    def tried(self, tests: Iterable[TestName]) -> tuple[Protocol, ...]:
+        """TCP first: iperf3 needs it to agree on a test of UDP."""
+        return tuple(dict.fromkeys(("TCP", *super().tried(tests))))
+
+    def try_server(self, exchange: Exchange) -> list[str]:
+        return tries.server_command(exchange)
+
+    def try_client(self, exchange: Exchange) -> list[str]:
+        return tries.client_command(exchange)
+
+    def try_problem(self, stdout: str, stderr: str, status: int) -> str | None:
+        return tries.problem(stdout, stderr, status)
+
+
+def _check(job: LoadJob, version: Version) -> None:
     """Raises InvalidInput for what iperf3, or this copy of it, cannot do."""
-    shown = ".".join(map(str, version))
     if wrong := Iperf3().too_old(version):
         raise InvalidInput(wrong)
     if not 0 < job.duration_s <= MAX_DURATION_S:
@@ -141,6 +170,7 @@ def _check(job: LoadJob, version: tuple[int, ...]) -> None:
         raise InvalidInput(f"zerocopy is for tcp; {job.test} would ignore it")
     if job.zerocopy and job.reverse and version < ZEROCOPY_REVERSE_FROM:
         needed = version_text(ZEROCOPY_REVERSE_FROM)
+        shown = version_text(version)
         raise InvalidInput(f"iperf3 {shown} ignores zerocopy in reverse; {needed} or later is needed")
 
 
@@ -152,7 +182,7 @@ def _rate_flags(job: LoadJob) -> list[str]:
     return ["--bitrate", str(per_stream_bps), "--pacing-timer", str(PACING_TIMER_US)]
 
 
-def _udp_flags(job: LoadJob, version: tuple[int, ...]) -> list[str]:
+def _udp_flags(job: LoadJob, version: Version) -> list[str]:
     """64-bit counters, because 32 bits wrap within the hour at a million packets a second."""
     if job.test == "tcp":
         return []

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from typing import Any
 
 from linewatt.errors import ParseError
@@ -21,6 +22,13 @@ def document_of(text: str) -> dict[str, Any]:
     if not isinstance(document, dict):
         raise ParseError("iperf3's JSON is no object")
     return document
+
+
+def error_of(text: str) -> str | None:
+    """What the JSON of a failed test says of it; ``None`` where it says nothing."""
+    with suppress(ParseError, TypeError, KeyError):
+        return str(read_json(text, "iperf3")["error"])
+    return None
 
 
 def load_end(document: dict[str, Any]) -> LoadEnd:

@@ -18,6 +18,7 @@ from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.metrics.unit import Unit
 from linewatt.analysis.soak.job import Job
 from linewatt.foreign import one_line
+from linewatt.loads.registry import SOAKING
 from linewatt.model import Case
 from linewatt.report.comparison.trials import difference_text, mean_text, unit_of
 from linewatt.report.series import case_labels, plural, test_title
@@ -66,8 +67,9 @@ def _job_name(job: Job) -> str:
         clients = sum(asked.get("clients", ()))
         said.append(f"{plural(asked.get('users', 0), 'user')} on {plural(clients, 'client')}")
         said.append(f"server {job.server}")
-    if asked.get("iperf3"):
-        said.append("iperf3" if job.server is not None else f"iperf3 on {', '.join(job.hosts)}")
+    for load in SOAKING:
+        if asked.get(load):
+            said.append(load if job.server is not None else f"{load} on {', '.join(job.hosts)}")
     return ", ".join(said)
 
 

@@ -35,7 +35,7 @@ def _rate(soak: Soak) -> Figure | None:
     series = {
         "Got": soak.rate("clients|users.received_bytes", scale=8.0, inside=False),
         "Put": soak.rate("clients|users.sent_bytes", scale=8.0, inside=False),
-        "iperf3": soak.rate(*(f"{side}|load.received_bytes" for side in _SIDES), scale=8.0, inside=False),
+        soak.load: soak.rate(*(f"{side}|load.received_bytes" for side in _SIDES), scale=8.0, inside=False),
     }
     known = [value for cells in series.values() for value in cells if value is not None]
     unit, scale = (

@@ -16,6 +16,7 @@ from linewatt.analysis.soak import figures
 from linewatt.analysis.soak.balance import Balance, balance
 from linewatt.analysis.soak.ledger import CLIENTS, SERVER, Ends, Ledger, Total, ledger
 from linewatt.errors import StoreError
+from linewatt.loads.registry import SOAKING
 from linewatt.model import PowerResult
 from linewatt.report.soak.tracks import Group, Roles, roles, track
 from linewatt.report.soak.users import UsersDone, users_done
@@ -109,7 +110,7 @@ class Soak:
     def load_spans(self) -> tuple[tuple[float, float], ...]:
         """From when to when loads counted, part by part, Unix seconds."""
         spans = []
-        names = {one.number for one in self.series if one.source in ("users", "iperf3")}
+        names = {one.number for one in self.series if one.source in ("users", *SOAKING)}
         for part in self.parts:
             own = [
                 one for (at, number), one in self.scan.totals.items() if at == part.number and number in names
@@ -117,6 +118,11 @@ class Soak:
             if own:
                 spans.append((min(one.first_s for one in own), max(one.last_s for one in own)))
         return tuple(spans)
+
+    @property
+    def load(self) -> str:
+        """The name of the load beside the users, or that one would have."""
+        return next((one.source for one in self.series if one.source in SOAKING), SOAKING[0])
 
     @property
     def load_s(self) -> float:

@@ -10,9 +10,10 @@ from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.soak import figures
 from linewatt.analysis.soak.job import clients_of, job_of
 from linewatt.errors import StoreError
+from linewatt.loads.registry import DEFAULT
 from linewatt.store.read import Result
 from linewatt.store.soak import parts, parts_gone
-from linewatt.store.soak_totals import CPU, IPERF3, MOVED, USERS, LoadTotals, load_totals
+from linewatt.store.soak_totals import CPU, MOVED, USERS, LoadTotals, load_totals
 
 OF_METRIC: dict[str, Response] = {"throughput": RATE, "efficiency": CLIENT_CPU}
 """what ``--metric`` of ``linewatt history`` means for soaks"""
@@ -24,7 +25,8 @@ def soak_run(result: Result, side: Side, response: Response) -> SoakRun | str:
         return "not complete"
     clients = clients_of(side.campaign)
     pairs = [host for pair in side.campaign.get("pairs") or () for host in pair]
-    needed = {*((name, USERS) for name in clients), *((name, IPERF3) for name in pairs)}
+    load = side.campaign.get("load", DEFAULT)
+    needed = {*((name, USERS) for name in clients), *((name, load) for name in pairs)}
     try:
         stored = parts(result.path)
         lacking = [f"all of {name}" for name in parts_gone(result.path)]
@@ -41,7 +43,7 @@ def soak_run(result: Result, side: Side, response: Response) -> SoakRun | str:
 
 
 def _rate_bps(totals: LoadTotals, clients: tuple[str, ...]) -> float | None:
-    """Payload over the time of load: what users on clients moved, and what iperf3 received anywhere."""
+    """Payload over the time of load: what users moved, and what a load beside them received anywhere."""
     users = totals.sum(MOVED[:2], clients)
     return 8 * (users + totals.sum(MOVED[2:])) / totals.load_s if totals.load_s > 0 else None
 

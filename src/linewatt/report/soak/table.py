@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
@@ -18,6 +18,7 @@ from linewatt.analysis.soak.ledger import (
     Ledger,
     Line,
 )
+from linewatt.loads.registry import SOAKING
 from linewatt.report.soak.digest import Interval, Soak
 from linewatt.report.soak.summary import bytes_text, count_text
 from linewatt.units import MISSING
@@ -133,8 +134,13 @@ def _first(book: Ledger, key: str, *columns: str) -> Figure:
     return next((one for one in figures if one.value is not None), figures[0])
 
 
+def _first_line(book: Ledger, keys: Sequence[str], column: str) -> Figure:
+    """Of the first line that the ledger has."""
+    return book.value(next((key for key in keys if key in book.by_key), keys[0]), column)
+
+
 def _load(book: Ledger) -> Figure:
-    return book.value("iperf3_received_bytes", CLIENTS)
+    return _first_line(book, [f"{name}_received_bytes" for name in SOAKING], CLIENTS)
 
 
 def stamp(time_s: float) -> str:

@@ -10,11 +10,12 @@ from typing import Any
 
 from linewatt.analysis.power.totals import CPU_SCOPES, SYSTEM_SCOPES
 from linewatt.analysis.soak.ledger import CLIENTS, NEEDED, SERVER, Ends, is_counted
+from linewatt.loads.registry import SOAKING
 from linewatt.store.soak_scan import SeriesInfo
 
 OTHERS = "others"
 _IDLE = re.compile(r"cpu\d+\.idle_ratio")
-_OF_LOADS = ("users", "server", "iperf3")
+_OF_LOADS = ("users", "server", *SOAKING)
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,7 +44,7 @@ def roles(campaign: Mapping[str, Any], series: Sequence[SeriesInfo]) -> Roles:
     """From the campaign as the manifest has it; without users every host that ran a load is an end."""
     users = campaign.get("users")
     if not users:
-        hosts = dict.fromkeys(one.host for one in series if one.source == "iperf3")
+        hosts = dict.fromkeys(one.host for one in series if one.source in SOAKING)
         return Roles(Ends(tuple(hosts), None), (), has_users=False)
     groups = tuple(Group(str(one["name"]), tuple(one["clients"])) for one in users["groups"])
     clients = tuple(dict.fromkeys(name for group in groups for name in group.clients))

@@ -9,9 +9,9 @@ from linewatt.analysis.soak.figures import SATURATED, STALL_SHARE
 GLOSSARY: tuple[tuple[str, str], ...] = (
     (
         "Rate",
-        "Payload bits a second, as the users’ data sockets counted them, both ways together; of iperf3 what "
-        "receivers got. The mean is the total over the time that loads ran; peak and percentiles are of "
-        "slices of one length in which loads ran all the time.",
+        "Payload bits a second, as the users’ data sockets counted them, both ways together; of a load "
+        "beside them what receivers got. The mean is the total over the time that loads ran; peak and "
+        "percentiles are of slices of one length in which loads ran all the time.",
     ),
     (
         "Got, put",

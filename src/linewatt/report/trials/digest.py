@@ -16,7 +16,7 @@ from linewatt.analysis.findings import Findings, gather
 from linewatt.analysis.flags.campaign import campaign_flags
 from linewatt.analysis.power import totals as power
 from linewatt.findings import kind_of
-from linewatt.model import Case, EndResult, Role, Trial
+from linewatt.model import Case, EndResult, Role, Trial, document_of
 from linewatt.report.findings import FindingNote, Marks, finding_notes, marks_of
 from linewatt.report.machine.environment import cores_are
 from linewatt.report.power_columns import power_reasons
@@ -135,7 +135,7 @@ def as_json(view: Digest, *, trials: bool = False) -> dict[str, Any]:
     if found is not None:
         document["effects"] = effects_document(found)
     if trials:
-        document["trials"] = [asdict(trial) for trial in view.result.trials]
+        document["trials"] = [document_of(trial) for trial in view.result.trials]
     return document
 
 

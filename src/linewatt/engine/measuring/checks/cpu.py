@@ -33,8 +33,8 @@ from linewatt.hosts.cpulist import format_cpulist
 from linewatt.model import CpuShares, EndResult, Flag
 
 _HIDDEN_ADVICE = (
-    "do not use this CPU figure; where the kernel charges by the tick, pace the load off the tick "
-    "(iperf3 --pacing-timer), or boot with CONFIG_VIRT_CPU_ACCOUNTING_GEN and nohz_full, "
+    "do not use this CPU figure; where the kernel charges by the tick, pace the load off the tick{option}, "
+    "or boot with CONFIG_VIRT_CPU_ACCOUNTING_GEN and nohz_full, "
     "CONFIG_IRQ_TIME_ACCOUNTING for interrupts"
 )
 
@@ -77,7 +77,9 @@ def hidden(seen: Seen, end: EndResult, shares: dict[int, CpuShares | None]) -> I
         if missing > _tolerance(load, seen.window.seconds) and (worst is None or missing > worst[0]):
             worst = missing, f"the load used {load:.3f} cores, mpstat shows {busy:.3f} cores for {where}"
     if worst is not None:
-        yield Flag("cpu-accounting-disagrees", end.host, worst[1], _HIDDEN_ADVICE)
+        made_by = seen.load
+        option = f" ({made_by.name} {made_by.timer_option})" if made_by.timer_option else ""
+        yield Flag("cpu-accounting-disagrees", end.host, worst[1], _HIDDEN_ADVICE.format(option=option))
 
 
 def _compared(

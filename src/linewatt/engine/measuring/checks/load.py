@@ -9,8 +9,8 @@ from collections.abc import Iterator, Sequence
 from linewatt.analysis.cases.datagrams import datagram_losses
 from linewatt.engine.measuring.seen import Seen
 from linewatt.engine.measuring.window import EndRun
-from linewatt.findings.load import LOSS_SHOWN, SPINS_BEFORE, SPINS_FROM
-from linewatt.findings.load import version as version_text
+from linewatt.findings.load import LOSS_SHOWN
+from linewatt.loads.base import Load, version_text
 from linewatt.model import Case, EndResult, Flag, InstanceResult
 
 
@@ -18,7 +18,7 @@ def check(seen: Seen) -> Iterator[Flag]:
     """Loss, disorder, and loads that spin while they wait."""
     ends = [end for one in seen.cut.runs for end in (one.sender, one.receiver)]
     yield from datagrams(seen.case, seen.instances, seen.sender, seen.receiver, _reading_ratio(seen))
-    yield from spinning(seen.case, ends)
+    yield from spinning(seen.case, ends, seen.load)
 
 
 def _reading_ratio(seen: Seen) -> float:
@@ -71,17 +71,20 @@ def datagrams(
         )
 
 
-def spinning(case: Case, runs: Sequence[EndRun]) -> list[Flag]:
-    """A rate-limited iperf3 that burns its CPU while it waits: its CPU use is not the cost of the traffic."""
+def spinning(case: Case, runs: Sequence[EndRun], load: Load) -> list[Flag]:
+    """A rate-limited load that burns its CPU while it waits: its CPU use is not the cost of the traffic."""
+    if load.busy_waits is None or not case.paced:
+        return []
+    first, fixed = load.busy_waits
     for run in runs:
         version = tuple(int(part) for part in re.findall(r"\d+", run.load.version)[:2])
-        if case.paced and run.load.is_sender and SPINS_FROM <= version < SPINS_BEFORE:
+        if run.load.is_sender and first <= version < fixed:
             return [
                 Flag(
                     "load-spins",
                     case.sender,
-                    f"iperf3 {run.load.version} busy-waits between the packets of a rate-limited test",
-                    f"use iperf3 before {version_text(SPINS_FROM)} or from {version_text(SPINS_BEFORE)} on, "
+                    f"{load.name} {run.load.version} busy-waits between the packets of a rate-limited test",
+                    f"use {load.name} before {version_text(first)} or from {version_text(fixed)} on, "
                     "or leave the rate out",
                 )
             ]

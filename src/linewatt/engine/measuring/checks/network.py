@@ -113,7 +113,7 @@ def _load_bytes(seen: Seen, framing: Framing) -> _LoadBytes:
     offered = sum(one.offered_bps for one in seen.instances) * seen.window.seconds / 8
     again = seen.sender.counters.get("nstat.TcpRetransSegs") or 0.0
     packets = offered / payload + again
-    back = 0.0 if case.test != "tcp" else packets * framing.wire_bytes(ANSWER_BYTES)
+    back = 0.0 if not case.is_tcp else packets * framing.wire_bytes(ANSWER_BYTES)
     forward = packets * (frame + FCS_BYTES)
     return _LoadBytes(offered, (forward, forward * (1 + SLACK_RATIO)), (0.0, back))
 

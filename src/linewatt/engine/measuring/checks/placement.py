@@ -97,7 +97,7 @@ def thread_counts(receiver: str, instances: Sequence[InstanceResult]) -> Iterato
                 "load-threads-differ",
                 f"{receiver}: instance {one.instance}",
                 f"{sends} threads at the sender, {receives} at the receiver",
-                "use the same iperf3 at both ends",
+                "use the same version at both ends",
             )
             return
 

@@ -24,7 +24,7 @@ def versions(seen: Seen) -> Iterator[Flag]:
             yield Flag(
                 "load-versions-differ",
                 f"{seen.case.sender}, {seen.case.receiver}",
-                f"iperf3 {sender} at the sender, {receiver} at the receiver",
+                f"{seen.load.name} {sender} at the sender, {receiver} at the receiver",
                 "use the same version on both hosts",
             )
             return
@@ -32,7 +32,7 @@ def versions(seen: Seen) -> Iterator[Flag]:
 
 def sockets(seen: Seen) -> Iterator[Flag]:
     """Kernel parameters of sockets that one end has otherwise than the other."""
-    protocol = "tcp" if seen.case.test == "tcp" else "udp"
+    protocol = "tcp" if seen.case.is_tcp else "udp"
     names = dict.fromkeys([*(name for own in LIMITS.values() for name in own[protocol])])
     if protocol == "tcp":
         names[CONGESTION] = None
