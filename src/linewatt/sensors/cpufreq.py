@@ -211,3 +211,6 @@ def _by_cpu(text: str) -> dict[int, str]:
 def _is_number(section: str, text: str) -> bool:
     """Whether the kernel gave a reading: no driver runs a CPU at 0 Hz, some say ``<unknown>``."""
     return text.isascii() and text.isdigit() and len(text) <= 20 and (section != "frequency" or int(text) > 0)
+
+
+SENSOR = Cpufreq()

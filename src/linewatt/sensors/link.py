@@ -104,3 +104,6 @@ def _brief(line: str) -> str:
     event = re.search(r" event (.+?)\s*\\", line)
     shown = f"mtu {mtu[1]}, state {state[1]}"
     return f"{event[1]} ({shown})" if event else shown
+
+
+SENSOR = Link()

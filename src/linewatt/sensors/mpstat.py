@@ -122,3 +122,6 @@ def _rows(record: str) -> dict[int, dict[str, float]]:
 
 def _sums_to_100(row: dict[str, float]) -> bool:
     return abs(sum(row.values()) - 100) <= _SUM_TOLERANCE_PERCENT
+
+
+SENSOR = Mpstat()

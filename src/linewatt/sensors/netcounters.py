@@ -281,3 +281,6 @@ def _number(text: str, base: int) -> float:
         return int(text, base)
     except ValueError as error:
         raise ParseError(f"netcounters: {text[:40]!r} is no number") from error
+
+
+SENSOR = Netcounters()

@@ -99,3 +99,6 @@ class Qdisc:
         if name.removeprefix("qdisc.") not in _TOTALS:
             raise ParseError(f"qdisc delivers no channel {name!r}")
         return Channel(name, "count", "counter", scope="nic:data", bits=BITS)
+
+
+SENSOR = Qdisc()

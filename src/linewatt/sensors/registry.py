@@ -1,33 +1,19 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Every sensor there is, by name. A new one is one file and one line here."""
+"""Every sensor there is, by name: what modules of this room call ``SENSOR`` or, of watts, ``DRIVER``."""
 
 from __future__ import annotations
 
 from typing import Any
 
+from linewatt import sensors
+from linewatt.plugins import brought
 from linewatt.sensors.base import Sensor
-from linewatt.sensors.cpufreq import Cpufreq
-from linewatt.sensors.link import Link
-from linewatt.sensors.mpstat import Mpstat
-from linewatt.sensors.netcounters import Netcounters
-from linewatt.sensors.power.command import Command
-from linewatt.sensors.power.estimate import Estimate
-from linewatt.sensors.power.http import HttpMeter
-from linewatt.sensors.power.hwmon import Hwmon
-from linewatt.sensors.power.ipmi.ipmitool import Ipmitool
-from linewatt.sensors.power.ipmi.lan import Ipmi
-from linewatt.sensors.power.modbus import Modbus
-from linewatt.sensors.power.rapl import Rapl
-from linewatt.sensors.power.redfish.meter import Redfish
-from linewatt.sensors.power.snmp.meter import Snmp
-from linewatt.sensors.qdisc import Qdisc
 
-_SENSORS: tuple[Sensor, ...] = (Mpstat(), Netcounters(), Cpufreq(), Link(), Qdisc())
-SENSORS: dict[str, Sensor] = {sensor.name: sensor for sensor in _SENSORS}
 
-_DRIVERS: tuple[type[Any], ...] = (
-    *(Ipmi, Ipmitool, Redfish, Snmp, Modbus, HttpMeter),
-    *(Rapl, Hwmon, Command, Estimate),
-)
-POWER: dict[str, type[Any]] = {driver.name: driver for driver in _DRIVERS}
+def _by_name(constant: str) -> list[Any]:
+    return sorted(brought(constant, sensors), key=lambda one: one.name)
+
+
+SENSORS: dict[str, Sensor] = {sensor.name: sensor for sensor in _by_name("SENSOR")}
+POWER: dict[str, type[Any]] = {driver.name: driver for driver in _by_name("DRIVER")}
 """Drivers of power sources: classes that are made from their settings (see ``sensors/power/base.py``)"""

@@ -47,6 +47,9 @@ class ListedKnob(Knob, Protocol):
     targets: str
     values: str
     tool: str
+    order: int
+    """from the ground up: a profile sets much of the rest, queues decide which steering there is, and a
+    governor which preferences a CPU takes"""
 
     def check(self, value: str) -> str:
         """``value`` in its one spelling, as far as it can be judged without a host. Raises InvalidInput."""

@@ -24,6 +24,7 @@ class Sysctl:
     targets = "key such as `net.ipv4.tcp_rmem`"
     values = "as `sysctl -w` takes it, several numbers apart by blanks; `*` keeps one of them"
     tool = "sysctl"
+    order = 180
 
     def check(self, value: str) -> str:
         text = self.parse(value)
@@ -65,3 +66,6 @@ def _checked(key: str) -> str:
     if not _KEY.fullmatch(key):
         raise ChangeError(f"{key!r} is no key; write it like net.ipv4.tcp_rmem")
     return key
+
+
+LISTED_KNOB = Sysctl()

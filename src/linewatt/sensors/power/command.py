@@ -196,3 +196,6 @@ def _number(value: object, what: str) -> float:
     if not math.isfinite(number):
         raise ParseError(f"command: {what} is {str(value)[:40]}, no finite number")
     return number
+
+
+DRIVER = Command

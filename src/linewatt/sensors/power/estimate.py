@@ -201,3 +201,6 @@ def _busy_ratio(record: str) -> float | str:
     if not 0 <= busy <= total:
         return f"the kernel counted {busy} busy of {total} ticks: its counters went back"
     return busy / total
+
+
+DRIVER = Estimate

@@ -377,3 +377,6 @@ class HttpSession:
             return
         finally:
             self._calls.close()
+
+
+DRIVER = HttpMeter

@@ -396,3 +396,6 @@ def _nothing(chips: str, cfg: HwmonConfig) -> str:
         return "no sensor below /sys/class/hwmon: a virtual machine, or its drivers are not loaded"
     chosen = " that chips and channels choose" if cfg.chips or cfg.channels else ""
     return f"no sensor of power or energy{chosen} below /sys/class/hwmon; chips there are: {chips}"
+
+
+DRIVER = Hwmon

@@ -240,3 +240,6 @@ def _words(refusal: int) -> str:
 
 def _one_line(error: Exception) -> str:
     return " ".join(str(error).split()) or type(error).__name__
+
+
+DRIVER = Modbus

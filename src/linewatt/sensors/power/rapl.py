@@ -247,3 +247,6 @@ def _packages(zones: list[_Zone], *, one_counter: bool) -> dict[str, str]:
         if part not in parts.values():
             parts[key] = part
     return parts
+
+
+DRIVER = Rapl

@@ -50,6 +50,7 @@ class CStates:
     targets = "`host`"
     values = "`on` (all), `off` (the first only), or the deepest allowed by name, such as `C1`"
     tool = "/sys/devices/system/cpu/cpu*/cpuidle/state*/disable"
+    order = 50
 
     def check(self, value: str) -> str:
         text = value.strip()
@@ -118,3 +119,6 @@ def _states(setting: str) -> States:
                 raise ParseError(f"{word!r} is no idle state, such as 1.C1=on@0-7")
             states.setdefault((int(match[1]), match[2]), {})[cpu] = match[3]
     return states
+
+
+LISTED_KNOB = CStates()

@@ -27,6 +27,7 @@ class Epp:
     targets = "`host`"
     values = "`performance`, `balance_performance`, `balance_power`, `power`"
     tool = "/sys/devices/system/cpu/cpufreq/policy*/energy_performance_preference"
+    order = 40
 
     def check(self, value: str) -> str:
         if value.strip() not in PREFERENCES:
@@ -44,3 +45,6 @@ class Epp:
 
     def write(self, target: str, setting: str) -> Command:
         return write_policies(target, _FILE, setting)
+
+
+LISTED_KNOB = Epp()

@@ -25,6 +25,7 @@ class Governor:
     targets = "`host`"
     values = "`performance`, `powersave`, `schedutil` … as far as the driver has them"
     tool = "/sys/devices/system/cpu/cpufreq/policy*/scaling_governor"
+    order = 30
 
     def check(self, value: str) -> str:
         if not _NAME.fullmatch(value.strip()):
@@ -42,3 +43,6 @@ class Governor:
 
     def write(self, target: str, setting: str) -> Command:
         return write_policies(target, _FILE, setting)
+
+
+LISTED_KNOB = Governor()

@@ -42,6 +42,7 @@ class Tuned:
     targets = "`host`"
     values = "profile such as `throughput-performance`, several apart by blanks; `off`"
     tool = "tuned-adm"
+    order = 10
 
     def check(self, value: str) -> str:
         names = value.split()
@@ -78,3 +79,6 @@ class Tuned:
         if mode != "manual":
             raise ChangeError(f"{setting!r} is no profile with its mode; TuneD knows auto and manual")
         return script(_WRITE, "profile", *names.split("+"))
+
+
+LISTED_KNOB = Tuned()

@@ -35,6 +35,7 @@ class Turbo:
     targets = "`host`"
     values = "`on`, `off`"
     tool = "/sys/devices/system/cpu/intel_pstate/no_turbo or cpufreq/boost"
+    order = 60
 
     def check(self, value: str) -> str:
         return switch(value)
@@ -60,3 +61,6 @@ def _state(text: str) -> tuple[str, str]:
     if match is None:
         raise ParseError(f"{text[:80]!r} is no turbo switch with its state")
     return match[1], match[2]
+
+
+LISTED_KNOB = Turbo()

@@ -25,6 +25,7 @@ class Channels:
     targets = "interface"
     values = "`8`, or `combined=8`, `rx=4 tx=4`; up to the pre-set maximum"
     tool = "ethtool -L"
+    order = 80
 
     def check(self, value: str) -> str:
         numbers = _numbers(value)
@@ -57,3 +58,6 @@ def _numbers(value: str) -> dict[str, int]:
             raise InvalidInput(f"{option!r} is no kind of queue; {choices(_OPTIONS.values(), option)}")
         numbers[option] = whole(text)
     return numbers
+
+
+LISTED_KNOB = Channels()

@@ -42,6 +42,7 @@ class Coalescing:
     targets = "interface"
     values = "options of `ethtool -C`: `adaptive-rx=off rx-usecs=8`"
     tool = "ethtool -C"
+    order = 100
 
     def check(self, value: str) -> str:
         return format_words(_options(value))
@@ -89,3 +90,6 @@ def _options(value: str) -> dict[str, str]:
                 f"{option!r} is no option of ethtool -C; {choices((*_SWITCHES, *_NUMBERS), option)}"
             )
     return options
+
+
+LISTED_KNOB = Coalescing()

@@ -46,6 +46,7 @@ class Mtu:
     targets = "interface"
     values = "bytes from 68, such as `9000`, within what the device states"
     tool = "ip link"
+    order = 70
 
     def check(self, value: str) -> str:
         return str(whole(value.strip(), IPV4_MINIMUM, MAXIMUM))
@@ -83,3 +84,6 @@ def _parts(setting: str) -> tuple[int, int | None, int | None]:
     if match[2] is None:
         return int(match[1]), None, None
     return int(match[1]), int(match[2]), int(match[3])
+
+
+LISTED_KNOB = Mtu()

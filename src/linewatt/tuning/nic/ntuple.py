@@ -59,6 +59,7 @@ class Ntuple:
     targets = "interface"
     values = "rules `tcp4:5201=2 udp4:5201=3` (protocol, port, queue), in place of those of this form; `none`"
     tool = "ethtool -N"
+    order = 170
 
     def check(self, value: str) -> str:
         return (
@@ -147,3 +148,6 @@ def _text(rules: Rules) -> str:
     for number, rule in sorted(rules.items()):
         words.append(f"{f'{rule[0]}:{rule[1]}={rule[2]}' if rule else 'other'}@{number}")
     return " ".join(words) or NONE
+
+
+LISTED_KNOB = Ntuple()

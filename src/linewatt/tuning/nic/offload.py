@@ -71,6 +71,7 @@ class Offload:
     targets = "interface and feature, such as `eth0 gro`; `ethtool -k` lists them"
     values = "`on`, `off`"
     tool = "ethtool -K"
+    order = 110
 
     def check(self, value: str) -> str:
         return switch(value)
@@ -124,3 +125,6 @@ def feature_named(text: str) -> str:
     if not _NAME.fullmatch(text):
         raise InvalidInput(f"{text!r} is no feature of ethtool -K; `ethtool -k` on the host lists them")
     return text
+
+
+LISTED_KNOB = Offload()

@@ -26,6 +26,7 @@ class Pause:
     targets = "interface"
     values = "`on`, `off`, or `autoneg=off rx=on tx=off`"
     tool = "ethtool -A"
+    order = 120
 
     def check(self, value: str) -> str:
         return format_words(_switches(value))
@@ -65,3 +66,6 @@ def _switches(value: str) -> dict[str, str]:
             raise InvalidInput(f"{option!r} is no option of ethtool -A; {choices(_OPTIONS.values(), option)}")
         switches[option] = switch(text)
     return switches
+
+
+LISTED_KNOB = Pause()

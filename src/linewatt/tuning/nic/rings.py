@@ -24,6 +24,7 @@ class Rings:
     targets = "interface"
     values = "`rx=1024 tx=1024`, also `rx-mini`, `rx-jumbo`; up to the pre-set maximum"
     tool = "ethtool -G"
+    order = 90
 
     def check(self, value: str) -> str:
         return format_words(_numbers(value))
@@ -48,3 +49,6 @@ def _numbers(value: str) -> dict[str, int]:
             raise InvalidInput(f"{option!r} is no ring; {choices(_OPTIONS.values(), option)}")
         numbers[option] = whole(text, 1)
     return numbers
+
+
+LISTED_KNOB = Rings()

@@ -72,6 +72,7 @@ class IrqAffinity:
     targets = "interface with interrupts of its own"
     values = "CPU list such as `4-7`: a queue each, round robin"
     tool = "/proc/irq/…/smp_affinity_list"
+    order = 130
 
     def check(self, value: str) -> str:
         cpus = parse_cpulist(value)
@@ -138,3 +139,6 @@ def _queue(name: str) -> int | None:
 
 def _natural(name: str) -> list[tuple[int, str]]:
     return [(int(part), "") if part.isdecimal() else (-1, part) for part in re.split(r"(\d+)", name)]
+
+
+LISTED_KNOB = IrqAffinity()

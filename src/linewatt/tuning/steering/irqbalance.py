@@ -44,6 +44,7 @@ class Irqbalance:
     targets = "`host`"
     values = "`running` (`on`), `stopped` (`off`)"
     tool = "systemctl"
+    order = 20
 
     def check(self, value: str) -> str:
         try:
@@ -78,3 +79,6 @@ class Irqbalance:
         if setting not in _STATES[:2]:
             raise ChangeError(f"irqbalance cannot be made {setting!r}")
         return Command(("systemctl", "start" if setting == "running" else "stop", "irqbalance.service"))
+
+
+LISTED_KNOB = Irqbalance()

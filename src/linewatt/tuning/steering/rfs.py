@@ -26,6 +26,7 @@ class Rfs:
     targets = "interface"
     values = "flows of the whole interface, a power of two such as `32768`; `off`"
     tool = "/sys/class/net/…/queues/rx-*/rps_flow_cnt"
+    order = 160
 
     def check(self, value: str) -> str:
         flows = 0 if value.strip() == "off" else whole(value.strip(), 0, MAX_FLOWS)
@@ -57,3 +58,6 @@ class Rfs:
     def write(self, target: str, setting: str) -> Command:
         counts = parse_queues(setting, "rx", 10)
         return write_queues(target, _FILE, {queue: str(count) for queue, count in counts.items()})
+
+
+LISTED_KNOB = Rfs()

@@ -22,6 +22,7 @@ class RpsCpus:
     targets = "interface"
     values = "CPU list such as `0-3`, for every receive queue; `off`"
     tool = "/sys/class/net/…/queues/rx-*/rps_cpus"
+    order = 140
 
     def check(self, value: str) -> str:
         return format_cpulist(_cpus(value)) or "off"
@@ -45,3 +46,6 @@ class RpsCpus:
 
 def _cpus(value: str) -> tuple[int, ...]:
     return () if value.strip() == "off" else parse_cpulist(value)
+
+
+LISTED_KNOB = RpsCpus()

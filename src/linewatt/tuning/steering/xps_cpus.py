@@ -23,6 +23,7 @@ class XpsCpus:
     targets = "interface with several transmit queues"
     values = "CPU list such as `0-3`, dealt out over the transmit queues; `off`"
     tool = "/sys/class/net/…/queues/tx-*/xps_cpus"
+    order = 150
 
     def check(self, value: str) -> str:
         return format_cpulist(_cpus(value)) or "off"
@@ -49,3 +50,6 @@ class XpsCpus:
 
 def _cpus(value: str) -> tuple[int, ...]:
     return () if value.strip() == "off" else parse_cpulist(value)
+
+
+LISTED_KNOB = XpsCpus()

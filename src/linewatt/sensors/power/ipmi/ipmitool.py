@@ -362,3 +362,6 @@ def _reading(one: sdr.Chosen | None, answer: str) -> tuple[float | None, str | N
         return None, f"ipmitool says: {answer[:200] or 'nothing'}"
     data = bytes.fromhex(answer)
     return sdr.reading(one.sensor, data) if one else sdr.dcmi_reading(data)
+
+
+DRIVER = Ipmitool

@@ -276,3 +276,6 @@ def _must(link: Link, code: int, what: str) -> None:
     """Raises HostError."""
     if code:
         raise HostError(f"{link.where}: {what}: {sdr.said(code)}")
+
+
+DRIVER = Ipmi

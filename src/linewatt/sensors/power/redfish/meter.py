@@ -195,3 +195,6 @@ def _value(source: Source, reply: Reply) -> tuple[float | None, str]:
     if reply.status != 200 or reply.problem is not None:
         return None, f"{source.path}: {reply.problem or f'status {reply.status}'}"
     return source.reading(reply.document)
+
+
+DRIVER = Redfish

@@ -252,3 +252,6 @@ def _digits(value: Value | None) -> int:
     if value is None or value.number is None or not 0 <= value.number <= MOST_DIGITS:
         return 0
     return int(value.number)
+
+
+DRIVER = Snmp
