@@ -165,8 +165,7 @@ def _buffer_changes(level: str, spec: HostSpec) -> list[Change]:
     return [_change(spec, "sysctl", key, value, "socket_buffers") for key, value in (largest | grown).items()]
 
 
-_ALL = (
-    _knob("mtu", "largest packet of the data interface, bytes", "mtu"),
+_MADE = (
     _feature("tso", "segmentation of TCP by the device", "tso"),
     _feature("gso", "segmentation late in the stack", "gso"),
     _feature("gro", "joining of received packets early in the stack", "gro"),
@@ -176,20 +175,10 @@ _ALL = (
     _feature("udp_gro", "joining of UDP packets that are forwarded", "rx-udp-gro-forwarding"),
     _feature("udp_gro_list", "joining of received packets in a list, UDP too", "rx-gro-list"),
     _feature("udp_gso", "segmentation of UDP by the device", "tx-udp-segmentation"),
-    _knob("rings", "descriptors in the rings of each queue", "rings"),
-    _knob("coalescing", "packets or time before a device interrupts", "coalescing"),
-    _knob("channels", "queues of the data interface", "channels"),
-    _knob("pause", "flow control of the link", "pause"),
     _steering("irq_affinity", "CPUs that take the interrupts of the queues", "irq_affinity"),
     _steering("rps", "CPUs that do the receive work", "rps_cpus"),
     _steering("xps", "CPUs that send through each queue", "xps_cpus"),
     Factor("rfs", "flows that follow their reader", KNOBS["rfs"].values, _check_flows, _rfs_changes),
-    _knob("irqbalance", "the service that moves interrupts between CPUs", "irqbalance", HOST),
-    _knob("governor", "what chooses the CPUs' frequency", "governor", HOST),
-    _knob("epp", "how CPUs weigh speed against energy", "epp", HOST),
-    _knob("c_states", "deepest sleep of idle CPUs", "c_states", HOST),
-    _knob("turbo", "frequencies above the base clock", "turbo", HOST),
-    _knob("tuned", "profile of TuneD", "tuned", HOST),
     Factor(
         "congestion_control", "how TCP answers loss", "name such as `bbr`", _check_word, _congestion_changes
     ),
@@ -198,4 +187,12 @@ _ALL = (
     ),
 )
 
-FACTORS: dict[str, Factor] = {factor.name: factor for factor in _ALL}
+_OTHERWISE = {"rps_cpus", "rfs", "ntuple"}
+"""knobs of an interface that are no factor under their own name"""
+
+_TARGETS = {"interface": None, f"`{HOST}`": HOST}
+FACTORS: dict[str, Factor] = {
+    knob.name: _knob(knob.name, knob.about, knob.name, _TARGETS[knob.targets])
+    for knob in KNOBS.values()
+    if knob.targets in _TARGETS and knob.name not in _OTHERWISE
+} | {factor.name: factor for factor in _MADE}

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The metrics of a case, each declared once. To add one, add it here (CONTRIBUTING.md)."""
+"""The metrics of a case, each declared once (docs/architecture.md says what an entry gives)."""
 
 from __future__ import annotations
 

@@ -1,0 +1,137 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a new sensor, knob and metric take: one file, or one declaration, and everything else knows them."""
+
+from __future__ import annotations
+
+import json
+import os
+import re
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parents[2]
+OLD = ROOT / "tests" / "captures" / "results" / "method-1"
+
+KNOB = """
+# SPDX-License-Identifier: Apache-2.0
+from linewatt.tuning.commands import Command, tool
+from linewatt.tuning.words import switch
+
+
+class TxQueueLength:
+    name = "txqueuelen"
+    about = "packets that an interface holds back"
+    targets = "interface"
+    values = "a number"
+    tool = "ip link"
+    order = 75
+
+    def check(self, value: str) -> str:
+        return str(int(value))
+
+    def read(self, target: str) -> Command:
+        return tool("ip", "-o", "link", "show", "dev", target)
+
+    def parse(self, output: str) -> str:
+        return output.split("qlen ")[1].split()[0]
+
+    def wanted(self, before: str, value: str) -> str:
+        return self.check(value)
+
+    def write(self, target: str, setting: str) -> Command:
+        return tool("ip", "link", "set", "dev", target, "txqueuelen", setting)
+
+
+LISTED_KNOB = TxQueueLength()
+"""
+METRIC = """
+    Metric(
+        "packets_lost",
+        "Lost packets",
+        "Lost\\npackets",
+        unit.COUNT,
+        _udp_only("lost_packets"),
+        loads="udp",
+        response=Response("packets_lost", "Lost packets", "more lost", "fewer lost", False, group="packets"),
+        meaning="Datagrams that never came.",
+    ),
+"""
+CAMPAIGN = """
+name: x
+hosts:
+  a: {{address: 192.0.2.1, data: eth1, app_cpus: 0, irq_cpus: 1}}
+  b: {{address: 192.0.2.2, data: eth1, app_cpus: 0, irq_cpus: 1}}
+pairs: all
+tests: [tcp]
+trials: 1
+window: {{seconds: 5}}
+ports: "5201-5210"
+{more}
+"""
+
+
+@pytest.fixture
+def copy(tmp_path: Path) -> Path:
+    """The product's sources, to be changed."""
+    return Path(shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__")))
+
+
+def linewatt(copy: Path, *arguments: str) -> str:
+    done = subprocess.run(
+        [sys.executable, "-c", "from linewatt.cli import main; main()", *arguments],
+        env={**os.environ, "PYTHONPATH": str(copy), "COLUMNS": "300"},
+        cwd=copy,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def campaign(copy: Path, more: str) -> str:
+    (copy / "x.yaml").write_text(CAMPAIGN.format(more=more))
+    return "x.yaml"
+
+
+def test_a_new_sensor_is_one_file(copy: Path) -> None:
+    """That of docs/architecture.md, word by word."""
+    page = (ROOT / "docs" / "architecture.md").read_text()
+    (found,) = re.findall(r"```python\n(.*?)\n   ```", page, re.DOTALL)
+    lines = [line.removeprefix("   ") for line in found.splitlines()]
+    head = "from typing import ClassVar\nfrom linewatt.errors import ParseError\n"
+    head += "from linewatt.hosts.base import HostSpec\nfrom linewatt.model import Channel\n"
+    head += "from linewatt.sensors.base import SensorConfig\n"
+    (copy / "linewatt" / "sensors" / "uptime.py").write_text(head + "\n".join(lines))
+    assert "uptime" in json.dumps(json.loads(linewatt(copy, "schema")))
+    plan = json.loads(linewatt(copy, "plan", campaign(copy, "sensors: {uptime: {interval_s: 2}}"), "--json"))
+    assert "uptime" in json.dumps(plan)
+
+
+def test_a_new_knob_is_one_file(copy: Path) -> None:
+    (copy / "linewatt" / "tuning" / "nic" / "txqueuelen.py").write_text(KNOB)
+    file = campaign(copy, "factors: {txqueuelen: [500, 1000]}")
+    assert "txqueuelen" in linewatt(copy, "plan", file)
+
+
+def test_a_new_metric_or_column_is_one_declaration(copy: Path) -> None:
+    declarations = copy / "linewatt" / "analysis" / "metrics" / "of_trial.py"
+    text = declarations.read_text()
+    at = text.index('    Metric(\n        "packets_per_s"')
+    declarations.write_text(text[:at] + METRIC.lstrip("\n") + text[at:])
+    stored = Path(shutil.copytree(OLD, copy / "results" / "20261122-031105-demo")).name
+    shown = linewatt(copy, "show", stored)
+    assert re.search(r"Lost\s", shown)
+    document = json.loads(linewatt(copy, "show", stored, "--json"))
+    assert any(case["packets_lost_mean"] for case in document["cases"] if case["test"] != "tcp")
+    assert "packets_lost_sd" in linewatt(copy, "show", stored, "--csv").splitlines()[0]
+    linewatt(copy, "report", stored, "--output", "x.html")
+    assert "Datagrams that never came." in (copy / "x.html").read_text()
+    shutil.copytree(OLD, copy / "results" / "20261123-031105-demo")
+    compared = linewatt(copy, "compare", stored, "last", "--metric", "packets", "--fail-on", "nothing")
+    assert "Lost packets" in compared
