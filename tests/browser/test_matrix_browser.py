@@ -163,6 +163,6 @@ def test_blocks_of_each_end_are_folded_and_mark_simulated_watts(opened: Page) ->
 
 @phone_and_desk
 def test_what_limits_each_case_is_said_in_words(opened: Page) -> None:
-    said = opened.locator("#scalability .limits").inner_text()
+    said = opened.locator("#scalability h3:has-text('What limits each case') + ul").inner_text()
     assert "TCP: Limited by the receiver's IRQ CPU" in said
     assert "99.9 % busy, 99.9 % soft" in said

@@ -169,7 +169,7 @@ def test_the_power_section_fits(open_report: Open, width: int) -> None:
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_simulated_watts_are_called_so_in_words_that_can_be_seen(open_report: Open, scheme: Scheme) -> None:
     page = open_report(simulated_power(), scheme).page
-    cells = page.locator("#power td[data-power^='receiver_']")
+    cells = page.locator("#power td[data-key^='receiver_']")
     assert cells.count() == 55
     for at in range(cells.count()):
         assert cells.nth(at).locator(".unmeasured").inner_text() == "sim"

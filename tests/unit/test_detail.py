@@ -143,7 +143,7 @@ def test_simulated_watts_are_marked_in_blocks_of_every_view() -> None:
     (group,) = detail_groups(view)
     receiver = group.cases[0].ends[0]
     assert [one.cell.mark for one in (*receiver.rates[1:], receiver.costs[2])] == ["sim"] * 3
-    assert "simulated" in group.legend[0]
+    assert "simulated" in group.table.said("legend")[0]
     out = io.StringIO()
     Console(file=out, width=200).print(detail(group))
     assert "W/tput 1.23" in out.getvalue()
@@ -178,11 +178,11 @@ def test_the_table_of_roles_has_standard_deviations_where_there_are_several_tria
     (group,) = digest(result(trials)).groups
     table = role_table(group, detail_blocks(trials))
     assert table is not None
-    idle = table.shares.index("idle")
-    assert (table.rows[0].app[idle].text, table.rows[0].app[idle].sd) == ("22.0", "4.2")
+    idle = [head.title for head in table.heads].index("idle")
+    assert (table.rows[0].cells[idle].text, table.rows[0].cells[idle].sd) == ("22.0", "4.2")
     alone = role_table(group)
     assert alone is not None
-    assert alone.rows[0].app[idle].sd is None
+    assert alone.rows[0].cells[idle].sd is None
 
 
 def test_json_has_si_with_spread_and_what_people_see() -> None:

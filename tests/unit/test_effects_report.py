@@ -17,6 +17,7 @@ from tests.effect_factories import SWEEP, experiment_result, experiment_trials
 from tests.report_factories import HOSTILE, powered, renumbered, result, scaling_trials, stored
 from typer.testing import CliRunner
 
+from linewatt.analysis.comparison.effects import ResponseEffects
 from linewatt.cli import app
 from linewatt.errors import InvalidInput
 from linewatt.model import Case
@@ -36,6 +37,10 @@ def found_in(made: Result) -> Experiment:
     found = experiment(made)
     assert found is not None
     return found
+
+
+def responses_of(made: Result) -> list[ResponseEffects]:
+    return [one for group in found_in(made).groups for one in group.responses]
 
 
 def shown(made: Result, width: int | None = None) -> str:
@@ -138,13 +143,11 @@ def test_simulated_watts_are_marked_at_every_effect() -> None:
     (table,) = [one for one in found_in(made).tables if "per watt" in one.title]
     assert table.provenance == "simulated"
     for row in table.rows:
-        assert row.change.endswith(" sim")
-        assert row.interval.endswith(" sim")
-        assert row.words.endswith(" sim")
-    assert " sim" in table.best
-    assert any("not drawn by any hardware" in line for line in table.legend)
+        assert [cell.mark for cell in row.cells] == [None, "sim", "sim", None, "sim"]
+    assert " sim" in table.said("remark")[-1]
+    assert any("not drawn by any hardware" in line for line in table.said("legend"))
     others = [one for one in found_in(made).tables if "per watt" not in one.title]
-    assert not any(row.words.endswith("sim") for one in others for row in one.rows)
+    assert not any(cell.mark for one in others for row in one.rows for cell in row.cells)
     (figure,) = effects_chart.effect_figures(found_in(made))
     assert "Watts are simulated, not measured." in figure.caption
     assert "(simulated)" in json.dumps(figure.spec)
@@ -281,17 +284,17 @@ def test_hostile_factors_stay_text() -> None:
 def test_each_panel_draws_its_own_response_around_a_zero_line() -> None:
     losses = experiment_trials("full", test="udp-1500")
     made = experiment_result(losses, "full")
-    tables = found_in(made).tables
-    spec = effects_chart.effect_spec(tables)
+    responses = responses_of(made)
+    spec = effects_chart.effect_spec(responses)
     assert [panel["title"]["text"][0] for panel in spec["hconcat"]] == ["Throughput", "Efficiency", "Loss"]
-    for panel, table in zip(spec["hconcat"], tables, strict=True):
+    for panel, found in zip(spec["hconcat"], responses, strict=True):
         zero, *layers = panel["layer"]
         assert zero["data"]["values"] == [{"zero": 0}]
         low, high = zero["encoding"]["x"]["scale"]["domain"]
         assert low < 0 < high
-        assert panel["data"]["values"] == effects_chart.effect_rows(table)
+        assert panel["data"]["values"] == effects_chart.effect_rows(found)
         assert {layer["encoding"]["y"]["field"] for layer in layers} == {"level"}
-    first = effects_chart.effect_rows(tables[0])
+    first = effects_chart.effect_rows(responses[0])
     assert [row["level"] for row in first] == ["mtu=9000", "gro=off", "rps=irq"]
     assert [row["change"] for row in first] == pytest.approx([6.0, -20.0, 0.0], abs=1e-6)
     assert [row["doubtless"] for row in first] == ["yes", "yes", "no"]
@@ -300,10 +303,10 @@ def test_each_panel_draws_its_own_response_around_a_zero_line() -> None:
 
 def test_a_level_without_enough_runs_is_said_in_the_chart_not_drawn_at_zero() -> None:
     made = experiment_result(experiment_trials(trials=2))
-    rows = effects_chart.effect_rows(found_in(made).tables[0])
+    rows = effects_chart.effect_rows(responses_of(made)[0])
     assert {row["kind"] for row in rows} == {"unknown"}
     assert all("change" not in row for row in rows)
-    drawn = ET.fromstring(render_svg(effects_chart.effect_spec(found_in(made).tables)))  # noqa: S314 - our own
+    drawn = ET.fromstring(render_svg(effects_chart.effect_spec(responses_of(made))))  # noqa: S314 - our own
     assert [element.text for element in drawn.iter(f"{SVG}text")].count("not enough runs") == 6
 
 
@@ -315,10 +318,10 @@ def test_a_wide_interval_is_cut_so_that_the_others_stay_readable() -> None:
         else each
         for each in noisy
     ]
-    (table, *_) = found_in(experiment_result(trials)).tables
-    spec = effects_chart.effect_spec([table])
+    (found, *_) = responses_of(experiment_result(trials))
+    spec = effects_chart.effect_spec([found])
     low, high = spec["hconcat"][0]["layer"][0]["encoding"]["x"]["scale"]["domain"]
-    assert max(row["high"] for row in effects_chart.effect_rows(table)) > 1000
+    assert max(row["high"] for row in effects_chart.effect_rows(found)) > 1000
     assert -100 < low < 0 < high < 30
 
 
@@ -339,5 +342,6 @@ def test_more_groups_than_can_be_drawn_are_said_to_be_left_out() -> None:
 
 def test_a_result_without_its_campaign_still_shows_effects() -> None:
     made = result(experiment_trials(), campaign=None)
-    assert [row.effect.level for row in found_in(made).tables[0].rows] == ["off", "9000", "irq"]
-    assert set(SWEEP) == {row.effect.factor for row in found_in(made).tables[0].rows}
+    groups = found_in(made).tables[0].groups
+    assert [row.keys[0].text for group in groups for row in group.rows] == ["off", "9000", "irq"]
+    assert set(SWEEP) == {group.label for group in groups}

@@ -20,7 +20,7 @@ from linewatt.analysis.power.summary import EndPower
 from linewatt.model import Case, PowerResult, Trial
 from linewatt.report.trials.digest import as_json, digest
 from linewatt.report.trials.idle import idle_lines
-from linewatt.report.trials.power import power_tables
+from linewatt.report.trials.power import power_cases, power_table
 from linewatt.store.brief import load_brief
 from linewatt.store.idle import IdleWindow, with_idle
 from linewatt.store.read import load
@@ -108,7 +108,7 @@ def test_a_figure_above_idle_carries_the_bounds_of_load_and_idle() -> None:
 
 def test_the_bound_stands_in_every_cell_above_idle_and_in_json() -> None:
     trials = with_idle(loaded(120.0), around(100.0, 102.0))
-    (table,) = power_tables(digest(result(trials)).groups)
+    (table,) = map(power_table, power_cases(digest(result(trials)).groups))
     texts = {head.key: cell.text for head, cell in zip(table.heads, table.rows[0].cells, strict=True)}
     assert texts["receiver_idle_w_mean"] == "101.0 ± 2.3"
     assert texts["receiver_dynamic_w_mean"] == "19.0 ± 3.3"

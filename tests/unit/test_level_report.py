@@ -24,28 +24,38 @@ from tests.report_factories import (
 from linewatt.analysis.cases.summary import summarise
 from linewatt.model import Case, EndResult, Provenance, Trial
 from linewatt.report import html
+from linewatt.report.table import Cell, Table
 from linewatt.report.trials import terminal
 from linewatt.report.trials.charts.cases import Figure, render_svg
 from linewatt.report.trials.charts.components import breakdowns
 from linewatt.report.trials.charts.levels import level_figures
 from linewatt.report.trials.digest import as_json, case_rows, csv_columns, digest, trial_rows
-from linewatt.report.trials.level_table import LevelTable, level_tables
+from linewatt.report.trials.level_table import level_cases, level_table
 
 TCP = Case("tcp", "h1", "h2", instances=2)
 
 
-def tables(trials: Sequence[Trial]) -> tuple[LevelTable, ...]:
+def tables(trials: Sequence[Trial]) -> tuple[Table, ...]:
     view = digest(result(trials))
-    return level_tables(view.levels, view.marks)
+    return tuple(level_table(cases, view.marks) for cases in level_cases(view.levels))
+
+
+def warnings(table: Table) -> list[str]:
+    """What stands at each level where the curve is doubtful."""
+    return [row.keys[0].warning for row in table.rows if not row.style]
+
+
+def scores(table: Table) -> list[Cell]:
+    return [row.cells[-2] for row in table.rows if row.style == "score"]
 
 
 def figures(trials: Sequence[Trial]) -> tuple[Figure, ...]:
-    return level_figures(tables(trials), trials)
+    return level_figures(level_cases(digest(result(trials)).levels), trials)
 
 
-def column(table: LevelTable, field: str) -> list[str]:
-    at = [head.field for head in table.heads].index(field)
-    return [row.cells[at].text for block in table.blocks for row in block.rows]
+def column(table: Table, key: str) -> list[str]:
+    at = [head.key.removesuffix("_mean") for head in table.heads].index(key)
+    return [row.cells[at].text for row in table.rows if not row.style]
 
 
 def shown(trials: Sequence[Trial], width: int | None = 120) -> str:
@@ -66,21 +76,21 @@ def means(figure: Figure) -> list[dict[str, Any]]:
 
 def test_the_table_has_every_level_what_was_asked_for_what_arrived_and_the_score() -> None:
     receiver, sender = tables(level_trials(TCP))
-    assert (receiver.role, receiver.scope, sender.scope) == ("receiver", "system", None)
-    [block] = receiver.blocks
-    assert [row.name for row in block.rows] == ["100 %", "50 %", "10 %", "active idle"]
+    assert receiver.title == "TCP, h1 → h2, 2 instances: load levels, receiver h2"
+    names = [row.keys[0].text for row in receiver.rows]
+    assert names == ["100 %", "50 %", "10 %", "active idle", "overall score"]
     assert column(receiver, "target_bps") == ["10.00", "5.000", "1.000", "0"]
     assert column(receiver, "throughput_bps") == ["10.00", "5.000", "1.000", "0"]
     assert column(receiver, "target_deviation_ratio") == ["0.0", "0.0", "0.0", "–"]
     assert column(receiver, "receiver_cpu_cores") == ["100.0"] * 4
-    assert column(receiver, "system_w") == ["250.0", "210.0", "190.0", "180.0"]
-    assert column(receiver, "system_bps_per_w") == ["40.00", "23.81", "5.26", "–"]
-    assert block.score is not None
-    assert block.score.text == "19.28"  # 16 Gbps ÷ 830 W
-    assert block.score.mark is None
-    assert receiver.absent == ("Off target, System efficiency: nothing is sent at active idle",)
+    assert column(receiver, "receiver_system_w") == ["250.0", "210.0", "190.0", "180.0"]
+    assert column(receiver, "receiver_system_mbps_per_w") == ["40.00", "23.81", "5.26", "–"]
+    [score] = scores(receiver)
+    assert score.text == "19.28"  # 16 Gbps ÷ 830 W
+    assert score.mark is None
+    assert receiver.said("absence") == ("Off target, System efficiency: nothing is sent at active idle",)
     assert column(sender, "sender_cpu_cores") == ["60.0"] * 4
-    assert sender.blocks[0].score is None
+    assert scores(sender) == []
 
 
 def test_udp_levels_have_their_loss() -> None:
@@ -92,8 +102,8 @@ def test_udp_levels_have_their_loss() -> None:
 def test_a_missed_level_says_so_in_words_at_its_row_and_at_the_score(arrived: float, beside: str) -> None:
     trials = level_trials(TCP, met={0.5: arrived})
     table, _ = tables(trials)
-    assert [row.word for row in table.blocks[0].rows] == ["", "missed", "", ""]
-    [level, score] = table.remarks
+    assert warnings(table) == ["", "missed", "", ""]
+    [level, score] = table.said("doubt")
     assert level.startswith(f"50 %: missed its target of 5.000 Gbps: throughput is {beside}")
     assert "the curve is not at this load here" in level
     assert score == "overall: the score counts 1 level that missed the load asked for"
@@ -106,15 +116,15 @@ def test_a_missed_level_says_so_in_words_at_its_row_and_at_the_score(arrived: fl
 
 def test_a_missed_level_says_whether_it_was_sent() -> None:
     late = level_trials(TCP, met={0.5: 0.9})
-    assert "and only 4.500 Gbps was sent" in tables(late)[0].remarks[0]
+    assert "and only 4.500 Gbps was sent" in tables(late)[0].said("doubt")[0]
     lost = [replace(one, offered_bps=one.target_bps) for one in late]
-    assert "all of it was sent, but not all arrived" in tables(lost)[0].remarks[0]
+    assert "all of it was sent, but not all arrived" in tables(lost)[0].said("doubt")[0]
 
 
 def test_levels_that_were_met_have_no_remark() -> None:
     table, _ = tables(level_trials(TCP, met={0.5: 0.985}))
-    assert table.remarks == ()
-    assert [row.word for row in table.blocks[0].rows] == [""] * 4
+    assert table.said("doubt") == ()
+    assert warnings(table) == [""] * 4
 
 
 def test_a_level_that_failed_is_a_dash_and_unsure() -> None:
@@ -126,18 +136,18 @@ def test_a_level_that_failed_is_a_dash_and_unsure() -> None:
     ]
     table, _ = tables(trials)
     assert column(table, "throughput_bps")[1] == "–"
-    assert [row.word for row in table.blocks[0].rows][1] == "unsure"
-    assert "50 %: not known whether the load was what was asked for" in table.remarks[0]
-    assert "Overall score: a level has no throughput" in table.absent
-    assert table.blocks[0].rows[1].trials == "0/2"
+    assert warnings(table)[1] == "unsure"
+    assert "50 %: not known whether the load was what was asked for" in table.said("doubt")[0]
+    assert "Overall score: a level has no throughput" in table.said("absence")
+    assert table.rows[1].cells[-1].text == "0/2"
 
 
 def test_pairs_with_other_targets_are_told_at_every_level() -> None:
     other = replace(TCP, sender="h3", receiver="h4")
     trials = renumbered(level_trials(TCP), level_trials(other, maximum_bps=8e9))
     table = tables(trials)[0]
-    assert [row.word for row in table.blocks[0].rows] == ["unequal"] * 3 + [""]
-    assert "not offered the same rate, but 4.000 Gbps to 5.000 Gbps" in table.remarks[1]
+    assert warnings(table)[:4] == ["unequal"] * 3 + [""]
+    assert "not offered the same rate, but 4.000 Gbps to 5.000 Gbps" in table.said("doubt")[1]
 
 
 def test_standard_tables_and_figures_leave_levels_out_and_say_where_they_are() -> None:
@@ -237,12 +247,11 @@ def test_watts_that_were_not_measured_are_marked_at_every_level_and_score(
     provenance: Provenance, mark: str, word: str
 ) -> None:
     table, _ = tables(level_trials(TCP, provenance=provenance))
-    for row in table.blocks[0].rows:
-        assert {cell.mark for cell in row.cells[-2:] if not cell.missing} == {mark}
-    assert table.blocks[0].score is not None
-    assert table.blocks[0].score.mark == mark
+    for row in table.rows[:-1]:
+        assert {cell.mark for cell in row.cells[-3:-1] if not cell.missing} == {mark}
+    assert [score.mark for score in scores(table)] == [mark]
     assert table.provenance == word
-    assert [head.provenance for head in table.heads[-2:]] == [word, word]
+    assert [head.provenance for head in table.heads[-3:-1]] == [word, word]
     for figure in figures(level_trials(TCP, provenance=provenance)):
         assert figure.title.endswith(f", {word}")
         assert word in render_svg(figure.spec), "in the drawing itself"
@@ -321,8 +330,8 @@ def test_up_to_four_cases_share_a_figure_more_are_panels_and_no_more_than_twelve
 
 def test_without_watts_there_is_a_table_and_no_figure() -> None:
     trials = level_trials(TCP, provenance=None)
-    assert [table.blocks[0].score for table in tables(trials)] == [None, None]
-    assert "system_w" not in [head.field for head in tables(trials)[0].heads]
+    assert [scores(table) for table in tables(trials)] == [[], []]
+    assert "receiver_system_w_mean" not in [head.key for head in tables(trials)[0].heads]
     assert figures(trials) == ()
     assert 'id="levels"' in page(trials)
 
@@ -377,7 +386,7 @@ def test_flags_of_levels_are_counted_and_marked_in_their_table() -> None:
         replace(one, flags=(DISAGREE,)) if one.case.load_level == 0.1 else one for one in level_trials(TCP)
     ]
     table, _ = tables(trials)
-    assert [row.marks for row in table.blocks[0].rows] == [(), (), ("a",), ()]
+    assert [row.marks for row in table.rows if not row.style] == [(), (), ("a",), ()]
     assert '<a class="mark" href="#finding-a"' in page(trials)[page(trials).index('id="levels"') :]
 
 

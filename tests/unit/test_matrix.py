@@ -21,12 +21,14 @@ from linewatt.analysis.cases.summary import summarise
 from linewatt.model import Case, Trial
 from linewatt.report import html
 from linewatt.report.charts.data import runs_of
+from linewatt.report.series import TestGroup
+from linewatt.report.table import Table
 from linewatt.report.trials.charts.cases import render_svg
 from linewatt.report.trials.charts.heat_map import STEPS, heat_figures, heat_maps
 from linewatt.report.trials.charts.matrix_specs import panel_columns
 from linewatt.report.trials.charts.paired_bars import MOST_PANELS, paired_figures
 from linewatt.report.trials.digest import Digest, digest
-from linewatt.report.trials.matrix import NO_TRIAL, matrix_tables
+from linewatt.report.trials.matrix import NO_TRIAL, matrix_table, pair_cases
 from linewatt.report.trials.terminal import show
 from linewatt.units import MISSING
 
@@ -92,6 +94,10 @@ def test_pairs_that_were_not_run_are_named() -> None:
     assert one.missing == (("x19", "arm"),)
 
 
+def tables(groups: Sequence[TestGroup]) -> list[Table]:
+    return [matrix_table(cases) for cases in pair_cases(groups)]
+
+
 def test_of_several_instance_counts_the_largest_is_drawn() -> None:
     trials = renumbered(pair_trials(), pair_trials(instances=4))
     found = matrices(summarise(trials))
@@ -100,15 +106,14 @@ def test_of_several_instance_counts_the_largest_is_drawn() -> None:
 
 
 def test_a_table_has_every_pair_and_a_dash_with_a_reason_for_one_that_was_not_run() -> None:
-    (table,) = matrix_tables(view_of(pair_trials(without=[("x19", "arm")])).groups)
-    (block,) = table.blocks
-    assert len(block.rows) == 6
-    (lacking,) = (row for row in block.rows if row.trials == "none")
-    assert lacking.pair == "x19 → arm"
-    assert {(cell.text, cell.reason) for cell in lacking.cells} == {(MISSING, NO_TRIAL)}
+    (table,) = tables(view_of(pair_trials(without=[("x19", "arm")])).groups)
+    assert len(table.rows) == 6
+    (lacking,) = (row for row in table.rows if row.cells[-1].text == "none")
+    assert lacking.keys[0].text == "x19 → arm"
+    assert {(cell.text, cell.reason) for cell in lacking.cells[:-1]} == {(MISSING, NO_TRIAL)}
     titles = [head.title for head in table.heads]
     assert titles[:3] == ["Throughput", "CPU receiver (remote)", "CPU sender (local)"]
-    assert block.rows[1].cells[0].sd is not None
+    assert table.rows[1].cells[0].sd is not None
 
 
 def test_labels_say_what_matrices_of_a_test_differ_in() -> None:
@@ -117,28 +122,28 @@ def test_labels_say_what_matrices_of_a_test_differ_in() -> None:
         pair_trials(direction="reverse"),
         pair_trials(family="ipv6", instances=4),
     )
-    (table,) = matrix_tables(view_of(trials).groups)
-    assert [block.label for block in table.blocks] == [
+    (table,) = tables(view_of(trials).groups)
+    assert [group.label for group in table.groups] == [
         "forward, IPv4, bare, 1 instance",
         "forward, IPv4, vxlan, 1 instance",
         "reverse, IPv4, bare, 1 instance",
         "forward, IPv6, bare, 4 instances",
     ]
-    (alone,) = matrix_tables(view_of(pair_trials()).groups)
-    assert alone.blocks[0].label == ""
+    (alone,) = tables(view_of(pair_trials()).groups)
+    assert alone.groups[0].label == ""
 
 
 def test_watts_in_the_table_are_marked_unless_measured() -> None:
     plain = [replace(one, case=replace(one.case, sender=s)) for s in "abc" for one in scaling_trials((1,), 1)]
-    (table,) = matrix_tables(view_of(renumbered(powered(plain, provenance="simulated"))).groups)
+    (table,) = tables(view_of(renumbered(powered(plain, provenance="simulated"))).groups)
     at = [head.title for head in table.heads].index("Power, receiver")
-    cells = [row.cells[at] for row in table.blocks[0].rows if row.receiver == "h2"]
+    cells = [row.cells[at] for row in table.rows if row.keys[0].text.endswith("→ h2")]
     assert [cell.mark for cell in cells] == ["sim"] * 3
-    assert table.legend != ()
+    assert table.said("legend") != ()
 
 
 def test_a_heat_map_prints_every_value_and_colours_it_from_zero() -> None:
-    maps = heat_maps(matrix_tables(view_of(pair_trials(without=[("x19", "arm")])).groups))
+    maps = heat_maps(pair_cases(view_of(pair_trials(without=[("x19", "arm")])).groups))
     throughput, cost = maps
     assert (throughput.unit, cost.unit) == ("Gbps", "% per Gbps")
     cells = {(cell.sender, cell.receiver): cell for cell in throughput.cells}
@@ -153,12 +158,12 @@ def test_a_heat_map_prints_every_value_and_colours_it_from_zero() -> None:
 
 def test_nearly_equal_values_have_one_colour() -> None:
     trials = [replace(one, throughput_bps=94e9 + one.number * 1e6) for one in pair_trials(trials=1)]
-    throughput = heat_maps(matrix_tables(view_of(trials).groups))[0]
+    throughput = heat_maps(pair_cases(view_of(trials).groups))[0]
     assert {cell.step for cell in throughput.cells} == {len(STEPS) - 1}
 
 
 def test_maps_of_one_test_share_their_scale_and_figure() -> None:
-    maps = heat_maps(matrix_tables(view_of(pair_trials(networks=("bare", "vxlan"))).groups))
+    maps = heat_maps(pair_cases(view_of(pair_trials(networks=("bare", "vxlan"))).groups))
     bare, vxlan = (one for one in maps if one.name.startswith("throughput"))
     assert (bare.label, vxlan.label) == ("bare", "vxlan")
     assert max(cell.step or 0 for cell in bare.cells) == len(STEPS) - 1
@@ -171,12 +176,12 @@ def test_maps_of_one_test_share_their_scale_and_figure() -> None:
 
 def test_cpu_that_nobody_measured_draws_no_map_of_it() -> None:
     bare = [replace(one, sender=None, receiver=None) for one in pair_trials()]
-    maps = heat_maps(matrix_tables(view_of(bare).groups))
+    maps = heat_maps(pair_cases(view_of(bare).groups))
     assert [one.name for one in maps] == ["throughput_bps-tcp"]
 
 
 def test_a_chart_has_the_values_and_the_missing_pair_as_text() -> None:
-    figure = heat_figures(heat_maps(matrix_tables(view_of(pair_trials(without=[("x19", "arm")])).groups)))[0]
+    figure = heat_figures(heat_maps(pair_cases(view_of(pair_trials(without=[("x19", "arm")])).groups)))[0]
     svg = render_svg(figure.spec)
     texts = re.findall(r">([^<>]+)</text>", svg)
     assert {"10.1", "15.2", MISSING, "arm", "x89", "Sender", "Receiver"} <= set(texts)
@@ -287,7 +292,7 @@ def test_a_large_matrix_says_how_many_pairs_are_not_drawn() -> None:
 
 def test_hostile_host_names_are_text_in_the_charts() -> None:
     trials = pair_trials(("<script>alert(1)</script>", "b", "c"))
-    figures = [*heat_figures(heat_maps(matrix_tables(view_of(trials).groups))), *paired(trials)]
+    figures = [*heat_figures(heat_maps(pair_cases(view_of(trials).groups))), *paired(trials)]
     for figure in figures:
         assert "<script" not in render_svg(figure.spec)
 
@@ -322,6 +327,8 @@ def test_the_report_has_the_sections_only_where_there_is_a_matrix_or_another_net
 def test_a_report_of_sixteen_hosts_stays_of_a_size_to_send() -> None:
     trials = pair_trials([f"host{n:02d}" for n in range(16)], trials=1)
     blocks = detail_blocks(trials)
-    tables = matrix_tables(view_of(trials).groups)
-    figures = [*heat_figures(heat_maps(tables)), *paired_figures(blocks, runs_of(trials))]
+    figures = [
+        *heat_figures(heat_maps(pair_cases(view_of(trials).groups))),
+        *paired_figures(blocks, runs_of(trials)),
+    ]
     assert sum(len(render_svg(figure.spec)) for figure in figures) < 500_000

@@ -30,11 +30,12 @@ from linewatt.errors import StoreError
 from linewatt.model import Case, Channel, PowerResult, Provenance, Sample, Trial
 from linewatt.report import html
 from linewatt.report.power_columns import POWER_COLUMNS
+from linewatt.report.table import Table
 from linewatt.report.trials.charts.cases import Figure, render_svg
 from linewatt.report.trials.charts.power import power_figures, thinned
 from linewatt.report.trials.digest import Digest, as_json, case_rows, csv_columns, digest, trial_rows
 from linewatt.report.trials.idle import idle_power
-from linewatt.report.trials.power import PowerTable, power_tables
+from linewatt.report.trials.power import power_cases, power_table
 from linewatt.report.trials.words import caveats, headline
 from linewatt.store import read
 from linewatt.store.samples import Series, write_samples
@@ -48,14 +49,14 @@ UNMEASURED: tuple[tuple[Provenance, str, str], ...] = (
 )
 
 
-def tables(trials: Sequence[Trial]) -> tuple[PowerTable, ...]:
-    return power_tables(digest(result(trials)).groups)
+def tables(trials: Sequence[Trial]) -> list[Table]:
+    return [power_table(cases) for cases in power_cases(digest(result(trials)).groups)]
 
 
-def shown(table: PowerTable) -> dict[str, list[str]]:
+def shown(table: Table) -> dict[str, list[str]]:
     """JSON key of a column without its end → texts of its cells."""
     return {
-        head.key.removeprefix(f"{table.role}_").removesuffix("_mean"): [
+        head.key.removeprefix("receiver_").removeprefix("sender_").removesuffix("_mean"): [
             row.cells[at].text for row in table.rows
         ]
         for at, head in enumerate(table.heads)
@@ -82,7 +83,8 @@ def test_the_published_power_table_comes_out_as_printed() -> None:
     [table] = tables(published())
     texts = shown(table)
     assert table.title == "TCP, h1 → h2: power of the receiver h2"
-    assert [head.title for head in table.heads][:4] == [
+    assert [head.title for head in table.heads][:5] == [
+        "Regime",
         "Throughput",
         "PSU DC out",
         "Bound of sensor error",
@@ -124,7 +126,7 @@ def test_energy_and_power_above_idle_are_what_the_definitions_say() -> None:
 
 def test_no_source_of_power_is_no_table_no_figure_and_no_section() -> None:
     view = digest(result(scaling_trials()))
-    assert power_tables(view.groups) == ()
+    assert power_cases(view.groups) == ()
     assert 'id="power"' not in html.render(view)
     assert case_rows(view)[0]["receiver_system_w_mean"] is None
 
@@ -133,13 +135,13 @@ def test_no_source_of_power_is_no_table_no_figure_and_no_section() -> None:
 def test_what_was_not_measured_says_so_at_every_number(provenance: Provenance, mark: str, word: str) -> None:
     made = result(powered(scaling_trials((1, 2)), provenance=provenance, ends=("receiver", "sender")))
     view = digest(made)
-    for table in power_tables(view.groups):
-        assert [head.provenance for head in table.heads[1:]] == [word] * (len(table.heads) - 1)
-        assert table.heads[0].provenance == "", "throughput is measured"
-        assert {cell.mark for row in table.rows for cell in row.cells[1:]} == {mark}
-        assert [row.cells[0].mark for row in table.rows] == [None, None]
-        assert table.legend[0].startswith(f"{mark}: ")
-    for figure in power_figures(power_tables(view.groups), made):
+    for table in tables(made.trials):
+        assert [head.provenance for head in table.heads[2:]] == [word] * (len(table.heads) - 2)
+        assert table.heads[1].provenance == "", "throughput is measured"
+        assert {cell.mark for row in table.rows for cell in row.cells[2:]} == {mark}
+        assert [row.cells[1].mark for row in table.rows] == [None, None]
+        assert table.said("legend")[0].startswith(f"{mark}: ")
+    for figure in power_figures(power_cases(view.groups), made):
         assert word in figure.title
         assert word in re.sub(r"<title>.*?</title>", "", render_svg(figure.spec)), "in the drawing itself"
     assert any(word in caveat for caveat in caveats(view))
@@ -151,10 +153,10 @@ def test_what_was_not_measured_says_so_at_every_number(provenance: Provenance, m
 
 def test_measured_watts_have_no_mark_and_need_no_legend() -> None:
     view = digest(result(published()))
-    [table] = power_tables(view.groups)
+    [table] = tables(view.result.trials)
     assert {head.provenance for head in table.heads} == {""}
     assert {cell.mark for row in table.rows for cell in row.cells} == {None}
-    assert table.legend == ()
+    assert table.said("legend") == ()
     assert not any("simulated" in caveat for caveat in caveats(view))
 
 
@@ -189,16 +191,16 @@ def test_one_simulated_trial_marks_the_mean_it_is_in() -> None:
 def test_watts_of_two_scopes_share_no_column() -> None:
     one, *_, two = scaling_trials((1, 2), 1)
     trials = [with_power(one, watts("psu-out:PSU1", 200.0)), with_power(two, watts("wall", 260.0))]
-    assert [table.heads[1].title for table in tables(trials)] == ["PSU DC out", "wall"]
+    assert [table.heads[2].title for table in tables(trials)] == ["PSU DC out", "wall"]
 
 
 def test_watts_of_two_scopes_are_never_averaged() -> None:
     first, second = scaling_trials((1,), 2)
     trials = [with_power(first, watts("psu-out:PSU1", 200.0)), with_power(second, watts("wall", 260.0))]
     [table] = tables(trials)
-    assert table.rows[0].cells[1].text == "200.0"
-    assert table.rows[0].cells[1].note == "n=1"
-    assert any("in 1 of 2 trials: only wall was read" in sentence for sentence in table.absent)
+    assert table.rows[0].cells[2].text == "200.0"
+    assert table.rows[0].cells[2].note == "n=1"
+    assert any("in 1 of 2 trials: only wall was read" in sentence for sentence in table.said("absence"))
 
 
 def test_missing_watts_are_a_dash_with_the_reason_below() -> None:
@@ -210,11 +212,11 @@ def test_missing_watts_are_a_dash_with_the_reason_below() -> None:
         for each in trials
     ]
     view = digest(result(lost))
-    [table] = power_tables(view.groups)
+    [table] = tables(view.result.trials)
     assert shown(table)["system_w"] == ["210.0", "–"]
     assert shown(table)["cpu_w"] == ["104.0", "100.0"]
     assert shown(table)["cpu_power_pct"] == ["49.5", "–"]
-    [sentence] = [text for text in table.absent if text.startswith("PSU DC out")]
+    [sentence] = [text for text in table.said("absence") if text.startswith("PSU DC out")]
     assert "2 instances: bmc psu-out PSU1: no answer within 5 s" in sentence
     assert "CPU share" in sentence
     row = as_json(view)["cases"][1]
@@ -226,8 +228,8 @@ def test_missing_watts_are_a_dash_with_the_reason_below() -> None:
 def test_a_source_that_never_answered_is_a_table_of_reasons() -> None:
     down = {"power.bmc": "bmc: no answer within 10 s"}
     [table] = tables([with_power(each, reasons=down) for each in scaling_trials((1, 2))])
-    assert [head.title for head in table.heads] == ["Throughput"]
-    assert any("no answer within 10 s" in sentence for sentence in table.absent)
+    assert [head.title for head in table.heads] == ["Regime", "Throughput"]
+    assert any("no answer within 10 s" in sentence for sentence in table.said("absence"))
 
 
 def test_no_idle_power_leaves_only_what_needs_it_empty() -> None:
@@ -235,30 +237,33 @@ def test_no_idle_power_leaves_only_what_needs_it_empty() -> None:
     texts = shown(table)
     assert "dynamic_w_per_gbps" not in texts
     assert "energy_pj_per_bit" in texts
-    assert any("no idle power of the same channels" in sentence for sentence in table.absent)
+    assert any("no idle power of the same channels" in sentence for sentence in table.said("absence"))
 
 
 def test_a_load_that_draws_no_more_than_idle_costs_nothing_that_can_be_told() -> None:
     [table] = tables(powered(scaling_trials((1,)), idle_w=300.0))
     assert "dynamic_energy_pj_per_bit" not in shown(table)
-    assert any("no more than idle" in sentence for sentence in table.absent)
+    assert any("no more than idle" in sentence for sentence in table.said("absence"))
 
 
 def test_an_unknown_error_of_the_source_is_not_blamed_on_the_throughput() -> None:
     power = watts("psu-out:PSU1", 200.0, energy_uncertainty_j=None)
     [table] = tables([with_power(trial(1, TCP, 1e10, 1.0), power)])
-    assert any("Bound of sensor error: the error of the source is not known" in text for text in table.absent)
+    assert any(
+        "Bound of sensor error: the error of the source is not known" in text
+        for text in table.said("absence")
+    )
 
 
 def test_both_ends_have_a_table_when_both_have_power() -> None:
     made = tables(powered(scaling_trials((1, 2)), ends=("receiver", "sender")))
-    assert [table.role for table in made] == ["receiver", "sender"]
+    assert [table.title.split()[-2] for table in made] == ["receiver", "sender"]
 
 
 def test_slow_tests_are_in_watts_per_mbps() -> None:
     case = Case("udp-60", "h1", "h2")
     [table] = tables(powered([trial(1, case, 90e6, 1.5)]))
-    units = {head.key: head.unit.name for head in table.heads}
+    units = {head.key: head.unit for head in table.heads}
     assert units["receiver_dynamic_w_per_gbps_mean"] == "W/Mbps"
     assert shown(table)["dynamic_w_per_gbps"] == ["0.333"]
 
@@ -291,7 +296,7 @@ def test_the_headline_says_which_watts() -> None:
 
 
 def figures_of(view: Digest) -> dict[str, Figure]:
-    return {figure.name: figure for figure in power_figures(power_tables(view.groups), view.result)}
+    return {figure.name: figure for figure in power_figures(power_cases(view.groups), view.result)}
 
 
 def rows_of(figure: Figure, kind: str) -> list[dict[str, Any]]:

@@ -10,7 +10,7 @@ from tests.report_factories import FACTS, demo_trials, end, failed, host, renumb
 from linewatt.analysis.tables.imported import REQUIRED, SHARE_COLUMNS, import_table
 from linewatt.analysis.tables.table import read_table
 from linewatt.model import Case, Trial
-from linewatt.report.machine.environment import Section, environment
+from linewatt.report.machine.environment import FactGroup, environment
 from linewatt.report.trials.digest import digest
 from linewatt.report.trials.words import Headline, caveats, headline, progress, when
 
@@ -25,7 +25,7 @@ def headlines(*trials: Trial) -> list[Headline]:
     return [headline(series) for group in digest(result(trials)).groups for series in group.series]
 
 
-def sections(*hosts: dict[str, object]) -> dict[str, Section]:
+def sections(*hosts: dict[str, object]) -> dict[str, FactGroup]:
     return {section.name: section for section in environment({str(each["name"]): each for each in hosts})}
 
 

@@ -19,29 +19,9 @@ from linewatt.analysis.metrics.unit import Unit
 from linewatt.analysis.statistics.stats import Estimate
 from linewatt.findings import Figure
 from linewatt.model import Role, is_tcp
+from linewatt.report.table import Cell, Head
 
 Value = Estimate | float | int | None
-
-
-@dataclass(frozen=True, slots=True)
-class Cell:
-    """What one cell says: text and SD without unit, ``note`` when fewer trials have it than the case has.
-
-    A missing value has ``text`` ``–`` and says why in ``reason``. A number that was not measured has a
-    ``mark`` that says so (:mod:`linewatt.report.provenance`).
-    """
-
-    text: str
-    sd: str | None = None
-    note: str | None = None
-    reason: str | None = None
-    mark: str | None = None
-    doubts: tuple[str, ...] = ()
-    """letters of the findings that make it doubtful"""
-
-    @property
-    def missing(self) -> bool:
-        return self.text == units.MISSING
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,17 +81,29 @@ class Column:
         """Text of one case in ``unit``."""
         reason = summary.reasons.get(self.field, "not recorded")
         cell = cell_of(self.value(summary), unit, summary.trials_done, reason)
+        cell = replace(cell, ci=self._ci_text(summary, unit))
         if self.field == "throughput_bps" and summary.modes is not None:
             return replace(cell, note="; ".join(filter(None, (cell.note, "two modes"))))
         return cell
 
-    def ci_text(self, summary: CaseSummary, unit: Unit) -> str | None:
+    def _ci_text(self, summary: CaseSummary, unit: Unit) -> str | None:
         """The 95 % CI of a case's mean in ``unit``; ``None`` where it is not shown or there is none."""
         value = self.value(summary)
         found = value.interval() if self.show_ci and isinstance(value, Estimate) else None
         if found is None:
             return None
         return " to ".join(unit.text(unit.from_si(end)) for end in (found.low, found.high))
+
+    def head(self, unit: Unit) -> Head:
+        """What stands above it in a table in ``unit``."""
+        return Head(
+            self.title,
+            unit.name,
+            lines=self.heading,
+            key=self.json_key,
+            show_sd=self.show_sd,
+            show_ci=self.show_ci,
+        )
 
     def export(self, summary: CaseSummary) -> dict[str, Any]:
         """Keys and values for JSON and CSV, SI; missing is ``None``."""
@@ -139,10 +131,10 @@ def cell_of(value: Value, unit: Unit, trials_done: int, reason: str, mark: str |
     if value is None:
         return Cell(units.MISSING, reason=reason)
     if not isinstance(value, Estimate):
-        return Cell(unit.text(unit.from_si(value)), mark=mark)
+        return Cell(unit.text(unit.from_si(value)), mark=mark, si=value)
     text = unit.text(unit.from_si(value.mean))
     sd = None if value.sd is None else _like(text, unit.from_si(value.sd))
-    return Cell(text, sd, f"n={value.n}" if value.n < trials_done else None, mark=mark)
+    return Cell(text, sd, f"n={value.n}" if value.n < trials_done else None, mark=mark, si=value.mean)
 
 
 def _like(text: str, value: float) -> str:

@@ -7,6 +7,7 @@ stands whether it was measured.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, Literal
@@ -15,11 +16,13 @@ from linewatt import units
 from linewatt.analysis.cases.summary import CaseSummary
 from linewatt.analysis.metrics.unit import Unit, fixed, significant
 from linewatt.analysis.power.summary import EndPower
+from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.analysis.statistics.stats import Estimate
 from linewatt.findings import Figure
 from linewatt.model import Provenance, Role
-from linewatt.report.columns import Cell, cell_of
-from linewatt.report.provenance import mark
+from linewatt.report.columns import cell_of
+from linewatt.report.provenance import mark, words
+from linewatt.report.table import Cell, Head
 
 Of = Literal["system", "cpu", "both"]
 
@@ -70,12 +73,24 @@ class PowerColumn:
         if bound is not None and not cell.missing:
             decimals = len(cell.text.partition(".")[2])
             cell = replace(cell, text=f"{cell.text} ± {unit.from_si(bound.mean):,.{decimals}f}")
-        return cell if self.spread else replace(cell, sd=None)
+        return replace(cell, sd=cell.sd if self.spread else None, si=None)  # JSON has other units
 
     def bound_of(self, power: EndPower) -> Estimate | None:
         """The bound of its error at one end, SI; ``None`` where it has none or none is known."""
         bound: Estimate | None = getattr(power, self.bound) if self.bound else None
         return bound
+
+    def head(self, role: Role, unit: Unit, scope: str | None, powers: Iterable[EndPower]) -> Head:
+        """What stands above it in a table of one end in ``unit``; ``scope`` are its watts."""
+        named = SCOPE_WORDS.get(scope, scope) if scope else ("CPU" if self.of == "cpu" else "System")
+        return Head(
+            self.title.format(scope=named),
+            unit.name,
+            lines=self.heading.format(scope=named.replace(" (", "\n(")),
+            provenance=words(map(self.provenance, powers)),
+            key=f"{role}_{self.key}_mean",
+            show_sd=self.show_sd,
+        )
 
     def export(self, role: Role, power: EndPower | None) -> dict[str, Any]:
         """Keys and values for JSON and CSV; missing is ``None``."""

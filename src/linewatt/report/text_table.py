@@ -3,17 +3,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import chain
 
 from rich import box
+from rich.cells import cell_len
 from rich.console import Group, RenderableType
 from rich.table import Table as RichTable
 from rich.text import Text
 
-from linewatt.report.columns import Cell
+from linewatt.foreign import one_line
+from linewatt.report.table import Cell, Head, Note, Row, Table
+from linewatt.units import MISSING
 
 _GAP = 2
+_STYLES = {"remark": "", "doubt": "yellow", "legend": "yellow", "absence": "dim"}
+_SIGNS = {"doubt": "! ", "absence": f"{MISSING} "}
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,12 +36,72 @@ class TextColumn:
     @property
     def width(self) -> int:
         """Characters of its longest line."""
-        return max(len(line) for text in (self.heading, *self.cells) for line in text.split("\n"))
+        return max(cell_len(line) for text in (self.heading, *self.cells) for line in text.split("\n"))
+
+
+def render(table: Table, width: int | None) -> RenderableType:
+    """A table under its title, and what is to be known of it; ``width`` is the terminal's, if any."""
+    title = f"{table.title}{_sources(table)}"
+    return Group(
+        *([Text(one_line(title), style="bold")] if title else []),
+        *map(_table if width else _plain, split(text_columns(table), width)),
+        *_starred(table.rows),
+        *map(note_text, table.notes),
+    )
 
 
 def tables(columns: Sequence[TextColumn], width: int | None) -> RenderableType:
     """The columns as one table, or as several with the same rows where ``width`` is too small."""
-    return Group(*(_table(part) for part in split(columns, width)))
+    return Group(*map(_table, split(columns, width)))
+
+
+def _sources(table: Table) -> str:
+    """Whether its numbers were measured, where no heading says it."""
+    told = any(head.provenance for head in table.heads)
+    return f" ({table.provenance})" if table.provenance and not told else ""
+
+
+def note_text(note: Note) -> Text:
+    """A line below a table."""
+    return Text(_SIGNS.get(note.kind, "") + one_line(note.sentence), style=_STYLES[note.kind])
+
+
+def text_columns(table: Table) -> list[TextColumn]:
+    """The columns of a table, the label of a group beside its first row."""
+    rows = table.rows
+    columns = []
+    if any(group.label for group in table.groups):
+        beside = [
+            [one_line(group.label)] + [""] * (len(group.rows) - 1) for group in table.groups if group.rows
+        ]
+        columns.append(TextColumn(table.group_title, tuple(chain(*beside)), key=True, left=True))
+    for at, head in enumerate(table.keys):
+        columns.append(_column(head, [row.keys[at] for row in rows], key=True))
+    for at, head in enumerate(table.heads):
+        if not head.page_only:
+            columns.append(_column(head, [_at(row, at) for row in rows], key=False))
+    if table.flagged:
+        columns.append(TextColumn("See", tuple(",".join(row.marks) for row in rows)))
+    return columns
+
+
+def _at(row: Row, at: int) -> Cell:
+    return row.cells[at] if at < len(row.cells) else Cell("")
+
+
+def _column(head: Head, cells: Sequence[Cell], *, key: bool) -> TextColumn:
+    lines = (head.lines or head.title, unit_lines(head.unit), head.provenance.replace(" ", "\n"))
+    return TextColumn(
+        "\n".join(line for line in map(_safe_lines, lines) if line),
+        tuple(one_line(cell_text(cell, sd=head.show_sd)) for cell in cells),
+        key=key,
+        left=head.kind != "number",
+        free=head.kind == "prose",
+    )
+
+
+def _safe_lines(text: str) -> str:
+    return "\n".join(map(one_line, text.split("\n")))
 
 
 def split(columns: Sequence[TextColumn], width: int | None) -> list[list[TextColumn]]:
@@ -55,7 +121,7 @@ def split(columns: Sequence[TextColumn], width: int | None) -> list[list[TextCol
     return [keys + part for part in parts]
 
 
-def _table(columns: Sequence[TextColumn]) -> RichTable:
+def _table(columns: Sequence[TextColumn]) -> RenderableType:
     table = RichTable(
         box=box.SIMPLE_HEAD,
         show_edge=False,
@@ -76,8 +142,35 @@ def _table(columns: Sequence[TextColumn]) -> RichTable:
     return table
 
 
+def _plain(columns: Sequence[TextColumn]) -> RenderableType:
+    """The same table for a file: a thousand rows take rich some seconds."""
+    lines = max(column.heading.count("\n") for column in columns) + 1
+    padded = []
+    for column in columns:
+        width = column.width
+        head = column.heading.split("\n")
+        cells = [*[""] * (lines - len(head)), *head, "─" * width, *column.cells]
+        blanks = [" " * (width - cell_len(cell)) for cell in cells]
+        padded.append(
+            [
+                f"{cell}{blank}" if column.left else f"{blank}{cell}"
+                for cell, blank in zip(cells, blanks, strict=True)
+            ]
+        )
+    rows = ["  ".join(row).rstrip() for row in zip(*padded, strict=True)]
+    rows[lines] = rows[lines].replace(" ", "─")
+    return Text("\n".join(rows), no_wrap=True, overflow="ignore")
+
+
 DOUBTFUL = "*"
 """behind a figure that a finding makes doubtful"""
+
+
+def _starred(rows: Iterable[Row]) -> Iterator[Text]:
+    """What a star means, where there is one, and which findings they are."""
+    letters = dict.fromkeys(letter for row in rows for cell in row.cells for letter in cell.doubts)
+    if letters:
+        yield Text(f"{DOUBTFUL} doubtful: see {', '.join(f'({one})' for one in letters)}", style="yellow")
 
 
 def cell_text(cell: Cell, *, sd: bool = False) -> str:
@@ -87,8 +180,9 @@ def cell_text(cell: Cell, *, sd: bool = False) -> str:
     """
     text = f"{cell.text} ± {cell.sd}" if sd and cell.sd is not None else cell.text
     text = f"{text}{DOUBTFUL}" if cell.doubts else text
-    text = f"{text} {cell.mark}" if cell.mark else text
-    return f"{text} ({cell.note})" if cell.note else text
+    for behind in (cell.mark, cell.warning, f"({cell.note})" if cell.note else ""):
+        text = f"{text} {behind}" if behind else text
+    return text
 
 
 def unit_lines(name: str) -> str:

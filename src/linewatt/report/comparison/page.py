@@ -21,7 +21,8 @@ from linewatt.report.comparison.trials import (
     side_names,
     tables,
 )
-from linewatt.report.html import DrawnFigure, drawn, environment_of_pages
+from linewatt.report.html import environment_of_pages
+from linewatt.report.section import DrawnFigure, drawn
 from linewatt.report.trials.charts.cases import Figure
 
 MOST_ROWS = 60

@@ -36,7 +36,7 @@ class FactRow:
 
 
 @dataclass(frozen=True, slots=True)
-class Section:
+class FactGroup:
     """Facts that belong together; ``unread`` are those that are known of no host."""
 
     name: str
@@ -51,8 +51,8 @@ class Section:
 
 def environment(
     hosts: Mapping[str, Mapping[str, Any]], idle: Mapping[str, Any] | None = None
-) -> tuple[Section, ...]:
-    """Sections of facts, hosts in columns: the campaign's settings, what was read, the idle window."""
+) -> tuple[FactGroup, ...]:
+    """Groups of facts, hosts in columns: the campaign's settings, what was read, the idle window."""
     own = {name: _without_connection(host) for name, host in hosts.items()}
     sections = [_section("In the campaign", own)] if any(own.values()) else []
     facts = {name: _in_short(_mapping(host.get("facts"))) for name, host in hosts.items()}
@@ -61,7 +61,7 @@ def environment(
         sections.append(_section(_title(title), {name: facts[name].get(title) for name in hosts}))
     if idle:
         values = tuple(_idle_text(_mapping(idle.get(name))) for name in hosts)
-        sections.append(Section("Idle, before any load", (FactRow("CPU used", values, differs=False),)))
+        sections.append(FactGroup("Idle, before any load", (FactRow("CPU used", values, differs=False),)))
     return tuple(section for section in sections if section.rows or section.unread)
 
 
@@ -124,12 +124,12 @@ def _idle_text(reading: Mapping[str, Any]) -> str:
     return f"{percent_from_cores(cores):,.1f} %"
 
 
-def _section(title: str, values: Mapping[str, Any]) -> Section:
+def _section(title: str, values: Mapping[str, Any]) -> FactGroup:
     flat = {name: dict(_flatten({} if value is None else value)) for name, value in values.items()}
     facts = dict.fromkeys(fact for known in flat.values() for fact in known)
     rows = {fact: [known.get(fact) for known in flat.values()] for fact in facts}
     read = [fact for fact, found in rows.items() if any(value is not None for value in found)]
-    return Section(
+    return FactGroup(
         title,
         tuple(_row(fact, rows[fact]) for fact in read),
         tuple(fact for fact in facts if fact not in read),

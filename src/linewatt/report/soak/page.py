@@ -6,9 +6,10 @@ from __future__ import annotations
 from linewatt import __version__
 from linewatt.analysis.soak.ledger import COLUMNS
 from linewatt.report.campaign_text import campaign_text
-from linewatt.report.html import drawn, environment_of_pages
+from linewatt.report.html import environment_of_pages
 from linewatt.report.machine.environment import environment
 from linewatt.report.provenance import legend
+from linewatt.report.section import drawn
 from linewatt.report.soak.charts import figures
 from linewatt.report.soak.digest import Soak
 from linewatt.report.soak.flags import flags

@@ -7,7 +7,7 @@ HTML; figures are cut, not rounded, as they are in print.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -18,9 +18,9 @@ from linewatt.analysis.metrics.unit import Unit
 from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.analysis.statistics.stats import Estimate
 from linewatt.model import Case, Role
-from linewatt.report.columns import Cell
 from linewatt.report.provenance import legend, mark
 from linewatt.report.series import plural, test_title
+from linewatt.report.table import Cell, Head, Lack, Note, Row, RowGroup, Table, absences, legend_notes
 from linewatt.report.trials.digest import Digest
 from linewatt.units import MISSING, format_cut
 
@@ -64,8 +64,8 @@ class Layout:
 
     @property
     def cells(self) -> tuple[Cell, ...]:
-        """Everything in order, for a table with a row a block."""
-        of_roles = [cell for _, cells in self.shares for cell in cells]
+        """Everything in order, for a table with a row a block, which has no room for spreads."""
+        of_roles = [replace(cell, sd=None) for _, cells in self.shares for cell in cells]
         return (
             *(figure.cell for figure in self.rates),
             *of_roles,
@@ -86,14 +86,44 @@ class DetailCase:
 
 @dataclass(frozen=True, slots=True)
 class DetailGroup:
-    """All blocks of a test, the units of its columns, and why figures are missing."""
+    """All blocks of a test, and why figures are missing."""
 
     test: str
-    title: str
-    units: tuple[str, str, str, str]
     cases: tuple[DetailCase, ...]
-    absent: tuple[str, ...]
-    legend: tuple[str, ...]
+    notes: tuple[Note, ...]
+
+    @property
+    def title(self) -> str:
+        return test_title(self.test)
+
+    @property
+    def table(self) -> Table:
+        """A row a block."""
+        rate = _units(self.test)[0].name
+        return Table(
+            title=self.title,
+            keys=(Head("Host", kind="text"),),
+            heads=(
+                Head("Role", kind="text"),
+                Head("Throughput", rate),
+                Head("Power", "W"),
+                Head("Idle", "W"),
+                *(Head(name, group=f"{title}, %") for _, title in _PARTS for name in _SHOWN_SHARES),
+                Head("CPU used", "%"),
+                Head("CPU/tput", f"% per {rate}"),
+                Head("W/tput", f"W per {rate}"),
+            ),
+            groups=tuple(
+                RowGroup(
+                    f"{case.label} ({case.trials})",
+                    tuple(Row((Cell(end.host),), (Cell(end.role), *end.cells)) for end in case.ends),
+                )
+                for case in self.cases
+            ),
+            notes=self.notes,
+            style="numbers detail",
+            folded=f"{self.title}: {plural(len(self.cases), 'case')}",
+        )
 
 
 def layout(block: DetailBlock) -> Layout:
@@ -173,14 +203,13 @@ def _group(test: str, blocks: Sequence[DetailBlock], view: Digest) -> DetailGrou
     cases: dict[Case, list[DetailBlock]] = {}
     for block in blocks:
         cases.setdefault(block.case, []).append(block)
-    rate = _units(test)[0].name
     return DetailGroup(
         test=test,
-        title=test_title(test),
-        units=(rate, "W", f"% per {rate}", f"W per {rate}"),
         cases=tuple(_case(case, own, view) for case, own in cases.items()),
-        absent=_absent(blocks, view.labels),
-        legend=legend(block.provenance for block in blocks),
+        notes=(
+            *legend_notes(legend(block.provenance for block in blocks)),
+            *absences(_lacks(blocks, view.labels), len(blocks)),
+        ),
     )
 
 
@@ -212,35 +241,11 @@ _TITLES = {
 }
 
 
-def _absent(blocks: Sequence[DetailBlock], labels: Mapping[Case, str]) -> tuple[str, ...]:
-    """Why figures are missing: figures that lack for one reason in the same blocks share a line."""
-    lacking: dict[str, dict[str, list[int]]] = {}
-    for at, block in enumerate(blocks):
-        for name in _TITLES:
+def _lacks(blocks: Sequence[DetailBlock], labels: Mapping[Case, str]) -> Iterator[Lack]:
+    for name, title in _TITLES.items():
+        for block in blocks:
             if name in block.reasons:
-                lacking.setdefault(block.reasons[name], {}).setdefault(name, []).append(at)
-    lines = []
-    for reason, by_name in lacking.items():
-        alike: dict[tuple[int, ...], list[str]] = {}
-        for name, where in by_name.items():
-            alike.setdefault(tuple(where), []).append(_TITLES[name])
-        lines += [
-            f"{', '.join(titles)}: {_where(at_all, blocks, labels)}{reason}"
-            for at_all, titles in alike.items()
-        ]
-    return tuple(lines)
-
-
-_MOST_NAMED = 4
-
-
-def _where(where: Sequence[int], blocks: Sequence[DetailBlock], labels: Mapping[Case, str]) -> str:
-    """The blocks that lack a figure, and a colon; nothing when all do."""
-    if len(where) == len(blocks):
-        return ""
-    names = [f"{blocks[at].role} of {_label(blocks[at].case, labels)}" for at in where]
-    more = len(names) - _MOST_NAMED
-    return f"{'; '.join(names[:_MOST_NAMED])}{f' and {more} more' if more > 0 else ''}: "
+                yield Lack(title, block.reasons[name], f"{block.role} of {_label(block.case, labels)}")
 
 
 def as_documents(blocks: Sequence[DetailBlock]) -> list[dict[str, Any]]:

@@ -20,7 +20,6 @@ from linewatt.model import Case, EndResult, Role, Trial, document_of
 from linewatt.report.findings import FindingNote, Marks, finding_notes, marks_of
 from linewatt.report.machine.environment import cores_are
 from linewatt.report.power_columns import power_reasons
-from linewatt.report.provenance import mark
 from linewatt.report.series import (
     TestGroup,
     by_test,
@@ -37,7 +36,6 @@ from linewatt.report.trials.limits import export_limit, limit_document
 from linewatt.report.trials.repeats import repeats_document
 from linewatt.report.trials.scalability import export_case
 from linewatt.store.read import Result
-from linewatt.units import MISSING
 
 SCHEMA_VERSION = 1
 
@@ -249,15 +247,6 @@ def cpu_power(end: EndResult | None) -> power.Total | None:
     """The CPUs' power at one end of a trial; ``None`` when unknown."""
     found = None if end is None else power.cpu(end.power)
     return found if isinstance(found, power.Total) else None
-
-
-def watts_text(end: EndResult | None) -> str:
-    """The system's power at one end of a trial for people, marked unless measured; ``–`` when unknown."""
-    found = system_power(end)
-    if found is None:
-        return MISSING
-    sure = mark(found.provenance)
-    return f"{found.power_w:,.1f} W{f' {sure}' if sure else ''}"
 
 
 def _case(case: Case) -> dict[str, Any]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
+from itertools import groupby
 from typing import Any, get_args
 
 from linewatt.analysis.comparison.effects import (
@@ -23,6 +24,7 @@ from linewatt.campaign.campaign import Design
 from linewatt.report.provenance import legend, mark
 from linewatt.report.provenance import words as sources
 from linewatt.report.series import case_labels, plural, setting_text, test_title
+from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table, legend_notes, texts
 from linewatt.store.read import Result
 from linewatt.units import MISSING
 
@@ -30,50 +32,19 @@ TITLE = "Effects of the factors"
 
 
 @dataclass(frozen=True, slots=True)
-class EffectRow:
-    """A level against its base as people read it. ``doubtless``: the effect is one, beyond chance."""
-
-    effect: MainEffect
-    change: str
-    interval: str
-    p: str
-    runs: str
-    words: str
-
-    @property
-    def doubtless(self) -> bool:
-        return self.effect.verdict.kind in ("better", "worse")
-
-
-@dataclass(frozen=True, slots=True)
-class EffectTable:
-    """The main effects on one response of cases that differ in factors only.
-
-    ``remarks`` are factors that act together; ``best`` is the best setting found, or why the base is kept.
-    """
-
-    group: GroupEffects
-    found: ResponseEffects
-    title: str
-    rows: tuple[EffectRow, ...]
-    remarks: tuple[str, ...]
-    best: str
-    provenance: str
-    legend: tuple[str, ...]
-
-    @property
-    def unit(self) -> str:
-        return "%" if self.found.response.relative else "points"
-
-
-@dataclass(frozen=True, slots=True)
 class Experiment:
-    """All effects of a result: what its design can tell, and a table for each group and response."""
+    """All effects of a result: what its design can tell, and the groups of its cases with their names."""
 
     groups: tuple[GroupEffects, ...]
     names: Mapping[GroupEffects, str]
     notes: tuple[str, ...]
-    tables: tuple[EffectTable, ...]
+
+    @property
+    def tables(self) -> tuple[Table, ...]:
+        """One for each group and response."""
+        return tuple(
+            _table(group, found, self.names[group]) for group in self.groups for found in group.responses
+        )
 
 
 def experiment(result: Result) -> Experiment | None:
@@ -86,8 +57,7 @@ def experiment(result: Result) -> Experiment | None:
     groups = effects(result.trials, factors, named)
     names = _names(groups)
     notes = [*design.words(factors, named), *_absent(groups, names)]
-    tables = tuple(_table(group, found, names[group]) for group in groups for found in group.responses)
-    return Experiment(groups, names, tuple(notes), tables)
+    return Experiment(groups, names, tuple(notes))
 
 
 def _names(groups: Iterable[GroupEffects]) -> dict[GroupEffects, str]:
@@ -109,34 +79,67 @@ def _absent(groups: Iterable[GroupEffects], names: Mapping[GroupEffects, str]) -
     ]
 
 
-def _table(group: GroupEffects, found: ResponseEffects, name: str) -> EffectTable:
+def unit(response: Response) -> str:
+    """Of changes of a response."""
+    return "%" if response.relative else "points"
+
+
+def _table(group: GroupEffects, found: ResponseEffects, name: str) -> Table:
+    """The main effects on one response of cases that differ in factors only, a row a level."""
     scope = f" ({SCOPE_WORDS.get(found.scope, found.scope)})" if found.scope else ""
     sure = mark(found.provenance)
-    return EffectTable(
-        group=group,
-        found=found,
+    together = [Note("remark", _marked(_together(one), sure)) for one in found.interactions if one.found]
+    return Table(
         title=f"{found.response.title}{scope}: {name}",
-        rows=tuple(_row(found, effect, sure) for effect in found.rows),
-        remarks=tuple(_marked(_together(one), sure) for one in found.interactions if one.found),
-        best=best_words(group, found),
+        keys=(Head("Level", kind="text"),),
+        heads=(
+            Head("Runs / at base", lines="n / base"),
+            Head("Change", unit(found.response), page_only=True),
+            Head("95 % CI", unit(found.response), page_only=True),
+            Head("p (Holm)", lines="p"),
+            Head("In words", kind="prose", lines="Effect"),
+        ),
+        groups=tuple(
+            RowGroup(factor, tuple(_row(effect, sure) for effect in levels))
+            for factor, levels in groupby(found.rows, key=lambda effect: effect.factor)
+        ),
+        notes=(
+            *together,
+            Note("remark", best_words(group, found)),
+            *legend_notes(legend([found.provenance])),
+        ),
+        group_title="Factor",
         provenance=sources([found.provenance]),
-        legend=legend([found.provenance]),
+        style="numbers effects",
     )
 
 
-def _row(found: ResponseEffects, effect: MainEffect, sure: str | None) -> EffectRow:
+def beyond_chance(effect: MainEffect) -> bool:
+    """Whether an effect is one."""
+    return effect.verdict.kind in ("better", "worse")
+
+
+def _row(effect: MainEffect, sure: str | None) -> Row:
     change = effect.verdict.change
     if change is None:
-        value, interval, p = MISSING, MISSING, MISSING
+        known = texts(MISSING, MISSING, MISSING)
     else:
-        value = _marked(signed(change.value), sure)
-        interval = _marked(f"{signed(change.low)} to {signed(change.high)}", sure)
-        p = p_text(change.p_holm)
-    said = effect.verdict.words
-    if effect.depends_on:
-        said += f"; depends on {' and '.join(effect.depends_on)}"
-    runs = f"{effect.runs} / {effect.base_runs}"
-    return EffectRow(effect, value, interval, p, runs, _marked(said, sure))
+        interval = f"{signed(change.low)} to {signed(change.high)}"
+        known = (
+            Cell(signed(change.value), mark=sure),
+            Cell(interval, mark=sure),
+            Cell(p_text(change.p_holm)),
+        )
+    words = Cell(effect_words(effect), mark=sure, strong=beyond_chance(effect))
+    level = Cell(effect.level, note=f"base {effect.base}")
+    cells = (Cell(f"{effect.runs} / {effect.base_runs}"), *known, words)
+    return Row((level,), cells, kind=effect.verdict.kind)
+
+
+def effect_words(effect: MainEffect) -> str:
+    """Its verdict, and the factors that change it."""
+    depends = f"; depends on {' and '.join(effect.depends_on)}" if effect.depends_on else ""
+    return effect.verdict.words + depends
 
 
 def _marked(text: str, sure: str | None) -> str:

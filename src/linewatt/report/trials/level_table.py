@@ -1,93 +1,47 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The tables of load levels: one a test, end and kind of watts, a block a case with its overall score."""
+"""The tables of load levels: one a test, end and kind of watts, levels of a case with its overall score."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from linewatt.analysis.cases.load_levels import LevelCurve, LevelPoint
 from linewatt.analysis.metrics.unit import Unit
 from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.model import Provenance, Role
-from linewatt.report.columns import COLUMNS, OFF_TARGET, TARGET, Cell, Column, cell_of
+from linewatt.report.columns import COLUMNS, OFF_TARGET, TARGET, Column, cell_of
 from linewatt.report.findings import Marks
 from linewatt.report.power_columns import MBPS_PER_W, POWER_COLUMNS, PowerColumn
 from linewatt.report.provenance import legend, mark, words
 from linewatt.report.series import test_title
+from linewatt.report.table import Cell, Head, Lack, Note, Row, RowGroup, Table, absences, legend_notes
 from linewatt.report.trials.levels import curve_names, level_name, remark, score_remark
+from linewatt.report.trials.scalability import TRIALS, trials_cell
 from linewatt.units import MISSING
 
 _NOTHING_SENT = "nothing is sent at active idle"
-_NEED_TRAFFIC = frozenset({"target_deviation_ratio", "lost_ratio", "system_bps_per_w"})
+_NO_SOURCE = "no source of power is named for this host"
+_NEED_TRAFFIC = frozenset({OFF_TARGET.title, "Loss", "System efficiency"})
 _BY_FIELD: Mapping[str, Column] = {column.field: column for column in COLUMNS}
 _OF_POWER: Mapping[str, PowerColumn] = {column.field: column for column in POWER_COLUMNS}
 
 
 @dataclass(frozen=True, slots=True)
-class LevelHead:
-    """The head of a column: title, the same broken into lines, unit, and a word unless it was measured."""
-
-    field: str
-    title: str
-    lines: str
-    unit: Unit
-    provenance: str = ""
-    show_sd: bool = False
-
-
-@dataclass(frozen=True, slots=True)
-class LevelRow:
-    """One level of a case: its cells in column order, and the letters of findings that concern it."""
-
-    point: LevelPoint
-    name: str
-    cells: tuple[Cell, ...]
-    marks: tuple[str, ...]
-
-    @property
-    def word(self) -> str:
-        """What stands at the level where the curve is doubtful; the remarks say why."""
-        if self.point.missed:
-            return "missed"
-        return "unequal" if self.point.pairs_bps else "unsure" if self.point.missed is None else ""
-
-    @property
-    def trials(self) -> str:
-        """Done trials; ``2/3`` where one of three failed."""
-        done, bad = self.point.summary.trials_done, self.point.summary.trials_failed
-        return f"{done}/{done + bad}" if bad else f"{done}"
-
-
-@dataclass(frozen=True, slots=True)
-class LevelBlock:
-    """All levels of one case, and its overall score."""
-
-    name: str
-    rows: tuple[LevelRow, ...]
-    score: Cell | None
-    """``None`` in a table without watts"""
-
-
-@dataclass(frozen=True, slots=True)
-class LevelTable:
-    """One end of the cases of a test whose watts are of one scope."""
+class LevelCases:
+    """One end of the cases of a test whose watts are of one scope: what is in one table."""
 
     test: str
     role: Role
     curves: tuple[LevelCurve, ...]
-    heads: tuple[LevelHead, ...]
-    blocks: tuple[LevelBlock, ...]
-    remarks: tuple[str, ...]
-    """what makes the curve doubtful at a level, a sentence each"""
-    absent: tuple[str, ...]
-    legend: tuple[str, ...]
+    names: tuple[str, ...]
+    """of the curves' cases"""
 
     @property
     def title(self) -> str:
         """The test, the end and its host where there is one; the case where there is one."""
         hosts = {curve.host for curve in self.curves}
-        case = f", {self.blocks[0].name}" if len(self.blocks) == 1 else ""
+        case = f", {self.names[0]}" if len(self.names) == 1 else ""
         about = f"{self.role}{f' {hosts.pop()}' if len(hosts) == 1 else ''}"
         return f"{test_title(self.test)}{case}: load levels, {about}"
 
@@ -98,28 +52,35 @@ class LevelTable:
         return SCOPE_WORDS.get(scope, scope) if scope else None
 
     @property
-    def provenance(self) -> str:
-        """In words, unless all was measured."""
-        return words(_provenances(self.curves))
+    def points(self) -> list[LevelPoint]:
+        return [point for curve in self.curves for point in curve.points]
 
     @property
-    def flagged(self) -> bool:
-        return any(row.marks for block in self.blocks for row in block.rows)
+    def provenances(self) -> list[Provenance | None]:
+        return [point.provenance for point in self.points]
+
+    @property
+    def provenance(self) -> str:
+        """In words, unless all was measured."""
+        return words(self.provenances)
+
+    @property
+    def labelled(self) -> list[tuple[str, LevelCurve]]:
+        """The curves, each with its name where there are several."""
+        several = len(self.names) > 1
+        return [(name if several else "", one) for name, one in zip(self.names, self.curves, strict=True)]
 
 
-def level_tables(curves: Sequence[LevelCurve], marks: Marks) -> tuple[LevelTable, ...]:
-    """All tables of load levels of a result."""
+def level_cases(curves: Sequence[LevelCurve]) -> tuple[LevelCases, ...]:
+    """The cases of every table of load levels of a result."""
     found: dict[tuple[str, Role, str | None], list[LevelCurve]] = {}
     for curve in curves:
         found.setdefault((curve.case.test, curve.role, curve.scope), []).append(curve)
     names = curve_names(curves)
     return tuple(
-        _table(members, [names[curve.case] for curve in members], marks) for members in found.values()
+        LevelCases(test, role, tuple(members), tuple(names[curve.case] for curve in members))
+        for (test, role, _), members in found.items()
     )
-
-
-def _provenances(curves: Iterable[LevelCurve]) -> list[Provenance | None]:
-    return [point.provenance for curve in curves for point in curve.points]
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +90,13 @@ class _Shown:
     cases: tuple[tuple[Column, Unit], ...]
     powers: tuple[PowerColumn, ...]
 
-    def cells(self, point: LevelPoint, marks: Marks) -> tuple[Cell, ...]:
+    def heads(self, cases: LevelCases) -> list[Head]:
+        powers = [point.power for point in cases.points if point.power]
+        heads = [replace(column.head(unit), show_ci=False) for column, unit in self.cases]
+        scope = cases.curves[0].scope
+        return heads + [column.head(cases.role, column.units[0], scope, powers) for column in self.powers]
+
+    def cells(self, point: LevelPoint, marks: Marks) -> list[Cell]:
         summary, power = point.summary, point.power
         known = [
             replace(column.cell(summary, unit), doubts=marks.cell(summary.case, column.figure, column.role))
@@ -140,7 +107,7 @@ class _Shown:
             for cell, (column, _) in zip(known, self.cases, strict=True)
         ]
         known += [
-            Cell(MISSING, reason="no source of power is named for this host")
+            Cell(MISSING, reason=_NO_SOURCE)
             if power is None
             else replace(
                 column.cell(power, column.units[0], summary.trials_done),
@@ -148,100 +115,85 @@ class _Shown:
             )
             for column in self.powers
         ]
-        return tuple(known)
+        return known
 
 
-def _shown(curves: Sequence[LevelCurve]) -> _Shown:
-    summaries = [point.summary for curve in curves for point in curve.points]
-    fields = ("throughput_bps", "lost_ratio", f"{curves[0].role}_cpu_cores")
+def _shown(cases: LevelCases) -> _Shown:
+    summaries = [point.summary for point in cases.points]
+    fields = ("throughput_bps", "lost_ratio", f"{cases.role}_cpu_cores")
     target, (rate, loss, cpu) = TARGET, (_BY_FIELD[field] for field in fields)
     unit = rate.unit(summaries)
     columns: list[tuple[Column, Unit]] = [(target, unit), (rate, unit), (OFF_TARGET, OFF_TARGET.units[0])]
     columns += [(loss, loss.units[0])] if loss.applies(summaries) and loss.has_values(summaries) else []
     columns.append((cpu, cpu.units[0]))
-    powers = [_OF_POWER["system_w"], _OF_POWER["system_bps_per_w"]] if curves[0].scope else []
+    powers = [_OF_POWER["system_w"], _OF_POWER["system_bps_per_w"]] if cases.scope else []
     return _Shown(tuple(columns), tuple(powers))
 
 
-def _table(curves: Sequence[LevelCurve], names: Sequence[str], marks: Marks) -> LevelTable:
-    shown = _shown(curves)
-    blocks = tuple(_block(curve, name, shown, marks) for curve, name in zip(curves, names, strict=True))
-    heads = tuple(LevelHead(c.field, c.title, c.heading, unit, show_sd=c.show_sd) for c, unit in shown.cases)
-    heads += tuple(_power_head(column, curves) for column in shown.powers)
-    several = len(curves) > 1
-    return LevelTable(
-        test=curves[0].case.test,
-        role=curves[0].role,
-        curves=tuple(curves),
-        heads=heads,
-        blocks=blocks,
-        remarks=tuple(_remarks(curves, blocks, several=several)),
-        absent=tuple(_absent(curves, blocks, heads)),
-        legend=legend(_provenances(curves)),
+def level_table(cases: LevelCases, marks: Marks) -> Table:
+    """The table of one end of a test, a row a level."""
+    shown = _shown(cases)
+    groups = tuple(
+        RowGroup(label, (*(_row(point, shown, marks) for point in curve.points), *_score(curve, shown)))
+        for label, curve in cases.labelled
     )
-
-
-def _power_head(column: PowerColumn, curves: Sequence[LevelCurve]) -> LevelHead:
-    scope = SCOPE_WORDS.get(curves[0].scope or "", "system")
-    return LevelHead(
-        field=column.field,
-        title=column.title.format(scope=scope),
-        lines=column.heading.format(scope=scope.replace(" (", "\n(")),
-        unit=column.units[0],
-        provenance=words(
-            column.provenance(point.power) for curve in curves for point in curve.points if point.power
+    heads = shown.heads(cases)
+    return Table(
+        title=cases.title,
+        keys=(Head("Level", kind="text"),),
+        heads=(*heads, TRIALS),
+        groups=groups,
+        notes=(
+            *_remarks(cases),
+            *legend_notes(legend(cases.provenances)),
+            *absences(_lacks(cases, heads, groups), len(cases.points)),
         ),
-        show_sd=column.show_sd,
+        provenance=cases.provenance,
+        style="numbers levels",
     )
 
 
-def _block(curve: LevelCurve, name: str, shown: _Shown, marks: Marks) -> LevelBlock:
-    rows = tuple(
-        LevelRow(
-            point=point,
-            name=level_name(point.level),
-            cells=shown.cells(point, marks),
-            marks=marks.row(point.summary.case),
-        )
-        for point in curve.points
-    )
-    score = cell_of(curve.score_bps_per_w, MBPS_PER_W, 0, curve.reason or "", mark(curve.provenance))
-    return LevelBlock(name, rows, score if curve.scope else None)
+def _row(point: LevelPoint, shown: _Shown, marks: Marks) -> Row:
+    name = Cell(level_name(point.level), warning=_warning(point))
+    cells = (*shown.cells(point, marks), trials_cell(point.summary))
+    return Row((name,), cells, marks.row(point.summary.case))
 
 
-def _remarks(curves: Sequence[LevelCurve], blocks: Sequence[LevelBlock], *, several: bool) -> list[str]:
-    said: list[str] = []
-    for curve, block in zip(curves, blocks, strict=True):
-        case = f"{block.name}, " if several else ""
-        said += [f"{case}{row.name}: {why}" for row in block.rows if (why := remark(row.point))]
+def _warning(point: LevelPoint) -> str:
+    """What stands at a level where the curve is doubtful; the remarks say why."""
+    if point.missed:
+        return "missed"
+    return "unequal" if point.pairs_bps else "unsure" if point.missed is None else ""
+
+
+def _score(curve: LevelCurve, shown: _Shown) -> Iterator[Row]:
+    """The overall score below the throughput per watt; none without watts."""
+    if curve.scope:
+        score = cell_of(curve.score_bps_per_w, MBPS_PER_W, 0, curve.reason or "", mark(curve.provenance))
+        before = [Cell("")] * (len(shown.cases) + len(shown.powers) - 1)
+        yield Row((Cell("overall score"),), (*before, score, Cell("")), style="score")
+
+
+def _remarks(cases: LevelCases) -> Iterator[Note]:
+    for label, curve in cases.labelled:
+        case = f"{label}, " if label else ""
+        for point in curve.points:
+            why = remark(point)
+            if why:
+                yield Note("doubt", why, f"{case}{level_name(point.level)}")
         doubt = score_remark(curve)
-        said += [f"{case}overall: {doubt}"] if doubt else []
-    return said
+        if doubt:
+            yield Note("doubt", doubt, f"{case}overall")
 
 
-def _absent(
-    curves: Sequence[LevelCurve], blocks: Sequence[LevelBlock], heads: Sequence[LevelHead]
-) -> list[str]:
-    """Why values are missing, a line a reason; that active idle sends nothing is said once."""
-    lacking: dict[str, tuple[dict[str, None], dict[str, None]]] = {}
-    for block in blocks:
-        for row in block.rows:
-            for head, cell in zip(heads, row.cells, strict=True):
-                if cell.missing:
-                    idle = row.point.level == 0 and head.field in _NEED_TRAFFIC
-                    why = _NOTHING_SENT if idle else cell.reason or "not recorded"
-                    titles, places = lacking.setdefault(why, ({}, {}))
-                    titles[head.title] = None
-                    places[f"{block.name}, {row.name}" if len(blocks) > 1 else row.name] = None
-    lines = [
-        f"{', '.join(titles)}: {why if why == _NOTHING_SENT else f'{_listed(places)}: {why}'}"
-        for why, (titles, places) in lacking.items()
-    ]
-    for curve, block in zip(curves, blocks, strict=True):
-        if block.score is not None and block.score.missing:
-            lines.append(f"Overall score{f', {block.name}' if len(blocks) > 1 else ''}: {curve.reason}")
-    return lines
-
-
-def _listed(places: Iterable[str]) -> str:
-    return "; ".join(places)
+def _lacks(cases: LevelCases, heads: Sequence[Head], groups: Sequence[RowGroup]) -> Iterator[Lack]:
+    """Why values are missing; that active idle sends nothing is said once."""
+    for (label, curve), group in zip(cases.labelled, groups, strict=True):
+        for point, row in zip(curve.points, group.rows, strict=False):
+            for head, cell in zip(heads, row.cells, strict=False):
+                if cell.missing and point.level == 0 and head.title in _NEED_TRAFFIC:
+                    yield Lack(head.title, _NOTHING_SENT)
+                elif cell.missing:
+                    yield Lack(head.title, cell.reason or "not recorded", label, level_name(point.level))
+        if curve.scope and curve.score_bps_per_w is None:
+            yield Lack("Overall score", curve.reason or "not recorded", label)

@@ -3,17 +3,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 
 from linewatt.analysis.cases.matrix import Matrix, fullest, matrices
 from linewatt.analysis.cases.summary import CaseSummary
 from linewatt.analysis.metrics.unit import Unit
 from linewatt.model import Case, Role
-from linewatt.report.columns import COLUMNS, Cell
+from linewatt.report.columns import COLUMNS
 from linewatt.report.power_columns import ENDS, POWER_COLUMNS
 from linewatt.report.provenance import legend
 from linewatt.report.series import TestGroup, case_labels, plural, test_title
+from linewatt.report.table import Cell, Head, Row, RowGroup, Table, legend_notes
+from linewatt.report.trials.scalability import TRIALS, trials_cell
 from linewatt.units import MISSING
 
 NO_TRIAL = "no trial of this pair is on record"
@@ -32,65 +34,36 @@ _POWER = {column.field: column for column in POWER_COLUMNS}
 
 
 @dataclass(frozen=True, slots=True)
-class Head:
-    """A column: its title in words and in lines, and its unit."""
-
-    title: str
-    lines: str
-    unit: str
-
-
-@dataclass(frozen=True, slots=True)
-class PairRow:
-    """One ordered pair of hosts; every cell is missing where it has no trial."""
-
-    sender: str
-    receiver: str
-    cells: tuple[Cell, ...]
-    trials: str
-
-    @property
-    def pair(self) -> str:
-        return f"{self.sender} → {self.receiver}"
-
-
-@dataclass(frozen=True, slots=True)
-class MatrixBlock:
-    """The pairs of one matrix; ``label`` says what it differs in from others of its test, if in anything."""
-
-    matrix: Matrix
-    label: str
-    rows: tuple[PairRow, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class MatrixTable:
-    """All pairs of a test."""
+class PairCases:
+    """The matrices of a test; ``labels`` say what each differs in from the others, if in anything."""
 
     test: str
-    heads: tuple[Head, ...]
-    blocks: tuple[MatrixBlock, ...]
-    legend: tuple[str, ...]
+    matrices: tuple[Matrix, ...]
+    labels: tuple[str, ...]
 
     @property
     def title(self) -> str:
         return f"{test_title(self.test)}: every pair of hosts"
 
     @property
-    def drawn(self) -> tuple[MatrixBlock, ...]:
-        """Of blocks that differ in instances only, the one with most of them: what heat maps are of."""
-        chosen = fullest([block.matrix for block in self.blocks])
-        return tuple(block for block in self.blocks if block.matrix in chosen)
+    def drawn(self) -> tuple[tuple[str, Matrix], ...]:
+        """Of those that differ in instances only, the one with most of them: what heat maps are of."""
+        chosen = fullest(self.matrices)
+        return tuple(
+            (label, one) for label, one in zip(self.labels, self.matrices, strict=True) if one in chosen
+        )
 
 
-def matrix_tables(groups: Sequence[TestGroup], order: Sequence[str] = ()) -> tuple[MatrixTable, ...]:
-    """A table a test, hosts in ``order``; nothing for fewer than three ordered pairs of hosts."""
+def pair_cases(groups: Sequence[TestGroup], order: Sequence[str] = ()) -> tuple[PairCases, ...]:
+    """The matrices by test, hosts in ``order``; nothing for fewer than three ordered pairs of hosts."""
     found = matrices([summary for group in groups for summary in group.summaries], order)
     labels = matrix_labels([matrix.case for matrix in found])
     by_test: dict[str, list[Matrix]] = {}
     for matrix in found:
         by_test.setdefault(matrix.case.test, []).append(matrix)
-    return tuple(_table(test, own, labels) for test, own in by_test.items())
+    return tuple(
+        PairCases(test, tuple(own), tuple(labels[one.case] for one in own)) for test, own in by_test.items()
+    )
 
 
 def matrix_labels(cases: Sequence[Case]) -> dict[Case, str]:
@@ -105,24 +78,27 @@ def matrix_labels(cases: Sequence[Case]) -> dict[Case, str]:
     return labels
 
 
-def _table(test: str, found: Sequence[Matrix], labels: Mapping[Case, str]) -> MatrixTable:
-    summaries = [summary for matrix in found for summary in matrix.cells.values()]
+def matrix_table(cases: PairCases) -> Table:
+    """The table of a test, a row an ordered pair of hosts."""
+    summaries = [summary for matrix in cases.matrices for summary in matrix.cells.values()]
     columns = [*_columns(summaries), *_power_columns(summaries)]
-    blocks = []
-    for matrix in found:
-        rows = [_row(matrix, receiver, sender, columns) for sender, receiver in _pairs(matrix)]
-        blocks.append(MatrixBlock(matrix, labels[matrix.case], tuple(rows)))
     powers = [summary.power(role) for summary in summaries for role in ENDS]
-    return MatrixTable(
-        test=test,
-        heads=tuple(head for head, _ in columns),
-        blocks=tuple(blocks),
-        legend=legend(power.system_provenance for power in powers if power is not None),
+    return Table(
+        title=cases.title,
+        keys=(Head("Pair", kind="text"),),
+        heads=(*(head for head, _ in columns), TRIALS),
+        groups=tuple(
+            RowGroup(label, tuple(_row(matrix, *pair, columns) for pair in _pairs(matrix)))
+            for label, matrix in zip(cases.labels, cases.matrices, strict=True)
+        ),
+        notes=legend_notes(legend(power.system_provenance for power in powers if power is not None)),
+        group_title="",
+        style="numbers matrix",
     )
 
 
 def _pairs(matrix: Matrix) -> list[tuple[str, str]]:
-    """Every ordered pair, those with the same receiver together."""
+    """Every ordered pair, sender and receiver, those with the same receiver together."""
     return [(s, r) for r in matrix.hosts for s in matrix.hosts if s != r]
 
 
@@ -135,7 +111,7 @@ def _columns(summaries: Sequence[CaseSummary]) -> list[tuple[Head, _Read]]:
     for column in shown:
         if column.applies(summaries) and column.has_values(summaries):
             unit = column.unit(summaries)
-            head = Head(column.title, column.heading, unit.name)
+            head = replace(column.head(unit), show_ci=False, show_sd=True)
             columns.append((head, _reader(column.cell, unit, sd=column.show_sd)))
     return columns
 
@@ -156,7 +132,7 @@ def _power_columns(summaries: Sequence[CaseSummary]) -> list[tuple[Head, _Read]]
         for role in ENDS:
             powers = [summary.power(role) for summary in summaries]
             if any(power is not None and column.value(power) is not None for power in powers):
-                head = Head(f"{title}, {role}", f"{title}\n{role}", column.units[0].name)
+                head = Head(f"{title}, {role}", column.units[0].name, lines=f"{title}\n{role}")
                 columns.append((head, _power_reader(field, role)))
     return columns
 
@@ -174,10 +150,9 @@ def _power_reader(field: str, role: Role) -> _Read:
     return read
 
 
-def _row(matrix: Matrix, receiver: str, sender: str, columns: Sequence[tuple[Head, _Read]]) -> PairRow:
+def _row(matrix: Matrix, sender: str, receiver: str, columns: Sequence[tuple[Head, _Read]]) -> Row:
+    keys = (Cell(f"{sender} → {receiver}"),)
     summary = matrix.cells.get((sender, receiver))
     if summary is None:
-        return PairRow(sender, receiver, tuple(Cell(MISSING, reason=NO_TRIAL) for _ in columns), "none")
-    stored = summary.trials_done + summary.trials_failed
-    trials = f"{summary.trials_done}/{stored}" if summary.trials_failed else f"{stored}"
-    return PairRow(sender, receiver, tuple(read(summary) for _, read in columns), trials)
+        return Row(keys, (*[Cell(MISSING, reason=NO_TRIAL)] * len(columns), Cell("none")))
+    return Row(keys, (*(read(summary) for _, read in columns), trials_cell(summary)))

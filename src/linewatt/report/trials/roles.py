@@ -3,50 +3,35 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
 
 from linewatt.analysis.cases.detail import DetailBlock
 from linewatt.analysis.cases.shares import ShareSpread
 from linewatt.analysis.cases.summary import CaseSummary
+from linewatt.analysis.metrics.unit import Unit
 from linewatt.analysis.statistics.stats import Estimate
-from linewatt.model import CpuShares, Role
-from linewatt.report.columns import COLUMNS, MORE_COLUMNS, SHARES, Cell
+from linewatt.model import Case, CpuShares, Role
+from linewatt.report.columns import COLUMNS, MORE_COLUMNS, SHARES
+from linewatt.report.power_columns import ENDS
 from linewatt.report.series import TestGroup
+from linewatt.report.table import Cell, Head, Row, RowGroup, Table
+from linewatt.report.trials.scalability import INSTANCES
 from linewatt.units import MISSING, percent_from_ratio
 
 _PER_THROUGHPUT = {
     column.field: column for column in COLUMNS + MORE_COLUMNS if column.field.endswith("_cores_per_bps")
 }
+_PARTS = (("app", "App"), ("irq", "IRQ"))
+_Blocks = Mapping[tuple[Case, Role], DetailBlock]
 
 
-@dataclass(frozen=True, slots=True)
-class RoleRow:
-    """One end of one case. Shares are percent of one CPU with their SD over trials, ``–`` when unknown."""
+def role_table(group: TestGroup, blocks: Sequence[DetailBlock] = ()) -> Table | None:
+    """Both ends of every case of a test, with the SDs of ``blocks``; ``None`` when no role's CPU is known.
 
-    series: str
-    instances: int
-    end: str
-    host: str
-    app: tuple[Cell, ...]
-    irq: tuple[Cell, ...]
-    per_throughput: Cell
-
-
-@dataclass(frozen=True, slots=True)
-class RoleTable:
-    """Both ends of every case of a test; ``shares`` are the columns below app CPU and IRQ CPU."""
-
-    title: str
-    shares: tuple[str, ...]
-    unit: str
-    rows: tuple[RoleRow, ...]
-
-
-def role_table(group: TestGroup, blocks: Sequence[DetailBlock] = ()) -> RoleTable | None:
-    """The table of a test, with the SDs of ``blocks``; ``None`` when no role's CPU is known."""
-    spreads = {(block.case, block.role): block for block in blocks}
-    found = [getattr(s, f"{end}_{part}") for s in group.summaries for end in _ENDS for part in ("app", "irq")]
+    Shares are percent of one CPU.
+    """
+    found = [getattr(s, f"{end}_{part}") for s in group.summaries for end in ENDS for part, _ in _PARTS]
     known: list[CpuShares] = [shares for shares in found if shares is not None]
     if not known:
         return None
@@ -54,39 +39,52 @@ def role_table(group: TestGroup, blocks: Sequence[DetailBlock] = ()) -> RoleTabl
         name for name in SHARES if name != "other" or any(item.other_ratio >= 0.0005 for item in known)
     )
     unit = _PER_THROUGHPUT["receiver_cpu_cores_per_bps"].unit(group.summaries)
-    rows = []
-    for series in group.series:
-        for summary in series.summaries:
-            for end in _ENDS:
-                block = spreads.get((summary.case, end))
-                rows.append(
-                    RoleRow(
-                        series=series.label,
-                        instances=summary.case.instances,
-                        end=end,
-                        host=getattr(summary.case, end),
-                        app=_shares(summary, f"{end}_app", block.app if block else None, shown),
-                        irq=_shares(summary, f"{end}_irq", block.irq if block else None, shown),
-                        per_throughput=_PER_THROUGHPUT[f"{end}_cpu_cores_per_bps"].cell(summary, unit),
-                    )
-                )
-    return RoleTable(group.title, shown, unit.name, tuple(rows))
+    by_end = {(block.case, block.role): block for block in blocks}
+    several = len(group.series) > 1
+    return Table(
+        title=f"{group.title}: CPU by role, % of one CPU",
+        keys=(INSTANCES, Head("End", kind="text")),
+        heads=(
+            *(
+                Head(name, lines=f"{title}\n{name}", group=f"{title} CPU")
+                for _, title in _PARTS
+                for name in shown
+            ),
+            Head("CPU per throughput", unit.name, lines="App + IRQ"),
+        ),
+        groups=tuple(
+            RowGroup(
+                series.label if several else "",
+                tuple(row for one in series.summaries for row in _rows(one, by_end, shown, unit)),
+            )
+            for series in group.series
+        ),
+    )
 
 
-_ENDS: tuple[Role, Role] = ("receiver", "sender")
+def _rows(summary: CaseSummary, blocks: _Blocks, names: Sequence[str], unit: Unit) -> Iterator[Row]:
+    for end in ENDS:
+        block = blocks.get((summary.case, end))
+        keys = (Cell(f"{summary.case.instances}"), Cell(f"{end} {getattr(summary.case, end)}"))
+        shares = [
+            cell
+            for part, _ in _PARTS
+            for cell in _shares(summary, f"{end}_{part}", getattr(block, part, None), names)
+        ]
+        per = _PER_THROUGHPUT[f"{end}_cpu_cores_per_bps"].cell(summary, unit)
+        yield Row(keys, (*shares, replace(per, sd=None)))
 
 
 def _shares(
     summary: CaseSummary, field: str, spread: ShareSpread | None, names: Sequence[str]
-) -> tuple[Cell, ...]:
+) -> Iterator[Cell]:
     shares: CpuShares | None = getattr(summary, field)
-    if shares is None:
-        reason = summary.reasons.get(field, "not recorded")
-        return tuple(Cell(MISSING, reason=reason) for _ in names)
-    return tuple(
-        Cell(_percent(getattr(shares, f"{name}_ratio")), None if spread is None else _sd(spread.share(name)))
-        for name in names
-    )
+    for name in names:
+        if shares is None:
+            yield Cell(MISSING, reason=summary.reasons.get(field, "not recorded"))
+        else:
+            sd = None if spread is None else _sd(spread.share(name))
+            yield Cell(_percent(getattr(shares, f"{name}_ratio")), sd)
 
 
 def _sd(share: Estimate) -> str | None:

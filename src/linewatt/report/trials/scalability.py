@@ -3,18 +3,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from typing import Any
 
 from linewatt.analysis.cases.summary import CaseSummary
 from linewatt.analysis.metrics.unit import Unit
 from linewatt.analysis.statistics.modes import FEWEST_RUNS
-from linewatt.model import Case, CpuShares
-from linewatt.report.columns import COLUMNS, MORE_COLUMNS, ROLES, SHARES, Cell, Column
+from linewatt.model import CpuShares
+from linewatt.report.columns import COLUMNS, MORE_COLUMNS, ROLES, SHARES, Column
 from linewatt.report.findings import Marks
 from linewatt.report.power_columns import export_power
-from linewatt.report.series import Series, TestGroup
+from linewatt.report.series import TestGroup
+from linewatt.report.table import Cell, Head, Lack, Row, RowGroup, Table, absences
 
 
 def shown_columns(summaries: Sequence[CaseSummary]) -> tuple[Column, ...]:
@@ -22,104 +23,56 @@ def shown_columns(summaries: Sequence[CaseSummary]) -> tuple[Column, ...]:
     return tuple(column for column in COLUMNS if column.applies(summaries) and column.has_values(summaries))
 
 
-@dataclass(frozen=True, slots=True)
-class Absence:
-    """Columns that lack values for one reason, and the cases that do; ``None`` when all cases do."""
-
-    titles: tuple[str, ...]
-    cases: str | None
-    reason: str
-
-    @property
-    def sentence(self) -> str:
-        """The whole as one line of text."""
-        return f"{', '.join(self.titles)}: {f'{self.cases}: ' if self.cases else ''}{self.reason}"
-
-
-def absences(group: TestGroup) -> tuple[Absence, ...]:
-    """Why values of columns that apply are missing: nothing goes missing unsaid."""
-    found: dict[tuple[str, tuple[Case, ...]], list[str]] = {}
-    for column in COLUMNS:
-        if column.applies(group.summaries):
-            for reason, lacking in _lacking(column, group.summaries).items():
-                found.setdefault((reason, tuple(lacking)), []).append(column.title)
-    return tuple(
-        Absence(
-            tuple(titles), None if len(lacking) == len(group.summaries) else _names(group, lacking), reason
-        )
-        for (reason, lacking), titles in found.items()
-    )
-
-
-def _lacking(column: Column, summaries: Sequence[CaseSummary]) -> dict[str, list[Case]]:
-    """Cases that lack the column's value, by reason."""
-    lacking: dict[str, list[Case]] = {}
-    for summary in summaries:
-        reason = summary.reasons.get(column.field)
-        if reason is not None and not (column.trivial and summary.case.instances == 1):
-            lacking.setdefault(reason, []).append(summary.case)
-    return lacking
-
-
-def _names(group: TestGroup, lacking: Sequence[Case]) -> str:
-    """``h1 → h2, IPv6: 1, 2 instances``; only instances where the test has one series."""
-    names = []
-    for series in group.series:
-        counts = [summary.case.instances for summary in series.summaries if summary.case in lacking]
-        if counts:
-            count = f"{', '.join(map(str, counts))} {'instance' if counts == [1] else 'instances'}"
-            names.append(count if len(group.series) == 1 else f"{series.label}, {count}")
-    return "; ".join(names)
-
-
-@dataclass(frozen=True, slots=True)
-class TableRow:
-    """One case: its cells in column order, and the letters of the findings that concern it."""
-
-    series: Series
-    summary: CaseSummary
-    cells: tuple[Cell, ...]
-    marks: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
-class Table:
-    """The scalability table of one test, each column with the unit it is in."""
-
-    group: TestGroup
-    columns: tuple[tuple[Column, Unit], ...]
-    rows: tuple[TableRow, ...]
-    absent: tuple[Absence, ...]
-
-    @property
-    def title(self) -> str:
-        """The test, and the series where there is only one."""
-        return self.group.series[0].title if len(self.group.series) == 1 else self.group.title
-
-
 def scalability_table(group: TestGroup, marks: Marks) -> Table:
     """The table of a test: columns with values only, a row a case."""
     summaries = group.summaries
     columns = tuple((column, column.unit(summaries)) for column in shown_columns(summaries))
-    rows = [_row(series, summary, columns, marks) for series in group.series for summary in series.summaries]
-    return Table(group, columns, tuple(rows), absences(group))
-
-
-def _row(
-    series: Series,
-    summary: CaseSummary,
-    columns: Sequence[tuple[Column, Unit]],
-    marks: Marks,
-) -> TableRow:
-    return TableRow(
-        series=series,
-        summary=summary,
-        cells=tuple(
-            replace(column.cell(summary, unit), doubts=marks.cell(summary.case, column.figure, column.role))
-            for column, unit in columns
+    several = len(group.series) > 1
+    return Table(
+        title=group.title if several else group.series[0].title,
+        keys=(INSTANCES,),
+        heads=(*(column.head(unit) for column, unit in columns), TRIALS),
+        groups=tuple(
+            RowGroup(
+                series.label if several else "",
+                tuple(_row(summary, columns, marks) for summary in series.summaries),
+            )
+            for series in group.series
         ),
-        marks=marks.row(summary.case),
+        notes=absences(_lacks(group), len(summaries), "instance"),
     )
+
+
+INSTANCES = Head("Instances", lines="Inst.")
+TRIALS = Head("Trials", lines="n")
+
+
+def trials_cell(summary: CaseSummary) -> Cell:
+    """Done trials; ``2/3`` where one of three failed."""
+    done, bad = summary.trials_done, summary.trials_failed
+    return Cell(f"{done}/{done + bad}", reason=f"{bad} failed") if bad else Cell(f"{done}")
+
+
+def _row(summary: CaseSummary, columns: Sequence[tuple[Column, Unit]], marks: Marks) -> Row:
+    cells = [
+        replace(column.cell(summary, unit), doubts=marks.cell(summary.case, column.figure, column.role))
+        for column, unit in columns
+    ]
+    keys = (Cell(f"{summary.case.instances}"),)
+    return Row(keys, (*cells, trials_cell(summary)), marks.row(summary.case))
+
+
+def _lacks(group: TestGroup) -> Iterator[Lack]:
+    """Values of columns that apply and are missing: nothing goes missing unsaid."""
+    for column in COLUMNS:
+        if column.applies(group.summaries):
+            for series in group.series:
+                for summary in series.summaries:
+                    reason = summary.reasons.get(column.field)
+                    count = summary.case.instances
+                    if reason is not None and not (column.trivial and count == 1):
+                        label = series.label if len(group.series) > 1 else ""
+                        yield Lack(column.title, reason, label, f"{count}")
 
 
 def export_case(summary: CaseSummary) -> dict[str, Any]:

@@ -9,8 +9,8 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from linewatt.foreign import one_line
+from linewatt.report.text_table import note_text
 from linewatt.report.trials.detail import DetailCase, DetailGroup, Figure, Layout
-from linewatt.units import MISSING
 
 _SHARES = ("usr", "sys", "irq", "soft", "idle")
 
@@ -20,8 +20,7 @@ def detail(group: DetailGroup) -> RenderableType:
     return Group(
         Text(f"{group.title}: each end in full", style="bold"),
         *(Text(line) for case in group.cases for line in _case_lines(case)),
-        *(Text(line, style="yellow") for line in group.legend),
-        *(Text(f"{MISSING} {one_line(sentence)}", style="dim") for sentence in group.absent),
+        *map(note_text, group.notes),
     )
 
 

@@ -9,12 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from linewatt.analysis.comparison.effects import GroupEffects
+from linewatt.analysis.comparison.effects import GroupEffects, ResponseEffects
 from linewatt.report.charts import forest, specs
 from linewatt.report.charts.data import Row
 from linewatt.report.charts.specs import Spec
+from linewatt.report.provenance import mark, words
 from linewatt.report.trials.charts.cases import Figure
-from linewatt.report.trials.effects import EffectTable, Experiment
+from linewatt.report.trials.effects import Experiment, beyond_chance, effect_words, unit
 
 MOST_FIGURES = 24
 _PANEL_PX = 200
@@ -41,55 +42,60 @@ def effect_figures(found: Experiment) -> list[Figure]:
 
 
 def _figure(found: Experiment, group: GroupEffects) -> Figure | None:
-    tables = [table for table in found.tables if table.group is group and table.rows]
-    if not tables:
+    responses = [one for one in group.responses if one.rows]
+    if not responses:
         return None
-    sure = list(dict.fromkeys(table.provenance for table in tables if table.provenance))
+    sure = list(dict.fromkeys(said for one in responses if (said := words([one.provenance]))))
     marked = [f"Watts are {said}, not measured." for said in sure]
     return Figure(
         name=f"effects-{found.groups.index(group) + 1}",
         title=f"Main effects: {found.names[group]}",
         caption=" ".join([_CAPTION, *marked]),
-        description="; ".join(_description(table) for table in tables),
-        spec=effect_spec(tables),
-        wide=len(tables) > 1,
+        description="; ".join(map(_description, responses)),
+        spec=effect_spec(responses),
+        wide=len(responses) > 1,
     )
 
 
-def _description(table: EffectTable) -> str:
-    rows = ", ".join(f"{_name(row.effect.factor, row.effect.level)} {row.words}" for row in table.rows)
-    return f"{table.found.response.title}: {rows}"
+def _description(found: ResponseEffects) -> str:
+    sure = mark(found.provenance)
+    rows = ", ".join(
+        f"{_name(one.factor, one.level)} {effect_words(one)}{f' {sure}' if sure else ''}"
+        for one in found.rows
+    )
+    return f"{found.response.title}: {rows}"
 
 
 def _name(factor: str, level: str) -> str:
     return f"{factor}={level}"
 
 
-def effect_rows(table: EffectTable) -> list[Row]:
+def effect_rows(found: ResponseEffects) -> list[Row]:
     """A row a level: ``change``, ``low`` and ``high`` in % or points, or ``unknown``."""
     rows: list[Row] = []
-    for row in table.rows:
-        change = row.effect.verdict.change
-        base: Row = {"level": _name(row.effect.factor, row.effect.level)}
+    for effect in found.rows:
+        change = effect.verdict.change
+        base: Row = {"level": _name(effect.factor, effect.level)}
         if change is None:
             rows.append(base | {"kind": "unknown"})
             continue
         values = {"change": 100 * change.value, "low": 100 * change.low, "high": 100 * change.high}
-        rows.append(base | values | {"kind": "effect", "doubtless": "yes" if row.doubtless else "no"})
+        rows.append(base | values | {"kind": "effect", "doubtless": "yes" if beyond_chance(effect) else "no"})
     return rows
 
 
-def effect_spec(tables: Sequence[EffectTable]) -> Spec:
+def effect_spec(responses: Sequence[ResponseEffects]) -> Spec:
     """Panels side by side, rows in common; each panel has the scale of its own response."""
-    labels = [row["level"] for row in effect_rows(tables[0])]
-    width_px = min(_PANEL_PX, _ALL_PANELS_PX // len(tables))
+    labels = [row["level"] for row in effect_rows(responses[0])]
+    width_px = min(_PANEL_PX, _ALL_PANELS_PX // len(responses))
     panels = [
-        forest.panel(_title(table), table.unit, effect_rows(table), labels, width_px, first=at == 0)
-        for at, table in enumerate(tables)
+        forest.panel(_title(one), unit(one.response), effect_rows(one), labels, width_px, first=at == 0)
+        for at, one in enumerate(responses)
     ]
     return specs.themed({"hconcat": panels, "spacing": 26} | specs.room(labels))
 
 
-def _title(table: EffectTable) -> list[str]:
-    title = f"{table.found.response.title} {f'({table.provenance})' if table.provenance else ''}".rstrip()
+def _title(found: ResponseEffects) -> list[str]:
+    said = words([found.provenance])
+    title = f"{found.response.title} {f'({said})' if said else ''}".rstrip()
     return title.replace(" of the ", "\nof the ").split("\n")

@@ -11,14 +11,16 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
+from linewatt.analysis.cases.matrix import Matrix
 from linewatt.analysis.cases.summary import CaseSummary
 from linewatt.analysis.metrics.unit import Unit, significant
-from linewatt.report.charts.data import Row
+from linewatt.report.charts import data
 from linewatt.report.columns import COLUMNS
 from linewatt.report.series import test_title
+from linewatt.report.table import Cell, Head, Row, RowGroup, Table, texts
 from linewatt.report.trials.charts.cases import Figure
 from linewatt.report.trials.charts.matrix_specs import heat, panel_columns
-from linewatt.report.trials.matrix import NO_TRIAL, MatrixBlock, MatrixTable
+from linewatt.report.trials.matrix import NO_TRIAL, PairCases
 from linewatt.units import MISSING
 
 STEPS = (
@@ -69,6 +71,16 @@ class HeatMap:
         return [by_receiver.get(receiver, "") for receiver in self.hosts]
 
 
+def grid(one: HeatMap) -> Table:
+    """The values of a map as a table: rows send, columns receive."""
+    return Table(
+        f"{one.title}{f', {one.label}' if one.label else ''} ({one.unit})",
+        (Head("sender ↓ receiver →", kind="text"),),
+        tuple(map(Head, one.hosts)),
+        (RowGroup("", tuple(Row((Cell(sender),), texts(*one.row(sender))) for sender in one.hosts)),),
+    )
+
+
 @dataclass(frozen=True, slots=True)
 class _Quantity:
     field: str
@@ -86,17 +98,17 @@ _QUANTITIES = (
 )
 
 
-def heat_maps(tables: Iterable[MatrixTable]) -> tuple[HeatMap, ...]:
+def heat_maps(tests: Iterable[PairCases]) -> tuple[HeatMap, ...]:
     """Throughput and receiver CPU of every matrix; maps of one test share their scale."""
     made = []
-    for table in tables:
-        drawn = table.drawn
+    for cases in tests:
+        drawn = cases.drawn
         for quantity in _QUANTITIES:
-            summaries = [one for block in drawn for one in block.matrix.cells.values()]
+            summaries = [one for _, matrix in drawn for one in matrix.cells.values()]
             unit = _BY_FIELD[quantity.field].unit(summaries)
             values = [value for one in summaries if (value := _value(quantity, one)) is not None]
             if values:
-                made += [_map(table.test, block, quantity, unit, max(values)) for block in drawn]
+                made += [_map(label, matrix, quantity, unit, max(values)) for label, matrix in drawn]
     return tuple(made)
 
 
@@ -105,8 +117,8 @@ def _value(quantity: _Quantity, summary: CaseSummary) -> float | None:
     return None if found is None else float(found.mean)
 
 
-def _map(test: str, block: MatrixBlock, quantity: _Quantity, unit: Unit, top: float) -> HeatMap:
-    matrix = block.matrix
+def _map(label: str, matrix: Matrix, quantity: _Quantity, unit: Unit, top: float) -> HeatMap:
+    test = matrix.case.test
     cells = [
         _cell(sender, receiver, matrix.cells.get((sender, receiver)), quantity, unit, top)
         for sender in matrix.hosts
@@ -115,7 +127,7 @@ def _map(test: str, block: MatrixBlock, quantity: _Quantity, unit: Unit, top: fl
     ]
     return HeatMap(
         title=f"{test_title(test)}: {quantity.title}",
-        label=block.label,
+        label=label,
         unit=unit.name,
         hosts=matrix.hosts,
         cells=tuple(cells),
@@ -167,7 +179,7 @@ def _figure(panels: Sequence[HeatMap]) -> Figure:
     )
 
 
-def _rows(one: HeatMap) -> list[Row]:
+def _rows(one: HeatMap) -> list[data.Row]:
     return [
         {
             "panel": one.label,

@@ -21,7 +21,7 @@ from linewatt.report.series import test_title
 from linewatt.report.trials.charts.cases import Figure
 from linewatt.report.trials.charts.component_chart import PROVENANCE_WORDS
 from linewatt.report.trials.digest import system_power
-from linewatt.report.trials.level_table import LevelTable
+from linewatt.report.trials.level_table import LevelCases
 from linewatt.report.trials.levels import level_name
 from linewatt.units import format_significant, mbps_from_bps, percent_from_ratio
 
@@ -79,19 +79,19 @@ _POWER = _Quantity(
 )
 
 
-def level_figures(tables: Sequence[LevelTable], trials: Sequence[Trial]) -> tuple[Figure, ...]:
+def level_figures(tables: Sequence[LevelCases], trials: Sequence[Trial]) -> tuple[Figure, ...]:
     """Efficiency and power of every table that has watts."""
     runs = data.runs_of(trials)
     drawn = [
-        _figure(table, quantity, runs, number)
-        for number, table in enumerate(tables, start=1)
+        _figure(cases, quantity, runs, number)
+        for number, cases in enumerate(tables, start=1)
         for quantity in (_EFFICIENCY, _POWER)
     ]
     return tuple(figure for figure in drawn if figure is not None)
 
 
-def _figure(table: LevelTable, quantity: _Quantity, runs: Runs, number: int) -> Figure | None:
-    named = zip(table.curves, (block.name for block in table.blocks), strict=True)
+def _figure(cases: LevelCases, quantity: _Quantity, runs: Runs, number: int) -> Figure | None:
+    named = zip(cases.curves, cases.names, strict=True)
     lines = [(curve, name) for curve, name in named if len(_points(curve, quantity)) > 1]
     if not lines:
         return None
@@ -99,14 +99,14 @@ def _figure(table: LevelTable, quantity: _Quantity, runs: Runs, number: int) -> 
     rows = [row for curve, name in shown for row in _rows(curve, name, quantity, runs)]
     labels = [name for _, name in shown]
     overlaid = len(labels) <= len(specs.LINES)
-    said = f", {table.provenance}" if table.provenance else ""
-    title = [f"{quantity.words.capitalize()} ({quantity.unit})", table.provenance]
+    said = f", {cases.provenance}" if cases.provenance else ""
+    title = [f"{quantity.words.capitalize()} ({quantity.unit})", cases.provenance]
     encoding = _encoding(rows, [line for line in title if line])
     encoding["color"] = specs.series_colours(labels) if overlaid else {"value": specs.RECEIVER}
-    about = f"{test_title(table.test)}, {table.role}"
+    about = f"{test_title(cases.test)}, {cases.role}"
     return Figure(
-        name=f"{quantity.name}-{table.test}-{table.role}-{number}",
-        title=f"{about}: {quantity.words} against load, {table.scope}{said}",
+        name=f"{quantity.name}-{cases.test}-{cases.role}-{number}",
+        title=f"{about}: {quantity.words} against load, {cases.scope}{said}",
         caption=_caption(quantity, rows, len(lines) - len(shown)),
         description="; ".join(_words(curve, name, quantity) for curve, name in shown),
         spec=specs.lines(rows, _layers(rows), encoding, [] if overlaid else labels),

@@ -21,7 +21,7 @@ from linewatt.report.provenance import words
 from linewatt.report.series import plural
 from linewatt.report.trials.charts.cases import Figure
 from linewatt.report.trials.digest import cpu_power, system_power
-from linewatt.report.trials.power import PowerRow, PowerTable
+from linewatt.report.trials.power import PowerCase, PowerCases
 from linewatt.store.read import Result
 from linewatt.store.samples import read_power
 from linewatt.units import format_significant, mbps_from_bps
@@ -66,31 +66,31 @@ _POWER = _Quantity(
 )
 
 
-def power_figures(tables: Sequence[PowerTable], result: Result) -> tuple[Figure, ...]:
+def power_figures(tables: Sequence[PowerCases], result: Result) -> tuple[Figure, ...]:
     """All figures of power of a result, those of a table together."""
     runs = data.runs_of(result.trials)
     drawn: list[Figure | None] = []
-    for number, table in enumerate(tables, start=1):
-        drawn += [_against_instances(table, quantity, runs, number) for quantity in (_EFFICIENCY, _POWER)]
-        drawn.append(_over_time(table, runs, result, number))
+    for number, cases in enumerate(tables, start=1):
+        drawn += [_against_instances(cases, quantity, runs, number) for quantity in (_EFFICIENCY, _POWER)]
+        drawn.append(_over_time(cases, runs, result, number))
     return tuple(figure for figure in drawn if figure is not None)
 
 
-def _against_instances(table: PowerTable, quantity: _Quantity, runs: Runs, number: int) -> Figure | None:
-    parts = _parts(table, quantity)
-    lines = [rows for rows in _lines(table) if len(rows) > 1]
-    drawn = [row for line in lines for each in line for row in _rows(each, table, quantity, parts, runs)]
+def _against_instances(cases: PowerCases, quantity: _Quantity, runs: Runs, number: int) -> Figure | None:
+    parts = _parts(cases, quantity)
+    lines = [rows for rows in _lines(cases) if len(rows) > 1]
+    drawn = [row for line in lines for each in line for row in _rows(each, cases, quantity, parts, runs)]
     names = [name for name, _ in parts if any(row["part"] == name for row in drawn)]
     if not names:
         return None
     encoding = specs.line_encoding(drawn, f"{quantity.words.capitalize()} ({quantity.unit})", _top(drawn))
     encoding["color"] = specs.pair_colours("part", names)
     labels = list(dict.fromkeys(row["series"] for row in drawn))
-    said = table.provenance
+    said = cases.provenance
     return Figure(
-        name=f"{quantity.name}-{table.group.test}-{table.role}-{number}",
-        title=f"{_about(table)}: {quantity.words} against instances{f', {said}' if said else ''}",
-        caption=f"{_RUNS_AND_MEANS}{_legend(table)}",
+        name=f"{quantity.name}-{cases.group.test}-{cases.role}-{number}",
+        title=f"{_about(cases)}: {quantity.words} against instances{f', {said}' if said else ''}",
+        caption=f"{_RUNS_AND_MEANS}{_legend(cases)}",
         description="; ".join(_words(line, quantity, parts) for line in lines),
         spec=specs.lines(
             drawn, specs.pair_layers("part", names), encoding, labels if len(labels) > 1 else []
@@ -102,23 +102,23 @@ def _against_instances(table: PowerTable, quantity: _Quantity, runs: Runs, numbe
 _Part = tuple[str, Callable[[EndPower], Estimate | None]]
 
 
-def _parts(table: PowerTable, quantity: _Quantity) -> list[_Part]:
+def _parts(cases: PowerCases, quantity: _Quantity) -> list[_Part]:
     """The lines of a figure by name: ``System: PSU DC out (simulated)``."""
     named: list[_Part] = []
-    if table.system_words:
-        named.append((f"System: {table.system_words}", quantity.system))
-    if table.cpu_words:
-        cpu = table.cpu_words
+    if cases.system_words:
+        named.append((f"System: {cases.system_words}", quantity.system))
+    if cases.cpu_words:
+        cpu = cases.cpu_words
         named.append((cpu if cpu.startswith("CPU") else f"CPU: {cpu}", quantity.cpu))
     return named
 
 
-def _lines(table: PowerTable) -> list[list[PowerRow]]:
-    return [list(rows) for _, rows in groupby(table.rows, key=lambda row: id(row.series))]
+def _lines(cases: PowerCases) -> list[list[PowerCase]]:
+    return [list(rows) for _, rows in groupby(cases.members, key=lambda row: id(row.series))]
 
 
 def _rows(
-    row: PowerRow, table: PowerTable, quantity: _Quantity, parts: Sequence[_Part], runs: Runs
+    row: PowerCase, cases: PowerCases, quantity: _Quantity, parts: Sequence[_Part], runs: Runs
 ) -> list[Row]:
     made: list[Row] = []
     for name, read in parts:
@@ -127,7 +127,7 @@ def _rows(
             continue
         base = {"series": row.series.label, "instances": row.summary.case.instances, "part": name}
         made.append(base | data.mean_row(value, quantity.from_si))
-        of_trial = _of_trial(quantity, table.role, system=name.startswith("System"))
+        of_trial = _of_trial(quantity, cases.role, system=name.startswith("System"))
         made += data.run_rows(base, runs, row.summary, of_trial, quantity.from_si)
     return made
 
@@ -144,15 +144,15 @@ def _top(rows: Sequence[Row]) -> float:
     return _HEADROOM * data.top_of(rows)
 
 
-def _about(table: PowerTable) -> str:
-    return f"{table.group.title}, {table.role}"
+def _about(cases: PowerCases) -> str:
+    return f"{cases.group.title}, {cases.role}"
 
 
-def _legend(table: PowerTable) -> str:
-    return f" The watts are {table.provenance}." if table.provenance else ""
+def _legend(cases: PowerCases) -> str:
+    return f" The watts are {cases.provenance}." if cases.provenance else ""
 
 
-def _words(line: Sequence[PowerRow], quantity: _Quantity, parts: Sequence[_Part]) -> str:
+def _words(line: Sequence[PowerCase], quantity: _Quantity, parts: Sequence[_Part]) -> str:
     points = []
     for row in line:
         values = [
@@ -165,15 +165,15 @@ def _words(line: Sequence[PowerRow], quantity: _Quantity, parts: Sequence[_Part]
     return f"{line[0].series.label}: {', '.join(points)}"
 
 
-def _over_time(table: PowerTable, runs: Runs, result: Result, number: int) -> Figure | None:
+def _over_time(cases: PowerCases, runs: Runs, result: Result, number: int) -> Figure | None:
     """Power of the system's and the CPU's channels in every trial, a panel a case."""
     rows: list[Row] = []
     panels: dict[str, None] = {}
-    shown = table.rows[:_MOST_PANELS]
+    shown = cases.members[:_MOST_PANELS]
     for row in shown:
-        label = _panel(table, row)
+        label = _panel(cases, row)
         own = [
-            made for trial in runs.get(row.summary.case, ()) for made in _course(trial, table, result, label)
+            made for trial in runs.get(row.summary.case, ()) for made in _course(trial, cases, result, label)
         ]
         if own:
             panels[label] = None
@@ -183,26 +183,26 @@ def _over_time(table: PowerTable, runs: Runs, result: Result, number: int) -> Fi
         return None
     names = list(dict.fromkeys(row["channel"] for row in rows if row["kind"] == "reading"))
     values = [row["value"] for row in rows if row["kind"] == "reading"]
-    left = len(table.rows) - len(shown)
-    said = table.provenance
+    left = len(cases.members) - len(shown)
+    said = cases.provenance
     return Figure(
-        name=f"power-time-{table.group.test}-{table.role}-{number}",
-        title=f"{_about(table)}: power over time{f', {said}' if said else ''}",
+        name=f"power-time-{cases.group.test}-{cases.role}-{number}",
+        title=f"{_about(cases)}: power over time{f', {said}' if said else ''}",
         caption="A line is one channel in one trial, as read; shaded: the window that figures are from."
-        f"{f' {left} more cases are not drawn.' if left else ''}{_legend(table)}",
+        f"{f' {left} more cases are not drawn.' if left else ''}{_legend(cases)}",
         description=f"{', '.join(panels)}: {', '.join(names)}, from {min(values):.1f} to {max(values):.1f} W",
         spec=specs.courses(rows, list(panels), names, _HEADROOM * max(values) or 1.0),
         wide=len(panels) > 1,
     )
 
 
-def _panel(table: PowerTable, row: PowerRow) -> str:
+def _panel(cases: PowerCases, row: PowerCase) -> str:
     count = plural(row.summary.case.instances, "instance")
-    return count if len(table.series) == 1 else f"{row.series.label}, {count}"
+    return count if len(cases.series) == 1 else f"{row.series.label}, {count}"
 
 
-def _course(trial: Trial, table: PowerTable, result: Result, label: str) -> list[Row]:
-    end = trial.end(table.role)
+def _course(trial: Trial, cases: PowerCases, result: Result, label: str) -> list[Row]:
+    end = trial.end(cases.role)
     if trial.window is None or end is None:
         return []
     totals = [one for one in (system_power(end), cpu_power(end)) if one is not None]

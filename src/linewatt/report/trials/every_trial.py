@@ -1,0 +1,76 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Every trial of a result in one table."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from linewatt.model import EndResult, Trial
+from linewatt.report.provenance import mark
+from linewatt.report.series import plural
+from linewatt.report.table import Cell, Head, Row, RowGroup, Table
+from linewatt.report.trials.digest import Digest, system_power
+from linewatt.units import MISSING, format_percent, format_rate, format_seconds, percent_from_cores
+
+TITLE = "Every trial"
+
+
+def trials_table(view: Digest, *, power: bool) -> Table:
+    """A row a trial in the order they ran, with watts where ``power`` says that there are any."""
+    heads = [
+        Head("Case", kind="text"),
+        Head("Repetition", page_only=True),
+        Head("Window", page_only=True),
+        Head("Throughput"),
+        Head("Loss"),
+        Head("CPU receiver", "%"),
+        Head("CPU sender", "%"),
+    ]
+    if power:
+        heads += [Head(f"Power {end}", lines=f"Power\n{end}") for end in ("receiver", "sender")]
+    marks, failures = view.marks, bool(view.failed)
+    if failures:
+        heads.append(Head("Failure", kind="prose"))
+    rows = tuple(
+        Row(
+            (Cell(f"{trial.number}"),),
+            tuple(_cells(trial, view, power=power, failures=failures)),
+            marks.of(flag.code for flag in trial.flags),
+        )
+        for trial in view.result.trials
+    )
+    return Table(
+        TITLE,
+        (Head("Trial"),),
+        tuple(heads),
+        (RowGroup("", rows),),
+        style="numbers trials",
+        folded=plural(len(rows), "trial"),
+    )
+
+
+def _cells(trial: Trial, view: Digest, *, power: bool, failures: bool) -> Iterator[Cell]:
+    yield Cell(view.describe(trial.case))
+    yield Cell(f"{trial.repetition}")
+    yield Cell(format_seconds(trial.window.seconds if trial.window else None))
+    yield Cell(format_rate(trial.throughput_bps, 4))
+    yield Cell(format_percent(trial.lost_ratio, 2))
+    yield from map(_cpu, (trial.receiver, trial.sender))
+    if power:
+        yield from map(_watts, (trial.receiver, trial.sender))
+    if failures:
+        failed = trial.status == "failed"
+        yield Cell(f"failed: {trial.reason or 'no reason recorded'}" if failed else "")
+
+
+def _cpu(end: EndResult | None) -> Cell:
+    """CPU used in the field's %, one full core 100; ``–`` when unknown."""
+    if end is None or end.cpu_cores is None:
+        return Cell(MISSING)
+    return Cell(f"{percent_from_cores(end.cpu_cores):,.1f}")
+
+
+def _watts(end: EndResult | None) -> Cell:
+    """The system's power, marked unless measured; ``–`` when unknown."""
+    found = system_power(end)
+    return Cell(MISSING) if found is None else Cell(f"{found.power_w:,.1f} W", mark=mark(found.provenance))

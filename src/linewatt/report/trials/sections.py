@@ -1,0 +1,166 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What stands on the page of a result, section by section: tables, lists and figures of its digest."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+
+from linewatt.analysis.cases.detail import DetailBlock, detail_blocks
+from linewatt.report.charts.data import runs_of
+from linewatt.report.machine.environment import core_words
+from linewatt.report.section import Lines, Section, drawn
+from linewatt.report.table import Note
+from linewatt.report.trials.charts.cases import figures
+from linewatt.report.trials.charts.components import component_figures
+from linewatt.report.trials.charts.effects import effect_figures
+from linewatt.report.trials.charts.heat_map import heat_figures, heat_maps
+from linewatt.report.trials.charts.levels import level_figures
+from linewatt.report.trials.charts.paired_bars import paired_figures
+from linewatt.report.trials.charts.power import power_figures
+from linewatt.report.trials.detail import detail_groups
+from linewatt.report.trials.digest import Digest
+from linewatt.report.trials.effects import TITLE as EFFECTS
+from linewatt.report.trials.effects import experiment
+from linewatt.report.trials.every_trial import TITLE as EVERY_TRIAL
+from linewatt.report.trials.every_trial import trials_table
+from linewatt.report.trials.idle import idle_lines
+from linewatt.report.trials.level_table import level_cases, level_table
+from linewatt.report.trials.levels import TITLE as LEVELS
+from linewatt.report.trials.limits import limit_notes
+from linewatt.report.trials.matrix import matrix_table, pair_cases
+from linewatt.report.trials.power import power_cases, power_table
+from linewatt.report.trials.psu import psu_lines
+from linewatt.report.trials.roles import role_table
+from linewatt.report.trials.scalability import scalability_table
+
+
+def result_sections(view: Digest) -> list[Section]:
+    """What was measured; of sections beyond the first only those with anything in them."""
+    charts = Section(
+        "Figures", "figures", figures=tuple(drawn(figures(view.groups, view.result.trials), "figure"))
+    )
+    others = (_matrix(view), _effects(view), _power(view), _levels(view), charts)
+    return [_scalability(view), *(one for one in others if one)]
+
+
+def detailed_sections(view: Digest) -> tuple[list[Section], Section]:
+    """CPU by role and each end in full, where there is any of it; and every trial."""
+    blocks = detail_blocks(view.result.trials)
+    details = (_roles(view, blocks), _detail(view, blocks))
+    return [one for one in details if one], _trials(view)
+
+
+def _remarks(lines: Iterable[str]) -> tuple[Note, ...]:
+    return tuple(Note("remark", line) for line in lines)
+
+
+def _scalability(view: Digest) -> Section:
+    cores = [core_words(view.hosts)] if view.has_efficiency else []
+    limits = [
+        Note("remark", note.named, f"{group.title}: {note.lead}")
+        for group in view.groups
+        for note in limit_notes(group)
+    ]
+    return Section(
+        "Scalability",
+        "scalability",
+        tuple(scalability_table(group, view.marks) for group in view.groups),
+        notes=(Lines("", _remarks(cores)), Lines("What limits each case", tuple(limits))),
+        intro=() if view.groups or view.levels else ("No case has been measured yet.",),
+        elsewhere=True,
+    )
+
+
+def _matrix(view: Digest) -> Section:
+    pairs = pair_cases(view.groups, list(view.hosts))
+    trials = view.result.trials
+    charts = [*heat_figures(heat_maps(pairs)), *paired_figures(detail_blocks(trials), runs_of(trials))]
+    return Section(
+        "Every pair of hosts" if pairs else "Networks side by side",
+        "matrix",
+        tuple(map(matrix_table, pairs)),
+        tuple(drawn(charts, "matrix-figure")),
+        nav="Pairs of hosts" if pairs else "Networks",
+        elsewhere=True,
+    )
+
+
+def _effects(view: Digest) -> Section:
+    found = experiment(view.result)
+    if found is None:
+        return Section(EFFECTS, "effects")
+    return Section(
+        EFFECTS,
+        "effects",
+        found.tables,
+        tuple(drawn(effect_figures(found), "effect-figure")),
+        intro=(
+            "What each level of a factor changes against its base; runs are the unit. An effect counts when "
+            "it is beyond chance among all that stand in its table (p after Holm below 0.05) and beyond what "
+            "matters: 1 %, or 0.1 points of loss.",
+            *found.notes,
+        ),
+        nav="Factors",
+    )
+
+
+def _power(view: Digest) -> Section:
+    cases = power_cases(view.groups)
+    charts = [*power_figures(cases, view.result), *component_figures(view)] if cases else []
+    idle = [
+        Note("doubt" if one.drifted else "remark", one.sentence) for one in idle_lines(view.result.manifest)
+    ]
+    return Section(
+        "Power",
+        "power",
+        tuple(power_table(one, view.marks) for one in cases),
+        tuple(drawn(charts, "power-figure")),
+        notes=(
+            Lines("Power supplies", _remarks(psu_lines(view) if cases else []), preformatted=True),
+            Lines("Idle power", tuple(idle)),
+        ),
+        elsewhere=True,
+    )
+
+
+def _levels(view: Digest) -> Section:
+    cases = level_cases(view.levels)
+    return Section(
+        LEVELS,
+        "levels",
+        tuple(level_table(one, view.marks) for one in cases),
+        tuple(drawn(level_figures(cases, view.result.trials), "level-figure")),
+        intro=(
+            "Each case held to a part of what it reaches at full rate: full load alone says little about a "
+            "server that is half idle.",
+        ),
+    )
+
+
+def _roles(view: Digest, blocks: Sequence[DetailBlock]) -> Section:
+    tables = (role_table(group, blocks) for group in view.groups)
+    return Section(
+        "CPU by role",
+        "roles",
+        tuple(table for table in tables if table is not None),
+        intro=("Mean ± standard deviation over the trials.",),
+        elsewhere=True,
+    )
+
+
+def _detail(view: Digest, blocks: Sequence[DetailBlock]) -> Section:
+    return Section(
+        "Each end in full",
+        "detail",
+        tuple(group.table for group in detail_groups(view, blocks)),
+        intro=(
+            "A row a host: server or client, receiving or sending. CPU % are those of one CPU; costs are of "
+            "what that end itself sent or received. Figures are cut, not rounded.",
+        ),
+    )
+
+
+def _trials(view: Digest) -> Section:
+    if not view.result.trials:
+        return Section(EVERY_TRIAL, "trials", intro=("No trial is stored yet.",))
+    return Section(EVERY_TRIAL, "trials", (trials_table(view, power=bool(power_cases(view.groups))),))
