@@ -81,12 +81,11 @@ class Column:
         """Text of one case in ``unit``."""
         reason = summary.reasons.get(self.field, "not recorded")
         cell = cell_of(self.value(summary), unit, summary.trials_done, reason)
-        cell = replace(cell, ci=self._ci_text(summary, unit))
         if self.field == "throughput_bps" and summary.modes is not None:
             return replace(cell, note="; ".join(filter(None, (cell.note, "two modes"))))
         return cell
 
-    def _ci_text(self, summary: CaseSummary, unit: Unit) -> str | None:
+    def ci_text(self, summary: CaseSummary, unit: Unit) -> str | None:
         """The 95 % CI of a case's mean in ``unit``; ``None`` where it is not shown or there is none."""
         value = self.value(summary)
         found = value.interval() if self.show_ci and isinstance(value, Estimate) else None

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from markupsafe import Markup, escape
@@ -32,6 +32,11 @@ class Lines:
     title: str
     notes: tuple[Note, ...]
     preformatted: bool = False
+
+
+def listed(title: str, lines: Iterable[str], *, preformatted: bool = False) -> Lines:
+    """Lines of text alone."""
+    return Lines(title, tuple(Note("remark", line) for line in lines), preformatted)
 
 
 @dataclass(frozen=True, slots=True)

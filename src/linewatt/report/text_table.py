@@ -10,6 +10,7 @@ from itertools import chain
 from rich import box
 from rich.cells import cell_len
 from rich.console import Group, RenderableType
+from rich.padding import Padding
 from rich.table import Table as RichTable
 from rich.text import Text
 
@@ -50,11 +51,6 @@ def render(table: Table, width: int | None) -> RenderableType:
     )
 
 
-def tables(columns: Sequence[TextColumn], width: int | None) -> RenderableType:
-    """The columns as one table, or as several with the same rows where ``width`` is too small."""
-    return Group(*map(_table, split(columns, width)))
-
-
 def _sources(table: Table) -> str:
     """Whether its numbers were measured, where no heading says it."""
     told = any(head.provenance for head in table.heads)
@@ -64,6 +60,12 @@ def _sources(table: Table) -> str:
 def note_text(note: Note) -> Text:
     """A line below a table."""
     return Text(_SIGNS.get(note.kind, "") + one_line(note.sentence), style=_STYLES[note.kind])
+
+
+def titled(title: str, lines: Iterable[str], style: str = "") -> RenderableType:
+    """Lines under a title, indented."""
+    indented = (Padding(Text(one_line(line), style=style), (0, 0, 0, _GAP)) for line in lines)
+    return Group(Text(one_line(title), style="bold"), *indented)
 
 
 def text_columns(table: Table) -> list[TextColumn]:
@@ -188,6 +190,11 @@ def cell_text(cell: Cell, *, sd: bool = False) -> str:
 def unit_lines(name: str) -> str:
     """A unit in as little width as reads well: ``% per Gbps`` → ``%/Gbps``, ``Mbps/core`` in two lines."""
     return name.replace(" per ", "/").replace("/core", "/\ncore").replace("packets/s", "pkts/s")
+
+
+def tables(columns: Sequence[TextColumn], width: int | None) -> RenderableType:
+    """The columns as one table, or as several with the same rows where ``width`` is too small."""
+    return Group(*map(_table, split(columns, width)))
 
 
 def once(texts: Iterable[str]) -> tuple[str, ...]:

@@ -20,10 +20,10 @@ from linewatt.analysis.soak.job import Job
 from linewatt.foreign import one_line
 from linewatt.loads.registry import SOAKING
 from linewatt.model import Case
-from linewatt.report.comparison.trials import difference_text, mean_text, unit_of
+from linewatt.report.comparison.trials import difference_text, mean_cell, unit_of
 from linewatt.report.series import case_labels, plural, test_title
-from linewatt.report.text_table import TextColumn
-from linewatt.report.text_table import tables as text_tables
+from linewatt.report.table import Cell, Head, Row, RowGroup, Table, texts
+from linewatt.report.text_table import render, titled
 from linewatt.report.trials.effects import numbers
 from linewatt.report.trials.words import when
 from linewatt.store.read import Damaged
@@ -93,11 +93,11 @@ def show(
         own = soaks.response
         parts += _block(head, soaks.courses, own, lambda one: _unit_of_soak(own, one), "job", width)
     if soaks is not None and soaks.left_out:
-        parts.append(Text(f"Left out: {plural(len(soaks.left_out), 'soak')}", style="bold"))
-        parts += [Padding(Text(one_line(f"{name}: {why}")), (0, 0, 0, 2)) for name, why in soaks.left_out]
+        left_out = (f"{name}: {why}" for name, why in soaks.left_out)
+        parts.append(titled(f"Left out: {plural(len(soaks.left_out), 'soak')}", left_out))
     if damaged:
-        parts.append(Text(f"Damaged, in no course: {plural(len(damaged), 'result')}", style="bold"))
-        parts += [Padding(Text(one_line(f"{one.id}: {one.reason}")), (0, 0, 0, 2)) for one in damaged]
+        reasons = (f"{one.id}: {one.reason}" for one in damaged)
+        parts.append(titled(f"Damaged, in no course: {plural(len(damaged), 'result')}", reasons))
     return Group(*parts)
 
 
@@ -135,22 +135,23 @@ def _block(
 def _course(name: str, course: Course, response: Response, unit: Unit, width: int | None) -> RenderableType:
     marks = {change.at: f"◀ {change.verdict.words}" for change in course.changes}
     marks |= {one.at: f"unlike the rest: {_apart(one, response)}" for one in course.unlike}
-    head = f"One run,\n{unit.name}" if isinstance(course.case, Job) else "Mean ± SD (n)"
-    means = [mean_text(point.mean, unit) for point in course.points]
-    if isinstance(course.case, Job):
-        means = [text.removesuffix(" (1)") for text in means]
-    columns = [
-        TextColumn("Result", tuple(one_line(point.side.id) for point in course.points), key=True, left=True),
-        TextColumn("When", tuple(when(point.side.created_s) for point in course.points), left=True),
-        TextColumn(head, tuple(means)),
-        TextColumn("Change", tuple(marks.get(at, "") for at in range(len(course.points))), left=True),
+    is_soak = isinstance(course.case, Job)
+    means = [mean_cell(point.mean, unit) for point in course.points]
+    if is_soak:
+        means = [replace(cell, note=None) for cell in means]
+    rows = [
+        Row(texts(point.side.id), (Cell(when(point.side.created_s)), mean, Cell(marks.get(at, ""))))
+        for at, (point, mean) in enumerate(zip(course.points, means, strict=True))
     ]
-    lines = [line for change in course.changes for line in _surroundings(course, change)]
-    return Group(
-        Text(one_line(f"{name} [{course.case.key}]: {course.words}"), style="bold"),
-        text_tables(columns, width),
-        *(Padding(Text(one_line(line)), (0, 0, 0, 2)) for line in lines),
+    mean = Head("One run", unit.name, lines="One run,") if is_soak else Head("Mean ± SD (n)")
+    table = Table(
+        f"{name} [{course.case.key}]: {course.words}",
+        (Head("Result", kind="text"),),
+        (Head("When", kind="text"), replace(mean, show_sd=True), Head("Change", kind="text")),
+        (RowGroup("", tuple(rows)),),
     )
+    lines = [line for change in course.changes for line in _surroundings(course, change)]
+    return Group(render(table, width), *(Padding(Text(one_line(line)), (0, 0, 0, 2)) for line in lines))
 
 
 def _apart(one: Unlike, response: Response) -> str:

@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 
 from linewatt import __version__
 from linewatt.analysis.comparison.compare import Comparison
 from linewatt.analysis.comparison.finding import Finding
 from linewatt.report.charts import forest, specs
 from linewatt.report.charts.data import Row
+from linewatt.report.comparison.terminal import ENDS
 from linewatt.report.comparison.trials import (
     ResponseTable,
     difference_text,
@@ -18,11 +19,11 @@ from linewatt.report.comparison.trials import (
     left_over_lines,
     remark_lines,
     shown_differences,
-    side_names,
     tables,
 )
 from linewatt.report.html import environment_of_pages
-from linewatt.report.section import DrawnFigure, drawn
+from linewatt.report.section import DrawnFigure, Section, drawn, listed
+from linewatt.report.series import plural
 from linewatt.report.trials.charts.cases import Figure
 
 MOST_ROWS = 60
@@ -32,23 +33,51 @@ _PANEL_PX = 420
 
 def render(found: Comparison, verdict: Finding) -> str:
     """The whole page."""
-    shown = tables(found)
-    matter, expected, others = shown_differences(found)
+    return comparison_page(_title(found), heading(found), verdict, [*_verdicts(found), _differences(found)])
+
+
+def comparison_page(title: str, lines: Sequence[str], verdict: Finding, sections: Sequence[Section]) -> str:
+    """A page of a comparison, of whatever was compared."""
     page = environment_of_pages().get_template("comparison.html.j2")
     return page.render(
         version=__version__,
-        title=_title(found),
-        heading=heading(found),
-        names=side_names(found),
-        tables=list(zip(shown, drawings(shown), strict=True)),
-        factor=factor_words(found),
-        by=found.options.by,
-        expected=[difference_text(one) for one in expected],
-        matter=[difference_text(one) for one in matter],
-        others=others,
-        left_over=left_over_lines(found),
-        remarks=remark_lines(found),
+        title=title,
+        heading=lines,
+        outcome=ENDS[verdict.exit_code],
         verdict=verdict,
+        sections=sections,
+        lab=False,
+        elsewhere=None,
+    )
+
+
+def _verdicts(found: Comparison) -> Iterator[Section]:
+    """A section a response; the first one is where a reader goes first."""
+    shown = tables(found)
+    if not shown:
+        yield Section("Verdicts", "results", intro=("Nothing was compared.",))
+    for at, (one, chart) in enumerate(zip(shown, drawings(shown), strict=True)):
+        yield Section(
+            one.title,
+            f"verdicts-{at + 1}" if at else "results",
+            (one.table,),
+            () if chart is None else (chart,),
+            intro=() if at else (factor_words(found),),
+        )
+
+
+def _differences(found: Comparison) -> Section:
+    matter, expected, others = shown_differences(found)
+    more = [f"and {plural(others, 'other difference')}, which --json has"] if others else []
+    return Section(
+        "What differs",
+        "differs",
+        notes=(
+            listed(f"What differs with {found.options.by}", map(difference_text, expected)),
+            listed("What else differs", [*map(difference_text, matter), *more]),
+            listed("Left over", left_over_lines(found)),
+            listed("To be known", remark_lines(found)),
+        ),
     )
 
 

@@ -4,27 +4,27 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Sequence
-from dataclasses import asdict, dataclass
+from collections.abc import Callable
+from dataclasses import asdict
 from typing import Any
 
 from rich.console import Group, RenderableType
-from rich.padding import Padding
 from rich.text import Text
 
-from linewatt import __version__
 from linewatt.analysis.comparison.finding import Finding
 from linewatt.analysis.comparison.soaks import ADVICE, Quantity, SoakComparison, SoakRow, SoakSide
 from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.analysis.soak.job import DRIFT
 from linewatt.foreign import one_line
+from linewatt.report.comparison.page import comparison_page
 from linewatt.report.comparison.trials import apart_words
-from linewatt.report.html import environment_of_pages
 from linewatt.report.provenance import legend, mark
+from linewatt.report.section import Section, listed
 from linewatt.report.series import plural
 from linewatt.report.soak.summary import count_text
-from linewatt.report.text_table import TextColumn
-from linewatt.report.text_table import tables as text_tables
+from linewatt.report.table import Cell, Head, Row, RowGroup, Table, legend_notes, texts
+from linewatt.report.text_table import render as render_table
+from linewatt.report.text_table import titled
 from linewatt.report.trials.words import when
 from linewatt.units import MISSING, format_percent, format_rate, format_seconds, format_significant
 
@@ -45,44 +45,34 @@ _UNITS: dict[str, Callable[[float], str]] = {
 """end of a quantity's name → its text"""
 
 
-@dataclass(frozen=True, slots=True)
-class Line:
-    """One row as people read it."""
-
-    title: str
-    base: str
-    other: str
-    ratio: str
-    words: str
-
-
-def lines(found: SoakComparison) -> tuple[Line, ...]:
-    """The rows, and below them whether each ledger balances."""
-    last = Line("Ledger", found.base.balance, found.other.balance, "", "")
-    return (*(_line(row) for row in found.rows), last)
-
-
-def _line(row: SoakRow) -> Line:
-    watts = [one for one in (row.base, row.other) if one.provenance is not None]
-    scopes = dict.fromkeys(SCOPE_WORDS.get(one.scope or "", one.scope) for one in watts)
-    sure = next((mark(one.provenance) for one in watts if mark(one.provenance)), None)
-    ratio = MISSING if row.ratio is None else f"{row.ratio:.3f}"
-    return Line(
-        title=row.response.title + (f" ({', '.join(map(str, scopes))})" if scopes else ""),
-        base=_text(row, row.base),
-        other=_text(row, row.other),
-        ratio=f"{ratio} {sure}" if sure and row.ratio is not None else ratio,
-        words=row.own_words,
+def table(found: SoakComparison) -> Table:
+    """A row a quantity, and below them whether each ledger balances."""
+    base, other = found.base.side.name, found.other.side.name
+    ledger = Row(texts("Ledger"), texts(found.base.balance, found.other.balance, "", ""))
+    return Table(
+        title="Quantities",
+        keys=(Head("Quantity", kind="text"),),
+        heads=(Head(base), Head(other), Head(f"{other} ÷ {base}"), Head("Verdict", kind="prose")),
+        groups=(RowGroup("", (*map(_row, found.rows), ledger)),),
+        notes=legend_notes(legend(one.provenance for row in found.rows for one in (row.base, row.other))),
+        style="numbers verdicts",
     )
 
 
-def _text(row: SoakRow, one: Quantity) -> str:
+def _row(row: SoakRow) -> Row:
+    watts = [one for one in (row.base, row.other) if one.provenance is not None]
+    scopes = dict.fromkeys(SCOPE_WORDS.get(one.scope or "", one.scope) for one in watts)
+    sure = next((mark(one.provenance) for one in watts if mark(one.provenance)), None)
+    title = row.response.title + (f" ({', '.join(map(str, scopes))})" if scopes else "")
+    ratio = Cell(MISSING) if row.ratio is None else Cell(f"{row.ratio:.3f}", mark=sure)
+    return Row((Cell(title),), (_cell(row, row.base), _cell(row, row.other), ratio, Cell(row.own_words)))
+
+
+def _cell(row: SoakRow, one: Quantity) -> Cell:
     if one.value is None:
-        return MISSING
-    name = row.response.name
-    shown = next(text for end, text in _UNITS.items() if name.endswith(end))(one.value)
-    sure = mark(one.provenance)
-    return f"{shown} {sure}" if sure else shown
+        return Cell(MISSING, reason=one.reason)
+    shown = next(text for end, text in _UNITS.items() if row.response.name.endswith(end))
+    return Cell(shown(one.value), mark=mark(one.provenance))
 
 
 def heading(found: SoakComparison) -> list[str]:
@@ -141,63 +131,31 @@ def difference_lines(found: SoakComparison) -> list[str]:
     return shown[:_MOST_SHOWN] + more
 
 
-def marks(found: SoakComparison) -> tuple[str, ...]:
-    """What the marks at watts mean, a line each."""
-    return legend(one.provenance for row in found.rows for one in (row.base, row.other))
-
-
 def show(found: SoakComparison, verdict: Finding, width: int | None = None) -> RenderableType:
     """The whole of ``linewatt compare`` of two soaks; ``width`` is the terminal's, ``None`` for no limit."""
-    told = lines(found)
-    names = found.base.side.name, found.other.side.name
-    columns = [
-        TextColumn("Quantity", tuple(line.title for line in told), key=True, left=True),
-        TextColumn(names[0], tuple(line.base for line in told)),
-        TextColumn(names[1], tuple(line.other for line in told)),
-        TextColumn(f"{names[1]} ÷ {names[0]}", tuple(line.ratio for line in told)),
-        TextColumn("Verdict", tuple(one_line(line.words) for line in told), left=True, free=True),
-    ]
-    parts: list[RenderableType] = [_list("Comparison of two soaks", heading(found))]
-    parts += [_list(title, said, "yellow") for title, said in asked_otherwise(found) if said]
-    parts.append(Group(text_tables(columns, width), *(Text(line, style="yellow") for line in marks(found))))
-    parts.append(Text(ADVICE))
+    parts: list[RenderableType] = [titled("Comparison of two soaks", heading(found))]
+    parts += [titled(title, said, "yellow") for title, said in asked_otherwise(found) if said]
+    parts += [render_table(table(found), width), Text(ADVICE)]
     differ = difference_lines(found)
-    parts.append(
-        _list("What else differs", differ)
-        if differ
-        else Text("Nothing else that is on record of the hosts differs.")
-    )
+    nothing = Text("Nothing else that is on record of the hosts differs.")
+    parts.append(titled("What else differs", differ) if differ else nothing)
     if remarks(found):
-        parts.append(_list("To be known", remarks(found), "yellow"))
+        parts.append(titled("To be known", remarks(found), "yellow"))
     if verdict.words:
         parts.append(Text(one_line(f"Not enough evidence: {verdict.words}."), style="yellow"))
     return Group(*(part for each in parts for part in (each, Text())))
 
 
-def _list(title: str, said: Sequence[str], style: str = "") -> RenderableType:
-    shown = (Padding(Text(one_line(line), style=style), (0, 0, 0, 2)) for line in said)
-    return Group(Text(title, style="bold"), *shown)
-
-
 def render(found: SoakComparison, verdict: Finding) -> str:
     """The whole page: tables and lists, no script, nothing loaded from anywhere."""
-    return (
-        environment_of_pages()
-        .get_template("comparison_soaks.html.j2")
-        .render(
-            version=__version__,
-            title=f"{found.other.side.id} against {found.base.side.id}",
-            heading=heading(found),
-            names=(found.base.side.name, found.other.side.name),
-            lines=lines(found),
-            marks=marks(found),
-            advice=ADVICE,
-            asked_otherwise=asked_otherwise(found),
-            differences=difference_lines(found),
-            remarks=remarks(found),
-            verdict=verdict,
-        )
-    )
+    title = f"{found.other.side.id} against {found.base.side.id}"
+    asked = tuple(listed(title, said) for title, said in asked_otherwise(found))
+    differ = listed("What else differs", difference_lines(found))
+    sections = [
+        Section("Quantities", "results", (table(found),), notes=asked, intro=(ADVICE,)),
+        Section("What differs", "differs", notes=(differ, listed("To be known", remarks(found)))),
+    ]
+    return comparison_page(title, heading(found), verdict, sections)
 
 
 def as_document(found: SoakComparison, verdict: Finding) -> dict[str, Any]:

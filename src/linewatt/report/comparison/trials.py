@@ -24,6 +24,8 @@ from linewatt.report.power_columns import MBPS_PER_W
 from linewatt.report.provenance import legend, mark
 from linewatt.report.provenance import words as sources
 from linewatt.report.series import case_labels, plural, test_title
+from linewatt.report.table import Cell, Head, RowGroup, Table, legend_notes
+from linewatt.report.table import Row as TableRow
 from linewatt.report.trials.effects import numbers, p_text
 from linewatt.report.trials.words import when
 from linewatt.units import BPS_PER_GBPS, MISSING
@@ -36,16 +38,10 @@ _UNITS = {column.field: column.units for column in COLUMNS} | {
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """One row of a table as people read it."""
+    """One verdict: its case as people read it, and the flags of both sides."""
 
     row: Row
     case: str
-    base: str
-    other: str
-    ratio: str
-    p: str
-    shuffled: str
-    words: str
     flags: str
 
     @property
@@ -53,18 +49,63 @@ class Line:
         """Whether the verdict is a change."""
         return self.row.outcome in ("better", "worse")
 
+    @property
+    def words(self) -> str:
+        """The verdict, marked unless its watts were measured."""
+        return _marked(self.row.verdict.words, mark(self.row.provenance) if self.row.verdict.change else None)
+
 
 @dataclass(frozen=True, slots=True)
 class ResponseTable:
-    """All verdicts on a response; ``tally`` counts them in words."""
+    """All verdicts on a response; ``tally`` counts them in words, ``sides`` are names."""
 
     response: Response
     title: str
-    unit: str
+    unit: Unit
+    sides: tuple[str, str]
     lines: tuple[Line, ...]
     tally: str
     provenance: str
     legend: tuple[str, ...]
+
+    @property
+    def table(self) -> Table:
+        """A row a verdict."""
+        base, other = self.sides
+        ratio = f"{other} {'÷' if self.response.relative else '−'} {base}"
+        flagged = any(line.flags for line in self.lines)
+        return Table(
+            title=f"{self.title}, {self.unit.name}: {self.tally}",
+            keys=(Head("Case", kind="text"),),
+            heads=(
+                *(
+                    Head(f"{one}: mean ± SD (n)", lines=f"{one}: mean\n± SD (n)", show_sd=True)
+                    for one in self.sides
+                ),
+                Head(f"{ratio} (95 % CI)", lines=f"{ratio}\n(95 % CI)"),
+                Head("p (Holm)", lines="p\n(Holm)"),
+                Head("p (shuffled)", lines="p\n(shuffled)"),
+                Head("Verdict", kind="prose"),
+                *([Head("Flags", kind="prose")] if flagged else []),
+            ),
+            groups=(RowGroup("", tuple(self._row(line, flagged=flagged) for line in self.lines)),),
+            notes=legend_notes(self.legend),
+            provenance=self.provenance,
+            style="numbers verdicts",
+        )
+
+    def _row(self, line: Line, *, flagged: bool) -> TableRow:
+        row, sure = line.row, mark(line.row.provenance)
+        change = row.verdict.change
+        shuffled = None if change is None else change.permutation_p
+        cells = [
+            *(mean_cell(value, self.unit, sure) for value in (row.base, row.other)),
+            Cell(_ratio_text(row), mark=sure if change else None),
+            Cell(MISSING if change is None or shuffled is None else p_text(change.p_holm)),
+            Cell(MISSING if shuffled is None else p_text(shuffled)),
+            Cell(row.verdict.words, mark=sure if change else None, strong=line.told),
+        ]
+        return TableRow((Cell(line.case),), (*cells, *([Cell(line.flags)] if flagged else [])))
 
 
 def case_names(found: Comparison) -> dict[Match, str]:
@@ -140,11 +181,12 @@ def _table(
     return ResponseTable(
         response=response,
         title=f"{title}, {next(iter(tests))}" if len(tests) == 1 else title,
-        unit=unit.name,
+        unit=unit,
+        sides=side_names(found),
         lines=tuple(
-            _line(row, unit, names[row.match], flags[row.match])
+            Line(row, names[row.match], flags[row.match])
             if row.pairs == 1
-            else _line(row, unit, _over_pairs(found, row, with_test=len(tests) > 1), "")
+            else Line(row, _over_pairs(found, row, with_test=len(tests) > 1), "")
             for row in rows
         ),
         tally=_tally(response, [row for row in rows if row.pairs == 1]),
@@ -172,38 +214,15 @@ def unit_of(response: Response, means: Sequence[float]) -> Unit:
     return units[0] if max(means, default=0.0) >= BPS_PER_GBPS else units[-1]
 
 
-def _line(row: Row, unit: Unit, name: str, flags: str) -> Line:
-    sure = mark(row.provenance)
-    change = row.verdict.change
-    p, shuffled = MISSING, MISSING
-    if change is not None:
-        tested = change.permutation_p is not None
-        p = p_text(change.p_holm) if tested else MISSING
-        shuffled = p_text(change.permutation_p) if change.permutation_p is not None else MISSING
-    return Line(
-        row=row,
-        case=name,
-        base=mean_text(row.base, unit, sure),
-        other=mean_text(row.other, unit, sure),
-        ratio=_marked(_ratio_text(row), sure),
-        p=p,
-        shuffled=shuffled,
-        words=row.verdict.words if change is None else _marked(row.verdict.words, sure),
-        flags=flags,
-    )
-
-
 def _marked(text: str, sure: str | None) -> str:
-    return f"{text} {sure}" if sure and text != MISSING else text
+    return f"{text} {sure}" if sure else text
 
 
-def mean_text(value: Estimate | None, unit: Unit, sure: str | None = None) -> str:
+def mean_cell(value: Estimate | None, unit: Unit, sure: str | None = None) -> Cell:
     """``94.20 ± 0.31 (10)``: mean, SD, runs."""
     if value is None:
-        return MISSING
-    cell = cell_of(value, unit, value.n, "", sure)
-    sd = f" ± {cell.sd}" if cell.sd is not None else ""
-    return f"{_marked(cell.text + sd, sure)} ({value.n})"
+        return Cell(MISSING)
+    return replace(cell_of(value, unit, value.n, "", sure), note=f"{value.n}")
 
 
 def _ratio_text(row: Row) -> str:

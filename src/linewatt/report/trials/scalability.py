@@ -23,8 +23,11 @@ def shown_columns(summaries: Sequence[CaseSummary]) -> tuple[Column, ...]:
     return tuple(column for column in COLUMNS if column.applies(summaries) and column.has_values(summaries))
 
 
-def scalability_table(group: TestGroup, marks: Marks) -> Table:
-    """The table of a test: columns with values only, a row a case."""
+def scalability_table(group: TestGroup, marks: Marks, *, intervals: bool = False) -> Table:
+    """The table of a test: columns with values only, a row a case.
+
+    ``intervals``: with the 95 % CIs of means, which take their time.
+    """
     summaries = group.summaries
     columns = tuple((column, column.unit(summaries)) for column in shown_columns(summaries))
     several = len(group.series) > 1
@@ -35,7 +38,7 @@ def scalability_table(group: TestGroup, marks: Marks) -> Table:
         groups=tuple(
             RowGroup(
                 series.label if several else "",
-                tuple(_row(summary, columns, marks) for summary in series.summaries),
+                tuple(_row(summary, columns, marks, intervals=intervals) for summary in series.summaries),
             )
             for series in group.series
         ),
@@ -53,9 +56,15 @@ def trials_cell(summary: CaseSummary) -> Cell:
     return Cell(f"{done}/{done + bad}", reason=f"{bad} failed") if bad else Cell(f"{done}")
 
 
-def _row(summary: CaseSummary, columns: Sequence[tuple[Column, Unit]], marks: Marks) -> Row:
+def _row(
+    summary: CaseSummary, columns: Sequence[tuple[Column, Unit]], marks: Marks, *, intervals: bool
+) -> Row:
     cells = [
-        replace(column.cell(summary, unit), doubts=marks.cell(summary.case, column.figure, column.role))
+        replace(
+            column.cell(summary, unit),
+            doubts=marks.cell(summary.case, column.figure, column.role),
+            ci=column.ci_text(summary, unit) if intervals else None,
+        )
         for column, unit in columns
     ]
     keys = (Cell(f"{summary.case.instances}"),)

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Sequence
 
 from linewatt.analysis.cases.detail import DetailBlock, detail_blocks
 from linewatt.report.charts.data import runs_of
 from linewatt.report.machine.environment import core_words
-from linewatt.report.section import Lines, Section, drawn
+from linewatt.report.section import Lines, Section, drawn, listed
 from linewatt.report.table import Note
 from linewatt.report.trials.charts.cases import figures
 from linewatt.report.trials.charts.components import component_figures
@@ -50,11 +50,8 @@ def detailed_sections(view: Digest) -> tuple[list[Section], Section]:
     return [one for one in details if one], _trials(view)
 
 
-def _remarks(lines: Iterable[str]) -> tuple[Note, ...]:
-    return tuple(Note("remark", line) for line in lines)
-
-
 def _scalability(view: Digest) -> Section:
+    marks = view.marks
     cores = [core_words(view.hosts)] if view.has_efficiency else []
     limits = [
         Note("remark", note.named, f"{group.title}: {note.lead}")
@@ -64,8 +61,8 @@ def _scalability(view: Digest) -> Section:
     return Section(
         "Scalability",
         "scalability",
-        tuple(scalability_table(group, view.marks) for group in view.groups),
-        notes=(Lines("", _remarks(cores)), Lines("What limits each case", tuple(limits))),
+        tuple(scalability_table(group, marks, intervals=True) for group in view.groups),
+        notes=(listed("", cores), Lines("What limits each case", tuple(limits))),
         intro=() if view.groups or view.levels else ("No case has been measured yet.",),
         elsewhere=True,
     )
@@ -116,7 +113,7 @@ def _power(view: Digest) -> Section:
         tuple(power_table(one, view.marks) for one in cases),
         tuple(drawn(charts, "power-figure")),
         notes=(
-            Lines("Power supplies", _remarks(psu_lines(view) if cases else []), preformatted=True),
+            listed("Power supplies", psu_lines(view) if cases else [], preformatted=True),
             Lines("Idle power", tuple(idle)),
         ),
         elsewhere=True,
