@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
     from linewatt.engine.rederive.differences import Change, Told
     from linewatt.engine.rederive.run import Rederived
+    from linewatt.report.table import Table
 
 
 def register(app: typer.Typer) -> None:
@@ -63,13 +64,13 @@ def _shown(found: Rederived, width: int | None, *, every: bool) -> RenderableTyp
     from rich.console import Group
     from rich.text import Text
 
-    from linewatt.report.text_table import tables
+    from linewatt.report.text_table import render
 
     parts: list[Any] = [Text(line) for line in _summary(found)]
     changes = [change for trial in found.trials for change in trial.changes]
     old = [change for change in changes if not change.is_new]
     if old:
-        parts += [Text("\nFigures that change"), tables(_figures(old, every=every), width)]
+        parts += [Text(), render(_figures(old, every=every), width)]
     told = [one for trial in found.trials for one in trial.told]
     if told:
         parts += [Text("\nFindings"), *(Text(line) for line in _findings(told))]
@@ -101,9 +102,9 @@ def _summary(found: Rederived) -> Iterator[str]:
             yield f"{idle.name}: {change.figure}: {_value(change.before)} → {_value(change.after)}"
 
 
-def _figures(changes: list[Change], *, every: bool) -> list[Any]:
+def _figures(changes: list[Change], *, every: bool) -> Table:
     """A row for each figure, with its first trial for an example; or one for each trial."""
-    from linewatt.report.text_table import TextColumn
+    from linewatt.report.table import Head, Row, RowGroup, Table, texts
 
     rows: list[tuple[str, Change]] = [(str(one.trial), one) for one in changes]
     if not every:
@@ -113,13 +114,16 @@ def _figures(changes: list[Change], *, every: bool) -> list[Any]:
             first.setdefault(one.figure, one)
             counts[one.figure] = counts.get(one.figure, 0) + 1
         rows = [(f"{one.trial} (of {counts[figure]})", one) for figure, one in first.items()]
-    return [
-        TextColumn("Figure", tuple(one.figure for _, one in rows), key=True, left=True),
-        TextColumn("Trial", tuple(trial for trial, _ in rows), left=True),
-        TextColumn("Before", tuple(_value(one.before) for _, one in rows)),
-        TextColumn("After", tuple(_value(one.after) for _, one in rows)),
-        TextColumn("Why", tuple(one.why for _, one in rows), left=True, free=True),
-    ]
+    return Table(
+        "Figures that change",
+        (Head("Figure", kind="text"),),
+        (Head("Trial", kind="text"), Head("Before"), Head("After"), Head("Why", kind="prose")),
+        (RowGroup("", tuple(Row(texts(one.figure), texts(trial, *_change(one))) for trial, one in rows)),),
+    )
+
+
+def _change(one: Change) -> tuple[str, str, str]:
+    return _value(one.before), _value(one.after), one.why
 
 
 def _value(value: Any) -> str:

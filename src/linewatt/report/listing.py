@@ -12,7 +12,8 @@ from rich.text import Text
 
 from linewatt.errors import StoreError
 from linewatt.foreign import one_line
-from linewatt.report.text_table import TextColumn, tables
+from linewatt.report.table import Head, Row, RowGroup, Table, texts
+from linewatt.report.text_table import render
 from linewatt.report.trials.digest import Digest, digest, heading
 from linewatt.report.trials.words import when
 from linewatt.store import sums
@@ -85,14 +86,11 @@ def as_document(every: Sequence[Listed | Damaged]) -> list[dict[str, Any]]:
 
 def show(every: Sequence[Listed | Damaged], *, width: int | None = None) -> RenderableType:
     """The table of ``linewatt list``, and why a count is missing or a result is damaged."""
-    cells = [_cells(one) for one in every]
-    heads = ("Id", "Name", "When", "Done", "Failed", "Findings")
-    columns = [
-        TextColumn(head, tuple(row[at] for row in cells), key=head == "Id", left=head in heads[:3])
-        for at, head in enumerate(heads)
-    ]
+    heads = (Head("Name", kind="text"), Head("When", kind="text"), *map(Head, ("Done", "Failed", "Findings")))
+    rows = tuple(Row(texts(id_of(one)), texts(*_cells(one))) for one in every)
+    table = Table("", (Head("Id", kind="text"),), heads, (RowGroup("", rows),))
     why = [Text(one_line(f"{id_of(one)}: {said}")) for one in every for said in _said(one)]
-    return Group(tables(columns, width), *why)
+    return Group(render(table, width), *why)
 
 
 def _said(one: Listed | Damaged) -> list[str]:
@@ -106,12 +104,11 @@ def id_of(one: Listed | Damaged) -> str:
 
 
 def _cells(one: Listed | Damaged) -> tuple[str, ...]:
-    """A row of the table."""
+    """A row of the table behind its id."""
     if isinstance(one, Damaged):
-        return (one_line(one.id), MISSING, MISSING, "damaged", MISSING, MISSING)
+        return (MISSING, MISSING, "damaged", MISSING, MISSING)
     view = one.view
     return (
-        one_line(view.result.id),
         _name(view),
         when(view.result.manifest.get("created_s")),
         _done(one),
@@ -130,4 +127,4 @@ def _done(one: Listed) -> str:
 def _name(view: Digest) -> str:
     name = str(view.result.manifest.get("name") or MISSING)
     imported = view.result.imported_from
-    return one_line(f"{name} (imported from {imported})" if imported else name)
+    return f"{name} (imported from {imported})" if imported else name

@@ -190,18 +190,3 @@ def cell_text(cell: Cell, *, sd: bool = False) -> str:
 def unit_lines(name: str) -> str:
     """A unit in as little width as reads well: ``% per Gbps`` → ``%/Gbps``, ``Mbps/core`` in two lines."""
     return name.replace(" per ", "/").replace("/core", "/\ncore").replace("packets/s", "pkts/s")
-
-
-def tables(columns: Sequence[TextColumn], width: int | None) -> RenderableType:
-    """The columns as one table, or as several with the same rows where ``width`` is too small."""
-    return Group(*map(_table, split(columns, width)))
-
-
-def once(texts: Iterable[str]) -> tuple[str, ...]:
-    """The same texts, with repetitions of the one above left empty."""
-    shown: list[str] = []
-    last = None
-    for text in texts:
-        shown.append("" if text == last else text)
-        last = text
-    return tuple(shown)

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
+from itertools import groupby
 from typing import Any
 
 from linewatt.analysis.soak.ledger import (
@@ -16,11 +16,11 @@ from linewatt.analysis.soak.ledger import (
     SERVER_NICS,
     Figure,
     Ledger,
-    Line,
 )
 from linewatt.loads.registry import SOAKING
 from linewatt.report.soak.digest import Interval, Soak
-from linewatt.report.soak.summary import bytes_text, count_text
+from linewatt.report.soak.summary import Fact, bytes_text, count_text
+from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table, texts
 from linewatt.units import MISSING
 
 TITLES = {
@@ -32,45 +32,41 @@ TITLES = {
 MOST_EVENTS = 200
 
 
-@dataclass(frozen=True, slots=True)
-class LedgerRow:
-    """One line of the ledger; a cell that is empty is of what that column does not count."""
+def ledger_table(book: Ledger, *, zeros: bool = True) -> Table:
+    """The ledger by sections; without ``zeros`` causes of drops that never happened are left out.
 
-    section: str
-    title: str
-    cells: tuple[str, ...]
-    reasons: tuple[str, ...]
-    is_drop: bool
-
-
-@dataclass(frozen=True, slots=True)
-class IntervalRow:
-    """One slice of time. ``is_gap``: nothing was read."""
-
-    start: str
-    cells: tuple[str, ...]
-    is_gap: bool
-
-
-def ledger_rows(book: Ledger, *, zeros: bool = True) -> list[LedgerRow]:
-    """Lines of the ledger; without ``zeros`` causes of drops that never happened are left out."""
+    A cell is empty where its column does not count such things.
+    """
     lines = [line for line in book.lines if zeros or line.section != "Drops" or line.total]
-    return [_row(line) for line in lines]
+    columns = [name for name in COLUMNS if zeros or any(name in line.figures for line in lines)]
+    reasons = dict.fromkeys(one.reason for line in lines for one in line.figures.values() if one.reason)
+    return Table(
+        title="Everything that was counted",
+        keys=(Head("What", kind="text"),),
+        heads=tuple(Head(TITLES[name]) for name in columns),
+        groups=tuple(
+            RowGroup(
+                f"{section} (B)" if section == "Bytes" else section,
+                tuple(
+                    Row(texts(one.title), tuple(_cell(one.figures.get(name)) for name in columns))
+                    for one in own
+                ),
+            )
+            for section, own in groupby(lines, key=lambda line: line.section)
+        ),
+        notes=tuple(Note("absence", reason) for reason in reasons),
+        group_title="Ledger",
+        style="numbers matrix",
+    )
 
 
-def _row(line: Line) -> LedgerRow:
-    cells = tuple(_cell(line, line.figures.get(column)) for column in COLUMNS)
-    reasons = [one.reason for one in line.figures.values() if one.reason]
-    return LedgerRow(line.section, line.title, cells, tuple(dict.fromkeys(reasons)), line.is_drop)
-
-
-def _cell(line: Line, figure: Figure | None) -> str:
+def _cell(figure: Figure | None) -> Cell:
     if figure is None:
-        return ""
+        return Cell("")
     if figure.value is None:
-        return MISSING
+        return Cell(MISSING, reason=figure.reason)
     text = f"{figure.value:,.0f}"
-    return f"≥ {text}" if figure.resets else text
+    return Cell(f"≥ {text}" if figure.resets else text)
 
 
 INTERVAL_COLUMNS = (
@@ -90,12 +86,44 @@ INTERVAL_COLUMNS = (
 )
 
 
-def interval_rows(soak: Soak) -> list[IntervalRow]:
-    """The ledger by intervals, in the columns of :data:`INTERVAL_COLUMNS`."""
-    return [_interval(one) for one in soak.intervals]
+def interval_table(soak: Soak) -> Table:
+    """The ledger by slices of time."""
+    return Table(
+        title="The same by slices of time (UTC)",
+        keys=(Head("From", kind="text"),),
+        heads=tuple(map(Head, INTERVAL_COLUMNS)),
+        groups=(RowGroup("", tuple(map(_interval, soak.intervals))),),
+        style="numbers matrix",
+    )
 
 
-def _interval(one: Interval) -> IntervalRow:
+def groups_table(soak: Soak) -> Table:
+    """What each group of clients moved."""
+    rows = [
+        Row(
+            texts(one.name),
+            texts(
+                f"{one.clients}",
+                bytes_text(one.got_bytes),
+                bytes_text(one.put_bytes),
+                count_text(one.transfers),
+                count_text(one.failed),
+            ),
+        )
+        for one in soak.groups
+    ]
+    heads = tuple(map(Head, ("Clients", "Got", "Put", "Transfers", "Failed")))
+    return Table("Groups of clients", (Head("Group", kind="text"),), heads, (RowGroup("", tuple(rows)),))
+
+
+def facts_table(title: str, facts: Sequence[Fact], notes: tuple[Note, ...] = ()) -> Table:
+    """What, its value, and what a reader must know beside it."""
+    rows = tuple(Row(texts(one.title), (Cell(one.value, mark=one.mark), Cell(one.note))) for one in facts)
+    heads = (Head("Value", kind="text"), Head("Note", kind="prose"))
+    return Table(title, (Head("What", kind="text"),), heads, (RowGroup("", rows),), notes)
+
+
+def _interval(one: Interval) -> Row:
     book = one.ledger
     to_clients, to_server = (
         _first(book, key, SERVER_NICS, CLIENT_NICS) for key in ("to_clients_packets", "to_server_packets")
@@ -123,9 +151,10 @@ def _interval(one: Interval) -> IntervalRow:
         book.value("unfinished", CLIENTS).value,
         book.value("logins_failed", CLIENTS).value,
     )
+    if all(size.value is None for size in sizes) and counts[0] is None:
+        return Row(texts(stamp(one.start_s)), texts("nothing was read"))
     cells = (*(bytes_text(size.value) for size in sizes), *(count_text(value) for value in counts))
-    is_gap = all(size.value is None for size in sizes) and counts[0] is None
-    return IntervalRow(stamp(one.start_s), cells, is_gap)
+    return Row(texts(stamp(one.start_s)), texts(*cells))
 
 
 def _first(book: Ledger, key: str, *columns: str) -> Figure:

@@ -3,20 +3,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
-from linewatt.analysis.soak.ledger import COLUMNS
 from linewatt.foreign import one_line
 from linewatt.report.series import plural
 from linewatt.report.soak.digest import Soak
 from linewatt.report.soak.flags import findings
-from linewatt.report.soak.summary import Fact, bytes_text, count_text, details, summary
-from linewatt.report.soak.table import MOST_EVENTS, TITLES, event_line, ledger_rows, part_lines
-from linewatt.report.text_table import TextColumn, once, tables
+from linewatt.report.soak.summary import details, summary
+from linewatt.report.soak.table import event_line, facts_table, groups_table, ledger_table, part_lines
+from linewatt.report.text_table import render, titled
 from linewatt.report.trials.words import when
 from linewatt.units import format_seconds
 
@@ -27,7 +26,7 @@ def show(soak: Soak, width: int | None = None) -> RenderableType:
     """The whole of ``linewatt show`` for a soak; ``width`` is the terminal's, ``None`` for no limit."""
     parts = [
         _heading(soak),
-        _facts("Summary", [*summary(soak), *details(soak)]),
+        render(facts_table("Summary", [*summary(soak), *details(soak)]), None),
         *_groups(soak, width),
         _ledger(soak, width),
         *_failures(soak),
@@ -59,60 +58,25 @@ def _heading(soak: Soak) -> RenderableType:
     return Group(*lines)
 
 
-def _facts(title: str, facts: Sequence[Fact]) -> RenderableType:
-    values = tuple(f"{one.value} {one.mark}" if one.mark else one.value for one in facts)
-    columns = [
-        TextColumn(title, tuple(one.title for one in facts), key=True, left=True),
-        TextColumn("", values, left=True),
-        TextColumn("", tuple(one_line(one.note) for one in facts), left=True, free=True),
-    ]
-    return tables(columns, None)
-
-
 def _groups(soak: Soak, width: int | None) -> Iterator[RenderableType]:
-    groups = soak.groups
-    if len(groups) > 1:
-        yield tables(
-            [
-                TextColumn("Group", tuple(one_line(one.name) for one in groups), key=True, left=True),
-                TextColumn("Clients", tuple(str(one.clients) for one in groups)),
-                TextColumn("Got", tuple(bytes_text(one.got_bytes) for one in groups)),
-                TextColumn("Put", tuple(bytes_text(one.put_bytes) for one in groups)),
-                TextColumn("Transfers", tuple(count_text(one.transfers) for one in groups)),
-                TextColumn("Failed", tuple(count_text(one.failed) for one in groups)),
-            ],
-            width,
-        )
+    if len(soak.groups) > 1:
+        yield render(groups_table(soak), width)
 
 
 def _ledger(soak: Soak, width: int | None) -> RenderableType:
-    rows = ledger_rows(soak.ledger, zeros=False)
-    columns = [
-        TextColumn("Ledger", once(row.section for row in rows), key=True, left=True),
-        TextColumn("", tuple(row.title for row in rows), key=True, left=True),
-        *(
-            TextColumn(TITLES[name], tuple(row.cells[at] for row in rows))
-            for at, name in enumerate(COLUMNS)
-            if any(row.cells[at] for row in rows)
-        ),
-    ]
-    reasons = list(dict.fromkeys(reason for row in rows for reason in row.reasons))
     found = soak.balance
-    said = [
-        f"The ledger {found.words}" if found.verdict else f"Whether the ledger balances {found.words}",
-        found.unexplained_words,
-        *(f"– {reason}" for reason in reasons),
-    ]
-    words = [Text(one_line(line)) for line in said]
-    style = "bold red" if found.verdict == "off" else "bold"
-    words[0].stylize(style)
-    return Group(tables(columns, width), *words)
+    balance = f"The ledger {found.words}" if found.verdict else f"Whether the ledger balances {found.words}"
+    return Group(
+        render(ledger_table(soak.ledger, zeros=False), width),
+        Text(one_line(balance), style="bold red" if found.verdict == "off" else "bold"),
+        Text(one_line(found.unexplained_words)),
+    )
 
 
 def _failures(soak: Soak) -> Iterator[RenderableType]:
     if soak.users is not None and soak.users.first_lines:
         lines = [f"{kind}: {line}" for kind, line in soak.users.first_lines.items()]
-        yield _list("First of each failure", lines)
+        yield titled("First of each failure", lines)
 
 
 def _events(soak: Soak) -> Iterator[RenderableType]:
@@ -121,7 +85,7 @@ def _events(soak: Soak) -> Iterator[RenderableType]:
         more = len(events) - _MOST_EVENTS
         lines = [event_line(one) for one in events[:_MOST_EVENTS]]
         left = [f"and {more} more, which --json has"] if more > 0 else []
-        yield _list("Events", lines + left)
+        yield titled("Events", lines + left)
 
 
 def _findings(soak: Soak) -> Iterator[RenderableType]:
@@ -134,8 +98,3 @@ def _findings(soak: Soak) -> Iterator[RenderableType]:
             *(Text(one_line(line), style="yellow") for line in lines),
             *(Padding(Text(one_line(advice)), (0, 0, 0, 2)) for advice in one.advice),
         )
-
-
-def _list(title: str, lines: Sequence[str]) -> RenderableType:
-    indented = [Padding(Text(one_line(line)), (0, 0, 0, 2)) for line in lines[: MOST_EVENTS + 1]]
-    return Group(Text(title, style="bold"), *indented)
