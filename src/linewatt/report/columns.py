@@ -19,6 +19,7 @@ from linewatt.analysis.metrics.unit import Unit
 from linewatt.analysis.statistics.stats import Estimate
 from linewatt.findings import Figure
 from linewatt.model import Role, is_tcp
+from linewatt.report.export import mean_keys
 from linewatt.report.table import Cell, Head
 
 Value = Estimate | float | int | None
@@ -110,11 +111,7 @@ class Column:
         if not self.estimate:
             return {self.key: value}
         estimate = value if isinstance(value, Estimate) else None
-        found = {
-            self.json_key: estimate and estimate.mean,
-            f"{self.key}_sd": estimate and estimate.sd,
-            f"{self.key}_n": estimate.n if estimate else 0,
-        }
+        found = mean_keys(self.key, estimate)
         if not self.show_ci:
             return found
         ci = estimate.interval() if estimate else None

@@ -21,6 +21,7 @@ from linewatt.analysis.statistics.stats import Estimate
 from linewatt.findings import Figure
 from linewatt.model import Provenance, Role
 from linewatt.report.columns import cell_of
+from linewatt.report.export import mean_keys
 from linewatt.report.provenance import mark, words
 from linewatt.report.table import Cell, Head
 
@@ -96,24 +97,13 @@ class PowerColumn:
         """Keys and values for JSON and CSV; missing is ``None``."""
         name = f"{role}_{self.key}"
         value = None if power is None else self.value(power)
-        empty = {f"{name}_uncertainty": None} if self.bound else {}
-        if power is None or value is None:
-            return {
-                f"{name}_mean": None,
-                f"{name}_sd": None,
-                f"{name}_n": 0,
-                f"{name}_provenance": None,
-                **empty,
-            }
         convert = self.units[0].from_si
-        bound = self.bound_of(power)
-        return {
-            f"{name}_mean": convert(value.mean),
-            f"{name}_sd": None if value.sd is None else convert(value.sd),
-            f"{name}_n": value.n,
-            f"{name}_provenance": self.provenance(power),
-            **(empty if bound is None else {f"{name}_uncertainty": convert(bound.mean)}),
-        }
+        row = mean_keys(name, value, convert)
+        row[f"{name}_provenance"] = None if power is None else self.provenance(power)
+        if self.bound:
+            bound = None if power is None or value is None else self.bound_of(power)
+            row[f"{name}_uncertainty"] = None if bound is None else convert(bound.mean)
+        return row
 
 
 _above_idle = partial(PowerColumn, figure="above_idle", spread=False)

@@ -56,6 +56,12 @@ class TestGroup:
     def summaries(self) -> tuple[CaseSummary, ...]:
         return tuple(summary for series in self.series for summary in series.summaries)
 
+    @property
+    def labelled(self) -> tuple[tuple[str, Series], ...]:
+        """The series, each with its label where there are several."""
+        several = len(self.series) > 1
+        return tuple((series.label if several else "", series) for series in self.series)
+
 
 def test_title(test: str) -> str:
     """How people write a test's name: ``UDP 1500``."""

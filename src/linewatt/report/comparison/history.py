@@ -21,6 +21,7 @@ from linewatt.foreign import one_line
 from linewatt.loads.registry import SOAKING
 from linewatt.model import Case
 from linewatt.report.comparison.trials import difference_text, mean_cell, unit_of
+from linewatt.report.export import keyed_case
 from linewatt.report.series import case_labels, plural, test_title
 from linewatt.report.table import Cell, Head, Row, RowGroup, Table, texts
 from linewatt.report.text_table import render, titled
@@ -196,13 +197,7 @@ def _case(case: Case | Job) -> dict[str, Any]:
             "hosts": list(case.hosts),
             "job": dict(case.parameters),
         }
-    return {
-        "case_key": case.key,
-        "sender": case.sender,
-        "receiver": case.receiver,
-        **case.parameters,
-        "load_level": case.load_level,
-    }
+    return keyed_case(case)
 
 
 def _document(course: Course, response: Response) -> dict[str, Any]:

@@ -20,6 +20,7 @@ from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.analysis.statistics.stats import Estimate
 from linewatt.model import Case
 from linewatt.report.columns import COLUMNS, cell_of
+from linewatt.report.export import keyed_case, mean_keys
 from linewatt.report.power_columns import MBPS_PER_W
 from linewatt.report.provenance import legend, mark
 from linewatt.report.provenance import words as sources
@@ -333,7 +334,7 @@ def as_document(found: Comparison, verdict: Finding) -> dict[str, Any]:
         "remarks": [
             {**_case(pair.match), "remarks": list(pair.remarks)} for pair in found.pairs if pair.remarks
         ],
-        "left_over": [{"side": one.side, "why": one.why, **_parameters(one.case)} for one in found.left_over],
+        "left_over": [{"side": one.side, "why": one.why, **keyed_case(one.case)} for one in found.left_over],
         "differences": [asdict(one) for one in found.differences],
         "exit_code": verdict.exit_code,
         "finding": verdict.words or None,
@@ -344,19 +345,9 @@ def _side(side: Side) -> dict[str, Any]:
     return {"name": side.name, "id": side.id, "created_s": side.created_s}
 
 
-def _parameters(case: Case) -> dict[str, Any]:
-    return {
-        "case_key": case.key,
-        "sender": case.sender,
-        "receiver": case.receiver,
-        **case.parameters,
-        "load_level": case.load_level,
-    }
-
-
 def _case(match: Match) -> dict[str, Any]:
     return {
-        **_parameters(match.base),
+        **keyed_case(match.base),
         "other_case_key": match.other.key,
         "other_sender": match.other.sender,
         "other_receiver": match.other.receiver,
@@ -370,8 +361,8 @@ def _row(row: Row) -> dict[str, Any]:
     return {
         **_case(row.match),
         "response": row.response.name,
-        **_estimate("base", row.base),
-        **_estimate("other", row.other),
+        **mean_keys("base", row.base),
+        **mean_keys("other", row.other),
         **numbers(row.response, row.verdict),
         "p_shuffled": None if change is None else change.permutation_p,
         "kind": row.outcome,
@@ -385,11 +376,6 @@ def _overall(row: Row) -> dict[str, Any]:
     """A row over pairs of hosts, which are not named in it."""
     hosts = {"sender", "receiver", "other_sender", "other_receiver"}
     return {"pairs": row.pairs, **{name: value for name, value in _row(row).items() if name not in hosts}}
-
-
-def _estimate(name: str, value: Estimate | None) -> dict[str, Any]:
-    mean, sd, n = (None, None, 0) if value is None else (value.mean, value.sd, value.n)
-    return {f"{name}_mean": mean, f"{name}_sd": sd, f"{name}_n": n}
 
 
 def _flags(pair: Pair) -> dict[str, Any]:

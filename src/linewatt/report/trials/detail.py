@@ -18,6 +18,7 @@ from linewatt.analysis.metrics.unit import Unit
 from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.analysis.statistics.stats import Estimate
 from linewatt.model import Case, Role
+from linewatt.report.export import case_keys, mean_keys
 from linewatt.report.provenance import legend, mark
 from linewatt.report.series import plural, test_title
 from linewatt.report.table import Cell, Head, Lack, Note, Row, RowGroup, Table, absences, legend_notes
@@ -257,10 +258,7 @@ def _document(block: DetailBlock) -> dict[str, Any]:
     case = block.case
     shown = layout(block)
     document: dict[str, Any] = {
-        "test": case.test,
-        "sender": case.sender,
-        "receiver": case.receiver,
-        **{name: value for name, value in case.parameters.items() if name != "test"},
+        **case_keys(case),
         "case_key": case.key,
         "host": block.host,
         "role": block.role,
@@ -268,12 +266,12 @@ def _document(block: DetailBlock) -> dict[str, Any]:
         "trials_done": block.trials,
     }
     for name in ("throughput_bps", "power_w", "idle_w"):
-        document |= _flat(name, getattr(block, name))
+        document |= mean_keys(name, getattr(block, name))
     document |= {"power_scope": block.power_scope, "power_provenance": block.provenance}
     for part, _ in _PARTS:
         document |= _spread(f"{part}_cpu", getattr(block, part))
     for name in _COSTS:
-        document |= _flat(name, getattr(block, name))
+        document |= mean_keys(name, getattr(block, name))
     for name, bound in _BOUNDS.items():
         known: Estimate | None = getattr(block, bound)
         document[f"{name}_uncertainty"] = known and known.mean
@@ -293,15 +291,9 @@ _COSTS = (
 )
 
 
-def _flat(name: str, value: Estimate | None) -> dict[str, Any]:
-    if value is None:
-        return {f"{name}_mean": None, f"{name}_sd": None, f"{name}_n": 0}
-    return {f"{name}_mean": value.mean, f"{name}_sd": value.sd, f"{name}_n": value.n}
-
-
 def _spread(part: str, spread: ShareSpread | None) -> dict[str, Any]:
     cpus = " ".join(map(str, spread.cpus)) if spread is not None and not spread.unnumbered else None
     row: dict[str, Any] = {f"{part}_cpus": cpus}
     for name in SHARES:
-        row |= _flat(f"{part}_{name}_ratio", None if spread is None else spread.share(name))
+        row |= mean_keys(f"{part}_{name}_ratio", None if spread is None else spread.share(name))
     return row

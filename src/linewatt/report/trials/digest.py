@@ -17,6 +17,7 @@ from linewatt.analysis.flags.campaign import campaign_flags
 from linewatt.analysis.power import totals as power
 from linewatt.findings import kind_of
 from linewatt.model import Case, EndResult, Role, Trial, document_of
+from linewatt.report.export import case_keys
 from linewatt.report.findings import FindingNote, Marks, finding_notes, marks_of
 from linewatt.report.machine.environment import cores_are
 from linewatt.report.power_columns import power_reasons
@@ -31,7 +32,7 @@ from linewatt.report.series import (
 from linewatt.report.trials.effects import as_document as effects_document
 from linewatt.report.trials.effects import experiment
 from linewatt.report.trials.idle import idle_power
-from linewatt.report.trials.levels import NO_LEVEL, as_documents, case_keys
+from linewatt.report.trials.levels import NO_LEVEL, as_documents, level_keys
 from linewatt.report.trials.limits import export_limit, limit_document
 from linewatt.report.trials.repeats import repeats_document
 from linewatt.report.trials.scalability import export_case
@@ -106,7 +107,7 @@ def digest(result: Result) -> Digest:
 
 def as_json(view: Digest, *, trials: bool = False) -> dict[str, Any]:
     """The document of ``show --json``: heading, cases, flags, failed trials; every trial when asked."""
-    keys = case_keys(view.levels)
+    keys = level_keys(view.levels)
     document = {
         **heading(view),
         "linewatt_version": view.result.manifest.get("linewatt_version"),
@@ -126,7 +127,7 @@ def as_json(view: Digest, *, trials: bool = False) -> dict[str, Any]:
         "idle_power": [asdict(one) for one in idle_power(view.result.manifest)],
         "flags": [_note(note) for note in view.notes],
         "failed_trials": [
-            {"number": trial.number, **_case(trial.case), "reason": trial.reason} for trial in view.failed
+            {"number": trial.number, **case_keys(trial.case), "reason": trial.reason} for trial in view.failed
         ],
     }
     found = experiment(view.result)
@@ -157,7 +158,7 @@ def heading(view: Digest) -> dict[str, Any]:
 
 def case_rows(view: Digest) -> list[dict[str, Any]]:
     """Rows of ``show --csv``: one a case."""
-    keys = case_keys(view.levels)
+    keys = level_keys(view.levels)
     return [
         export_case(summary)
         | keys.get(summary.case, NO_LEVEL)
@@ -196,7 +197,7 @@ def _trial(trial: Trial) -> dict[str, Any]:
     return {
         "number": trial.number,
         "repetition": trial.repetition,
-        **_case(trial.case),
+        **case_keys(trial.case),
         "load_level": trial.case.load_level,
         "case_key": trial.case_key,
         "status": trial.status,
@@ -249,12 +250,6 @@ def cpu_power(end: EndResult | None) -> power.Total | None:
     return found if isinstance(found, power.Total) else None
 
 
-def _case(case: Case) -> dict[str, Any]:
-    return {"test": case.test, "sender": case.sender, "receiver": case.receiver} | {
-        name: value for name, value in case.parameters.items() if name != "test"
-    }
-
-
 def _note(note: FindingNote) -> dict[str, Any]:
     return {
         "mark": note.mark,
@@ -264,7 +259,7 @@ def _note(note: FindingNote) -> dict[str, Any]:
         "figures": list(kind_of(note.code).figures),
         "count": note.count,
         "trials": list(note.trials),
-        "cases": [_case(case) for case in note.cases],
+        "cases": [case_keys(case) for case in note.cases],
         "evidence": [
             {"where": item.where, "evidence": item.evidence, "trials": list(item.trials)}
             for item in note.sightings

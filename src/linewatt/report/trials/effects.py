@@ -21,6 +21,7 @@ from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.campaign import design
 from linewatt.campaign.campaign import Design
+from linewatt.report.export import case_keys
 from linewatt.report.provenance import legend, mark
 from linewatt.report.provenance import words as sources
 from linewatt.report.series import case_labels, plural, setting_text, test_title
@@ -185,10 +186,7 @@ def as_document(found: Experiment) -> dict[str, Any]:
 
 
 def _case(group: GroupEffects) -> dict[str, Any]:
-    case = group.case
-    parameters = {name: value for name, value in case.parameters.items() if name != "test"}
-    ends = {"test": case.test, "sender": case.sender, "receiver": case.receiver}
-    return {**ends, **parameters, "load_level": case.load_level}
+    return case_keys(group.case) | {"load_level": group.case.load_level}
 
 
 def _response(found: ResponseEffects) -> dict[str, Any]:

@@ -10,6 +10,7 @@ from typing import Any
 from linewatt.analysis.cases.load_levels import MISSED_RATIO, LevelCurve, LevelPoint
 from linewatt.model import Case, Role
 from linewatt.report.columns import COLUMNS, OFF_TARGET, TARGET
+from linewatt.report.export import case_keys
 from linewatt.report.power_columns import ENDS, POWER_COLUMNS
 from linewatt.report.series import case_labels, plural
 from linewatt.units import format_percent, format_rate, mbps_from_bps, percent_from_ratio
@@ -28,7 +29,7 @@ NO_LEVEL: dict[str, Any] = {
     **{key: None for role in ENDS for key in (_score_key(role), f"{_score_key(role)}_provenance")},
     "load_level_remark": None,
 }
-"""What a case that is not at a load level has under the keys of :func:`case_keys`"""
+"""What a case that is not at a load level has under the keys of :func:`level_keys`"""
 
 
 def level_name(level: float) -> str:
@@ -109,10 +110,7 @@ def as_documents(curves: Iterable[LevelCurve]) -> list[dict[str, Any]]:
 
 def _document(curve: LevelCurve) -> dict[str, Any]:
     return {
-        "test": curve.case.test,
-        "sender": curve.case.sender,
-        "receiver": curve.case.receiver,
-        **{name: value for name, value in curve.case.parameters.items() if name != "test"},
+        **case_keys(curve.case),
         "case_key": curve.case.key,
         "role": curve.role,
         "host": curve.host,
@@ -143,7 +141,7 @@ def _level(point: LevelPoint) -> dict[str, Any]:
     return row | {"target_missed": point.missed, "remark": remark(point)}
 
 
-def case_keys(curves: Iterable[LevelCurve]) -> dict[Case, dict[str, Any]]:
+def level_keys(curves: Iterable[LevelCurve]) -> dict[Case, dict[str, Any]]:
     """What a row of JSON or CSV has beyond its case: the scores of its curve at both ends, and its remark."""
     found: dict[Case, dict[str, Any]] = {}
     for curve in curves:

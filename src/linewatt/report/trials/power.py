@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
+from itertools import groupby
 
 from linewatt.analysis.cases.regimes import Regime
 from linewatt.analysis.cases.summary import CaseSummary
@@ -46,15 +47,21 @@ class PowerCases:
     members: tuple[PowerCase, ...]
 
     @property
-    def series(self) -> tuple[Series, ...]:
-        return tuple(
-            series for series in self.group.series if any(one.series is series for one in self.members)
-        )
+    def by_series(self) -> list[tuple[Series, list[PowerCase]]]:
+        groups = (list(own) for _, own in groupby(self.members, key=lambda one: id(one.series)))
+        return [(own[0].series, own) for own in groups]
+
+    @property
+    def labelled(self) -> list[tuple[str, list[PowerCase]]]:
+        """The cases of each series with its label, where there are several."""
+        found = self.by_series
+        return [(series.label if len(found) > 1 else "", own) for series, own in found]
 
     @property
     def title(self) -> str:
         """The test, the end and its host; series only where there is one."""
-        name = self.series[0].title if len(self.series) == 1 else self.group.title
+        series = self.by_series
+        name = series[0][0].title if len(series) == 1 else self.group.title
         hosts = {one.power.host for one in self.members}
         return f"{name}: power of the {self.role}{f' {hosts.pop()}' if len(hosts) == 1 else ''}"
 
@@ -132,7 +139,6 @@ def power_table(cases: PowerCases, marks: Marks = NO_MARKS) -> Table:
     rate = _THROUGHPUT.unit([one.summary for one in cases.members])
     powers = [one.power for one in cases.members]
     columns = cases.columns
-    several = len(cases.series) > 1
     return Table(
         title=cases.title,
         keys=(INSTANCES,),
@@ -145,15 +151,8 @@ def power_table(cases: PowerCases, marks: Marks = NO_MARKS) -> Table:
             ),
         ),
         groups=tuple(
-            RowGroup(
-                series.label if several else "",
-                tuple(
-                    _row(one, cases.role, rate, columns, marks)
-                    for one in cases.members
-                    if one.series is series
-                ),
-            )
-            for series in cases.series
+            RowGroup(label, tuple(_row(one, cases.role, rate, columns, marks) for one in own))
+            for label, own in cases.labelled
         ),
         notes=(
             *legend_notes(legend(cases.provenances)),
@@ -177,11 +176,11 @@ def _row(
 
 
 def _lacks(cases: PowerCases) -> Iterator[Lack]:
-    several = len(cases.series) > 1
+    labelled = cases.labelled
     for column in POWER_COLUMNS:
         title = column.head(cases.role, column.units[0], cases.scopes[column.of == "cpu"], ()).title
-        for one in cases.members:
-            if column.field in one.power.reasons:
-                reason = one.power.reasons[column.field]
-                label = one.series.label if several else ""
-                yield Lack(title, reason, label, f"{one.summary.case.instances}")
+        for label, own in labelled:
+            for one in own:
+                if column.field in one.power.reasons:
+                    reason = one.power.reasons[column.field]
+                    yield Lack(title, reason, label, f"{one.summary.case.instances}")

@@ -40,7 +40,6 @@ def role_table(group: TestGroup, blocks: Sequence[DetailBlock] = ()) -> Table | 
     )
     unit = _PER_THROUGHPUT["receiver_cpu_cores_per_bps"].unit(group.summaries)
     by_end = {(block.case, block.role): block for block in blocks}
-    several = len(group.series) > 1
     return Table(
         title=f"{group.title}: CPU by role, % of one CPU",
         keys=(INSTANCES, Head("End", kind="text")),
@@ -54,10 +53,10 @@ def role_table(group: TestGroup, blocks: Sequence[DetailBlock] = ()) -> Table | 
         ),
         groups=tuple(
             RowGroup(
-                series.label if several else "",
+                label,
                 tuple(row for one in series.summaries for row in _rows(one, by_end, shown, unit)),
             )
-            for series in group.series
+            for label, series in group.labelled
         ),
     )
 

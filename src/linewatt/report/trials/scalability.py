@@ -12,6 +12,7 @@ from linewatt.analysis.metrics.unit import Unit
 from linewatt.analysis.statistics.modes import FEWEST_RUNS
 from linewatt.model import CpuShares
 from linewatt.report.columns import COLUMNS, MORE_COLUMNS, ROLES, SHARES, Column
+from linewatt.report.export import case_keys, mean_keys
 from linewatt.report.findings import Marks
 from linewatt.report.power_columns import export_power
 from linewatt.report.series import TestGroup
@@ -30,17 +31,16 @@ def scalability_table(group: TestGroup, marks: Marks, *, intervals: bool = False
     """
     summaries = group.summaries
     columns = tuple((column, column.unit(summaries)) for column in shown_columns(summaries))
-    several = len(group.series) > 1
     return Table(
-        title=group.title if several else group.series[0].title,
+        title=group.title if len(group.series) > 1 else group.series[0].title,
         keys=(INSTANCES,),
         heads=(*(column.head(unit) for column, unit in columns), TRIALS),
         groups=tuple(
             RowGroup(
-                series.label if several else "",
+                label,
                 tuple(_row(summary, columns, marks, intervals=intervals) for summary in series.summaries),
             )
-            for series in group.series
+            for label, series in group.labelled
         ),
         notes=absences(_lacks(group), len(summaries), "instance"),
     )
@@ -75,12 +75,11 @@ def _lacks(group: TestGroup) -> Iterator[Lack]:
     """Values of columns that apply and are missing: nothing goes missing unsaid."""
     for column in COLUMNS:
         if column.applies(group.summaries):
-            for series in group.series:
+            for label, series in group.labelled:
                 for summary in series.summaries:
                     reason = summary.reasons.get(column.field)
                     count = summary.case.instances
                     if reason is not None and not (column.trivial and count == 1):
-                        label = series.label if len(group.series) > 1 else ""
                         yield Lack(column.title, reason, label, f"{count}")
 
 
@@ -88,10 +87,7 @@ def export_case(summary: CaseSummary) -> dict[str, Any]:
     """One flat row of JSON or CSV: parameters, counts, every column in SI, shares of every role."""
     case = summary.case
     row: dict[str, Any] = {
-        "test": case.test,
-        "sender": case.sender,
-        "receiver": case.receiver,
-        **{name: value for name, value in case.parameters.items() if name != "test"},
+        **case_keys(case),
         "load_level": case.load_level,
         "case_key": case.key,
         "trials_done": summary.trials_done,
@@ -113,10 +109,8 @@ def _export_modes(summary: CaseSummary) -> dict[str, Any]:
     runs = summary.throughput_bps.n if summary.throughput_bps else 0
     found = summary.modes
     row: dict[str, Any] = {"throughput_modes": 2 if found else 1 if runs >= FEWEST_RUNS else None}
-    for name, mode in (("high", found and found.high), ("low", found and found.low)):
-        row[f"throughput_mode_{name}_bps_mean"] = mode and mode.mean
-        row[f"throughput_mode_{name}_bps_sd"] = mode and mode.sd
-        row[f"throughput_mode_{name}_bps_n"] = mode.n if mode else 0
+    for name in ("high", "low"):
+        row |= mean_keys(f"throughput_mode_{name}_bps", getattr(found, name, None))
     return row
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from itertools import groupby
 
 from linewatt.analysis.metrics import formulas
 from linewatt.analysis.power.summary import EndPower
@@ -78,7 +77,7 @@ def power_figures(tables: Sequence[PowerCases], result: Result) -> tuple[Figure,
 
 def _against_instances(cases: PowerCases, quantity: _Quantity, runs: Runs, number: int) -> Figure | None:
     parts = _parts(cases, quantity)
-    lines = [rows for rows in _lines(cases) if len(rows) > 1]
+    lines = [rows for _, rows in cases.by_series if len(rows) > 1]
     drawn = [row for line in lines for each in line for row in _rows(each, cases, quantity, parts, runs)]
     names = [name for name, _ in parts if any(row["part"] == name for row in drawn)]
     if not names:
@@ -111,10 +110,6 @@ def _parts(cases: PowerCases, quantity: _Quantity) -> list[_Part]:
         cpu = cases.cpu_words
         named.append((cpu if cpu.startswith("CPU") else f"CPU: {cpu}", quantity.cpu))
     return named
-
-
-def _lines(cases: PowerCases) -> list[list[PowerCase]]:
-    return [list(rows) for _, rows in groupby(cases.members, key=lambda row: id(row.series))]
 
 
 def _rows(
@@ -198,7 +193,7 @@ def _over_time(cases: PowerCases, runs: Runs, result: Result, number: int) -> Fi
 
 def _panel(cases: PowerCases, row: PowerCase) -> str:
     count = plural(row.summary.case.instances, "instance")
-    return count if len(cases.series) == 1 else f"{row.series.label}, {count}"
+    return count if len(cases.by_series) == 1 else f"{row.series.label}, {count}"
 
 
 def _course(trial: Trial, cases: PowerCases, result: Result, label: str) -> list[Row]:
