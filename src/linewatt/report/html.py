@@ -39,11 +39,13 @@ def render(view: Digest) -> str:
     page = environment_of_pages().get_template("report.html.j2")
     return page.render(
         view=view,
+        kind="report",
         name=manifest.get("name") or view.result.id,
+        complete=view.result.complete,
         measured_with=manifest.get("linewatt_version"),
         campaign_text=campaign_text(manifest),
-        order=manifest.get("order"),
-        seed=manifest.get("seed"),
+        campaign_title="Imported table" if view.result.imported_from else "Campaign file",
+        campaign_words=_campaign_words(view),
         version=__version__,
         created=when(manifest.get("created_s")),
         progress=progress(view),
@@ -62,6 +64,16 @@ def render(view: Digest) -> str:
         trials=trials,
         glossary=_glossary(power=any(one.anchor == "power" for one in results), levels=bool(view.levels)),
     )
+
+
+def _campaign_words(view: Digest) -> str:
+    """Where the campaign is from, and in which order its trials ran."""
+    manifest, source = view.result.manifest, view.result.imported_from
+    said = f"The table that was imported, {source}" if source else "The file that was run"
+    if manifest.get("order"):
+        said += f"; order of the trials: {manifest['order']}"
+        said += "" if manifest.get("seed") is None else f", seed {manifest['seed']}"
+    return f"{said}."
 
 
 def _glossary(*, power: bool, levels: bool) -> tuple[tuple[str, str], ...]:

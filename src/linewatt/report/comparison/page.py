@@ -41,7 +41,9 @@ def comparison_page(title: str, lines: Sequence[str], verdict: Finding, sections
     page = environment_of_pages().get_template("comparison.html.j2")
     return page.render(
         version=__version__,
-        title=title,
+        kind="comparison",
+        name=title,
+        complete=True,
         heading=lines,
         outcome=ENDS[verdict.exit_code],
         verdict=verdict,

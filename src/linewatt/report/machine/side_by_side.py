@@ -12,6 +12,9 @@ from linewatt.report.series import plural
 from linewatt.report.table import Cell, Head, Row, RowGroup, Table, texts
 from linewatt.units import MISSING
 
+_MOST_OPEN = 8
+"""hosts whose facts stand open on a page"""
+
 
 def environment_section(groups: Sequence[FactGroup], hosts: Mapping[str, Mapping[str, Any]]) -> Section:
     """What is on record of the hosts: what differs between them, then everything."""
@@ -24,27 +27,28 @@ def environment_section(groups: Sequence[FactGroup], hosts: Mapping[str, Mapping
         RowGroup(group.name, (*(_fact_row(row, "") for row in group.rows), *_unread(group)))
         for group in groups
     ]
-    said = "No known fact differs between the hosts."
-    if differing:
-        verb = "differs" if differing == 1 else "differ"
-        said = f"{plural(differing, 'fact')} {verb} between the hosts, marked ≠."
-    tables = [
-        Table(title, (Head("Fact", kind="text"),), heads, tuple(parts), style="facts")
-        for title, parts in (("Differences", [RowGroup("", tuple(rows))]), ("Hosts side by side", every))
-        if any(part.rows for part in parts)
-    ]
+    folded = f"{plural(len(hosts), 'host')} side by side" if len(hosts) > _MOST_OPEN else ""
+    tables = {"Differences": ((RowGroup("", tuple(rows)),), ""), "Hosts side by side": (tuple(every), folded)}
     return Section(
         "Environment",
         "environment",
-        tuple(tables) if len(hosts) > 1 else tuple(tables[-1:]),
-        intro=(
-            "Nothing is on record of the hosts."
-            if not tables
-            else f"{said} {MISSING} is not known."
-            if len(hosts) > 1
-            else f"{MISSING} is not known.",
+        tuple(
+            Table(title, (Head("Fact", kind="text"),), heads, parts, style="facts", folded=until_opened)
+            for title, (parts, until_opened) in tables.items()
+            if any(part.rows for part in parts)
         ),
+        intro=(_intro(differing, len(hosts)) if every else "Nothing is on record of the hosts.",),
     )
+
+
+def _intro(differing: int, hosts: int) -> str:
+    said = f"{MISSING} is not known."
+    if hosts < 2:
+        return said
+    if not differing:
+        return f"No known fact differs between the hosts. {said}"
+    verb = "differs" if differing == 1 else "differ"
+    return f"{plural(differing, 'fact')} {verb} between the hosts, marked ≠. {said}"
 
 
 def _fact_row(row: FactRow, group: str) -> Row:

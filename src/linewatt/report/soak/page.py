@@ -43,6 +43,10 @@ def render(soak: Soak) -> str:
         .get_template("soak.html.j2")
         .render(
             soak=soak,
+            kind="soak",
+            complete=soak.complete,
+            campaign_title="Campaign file",
+            campaign_words="The file that was run.",
             name=manifest.get("name") or soak.result.id,
             hosts=hosts,
             lab=any(host.get("lab") for host in hosts.values()),
