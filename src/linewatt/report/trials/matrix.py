@@ -111,7 +111,7 @@ def _columns(summaries: Sequence[CaseSummary]) -> list[tuple[Head, _Read]]:
     for column in shown:
         if column.applies(summaries) and column.has_values(summaries):
             unit = column.unit(summaries)
-            head = replace(column.head(unit), show_ci=False, show_sd=True)
+            head = replace(column.head(unit), show_ci=False, show_sd=True, key="")
             columns.append((head, _reader(column.cell, unit, sd=column.show_sd)))
     return columns
 
