@@ -4,10 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 
 from linewatt.analysis.cases.load_levels import LevelCurve, LevelPoint
-from linewatt.analysis.metrics.unit import Unit
 from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.model import Provenance, Role
 from linewatt.report.columns import COLUMNS, OFF_TARGET, TARGET, Column, cell_of
@@ -18,10 +17,9 @@ from linewatt.report.series import test_title
 from linewatt.report.table import Cell, Head, Lack, Note, Row, RowGroup, Table, absences, legend_notes
 from linewatt.report.trials.levels import curve_names, level_name, remark, score_remark
 from linewatt.report.trials.scalability import TRIALS, trials_cell
-from linewatt.units import MISSING
+from linewatt.report.trials.shown import Shown, of_case, of_cases, of_power
 
 _NOTHING_SENT = "nothing is sent at active idle"
-_NO_SOURCE = "no source of power is named for this host"
 _NEED_TRAFFIC = frozenset({OFF_TARGET.title, "Loss", "System efficiency"})
 _BY_FIELD: Mapping[str, Column] = {column.field: column for column in COLUMNS}
 _OF_POWER: Mapping[str, PowerColumn] = {column.field: column for column in POWER_COLUMNS}
@@ -83,61 +81,32 @@ def level_cases(curves: Sequence[LevelCurve]) -> tuple[LevelCases, ...]:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Shown:
-    """The columns of one table, each with the unit it is in."""
-
-    cases: tuple[tuple[Column, Unit], ...]
-    powers: tuple[PowerColumn, ...]
-
-    def heads(self, cases: LevelCases) -> list[Head]:
-        powers = [point.power for point in cases.points if point.power]
-        heads = [replace(column.head(unit), show_ci=False) for column, unit in self.cases]
-        scope = cases.curves[0].scope
-        return heads + [column.head(cases.role, column.units[0], scope, powers) for column in self.powers]
-
-    def cells(self, point: LevelPoint, marks: Marks) -> list[Cell]:
-        summary, power = point.summary, point.power
-        known = [
-            replace(column.cell(summary, unit), doubts=marks.cell(summary.case, column.figure, column.role))
-            for column, unit in self.cases
-        ]
-        known = [  # what was asked for has no spread, and that of the throughput stands beside it
-            replace(cell, sd=None) if column in (TARGET, OFF_TARGET) else cell
-            for cell, (column, _) in zip(known, self.cases, strict=True)
-        ]
-        known += [
-            Cell(MISSING, reason=_NO_SOURCE)
-            if power is None
-            else replace(
-                column.cell(power, column.units[0], summary.trials_done),
-                doubts=marks.cell(summary.case, column.figure, point.role),
-            )
-            for column in self.powers
-        ]
-        return known
-
-
-def _shown(cases: LevelCases) -> _Shown:
+def _columns(cases: LevelCases, marks: Marks) -> list[Shown]:
+    """What was asked for, which has no spread, what arrived, and what it cost."""
     summaries = [point.summary for point in cases.points]
-    fields = ("throughput_bps", "lost_ratio", f"{cases.role}_cpu_cores")
-    target, (rate, loss, cpu) = TARGET, (_BY_FIELD[field] for field in fields)
-    unit = rate.unit(summaries)
-    columns: list[tuple[Column, Unit]] = [(target, unit), (rate, unit), (OFF_TARGET, OFF_TARGET.units[0])]
-    columns += [(loss, loss.units[0])] if loss.applies(summaries) and loss.has_values(summaries) else []
-    columns.append((cpu, cpu.units[0]))
-    powers = [_OF_POWER["system_w"], _OF_POWER["system_bps_per_w"]] if cases.scope else []
-    return _Shown(tuple(columns), tuple(powers))
+    target, rate, off, cpu = (
+        of_case(column, summaries, marks)
+        for column in (TARGET, _BY_FIELD["throughput_bps"], OFF_TARGET, _BY_FIELD[f"{cases.role}_cpu_cores"])
+    )
+    loss = of_cases([_BY_FIELD["lost_ratio"]], summaries, marks)
+    columns = [target.without_spread, rate, off.without_spread, *loss, cpu]
+    if cases.scope:
+        scope = cases.curves[0].scope
+        powers = {point.summary.case: point.power for point in cases.points if point.power}
+        for name in ("system_w", "system_bps_per_w"):
+            column = _OF_POWER[name]
+            columns.append(of_power(column, column.units[0], cases.role, scope, powers, marks))
+    return columns
 
 
 def level_table(cases: LevelCases, marks: Marks) -> Table:
     """The table of one end of a test, a row a level."""
-    shown = _shown(cases)
+    columns = _columns(cases, marks)
+    heads = [one.head for one in columns]
     groups = tuple(
-        RowGroup(label, (*(_row(point, shown, marks) for point in curve.points), *_score(curve, shown)))
+        RowGroup(label, (*(_row(point, columns, marks) for point in curve.points), *_score(curve, heads)))
         for label, curve in cases.labelled
     )
-    heads = shown.heads(cases)
     return Table(
         title=cases.title,
         keys=(Head("Level", kind="text"),),
@@ -153,9 +122,9 @@ def level_table(cases: LevelCases, marks: Marks) -> Table:
     )
 
 
-def _row(point: LevelPoint, shown: _Shown, marks: Marks) -> Row:
+def _row(point: LevelPoint, columns: Sequence[Shown], marks: Marks) -> Row:
     name = Cell(level_name(point.level), warning=_warning(point))
-    cells = (*shown.cells(point, marks), trials_cell(point.summary))
+    cells = (*(one.cell(point.summary) for one in columns), trials_cell(point.summary))
     return Row((name,), cells, marks.row(point.summary.case))
 
 
@@ -166,11 +135,11 @@ def _warning(point: LevelPoint) -> str:
     return "unequal" if point.pairs_bps else "unsure" if point.missed is None else ""
 
 
-def _score(curve: LevelCurve, shown: _Shown) -> Iterator[Row]:
+def _score(curve: LevelCurve, heads: Sequence[Head]) -> Iterator[Row]:
     """The overall score below the throughput per watt; none without watts."""
     if curve.scope:
         score = cell_of(curve.score_bps_per_w, MBPS_PER_W, 0, curve.reason or "", mark(curve.provenance))
-        before = [Cell("")] * (len(shown.cases) + len(shown.powers) - 1)
+        before = [Cell("")] * (len(heads) - 1)
         yield Row((Cell("overall score"),), (*before, score, Cell("")), style="score")
 
 

@@ -3,19 +3,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from linewatt.analysis.cases.matrix import Matrix, fullest, matrices
 from linewatt.analysis.cases.summary import CaseSummary
-from linewatt.analysis.metrics.unit import Unit
-from linewatt.model import Case, Role
+from linewatt.model import Case
 from linewatt.report.columns import COLUMNS
 from linewatt.report.power_columns import ENDS, POWER_COLUMNS
 from linewatt.report.provenance import legend
 from linewatt.report.series import TestGroup, case_labels, plural, test_title
 from linewatt.report.table import Cell, Head, Row, RowGroup, Table, legend_notes
 from linewatt.report.trials.scalability import TRIALS, trials_cell
+from linewatt.report.trials.shown import Shown, of_cases, of_power
 from linewatt.units import MISSING
 
 NO_TRIAL = "no trial of this pair is on record"
@@ -81,12 +81,12 @@ def matrix_labels(cases: Sequence[Case]) -> dict[Case, str]:
 def matrix_table(cases: PairCases) -> Table:
     """The table of a test, a row an ordered pair of hosts."""
     summaries = [summary for matrix in cases.matrices for summary in matrix.cells.values()]
-    columns = [*_columns(summaries), *_power_columns(summaries)]
+    columns = list(_columns(summaries))
     powers = [summary.power(role) for summary in summaries for role in ENDS]
     return Table(
         title=cases.title,
         keys=(Head("Pair", kind="text"),),
-        heads=(*(head for head, _ in columns), TRIALS),
+        heads=(*(one.head for one in columns), TRIALS),
         groups=tuple(
             RowGroup(label, tuple(_row(matrix, *pair, columns) for pair in _pairs(matrix)))
             for label, matrix in zip(cases.labels, cases.matrices, strict=True)
@@ -102,57 +102,24 @@ def _pairs(matrix: Matrix) -> list[tuple[str, str]]:
     return [(s, r) for r in matrix.hosts for s in matrix.hosts if s != r]
 
 
-_Read = Callable[[CaseSummary], Cell]
-
-
-def _columns(summaries: Sequence[CaseSummary]) -> list[tuple[Head, _Read]]:
-    shown = [_BY_FIELD[name] for name in _FIELDS if name in _BY_FIELD]
-    columns: list[tuple[Head, _Read]] = []
-    for column in shown:
-        if column.applies(summaries) and column.has_values(summaries):
-            unit = column.unit(summaries)
-            head = replace(column.head(unit), show_ci=False, show_sd=True, key="")
-            columns.append((head, _reader(column.cell, unit, sd=column.show_sd)))
-    return columns
-
-
-def _reader(cell: Callable[[CaseSummary, Unit], Cell], unit: Unit, *, sd: bool) -> _Read:
-    def read(summary: CaseSummary) -> Cell:
-        found = cell(summary, unit)
-        return found if sd else replace(found, sd=None)
-
-    return read
-
-
-def _power_columns(summaries: Sequence[CaseSummary]) -> list[tuple[Head, _Read]]:
-    """Watts of both ends and what one gets for them; none where no source of power was named."""
-    columns: list[tuple[Head, _Read]] = []
+def _columns(summaries: Sequence[CaseSummary]) -> Iterator[Shown]:
+    """What a pair reached, and the watts of both ends where there are any."""
+    for one in of_cases([_BY_FIELD[name] for name in _FIELDS], summaries):
+        plain = replace(one.head, show_sd=True, key="")
+        yield Shown(plain, one.cell if one.head.show_sd else one.without_spread.cell)
     for field, title in (("system_w", "Power"), ("system_bps_per_w", "Efficiency")):
         column = _POWER[field]
         for role in ENDS:
-            powers = [summary.power(role) for summary in summaries]
-            if any(power is not None and column.value(power) is not None for power in powers):
-                head = Head(f"{title}, {role}", column.units[0].name, lines=f"{title}\n{role}")
-                columns.append((head, _power_reader(field, role)))
-    return columns
+            powers = {one.case: power for one in summaries if (power := one.power(role)) is not None}
+            if any(column.value(power) is not None for power in powers.values()):
+                shown = of_power(column, column.units[0], role, None, powers).without_spread
+                head = Head(f"{title}, {role}", shown.head.unit, lines=f"{title}\n{role}")
+                yield Shown(head, shown.cell)
 
 
-def _power_reader(field: str, role: Role) -> _Read:
-    column = _POWER[field]
-
-    def read(summary: CaseSummary) -> Cell:
-        power = summary.power(role)
-        if power is None:
-            return Cell(MISSING, reason=summary.reasons.get(f"{role}_power", "not recorded"))
-        cell = column.cell(power, column.units[0], summary.trials_done)
-        return replace(cell, sd=None)
-
-    return read
-
-
-def _row(matrix: Matrix, sender: str, receiver: str, columns: Sequence[tuple[Head, _Read]]) -> Row:
+def _row(matrix: Matrix, sender: str, receiver: str, columns: Sequence[Shown]) -> Row:
     keys = (Cell(f"{sender} → {receiver}"),)
     summary = matrix.cells.get((sender, receiver))
     if summary is None:
         return Row(keys, (*[Cell(MISSING, reason=NO_TRIAL)] * len(columns), Cell("none")))
-    return Row(keys, (*(read(summary) for _, read in columns), trials_cell(summary)))
+    return Row(keys, (*(one.cell(summary) for one in columns), trials_cell(summary)))

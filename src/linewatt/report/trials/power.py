@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
 
 from linewatt.analysis.cases.regimes import Regime
@@ -20,6 +20,7 @@ from linewatt.report.provenance import legend, words
 from linewatt.report.series import Series, TestGroup
 from linewatt.report.table import Cell, Head, Lack, Row, RowGroup, Table, absences, legend_notes
 from linewatt.report.trials.scalability import INSTANCES
+from linewatt.report.trials.shown import Shown, of_case, of_power
 
 Scopes = tuple[str | None, str | None]
 """Which watts are the system's and which the CPU's, keys of ``SCOPE_WORDS``"""
@@ -136,23 +137,20 @@ def _members(series: Series, role: Role) -> Iterator[PowerCase]:
 
 def power_table(cases: PowerCases, marks: Marks = NO_MARKS) -> Table:
     """The table of one end of a test: behind the throughput the columns that have values."""
-    rate = _THROUGHPUT.unit([one.summary for one in cases.members])
-    powers = [one.power for one in cases.members]
-    columns = cases.columns
+    powers = {one.summary.case: one.power for one in cases.members}
+    columns = [
+        of_case(_THROUGHPUT, [one.summary for one in cases.members], marks),
+        *(
+            of_power(column, unit, cases.role, cases.scopes[column.of == "cpu"], powers, marks)
+            for column, unit in cases.columns
+        ),
+    ]
     return Table(
         title=cases.title,
         keys=(INSTANCES,),
-        heads=(
-            Head("Regime", kind="text"),
-            replace(_THROUGHPUT.head(rate), show_ci=False),
-            *(
-                column.head(cases.role, unit, cases.scopes[column.of == "cpu"], powers)
-                for column, unit in columns
-            ),
-        ),
+        heads=(Head("Regime", kind="text"), *(one.head for one in columns)),
         groups=tuple(
-            RowGroup(label, tuple(_row(one, cases.role, rate, columns, marks) for one in own))
-            for label, own in cases.labelled
+            RowGroup(label, tuple(_row(one, columns) for one in own)) for label, own in cases.labelled
         ),
         notes=(
             *legend_notes(legend(cases.provenances)),
@@ -163,16 +161,9 @@ def power_table(cases: PowerCases, marks: Marks = NO_MARKS) -> Table:
     )
 
 
-def _row(
-    one: PowerCase, role: Role, rate: Unit, columns: Sequence[tuple[PowerColumn, Unit]], marks: Marks
-) -> Row:
-    case, done = one.summary.case, one.summary.trials_done
-    cells = [
-        replace(column.cell(one.power, unit, done), doubts=marks.cell(case, column.figure, role))
-        for column, unit in columns
-    ]
-    throughput = replace(_THROUGHPUT.cell(one.summary, rate), doubts=marks.cell(case, "throughput"))
-    return Row((Cell(f"{case.instances}"),), (Cell(one.regime), throughput, *cells))
+def _row(one: PowerCase, columns: Sequence[Shown]) -> Row:
+    cells = (Cell(one.regime), *(column.cell(one.summary) for column in columns))
+    return Row((Cell(f"{one.summary.case.instances}"),), cells)
 
 
 def _lacks(cases: PowerCases) -> Iterator[Lack]:

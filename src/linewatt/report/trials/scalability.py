@@ -4,24 +4,18 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
-from dataclasses import replace
 from typing import Any
 
 from linewatt.analysis.cases.summary import CaseSummary
-from linewatt.analysis.metrics.unit import Unit
 from linewatt.analysis.statistics.modes import FEWEST_RUNS
 from linewatt.model import CpuShares
-from linewatt.report.columns import COLUMNS, MORE_COLUMNS, ROLES, SHARES, Column
+from linewatt.report.columns import COLUMNS, MORE_COLUMNS, ROLES, SHARES
 from linewatt.report.export import case_keys, mean_keys
 from linewatt.report.findings import Marks
 from linewatt.report.power_columns import export_power
 from linewatt.report.series import TestGroup
 from linewatt.report.table import Cell, Head, Lack, Row, RowGroup, Table, absences
-
-
-def shown_columns(summaries: Sequence[CaseSummary]) -> tuple[Column, ...]:
-    """Columns that apply to these cases and have at least one value among them."""
-    return tuple(column for column in COLUMNS if column.applies(summaries) and column.has_values(summaries))
+from linewatt.report.trials.shown import Shown, of_cases
 
 
 def scalability_table(group: TestGroup, marks: Marks, *, intervals: bool = False) -> Table:
@@ -29,20 +23,16 @@ def scalability_table(group: TestGroup, marks: Marks, *, intervals: bool = False
 
     ``intervals``: with the 95 % CIs of means, which take their time.
     """
-    summaries = group.summaries
-    columns = tuple((column, column.unit(summaries)) for column in shown_columns(summaries))
+    columns = of_cases(COLUMNS, group.summaries, marks, intervals=intervals)
     return Table(
         title=group.title if len(group.series) > 1 else group.series[0].title,
         keys=(INSTANCES,),
-        heads=(*(column.head(unit) for column, unit in columns), TRIALS),
+        heads=(*(one.head for one in columns), TRIALS),
         groups=tuple(
-            RowGroup(
-                label,
-                tuple(_row(summary, columns, marks, intervals=intervals) for summary in series.summaries),
-            )
+            RowGroup(label, tuple(_row(summary, columns, marks) for summary in series.summaries))
             for label, series in group.labelled
         ),
-        notes=absences(_lacks(group), len(summaries), "instance"),
+        notes=absences(_lacks(group), len(group.summaries), "instance"),
     )
 
 
@@ -56,19 +46,9 @@ def trials_cell(summary: CaseSummary) -> Cell:
     return Cell(f"{done}/{done + bad}", reason=f"{bad} failed") if bad else Cell(f"{done}")
 
 
-def _row(
-    summary: CaseSummary, columns: Sequence[tuple[Column, Unit]], marks: Marks, *, intervals: bool
-) -> Row:
-    cells = [
-        replace(
-            column.cell(summary, unit),
-            doubts=marks.cell(summary.case, column.figure, column.role),
-            ci=column.ci_text(summary, unit) if intervals else None,
-        )
-        for column, unit in columns
-    ]
-    keys = (Cell(f"{summary.case.instances}"),)
-    return Row(keys, (*cells, trials_cell(summary)), marks.row(summary.case))
+def _row(summary: CaseSummary, columns: Sequence[Shown], marks: Marks) -> Row:
+    cells = (*(one.cell(summary) for one in columns), trials_cell(summary))
+    return Row((Cell(f"{summary.case.instances}"),), cells, marks.row(summary.case))
 
 
 def _lacks(group: TestGroup) -> Iterator[Lack]:

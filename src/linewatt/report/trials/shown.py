@@ -1,0 +1,80 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The columns of figures of cases as a table has them: in one unit, with a cell for each case."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
+
+from linewatt.analysis.cases.summary import CaseSummary
+from linewatt.analysis.metrics.unit import Unit
+from linewatt.analysis.power.summary import EndPower
+from linewatt.model import Case, Role
+from linewatt.report.columns import Column
+from linewatt.report.findings import NO_MARKS, Marks
+from linewatt.report.power_columns import PowerColumn
+from linewatt.report.table import Cell, Head
+from linewatt.units import MISSING
+
+Powers = Mapping[Case, EndPower]
+"""The power of one end of each case that has any"""
+
+
+@dataclass(frozen=True, slots=True)
+class Shown:
+    """What stands above a column, and what it has for a case."""
+
+    head: Head
+    cell: Callable[[CaseSummary], Cell]
+
+    @property
+    def without_spread(self) -> Shown:
+        """The same with means alone."""
+        return Shown(self.head, lambda summary: replace(self.cell(summary), sd=None))
+
+
+def of_cases(
+    columns: Iterable[Column],
+    summaries: Sequence[CaseSummary],
+    marks: Marks = NO_MARKS,
+    *,
+    intervals: bool = False,
+) -> list[Shown]:
+    """Of columns those that mean something for these cases and have a value among them."""
+    return [
+        of_case(column, summaries, marks, intervals=intervals)
+        for column in columns
+        if column.applies(summaries) and column.has_values(summaries)
+    ]
+
+
+def of_case(
+    column: Column, summaries: Sequence[CaseSummary], marks: Marks = NO_MARKS, *, intervals: bool = False
+) -> Shown:
+    """A column in the unit of these cases; ``intervals``: with the 95 % CIs of means, which take time."""
+    unit = column.unit(summaries)
+
+    def cell(summary: CaseSummary) -> Cell:
+        doubts = marks.cell(summary.case, column.figure, column.role)
+        ci = column.ci_text(summary, unit) if intervals else None
+        return replace(column.cell(summary, unit), doubts=doubts, ci=ci)
+
+    head = column.head(unit)
+    return Shown(head if intervals else replace(head, show_ci=False), cell)
+
+
+def of_power(
+    column: PowerColumn, unit: Unit, role: Role, scope: str | None, powers: Powers, marks: Marks = NO_MARKS
+) -> Shown:
+    """A column of the power of one end, of watts of one scope."""
+
+    def cell(summary: CaseSummary) -> Cell:
+        power = powers.get(summary.case)
+        if power is None:
+            return Cell(
+                MISSING, reason=summary.reasons.get(f"{role}_power", "no watts of this scope are known")
+            )
+        doubts = marks.cell(summary.case, column.figure, role)
+        return replace(column.cell(power, unit, summary.trials_done), doubts=doubts)
+
+    return Shown(column.head(role, unit, scope, powers.values()), cell)
