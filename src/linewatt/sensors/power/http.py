@@ -11,7 +11,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Collection, Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
@@ -32,6 +32,7 @@ from linewatt.sensors.power.base import (
     no_login,
 )
 from linewatt.sensors.power.quantity import ChannelName, Quantity
+from linewatt.sensors.power.session import Answer, Session
 
 if TYPE_CHECKING:  # what is slow to import is imported when a meter is opened
     from linewatt.sensors.power.calls import Calls, JsonClient
@@ -288,35 +289,21 @@ class HttpMeter:
             kind = httpx.DigestAuth if cfg.way == "digest" else httpx.BasicAuth
             auth = kind(cfg.user or "admin", password)
         client = JsonClient(f"http at {cfg.base_url}", cfg.base_url, Tls(cfg.verify, cfg.ca_file), auth)
-        session = HttpSession(cfg, Calls(), client)
-        try:
-            session.start()
-        except BaseException:  # also whatever a parser trips over: nothing stays open
-            session.close()
-            raise
-        return session
+        return HttpSession(cfg, Calls(), client).started()
 
 
-class HttpSession:
-    """A device and what is read of it. See :class:`linewatt.sensors.power.base.MeterSession`."""
+class HttpSession(Session):
+    """A device and what is read of it."""
 
     def __init__(self, cfg: HttpConfig, calls: Calls, client: JsonClient) -> None:
+        super().__init__()
         self._cfg = cfg
         self._calls = calls
         self._client = client
         self._who = f"http at {cfg.base_url}"
         self._items: dict[str, Item] = {}
-        self._reasons: dict[str, str] = {}
 
-    @property
-    def channels(self) -> Mapping[str, Channel]:
-        return {name: item.channel for name, item in self._items.items()}
-
-    @property
-    def reasons(self) -> Mapping[str, str]:
-        return self._reasons
-
-    def start(self) -> None:
+    def start(self, password: str | None) -> None:
         """See what there is. Raises HostError, InvalidInput."""
         document, problem = self._ask()
         if problem:
@@ -344,16 +331,12 @@ class HttpSession:
             channel = replace(item.channel, step=item.scale) if whole else item.channel
             own = as_configured(self._cfg, channel)
             self._items[own.name] = replace(item, channel=own)
+            self._channels[own.name] = own
 
-    def read(self, names: Collection[str] | None = None) -> dict[str, float | None]:
-        """Ask once; all readings are in one answer. Raises HostError."""
+    def readings(self, names: Sequence[str]) -> dict[str, Answer]:
+        """Ask once; all readings are in one answer."""
         document, problem = self._ask()
-        values, self._reasons = {}, {}
-        for name in self._items if names is None else names:
-            values[name], reason = (None, problem) if problem else self._items[name].reading(document)
-            if reason:
-                self._reasons[name] = reason
-        return values
+        return {name: (None, problem) if problem else self._items[name].reading(document) for name in names}
 
     def _awaited(self) -> str:
         return f"{self._who}: {self._cfg.request}"

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import struct
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Sequence
 from typing import TYPE_CHECKING, Annotated, Any, ClassVar, Literal
 
 from pydantic import AfterValidator, Field, model_validator
@@ -25,6 +25,7 @@ from linewatt.sensors.power.base import (
     each_once,
 )
 from linewatt.sensors.power.quantity import ChannelName, Quantity
+from linewatt.sensors.power.session import Answer, Session
 
 if TYPE_CHECKING:  # what is slow to import is imported when a meter is opened
     from linewatt.sensors.power.calls import Calls
@@ -132,38 +133,24 @@ class Modbus:
         """Connect and read every register once; Modbus knows no password. Raises HostError, InvalidInput."""
         from linewatt.sensors.power.calls import Calls
 
-        session = ModbusSession(self._cfg, Calls())
-        try:
-            session.start()
-        except BaseException:  # also whatever a parser trips over: nothing stays open
-            session.close()
-            raise
-        return session
+        return ModbusSession(self._cfg, Calls()).started()
 
 
-class ModbusSession:
-    """A connection to a meter. See :class:`linewatt.sensors.power.base.MeterSession`."""
+class ModbusSession(Session):
+    """A connection to a meter."""
 
     def __init__(self, cfg: ModbusConfig, calls: Calls) -> None:
+        super().__init__()
         self._cfg = cfg
         self._calls = calls
         self._who = f"modbus at {cfg.address}:{cfg.port}, unit {cfg.unit_id}"
         self._errors: Any = None
         self._client: Any = None
-        self._reasons: dict[str, str] = {}
-        self._channels = {
+        self._channels |= {
             name: as_configured(cfg, register.described(name)) for name, register in cfg.channels.items()
         }
 
-    @property
-    def channels(self) -> Mapping[str, Channel]:
-        return self._channels
-
-    @property
-    def reasons(self) -> Mapping[str, str]:
-        return self._reasons
-
-    def start(self) -> None:
+    def start(self, password: str | None) -> None:
         """Connect, and see that the registers are there. Raises HostError, InvalidInput."""
         self._calls.run(self._discover(), self._awaited)
 
@@ -181,25 +168,18 @@ class ModbusSession:
             if refusal:
                 raise HostError(f"{self._who}: {register.place}: {_words(refusal)}")
 
-    def read(self, names: Collection[str] | None = None) -> dict[str, float | None]:
-        """Ask for these registers. Raises HostError."""
-        wanted = list(self._cfg.channels if names is None else names)
-        return self._calls.run(self._values(wanted), self._awaited, CALL_LIMIT_S)
+    def readings(self, names: Sequence[str]) -> dict[str, Answer]:
+        """Ask for these registers, one after the other."""
+        return self._calls.run(self._values(names), self._awaited, CALL_LIMIT_S)
 
-    async def _values(self, names: Sequence[str]) -> dict[str, float | None]:
-        values: dict[str, float | None] = {}
-        reasons = {}
-        for name in names:
-            register = self._cfg.channels[name]
-            registers, refusal = await self._registers(register)
-            if refusal:
-                values[name], reason = None, f"{register.place}: {_words(refusal)}"
-            else:
-                values[name], reason = register.reading(registers)
-            if reason:
-                reasons[name] = reason
-        self._reasons = reasons
-        return values
+    async def _values(self, names: Sequence[str]) -> dict[str, Answer]:
+        return {name: await self._value(self._cfg.channels[name]) for name in names}
+
+    async def _value(self, register: ModbusRegister) -> Answer:
+        registers, refusal = await self._registers(register)
+        if refusal:
+            return None, f"{register.place}: {_words(refusal)}"
+        return register.reading(registers)
 
     async def _registers(self, register: ModbusRegister) -> tuple[list[int], int]:
         """What they hold, and 0; or nothing, and the number of the meter's refusal."""

@@ -9,13 +9,12 @@ read within a call's limit are read by the next opening, which goes on where thi
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Sequence
 from typing import ClassVar, Literal, Protocol
 
 from pydantic import Field, model_validator
 
 from linewatt.errors import HostError, InvalidInput
-from linewatt.model import Channel
 from linewatt.sensors.power.base import (
     CALL_LIMIT_S,
     Account,
@@ -26,6 +25,7 @@ from linewatt.sensors.power.base import (
 )
 from linewatt.sensors.power.ipmi import sdr
 from linewatt.sensors.power.ipmi.names import DCMI, SensorNames
+from linewatt.sensors.power.session import Answer, Session
 
 LIMIT_S = CALL_LIMIT_S - 0.5  # closing a session takes its time, too
 A_PART_S = 0.3
@@ -129,36 +129,25 @@ class Ipmi:
         return sdr.choose(there, None, dcmi, link.where)
 
 
-class IpmiSession:
+class IpmiSession(Session):
     """An open session, and what is read in it."""
 
     def __init__(self, link: Link, chosen: Iterable[sdr.Chosen], dcmi: bool, cfg: IpmiConfig) -> None:
+        super().__init__()
         self._link = link
         self._sensors = {one.channel.name: one.sensor for one in chosen}
         channels = [one.channel for one in chosen] + ([sdr.dcmi_channel()] if dcmi else [])
-        self._channels = {channel.name: as_configured(cfg, channel) for channel in channels}
-        self._reasons: dict[str, str] = {}
+        self._channels |= {channel.name: as_configured(cfg, channel) for channel in channels}
 
-    @property
-    def channels(self) -> Mapping[str, Channel]:
-        return self._channels
+    def start(self, password: str | None) -> None:
+        """The link has logged in."""
 
-    @property
-    def reasons(self) -> Mapping[str, str]:
-        return self._reasons
-
-    def read(self, names: Collection[str] | None = None) -> dict[str, float | None]:
-        """One request a channel, in order. Raises HostError when the BMC does not answer."""
+    def readings(self, names: Sequence[str]) -> dict[str, Answer]:
+        """One request a channel, in order."""
         self._link.limit(LIMIT_S)
-        self._reasons = {}
-        values = {}
-        for name in self._channels if names is None else names:
-            values[name], reason = self._read(name)
-            if reason is not None:
-                self._reasons[name] = reason
-        return values
+        return {name: self._read(name) for name in names}
 
-    def _read(self, name: str) -> tuple[float | None, str | None]:
+    def _read(self, name: str) -> Answer:
         sensor = self._sensors.get(name)
         if sensor is None:
             code, data = self._link.request(_GROUP, _DCMI_POWER, sdr.DCMI_REQUEST)

@@ -8,7 +8,7 @@ against what iDRAC9, iLO 5, Supermicro's X10 and GB NVL say (tests/captures/redf
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Sequence
 from contextlib import suppress
 from dataclasses import replace
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 from pydantic import BeforeValidator, Field, model_validator
 
 from linewatt.errors import HostError
-from linewatt.model import Channel
 from linewatt.sensors.power.base import (
     CALL_LIMIT_S,
     Account,
@@ -30,6 +29,7 @@ from linewatt.sensors.power.base import (
     no_login,
 )
 from linewatt.sensors.power.redfish.readings import Resource, Source, clean, problems, sources
+from linewatt.sensors.power.session import Answer, Session
 
 if TYPE_CHECKING:  # what is slow to import is imported when a meter is opened
     from linewatt.sensors.power.calls import Calls, Reply
@@ -115,33 +115,20 @@ class Redfish:
         who = f"redfish at {cfg.base_url}"
         client = JsonClient(who, cfg.base_url, Tls(cfg.verify, cfg.ca_file))
         service = Service(who, client, self._known)
-        session = RedfishSession(cfg, Calls(), service)
-        try:
-            session.start(password)
-        except BaseException:  # also whatever a parser trips over: nothing stays open
-            session.close(LOGOUT_S)
-            raise
+        session = RedfishSession(cfg, Calls(), service).started(password)
         self._known.clear()
         return session
 
 
-class RedfishSession:
-    """A login at a service. See :class:`linewatt.sensors.power.base.MeterSession`."""
+class RedfishSession(Session):
+    """A login at a service."""
 
     def __init__(self, cfg: RedfishConfig, calls: Calls, service: Service) -> None:
+        super().__init__()
         self._cfg = cfg
         self._calls = calls
         self._service = service
         self._sources: dict[str, Source] = {}
-        self._reasons: dict[str, str] = {}
-
-    @property
-    def channels(self) -> Mapping[str, Channel]:
-        return {name: source.channel for name, source in self._sources.items()}
-
-    @property
-    def reasons(self) -> Mapping[str, str]:
-        return self._reasons
 
     def start(self, password: str | None) -> None:
         """Log in, choose the enclosures, find their readings. Raises HostError, InvalidInput."""
@@ -171,18 +158,18 @@ class RedfishSession:
             name += "_"
         channel = as_configured(self._cfg, replace(one.channel, name=name, scope=scope))
         self._sources[name] = replace(one, channel=channel)
+        self._channels[name] = channel
 
-    def read(self, names: Collection[str] | None = None) -> dict[str, float | None]:
-        """Ask for the resources of these channels. Raises HostError."""
-        wanted = {name: self._sources[name] for name in (self._sources if names is None else names)}
+    def readings(self, names: Sequence[str]) -> dict[str, Answer]:
+        """Ask for the resources of these channels."""
+        wanted = {name: self._sources[name] for name in names}
         paths = list(dict.fromkeys(source.path for source in wanted.values()))
         replies = self._calls.run(self._service.replies(paths), self._service.awaited)
-        values, self._reasons = {}, {}
-        for name, source in wanted.items():
-            values[name], reason = _value(source, replies[source.path])
-            if reason:
-                self._reasons[name] = reason
-        return values
+        return {name: _value(source, replies[source.path]) for name, source in wanted.items()}
+
+    def abandon(self) -> None:
+        """A service that is slow to answer may be slow to let go."""
+        self.close(LOGOUT_S)
 
     def close(self, limit_s: float = 2 * LOGOUT_S) -> None:
         """Give the login back, as far as the service still answers."""

@@ -10,7 +10,7 @@ PDUs are coarse: many show steps of 10 W and 0.1 kWh, and renew them every few s
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Annotated, ClassVar, Literal
 
@@ -28,6 +28,7 @@ from linewatt.sensors.power.base import (
     each_once,
 )
 from linewatt.sensors.power.quantity import ChannelName, Quantity
+from linewatt.sensors.power.session import Answer, Session
 from linewatt.sensors.power.snmp.profiles import PROFILES, ProfileName, place
 
 if TYPE_CHECKING:  # what is slow to import is imported when a meter is opened
@@ -168,34 +169,20 @@ class Snmp:
 
         cfg = self._cfg
         how = (cfg.version, cfg.user, cfg.auth, cfg.privacy, cfg.privacy_separator)
-        session = SnmpSession(cfg, Calls(), Agent(Access(cfg.address, cfg.port, *how), password))
-        try:
-            session.start()
-        except BaseException:  # also whatever a parser trips over: nothing stays open
-            session.close()
-            raise
-        return session
+        return SnmpSession(cfg, Calls(), Agent(Access(cfg.address, cfg.port, *how), password)).started()
 
 
-class SnmpSession:
-    """An agent and what is read of it. See :class:`linewatt.sensors.power.base.MeterSession`."""
+class SnmpSession(Session):
+    """An agent and what is read of it."""
 
     def __init__(self, cfg: SnmpConfig, calls: Calls, agent: Agent) -> None:
+        super().__init__()
         self._cfg = cfg
         self._calls = calls
         self._agent = agent
         self._items: dict[str, Item] = {}
-        self._reasons: dict[str, str] = {}
 
-    @property
-    def channels(self) -> Mapping[str, Channel]:
-        return {name: item.channel for name, item in self._items.items()}
-
-    @property
-    def reasons(self) -> Mapping[str, str]:
-        return self._reasons
-
-    def start(self) -> None:
+    def start(self, password: str | None) -> None:
         """Find out what there is. Raises HostError, InvalidInput."""
         self._calls.run(self._discover(), self._agent.awaited)
 
@@ -215,6 +202,7 @@ class SnmpSession:
                 channel = replace(channel, wraps_at=value.range * scale)
             own = as_configured(self._cfg, channel)
             self._items[own.name] = replace(item, channel=own, scale=scale)
+            self._channels[own.name] = own
 
     async def _what_there_is(self, item: Item) -> str:
         """What is missing, and which there are instead."""
@@ -230,16 +218,11 @@ class SnmpSession:
     def _asked(self) -> list[tuple[str, int | None]]:
         return [("outlet", self._cfg.outlet), ("phase", self._cfg.phase)]
 
-    def read(self, names: Collection[str] | None = None) -> dict[str, float | None]:
-        """Ask for these objects. Raises HostError."""
-        wanted = {name: self._items[name] for name in (self._items if names is None else names)}
+    def readings(self, names: Sequence[str]) -> dict[str, Answer]:
+        """Ask for these objects."""
+        wanted = {name: self._items[name] for name in names}
         found = self._calls.run(self._agent.get([item.oid for item in wanted.values()]), self._agent.awaited)
-        values, self._reasons = {}, {}
-        for name, item in wanted.items():
-            values[name], reason = item.reading(found[item.oid])
-            if reason:
-                self._reasons[name] = reason
-        return values
+        return {name: item.reading(found[item.oid]) for name, item in wanted.items()}
 
     def close(self) -> None:
         """Nothing is left at the meter: SNMP knows no sessions."""
