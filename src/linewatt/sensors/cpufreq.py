@@ -28,7 +28,7 @@ from pydantic import Field
 from linewatt.errors import ParseError
 from linewatt.hosts.base import HostSpec
 from linewatt.model import Channel
-from linewatt.sensors.base import SensorConfig
+from linewatt.sensors.base import PACED, SensorConfig
 
 MARK = "linewatt-cpufreq"
 
@@ -39,10 +39,10 @@ BUDGET_S = 0.25
 """So long a record reads frequencies; see above."""
 
 # $1 root of the file system, $2 interval and $3 budget in µs, $4 most CPUs, then the CPUs (none: all).
-_SCRIPT = r"""
-trap '' ALRM  # bash 5.2 can be killed by its own alarm just after a read with a limit
+_SCRIPT = (
+    PACED
+    + r"""
 root=$1/sys/devices/system/cpu interval_us=$2 budget_us=$3 most=$4; shift 4
-exec {never}<> <(:)  # a pipe nobody writes to: a read of it with a limit is a sleep without a process
 if (( $# == 0 )); then
   there=()
   for path in "$root"/cpu[0-9]*; do [[ ${path##*/cpu} == *[!0-9]* ]] || there[${path##*/cpu}]=1; done
@@ -59,13 +59,8 @@ for cpu; do
   [[ ! -e $path/core_throttle_count ]] || cores+=("$cpu")
   [[ ! -e $path/package_throttle_count ]] || packages+=("$cpu")
 done
-if [[ ${EPOCHREALTIME-} ]]; then
-  now() { now_us=${EPOCHREALTIME/[.,]/}; }
-  late() { (( ${EPOCHREALTIME/[.,]/} - now_us > budget_us )); }
-else  # bash before 5.0
-  now() { now_us=$(date +%s%6N); }
-  late() { (( count >= 16 )); }
-fi
+if [[ ${EPOCHREALTIME-} ]]; then late() { (( ${EPOCHREALTIME/[.,]/} - now_us > budget_us )); }
+else late() { (( count >= 16 )); }; fi  # bash before 5.0
 
 frequencies() {
   local total=${#watched[@]} count=0 value
@@ -90,20 +85,15 @@ throttles() {
   done
 } 2>/dev/null
 
-now; next_us=$now_us
 while :; do
   now; record="linewatt-cpufreq 1 $now_us"
   frequencies
   throttles core "${cores[@]}"
   throttles package "${packages[@]}"
-  now; printf '%s|end %s\n' "$record" "$now_us" || exit
-  next_us=$(( next_us + interval_us )) wait_us=$(( next_us - now_us ))
-  # behind by a whole interval, or somebody set the clock: start over from here
-  (( wait_us > 0 && wait_us <= interval_us )) || next_us=$(( now_us + interval_us )) wait_us=$interval_us
-  printf -v wait_s '%d.%06d' $(( wait_us / 1000000 )) $(( wait_us % 1000000 ))
-  read -r -t "$wait_s" -u "$never"
+  emit
 done
 """
+)
 
 _HEAD = re.compile(rf"{MARK} 1 \d+", re.ASCII)
 _SECTION = re.compile(r"(frequency|core|package)((?: \d{1,9}=[^ |]*)+)", re.ASCII)

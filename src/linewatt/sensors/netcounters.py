@@ -22,7 +22,7 @@ from pydantic import Field
 from linewatt.errors import ParseError
 from linewatt.hosts.base import HostSpec
 from linewatt.model import Channel
-from linewatt.sensors.base import SensorConfig
+from linewatt.sensors.base import PACED, SensorConfig
 
 MARK = "linewatt-netcounters"
 
@@ -75,18 +75,16 @@ SOFTNET_COLUMNS = {
 SOFTNET_BITS = 32
 
 # $1 root of the file system, $2 interface, $3 interval in µs, then the nstat names.
-_SCRIPT = r"""
-trap '' ALRM  # bash 5.2 can be killed by its own alarm just after a read with a limit
+_SCRIPT = (
+    PACED
+    + r"""
 root=$1 device=$2 interval_us=$3; shift 3
 declare -A wanted=() formats=()
 for name; do wanted[$name]=1; done
-exec {never}<> <(:)  # a pipe nobody writes to: a read of it with a limit is a sleep without a process
 statistics=("$root/sys/class/net/$device/statistics/"*)
 carrier=$root/sys/class/net/$device/carrier_changes  # from 3.15 on
 [[ -e $carrier ]] && statistics+=("$carrier")
 set -f
-if [[ ${EPOCHREALTIME-} ]]; then now() { now_us=${EPOCHREALTIME/[.,]/}; }
-else now() { now_us=$(date +%s%6N); }; fi  # bash before 5.0
 
 nic() {
   [[ -e ${statistics[0]} ]] || return
@@ -144,7 +142,6 @@ list() {
 } 2>/dev/null
 
 columns=0
-now; next_us=$now_us
 while :; do
   now; record="linewatt-netcounters 1 $now_us"
   nic
@@ -153,14 +150,10 @@ while :; do
   table "$root/proc/net/snmp"
   table "$root/proc/net/netstat"
   list "$root/proc/net/snmp6"
-  now; printf '%s|end %s\n' "$record" "$now_us" || exit
-  next_us=$(( next_us + interval_us )) wait_us=$(( next_us - now_us ))
-  # behind by a whole interval, or somebody set the clock: start over from here
-  (( wait_us > 0 && wait_us <= interval_us )) || next_us=$(( now_us + interval_us )) wait_us=$interval_us
-  printf -v wait_s '%d.%06d' $(( wait_us / 1000000 )) $(( wait_us % 1000000 ))
-  read -r -t "$wait_s" -u "$never"
+  emit
 done
 """
+)
 
 _CHANNEL = re.compile(
     r"nic\.[a-z0-9_]+|softnet\.(?:cpu\d+\.)?(?:processed|dropped|time_squeeze|received_rps|flow_limit)"

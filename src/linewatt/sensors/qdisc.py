@@ -22,7 +22,7 @@ from linewatt.errors import ParseError
 from linewatt.foreign import read_json
 from linewatt.hosts.base import HostSpec
 from linewatt.model import Channel
-from linewatt.sensors.base import SensorConfig
+from linewatt.sensors.base import PACED, SensorConfig
 
 BITS = 32
 """width of the kernel's own counters (struct gnet_stats_queue), which tc hands on"""
@@ -32,22 +32,22 @@ _ABSENT = "no tc"
 _BESIDE = {"ingress", "clsact"}
 
 # $1 interface, $2 interval in µs. With -force tc goes on when the interface is away for a while.
-_SCRIPT = r"""
-trap '' ALRM  # bash 5.2 can be killed by its own alarm just after a read with a limit
+_SCRIPT = (
+    PACED
+    + r"""
 PATH=$PATH:/usr/sbin:/sbin device=$1 interval_us=$2
-exec {never}<> <(:)  # a pipe nobody writes to: a read of it with a limit is a sleep without a process
-printf -v wait_s '%d.%06d' $(( interval_us / 1000000 )) $(( interval_us % 1000000 ))
 while ! type -P tc >/dev/null; do
-  printf '"no tc"\n' && read -r -t "$wait_s" -u "$never"
-  (( $? > 128 )) || exit
+  printf '"no tc"\n' || exit
+  pause "$interval_us"
 done
 while printf '\n'; do  # fails when nobody reads any more
   for (( record = 0; record < 60; record++ )); do
     printf 'qdisc show dev %s\n' "$device" || break
-    read -r -t "$wait_s" -u "$never"
+    pause "$interval_us"
   done 2>/dev/null | tc -s -j -force -batch - 2>&1
 done
 """
+)
 
 
 class QdiscConfig(SensorConfig):
