@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Iterable
 from decimal import ROUND_DOWN, Context, Decimal, InvalidOperation
 from typing import Final
 
@@ -210,3 +211,14 @@ def format_seconds(seconds: float | None) -> str:
         return f"{minutes // 60} h {minutes % 60:02d} min"
     hours = round(seconds / 3600)
     return f"{hours // 24} d {hours % 24:02d} h"
+
+
+def number_ranges(numbers: Iterable[int], dash: str = "–", comma: str = ", ") -> str:
+    """Numbers for people, neighbours drawn together: ``1–3, 7``; none is an empty text."""
+    runs: list[list[int]] = []
+    for number in sorted(set(numbers)):
+        if runs and number == runs[-1][1] + 1:
+            runs[-1][1] = number
+        else:
+            runs.append([number, number])
+    return comma.join(f"{first}{dash}{last}" if last > first else f"{first}" for first, last in runs)

@@ -16,7 +16,7 @@ from typing import Any
 
 import pytest
 
-from linewatt.cli.derive import ranges
+from linewatt.units import number_ranges
 
 CAPTURES = Path(__file__).resolve().parents[1] / "captures" / "derive"
 X64 = CAPTURES / "published" / "x64_scaling.csv"
@@ -163,7 +163,7 @@ def test_warnings_that_say_the_same_are_one_line() -> None:
 
 
 def test_neighbouring_rows_are_drawn_together() -> None:
-    assert ranges([1, 2, 3, 7, 9, 10]) == "1-3, 7, 9-10"
+    assert number_ranges([1, 2, 3, 7, 9, 10], "-") == "1-3, 7, 9-10"
 
 
 @pytest.mark.parametrize("name", sorted(path.name for path in CAPTURES.glob("bad_*.csv")))

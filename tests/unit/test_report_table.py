@@ -24,12 +24,13 @@ from tests.report_factories import (
 from linewatt.analysis.findings import gather
 from linewatt.model import Case, Flag, Trial
 from linewatt.report.columns import COLUMNS, MORE_COLUMNS, Column
-from linewatt.report.findings import NO_MARKS, finding_notes, marks_of, number_ranges
+from linewatt.report.findings import NO_MARKS, finding_notes, marks_of
 from linewatt.report.series import by_test, describe_cases, series_of
 from linewatt.report.table import Table
 from linewatt.report.trials.digest import Digest, as_json, case_rows, csv_columns, digest, trial_rows
 from linewatt.report.trials.roles import role_table
 from linewatt.report.trials.scalability import scalability_table
+from linewatt.units import number_ranges
 
 TCP = Case("tcp", "h1", "h2")
 COLUMN = {column.field: column for column in COLUMNS}

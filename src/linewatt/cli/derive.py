@@ -177,18 +177,7 @@ def folded(warnings: Iterable[TableWarning]) -> list[str]:
 def _folded(warnings: Sequence[TableWarning]) -> str:
     numbers = [warning.row for warning in warnings if warning.row is not None]
     column = f", column {warnings[0].column}" if warnings[0].column else ""
-    return f"rows {ranges(numbers)}{column}: {warnings[0].message}"
-
-
-def ranges(numbers: Sequence[int]) -> str:
-    """Ascending numbers, neighbours drawn together: ``1-3, 7``."""
-    runs: list[list[int]] = []
-    for number in numbers:
-        if runs and number == runs[-1][-1] + 1:
-            runs[-1].append(number)
-        else:
-            runs.append([number])
-    return ", ".join(str(run[0]) if len(run) == 1 else f"{run[0]}-{run[-1]}" for run in runs)
+    return f"rows {units.number_ranges(numbers, '-')}{column}: {warnings[0].message}"
 
 
 def _print_table(derived: DerivedTable) -> None:

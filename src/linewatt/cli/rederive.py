@@ -162,7 +162,7 @@ def _new(changes: Iterable[Change]) -> Iterator[str]:
 
 
 def _numbers(numbers: Iterable[int]) -> str:
-    from linewatt.report.findings import number_ranges
+    from linewatt.units import number_ranges
 
     return number_ranges(numbers)
 

@@ -10,6 +10,7 @@ import re
 from collections.abc import Iterable
 
 from linewatt.errors import InvalidInput
+from linewatt.units import number_ranges
 
 MAX_CPUS = 8192
 """the largest ``NR_CPUS`` of any kernel (x86 MAXSMP); a CPU number is below it"""
@@ -40,13 +41,7 @@ def parse_cpulist(text: str) -> tuple[int, ...]:
 
 def format_cpulist(cpus: Iterable[int]) -> str:
     """The shortest Linux list of ``cpus``: ``0-3,8``; no CPU gives an empty text."""
-    runs: list[tuple[int, int]] = []
-    for cpu in sorted(set(cpus)):
-        if runs and cpu == runs[-1][1] + 1:
-            runs[-1] = (runs[-1][0], cpu)
-        else:
-            runs.append((cpu, cpu))
-    return ",".join(str(first) if first == last else f"{first}-{last}" for first, last in runs)
+    return number_ranges(cpus, "-", ",")
 
 
 def cpu_mask(cpus: Iterable[int]) -> str:

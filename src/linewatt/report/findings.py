@@ -116,14 +116,3 @@ def _mark(index: int) -> str:
         index, digit = divmod(index - 1, len(ascii_lowercase))
         letters = ascii_lowercase[digit] + letters
     return letters
-
-
-def number_ranges(numbers: Iterable[int]) -> str:
-    """Trial numbers for people: ``1–3, 7``."""
-    runs: list[list[int]] = []
-    for number in sorted(set(numbers)):
-        if runs and number == runs[-1][1] + 1:
-            runs[-1][1] = number
-        else:
-            runs.append([number, number])
-    return ", ".join(f"{first}–{last}" if last > first else f"{first}" for first, last in runs)

@@ -15,7 +15,6 @@ from markupsafe import Markup
 from linewatt import __version__, durable
 from linewatt.errors import StoreError
 from linewatt.report.campaign_text import campaign_text
-from linewatt.report.findings import number_ranges
 from linewatt.report.glossary import GLOSSARY, LEVEL_GLOSSARY, POWER_GLOSSARY
 from linewatt.report.machine.environment import environment
 from linewatt.report.machine.map import machine_maps
@@ -26,7 +25,7 @@ from linewatt.report.trials.levels import where
 from linewatt.report.trials.repeats import repeats_lines
 from linewatt.report.trials.sections import detailed_sections, result_sections
 from linewatt.report.trials.words import caveats, headline, is_lab, progress, when
-from linewatt.units import MISSING
+from linewatt.units import MISSING, number_ranges
 
 _HERE = Path(__file__).parent
 

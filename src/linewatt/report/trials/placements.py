@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from linewatt.errors import InvalidInput
 from linewatt.hosts.cpulist import format_cpulist, parse_cpulist
 from linewatt.model import Case, InstanceResult, Role, Trial
-from linewatt.report.findings import number_ranges
 from linewatt.report.series import plural
 from linewatt.report.trials.digest import Digest
+from linewatt.units import number_ranges
 
 MOST_DRAWN = 4
 """figures of one host; other placements are listed"""

@@ -15,7 +15,7 @@ from rich.text import Text
 from linewatt.findings import kind_of
 from linewatt.foreign import one_line
 from linewatt.model import Trial
-from linewatt.report.findings import FindingNote, Marks, number_ranges
+from linewatt.report.findings import FindingNote, Marks
 from linewatt.report.machine.environment import core_words
 from linewatt.report.series import plural
 from linewatt.report.text_table import render
@@ -40,7 +40,7 @@ from linewatt.report.trials.roles import role_table
 from linewatt.report.trials.scalability import scalability_table
 from linewatt.report.trials.terminal_detail import detail as detail_part
 from linewatt.report.trials.words import caveats, progress, when
-from linewatt.units import MISSING
+from linewatt.units import MISSING, number_ranges
 
 _MOST_EVIDENCE = 3
 
