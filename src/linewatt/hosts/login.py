@@ -12,11 +12,10 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import asyncssh
-
 from linewatt.errors import HostError
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.jumps import parse_jumps
+from linewatt.hosts.library import asyncssh
 
 CONNECT_LIMIT_S = 10.0
 CLOSE_LIMIT_S = 2.0

@@ -10,13 +10,12 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 
-import asyncssh
-
 from linewatt.errors import HostError, HostLost, WaitTimeout
 from linewatt.foreign import entered, one_line
 from linewatt.hosts import leash
 from linewatt.hosts.base import HostSpec, Line
 from linewatt.hosts.clock import Exchange, Offset, best_offset, now_s
+from linewatt.hosts.library import asyncssh
 from linewatt.hosts.login import CONNECT_LIMIT_S, close, log_in
 from linewatt.hosts.process import LeashedHost, LeashedProcess, bounded, ignore_broken_pipe
 
