@@ -9,4 +9,4 @@ from pydantic import BaseModel, ConfigDict
 class Part(BaseModel):
     """A mapping of the file: unknown keys are refused, and nothing is converted silently."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False, defer_build=True)

@@ -194,7 +194,7 @@ class VlanInterface(InterfaceBase):
 class BondOptions(BaseModel):
     """Options of a bond, by the kernel's names."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False, defer_build=True)
 
     miimon: Count | None = None
     updelay: Count | None = None

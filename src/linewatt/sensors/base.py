@@ -43,7 +43,7 @@ emit() {  # print $record with its end, and wait until the next one is due
 class SensorConfig(BaseModel):
     """Settings that every sensor has; a plug-in's own ``Config`` extends it."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, defer_build=True)
 
     interval_s: float = 1.0
 

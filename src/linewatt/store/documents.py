@@ -20,7 +20,7 @@ _Time = Annotated[float, Field(ge=0, le=1e11)]
 class Document(BaseModel):
     """What is not named here may be anything; what is named and not there, too, has its default."""
 
-    model_config = ConfigDict(extra="ignore", strict=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="ignore", strict=True, allow_inf_nan=False, defer_build=True)
 
 
 class _Campaign(Document):

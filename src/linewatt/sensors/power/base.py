@@ -104,7 +104,7 @@ ScopeName = Annotated[
 class PowerConfig(BaseModel):
     """Settings that every source of power has; a driver's own ``Config`` extends it."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False, defer_build=True)
 
     interval_s: float = Field(default=1.0, ge=0.1, le=60.0, description="Seconds between readings.")
     tolerance_percent: float | None = Field(
@@ -134,7 +134,7 @@ class PowerConfig(BaseModel):
 class Secret(BaseModel):
     """Where a password comes from: an environment variable, a file or a keyring, never the campaign."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
 
     password_env: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")] | None = Field(
         default=None, description="Environment variable of the controller that holds the password."

@@ -37,7 +37,7 @@ def _program(argv: list[str]) -> list[str]:
 class CommandChannel(BaseModel):
     """What a channel of the program is."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False, defer_build=True)
 
     scope: ScopeName = Field(description="What it measures, such as `wall` or `psu-in:PSU1`.")
     unit: Literal["W", "J", "rpm", "V", "A"] = Field(

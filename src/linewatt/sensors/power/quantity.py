@@ -16,7 +16,7 @@ ChannelName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_.-]{0,39}$", ex
 class Quantity(BaseModel):
     """What a channel is; a driver's own entry adds where the reading is."""
 
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False)
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False, defer_build=True)
 
     scope: ScopeName = Field(description="What it measures, such as `wall` or `psu-in:PSU1`.")
     unit: Literal["W", "J", "rpm", "V", "A"] = Field(
