@@ -14,7 +14,7 @@ import pytest
 from tests.report_factories import result, scaling_trials, stored
 from typer.testing import CliRunner
 
-from linewatt.cli import app
+from linewatt.cli import whole
 from linewatt.errors import InvalidInput
 
 PUBLISHED = Path(__file__).resolve().parents[1] / "captures" / "derive" / "published" / "x64_scaling.csv"
@@ -38,7 +38,7 @@ def lines(row: dict[str, str]) -> dict[str, str]:
 
 
 def analyzed(*args: str) -> dict[str, Any]:
-    done = CliRunner().invoke(app, ["analyze", *args, "--json"], catch_exceptions=False)
+    done = CliRunner().invoke(whole(), ["analyze", *args, "--json"], catch_exceptions=False)
     assert done.exit_code == 0, done.output
     document: dict[str, Any] = json.loads(done.stdout)
     return document
@@ -131,13 +131,15 @@ def test_a_stored_result_is_analyzed_as_a_table_is(tmp_path: Path) -> None:
         "saturated",
         "saturated",
     ]
-    done = CliRunner().invoke(app, ["analyze", "last", "--results", str(tmp_path)], catch_exceptions=False)
+    done = CliRunner().invoke(
+        whole(), ["analyze", "last", "--results", str(tmp_path)], catch_exceptions=False
+    )
     assert "Knee at 4.3 instances" in done.stdout
 
 
 @pytest.mark.parametrize("wanted", ["nosuch", "nosuch.csv"])
 def test_what_is_neither_table_nor_result_is_one_line_and_exit_code_2(tmp_path: Path, wanted: str) -> None:
-    done = CliRunner().invoke(app, ["analyze", wanted, "--results", str(tmp_path)])
+    done = CliRunner().invoke(whole(), ["analyze", wanted, "--results", str(tmp_path)])
     assert isinstance(done.exception, InvalidInput)
     assert done.exception.exit_code == 2
     assert wanted in str(done.exception)
@@ -156,7 +158,7 @@ def test_what_is_neither_table_nor_result_is_one_line_and_exit_code_2(tmp_path: 
 def test_a_table_that_is_no_series_is_one_line_and_exit_code_2(tmp_path: Path, text: str, says: str) -> None:
     path = tmp_path / "bad.csv"
     path.write_text(text)
-    done = CliRunner().invoke(app, ["analyze", str(path)])
+    done = CliRunner().invoke(whole(), ["analyze", str(path)])
     assert isinstance(done.exception, InvalidInput)
     assert done.exception.exit_code == 2
     assert says in str(done.exception)

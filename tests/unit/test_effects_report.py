@@ -18,7 +18,7 @@ from tests.report_factories import HOSTILE, powered, renumbered, result, scaling
 from typer.testing import CliRunner
 
 from linewatt.analysis.comparison.effects import ResponseEffects
-from linewatt.cli import app
+from linewatt.cli import whole
 from linewatt.errors import InvalidInput
 from linewatt.model import Case
 from linewatt.report import html
@@ -237,7 +237,7 @@ def results(tmp_path: Path) -> Path:
 
 
 def test_show_csv_effects_is_a_row_an_effect(results: Path) -> None:
-    done = CliRunner().invoke(app, ["show", "--results", str(results), "--csv", "--effects"])
+    done = CliRunner().invoke(whole(), ["show", "--results", str(results), "--csv", "--effects"])
     assert done.exit_code == 0, done.output
     rows = list(csv.DictReader(io.StringIO(done.stdout)))
     assert [(row["response"], row["factor"], row["level"]) for row in rows[:3]] == [
@@ -253,7 +253,7 @@ def test_show_csv_effects_is_a_row_an_effect(results: Path) -> None:
     "options", [["--effects"], ["--json", "--effects"], ["--csv", "--trials", "--effects"]]
 )
 def test_effects_go_with_csv_alone(results: Path, options: list[str]) -> None:
-    done = CliRunner().invoke(app, ["show", "--results", str(results), *options])
+    done = CliRunner().invoke(whole(), ["show", "--results", str(results), *options])
     assert isinstance(done.exception, InvalidInput)
     assert done.stdout == ""
 

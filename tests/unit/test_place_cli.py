@@ -14,7 +14,7 @@ import pytest
 import typer.main
 from bench import place_512
 
-from linewatt.cli import app
+from linewatt.cli import whole
 from linewatt.placement.hwloc import parse_xml
 
 ROOT = Path(__file__).parents[2]
@@ -162,7 +162,7 @@ def test_a_file_that_is_not_there_or_is_endless_is_refused() -> None:
 
 
 def test_every_option_is_in_the_docs() -> None:
-    command = typer.main.get_command(app).commands["place"]  # type: ignore[attr-defined]
+    command = typer.main.get_command(whole()).commands["place"]  # type: ignore[attr-defined]
     options = {option for one in command.params for option in one.opts if option.startswith("--")}
     assert len(options) == 10
     assert {option for option in options if f"`{option}`" not in DOCUMENT} == set()

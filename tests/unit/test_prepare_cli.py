@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from typer.testing import CliRunner
 
-from linewatt.cli import app
+from linewatt.cli import whole
 from linewatt.cli.prepare import document, lines, problems
 from linewatt.engine.soak.clients.prepare import Environment, Prepared
 from linewatt.errors import InvalidInput
@@ -32,7 +32,7 @@ def campaign(folder: Path, **keys: object) -> Path:
 
 
 def refused(*words: str) -> str:
-    result = CliRunner().invoke(app, ["prepare", *words])
+    result = CliRunner().invoke(whole(), ["prepare", *words])
     assert isinstance(result.exception, InvalidInput), result.output
     assert "\n" not in str(result.exception)
     return str(result.exception)

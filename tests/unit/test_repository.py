@@ -23,7 +23,7 @@ import linewatt
 from linewatt.campaign.file import load
 from linewatt.campaign.plan import plan
 from linewatt.campaign.soak_plan import plan_soak
-from linewatt.cli import app
+from linewatt.cli import whole
 from linewatt.errors import ParseError
 from linewatt.hosts.base import HostSpec
 from linewatt.sensors import base as sensors
@@ -34,7 +34,7 @@ FOLDERS = (".ci", "bench", "docs", "examples", "requirements", "scripts", "src",
 GENERATED = {"__pycache__", "linewatt.egg-info", ".hypothesis"}
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text())
 DOCUMENTS = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "docs/architecture.md")
-COMMANDS: dict[str, click.Command] = dict(typer.main.get_command(app).commands)  # type: ignore[attr-defined]
+COMMANDS: dict[str, click.Command] = dict(typer.main.get_command(whole()).commands)  # type: ignore[attr-defined]
 PIN = re.compile(
     r"^([A-Za-z0-9._-]+)==(\S+) \\\n((?:    --hash=sha256:[0-9a-f]{64}(?: \\)?\n)+)", re.MULTILINE
 )

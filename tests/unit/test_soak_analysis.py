@@ -15,7 +15,7 @@ from typer.testing import CliRunner
 from linewatt.analysis.soak import figures
 from linewatt.analysis.tables.quantities import is_quantities, published
 from linewatt.analysis.tables.table import read_table
-from linewatt.cli import app
+from linewatt.cli import whole
 
 PUBLISHED = """quantity,value,unit
 duration,48,hours
@@ -139,12 +139,12 @@ def test_the_published_soak_is_flagged_for_a_rate_that_its_total_cannot_have_bee
 def test_derive_prints_the_summary_and_the_flag(tmp_path: Path) -> None:
     path = tmp_path / "soak.csv"
     path.write_text(PUBLISHED)
-    done = CliRunner().invoke(app, ["derive", str(path)])
+    done = CliRunner().invoke(whole(), ["derive", str(path)])
     assert done.exit_code == 0, done.output
     for said in ("6.50 Gbps", "6.12 Gbps", "7,885,579", "136,000,000,000", "50 (3.7e-10", "1.058 Pbit"):
         assert said in done.stdout
     assert "total-disagrees-with-rate" in done.stdout
-    document = json.loads(CliRunner().invoke(app, ["derive", "--json", str(path)]).stdout)
+    document = json.loads(CliRunner().invoke(whole(), ["derive", "--json", str(path)]).stdout)
     assert document["summary"]["rate_stated_bps"] == 6.5e9
     assert [flag["code"] for flag in document["flags"]] == ["total-disagrees-with-rate"]
 
@@ -152,7 +152,7 @@ def test_derive_prints_the_summary_and_the_flag(tmp_path: Path) -> None:
 def test_derive_of_the_table_beside_the_project_flags_it_too() -> None:
     if not SHARED.exists():
         pytest.skip("the published tables are not beside the project")
-    done = CliRunner().invoke(app, ["derive", str(SHARED)])
+    done = CliRunner().invoke(whole(), ["derive", str(SHARED)])
     assert "the mean was 6.12 Gbps" in done.stdout
 
 

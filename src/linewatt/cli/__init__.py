@@ -7,31 +7,19 @@ A command lives in a module of its own here and imports what it needs when it ru
 
 from __future__ import annotations
 
+import atexit
 import errno
+import gc
+import importlib
 import os
 import sys
+import threading
+from collections.abc import Iterable
+from typing import NoReturn
 
 import typer
 
 from linewatt import __version__
-from linewatt.cli import (
-    advise,
-    analyze,
-    check,
-    compare,
-    demo,
-    derive,
-    history,
-    import_,
-    lab,
-    place,
-    plan,
-    prepare,
-    rederive,
-    run,
-    show,
-    verify,
-)
 from linewatt.cli.output import put, say
 from linewatt.errors import LinewattError
 from linewatt.foreign import one_line
@@ -66,29 +54,86 @@ def _options(
 ) -> None: ...
 
 
-for _module in (
-    run,
-    check,
-    prepare,
-    plan,
-    show,
-    compare,
-    history,
-    derive,
-    rederive,
-    verify,
-    analyze,
-    import_,
-    advise,
-    place,
-    lab,
-    demo,
-):
-    _module.register(app)
+MODULES = {
+    "run": ("run", "resume", "restore"),
+    "check": ("check",),
+    "prepare": ("prepare",),
+    "plan": ("plan", "schema"),
+    "show": ("list", "show", "report"),
+    "compare": ("compare",),
+    "history": ("history",),
+    "derive": ("derive",),
+    "rederive": ("rederive",),
+    "verify": ("verify",),
+    "analyze": ("analyze",),
+    "import_": ("import",),
+    "advise": ("advise",),
+    "place": ("place",),
+    "lab": ("lab",),
+    "demo": ("demo",),
+}
+"""module of this package → its commands, in the order of the help"""
+_ready: set[str] = set()
+_COLLECTED = (50_000, 20, 100)
+"""new objects, and younger collections, after which Python looks for garbage: with its own 700 a tenth of the
+time in which ten thousand trials are read goes into looking at them"""
+
+
+def _prepare(modules: Iterable[str]) -> None:
+    """Add the commands of modules to the program, unless they are there."""
+    for name in modules:
+        if name not in _ready:
+            _ready.add(name)
+            importlib.import_module(f"linewatt.cli.{name}").register(app)
+
+
+def whole() -> typer.Typer:
+    """The program with every command."""
+    _prepare(MODULES)
+    return app
+
+
+def _prepare_for(arguments: list[str]) -> None:
+    """Add the command that is asked for; all, where help or something unknown is.
+
+    Each takes time: what it imports, and its options.
+    """
+    word = arguments[0] if arguments else ""
+    _prepare(next(([name] for name, own in MODULES.items() if word in own), MODULES))
+
+
+def program() -> NoReturn:
+    """The program: :func:`main`, and gone, without a fifth of a second for taking Python apart."""
+    gc.set_threshold(*_COLLECTED)
+    try:
+        main()
+    except SystemExit as end:
+        if end.code is None or isinstance(end.code, int):
+            _leave(end.code or 0)
+        raise
+    raise SystemExit(0)
+
+
+def _leave(code: int) -> None:
+    """End the process where nothing is left to do but that; else return, for Python to do it.
+
+    What is to be done at the end is: what was said to ``atexit``, temporary folders among it, and what is
+    still to be written. A thread that runs is waited for by Python.
+    """
+    if threading.active_count() > 1 or sys.getprofile() or sys.gettrace():
+        return
+    try:
+        atexit._run_exitfuncs()
+        sys.stdout.flush()
+        sys.stderr.flush()
+    except (OSError, ValueError):  # a reader that is gone, a stream that is closed
+        return
+    os._exit(code)
 
 
 def main() -> None:
     """Entry point: expected failures become one line on stderr and an exit code."""
+    _prepare_for(sys.argv[1:])
     try:
         status = app(prog_name="linewatt", standalone_mode=False)
         sys.stdout.flush()

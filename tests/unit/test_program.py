@@ -1,0 +1,131 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The program as a process: only the command that is asked for is made ready; its end is quick and whole."""
+
+from __future__ import annotations
+
+import importlib
+import json
+import os
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import pytest
+import typer
+
+from linewatt import cli
+
+PROGRAM = "from linewatt.cli import program; program()"
+
+
+def run(*arguments: str, before: str = "", **options: Any) -> subprocess.CompletedProcess[str]:
+    script = f"import sys; sys.argv[0] = 'linewatt'\n{before}\n{PROGRAM}"
+    return subprocess.run(
+        [sys.executable, "-c", script, *arguments],
+        check=False,
+        timeout=60,
+        text=True,
+        **({"capture_output": True} | options),
+    )
+
+
+@pytest.mark.parametrize("module", cli.MODULES)
+def test_the_table_of_commands_is_what_modules_add(module: str) -> None:
+    program = typer.Typer()
+    importlib.import_module(f"linewatt.cli.{module}").register(program)
+    commands = [one.name for one in program.registered_commands]
+    groups = [one.name for one in program.registered_groups]
+    assert tuple(name for name in (*commands, *groups)) == cli.MODULES[module]
+
+
+def test_only_the_command_that_is_asked_for_is_imported(tmp_path: Path) -> None:
+    tell = "import atexit; atexit.register(lambda: print(*sys.modules, file=sys.stderr))"
+    done = run("list", "--results", str(tmp_path), before=tell)
+    modules = [name for name in done.stderr.split() if name.startswith("linewatt.cli.")]
+    assert sorted(modules) == ["linewatt.cli.output", "linewatt.cli.show"]
+    assert "pydantic" in done.stderr.split(), "what the command needs is there"
+
+
+@pytest.mark.parametrize("arguments", [["--help"], ["sho"], [], ["--version", "list"]])
+def test_whoever_asks_for_no_command_gets_all_of_them(arguments: list[str]) -> None:
+    done = run(*arguments)
+    said = done.stdout + done.stderr
+    if arguments == ["sho"]:
+        assert "Did you mean 'show'" in said
+    elif "--version" in arguments:
+        assert said.startswith("linewatt ")
+    else:
+        assert all(name in said for own in cli.MODULES.values() for name in own)
+
+
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [(["list"], 0), (["list", "--json"], 0), (["show", "nothing"], 1), (["show", "--wrong"], 2), ([], 2)],
+)
+def test_the_quick_end_has_the_status_and_all_of_the_output(
+    tmp_path: Path, arguments: list[str], status: int
+) -> None:
+    options = ["--results", str(tmp_path)] if len(arguments) and arguments[-1] != "--wrong" else []
+    slow = run(*arguments, *options, before="sys.setprofile(lambda *_: None)")
+    quick = run(*arguments, *options)
+    assert (quick.returncode, quick.stdout, quick.stderr) == (status, slow.stdout, slow.stderr)
+
+
+def test_a_long_output_is_whole_at_the_quick_end() -> None:
+    done = run("schema")
+    assert done.returncode == 0
+    assert len(done.stdout) > 65_536, "more than a pipe holds"
+    json.loads(done.stdout)
+
+
+def test_what_is_to_be_done_at_the_end_is_done_once(tmp_path: Path) -> None:
+    file = tmp_path / "end"
+    later = f"import atexit; atexit.register(lambda: open({str(file)!r}, 'a').write('x'))"
+    assert run("--version", before=later).returncode == 0
+    assert file.read_text() == "x"
+
+
+def test_a_thread_that_runs_is_waited_for(tmp_path: Path) -> None:
+    file = tmp_path / "end"
+    thread = f"""
+import threading
+go = threading.Event()
+def work():
+    go.wait(); open({str(file)!r}, "w").write("x")
+threading.Thread(target=work).start()
+threading._register_atexit(go.set)
+"""
+    assert run("--version", before=thread).returncode == 0
+    assert file.read_text() == "x"
+
+
+def test_a_full_disk_and_a_reader_that_is_gone_end_as_before() -> None:
+    if not Path("/dev/full").exists():
+        pytest.skip("there is no /dev/full")
+    with Path("/dev/full").open("w") as full:
+        done = run("schema", stdout=full, stderr=subprocess.PIPE, capture_output=False)
+    assert done.returncode == 1
+    assert done.stderr.count("\n") == 1
+    assert "standard output cannot be written" in done.stderr
+    read, write = os.pipe()
+    os.close(read)
+    ends = [
+        run("schema", stdout=write, stderr=subprocess.PIPE, capture_output=False, before=before)
+        for before in ("", "sys.setprofile(lambda *_: None)")
+    ]
+    os.close(write)
+    assert (ends[0].returncode, ends[0].stderr) == (ends[1].returncode, ends[1].stderr)
+    assert ends[0].stderr == ""
+
+
+def test_ssh_is_made_ready_without_any_compiler() -> None:
+    script = """
+import sys
+started = []
+sys.addaudithook(lambda event, args: started.append(str(args[0])) if event == "subprocess.Popen" else None)
+from linewatt.hosts import ssh
+print(*started)
+"""
+    done = subprocess.run([sys.executable, "-c", script], check=True, capture_output=True, text=True)
+    assert set(done.stdout.split()) <= {"/sbin/ldconfig"}
