@@ -22,12 +22,12 @@ _COUNTERS = 130
 def write_pair(root: Path, cases: int = CASES, trials: int = TRIALS) -> tuple[Path, Path]:
     """Results A and B below ``root``: in B every tenth case is 5 % slower."""
     return (
-        _write(root / "20260101-000000-base", cases, trials, seed=1, slower=0.0),
-        _write(root / "20260102-000000-new", cases, trials, seed=2, slower=0.05),
+        write_one(root / "20260101-000000-base", cases, trials, seed=1, slower=0.0),
+        write_one(root / "20260102-000000-new", cases, trials, seed=2, slower=0.05),
     )
 
 
-def _write(path: Path, cases: int, trials: int, *, seed: int, slower: float) -> Path:
+def write_one(path: Path, cases: int, trials: int, *, seed: int, slower: float = 0.0) -> Path:
     draw = random.Random(seed)  # noqa: S311
     (path / "trials").mkdir(parents=True)
     manifest = _manifest(path.name, cases * trials, _CREATED_S + 86_400 * seed)

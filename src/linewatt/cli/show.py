@@ -34,16 +34,24 @@ def register(app: typer.Typer) -> None:
 
 def list_results(results: _Results = Path("results"), as_json: _Json = False) -> None:
     """List stored results: id, when, trials done, failed, findings; a damaged one with what is wrong."""
+    from dataclasses import asdict
+
     from linewatt.report import listing
-    from linewatt.report.trials.digest import SCHEMA_VERSION
     from linewatt.store import read
+    from linewatt.store.remembered import Remembered
 
     results_there(results)
-    found, unread = read.read_each(results, lambda path: listing.listed(read.load(path)))
+    kept = Remembered(results, "list")
+
+    def row(path: Path) -> listing.Listed:
+        return listing.Listed(**kept.of(path, lambda: asdict(listing.listed(read.load(path)))))
+
+    found, unread = read.read_each(results, row)
+    kept.keep()
     rows: list[listing.Listed | read.Damaged] = [*found, *unread]
     every = sorted(rows, key=listing.id_of)
     if as_json:
-        print_json({"schema_version": SCHEMA_VERSION, "results": listing.as_document(every)})
+        print_json({"schema_version": listing.SCHEMA_VERSION, "results": listing.as_document(every)})
     elif not every:
         say(f"no results below {results}; 'linewatt run CAMPAIGN.yaml' makes one, 'linewatt demo' shows how")
     else:

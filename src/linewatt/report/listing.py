@@ -12,10 +12,6 @@ from rich.text import Text
 
 from linewatt.errors import StoreError
 from linewatt.foreign import one_line
-from linewatt.report.table import Head, Row, RowGroup, Table, texts
-from linewatt.report.text_table import render
-from linewatt.report.trials.digest import Digest, digest, heading
-from linewatt.report.trials.words import when
 from linewatt.store import sums
 from linewatt.store.read import Damaged, Result
 from linewatt.store.soak import FOLDER
@@ -24,6 +20,7 @@ from linewatt.units import MISSING
 MOST_BYTES = 64 << 20
 """of a soak's samples that are read for a list; days of many hosts take tens of seconds"""
 MOST_NAMED = 4
+SCHEMA_VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -33,7 +30,6 @@ class Listed:
     ``lacks`` says what of a soak's files cannot be read or is not there.
     """
 
-    view: Digest
     heading: Mapping[str, Any]
     findings: int | None
     reason: str | None = None
@@ -42,23 +38,25 @@ class Listed:
 
 def listed(result: Result) -> Listed:
     """One line of the list. Raises StoreError."""
+    from linewatt.report.trials.digest import digest, heading
+
     view = digest(result)
     about = heading(view)
     if not result.is_soak:
-        return Listed(view, about, len(view.findings.every))
+        return Listed(about, len(view.findings.every))
     size = sum(path.stat().st_size for path in result.path.glob("soak/part-*/chunk-*.parquet"))
     if size > MOST_BYTES:
         why = f"{size / 1e6:,.0f} MB of samples are not read for a list; see its show"
-        return Listed(view, about, None, why, _lacks_of_names(result))
+        return Listed(about, None, why, _lacks_of_names(result))
     from linewatt.report.soak.digest import digest as read_soak
     from linewatt.report.soak.flags import findings, flags
 
     try:
         soak = read_soak(result)
         lacks = [one.evidence for one in flags(soak) if one.code in ("chunk-damaged", "chunk-missing")]
-        return Listed(view, about, len(findings(soak).every), lacks="; ".join(lacks) or None)
+        return Listed(about, len(findings(soak).every), lacks="; ".join(lacks) or None)
     except StoreError as error:
-        return Listed(view, about, None, str(error))
+        return Listed(about, None, str(error))
 
 
 def _lacks_of_names(result: Result) -> str | None:
@@ -86,6 +84,9 @@ def as_document(every: Sequence[Listed | Damaged]) -> list[dict[str, Any]]:
 
 def show(every: Sequence[Listed | Damaged], *, width: int | None = None) -> RenderableType:
     """The table of ``linewatt list``, and why a count is missing or a result is damaged."""
+    from linewatt.report.table import Head, Row, RowGroup, Table, texts
+    from linewatt.report.text_table import render
+
     heads = (Head("Name", kind="text"), Head("When", kind="text"), *map(Head, ("Done", "Failed", "Findings")))
     rows = tuple(Row(texts(id_of(one)), texts(*_cells(one))) for one in every)
     table = Table("", (Head("Id", kind="text"),), heads, (RowGroup("", rows),))
@@ -100,31 +101,31 @@ def _said(one: Listed | Damaged) -> list[str]:
 
 def id_of(one: Listed | Damaged) -> str:
     """The id of a row."""
-    return one.id if isinstance(one, Damaged) else one.view.result.id
+    return one.id if isinstance(one, Damaged) else str(one.heading["id"])
 
 
 def _cells(one: Listed | Damaged) -> tuple[str, ...]:
     """A row of the table behind its id."""
     if isinstance(one, Damaged):
         return (MISSING, MISSING, "damaged", MISSING, MISSING)
-    view = one.view
+    from linewatt.report.trials.words import when
+
     return (
-        _name(view),
-        when(view.result.manifest.get("created_s")),
-        _done(one),
-        str(len(view.failed)),
+        _name(one.heading),
+        when(one.heading["created_s"]),
+        _done(one.heading),
+        str(one.heading["trials_failed"]),
         MISSING if one.findings is None else str(one.findings),
     )
 
 
-def _done(one: Listed) -> str:
-    view = one.view
-    if view.result.is_soak:
-        return "soak" if one.heading["complete"] else "soak, not all"
-    return f"{view.done}/{view.planned}"
+def _done(about: Mapping[str, Any]) -> str:
+    if about["soak"]:
+        return "soak" if about["complete"] else "soak, not all"
+    return f"{about['trials_done']}/{about['trials_planned']}"
 
 
-def _name(view: Digest) -> str:
-    name = str(view.result.manifest.get("name") or MISSING)
-    imported = view.result.imported_from
+def _name(about: Mapping[str, Any]) -> str:
+    name = str(about["name"] or MISSING)
+    imported = about["imported_from"]
     return f"{name} (imported from {imported})" if imported else name

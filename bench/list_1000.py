@@ -1,0 +1,66 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How long ``linewatt list`` and ``history`` of 1,000 results take, beside looking at their files' times."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tempfile
+import time
+from collections.abc import Sequence
+from pathlib import Path
+
+from bench.compare_results import write_one
+from bench.rig import COMMAND
+from bench.rows import MeasurementFailed, Peer, Row, Target
+
+ABOUT_S = 90
+_RESULTS, _CASES, _TRIALS = 1000, 5, 3
+_LOOK = """
+import os, sys
+for base, folders, files in os.walk(sys.argv[1]):
+    for name in files:
+        os.stat(os.path.join(base, name))
+"""
+_SETTLED_S = 2.5
+"""before that linewatt takes no file for unchanged"""
+
+
+def measure(*, quick: bool) -> list[Row]:
+    """In turn; all files are in the page cache."""
+    results = _RESULTS // 10 if quick else _RESULTS
+    with tempfile.TemporaryDirectory(prefix="linewatt-bench-") as directory:
+        root = Path(directory, "results")
+        for number in range(results):
+            write_one(root / f"20260101-{number:06d}-r", _CASES, _TRIALS, seed=number)
+        time.sleep(_SETTLED_S)
+        options = ["--results", str(root)]
+        environment = {**os.environ, "XDG_CACHE_HOME": directory}
+        commands = {
+            "again": [*COMMAND, "list", "--json", *options],
+            "table": [*COMMAND, "list", *options],
+            "history": [*COMMAND, "history", *options],
+            "look": [sys.executable, "-c", _LOOK, str(root)],
+        }
+        first_s = _wall_s(commands["again"], environment)
+        walls: dict[str, list[float]] = {name: [] for name in commands}
+        for _ in range(3 if quick else 5):
+            for name, argv in commands.items():
+                walls[name].append(_wall_s(argv, environment))
+    peer = Peer("os.stat of the same files", tuple(walls["look"]))
+    what = f"list of {results:,} results of {_CASES * _TRIALS} trials"
+    return [
+        Row(f"{what}, the first time", "s", (first_s,), None, peer),
+        Row("– again, to JSON", "s", tuple(walls["again"]), Target(at_most=0.3), peer),
+        Row("– again, to a table", "s", tuple(walls["table"]), Target(at_most=0.3), peer),
+        Row("history of them", "s", tuple(walls["history"]), Target(at_most=1.0), peer),
+    ]
+
+
+def _wall_s(argv: Sequence[str], environment: dict[str, str]) -> float:
+    began_s = time.monotonic()
+    done = subprocess.run(argv, capture_output=True, text=True, check=False, timeout=300, env=environment)
+    if done.returncode != 0:
+        raise MeasurementFailed(f"{argv[1]}: status {done.returncode}: {done.stderr.strip()}")
+    return time.monotonic() - began_s
