@@ -7,7 +7,9 @@ import gzip
 import io
 import json
 import os
+import signal
 import subprocess
+import sys
 import tarfile
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +21,7 @@ from linewatt.errors import StoreError
 from linewatt.model import Case, Channel, CpuShares, EndResult, Flag, InstanceResult, Sample, Trial, Window
 from linewatt.store import raw, read, sums, write
 from linewatt.store.samples import Series, write_samples
+from linewatt.store.verify import verify
 
 CASE = Case("udp-60", "h1", "h2", instances=2, rate_bps=2e6)
 END = EndResult(
@@ -89,6 +92,39 @@ def test_a_trial_is_three_files_and_six_waits_for_the_disk(
     files = sorted(path.name for path in directory.rglob("*"))
     assert files == ["raw.tar.gz", "samples.parquet", "trial.json"]
     assert sorted(synced) == sorted([*files, f".{directory.name}.tmp", "SHA256SUMS", "trials"])
+
+
+KILLED = """
+import os, pathlib, signal, sys
+from tests.unit.test_store import SERIES, TRIAL
+from linewatt.store import write
+left = int(sys.argv[2])
+def dying(what):
+    def step(*args, **options):
+        global left
+        left -= 1
+        if left == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+        return what(*args, **options)
+    return step
+os.fsync = dying(os.fsync)
+pathlib.Path.rename = dying(pathlib.Path.rename)
+write.write_trial(pathlib.Path(sys.argv[1]), TRIAL, [SERIES], {"h2/out.json": "{}"})
+"""
+
+
+@pytest.mark.parametrize("step", range(1, 9))
+def test_a_trial_whose_writer_is_killed_is_there_whole_or_not_at_all(result: Path, step: int) -> None:
+    """Before each of its waits for the disk, and before it gets its name."""
+    done = subprocess.run([sys.executable, "-c", KILLED, str(result), str(step)], check=False, timeout=60)
+    assert done.returncode == (0 if step == 8 else -signal.SIGKILL), "six waits and a name"
+    stored = read.load(result).trials
+    assert stored in ((), (TRIAL,))
+    assert verify(result).problems == ()
+    if not stored:
+        write.write_trial(result, TRIAL, [SERIES], {"h2/out.json": "{}"})
+    assert raw.texts(write.trial_dir(result, 7) / "raw") == {"h2/out.json": "{}"}
+    assert verify(result).problems == ()
 
 
 def test_what_tools_wrote_is_unpacked_by_tar_as_the_folder_that_it_was(result: Path) -> None:
