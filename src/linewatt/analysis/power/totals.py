@@ -158,10 +158,10 @@ def _idle_windows_w(power: Sequence[PowerResult]) -> tuple[float, ...]:
 def _first(power: Sequence[PowerResult], scopes: Sequence[str], none: str) -> Total | str:
     measured = [one for one in power if one.provenance != "estimate"]
     for results in (measured, power):
-        for scope in scopes:
-            found = total(results, scope)
-            if found is not None:
-                return found
+        there = {one.scope.partition(":")[0] for one in results}
+        scope = next((one for one in scopes if one in there), None)
+        if scope is not None and (found := total(results, scope)) is not None:
+            return found
     return none
 
 
