@@ -23,12 +23,11 @@ from linewatt.store.meters import known_of, with_meters
 from linewatt.store.read import (
     Damaged,
     Result,
-    damaged,
     find,
     idle_windows,
     load_manifest,
+    read_document,
     read_each,
-    trial_of,
 )
 
 
@@ -106,7 +105,9 @@ def load_brief(path: Path) -> Result:
     """
     manifest = load_manifest(path)
     cases: dict[Case, Case] = {}
-    trials = with_idle([_read(name).full(cases) for name in _trial_files(path)], idle_windows(path))
+    trials = with_idle(
+        [read_document(name, _BRIEF).full(cases) for name in _trial_files(path)], idle_windows(path)
+    )
     return Result(path.name, path, manifest, with_meters(trials, known_of(manifest["meters"])))
 
 
@@ -118,16 +119,6 @@ def _trial_files(path: Path) -> list[str]:
     except OSError as error:
         raise StoreError(f"{path / 'trials'}: {error.strerror}") from error
     return derived.files(path, names)
-
-
-def _read(path: str) -> _Brief:
-    try:
-        with open(path, "rb", buffering=0) as file:  # noqa: PTH123 - half the time of Path.open
-            return trial_of(file.read(), _BRIEF)
-    except OSError as error:
-        raise StoreError(f"{path}: {error.strerror}") from error
-    except ValueError as error:
-        raise damaged(path, error) from error
 
 
 def find_anywhere(root: Path, wanted: str) -> Path:

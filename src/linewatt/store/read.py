@@ -88,7 +88,7 @@ def load(path: Path) -> Result:
     """Read a result directory. Raises StoreError naming the damaged file."""
     manifest = load_manifest(path)
     files = derived.files(path, [directory.name for directory in trial_dirs(path)])
-    trials = with_idle([_read_trial(Path(file)) for file in files], idle_windows(path))
+    trials = with_idle([_read_trial(file) for file in files], idle_windows(path))
     return Result(path.name, path, manifest, with_meters(trials, known_of(manifest["meters"])))
 
 
@@ -145,16 +145,11 @@ def trial_dirs(path: Path) -> list[Path]:
 
 def read_trial(directory: Path) -> Trial:
     """Read one ``trial.json`` as it was measured. Raises StoreError."""
-    return _read_trial(directory / "trial.json")
+    return _read_trial(str(directory / "trial.json"))
 
 
-def _read_trial(path: Path) -> Trial:
-    try:
-        trial = trial_of(path.read_bytes(), _TRIAL)
-    except OSError as error:
-        raise StoreError(f"{path}: {error.strerror}") from error
-    except ValueError as error:
-        raise damaged(path, error) from error
+def _read_trial(path: str) -> Trial:
+    trial = read_document(path, _TRIAL)
     if trial.schema_version != SCHEMA_VERSION:
         raise StoreError(
             f"{path}: schema_version {trial.schema_version!r}, this linewatt reads {SCHEMA_VERSION}"
@@ -162,7 +157,21 @@ def _read_trial(path: Path) -> Trial:
     return trial
 
 
-def trial_of(data: bytes, kind: TypeAdapter[T]) -> T:
+def read_document(path: str, kind: TypeAdapter[T]) -> T:
+    """A trial's document as a value. Raises StoreError.
+
+    A path is a text here, and its file not buffered: with tens of thousands either takes longer than reading.
+    """
+    try:
+        with open(path, "rb", buffering=0) as file:  # noqa: PTH123
+            return _trial_of(file.read(), kind)
+    except OSError as error:
+        raise StoreError(f"{path}: {error.strerror}") from error
+    except ValueError as error:
+        raise damaged(path, error) from error
+
+
+def _trial_of(data: bytes, kind: TypeAdapter[T]) -> T:
     """A trial's document as a value. Raises ValueError: also for NaN and the like, which no trial has."""
     if b"NaN" in data or b"Infinity" in data:
         try:
