@@ -105,7 +105,7 @@ def test_what_the_tunnel_costs_is_said_with_its_interval(matrix: Networks) -> No
     assert all(row["ratio_low"] < row["ratio"] < row["ratio_high"] for row in overall)
     shown = matrix.run("compare", "last", "--by", "network").stdout
     assert "vxlan ÷ bare" in shown
-    assert "all 6 pairs of hosts, 20.0 Mbps an instance, 1 instance" in shown
+    assert "all 6 pairs of hosts, 20.0 Mbps per instance, 1 instance" in shown
 
 
 def test_the_matrix_is_shown_block_by_block_and_reported(matrix: Networks) -> None:

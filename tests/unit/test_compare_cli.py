@@ -80,7 +80,7 @@ def test_simulated_watts_are_marked_at_every_number(run: Run) -> None:
     _, out, _ = run("compare", "20260101", "20260102", "--metric", "power")
     (row,) = [line for line in out.splitlines() if line.startswith("h1 → h2")]
     assert row.count(" sim") == 4
-    assert "not drawn by any hardware" in out
+    assert "simulated, not measured" in out
 
 
 def test_the_page_holds_everything_and_loads_nothing(run: Run) -> None:
@@ -149,7 +149,7 @@ def test_csv_has_a_row_a_case_and_metric(run: Run) -> None:
         "efficiency_receiver_bps_per_core",
         "efficiency_sender_bps_per_core",
     ]
-    assert rows[0]["verdict"].startswith("the same within ± ")
+    assert rows[0]["verdict"].startswith("no difference shown, within ± ")
 
 
 def test_results_may_be_directories_anywhere(run: Run) -> None:

@@ -42,7 +42,7 @@ def test_two_soaks_are_one_run_each_and_the_verdict_is_not_enough_runs(run: Run)
     assert "Comparison of two soaks" in out
     (rate,) = [line for line in out.splitlines() if line.startswith("Mean rate")]
     assert rate.endswith("not enough runs: 1 and 1 runs, and each side needs 3")
-    assert "its slices are no runs" in out
+    assert "One soak is one measurement" in out
     assert "linewatt history then says" in out
     assert out.rstrip().endswith("Not enough evidence: 1 of 1 comparisons have no verdict on slower.")
     assert all(row["kind"] == "undecided" for row in document(run)["comparisons"])
@@ -203,7 +203,7 @@ def test_simulated_and_measured_watts_are_never_compared_and_marked_at_every_num
     (energy,) = [line for line in out.splitlines() if line.startswith("Energy per GB, server")]
     assert energy.split("J/GB")[1].startswith(" sim ")
     assert energy.endswith("–  not comparable: watts simulated in A, measured in B")
-    assert "not drawn by any hardware" in out
+    assert "simulated, not measured" in out
     soak(3)
     _, out, _ = run("compare", "20260101", "20260103", "--metric", "power")
     (energy,) = [line for line in out.splitlines() if line.startswith("Energy per GB, server")]
@@ -285,7 +285,7 @@ def test_the_page_holds_everything_and_loads_nothing(run: Run) -> None:
     assert "https:" not in page
     assert page.count("<tr>") == 2 + len(document(run)["comparisons"])
     assert "network: bare in A" in page
-    assert "not drawn by any hardware" in page
+    assert "simulated, not measured" in page
     assert "Not enough evidence:" in page
 
 

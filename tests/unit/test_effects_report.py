@@ -145,7 +145,7 @@ def test_simulated_watts_are_marked_at_every_effect() -> None:
     for row in table.rows:
         assert [cell.mark for cell in row.cells] == [None, "sim", "sim", None, "sim"]
     assert " sim" in table.said("remark")[-1]
-    assert any("not drawn by any hardware" in line for line in table.said("legend"))
+    assert any("simulated, not measured" in line for line in table.said("legend"))
     others = [one for one in found_in(made).tables if "per watt" not in one.title]
     assert not any(cell.mark for one in others for row in one.rows for cell in row.cells)
     (figure,) = effects_chart.effect_figures(found_in(made))

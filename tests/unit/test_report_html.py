@@ -194,8 +194,8 @@ def test_power_is_marked_in_words_wherever_it_stands() -> None:
     assert len(watts_of_trials) == 12
     for text in (
         "power of the receiver h2 simulated",
-        "sim: made up by a program (simulated)",
-        "Not every watt was measured: simulated on h2",
+        "sim: simulated, not measured",
+        "are simulated; each such figure is marked",
         "h2, PSU DC out (simulated): 180.0 W before the trials, 180.0 W after: the same",
         "System: PSU DC out (simulated)",
     ):

@@ -260,7 +260,7 @@ def test_series_say_only_what_distinguishes_them() -> None:
     assert labels(TCP, replace(TCP, network="vxlan")) == ["h1 → h2, bare", "h1 → h2, vxlan"]
     assert labels(TCP, replace(TCP, rate_bps=1e9, streams=8, zerocopy=True, direction="reverse")) == [
         "h1 → h2, forward, 1 stream, full rate, no zero-copy",
-        "h1 → h2, reverse, 8 streams, 1.00 Gbps an instance, zero-copy",
+        "h1 → h2, reverse, 8 streams, 1.00 Gbps per instance, zero-copy",
     ]
 
 

@@ -37,7 +37,7 @@ def test_headline_is_about_the_case_with_the_most_throughput() -> None:
     said = " ".join(line.details)
     assert "11,863 Mbps/core of receiver CPU" in said
     assert "% of one core per Gbps on its app and IRQ CPUs" in said
-    assert "3.29 times the throughput of one instance at 0.82 of its efficiency." in said
+    assert "4 instances: 3.29 × the throughput and 0.82 × the Mbps/core of one." in said
     assert "Limited by the receiver's IRQ CPUs: all 2: 99.5 % busy, 99.5 % soft." in said
 
 

@@ -42,7 +42,7 @@ KINDS = (
         "note",
         "campaign",
         (),
-        "Packets were lost that no counter of either end owns up to.",
+        "Packets were lost that no counter of either end recorded.",
         "Sent minus received minus all drops recorded at both ends.",
         "Read the counters of each switch port and link between the ends, before and after.",
     ),

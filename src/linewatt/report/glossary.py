@@ -75,7 +75,7 @@ POWER_GLOSSARY: tuple[tuple[str, str], ...] = (
     ),
     (
         "sim, est, sheet",
-        "Watts that were not measured: simulated (made up by a program), estimated, or taken from a "
+        "Watts that were not measured: simulated, estimated, or taken from a "
         "datasheet. What is made of such watts is marked in the same way.",
     ),
 )

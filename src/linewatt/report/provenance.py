@@ -17,7 +17,7 @@ _WORDS: dict[Provenance, str] = {
 _MEANINGS: dict[Provenance, str] = {
     "datasheet": "taken from a datasheet, not measured",
     "estimate": "estimated, not measured",
-    "simulated": "made up by a program (simulated), not drawn by any hardware",
+    "simulated": "simulated, not measured",
 }
 
 

@@ -126,7 +126,7 @@ def _qualifiers(case: Case, varied: Collection[str]) -> dict[str, tuple[str, boo
     ``varied`` are the factors that distinguish cases.
     """
     own = [(name, level) for name, level in case.factors if name in varied]
-    rate = "full rate" if case.rate_bps is None else f"{format_rate(case.rate_bps)} an instance"
+    rate = "full rate" if case.rate_bps is None else f"{format_rate(case.rate_bps)} per instance"
     return {
         "direction": (case.direction, case.direction == "forward"),
         "family": ({"ipv4": "IPv4", "ipv6": "IPv6"}.get(case.family, case.family), case.family == "ipv4"),

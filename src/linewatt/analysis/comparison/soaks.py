@@ -83,8 +83,8 @@ FAIL_ON: Mapping[str, tuple[Response, ...]] = {
     "less-per-watt": ENERGY,
 }
 ADVICE = (
-    "A soak is one run, however long it was, and its slices are no runs: one against one decides nothing. "
-    "Repeat the soak, at least twice before and twice after what you changed: linewatt history then says "
+    "One soak is one measurement, however long it was: one against one decides nothing. Run each at least "
+    "twice, before and after what you changed: linewatt history then says "
     "whether the change shows over all of them."
 )
 

@@ -50,9 +50,9 @@ EFFECTS = Wording(
     chance_is_doubt=True,
 )
 COMPARISON = Wording(
-    same="the same within ± {reach}",
-    small="the same within ± {reach} ({said}, less than the factor of {limit})",
-    chance="the same within ± {reach} ({said} may be chance{among})",
+    same="no difference shown, within ± {reach}",
+    small="no difference that matters: {said}, less than the factor of {limit}",
+    chance="no difference shown: {said}, not significant{among}",
     doubt="not enough runs to tell it from chance{among}: {said}",
     chance_is_doubt=False,
 )

@@ -203,7 +203,7 @@ def _loss(summary: CaseSummary) -> _Answer:
     if sent is None or window_s is None or summary.throughput_bps is None:
         return None, "retransmits"
     part = sent.mean * _SEGMENT_BITS / (summary.throughput_bps.mean * window_s)
-    return part < RETRANSMITTED, f"{sent.mean:,.0f} retransmits a trial"
+    return part < RETRANSMITTED, f"{sent.mean:,.0f} retransmits per trial"
 
 
 def _repeats(throughput: Estimate) -> _Answer:

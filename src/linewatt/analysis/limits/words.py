@@ -82,7 +82,7 @@ def _measure(one: Ranked) -> str:
         return f"{format_percent(one.share)} of the time that connections had data to send"
     if one.unit == "CPU":
         return f"{format_percent(one.share)} of a CPU"
-    return f"{one.used or 0:,.0f} packets dropped a trial"
+    return f"{one.used or 0:,.0f} packets dropped per trial"
 
 
 def _cpu(one: Ranked, cpu: CpuShares, role: CpuShares) -> str:

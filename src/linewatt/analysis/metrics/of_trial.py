@@ -343,7 +343,7 @@ METRICS: tuple[Metric, ...] = (
     ),
     Metric(
         "retransmits",
-        "Retransmits a trial",
+        "Retransmits per trial",
         "Retrans-\nmits",
         unit.COUNT,
         _retransmits,
@@ -364,7 +364,7 @@ METRICS: tuple[Metric, ...] = (
     ),
     Metric(
         "out_of_order_packets",
-        "Out of order a trial",
+        "Out of order per trial",
         "Out of\norder",
         unit.COUNT,
         _udp_only("out_of_order_packets"),

@@ -98,7 +98,7 @@ def balance(book: Ledger, duration_s: float, lost: Sequence[str] = ()) -> Balanc
 def _bytes(book: Ledger, lost: Sequence[str]) -> Iterator[Check]:
     if "get_done_bytes" not in book.by_key:
         return
-    for way, title in (("get", "Got"), ("put", "Put")):
+    for way, title in (("get", "Received"), ("put", "Sent")):
         clients, server = (book.value(f"{way}_done_bytes", side) for side in (CLIENTS, SERVER))
         name = f"{title}: clients' done, server's complete"
         missing = _missing(clients, server)
@@ -130,7 +130,7 @@ def _done(
 
 
 def _nics(book: Ledger, duration_s: float) -> Iterator[Check]:
-    for way, title in (("get", "Got"), ("put", "Put")):
+    for way, title in (("get", "Received"), ("put", "Sent")):
         for column, who in ((SERVER_NICS, "server's NICs"), (CLIENT_NICS, "clients' NICs")):
             if f"{way}_bytes" not in book.by_key:
                 continue
@@ -230,7 +230,7 @@ def _unexplained(book: Ledger, checks: Sequence[Check]) -> tuple[int | None, str
     """Packets that one end's NICs sent and the other's did not get, for which no counter has a cause.
 
     A few may be of others on the interface: those count that TCP had to send again. Where NICs cannot be
-    compared, it is all that had to be sent again and that no counter owns up to.
+    compared, it is all that had to be sent again and that no counter recorded.
     """
     known = book.dropped
     if known is None:

@@ -185,8 +185,8 @@ def ledger(totals: Iterable[Total], ends: Ends) -> Ledger:
 def _bytes(book: Book) -> list[Line]:
     lines = []
     for way, title, client, server in (
-        ("get", "Got", "received", "sent"),
-        ("put", "Put", "sent", "received"),
+        ("get", "Received", "received", "sent"),
+        ("put", "Sent", "sent", "received"),
     ):
         every = book.sum(CLIENTS, f"users.{client}_bytes")
         done = book.sum(CLIENTS, f"users.done_{client}_bytes")
@@ -196,7 +196,11 @@ def _bytes(book: Book) -> list[Line]:
         lines += [
             Line("Bytes", f"{way}_done_bytes", f"{title}, done", "B", {CLIENTS: done, SERVER: complete}),
             Line(
-                "Bytes", f"{way}_vain_bytes", f"{title}, in vain", "B", {CLIENTS: every - done, SERVER: rest}
+                "Bytes",
+                f"{way}_vain_bytes",
+                f"{title}, incomplete",
+                "B",
+                {CLIENTS: every - done, SERVER: rest},
             ),
             Line(
                 "Bytes",
@@ -257,7 +261,7 @@ def _packets(book: Book) -> list[Line]:
         )
     ]
     for key, title, channel in (
-        ("retransmits", "Segments sent again", "nstat.TcpRetransSegs"),
+        ("retransmits", "TCP retransmits", "nstat.TcpRetransSegs"),
         ("spurious", "– of them needless, as the other end said (DSACK)", "nstat.TcpExtTCPDSACKRecv"),
     ):
         lines.append(Line("Packets", key, title, "count", _ends(book, channel)))

@@ -67,7 +67,7 @@ class Repeats:
     """Which cases need further trials, as trials come in. The same trials in the same order, the same answer.
 
     Cases that are compared stop together, so that their runs stay side by side in time; one that has no run
-    yet, as its turn comes later or all its trials fail, holds nobody up. A failed trial is no run.
+    yet, as its turn comes later or all its trials fail, does not delay other cases. A failed trial is no run.
     """
 
     def __init__(self, rule: Rule, cases: Iterable[Case], trials: Iterable[Trial] = ()) -> None:

@@ -111,7 +111,7 @@ def _route(path: PathAnswer, answer: HostAnswer) -> Check:
         return Check(path.host, "route", "unknown", f"{to}: {path.problem}")
     if path.device is None:
         advice = f"is {data} in the peer's network, or a route missing?"
-        return Check(path.host, "route", "fail", f"{to}: there is no way", advice)
+        return Check(path.host, "route", "fail", f"{to}: no route", advice)
     if path.device == "lo":
         advice = "both hosts have the same address, or are one machine: packets must leave it"
         return Check(path.host, "route", "fail", f"{to}: stays inside the host", advice)

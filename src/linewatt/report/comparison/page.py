@@ -77,8 +77,8 @@ def _differences(found: Comparison) -> Section:
         notes=(
             listed(f"What differs with {found.options.by}", map(difference_text, expected)),
             listed("What else differs", [*map(difference_text, matter), *more]),
-            listed("Left over", left_over_lines(found)),
-            listed("To be known", remark_lines(found)),
+            listed("Unmatched", left_over_lines(found)),
+            listed("Notes", remark_lines(found)),
         ),
     )
 
@@ -131,7 +131,7 @@ def _figure(table: ResponseTable) -> Figure | None:
     return Figure(
         name=f"change-{table.response.name}-{table.lines[0].row.match.base.test}",
         title=f"{table.title}: change with its 95 % interval",
-        caption=f"Filled: beyond chance and beyond the factor. Hollow: not.{marked}{more}",
+        caption=f"Filled: significant and above the factor. Hollow: not.{marked}{more}",
         description="; ".join(f"{line.case}: {line.words}" for line in table.lines[:MOST_ROWS]),
         spec=specs.themed(panel | specs.room(labels)),
     )

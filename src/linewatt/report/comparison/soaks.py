@@ -140,7 +140,7 @@ def show(found: SoakComparison, verdict: Finding, width: int | None = None) -> R
     nothing = Text("Nothing else that is on record of the hosts differs.")
     parts.append(titled("What else differs", differ) if differ else nothing)
     if remarks(found):
-        parts.append(titled("To be known", remarks(found), "yellow"))
+        parts.append(titled("Notes", remarks(found), "yellow"))
     if verdict.words:
         parts.append(Text(one_line(f"Not enough evidence: {verdict.words}."), style="yellow"))
     return Group(*(part for each in parts for part in (each, Text())))
@@ -153,7 +153,7 @@ def render(found: SoakComparison, verdict: Finding) -> str:
     differ = listed("What else differs", difference_lines(found))
     sections = [
         Section("Quantities", "results", (table(found),), notes=asked, intro=(ADVICE,)),
-        Section("What differs", "differs", notes=(differ, listed("To be known", remarks(found)))),
+        Section("What differs", "differs", notes=(differ, listed("Notes", remarks(found)))),
     ]
     return comparison_page(title, heading(found), verdict, sections)
 

@@ -36,10 +36,10 @@ def show(found: Comparison, verdict: Finding, width: int | None = None) -> Rende
         parts.append(titled("Not comparable", refused, style="yellow"))
     left = left_over_lines(found)
     if left:
-        parts.append(titled("Left over", left))
+        parts.append(titled("Unmatched", left))
     remarks = remark_lines(found)
     if remarks:
-        parts.append(titled("To be known", remarks))
+        parts.append(titled("Notes", remarks))
     if verdict.words:
         style = {0: "green", 3: "red", 4: "yellow"}[verdict.exit_code]
         parts.append(Text(one_line(f"{ENDS[verdict.exit_code]}: {verdict.words}."), style=style))

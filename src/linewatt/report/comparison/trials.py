@@ -85,7 +85,7 @@ class ResponseTable:
                 ),
                 Head(f"{ratio} (95 % CI)", lines=f"{ratio}\n(95 % CI)"),
                 Head("p (Holm)", lines="p\n(Holm)"),
-                Head("p (shuffled)", lines="p\n(shuffled)"),
+                Head("p (permutation)", lines="p\n(permut.)"),
                 Head("Verdict", kind="prose"),
                 *([Head("Flags", kind="prose")] if flagged else []),
             ),

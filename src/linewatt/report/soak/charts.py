@@ -33,8 +33,8 @@ def figures(soak: Soak) -> tuple[Figure, ...]:
 
 def _rate(soak: Soak) -> Figure | None:
     series = {
-        "Got": soak.rate("clients|users.received_bytes", scale=8.0, inside=False),
-        "Put": soak.rate("clients|users.sent_bytes", scale=8.0, inside=False),
+        "Received": soak.rate("clients|users.received_bytes", scale=8.0, inside=False),
+        "Sent": soak.rate("clients|users.sent_bytes", scale=8.0, inside=False),
         soak.load: soak.rate(*(f"{side}|load.received_bytes" for side in _SIDES), scale=8.0, inside=False),
     }
     known = [value for cells in series.values() for value in cells if value is not None]

@@ -70,15 +70,15 @@ def _cell(figure: Figure | None) -> Cell:
 
 
 INTERVAL_COLUMNS = (
-    "Got",
-    "Put",
+    "Received",
+    "Sent",
     "Server sent",
     "Server received",
     "NICs to clients",
     "NICs to server",
     "Packets",
     "Dropped",
-    "Sent again",
+    "Retransmits",
     "Done",
     "Failed",
     "Unfinished",
@@ -112,7 +112,7 @@ def groups_table(soak: Soak) -> Table:
         )
         for one in soak.groups
     ]
-    heads = tuple(map(Head, ("Clients", "Got", "Put", "Transfers", "Failed")))
+    heads = tuple(map(Head, ("Clients", "Received", "Sent", "Transfers", "Failed")))
     return Table("Groups of clients", (Head("Group", kind="text"),), heads, (RowGroup("", tuple(rows)),))
 
 

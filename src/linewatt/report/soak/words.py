@@ -14,9 +14,9 @@ GLOSSARY: tuple[tuple[str, str], ...] = (
         "percentiles are of slices of one length in which loads ran all the time.",
     ),
     (
-        "Got, put",
-        "Got is from the server to clients. Done are transfers that were whole; in vain are bytes of those "
-        "that failed or were cut when the time was over.",
+        "Received, sent",
+        "Received is from the server to clients (get), sent the other way (put). Done are transfers that "
+        "were whole; incomplete are bytes of those that failed or were cut when the time was over.",
     ),
     (
         "The ledger balances",

@@ -11,7 +11,7 @@ from typing import Any
 from linewatt import units
 from linewatt.analysis.cases.summary import CaseSummary
 from linewatt.analysis.power.totals import SCOPE_WORDS
-from linewatt.model import METHOD, Provenance
+from linewatt.model import METHOD
 from linewatt.report.columns import COLUMNS, Column
 from linewatt.report.power_columns import ENDS, MBPS_PER_W
 from linewatt.report.provenance import words as sources
@@ -112,10 +112,10 @@ def _scaling(best: CaseSummary) -> str:
     if best.case.instances == 1 or scaling is None:
         return ""
     times = units.format_significant(scaling * best.case.instances, 3)
-    said = f"{times} times the throughput of one instance"
+    said = f"{plural(best.case.instances, 'instance')}: {times} × the throughput"
     if factor is not None:
-        said += f" at {factor:.2f} of its efficiency"
-    return f"{said}."
+        said += f" and {factor:.2f} × the Mbps/core"
+    return f"{said} of one."
 
 
 def _lost(best: CaseSummary) -> str:
@@ -183,7 +183,7 @@ def caveats(view: Digest) -> tuple[str, ...]:
     unmeasured = _unmeasured(view)
     if unmeasured:
         said.append(
-            f"Not every watt was measured: {unmeasured}. Each such figure is marked. "
+            f"{unmeasured}; each such figure is marked. "
             "Simulated watts show how the method works, not what hardware draws."
         )
     older = [trial for trial in view.result.trials if trial.method < METHOD]
@@ -205,15 +205,14 @@ def caveats(view: Digest) -> tuple[str, ...]:
 
 
 def _unmeasured(view: Digest) -> str:
-    """Hosts with watts that were not measured, and what these are instead."""
-    found: dict[str, dict[Provenance | None, None]] = {}
+    """``Watts on h1 and h2 are simulated``; nothing where all were measured."""
+    hosts: dict[str, list[str]] = {}
     for summary in view.summaries:
-        for role in ENDS:
-            power = summary.power(role)
-            for one in () if power is None else (power.system_provenance, power.cpu_provenance):
-                if power is not None and one not in (None, "measured"):
-                    found.setdefault(power.host, {})[one] = None
-    return "; ".join(f"{sources(kinds)} on {host}" for host, kinds in found.items())
+        for power in filter(None, map(summary.power, ENDS)):
+            kinds = sources((power.system_provenance, power.cpu_provenance))
+            if kinds and power.host not in hosts.setdefault(kinds, []):
+                hosts[kinds].append(power.host)
+    return "; ".join(f"Watts on {_listed(sorted(names))} are {kinds}" for kinds, names in hosts.items())
 
 
 def is_lab(view: Digest) -> bool:

@@ -88,7 +88,7 @@ def throughput_lines(group: TestGroup, lines: Sequence[Series], runs: Runs) -> F
     return Figure(
         name=f"throughput-{group.test}",
         title=f"{group.title}: throughput against instances",
-        caption=f"{_RUNS_AND_MEANS} Dashed: as many times the throughput of one instance.",
+        caption=f"{_RUNS_AND_MEANS} Dashed: ideal linear scaling.",
         description="; ".join(data.throughput_words(line) for line in lines),
         spec=specs.lines(rows, layers, encoding, [] if overlaid else labels),
         wide=not overlaid,
