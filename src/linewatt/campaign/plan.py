@@ -160,16 +160,17 @@ class _Fit:
 
 def _rounds(campaign: Campaign, cases: list[Case], seed: int, layout: Layout) -> Iterator[Round]:
     @cache
+    def instances_at(port: int, ends: tuple[tuple[Any, ...], ...]) -> tuple[PlannedInstance, ...]:
+        return tuple(PlannedInstance(i, port + i, *end) for i, end in enumerate(ends))
+
+    @cache
     def fit(case: Case) -> _Fit:
         sender, receiver = (layout.place(case, name) for name in case.hosts)
-        ends = list(zip(sender.cpus, receiver.cpus, sender.nodes, receiver.nodes, strict=True))
+        ends = tuple(zip(sender.cpus, receiver.cpus, sender.nodes, receiver.nodes, strict=True))
         if case.load_level == 0:
-            ends = []
+            ends = ()
         return _Fit(
-            {
-                port: tuple(PlannedInstance(i, port + i, *end) for i, end in enumerate(ends))
-                for port in layout.first_ports
-            },
+            {port: instances_at(port, ends) for port in layout.first_ports},
             (layout.irq_cpus(case, case.sender), layout.irq_cpus(case, case.receiver)),
             tuple(change for name in case.hosts for change in layout.changes(case, name)),
         )
