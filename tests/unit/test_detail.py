@@ -19,7 +19,7 @@ from linewatt.model import Case, Role, Trial
 from linewatt.report.trials.detail import as_documents, detail_groups, layout
 from linewatt.report.trials.digest import digest
 from linewatt.report.trials.roles import role_table
-from linewatt.report.trials.terminal_detail import detail
+from linewatt.report.trials.terminal import detail_blocks as printed
 from linewatt.units import MISSING, format_cut
 
 UDP = Case("udp-1500", "gen", "dut")
@@ -145,7 +145,7 @@ def test_simulated_watts_are_marked_in_blocks_of_every_view() -> None:
     assert [one.cell.mark for one in (*receiver.rates[1:], receiver.costs[2])] == ["sim"] * 3
     assert "simulated" in group.table.said("legend")[0]
     out = io.StringIO()
-    Console(file=out, width=200).print(detail(group))
+    Console(file=out, width=200).print(printed(group))
     assert "W/tput 1.23" in out.getvalue()
     assert "sim W per Gbit/s" in out.getvalue()
     assert as_documents(detail_blocks(trials))[0]["power_provenance"] == "simulated"
@@ -154,7 +154,7 @@ def test_simulated_watts_are_marked_in_blocks_of_every_view() -> None:
 def test_the_terminal_fits_a_common_width_and_has_the_spread() -> None:
     (group,) = detail_groups(digest(result([udp(), udp(2)])))
     out = io.StringIO()
-    Console(file=out, width=300).print(detail(group))
+    Console(file=out, width=300).print(printed(group))
     lines = out.getvalue().splitlines()
     assert max(len(line.rstrip()) for line in lines if not line.startswith(MISSING)) <= 100
     assert sum("±" in line for line in lines) == 4

@@ -19,7 +19,7 @@ from linewatt.analysis.cases.summary import CaseSummary, summarise
 from linewatt.analysis.power.summary import EndPower
 from linewatt.model import Case, PowerResult, Trial
 from linewatt.report.trials.digest import as_json, digest
-from linewatt.report.trials.idle import idle_lines
+from linewatt.report.trials.idle import idle_notes
 from linewatt.report.trials.power import power_cases, power_table
 from linewatt.store.brief import load_brief
 from linewatt.store.idle import IdleWindow, with_idle
@@ -233,8 +233,8 @@ def test_windows_of_later_settings_and_parts_are_read_too(tmp_path: Path) -> Non
 def test_idle_is_told_in_one_line_a_host() -> None:
     hosts = {"h2": idle_reading(watts("system", 100.0), watts("cpu", 40.0))}
     after = {"h2": idle_reading(watts("system", 80.0), watts("cpu", 40.5))}
-    (line,) = idle_lines({"idle": hosts, "idle_end": after})
-    assert line.drifted
+    (line,) = idle_notes({"idle": hosts, "idle_end": after})
+    assert line.kind == "doubt"
     assert line.sentence == (
         "h2, system: 100.0 W before the trials, 80.0 W after: 20.0 W less (20.0 %), so nothing is told above "
         "idle; CPU: 40.0 W before the trials, 40.5 W after: 0.5 W more (1.2 %)"

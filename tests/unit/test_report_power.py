@@ -389,35 +389,33 @@ def idle_result(after_w: float | None, provenance: Provenance = "measured") -> d
         (180.0, "180.0 W before the trials, 180.0 W after: the same", False),
         (184.5, "184.5 W after: 4.5 W more (2.5 %)", False),
         (162.0, "162.0 W after: 18.0 W less (10.0 %), so nothing is told above idle", True),
-        (None, "h2, PSU DC out: 180.0 W before the trials", False),
+        (None, "PSU DC out: 180.0 W before the trials", False),
     ],
 )
 def test_idle_power_before_and_after_in_words(after_w: float | None, says: str, drifted: bool) -> None:
     [one] = idle_power(idle_result(after_w))
-    assert one.sentence.endswith(says)
+    assert one.clause.endswith(says)
     assert one.drifted is drifted
 
 
 def test_simulated_idle_power_says_so() -> None:
-    assert "PSU DC out (simulated)" in idle_power(idle_result(180.0, "simulated"))[0].sentence
+    assert "PSU DC out (simulated)" in idle_power(idle_result(180.0, "simulated"))[0].clause
 
 
 def test_idle_power_that_was_not_read_says_why() -> None:
     lost = {"idle": {"h2": idle_reading(watts("wall", None))}}
-    assert idle_power(lost)[0].sentence == (
-        "h2, wall: not known before the trials: bmc wall: no answer within 5 s"
-    )
+    assert idle_power(lost)[0].clause == ("wall: not known before the trials: bmc wall: no answer within 5 s")
 
 
 def test_a_source_that_was_down_before_the_trials_says_why() -> None:
     reasons = {"power.bmc": "192.0.2.9: no answer within 5 s"}
     silent = {"h2": {"power": [], "power_reasons": reasons}}
     [one] = idle_power({"idle": silent})
-    assert one.sentence == "h2, bmc: not known before the trials: 192.0.2.9: no answer within 5 s"
+    assert one.clause == "bmc: not known before the trials: 192.0.2.9: no answer within 5 s"
     assert (one.before_w, one.provenance, one.drifted) == (None, None, False)
     [again] = idle_power({"idle": silent, "idle_end": idle_result(181.0)["idle_end"]})
-    assert again.sentence == (
-        "h2, PSU DC out: not known before the trials: 192.0.2.9: no answer within 5 s; 181.0 W after them"
+    assert again.clause == (
+        "PSU DC out: not known before the trials: 192.0.2.9: no answer within 5 s; 181.0 W after them"
     )
 
 

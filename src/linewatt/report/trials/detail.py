@@ -33,7 +33,7 @@ _ROLE_WORDS: dict[tuple[str, Role], str] = {
     ("client", "receiver"): "clt(rcv)",
     ("server", "sender"): "srv(snd)",
 }
-_SHOWN_SHARES = tuple(name for name in SHARES if name != "other")
+SHOWN_SHARES = tuple(name for name in SHARES if name != "other")
 _PARTS = (("app", "App CPU"), ("irq", "IRQ CPU"))
 
 
@@ -109,7 +109,7 @@ class DetailGroup:
                 Head("Throughput", rate),
                 Head("Power", "W"),
                 Head("Idle", "W"),
-                *(Head(name, group=f"{title}, %") for _, title in _PARTS for name in _SHOWN_SHARES),
+                *(Head(name, group=f"{title}, %") for _, title in _PARTS for name in SHOWN_SHARES),
                 Head("CPU used", "%"),
                 Head("CPU/tput", f"% per {rate}"),
                 Head("W/tput", f"W per {rate}"),
@@ -183,8 +183,8 @@ def _shares(block: DetailBlock, part: str) -> tuple[Cell, ...]:
     spread: ShareSpread | None = getattr(block, part)
     if spread is None:
         reason = block.reasons.get(part, "not recorded")
-        return tuple(Cell(MISSING, reason=reason) for _ in _SHOWN_SHARES)
-    return tuple(_share(spread.share(name)) for name in _SHOWN_SHARES)
+        return tuple(Cell(MISSING, reason=reason) for _ in SHOWN_SHARES)
+    return tuple(_share(spread.share(name)) for name in SHOWN_SHARES)
 
 
 def _share(share: Estimate) -> Cell:

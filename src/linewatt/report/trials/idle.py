@@ -10,6 +10,7 @@ from typing import Any
 from linewatt.analysis.power import totals as power
 from linewatt.model import PowerResult, Provenance
 from linewatt.report.provenance import words
+from linewatt.report.table import Note
 
 _KNOWN = {field.name for field in fields(PowerResult)}
 
@@ -38,13 +39,8 @@ class IdlePower:
         return power.idle_drift((self.before_w, self.after_w), self.step_w) is not None
 
     @property
-    def sentence(self) -> str:
-        """The whole as one line of text."""
-        return f"{self.host}, {self.clause}"
-
-    @property
     def clause(self) -> str:
-        """The same without the host."""
+        """The whole in few words, without the host."""
         said = words([self.provenance] if self.provenance else [])
         name = f"{power.SCOPE_WORDS.get(self.scope, self.scope)}{f' ({said})' if said else ''}"
         if self.before_w is None:
@@ -68,21 +64,16 @@ class IdlePower:
         return change.replace("%", " %") + doubt
 
 
-@dataclass(frozen=True, slots=True)
-class IdleLine:
-    """Idle power of one host in a line."""
-
-    sentence: str
-    drifted: bool
-
-
-def idle_lines(manifest: Mapping[str, Any]) -> tuple[IdleLine, ...]:
-    """A line a host, however many meters it has."""
+def idle_notes(manifest: Mapping[str, Any]) -> tuple[Note, ...]:
+    """A line a host, however many meters it has; doubtful where one of them drifted."""
     by_host: dict[str, list[IdlePower]] = {}
     for one in idle_power(manifest):
         by_host.setdefault(one.host, []).append(one)
     return tuple(
-        IdleLine(f"{host}, {'; '.join(one.clause for one in own)}", any(one.drifted for one in own))
+        Note(
+            "doubt" if any(one.drifted for one in own) else "remark",
+            f"{host}, {'; '.join(one.clause for one in own)}",
+        )
         for host, own in by_host.items()
     )
 

@@ -23,7 +23,7 @@ from linewatt.report.trials.effects import TITLE as EFFECTS
 from linewatt.report.trials.effects import experiment
 from linewatt.report.trials.every_trial import TITLE as EVERY_TRIAL
 from linewatt.report.trials.every_trial import trials_table
-from linewatt.report.trials.idle import idle_lines
+from linewatt.report.trials.idle import idle_notes
 from linewatt.report.trials.level_table import level_cases, level_table
 from linewatt.report.trials.levels import TITLE as LEVELS
 from linewatt.report.trials.limits import limit_notes
@@ -104,9 +104,6 @@ def _effects(view: Digest) -> Section:
 def _power(view: Digest) -> Section:
     cases = power_cases(view.groups)
     charts = [*power_figures(cases, view.result), *component_figures(view)] if cases else []
-    idle = [
-        Note("doubt" if one.drifted else "remark", one.sentence) for one in idle_lines(view.result.manifest)
-    ]
     return Section(
         "Power",
         "power",
@@ -114,7 +111,7 @@ def _power(view: Digest) -> Section:
         tuple(drawn(charts, "power-figure")),
         notes=(
             listed("Power supplies", psu_lines(view) if cases else [], preformatted=True),
-            Lines("Idle power", tuple(idle)),
+            Lines("Idle power", idle_notes(view.result.manifest)),
         ),
         elsewhere=True,
     )

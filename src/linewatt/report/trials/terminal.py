@@ -6,7 +6,7 @@ Numbers are never cut or wrapped: a table wider than ``width`` is split into sev
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 
 from rich.console import Group, RenderableType
 from rich.padding import Padding
@@ -18,16 +18,23 @@ from linewatt.model import Trial
 from linewatt.report.findings import FindingNote, Marks
 from linewatt.report.machine.environment import core_words
 from linewatt.report.series import plural
-from linewatt.report.text_table import render
+from linewatt.report.text_table import note_text, render
 from linewatt.report.trials.charts.component_chart import component_rows
 from linewatt.report.trials.charts.components import EndBreakdown, breakdowns
 from linewatt.report.trials.charts.heat_map import grid, heat_maps
-from linewatt.report.trials.detail import detail_groups
+from linewatt.report.trials.detail import (
+    SHOWN_SHARES,
+    DetailCase,
+    DetailGroup,
+    Figure,
+    Layout,
+    detail_groups,
+)
 from linewatt.report.trials.digest import Digest
 from linewatt.report.trials.effects import TITLE as EFFECTS
 from linewatt.report.trials.effects import Experiment, experiment
 from linewatt.report.trials.every_trial import trials_table
-from linewatt.report.trials.idle import IdleLine, idle_lines
+from linewatt.report.trials.idle import idle_notes
 from linewatt.report.trials.level_table import level_cases, level_table
 from linewatt.report.trials.levels import where
 from linewatt.report.trials.limits import limit_notes
@@ -38,7 +45,6 @@ from linewatt.report.trials.psu import psu_lines
 from linewatt.report.trials.repeats import repeats_lines
 from linewatt.report.trials.roles import role_table
 from linewatt.report.trials.scalability import scalability_table
-from linewatt.report.trials.terminal_detail import detail as detail_part
 from linewatt.report.trials.words import caveats, progress, when
 from linewatt.units import MISSING, number_ranges
 
@@ -69,10 +75,10 @@ def show(
     if told:
         parts.append(Group(*(Text(one_line(line)) for line in told)))
     parts += [render(level_table(cases, marks), width) for cases in level_cases(view.levels)]
-    idle = idle_lines(view.result.manifest)
+    idle = idle_notes(view.result.manifest)
     if idle:
-        parts.append(_idle(idle))
-    parts += [detail_part(group) for group in (detail_groups(view) if detail else ())]
+        parts.append(Group(Text("Idle power", style="bold"), *map(note_text, idle)))
+    parts += [detail_blocks(group) for group in (detail_groups(view) if detail else ())]
     if view.notes:
         parts.append(_findings(view))
     if view.failed:
@@ -128,11 +134,6 @@ def _effects(found: Experiment | None, width: int | None) -> Iterator[Renderable
         yield from (render(table, width) for table in found.tables)
 
 
-def _idle(idle: Iterable[IdleLine]) -> RenderableType:
-    lines = [Text(one_line(one.sentence), style="yellow" if one.drifted else "") for one in idle]
-    return Group(Text("Idle power", style="bold"), *lines)
-
-
 def _findings(view: Digest) -> RenderableType:
     parts: list[RenderableType] = [Text(f"Findings: {view.findings.counted()}", style="bold")]
     for note in view.notes:
@@ -172,3 +173,36 @@ def _failures(view: Digest) -> RenderableType:
 
 def _reason(trial: Trial) -> str:
     return one_line(trial.reason or "no reason recorded")
+
+
+def detail_blocks(group: DetailGroup) -> RenderableType:
+    """All blocks of a test, then what is missing and why."""
+    return Group(
+        Text(f"{group.title}: each end in full", style="bold"),
+        *(Text(line) for case in group.cases for line in _case_lines(case)),
+        *map(note_text, group.notes),
+    )
+
+
+def _case_lines(case: DetailCase) -> Iterator[str]:
+    yield f"{one_line(case.title)} ({case.trials})"
+    for end in case.ends:
+        yield from _block_lines(end)
+
+
+def _block_lines(end: Layout) -> Iterator[str]:
+    yield f"  {one_line(end.host)}  {end.role}"
+    yield f"    {_figures(end.rates)}"
+    for title, cells in end.shares:
+        shares = "  ".join(f"{name} {cell.text:>6}" for name, cell in zip(SHOWN_SHARES, cells, strict=True))
+        yield f"    {title}  {shares}  %"
+        if any(cell.sd for cell in cells):
+            spread = "  ".join(
+                f"{'':{len(name)}} {cell.sd:>6}" for name, cell in zip(SHOWN_SHARES, cells, strict=True)
+            )
+            yield f"    {'±':>{len(title)}}  {spread}"
+    yield f"    {_figures(end.costs)}"
+
+
+def _figures(figures: tuple[Figure, ...]) -> str:
+    return "   ".join(f"{figure.title} {figure.text}" for figure in figures)
