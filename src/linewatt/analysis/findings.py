@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
@@ -62,14 +63,19 @@ class Findings:
         return tuple(dict.fromkeys(one.code for one in self.every if one.doubts(case, figure, role)))
 
     def counted(self) -> str:
-        """``5 (1 withheld, 1 doubtful, 3 notes)``; ``3 notes``."""
-        ranks = [one.kind.rank for one in self.every]
-        parts = [
-            f"{ranks.count(rank)} {rank}{'s' if rank == 'note' and ranks.count(rank) > 1 else ''}"
-            for rank in RANKS
-            if rank in ranks
-        ]
-        return f"{len(ranks)} ({', '.join(parts)})" if len(parts) > 1 else parts[0] if parts else "none"
+        """How many of which rank."""
+        return counted(one.kind.rank for one in self.every)
+
+
+def counted(ranks: Iterable[str]) -> str:
+    """``5 (1 withheld, 1 doubtful, 3 notes)``; ``3 notes``."""
+    found = Counter(ranks)
+    parts = [
+        f"{found[rank]} {rank}{'s' if rank == 'note' and found[rank] > 1 else ''}"
+        for rank in RANKS
+        if rank in found
+    ]
+    return f"{found.total()} ({', '.join(parts)})" if len(parts) > 1 else parts[0] if parts else "none"
 
 
 @dataclass(frozen=True, slots=True)

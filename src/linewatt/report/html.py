@@ -13,6 +13,7 @@ from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
 
 from linewatt import __version__, durable
+from linewatt.analysis.findings import counted
 from linewatt.errors import StoreError
 from linewatt.report.campaign_text import campaign_text
 from linewatt.report.glossary import GLOSSARY, LEVEL_GLOSSARY, POWER_GLOSSARY
@@ -97,6 +98,7 @@ def environment_of_pages() -> Environment:
         lstrip_blocks=True,
     )
     made.filters["ranges"] = number_ranges
+    made.filters["counted"] = counted
     made.globals["plural"] = plural
     made.globals["missing"] = MISSING
     style = (_HERE / "style.css").read_text(encoding="utf-8")

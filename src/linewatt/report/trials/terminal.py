@@ -12,6 +12,7 @@ from rich.console import Group, RenderableType
 from rich.padding import Padding
 from rich.text import Text
 
+from linewatt.analysis.findings import counted
 from linewatt.findings import kind_of
 from linewatt.foreign import one_line
 from linewatt.model import Trial
@@ -135,7 +136,9 @@ def _effects(found: Experiment | None, width: int | None) -> Iterator[Renderable
 
 
 def _findings(view: Digest) -> RenderableType:
-    parts: list[RenderableType] = [Text(f"Findings: {view.findings.counted()}", style="bold")]
+    parts: list[RenderableType] = [
+        Text(f"Findings: {counted(note.rank for note in view.notes)}", style="bold")
+    ]
     for note in view.notes:
         style = "" if note.rank == "note" else "yellow"
         concerns = f": {note.concerns}" if note.concerns else ""
