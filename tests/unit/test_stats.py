@@ -140,7 +140,7 @@ def test_intervals_need_no_import_of_a_second() -> None:
 
 
 def test_throughput_and_efficiency_are_exported_with_their_interval_and_its_method() -> None:
-    shown = [column.key for column in COLUMNS if column.show_ci]
+    shown = [column.si_key for column in COLUMNS if column.show_ci]
     assert shown == [
         "throughput_bps",
         "efficiency_receiver_bps_per_core",

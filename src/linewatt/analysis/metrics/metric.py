@@ -14,7 +14,8 @@ from typing import TYPE_CHECKING, Literal
 from linewatt.analysis.metrics.unit import Unit
 from linewatt.analysis.statistics.stats import Estimate, estimate
 from linewatt.findings import Figure
-from linewatt.model import Role, Trial
+from linewatt.model import Role, Trial, is_tcp
+from linewatt.units import BPS_PER_GBPS
 
 if TYPE_CHECKING:
     from linewatt.analysis.cases.summary import CaseSummary
@@ -80,6 +81,36 @@ class Metric:
     meaning: str = ""
     """for the glossary, under ``term`` or the title"""
     term: str = ""
+
+    @property
+    def of_series(self) -> bool:
+        """Whether only a series has it; at one instance it says nothing."""
+        return self.scaled is not None
+
+    @property
+    def si_key(self) -> str:
+        """Its name in JSON and CSV, without the end that an estimate's mean has."""
+        return self.key or self.name
+
+    def value(self, summary: CaseSummary) -> Estimate | float | None:
+        """The value of a case, SI; ``None`` when no trial has it."""
+        return (summary.scalings if self.of_series else summary.values).get(self.name)
+
+    def applies(self, summaries: Sequence[CaseSummary]) -> bool:
+        """Whether it means anything for these cases."""
+        if self.of_series and all(summary.case.instances == 1 for summary in summaries):
+            return False
+        tests = {summary.case.test for summary in summaries}
+        return self.loads == "all" or any(is_tcp(test) == (self.loads == "tcp") for test in tests)
+
+    def has_values(self, summaries: Sequence[CaseSummary]) -> bool:
+        """Whether any of these cases has a value."""
+        return any(self.value(summary) is not None for summary in summaries)
+
+    def unit(self, summaries: Sequence[CaseSummary]) -> Unit:
+        """The unit these cases are shown in."""
+        rates = [summary.throughput_bps.mean for summary in summaries if summary.throughput_bps]
+        return self.units[0] if max(rates, default=0.0) >= BPS_PER_GBPS else self.units[-1]
 
 
 def estimates(

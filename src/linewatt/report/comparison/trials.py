@@ -15,11 +15,12 @@ from linewatt.analysis.comparison.finding import Finding
 from linewatt.analysis.comparison.matching import LeftOver, Match, Side
 from linewatt.analysis.comparison.verdicts import amount, signed
 from linewatt.analysis.metrics.metric import Response
+from linewatt.analysis.metrics.of_trial import METRICS
 from linewatt.analysis.metrics.unit import Unit
 from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.analysis.statistics.stats import Estimate
 from linewatt.model import Case
-from linewatt.report.columns import COLUMNS, cell_of
+from linewatt.report.columns import cell_of
 from linewatt.report.export import keyed_case, mean_keys
 from linewatt.report.power_columns import MBPS_PER_W
 from linewatt.report.provenance import legend, mark
@@ -32,7 +33,7 @@ from linewatt.report.trials.words import when
 from linewatt.units import BPS_PER_GBPS, MISSING
 
 SCHEMA_VERSION = 1
-_UNITS = {column.field: column.units for column in COLUMNS} | {
+_UNITS = {metric.name: metric.units for metric in METRICS} | {
     response.name: (MBPS_PER_W,) for response in PER_WATT.values()
 }
 

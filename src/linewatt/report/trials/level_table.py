@@ -7,9 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from linewatt.analysis.cases.load_levels import LevelCurve, LevelPoint
+from linewatt.analysis.metrics.of_trial import BY_NAME
 from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.model import Provenance, Role
-from linewatt.report.columns import COLUMNS, OFF_TARGET, TARGET, Column, cell_of
+from linewatt.report.columns import cell_of
 from linewatt.report.findings import Marks
 from linewatt.report.power_columns import MBPS_PER_W, POWER_COLUMNS, PowerColumn
 from linewatt.report.provenance import legend, mark, words
@@ -20,8 +21,7 @@ from linewatt.report.trials.scalability import TRIALS, trials_cell
 from linewatt.report.trials.shown import Shown, of_case, of_cases, of_power
 
 _NOTHING_SENT = "nothing is sent at active idle"
-_NEED_TRAFFIC = frozenset({OFF_TARGET.title, "Loss", "System efficiency"})
-_BY_FIELD: Mapping[str, Column] = {column.field: column for column in COLUMNS}
+_NEED_TRAFFIC = frozenset({"Off target", "Loss", "System efficiency"})
 _OF_POWER: Mapping[str, PowerColumn] = {column.field: column for column in POWER_COLUMNS}
 
 
@@ -84,11 +84,9 @@ def level_cases(curves: Sequence[LevelCurve]) -> tuple[LevelCases, ...]:
 def _columns(cases: LevelCases, marks: Marks) -> list[Shown]:
     """What was asked for, which has no spread, what arrived, and what it cost."""
     summaries = [point.summary for point in cases.points]
-    target, rate, off, cpu = (
-        of_case(column, summaries, marks)
-        for column in (TARGET, _BY_FIELD["throughput_bps"], OFF_TARGET, _BY_FIELD[f"{cases.role}_cpu_cores"])
-    )
-    loss = of_cases([_BY_FIELD["lost_ratio"]], summaries, marks)
+    names = ("target_bps", "throughput_bps", "target_deviation_ratio", f"{cases.role}_cpu_cores")
+    target, rate, off, cpu = (of_case(BY_NAME[name], summaries, marks) for name in names)
+    loss = of_cases([BY_NAME["lost_ratio"]], summaries, marks)
     columns = [target.without_spread, rate, off.without_spread, *loss, cpu]
     if cases.scope:
         scope = cases.curves[0].scope

@@ -8,8 +8,9 @@ from dataclasses import replace
 from typing import Any
 
 from linewatt.analysis.cases.load_levels import MISSED_RATIO, LevelCurve, LevelPoint
+from linewatt.analysis.metrics.of_trial import BY_NAME
 from linewatt.model import Case, Role
-from linewatt.report.columns import COLUMNS, OFF_TARGET, TARGET
+from linewatt.report.columns import export
 from linewatt.report.export import case_keys
 from linewatt.report.power_columns import ENDS, POWER_COLUMNS
 from linewatt.report.series import case_labels, plural
@@ -17,7 +18,7 @@ from linewatt.units import format_percent, format_rate, mbps_from_bps, percent_f
 
 TITLE = "Load levels"
 _SCORE = "overall_score_mbps_per_w"
-_OF_CASE = [column for column in COLUMNS if column.field in ("throughput_bps", "lost_ratio")]
+_OF_CASE = ("target_bps", "throughput_bps", "lost_ratio", "target_deviation_ratio")
 _OF_END = [column for column in POWER_COLUMNS if column.field in ("system_w", "system_bps_per_w")]
 
 
@@ -131,10 +132,10 @@ def _level(point: LevelPoint) -> dict[str, Any]:
         "trials_done": summary.trials_done,
         "trials_failed": summary.trials_failed,
     }
-    for column in (TARGET, *_OF_CASE, OFF_TARGET):
-        row |= column.export(summary)
-    cores = next(column for column in COLUMNS if column.field == f"{point.role}_cpu_cores")
-    row |= {key.removeprefix(f"{point.role}_"): value for key, value in cores.export(summary).items()}
+    for name in _OF_CASE:
+        row |= export(BY_NAME[name], summary)
+    cores = export(BY_NAME[f"{point.role}_cpu_cores"], summary)
+    row |= {key.removeprefix(f"{point.role}_"): value for key, value in cores.items()}
     for power in _OF_END:
         exported = power.export(point.role, point.power)
         row |= {key.removeprefix(f"{point.role}_"): value for key, value in exported.items()}

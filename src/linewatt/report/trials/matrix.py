@@ -8,8 +8,8 @@ from dataclasses import dataclass, replace
 
 from linewatt.analysis.cases.matrix import Matrix, fullest, matrices
 from linewatt.analysis.cases.summary import CaseSummary
+from linewatt.analysis.metrics.of_trial import BY_NAME
 from linewatt.model import Case
-from linewatt.report.columns import COLUMNS
 from linewatt.report.power_columns import ENDS, POWER_COLUMNS
 from linewatt.report.provenance import legend
 from linewatt.report.series import TestGroup, case_labels, plural, test_title
@@ -29,7 +29,6 @@ _FIELDS = (
     "efficiency_receiver_bps_per_core",
     "efficiency_sender_bps_per_core",
 )
-_BY_FIELD = {column.field: column for column in COLUMNS}
 _POWER = {column.field: column for column in POWER_COLUMNS}
 
 
@@ -104,7 +103,7 @@ def _pairs(matrix: Matrix) -> list[tuple[str, str]]:
 
 def _columns(summaries: Sequence[CaseSummary]) -> Iterator[Shown]:
     """What a pair reached, and the watts of both ends where there are any."""
-    for one in of_cases([_BY_FIELD[name] for name in _FIELDS], summaries):
+    for one in of_cases([BY_NAME[name] for name in _FIELDS], summaries):
         plain = replace(one.head, show_sd=True, key="")
         yield Shown(plain, one.cell if one.head.show_sd else one.without_spread.cell)
     for field, title in (("system_w", "Power"), ("system_bps_per_w", "Efficiency")):

@@ -9,11 +9,11 @@ from itertools import groupby
 
 from linewatt.analysis.cases.regimes import Regime
 from linewatt.analysis.cases.summary import CaseSummary
+from linewatt.analysis.metrics.of_trial import BY_NAME
 from linewatt.analysis.metrics.unit import Unit
 from linewatt.analysis.power.summary import EndPower
 from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.model import Provenance, Role
-from linewatt.report.columns import COLUMNS, Column
 from linewatt.report.findings import NO_MARKS, Marks
 from linewatt.report.power_columns import ENDS, POWER_COLUMNS, PowerColumn
 from linewatt.report.provenance import legend, words
@@ -25,7 +25,7 @@ from linewatt.report.trials.shown import Shown, of_case, of_power
 Scopes = tuple[str | None, str | None]
 """Which watts are the system's and which the CPU's, keys of ``SCOPE_WORDS``"""
 
-_THROUGHPUT: Column = next(column for column in COLUMNS if column.field == "throughput_bps")
+_THROUGHPUT = BY_NAME["throughput_bps"]
 
 
 @dataclass(frozen=True, slots=True)

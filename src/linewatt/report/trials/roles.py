@@ -9,19 +9,17 @@ from dataclasses import replace
 from linewatt.analysis.cases.detail import DetailBlock
 from linewatt.analysis.cases.shares import ShareSpread
 from linewatt.analysis.cases.summary import CaseSummary
+from linewatt.analysis.metrics.of_trial import BY_NAME
 from linewatt.analysis.metrics.unit import Unit
 from linewatt.analysis.statistics.stats import Estimate
 from linewatt.model import Case, CpuShares, Role
-from linewatt.report.columns import COLUMNS, MORE_COLUMNS, SHARES
+from linewatt.report.columns import SHARES, case_cell
 from linewatt.report.power_columns import ENDS
 from linewatt.report.series import TestGroup
 from linewatt.report.table import Cell, Head, Row, RowGroup, Table
 from linewatt.report.trials.scalability import INSTANCES
 from linewatt.units import MISSING, percent_from_ratio
 
-_PER_THROUGHPUT = {
-    column.field: column for column in COLUMNS + MORE_COLUMNS if column.field.endswith("_cores_per_bps")
-}
 _PARTS = (("app", "App"), ("irq", "IRQ"))
 _Blocks = Mapping[tuple[Case, Role], DetailBlock]
 
@@ -38,7 +36,7 @@ def role_table(group: TestGroup, blocks: Sequence[DetailBlock] = ()) -> Table | 
     shown = tuple(
         name for name in SHARES if name != "other" or any(item.other_ratio >= 0.0005 for item in known)
     )
-    unit = _PER_THROUGHPUT["receiver_cpu_cores_per_bps"].unit(group.summaries)
+    unit = BY_NAME["receiver_cpu_cores_per_bps"].unit(group.summaries)
     by_end = {(block.case, block.role): block for block in blocks}
     return Table(
         title=f"{group.title}: CPU by role, % of one CPU",
@@ -70,7 +68,7 @@ def _rows(summary: CaseSummary, blocks: _Blocks, names: Sequence[str], unit: Uni
             for part, _ in _PARTS
             for cell in _shares(summary, f"{end}_{part}", getattr(block, part, None), names)
         ]
-        per = _PER_THROUGHPUT[f"{end}_cpu_cores_per_bps"].cell(summary, unit)
+        per = case_cell(BY_NAME[f"{end}_cpu_cores_per_bps"], summary, unit)
         yield Row(keys, (*shares, replace(per, sd=None)))
 
 

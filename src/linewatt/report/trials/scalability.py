@@ -9,7 +9,7 @@ from typing import Any
 from linewatt.analysis.cases.summary import CaseSummary
 from linewatt.analysis.statistics.modes import FEWEST_RUNS
 from linewatt.model import CpuShares
-from linewatt.report.columns import COLUMNS, MORE_COLUMNS, ROLES, SHARES
+from linewatt.report.columns import COLUMNS, MORE_COLUMNS, ROLES, SHARES, export
 from linewatt.report.export import case_keys, mean_keys
 from linewatt.report.findings import Marks
 from linewatt.report.power_columns import export_power
@@ -57,9 +57,9 @@ def _lacks(group: TestGroup) -> Iterator[Lack]:
         if column.applies(group.summaries):
             for label, series in group.labelled:
                 for summary in series.summaries:
-                    reason = summary.reasons.get(column.field)
+                    reason = summary.reasons.get(column.name)
                     count = summary.case.instances
-                    if reason is not None and not (column.trivial and count == 1):
+                    if reason is not None and not (column.of_series and count == 1):
                         yield Lack(column.title, reason, label, f"{count}")
 
 
@@ -74,7 +74,7 @@ def export_case(summary: CaseSummary) -> dict[str, Any]:
         "trials_failed": summary.trials_failed,
     }
     for column in COLUMNS + MORE_COLUMNS:
-        row |= column.export(summary)
+        row |= export(column, summary)
     for field, _ in ROLES:
         row |= _export_shares(field, getattr(summary, field))
     row |= _export_modes(summary)

@@ -7,10 +7,11 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from linewatt.analysis.cases.summary import CaseSummary
+from linewatt.analysis.metrics.metric import Metric
 from linewatt.analysis.metrics.unit import Unit
 from linewatt.analysis.power.summary import EndPower
 from linewatt.model import Case, Role
-from linewatt.report.columns import Column
+from linewatt.report.columns import case_cell, ci_text, head
 from linewatt.report.findings import NO_MARKS, Marks
 from linewatt.report.power_columns import PowerColumn
 from linewatt.report.table import Cell, Head
@@ -34,7 +35,7 @@ class Shown:
 
 
 def of_cases(
-    columns: Iterable[Column],
+    columns: Iterable[Metric],
     summaries: Sequence[CaseSummary],
     marks: Marks = NO_MARKS,
     *,
@@ -49,18 +50,18 @@ def of_cases(
 
 
 def of_case(
-    column: Column, summaries: Sequence[CaseSummary], marks: Marks = NO_MARKS, *, intervals: bool = False
+    column: Metric, summaries: Sequence[CaseSummary], marks: Marks = NO_MARKS, *, intervals: bool = False
 ) -> Shown:
     """A column in the unit of these cases; ``intervals``: with the 95 % CIs of means, which take time."""
     unit = column.unit(summaries)
 
     def cell(summary: CaseSummary) -> Cell:
         doubts = marks.cell(summary.case, column.figure, column.role)
-        ci = column.ci_text(summary, unit) if intervals else None
-        return replace(column.cell(summary, unit), doubts=doubts, ci=ci)
+        ci = ci_text(column, summary, unit) if intervals else None
+        return replace(case_cell(column, summary, unit), doubts=doubts, ci=ci)
 
-    head = column.head(unit)
-    return Shown(head if intervals else replace(head, show_ci=False), cell)
+    above = head(column, unit)
+    return Shown(above if intervals else replace(above, show_ci=False), cell)
 
 
 def of_power(

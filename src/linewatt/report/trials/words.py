@@ -10,15 +10,14 @@ from typing import Any
 
 from linewatt import units
 from linewatt.analysis.cases.summary import CaseSummary
+from linewatt.analysis.metrics.of_trial import BY_NAME
 from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.model import METHOD
-from linewatt.report.columns import COLUMNS, Column
+from linewatt.report.columns import case_cell
 from linewatt.report.power_columns import ENDS, MBPS_PER_W
 from linewatt.report.provenance import words as sources
 from linewatt.report.series import Series, plural
 from linewatt.report.trials.digest import Digest
-
-_BY_FIELD: Mapping[str, Column] = {column.field: column for column in COLUMNS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,9 +60,9 @@ def _throughput(summary: CaseSummary) -> float:
 
 
 def _how_measured(best: CaseSummary, imported_from: str | None) -> str:
-    column = _BY_FIELD["throughput_bps"]
+    column = BY_NAME["throughput_bps"]
     unit = column.unit([best])
-    cell = column.cell(best, unit)
+    cell = case_cell(column, best, unit)
     trials = best.throughput_bps.n if best.throughput_bps else 0
     alone = (
         "one trial: its spread is unknown"
@@ -133,9 +132,9 @@ def _limited(best: CaseSummary) -> str:
 
 def _shown(field: str, summary: CaseSummary) -> str:
     """A value with its unit, as the table writes it."""
-    column = _BY_FIELD[field]
+    column = BY_NAME[field]
     unit = column.unit([summary])
-    return f"{column.cell(summary, unit).text} {unit.name}".strip()
+    return f"{case_cell(column, summary, unit).text} {unit.name}".strip()
 
 
 def when(created_s: float | None) -> str:

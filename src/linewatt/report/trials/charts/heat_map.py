@@ -13,9 +13,9 @@ from dataclasses import dataclass
 
 from linewatt.analysis.cases.matrix import Matrix
 from linewatt.analysis.cases.summary import CaseSummary
+from linewatt.analysis.metrics.of_trial import BY_NAME
 from linewatt.analysis.metrics.unit import Unit, significant
 from linewatt.report.charts import data
-from linewatt.report.columns import COLUMNS
 from linewatt.report.series import test_title
 from linewatt.report.table import Cell, Head, Row, RowGroup, Table, texts
 from linewatt.report.trials.charts.cases import Figure
@@ -33,7 +33,6 @@ STEPS = (
     ("#0d3468", "#ffffff"),
 )
 """ground and text of each step in the light scheme; style.css has both schemes"""
-_BY_FIELD = {column.field: column for column in COLUMNS}
 _SHORT = significant(3)
 _WIDE_FROM = 7
 """hosts from which a map takes the width of the page"""
@@ -105,7 +104,7 @@ def heat_maps(tests: Iterable[PairCases]) -> tuple[HeatMap, ...]:
         drawn = cases.drawn
         for quantity in _QUANTITIES:
             summaries = [one for _, matrix in drawn for one in matrix.cells.values()]
-            unit = _BY_FIELD[quantity.field].unit(summaries)
+            unit = BY_NAME[quantity.field].unit(summaries)
             values = [value for one in summaries if (value := _value(quantity, one)) is not None]
             if values:
                 made += [_map(label, matrix, quantity, unit, max(values)) for label, matrix in drawn]
@@ -113,7 +112,7 @@ def heat_maps(tests: Iterable[PairCases]) -> tuple[HeatMap, ...]:
 
 
 def _value(quantity: _Quantity, summary: CaseSummary) -> float | None:
-    found = getattr(summary, quantity.field)
+    found = summary.values.get(quantity.field)
     return None if found is None else float(found.mean)
 
 
