@@ -135,7 +135,7 @@ def test_a_mean_that_may_be_nothing_is_not_told_as_a_cost() -> None:
     found = receiver(with_idle(loaded(101.0), around(100.0, 100.0)))
     said = "not distinguishable from idle: 1.0 ± 2.8 W"
     assert found.dynamic_w_per_bps is None
-    assert found.dynamic_energy_j_per_bit is None
+    assert found.values["dynamic_energy_j_per_bit"] is None
     assert found.reasons["dynamic_w_per_bps"] == found.reasons["dynamic_energy_j_per_bit"] == said
 
 
@@ -159,7 +159,7 @@ def test_nothing_is_told_above_an_idle_that_drifted(before_w: float, after_w: fl
     said = f"idle was {before_w:.1f} W before and {after_w:.1f} W after"
     if drifted:
         for name in ("dynamic_w", "dynamic_w_per_bps", "dynamic_energy_j_per_bit"):
-            assert getattr(found, name) is None
+            assert found.values[name] is None
             assert found.reasons[name] == said
         assert codes(trials)["idle-drifted"] == f"{said}; nothing is told above idle"
     else:

@@ -59,7 +59,7 @@ def summary(level: float | None, gbps: float, watts: float | None) -> CaseSummar
     if watts is not None:
         power = replace(
             power,
-            system_w=Estimate(watts, None, 1),
+            values={"system_w": Estimate(watts, None, 1)},
             system_scope="psu-out",
             system_provenance="simulated",
         )

@@ -26,10 +26,10 @@ from tests.report_factories import (
 )
 
 from linewatt.analysis.cases.regimes import regimes
+from linewatt.analysis.metrics.of_power import POWER_METRICS
 from linewatt.errors import StoreError
 from linewatt.model import Case, Channel, PowerResult, Provenance, Sample, Trial
 from linewatt.report import html
-from linewatt.report.power_columns import POWER_COLUMNS
 from linewatt.report.table import Table
 from linewatt.report.trials.charts.cases import Figure, render_svg
 from linewatt.report.trials.charts.power import power_figures, thinned
@@ -163,7 +163,7 @@ def test_measured_watts_have_no_mark_and_need_no_legend() -> None:
 def test_every_exported_power_has_its_provenance_beside_it() -> None:
     names = csv_columns()
     values = [name for name in names if re.search(r"_(w|per_w|pct|gbps|per_bit)_mean$", name)]
-    assert len(values) == 2 * len(POWER_COLUMNS)
+    assert len(values) == 2 * len(POWER_METRICS)
     for name in values:
         assert name.replace("_mean", "_provenance") in names
 

@@ -158,8 +158,7 @@ def _of_scope(power: EndPower | None, scope: str | None) -> EndPower | None:
     why = f"only {SCOPE_WORDS.get(other, other)} was read at this level"
     return replace(
         power,
-        system_w=None,
-        system_bps_per_w=None,
+        values={**power.values, "system_w": None, "system_bps_per_w": None},
         reasons=power.reasons | {"system_w": why, "system_bps_per_w": why},
     )
 

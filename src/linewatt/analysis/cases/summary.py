@@ -20,7 +20,7 @@ from linewatt.analysis.cases.shares import mean_shares
 from linewatt.analysis.flags.case import case_flags, case_modes
 from linewatt.analysis.flags.idle import idle_flags
 from linewatt.analysis.limits import UNKNOWN, Limit, limit_flags, verdict
-from linewatt.analysis.metrics.metric import Value, estimates, note_missing
+from linewatt.analysis.metrics.metric import Mean, Value, estimates, note_missing
 from linewatt.analysis.metrics.of_trial import METRICS, role_shares
 from linewatt.analysis.power.summary import EndPower, end_power
 from linewatt.analysis.statistics.modes import Modes
@@ -28,16 +28,6 @@ from linewatt.analysis.statistics.stats import Estimate
 from linewatt.model import Case, CpuShares, Flag, Role, Trial
 
 TEST_ORDER = ("tcp", "udp-1500", "udp-60")
-
-
-class Mean:
-    """A metric of a summary by its name, as an attribute."""
-
-    def __set_name__(self, owner: type, name: str) -> None:
-        self._name = name
-
-    def __get__(self, summary: CaseSummary, owner: type) -> Estimate | None:
-        return summary.values.get(self._name)
 
 
 @dataclass(frozen=True, slots=True)

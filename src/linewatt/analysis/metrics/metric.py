@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Literal
+from typing import TYPE_CHECKING, Literal, Protocol
 
 from linewatt.analysis.metrics.unit import Unit
 from linewatt.analysis.statistics.stats import Estimate, estimate
@@ -111,6 +111,23 @@ class Metric:
         """The unit these cases are shown in."""
         rates = [summary.throughput_bps.mean for summary in summaries if summary.throughput_bps]
         return self.units[0] if max(rates, default=0.0) >= BPS_PER_GBPS else self.units[-1]
+
+
+class HasValues(Protocol):
+    """What has estimates by the name of their metric."""
+
+    @property
+    def values(self) -> Mapping[str, Estimate | None]: ...
+
+
+class Mean:
+    """A metric of a summary by its name, as an attribute."""
+
+    def __set_name__(self, owner: type, name: str) -> None:
+        self._name = name
+
+    def __get__(self, summary: HasValues, owner: type) -> Estimate | None:
+        return summary.values.get(self._name)
 
 
 def estimates(

@@ -192,7 +192,7 @@ METRICS: tuple[Metric, ...] = (
         "line_rate_ratio",
         "Part of the line's goodput",
         "Of line\nrate",
-        unit.OF_LINE,
+        unit.PERCENT_1,
         _line_rate_ratio,
         figure="throughput",
         remark="throughput ÷ the most payload that fits between the headers of the line (docs/networks.md)",

@@ -6,11 +6,11 @@ As everywhere, a derived value is computed in each trial and then averaged, for 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
-from linewatt.analysis.metrics import formulas
-from linewatt.analysis.metrics.metric import of_some
+from linewatt.analysis.metrics.metric import Mean, of_some
+from linewatt.analysis.metrics.of_power import BOUNDS, POWER_METRICS, EndOfTrial
 from linewatt.analysis.power import totals as power
 from linewatt.analysis.statistics.stats import Estimate, estimate
 from linewatt.model import EndResult, Provenance, Role, Trial
@@ -42,27 +42,26 @@ class EndPower:
     beyond its bound and its spread.
     """
 
+    system_w = Mean()
+    uncertainty_w = Mean()
+    cpu_w = Mean()
+    cpu_bps_per_w = Mean()
+    idle_w = Mean()
+    idle_uncertainty_w = Mean()
+    system_bps_per_w = Mean()
+    dynamic_w = Mean()
+    dynamic_uncertainty_w = Mean()
+    dynamic_w_per_bps = Mean()
+    dynamic_uncertainty_w_per_bps = Mean()
+
     host: str
     role: Role
     system_scope: str | None = None
     system_provenance: Provenance | None = None
     cpu_scope: str | None = None
     cpu_provenance: Provenance | None = None
-    system_w: Estimate | None = None
-    uncertainty_w: Estimate | None = None
-    cpu_w: Estimate | None = None
-    idle_w: Estimate | None = None
-    idle_uncertainty_w: Estimate | None = None
-    system_bps_per_w: Estimate | None = None
-    cpu_bps_per_w: Estimate | None = None
-    cpu_power_ratio: Estimate | None = None
-    dynamic_w: Estimate | None = None
-    dynamic_uncertainty_w: Estimate | None = None
-    dynamic_w_per_bps: Estimate | None = None
-    dynamic_uncertainty_w_per_bps: Estimate | None = None
-    """bound of both costs above idle, W per bit/s, which is J/bit"""
-    energy_j_per_bit: Estimate | None = None
-    dynamic_energy_j_per_bit: Estimate | None = None
+    values: Mapping[str, Estimate | None] = field(default_factory=dict)
+    """of every metric of power, and of the bounds of their errors, by name"""
     parts: tuple[PartPower, ...] = ()
     reasons: dict[str, str] = field(default_factory=dict)
     idle_drift: str | None = None
@@ -77,81 +76,10 @@ class EndPower:
         return max(known, key=power.WEIGHT.__getitem__, default=None)
 
 
-@dataclass(frozen=True, slots=True)
-class _OneTrial:
-    """One end of one trial: throughput, and its totals or why there are none."""
-
-    throughput_bps: float | None
-    system: power.Total | str
-    cpu: power.Total | str
-
-    @property
-    def system_w(self) -> float | None:
-        return self.system.power_w if isinstance(self.system, power.Total) else None
-
-    @property
-    def cpu_w(self) -> float | None:
-        return self.cpu.power_w if isinstance(self.cpu, power.Total) else None
-
-    @property
-    def total(self) -> power.Total | None:
-        """The system's power, where it is known."""
-        return self.system if isinstance(self.system, power.Total) else None
-
-    @property
-    def idle_w(self) -> float | None:
-        return self.total.idle_w if self.total is not None else None
-
-    @property
-    def dynamic_w(self) -> float | None:
-        """Power above idle, 0 or less included: to leave such trials out would make the mean too large."""
-        return self.total.above_idle_w if self.total is not None else None
-
-    @property
-    def dynamic_uncertainty_w(self) -> float | None:
-        if self.total is None or self.dynamic_w is None:
-            return None
-        return self.total.above_idle_uncertainty_w
-
-    @property
-    def uncertainty_w(self) -> float | None:
-        return self.total.uncertainty_w if self.total is not None else None
-
-    @property
-    def idle_uncertainty_w(self) -> float | None:
-        return self.total.idle_uncertainty_w if self.total is not None else None
-
-    @property
-    def drift(self) -> str | None:
-        """Why there is no one idle power."""
-        return self.total.idle_drift if self.total is not None else None
-
-    def per_bps(self, power_w: float | None) -> float | None:
-        """A cost that may be 0 or less; None where nothing arrived."""
-        return power_w / self.throughput_bps if power_w is not None and self.throughput_bps else None
-
-
-_VALUES: dict[str, Callable[[_OneTrial], float | None]] = {
-    "system_w": lambda one: one.system_w,
-    "uncertainty_w": lambda one: one.uncertainty_w,
-    "cpu_w": lambda one: one.cpu_w,
-    "idle_w": lambda one: one.idle_w,
-    "idle_uncertainty_w": lambda one: one.idle_uncertainty_w,
-    "system_bps_per_w": lambda one: formulas.bps_per_w(one.throughput_bps, one.system_w),
-    "cpu_bps_per_w": lambda one: formulas.bps_per_w(one.throughput_bps, one.cpu_w),
-    "cpu_power_ratio": lambda one: formulas.cpu_power_ratio(one.cpu_w, one.system_w),
-    "dynamic_w": lambda one: one.dynamic_w,
-    "dynamic_uncertainty_w": lambda one: one.dynamic_uncertainty_w,
-    "dynamic_w_per_bps": lambda one: one.per_bps(one.dynamic_w),
-    "dynamic_uncertainty_w_per_bps": lambda one: one.per_bps(one.dynamic_uncertainty_w),
-    "energy_j_per_bit": lambda one: formulas.energy_j_per_bit(one.system_w, one.throughput_bps),
-    "dynamic_energy_j_per_bit": lambda one: one.per_bps(one.dynamic_w),
-}
-_OF_CPU = {"cpu_w", "cpu_bps_per_w"}
-_OF_BOTH = {"cpu_power_ratio"}
+_READS = {**{metric.name: metric.read for metric in POWER_METRICS}, **BOUNDS}
+_OF = {metric.name: metric.of for metric in POWER_METRICS}
+_ABOVE_IDLE = {metric.name for metric in POWER_METRICS if metric.figure == "above_idle"}
 _COSTS = ("dynamic_w_per_bps", "dynamic_energy_j_per_bit")
-_BOUNDS = ("idle_uncertainty_w", "dynamic_uncertainty_w", "dynamic_uncertainty_w_per_bps")
-_ABOVE_IDLE = {"dynamic_w", *_COSTS}
 
 
 def end_power(trials: Sequence[Trial], role: Role) -> EndPower | None:
@@ -163,10 +91,10 @@ def end_power(trials: Sequence[Trial], role: Role) -> EndPower | None:
     systems = _of_one_scope([power.system(end.power) for _, end in ends])
     cpus = _of_one_scope([power.cpu(end.power) for _, end in ends])
     each = [
-        _OneTrial(trial.throughput_bps, system, cpu)
+        EndOfTrial(trial.throughput_bps, system, cpu)
         for (trial, _), system, cpu in zip(ends, systems, cpus, strict=True)
     ]
-    values = {name: estimate(read(one) for one in each) for name, read in _VALUES.items()}
+    values = {name: estimate(read(one) for one in each) for name, read in _READS.items()}
     reasons = _reasons(each, named)
     unclear = indistinct(values["dynamic_w"], values["dynamic_uncertainty_w"])
     if unclear is not None:
@@ -185,7 +113,7 @@ def end_power(trials: Sequence[Trial], role: Role) -> EndPower | None:
         reasons=reasons,
         idle_drift=next((one.drift for one in each if one.drift), None),
         idle_doubt=next((one.total.idle_doubt for one in each if one.total and one.total.idle_doubt), None),
-        **values,
+        values=values,
     )
 
 
@@ -225,20 +153,20 @@ def _least_sure(totals: Sequence[power.Total | str]) -> Provenance | None:
     return max(known, key=power.WEIGHT.__getitem__, default=None)
 
 
-def _reasons(each: Sequence[_OneTrial], ends: Sequence[EndResult]) -> dict[str, str]:
+def _reasons(each: Sequence[EndOfTrial], ends: Sequence[EndResult]) -> dict[str, str]:
     """Why trials lack a value, by its field; how many, unless all do."""
     reasons = {}
-    for name, read in _VALUES.items():
+    for name, read in _READS.items():
         lacking = [one for one in each if read(one) is None]
-        if lacking and name not in _BOUNDS:
+        if lacking and name not in BOUNDS:
             reasons[name] = of_some([_why(name, lacking, ends)], len(lacking), len(each))
     return reasons
 
 
-def _why(name: str, each: Sequence[_OneTrial], ends: Sequence[EndResult]) -> str:
+def _why(name: str, each: Sequence[EndOfTrial], ends: Sequence[EndResult]) -> str:
     """Why none of these trials has a value: the source's own words where there are some."""
-    of_system = [] if name in _OF_CPU else [one.system for one in each]
-    of_cpu = [one.cpu for one in each] if name in _OF_CPU | _OF_BOTH else []
+    of_system = [] if _OF[name] == "cpu" else [one.system for one in each]
+    of_cpu = [one.cpu for one in each] if _OF[name] != "system" else []
     whys = list(dict.fromkeys(one for one in [*of_system, *of_cpu] if isinstance(one, str)))
     down = [
         f"{key.removeprefix('power.')}: {why}"
@@ -250,10 +178,10 @@ def _why(name: str, each: Sequence[_OneTrial], ends: Sequence[EndResult]) -> str
         return "; ".join(dict.fromkeys([*down, *([] if down else whys)]))
     if name == "uncertainty_w":
         return "the error of the source is not known"
-    if name in {"idle_w", *_ABOVE_IDLE} and all(one.idle_w is None for one in each):
+    if name in _ABOVE_IDLE and all(one.idle_w is None for one in each):
         return NO_IDLE
     drifts = [one.drift for one in each if one.drift is not None]
-    if name in _ABOVE_IDLE and drifts:
+    if name in _ABOVE_IDLE - {"idle_w"} and drifts:
         return drifts[0]
     if all(one.throughput_bps == 0 for one in each):
         return "nothing arrived"

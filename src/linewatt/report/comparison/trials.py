@@ -15,6 +15,7 @@ from linewatt.analysis.comparison.finding import Finding
 from linewatt.analysis.comparison.matching import LeftOver, Match, Side
 from linewatt.analysis.comparison.verdicts import amount, signed
 from linewatt.analysis.metrics.metric import Response
+from linewatt.analysis.metrics.of_power import MBPS_PER_W
 from linewatt.analysis.metrics.of_trial import METRICS
 from linewatt.analysis.metrics.unit import Unit
 from linewatt.analysis.power.totals import SCOPE_WORDS
@@ -22,7 +23,6 @@ from linewatt.analysis.statistics.stats import Estimate
 from linewatt.model import Case
 from linewatt.report.columns import cell_of
 from linewatt.report.export import keyed_case, mean_keys
-from linewatt.report.power_columns import MBPS_PER_W
 from linewatt.report.provenance import legend, mark
 from linewatt.report.provenance import words as sources
 from linewatt.report.series import case_labels, plural, test_title

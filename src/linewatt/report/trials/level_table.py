@@ -3,16 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from linewatt.analysis.cases.load_levels import LevelCurve, LevelPoint
+from linewatt.analysis.metrics.of_power import MBPS_PER_W, POWER_METRICS
 from linewatt.analysis.metrics.of_trial import BY_NAME
 from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.model import Provenance, Role
 from linewatt.report.columns import cell_of
 from linewatt.report.findings import Marks
-from linewatt.report.power_columns import MBPS_PER_W, POWER_COLUMNS, PowerColumn
 from linewatt.report.provenance import legend, mark, words
 from linewatt.report.series import test_title
 from linewatt.report.table import Cell, Head, Lack, Note, Row, RowGroup, Table, absences, legend_notes
@@ -22,7 +22,7 @@ from linewatt.report.trials.shown import Shown, of_case, of_cases, of_power
 
 _NOTHING_SENT = "nothing is sent at active idle"
 _NEED_TRAFFIC = frozenset({"Off target", "Loss", "System efficiency"})
-_OF_POWER: Mapping[str, PowerColumn] = {column.field: column for column in POWER_COLUMNS}
+_OF_POWER = {metric.name: metric for metric in POWER_METRICS}
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,18 +8,19 @@ from dataclasses import replace
 from typing import Any
 
 from linewatt.analysis.cases.load_levels import MISSED_RATIO, LevelCurve, LevelPoint
+from linewatt.analysis.metrics.of_power import POWER_METRICS
 from linewatt.analysis.metrics.of_trial import BY_NAME
 from linewatt.model import Case, Role
 from linewatt.report.columns import export
 from linewatt.report.export import case_keys
-from linewatt.report.power_columns import ENDS, POWER_COLUMNS
+from linewatt.report.power_columns import ENDS, export_end
 from linewatt.report.series import case_labels, plural
 from linewatt.units import format_percent, format_rate, mbps_from_bps, percent_from_ratio
 
 TITLE = "Load levels"
 _SCORE = "overall_score_mbps_per_w"
 _OF_CASE = ("target_bps", "throughput_bps", "lost_ratio", "target_deviation_ratio")
-_OF_END = [column for column in POWER_COLUMNS if column.field in ("system_w", "system_bps_per_w")]
+_OF_END = [metric for metric in POWER_METRICS if metric.name in ("system_w", "system_bps_per_w")]
 
 
 def _score_key(role: Role) -> str:
@@ -137,7 +138,7 @@ def _level(point: LevelPoint) -> dict[str, Any]:
     cores = export(BY_NAME[f"{point.role}_cpu_cores"], summary)
     row |= {key.removeprefix(f"{point.role}_"): value for key, value in cores.items()}
     for power in _OF_END:
-        exported = power.export(point.role, point.power)
+        exported = export_end(power, point.role, point.power)
         row |= {key.removeprefix(f"{point.role}_"): value for key, value in exported.items()}
     return row | {"target_missed": point.missed, "remark": remark(point)}
 

@@ -8,9 +8,10 @@ from dataclasses import dataclass, replace
 
 from linewatt.analysis.cases.matrix import Matrix, fullest, matrices
 from linewatt.analysis.cases.summary import CaseSummary
+from linewatt.analysis.metrics.of_power import POWER_METRICS
 from linewatt.analysis.metrics.of_trial import BY_NAME
 from linewatt.model import Case
-from linewatt.report.power_columns import ENDS, POWER_COLUMNS
+from linewatt.report.power_columns import ENDS
 from linewatt.report.provenance import legend
 from linewatt.report.series import TestGroup, case_labels, plural, test_title
 from linewatt.report.table import Cell, Head, Row, RowGroup, Table, legend_notes
@@ -29,7 +30,7 @@ _FIELDS = (
     "efficiency_receiver_bps_per_core",
     "efficiency_sender_bps_per_core",
 )
-_POWER = {column.field: column for column in POWER_COLUMNS}
+_POWER = {metric.name: metric for metric in POWER_METRICS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,7 +111,7 @@ def _columns(summaries: Sequence[CaseSummary]) -> Iterator[Shown]:
         column = _POWER[field]
         for role in ENDS:
             powers = {one.case: power for one in summaries if (power := one.power(role)) is not None}
-            if any(column.value(power) is not None for power in powers.values()):
+            if any(power.values.get(column.name) is not None for power in powers.values()):
                 shown = of_power(column, column.units[0], role, None, powers).without_spread
                 head = Head(f"{title}, {role}", shown.head.unit, lines=f"{title}\n{role}")
                 yield Shown(head, shown.cell)

@@ -9,13 +9,14 @@ from itertools import groupby
 
 from linewatt.analysis.cases.regimes import Regime
 from linewatt.analysis.cases.summary import CaseSummary
+from linewatt.analysis.metrics.of_power import POWER_METRICS, PowerMetric
 from linewatt.analysis.metrics.of_trial import BY_NAME
 from linewatt.analysis.metrics.unit import Unit
 from linewatt.analysis.power.summary import EndPower
 from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.model import Provenance, Role
 from linewatt.report.findings import NO_MARKS, Marks
-from linewatt.report.power_columns import ENDS, POWER_COLUMNS, PowerColumn
+from linewatt.report.power_columns import ENDS, power_head
 from linewatt.report.provenance import legend, words
 from linewatt.report.series import Series, TestGroup
 from linewatt.report.table import Cell, Head, Lack, Row, RowGroup, Table, absences, legend_notes
@@ -88,13 +89,13 @@ class PowerCases:
         return _scope_words(self.scopes[1], [one.power.cpu_provenance for one in self.members])
 
     @property
-    def columns(self) -> list[tuple[PowerColumn, Unit]]:
+    def columns(self) -> list[tuple[PowerMetric, Unit]]:
         """Those with a value, each with the unit it is shown in."""
         gbps = _THROUGHPUT.unit([one.summary for one in self.members]) is _THROUGHPUT.units[0]
         return [
             (column, column.units[0 if gbps else -1])
-            for column in POWER_COLUMNS
-            if any(column.value(one.power) is not None for one in self.members)
+            for column in POWER_METRICS
+            if any(one.power.values.get(column.name) is not None for one in self.members)
         ]
 
 
@@ -168,10 +169,10 @@ def _row(one: PowerCase, columns: Sequence[Shown]) -> Row:
 
 def _lacks(cases: PowerCases) -> Iterator[Lack]:
     labelled = cases.labelled
-    for column in POWER_COLUMNS:
-        title = column.head(cases.role, column.units[0], cases.scopes[column.of == "cpu"], ()).title
+    for column in POWER_METRICS:
+        title = power_head(column, cases.role, column.units[0], cases.scopes[column.of == "cpu"], ()).title
         for label, own in labelled:
             for one in own:
-                if column.field in one.power.reasons:
-                    reason = one.power.reasons[column.field]
+                if column.name in one.power.reasons:
+                    reason = one.power.reasons[column.name]
                     yield Lack(title, reason, label, f"{one.summary.case.instances}")

@@ -8,12 +8,13 @@ from dataclasses import dataclass, replace
 
 from linewatt.analysis.cases.summary import CaseSummary
 from linewatt.analysis.metrics.metric import Metric
+from linewatt.analysis.metrics.of_power import PowerMetric
 from linewatt.analysis.metrics.unit import Unit
 from linewatt.analysis.power.summary import EndPower
 from linewatt.model import Case, Role
 from linewatt.report.columns import case_cell, ci_text, head
 from linewatt.report.findings import NO_MARKS, Marks
-from linewatt.report.power_columns import PowerColumn
+from linewatt.report.power_columns import power_cell, power_head
 from linewatt.report.table import Cell, Head
 from linewatt.units import MISSING
 
@@ -65,7 +66,7 @@ def of_case(
 
 
 def of_power(
-    column: PowerColumn, unit: Unit, role: Role, scope: str | None, powers: Powers, marks: Marks = NO_MARKS
+    column: PowerMetric, unit: Unit, role: Role, scope: str | None, powers: Powers, marks: Marks = NO_MARKS
 ) -> Shown:
     """A column of the power of one end, of watts of one scope."""
 
@@ -76,6 +77,6 @@ def of_power(
                 MISSING, reason=summary.reasons.get(f"{role}_power", "no watts of this scope are known")
             )
         doubts = marks.cell(summary.case, column.figure, role)
-        return replace(column.cell(power, unit, summary.trials_done), doubts=doubts)
+        return replace(power_cell(column, power, unit, summary.trials_done), doubts=doubts)
 
-    return Shown(column.head(role, unit, scope, powers.values()), cell)
+    return Shown(power_head(column, role, unit, scope, powers.values()), cell)

@@ -1,0 +1,192 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The metrics of the power of one end of a case, each declared once."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import partial
+from typing import Literal
+
+from linewatt import units
+from linewatt.analysis.metrics import formulas
+from linewatt.analysis.metrics.unit import PERCENT_1, Unit, fixed, same, significant
+from linewatt.analysis.power import totals
+from linewatt.findings import Figure
+
+Of = Literal["system", "cpu", "both"]
+
+
+@dataclass(frozen=True, slots=True)
+class EndOfTrial:
+    """One end of one trial: throughput, and its totals or why there are none."""
+
+    throughput_bps: float | None
+    system: totals.Total | str
+    cpu: totals.Total | str
+
+    @property
+    def system_w(self) -> float | None:
+        return self.system.power_w if isinstance(self.system, totals.Total) else None
+
+    @property
+    def cpu_w(self) -> float | None:
+        return self.cpu.power_w if isinstance(self.cpu, totals.Total) else None
+
+    @property
+    def total(self) -> totals.Total | None:
+        """The system's power, where it is known."""
+        return self.system if isinstance(self.system, totals.Total) else None
+
+    @property
+    def idle_w(self) -> float | None:
+        return self.total.idle_w if self.total is not None else None
+
+    @property
+    def dynamic_w(self) -> float | None:
+        """Power above idle, 0 or less included: to leave such trials out would make the mean too large."""
+        return self.total.above_idle_w if self.total is not None else None
+
+    @property
+    def dynamic_uncertainty_w(self) -> float | None:
+        if self.total is None or self.dynamic_w is None:
+            return None
+        return self.total.above_idle_uncertainty_w
+
+    @property
+    def uncertainty_w(self) -> float | None:
+        return self.total.uncertainty_w if self.total is not None else None
+
+    @property
+    def idle_uncertainty_w(self) -> float | None:
+        return self.total.idle_uncertainty_w if self.total is not None else None
+
+    @property
+    def drift(self) -> str | None:
+        """Why there is no one idle power."""
+        return self.total.idle_drift if self.total is not None else None
+
+    def per_bps(self, power_w: float | None) -> float | None:
+        """A cost that may be 0 or less; None where nothing arrived."""
+        return power_w / self.throughput_bps if power_w is not None and self.throughput_bps else None
+
+
+@dataclass(frozen=True, slots=True)
+class PowerMetric:
+    """One metric.
+
+    ``key`` is its name in JSON and CSV behind ``receiver_`` or ``sender_``, ``of`` whose watts it is made of.
+    ``title`` and ``heading`` (broken into lines) may hold ``{scope}``. Of two ``units``, the first is for
+    tables in Gbps and for JSON and CSV.
+    """
+
+    name: str
+    read: Callable[[EndOfTrial], float | None]
+    key: str
+    title: str
+    heading: str
+    units: tuple[Unit, ...]
+    of: Of = "system"
+    show_sd: bool = False
+    figure: Figure = "power"
+    """what findings may make doubtful about it"""
+    spread: bool = True
+    """whether the standard deviation over trials is shown"""
+    bound: str = ""
+    """one of ``BOUNDS``, which then stands behind it as ±"""
+
+
+BOUNDS: dict[str, Callable[[EndOfTrial], float | None]] = {
+    "idle_uncertainty_w": lambda end: end.idle_uncertainty_w,
+    "dynamic_uncertainty_w": lambda end: end.dynamic_uncertainty_w,
+    "dynamic_uncertainty_w_per_bps": lambda end: end.per_bps(end.dynamic_uncertainty_w),
+}
+"""bounds of the errors of others; the last is that of both costs above idle, W per bit/s, which is J/bit"""
+
+_above_idle = partial(PowerMetric, figure="above_idle", spread=False)
+
+W = Unit("W", same, fixed(1))
+PLUS_MINUS_W = Unit("± W", same, fixed(1))
+MBPS_PER_W = Unit("Mbps/W", units.mbps_from_bps, significant(5, 2))
+W_PER_RATE = (
+    Unit("W/Gbps", units.w_per_gbps, significant(4)),
+    Unit("W/Mbps", units.w_per_mbps, significant(4)),
+)
+PJ_PER_BIT = Unit("pJ/bit", units.pj_from_j, significant(4, 2))
+
+POWER_METRICS: tuple[PowerMetric, ...] = (
+    PowerMetric("system_w", lambda end: end.system_w, "system_w", "{scope}", "{scope}", (W,), show_sd=True),
+    PowerMetric(
+        "uncertainty_w",
+        lambda end: end.uncertainty_w,
+        "system_uncertainty_w",
+        "Bound of sensor error",
+        "Sensor\nerror",
+        (PLUS_MINUS_W,),
+        spread=False,
+    ),
+    PowerMetric("cpu_w", lambda end: end.cpu_w, "cpu_w", "{scope}", "{scope}", (W,), of="cpu"),
+    PowerMetric(
+        "system_bps_per_w",
+        lambda end: formulas.bps_per_w(end.throughput_bps, end.system_w),
+        "system_mbps_per_w",
+        "System efficiency",
+        "System\neffic.",
+        (MBPS_PER_W,),
+    ),
+    PowerMetric(
+        "cpu_bps_per_w",
+        lambda end: formulas.bps_per_w(end.throughput_bps, end.cpu_w),
+        "cpu_mbps_per_w",
+        "CPU efficiency",
+        "CPU\neffic.",
+        (MBPS_PER_W,),
+        of="cpu",
+    ),
+    PowerMetric(
+        "cpu_power_ratio",
+        lambda end: formulas.cpu_power_ratio(end.cpu_w, end.system_w),
+        "cpu_power_pct",
+        "CPU share",
+        "CPU\nshare",
+        PERCENT_1,
+        of="both",
+    ),
+    _above_idle("idle_w", lambda end: end.idle_w, "idle_w", "Idle", "Idle", (W,), bound="idle_uncertainty_w"),
+    _above_idle(
+        "dynamic_w",
+        lambda end: end.dynamic_w,
+        "dynamic_w",
+        "Above idle",
+        "Above\nidle",
+        (W,),
+        bound="dynamic_uncertainty_w",
+    ),
+    _above_idle(
+        "dynamic_w_per_bps",
+        lambda end: end.per_bps(end.dynamic_w),
+        "dynamic_w_per_gbps",
+        "Above idle per throughput",
+        "Above\nidle\nper tput",
+        W_PER_RATE,
+        bound="dynamic_uncertainty_w_per_bps",
+    ),
+    PowerMetric(
+        "energy_j_per_bit",
+        lambda end: formulas.energy_j_per_bit(end.system_w, end.throughput_bps),
+        "energy_pj_per_bit",
+        "Energy per bit",
+        "Energy",
+        (PJ_PER_BIT,),
+    ),
+    _above_idle(
+        "dynamic_energy_j_per_bit",
+        lambda end: end.per_bps(end.dynamic_w),
+        "dynamic_energy_pj_per_bit",
+        "Energy per bit above idle",
+        "Energy\nabove\nidle",
+        (PJ_PER_BIT,),
+        bound="dynamic_uncertainty_w_per_bps",
+    ),
+)
+"""In the order of the columns of the power table, behind the throughput"""
