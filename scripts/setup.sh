@@ -51,6 +51,11 @@ tools_of_tests='
     snmpd               snmpd           net-snmp
 '
 
+# The load of request/response tests.
+tools_of_sockperf='
+    sockperf            sockperf        sockperf
+'
+
 # The server of scripted users.
 tools_of_users='
     vsftpd              vsftpd          vsftpd
@@ -378,6 +383,7 @@ case $stage in
         ;;
     test)
         install_wanted snmpd "$tools_of_tests" "tests of SNMP will be skipped"
+        install_wanted sockperf "$tools_of_sockperf" "tests of latency will be skipped"
         install_wanted vsftpd "$tools_of_users" "tests of FTP users will be skipped"
         install_browser
         ;;

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
 from typing import Any, Literal, NamedTuple
 
@@ -324,6 +325,9 @@ class InstanceResult:
     sender_threads: int | None = None
     """of the load process at the sender, in the tail; None: not read"""
     receiver_threads: int | None = None
+    duplicate_packets: int | None = None
+    latency_s: Mapping[str, float] = field(default_factory=dict)
+    """percentiles by name (``p50``, ``p99``, ``p99.9``, ``max``) over the load's run; empty: none taken"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -367,6 +371,9 @@ class Trial:
     clock: dict[str, tuple[float, float]] = field(default_factory=dict)
     overhead_s: float | None = None
     """wall time of the trial beyond its load seconds"""
+    duplicate_packets: int | None = None
+    latency_s: Mapping[str, float] = field(default_factory=dict)
+    """percentile → the largest of all instances: that of their messages together is at most so much"""
     method: int = 1
     """by which method (``METHOD``) its figures were made; results stored before methods had numbers have 1"""
     schema_version: int = 1

@@ -30,6 +30,16 @@ KINDS = (
         "Look for more than one path or queue between the hosts.",
     ),
     Kind(
+        "counted-once",
+        "note",
+        "case",
+        (),
+        "The load counts once, over its whole run: throughput, loss and latency are of warm-up and tail, too, while CPU and "
+        "watts are of the window.",
+        "An interval of the load reaches beyond the window at both ends.",
+        "Make the window long beside omit and tail; where the start differs from the rest, run longer.",
+    ),
+    Kind(
         "load-spins",
         "doubtful",
         "case",

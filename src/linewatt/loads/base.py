@@ -130,6 +130,12 @@ class Load(ABC):
     """whether campaigns that name none mean this one"""
     suffix: ClassVar[str] = "txt"
     """of the files in which its output is stored"""
+    lead_s: ClassVar[float] = 0.0
+    """what passes at least from the start of a client to that of its test"""
+    trail_s: ClassVar[float] = 0.0
+    """what passes at least from the end of a test to that of its client"""
+    try_limit_s: ClassVar[float] = 2.0
+    """for the try of a port; a firewall that drops it lets this run out"""
     server_ends: ClassVar[bool] = True
     """whether a server ends by itself after one test; else it is stopped when its client has ended"""
     soaks: ClassVar[bool] = False

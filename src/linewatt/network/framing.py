@@ -12,7 +12,7 @@ from dataclasses import dataclass
 from typing import Literal
 
 from linewatt.errors import InvalidInput
-from linewatt.model import Family, TestName, is_tcp
+from linewatt.model import Family, TestName, is_request_response, is_tcp
 
 PREAMBLE_BYTES = 8
 ETHERNET_BYTES = 14
@@ -85,14 +85,15 @@ BARE = Framing()
 
 
 def payload_bytes(test: TestName, family: Family, framing: Framing = BARE) -> int | None:
-    """Datagram payload of a UDP test; None for TCP, whose segments the kernel cuts.
+    """Datagram payload of a UDP test; None for TCP, whose segments the kernel cuts, and for messages of any
+    size.
 
     ``udp-1500`` fills a packet of 1500 bytes on the base interface (1472 bare over IPv4, 1422 through VXLAN
     over IPv4), and never exceeds the interface's MTU. ``udp-60`` has 18 bytes, which fill an (inner) frame
     of 60. Raises InvalidInput where nothing is left: UDP 60 over IPv6, whose headers alone exceed the frame,
     and an MTU or a stack that has no room.
     """
-    if is_tcp(test):
+    if is_tcp(test) or is_request_response(test):
         return None
     headers = IP_BYTES[family] + UDP_BYTES
     if test == "udp-60":

@@ -49,7 +49,7 @@ class Asking:
         self._settings = settings
         self._configuration = configuration
         self._lives = lives
-        released_s = now_s()
+        released_s = now_s() + session.load.lead_s
         omit_s, tail_s = campaign.omit_s, campaign.tail_s
         names = dict.fromkeys(name for live in lives for name in live.case.hosts)
         feeds = [feed for name in names for feed in session.feeds[name] if feed.essential]

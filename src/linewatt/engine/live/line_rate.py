@@ -10,7 +10,7 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from linewatt.errors import InvalidInput
-from linewatt.model import Case
+from linewatt.model import Case, is_request_response
 from linewatt.network.framing import IP_BYTES, UDP_BYTES, Framing, goodput_bps, payload_bytes
 from linewatt.units import parse_rate
 
@@ -64,6 +64,8 @@ def line_limit(
     case: Case, ends: Mapping[str, Framing], facts: Mapping[str, Mapping[str, Any]]
 ) -> LineLimit | None:
     """The smaller of what both ends' lines can carry of a case; ``None`` where either is not known."""
+    if is_request_response(case.test):  # one message is under way at a time: no line limits it
+        return None
     found = []
     for host, framing in ends.items():
         own = line(facts[host]["nic"])
@@ -100,6 +102,8 @@ def pcie_goodput_bps(case: Case, framing: Framing, facts: Mapping[str, Any]) -> 
 
     Each packet crosses as a frame, cut into parts of PCIE_PAYLOAD_BYTES with PCIE_HEADER_BYTES around each.
     """
+    if is_request_response(case.test):
+        return None
     nic = facts["nic"]
     lanes = lanes_bps(nic.get("pci_speed"), nic.get("pci_width"))
     try:

@@ -14,7 +14,7 @@ from linewatt.engine.live.feed import Feed
 from linewatt.engine.live.line_rate import LineLimit, line_limit, pcie_goodput_bps
 from linewatt.engine.live.meters import MeterFeed
 from linewatt.engine.live.secrets import Passwords
-from linewatt.errors import HostError, InvalidInput
+from linewatt.errors import HostError, InvalidInput, ParseError
 from linewatt.foreign import shortened
 from linewatt.hosts import facts, lock
 from linewatt.hosts.base import Host
@@ -116,7 +116,10 @@ class Session:
         known, spec = self.facts[name], self.specs[name]
         text = known["tools"].get(self.load.name)
         if text is not None:
-            self.versions[name] = self.load.parse_version(str(text))
+            try:
+                self.versions[name] = self.load.parse_version(str(text))
+            except ParseError as error:
+                raise HostError(f"{name}: {error}; install {self.load.package} there anew") from error
             if wrong := self.load.too_old(self.versions[name]):
                 raise HostError(f"{name}: {wrong}; install it there")
         elif name in self._paired:

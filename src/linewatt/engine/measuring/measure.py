@@ -107,7 +107,8 @@ def _instance_run(output: InstanceOutput, run: TrialRun, load: Load) -> Instance
     ):
         parsed = load.parse(ended.stdout, output.commands[role], peer.stdout)
         last, at = (ended, host) if load.server_ends else (output.client, case.client)
-        ends[host] = place(parsed, client_started_s, _ended_s(last, run.clocks[at]))
+        ended_s = _ended_s(last, run.clocks[at]) - load.trail_s
+        ends[host] = place(parsed, client_started_s + load.lead_s, ended_s)
     sender, receiver = ends[case.sender], ends[case.receiver]
     if not sender.load.is_sender or receiver.load.is_sender:
         raise ParseError(f"instance {output.planned.instance}: sender and receiver are the wrong way round")
@@ -154,6 +155,8 @@ def _done(cut: Cut, overhead_s: float) -> Trial:
         lost_packets=lost,
         lost_ratio=lost / packets if lost is not None and packets else None,
         out_of_order_packets=_sum(one.out_of_order_packets for one in instances),
+        duplicate_packets=_sum(one.duplicate_packets for one in instances),
+        latency_s=_largest([one.latency_s for one in instances]),
         start_skew_s=max(starts) - min(starts) if starts else None,
         sender=sender,
         receiver=receiver,
@@ -190,6 +193,8 @@ def _instance_result(one: InstanceRun, cut: Cut) -> InstanceResult:
         tcp=_tcp(one, cut),
         sender_threads=len(_threads(cut, one.output, case.sender)) or None,
         receiver_threads=len(_threads(cut, one.output, case.receiver)) or None,
+        duplicate_packets=one.receiver.load.duplicate_packets,
+        latency_s=one.sender.load.latency_s,
     )
 
 
@@ -265,6 +270,12 @@ def _sum(values: Any) -> int | None:
     """Sum of counts; ``None`` if one is missing."""
     known = list(values)
     return None if not known or any(value is None for value in known) else sum(known)
+
+
+def _largest(latencies: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """Each percentile that all instances have, of the one in which it is the largest."""
+    names = [name for name in (latencies[0] if latencies else ()) if all(name in one for one in latencies)]
+    return {name: max(one[name] for one in latencies) for name in names}
 
 
 def _load_series(run: TrialRun, runs: Sequence[InstanceRun], source: str) -> list[Series]:

@@ -21,8 +21,6 @@ PATHS_LIMIT_S = 10.0
 SEARCH_LIMIT_S = 30.0
 TAKEN_LIMIT_S = 5.0
 LISTEN_LIMIT_S = 2
-EXCHANGE_LIMIT_S = 2.0
-"""for one block of 64 bytes; a firewall that drops it lets this run out"""
 AT_ONCE = 8
 """servers that are tried at once"""
 
@@ -175,7 +173,7 @@ class Paths:
     async def _exchange(self, way: Way, port: int, protocol: Protocol) -> PortAnswer:
         client, server = self._hosts[way.host], self._hosts[way.peer]
         process: Process | None = None
-        load, limit_s = self._load, EXCHANGE_LIMIT_S
+        load, limit_s = self._load, self._load.try_limit_s
         tried = Exchange(protocol, way.family, way.own_address, way.address, port, limit_s / 2)
         try:
             process = await server.start(load.try_server(tried))

@@ -19,6 +19,7 @@ def check(seen: Seen) -> Iterator[Flag]:
     ends = [end for one in seen.cut.runs for end in (one.sender, one.receiver)]
     yield from datagrams(seen.case, seen.instances, seen.sender, seen.receiver, _reading_ratio(seen))
     yield from spinning(seen.case, ends, seen.load)
+    yield from counted_once(seen, ends)
 
 
 def _reading_ratio(seen: Seen) -> float:
@@ -69,6 +70,22 @@ def datagrams(
             f"{disordered} of about {packets} datagrams arrived out of order",
             "look for more than one path or queue between the hosts",
         )
+
+
+def counted_once(seen: Seen, runs: Sequence[EndRun]) -> Iterator[Flag]:
+    """Figures that are of more than the window."""
+    for run in runs:
+        for one in run.load.intervals:
+            start_s, end_s = run.start_s + one.start_s, run.start_s + one.end_s
+            if start_s < seen.window.start_s and seen.window.end_s < end_s:
+                yield Flag(
+                    "counted-once",
+                    seen.case.client,
+                    f"{seen.load.name} counted once, over {end_s - start_s:.1f} s, of which the window is "
+                    f"{seen.window.seconds:.1f} s",
+                    "make the window long beside omit and tail",
+                )
+                return
 
 
 def spinning(case: Case, runs: Sequence[EndRun], load: Load) -> list[Flag]:

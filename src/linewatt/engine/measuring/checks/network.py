@@ -18,7 +18,7 @@ from linewatt.findings.network import (
     SLACK_RATIO,
     USUAL,
 )
-from linewatt.model import EndResult, Flag
+from linewatt.model import EndResult, Flag, is_request_response
 from linewatt.network.framing import FCS_BYTES, Framing, frame_sizes
 from linewatt.sensors.drops import Loss, losses
 from linewatt.units import format_rate
@@ -71,6 +71,8 @@ def neighbours(seen: Seen, end: EndResult) -> Iterator[Flag]:
     """
     framing = seen.cut.run.framings.get(end.host)
     reading = seen.reading(end, "netcounters")
+    if is_request_response(seen.case.test):  # messages of any size, and as many back
+        return
     if framing is None or reading is None or not seen.instances or not _under_load(reading, seen):
         return
     load = _load_bytes(seen, framing)
