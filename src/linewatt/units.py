@@ -109,6 +109,11 @@ def w_per_mbps(energy_j_per_bit: float) -> float:
     return energy_j_per_bit * BPS_PER_MBPS
 
 
+def us_from_s(time_s: float) -> float:
+    """Microseconds of a time in seconds."""
+    return time_s * 1e6
+
+
 def pj_from_j(energy_j: float) -> float:
     """Picojoule of an energy in joule."""
     return energy_j * PJ_PER_J

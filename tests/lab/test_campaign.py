@@ -23,7 +23,7 @@ from tests import packed
 pytestmark = pytest.mark.lab
 
 LINEWATT = [sys.executable, "-c", "from linewatt.cli import main; main()"]
-TOOLS = ("iperf3", "mpstat", "taskset", "linewatt")
+TOOLS = ("iperf3", "sockperf", "mpstat", "taskset", "linewatt")
 LONG = {"seconds": 1, "omit": 0.5, "tail": 1.5}
 """a window that sensors of a reading a second cover"""
 

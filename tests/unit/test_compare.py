@@ -100,6 +100,23 @@ def test_loss_is_compared_in_points_and_more_of_it_is_worse() -> None:
     assert row.verdict.words.startswith("more loss by 2.1 points")
 
 
+def test_less_latency_is_better_and_more_of_it_is_worse() -> None:
+    case = Case("udp-rr", "h1", "h2", load="sockperf")
+    sides = [
+        made(
+            name,
+            [replace(one, latency_s={"p50": p50_s * (1 + one.number / 1000)}) for one in runs(case)],
+            day=day,
+        )
+        for day, (name, p50_s) in enumerate((("a", 2e-5), ("b", 3e-5)), start=1)
+    ]
+    row = the(compared(*sides), OF_CASE["latency_p50_s"])
+    assert row.outcome == "worse"
+    assert row.verdict.words.startswith("more latency by 50")
+    assert the(compared(*sides[::-1]), OF_CASE["latency_p50_s"]).outcome == "better"
+    assert not compared(*two()).of(OF_CASE["latency_p50_s"])
+
+
 @pytest.mark.parametrize(("n", "m"), [(2, 10), (3, 3), (3, 4), (0, 10)])
 def test_too_few_runs_give_no_verdict_however_large_the_difference(n: int, m: int) -> None:
     few = runs(n=n) or (failed(1, TCP, "gone"),)

@@ -13,6 +13,7 @@ import pytest
 
 from linewatt.campaign.cases import expand
 from linewatt.campaign.file import load as load_campaign
+from linewatt.campaign.plan import plan
 from linewatt.engine.measuring.window import Counted, common_window, count, place
 from linewatt.errors import InvalidInput, ParseError
 from linewatt.loads.base import Exchange, LoadJob
@@ -174,6 +175,15 @@ def test_a_load_is_part_of_a_case_unless_it_is_the_usual_one(tmp_path: Path) -> 
     assert keys["sockperf"] != keys["iperf3"]
     file.write_text(CAMPAIGN.replace("load: sockperf\n", "").replace("[udp-rr, tcp]", "[tcp]"))
     assert expand(load_campaign(file))[0][0].key == keys["iperf3"]
+
+
+def test_a_plan_counts_what_it_sleeps_before_its_test(tmp_path: Path) -> None:
+    file = tmp_path / "c.yaml"
+    durations_s = []
+    for name in ("sockperf", "iperf3"):
+        file.write_text(CAMPAIGN.replace("load: sockperf", f"load: {name}").replace("[udp-rr, tcp]", "[tcp]"))
+        durations_s.append(plan(load_campaign(file), 0).duration_s)
+    assert durations_s[0] - durations_s[1] == pytest.approx(10 * 2.2)
 
 
 def test_a_port_is_tried_with_messages_there_and_back() -> None:

@@ -143,6 +143,8 @@ def test_throughput_and_efficiency_are_exported_with_their_interval_and_its_meth
     shown = [column.si_key for column in COLUMNS if column.show_ci]
     assert shown == [
         "throughput_bps",
+        "latency_p50_s",
+        "latency_p99_s",
         "efficiency_receiver_bps_per_core",
         "efficiency_sender_bps_per_core",
     ]

@@ -17,6 +17,7 @@ from linewatt.campaign.layout import Layout
 from linewatt.campaign.notes import notes
 from linewatt.campaign.places import Places, Site
 from linewatt.errors import InvalidInput
+from linewatt.loads.registry import LOADS
 from linewatt.model import Case
 from linewatt.tuning.base import Change
 
@@ -138,7 +139,8 @@ def plan(campaign: Campaign, seed: int, sites: Mapping[str, Site] | None = None)
 
 
 def _duration_s(campaign: Campaign, rounds: int, idle_s: float) -> float:
-    return idle_s + rounds * (campaign.load_s + ROUND_OVERHEAD_S)
+    load = LOADS[campaign.load]
+    return idle_s + rounds * (load.lead_s + campaign.load_s + load.trail_s + ROUND_OVERHEAD_S)
 
 
 def _least_s(campaign: Campaign, rounds: Iterable[Round], idle_s: float) -> float | None:

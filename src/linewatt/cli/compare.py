@@ -53,13 +53,16 @@ _FailOn = Annotated[
     typer.Option(
         "--fail-on",
         metavar="WHAT",
-        help="Exit 3 on: slower, less-efficient, more-loss, less-per-watt, any, nothing; repeatable. "
+        help="Exit 3 on: slower, less-efficient, more-loss, less-per-watt, more-latency, any, "
+        "nothing; repeatable. "
         "Default: slower for two results, nothing for one.",
     ),
 ]
 _Metric = Annotated[
     list[str] | None,
-    typer.Option("--metric", metavar="WHAT", help="Only: throughput, efficiency, loss, power; repeatable."),
+    typer.Option(
+        "--metric", metavar="WHAT", help="Only: throughput, efficiency, loss, power, latency; repeatable."
+    ),
 ]
 _Allow = Annotated[
     list[str] | None,

@@ -105,10 +105,9 @@ def _show(result: Result, *, as_json: bool, as_csv: bool, trials: bool, effects:
 
         print_csv(EFFECT_COLUMNS, effect_rows(view.result))
     elif as_csv:
-        print_csv(
-            csv_columns(trials=trials),
-            trial_rows(view.result.trials, view.result.imported_from) if trials else case_rows(view),
-        )
+        rows = trial_rows(view.result.trials, view.result.imported_from) if trials else case_rows(view)
+        further = (name for row in rows for name in row)
+        print_csv([*dict.fromkeys((*csv_columns(trials=trials), *further))], rows)
     else:
         from linewatt.report.trials import terminal
 

@@ -54,6 +54,8 @@ def head(metric: Metric, unit: Unit) -> Head:
 
 def export(metric: Metric, summary: CaseSummary) -> dict[str, Any]:
     """Keys and values for JSON and CSV, SI; missing is ``None``."""
+    if metric.loads == "request-response" and not metric.applies([summary]):
+        return {}
     value, key = metric.value(summary), metric.si_key
     if metric.of_series:
         return {key: value}

@@ -14,7 +14,13 @@ from linewatt.analysis.cases.summary import CaseSummary
 from linewatt.model import Case
 from linewatt.units import format_percent, format_rate
 
-TEST_TITLES = {"tcp": "TCP", "udp-1500": "UDP 1500", "udp-60": "UDP 60"}
+TEST_TITLES = {
+    "tcp": "TCP",
+    "udp-1500": "UDP 1500",
+    "udp-60": "UDP 60",
+    "tcp-rr": "TCP request/response",
+    "udp-rr": "UDP request/response",
+}
 
 
 @dataclass(frozen=True, slots=True)

@@ -20,14 +20,14 @@ from linewatt.analysis.cases.shares import mean_shares
 from linewatt.analysis.flags.case import case_flags, case_modes
 from linewatt.analysis.flags.idle import idle_flags
 from linewatt.analysis.limits import UNKNOWN, Limit, limit_flags, verdict
-from linewatt.analysis.metrics.metric import Mean, Value, estimates, note_missing
+from linewatt.analysis.metrics.metric import Mean, Value, estimates, means_something, note_missing
 from linewatt.analysis.metrics.of_trial import METRICS, role_shares
 from linewatt.analysis.power.summary import EndPower, end_power
 from linewatt.analysis.statistics.modes import Modes
 from linewatt.analysis.statistics.stats import Estimate
 from linewatt.model import Case, CpuShares, Flag, Role, Trial
 
-TEST_ORDER = ("tcp", "udp-1500", "udp-60")
+TEST_ORDER = ("tcp", "udp-1500", "udp-60", "tcp-rr", "udp-rr")
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,7 +132,7 @@ def _summarise_case(case: Case, trials: Sequence[Trial]) -> CaseSummary:
     done = [trial for trial in trials if trial.status == "done"]
     failed = [trial for trial in trials if trial.status == "failed"]
     reasons: dict[str, str] = {}
-    values = estimates(_READS, done, reasons)
+    values = estimates(_reads_of(case), done, reasons)
     measured: dict[str, Any] = {}
     for role in _ROLES:
         measured[f"{role}_app"] = _shares(role, "app", done, reasons)
@@ -179,7 +179,13 @@ def _explained(read: Callable[[Trial], Value]) -> Callable[[Trial], Value]:
     return explained
 
 
-_READS = {metric.name: _explained(metric.read) for metric in METRICS if metric.read is not None}
+_READS = [(metric, _explained(metric.read)) for metric in METRICS if metric.read is not None]
+
+
+def _reads_of(case: Case) -> dict[str, Callable[[Trial], Value]]:
+    """What a case has; latency is only there where messages go there and back."""
+    some = means_something("request-response", case.test)
+    return {metric.name: read for metric, read in _READS if some or metric.loads != "request-response"}
 
 
 def _shares(

@@ -36,7 +36,11 @@ from linewatt.analysis.statistics.stats import Estimate, estimate
 from linewatt.model import Case, Provenance, Trial
 
 METRICS: dict[str, list[Response]] = {}
-for _response in (*sorted(OF_CASE.values(), key=lambda one: not one.relative), *PER_WATT.values()):
+_LAST = ("power", "latency")
+for _response in sorted(
+    (*OF_CASE.values(), *PER_WATT.values()),
+    key=lambda one: (one.group in _LAST and 1 + _LAST.index(one.group), not one.relative),
+):
     METRICS.setdefault(_response.group, []).append(_response)
 """what ``--metric`` may name"""
 SEED = 20_130_717

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from linewatt.analysis.comparison.matching import Match, Side
-from linewatt.loads.registry import LOADS
+from linewatt.loads.registry import DEFAULT, LOADS
 
 LOGIN = {"port", "user", "key_file", "known_hosts", "jump"}
 """how somebody logs in to a host"""
@@ -40,10 +40,11 @@ MATTERS = (
     *("cpu.no_turbo", "cpu.energy_preference", "cpu.smt", "nic.firmware", "nic.driver", "nic.driver_version"),
     *("nic.model", "nic.offloads.", "nic.mtu", "nic.speed_bps", "nic.kind", "nic.rings.", "nic.channels."),
     *("nic.coalescing.", "nic.pause.", "nic.pci_", "nic.numa_node", "nic.qdisc"),
-    *(f"tools.{load}" for load in LOADS),
+    f"tools.{DEFAULT}",
     *("system.bios_version", "system.product", "kernel.command_line", "kernel.tuned_profile", "kernel.hz"),
     *("kernel.tick_accounting", "kernel.irqbalance_running", "sysctl.", "firewall.", "host."),
     "campaign.",
+    *(f"tools.{load}" for load in LOADS if load != DEFAULT),
 )
 """facts that change what a packet costs, the first the most; one that ends in . or _ stands for all below"""
 _NETWORK = ("nic.mtu", "nic.kind", "nic.qdisc", "nic.offloads.", "campaign.networks")

@@ -81,7 +81,9 @@ FAIL_ON: Mapping[str, tuple[Response, ...]] = {
     "less-efficient": (CLIENT_CPU, SERVER_CORES),
     "more-loss": (FAILED, UNEXPLAINED),
     "less-per-watt": ENERGY,
+    "more-latency": (),
 }
+"""of soaks nobody takes the latency of messages"""
 ADVICE = (
     "One soak is one measurement, however long it was: one against one decides nothing. Run each at least "
     "twice, before and after what you changed: linewatt history then says "

@@ -14,13 +14,14 @@ from typing import TYPE_CHECKING, Literal, Protocol
 from linewatt.analysis.metrics.unit import Unit
 from linewatt.analysis.statistics.stats import Estimate, estimate
 from linewatt.findings import Figure
-from linewatt.model import Role, Trial, is_tcp
+from linewatt.model import Role, TestName, Trial, is_request_response, is_tcp
 from linewatt.units import BPS_PER_GBPS
 
 if TYPE_CHECKING:
     from linewatt.analysis.cases.summary import CaseSummary
 
-Loads = Literal["all", "tcp", "udp"]
+Loads = Literal["all", "tcp", "udp", "request-response"]
+"""what a metric means something for; of request/response documents have it only there"""
 
 Value = tuple[float | None, str | None]
 """of one trial in SI, or ``None`` with the reason"""
@@ -100,8 +101,7 @@ class Metric:
         """Whether it means anything for these cases."""
         if self.of_series and all(summary.case.instances == 1 for summary in summaries):
             return False
-        tests = {summary.case.test for summary in summaries}
-        return self.loads == "all" or any(is_tcp(test) == (self.loads == "tcp") for test in tests)
+        return any(means_something(self.loads, summary.case.test) for summary in summaries)
 
     def has_values(self, summaries: Sequence[CaseSummary]) -> bool:
         """Whether any of these cases has a value."""
@@ -128,6 +128,13 @@ class Mean:
 
     def __get__(self, summary: HasValues, owner: type) -> Estimate | None:
         return summary.values.get(self._name)
+
+
+def means_something(loads: Loads, test: TestName) -> bool:
+    """Whether a metric of these loads is one of a test."""
+    if loads == "request-response":
+        return is_request_response(test)
+    return loads == "all" or is_tcp(test) == (loads == "tcp")
 
 
 def estimates(

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Literal
 from linewatt.analysis.metrics import formulas, unit
 from linewatt.analysis.metrics.metric import Metric, Response, Value
 from linewatt.analysis.statistics.stats import Estimate
-from linewatt.model import CpuShares, EndResult, Role, Trial
+from linewatt.model import CpuShares, EndResult, Role, Trial, is_request_response
 
 if TYPE_CHECKING:
     from linewatt.analysis.cases.summary import CaseSummary
@@ -39,6 +39,8 @@ def _target_deviation(trial: Trial) -> Value:
 
 
 def _line_rate_ratio(trial: Trial) -> Value:
+    if is_request_response(trial.case.test):
+        return None, "one message at a time is under way, which no line limits"
     if trial.line_goodput_bps is None or trial.throughput_bps is None:
         return None, "the line rate between the hosts is not known"
     return trial.throughput_bps / trial.line_goodput_bps, None
@@ -48,6 +50,13 @@ def _udp_only(name: str) -> Callable[[Trial], Value]:
     def read(trial: Trial) -> Value:
         value = getattr(trial, name)
         return value, "TCP has no datagrams to count" if trial.case.is_tcp else None
+
+    return read
+
+
+def _latency(percentile: str) -> Callable[[Trial], Value]:
+    def read(trial: Trial) -> Value:
+        return trial.latency_s.get(percentile), None
 
     return read
 
@@ -174,6 +183,11 @@ def _mean(value: Estimate | None) -> float | None:
     return None if value is None else value.mean
 
 
+_LATENCY = (
+    "Of a message one way: half its round trip, as the load takes it, over its whole run. p99: 99 % of "
+    "the messages took at most so long. With several instances the largest of theirs; the mean is of trials."
+)
+
 METRICS: tuple[Metric, ...] = (
     Metric(
         "throughput_bps",
@@ -234,6 +248,30 @@ METRICS: tuple[Metric, ...] = (
         _packets_per_s,
         figure="throughput",
         loads="udp",
+    ),
+    *(
+        Metric(
+            f"latency_{percentile.replace('.', '_')}_s",
+            f"Latency {percentile}",
+            f"Latency\n{percentile}",
+            unit.LATENCY,
+            _latency(percentile),
+            loads="request-response",
+            show_ci=percentile in ("p50", "p99"),
+            response=Response(
+                f"latency_{percentile}_s",
+                f"Latency {percentile}",
+                "more latency",
+                "less latency",
+                higher_is_better=False,
+                group="latency",
+            )
+            if percentile in ("p50", "p99")
+            else None,
+            term="Latency",
+            meaning=_LATENCY if percentile == "p50" else "",
+        )
+        for percentile in ("p50", "p99", "p99.9", "max")
     ),
     Metric(
         "receiver_cpu_cores",

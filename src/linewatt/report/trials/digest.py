@@ -185,7 +185,7 @@ def _flat_factors(case: Case) -> dict[str, Any]:
 
 
 def csv_columns(*, trials: bool = False) -> list[str]:
-    """Column names of ``show --csv``, the same for every result."""
+    """Column names of ``show --csv``; what only some loads have stands behind them."""
     case = Case("tcp", "", "")
     if trials:
         return list(_trial(Trial(0, 0, case, "", "failed", 0.0)) | _source(None) | _flat_factors(case))
@@ -212,6 +212,8 @@ def _trial(trial: Trial) -> dict[str, Any]:
         "lost_packets": trial.lost_packets,
         "out_of_order_packets": trial.out_of_order_packets,
         "retransmits": trial.retransmits,
+        **{f"latency_{name.replace('.', '_')}_s": value for name, value in trial.latency_s.items()},
+        **({} if trial.duplicate_packets is None else {"duplicate_packets": trial.duplicate_packets}),
         "start_skew_s": trial.start_skew_s,
         "receiver_cpu_cores": cores(trial.receiver),
         "sender_cpu_cores": cores(trial.sender),

@@ -1,0 +1,170 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Campaigns with sockperf: latency of messages there and back, CPU and watts beside, nothing left behind."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import shutil
+import signal
+from collections.abc import Iterator
+from contextlib import ExitStack
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.lab.test_campaign import HANG_LIMIT_S, Bench, await_event
+
+from linewatt.lab.system import search_path
+
+pytestmark = [
+    pytest.mark.lab,
+    pytest.mark.skipif(shutil.which("sockperf", path=search_path()) is None, reason="no sockperf here"),
+]
+PERCENTILES = ("p50", "p99", "p99_9", "max")
+WINDOW = {"seconds": 2, "omit": 1, "tail": 1}
+
+
+@pytest.fixture(scope="module")
+def measured(lab2: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+    """One campaign for all that is only looked at."""
+    bench = Bench(lab2, tmp_path_factory.mktemp("sockperf"))
+    tests = ["udp-rr", "tcp-rr", "tcp", {"test": "udp-1500", "rate": "20M"}]
+    bench.run("run", campaign(bench, tests=tests, trials=2, idle={"seconds": 1}))
+    yield bench
+    bench.until_nothing_runs()
+
+
+def campaign(bench: Bench, **keys: object) -> Path:
+    return bench.campaign(**{"load": "sockperf", "rate": None, "window": WINDOW, "tests": ["udp-rr"], **keys})
+
+
+def cases(bench: Bench) -> dict[str, dict[str, Any]]:
+    document = json.loads(bench.run("show", "--json").stdout)
+    return {case["test"]: case for case in document["cases"]}
+
+
+def test_every_trial_is_done_with_cpu_and_watts_beside(measured: Bench) -> None:
+    trials = measured.trials()
+    assert [trial["status"] for trial in trials] == ["done"] * 8, [trial["reason"] for trial in trials]
+    for trial in trials:
+        assert trial["case"]["load"] == "sockperf"
+        assert trial["throughput_bps"] > 0
+        for role in ("sender", "receiver"):
+            assert trial[role]["cpu_cores"] > 0
+            assert any(one["power_w"] and one["provenance"] == "simulated" for one in trial[role]["power"])
+
+
+def test_latency_is_in_the_trial_where_messages_go_there_and_back_and_nowhere_else(measured: Bench) -> None:
+    for trial in measured.trials():
+        if trial["case"]["test"].endswith("-rr"):
+            found = trial["latency_s"]
+            assert 1e-6 < found["p50"] <= found["p99"] <= found["p99.9"] <= found["max"] < 10
+            assert trial["instances"][0]["latency_s"] == found
+        else:
+            assert "latency_s" not in trial
+
+
+def test_one_way_and_there_and_back_agree(measured: Bench) -> None:
+    """One message is under way at a time: there are 1 ÷ (2 × mean latency) of them a second, of 64 bytes."""
+    case = cases(measured)["udp-rr"]
+    messages_hz = case["throughput_bps_mean"] / (8 * 64)
+    assert 1 / (2 * case["latency_max_s_mean"]) < messages_hz < 1 / (2 * 0.5 * case["latency_p50_s_mean"])
+
+
+def test_percentiles_are_in_json_csv_table_and_report(measured: Bench, tmp_path: Path) -> None:
+    found = cases(measured)
+    for test, case in found.items():
+        for name in PERCENTILES:
+            assert (f"latency_{name}_s_mean" in case) == test.endswith("-rr")
+    rows = {row["test"]: row for row in csv.DictReader(io.StringIO(measured.run("show", "--csv").stdout))}
+    assert float(rows["tcp-rr"]["latency_p99_s_mean"]) == found["tcp-rr"]["latency_p99_s_mean"]
+    assert rows["tcp"]["latency_p99_s_mean"] == ""
+    trials = csv.DictReader(io.StringIO(measured.run("show", "--csv", "--trials").stdout))
+    assert all((row["latency_p50_s"] != "") == row["test"].endswith("-rr") for row in trials)
+    table = measured.run("show").stdout
+    assert "TCP request/response" in table
+    assert "Latency" in table
+    assert "µs" in table
+    page = tmp_path / "page.html"
+    measured.run("report", "--output", page)
+    assert "Latency p99.9" in page.read_text()
+
+
+def test_a_load_that_counts_once_says_so(measured: Bench) -> None:
+    for trial in measured.trials():
+        told = [flag["evidence"] for flag in trial["flags"] if flag["code"] == "counted-once"]
+        assert len(told) == 1
+        assert "of which the window is 2.0 s" in told[0]
+
+
+def test_its_start_is_known_well_though_it_sleeps_before_its_test(measured: Bench) -> None:
+    for trial in measured.trials():
+        assert "start-uncertain" not in {flag["code"] for flag in trial["flags"]}
+        assert trial["window"]["start_s"] > trial["started_s"] + 2.1 + WINDOW["omit"] - 0.1
+
+
+def test_the_same_is_made_again_from_raw_files(measured: Bench) -> None:
+    document = json.loads(measured.run("rederive", "--json").stdout)
+    assert [one["same"] for one in document["trials"]] == [True] * 8
+
+
+@pytest.fixture
+def bench(lab2: Any, tmp_path: Path) -> Iterator[Bench]:
+    one = Bench(lab2, tmp_path)
+    yield one
+    one.until_nothing_runs()
+
+
+def sockperfs() -> list[str]:
+    lines = []
+    for path in Path("/proc").glob("[0-9]*/cmdline"):
+        try:
+            words = path.read_bytes().split(b"\0")
+        except OSError:
+            continue
+        if Path(words[0].decode(errors="replace")).name == "sockperf":
+            lines.append(str(path))
+    return lines
+
+
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+def test_an_interrupted_run_leaves_no_process_behind(bench: Bench, how: signal.Signals) -> None:
+    before = set(sockperfs())
+    process = bench.start("run", campaign(bench, trials=5))
+    await_event(process, "trial_started", 1)
+    process.send_signal(how)
+    process.communicate(timeout=HANG_LIMIT_S)
+    bench.until_nothing_runs()
+    assert set(sockperfs()) <= before
+
+
+def test_without_a_sockperf_that_runs_a_host_is_named_before_anything_is_measured(
+    bench: Bench, tmp_path: Path
+) -> None:
+    """What stands where it stood cannot be run."""
+    empty = tmp_path / "empty"
+    empty.write_text("")
+    path = str(Path(shutil.which("sockperf", path=search_path()) or "").resolve())
+    with ExitStack() as broken:
+        bench.mount(1, empty, path, broken)
+        done = bench.run("run", campaign(bench), status=1)
+        assert "h1: sockperf: no version in" in done.stderr
+        assert "install sockperf there anew" in done.stderr
+        assert "Traceback" not in done.stderr
+        assert not bench.results.exists()
+
+
+def test_a_campaign_that_asks_for_what_it_cannot_do_is_refused_with_its_line(bench: Bench) -> None:
+    done = bench.run("run", campaign(bench, directions=["reverse"]), status=2)
+    assert "directions: sockperf has no reverse" in done.stderr
+    assert "campaign.yaml:1:" in done.stderr
+
+
+def test_check_tries_its_ports(bench: Bench) -> None:
+    document = json.loads(bench.run("check", campaign(bench, tests=["udp-rr", "tcp"]), "--json").stdout)
+    ports = [one for one in document["checks"] if one["name"] == "ports"]
+    assert ports
+    assert {one["status"] for one in ports} == {"ok"}
+    assert any("sockperf 3." in one["found"] for one in document["checks"] if one["name"] == "tools")
