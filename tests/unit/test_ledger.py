@@ -119,7 +119,7 @@ def test_a_missing_side_is_never_balanced(host: str) -> None:
     gone = {key: None for key in ((one.host, one.channel) for one in totals()) if key[0] == host}
     book, found = checked(gone)
     assert found.verdict is None
-    assert found.words.startswith("cannot be told: got bytes: ")
+    assert found.words.startswith("cannot be told: received bytes: ")
     assert book.value("get_done_bytes", CLIENTS if host == "c2" else SERVER).reason
 
 
