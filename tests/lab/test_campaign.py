@@ -396,7 +396,7 @@ def test_a_host_whose_sshd_dies_in_mid_trial_fails_that_trial_and_the_others_go_
     assert [trial["status"] for trial in trials] == ["done", "failed", "done"]
     assert "h2" in trials[1]["reason"]
     assert trials[1]["throughput_bps"] is None
-    raw = sorted(path.name for path in (bench.result / "trials/00002/raw").rglob("*.json*"))
+    raw = {Path(name).name for name in packed.texts(bench.result / "trials/00002/raw")}
     assert "iperf3-client-0.json" in raw
     assert "mpstat.jsonl" in raw
 

@@ -10,10 +10,11 @@ import os
 import shutil
 import signal
 import subprocess
+import tarfile
 import threading
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from itertools import count
@@ -420,7 +421,18 @@ def of_processes() -> list[bytes]:
 
 
 def of_files(*folders: Path) -> list[bytes]:
-    return [path.read_bytes() for folder in folders for path in folder.rglob("*") if path.is_file()]
+    """What is in files, and in what is packed in them as far as that is written."""
+    paths = [path for folder in folders for path in folder.rglob("*") if path.is_file()]
+    packs = [path for path in paths if ".tar.gz" in path.name]
+    return [path.read_bytes() for path in paths] + [text for path in packs for text in unpacked(path)]
+
+
+def unpacked(path: Path) -> Iterator[bytes]:
+    with suppress(tarfile.TarError, EOFError, FileNotFoundError), tarfile.open(path) as archive:
+        for member in archive:
+            content = archive.extractfile(member)
+            if content is not None:
+                yield content.read()
 
 
 def leaks(texts: Iterable[bytes], secrets: Iterable[bytes]) -> list[bytes]:

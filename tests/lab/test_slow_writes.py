@@ -23,14 +23,14 @@ ON: dict[str, object] = {"settings": {"gro": True}}
 SLOW = {
     "ends when asked": 'begin; sleep {slow}; land "$@"',
     "ignores being asked": 'trap "" INT TERM; begin; sleep {slow}; land "$@"',
-    "cannot be ended": 'begin; setsid bash -c \'"$0" landing "$@"\' "$0" "$@" & wait',
+    "cannot be ended": 'setsid bash -c \'"$0" landing "$@"\' "$0" "$@" & wait',
 }
 """what ``ethtool -K`` does on a host; the last is as one that is in the kernel: a leash cannot reach it"""
 
 SCRIPT = """#!/bin/bash
 begin() {{ echo "$*" >>{marks}/begun; }}
 land() {{ {real} "$@"; status=$?; echo "$*" >>{marks}/landed; exit "$status"; }}
-if [ "$1" = landing ]; then shift; sleep {slow}; land "$@"; fi
+if [ "$1" = landing ]; then shift; begin "$@"; sleep {slow}; land "$@"; fi
 [ "$1" = -K ] && {{ [ -e {marks}/begun ] && [ ! -e {marks}/always ] || {{ {how}; }}; }}
 exec {real} "$@"
 """

@@ -21,6 +21,7 @@ from typing import Any
 import pytest
 from tests.ftp_server import PASSWORD, vsftpd, why_not
 from tests.lab.test_campaign import HANG_LIMIT_S, Bench, await_event, connection_pids, until
+from tests.lab.test_power import of_files
 
 from linewatt.units import format_seconds
 
@@ -503,5 +504,5 @@ def test_a_server_that_is_there_already_is_used_and_not_touched(bench: SoakBench
         assert theirs.left() == []
     (check,) = (one for one in document["balance"]["checks"] if one["key"] == "get_done")
     assert (check["verdict"], check["difference"]) == (None, None), "what nobody counted is never balanced"
-    kept = b"".join(path.read_bytes() for path in bench.result.rglob("*") if path.is_file())
+    kept = b"".join(of_files(bench.result))
     assert PASSWORD.encode() not in kept

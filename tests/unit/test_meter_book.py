@@ -131,6 +131,19 @@ def test_a_window_that_turned_out_too_short_for_its_meter_loses_its_power_and_sa
     assert totals.system([one]) == f"bmc out: {one.reason}"
 
 
+def test_a_load_that_begins_late_is_shown_as_late() -> None:
+    """sockperf's test starts 2.1 s after its process: what a meter misses of it is counted from there."""
+    iperf3 = joined(Dynamics(1.0, 10.0, 0.0, 10.0))[0]
+    stored = measured()
+    (found,) = with_meters(
+        [replace(stored, case=replace(stored.case, load="sockperf"))],
+        {KEY: Known(Dynamics(1.0, 10.0, 0.0, 10.0))},
+    )
+    assert found.receiver is not None
+    late = found.receiver.power[0]
+    assert late.energy_uncertainty_j == pytest.approx((iperf3.energy_uncertainty_j or 0.0) + 2.1 * 148.0)
+
+
 def test_what_was_learned_of_averaging_widens_the_bound_by_what_the_window_has_of_idle() -> None:
     one, flags = joined(Dynamics(1.0, 10.0, 0.0, 10.0))
     assert one.power_w == 248.0

@@ -46,7 +46,9 @@ FactorLevel = Annotated[str, BeforeValidator(_level), WithJsonSchema(_LEVEL_SCHE
 
 def _several(levels: tuple[str, ...]) -> tuple[str, ...]:
     if not 2 <= len(levels) <= MAX_LEVELS:
-        raise ValueError(f"must have 2 to {MAX_LEVELS} levels; a setting that hosts keep throughout belongs under settings")
+        raise ValueError(
+            f"must have 2 to {MAX_LEVELS} levels; a setting that hosts keep throughout belongs under settings"
+        )
     return levels
 
 

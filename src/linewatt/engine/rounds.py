@@ -199,7 +199,8 @@ class RoundRunner:
         """Measure and store a trial as soon as its sensors cover it."""
         feeds = [feed for name in run.planned.case.hosts for feed in self._session.feeds[name]]
         if run.failure is None:
-            window_end_s = run.started_s + self._campaign.omit_s + self._campaign.window_s
+            begun_s = run.started_s + self._session.load.lead_s
+            window_end_s = begun_s + self._campaign.omit_s + self._campaign.window_s
             await asyncio.gather(*(_wait_past(feed, window_end_s) for feed in feeds))
         readings: dict[str, list[Reading]] = {}
         for feed in feeds:
@@ -221,7 +222,7 @@ class RoundRunner:
         book, hosts = self._stage.meters, run.planned.case.hosts
         book.take(meters)
         if run.failure is None:
-            book.load(hosts, run.started_s, run.ended_s)
+            book.load(hosts, run.started_s + self._session.load.lead_s, run.ended_s)
         setting = setting_of_hosts(run.planned.case)
         idle = self._stage.idle
         setup = replace(

@@ -14,6 +14,7 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from linewatt.findings.meters import LONGER
+from linewatt.loads.registry import DEFAULT, LOADS
 from linewatt.model import EndResult, Flag, PowerResult, Trial, Window
 from linewatt.sensors.power.dynamics import POLL_LIMITED, Dynamics, student_t, too_short
 
@@ -60,9 +61,10 @@ def _trial(trial: Trial, known: Mapping[Key, Known]) -> Trial:
 def _end(trial: Trial, window: Window, end: EndResult | None, known: Mapping[Key, Known]) -> EndResult | None:
     if end is None:
         return None
+    load = LOADS.get(trial.case.load or DEFAULT)
+    begun_s = trial.started_s + (load.lead_s if load else 0.0)
     power = tuple(
-        _power(trial.started_s, window, one, known.get((end.host, one.source, one.channel)))
-        for one in end.power
+        _power(begun_s, window, one, known.get((end.host, one.source, one.channel))) for one in end.power
     )
     return end if power == end.power else replace(end, power=power)
 
@@ -76,7 +78,7 @@ def _withheld(then: EndResult | None, now: EndResult | None) -> Iterator[Flag]:
             yield Flag(CODE, f"{now.host}: {after.source} {after.channel}", after.reason or "", LONGER)
 
 
-def _power(started_s: float, window: Window, one: PowerResult, known: Known | None) -> PowerResult:
+def _power(begun_s: float, window: Window, one: PowerResult, known: Known | None) -> PowerResult:
     """One channel with what was learned. Totals of energy have no ``spread_w``: their steps say it all."""
     if known is None or one.spread_w is None or one.power_w is None:
         return one
@@ -89,7 +91,7 @@ def _power(started_s: float, window: Window, one: PowerResult, known: Known | No
         settle_s=learned.settle_s if learned.settle_s is not None else one.settle_s,
     )
     cut_s, used_s = (
-        max(0.0, started_s + max(every_s, settle_s or 0.0) - window.start_s)
+        max(0.0, begun_s + max(every_s, settle_s or 0.0) - window.start_s)
         for settle_s in (now.settle_s, one.settle_s)
     )
     dynamics = Dynamics(now.refresh_s, now.averaging_s, now.delay_s, now.settle_s)
