@@ -8,6 +8,8 @@ import io
 import json
 import shutil
 import signal
+import socket
+import subprocess
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
@@ -17,6 +19,8 @@ import pytest
 from tests.lab.test_campaign import HANG_LIMIT_S, Bench, await_event
 
 from linewatt.lab.system import search_path
+from linewatt.loads.base import LoadJob
+from linewatt.loads.registry import LOADS
 
 pytestmark = [
     pytest.mark.lab,
@@ -172,3 +176,23 @@ def test_check_tries_its_ports(bench: Bench) -> None:
     assert ports
     assert {one["status"] for one in ports} == {"ok"}
     assert any("sockperf 3." in one["found"] for one in document["checks"] if one["name"] == "tools")
+
+
+def test_a_port_is_free_though_the_servers_end_closed_its_last_connection() -> None:
+    """The kernel keeps such a connection for a minute (TIME_WAIT)."""
+    with socket.socket() as before:
+        before.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
+        before.bind(("127.0.0.1", 0))
+        before.listen()
+        port = before.getsockname()[1]
+        with socket.create_connection(("127.0.0.1", port)) as client:
+            before.accept()[0].close()
+            assert client.recv(1) == b""
+    job = LoadJob("tcp-rr", "127.0.0.1", port, 1.0)
+    command = LOADS["sockperf"].server_command(job, (3, 7))
+    with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True) as server:
+        assert server.stdout is not None
+        lines = iter(server.stdout.readline, "")
+        said = next((line for line in lines if "listen on" in line or "bind" in line), "")
+        server.terminate()
+    assert "listen on" in said

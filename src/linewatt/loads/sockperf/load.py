@@ -37,6 +37,11 @@ _BARE_BYTES: dict[tuple[TestName, Family], int] = {
 _VERSION = re.compile(r"sockperf, version (\d+(?:\.\d+)+)")
 
 
+_OVER_TCP = ("--tcp", "--uc-reuseaddr")
+"""Without the second a server cannot have a port for a minute after a connection that the server's end closed
+(TIME_WAIT). Not over UDP, where two servers could have one port then."""
+
+
 class Sockperf(Load):
     """Commands and parser of sockperf; all pure."""
 
@@ -95,7 +100,7 @@ class Sockperf(Load):
         """Serves until it is interrupted, then prints its count. Raises InvalidInput."""
         return [
             *("sockperf", "server", "--ip", job.server_address, "--port", str(job.port)),
-            *(["--tcp"] if is_tcp(job.test) else []),
+            *(_OVER_TCP if is_tcp(job.test) else []),
             *("--msg-size", str(self._checked(job, version).message_bytes)),
         ]
 
@@ -120,7 +125,8 @@ class Sockperf(Load):
         return failure(f"{stdout}\n{stderr}") or super().complaint(stdout, stderr)
 
     def try_server(self, exchange: Exchange) -> list[str]:
-        return ["sockperf", "server", *_at(exchange)]
+        over_tcp = _OVER_TCP[1:] if exchange.protocol == "TCP" else []
+        return ["sockperf", "server", *_at(exchange), *over_tcp]
 
     def try_client(self, exchange: Exchange) -> list[str]:
         """Ten messages in the one second that is its shortest."""
