@@ -242,7 +242,7 @@ PLANTS = (
     Plant(
         "loss-at-the-socket",
         "the receiver's UDP socket holds a few datagrams",
-        {"tests": ["udp-1500"], "rate": "500M", "factors": {"iperf3.window": ["8K", "4M"]}},
+        {"tests": ["udp-1500"], "rate": "500M", "factors": {"iperf3.window": ["4K", "4M"]}},
         limits=_words("receiver-socket-buffer"),
         findings=_words("udp-loss"),
         says=("socket",),
