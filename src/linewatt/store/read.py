@@ -163,7 +163,7 @@ def read_document(path: str, kind: TypeAdapter[T]) -> T:
     A path is a text here, and its file not buffered: with tens of thousands either takes longer than reading.
     """
     try:
-        with open(path, "rb", buffering=0) as file:  # noqa: PTH123
+        with open(path, "rb", buffering=0) as file:  # noqa: PTH123  as above
             return _trial_of(file.read(), kind)
     except OSError as error:
         raise StoreError(f"{path}: {error.strerror}") from error

@@ -156,10 +156,10 @@ def _program() -> str:
     import linewatt
 
     found = hashlib.sha256()
-    for base, folders, names in os.walk(os.path.dirname(linewatt.__file__)):  # noqa: PTH120
+    for base, folders, names in os.walk(Path(linewatt.__file__).parent):
         folders.sort()
         for name in sorted(names):
             if name.endswith(".py"):
-                seen = os.stat(os.path.join(base, name))  # noqa: PTH116, PTH118
+                seen = Path(base, name).stat()
                 found.update(f"{name} {seen.st_size} {seen.st_mtime_ns}\n".encode())
     return found.hexdigest()
