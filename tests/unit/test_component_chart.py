@@ -9,7 +9,7 @@ from xml.etree import ElementTree as ET
 from linewatt.analysis.power.components import Breakdown, Component, MeasuredParts, breakdown
 from linewatt.analysis.power.totals import Total
 from linewatt.model import Provenance
-from linewatt.report.trials.charts.cases import render_svg
+from linewatt.report.charts.figure import render_svg
 from linewatt.report.trials.charts.component_chart import component_rows, component_spec, component_words
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -22,10 +22,10 @@ from linewatt.cli import whole
 from linewatt.errors import InvalidInput
 from linewatt.model import Case
 from linewatt.report import html
+from linewatt.report.charts.figure import render_svg
 from linewatt.report.series import case_labels
 from linewatt.report.trials import terminal
 from linewatt.report.trials.charts import effects as effects_chart
-from linewatt.report.trials.charts.cases import render_svg
 from linewatt.report.trials.digest import as_json, case_rows, csv_columns, digest, trial_rows
 from linewatt.report.trials.effects import EFFECT_COLUMNS, Experiment, effect_rows, experiment, p_text
 from linewatt.store.read import Result

@@ -24,9 +24,9 @@ from tests.report_factories import (
 from linewatt.analysis.cases.summary import summarise
 from linewatt.model import Case, EndResult, Provenance, Trial
 from linewatt.report import html
+from linewatt.report.charts.figure import Figure, render_svg
 from linewatt.report.table import Cell, Table
 from linewatt.report.trials import terminal
-from linewatt.report.trials.charts.cases import Figure, render_svg
 from linewatt.report.trials.charts.components import breakdowns
 from linewatt.report.trials.charts.levels import level_figures
 from linewatt.report.trials.digest import as_json, case_rows, csv_columns, digest, trial_rows

@@ -21,9 +21,9 @@ from linewatt.analysis.cases.summary import summarise
 from linewatt.model import Case, Trial
 from linewatt.report import html
 from linewatt.report.charts.data import runs_of
+from linewatt.report.charts.figure import render_svg
 from linewatt.report.series import TestGroup
 from linewatt.report.table import Table
-from linewatt.report.trials.charts.cases import render_svg
 from linewatt.report.trials.charts.heat_map import STEPS, heat_figures, heat_maps
 from linewatt.report.trials.charts.matrix_specs import panel_columns
 from linewatt.report.trials.charts.paired_bars import MOST_PANELS, paired_figures

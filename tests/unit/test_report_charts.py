@@ -12,7 +12,8 @@ import pytest
 from tests.report_factories import HOSTILE, demo_trials, end, renumbered, result, scaling_trials, trial
 
 from linewatt.model import Case, Trial
-from linewatt.report.trials.charts.cases import Figure, figures, render_svg
+from linewatt.report.charts.figure import Figure, render_svg
+from linewatt.report.trials.charts.cases import figures
 from linewatt.report.trials.digest import digest
 
 SVG = "{http://www.w3.org/2000/svg}"

@@ -31,7 +31,7 @@ from tests.report_factories import (
 from linewatt.errors import StoreError
 from linewatt.model import Case, Provenance
 from linewatt.report import html
-from linewatt.report.section import inline_svg
+from linewatt.report.charts.figure import inline_svg
 from linewatt.report.trials.digest import as_json, digest
 from linewatt.store.read import Result
 

@@ -30,8 +30,8 @@ from linewatt.analysis.metrics.of_power import POWER_METRICS
 from linewatt.errors import StoreError
 from linewatt.model import Case, Channel, PowerResult, Provenance, Sample, Trial
 from linewatt.report import html
+from linewatt.report.charts.figure import Figure, render_svg
 from linewatt.report.table import Table
-from linewatt.report.trials.charts.cases import Figure, render_svg
 from linewatt.report.trials.charts.power import power_figures, thinned
 from linewatt.report.trials.digest import Digest, as_json, case_rows, csv_columns, digest, trial_rows
 from linewatt.report.trials.idle import idle_power

@@ -10,6 +10,7 @@ from linewatt.analysis.comparison.compare import Comparison
 from linewatt.analysis.comparison.finding import Finding
 from linewatt.report.charts import forest, specs
 from linewatt.report.charts.data import Row
+from linewatt.report.charts.figure import DrawnFigure, Figure, drawn
 from linewatt.report.comparison.terminal import ENDS
 from linewatt.report.comparison.trials import (
     ResponseTable,
@@ -22,9 +23,8 @@ from linewatt.report.comparison.trials import (
     tables,
 )
 from linewatt.report.html import environment_of_pages
-from linewatt.report.section import DrawnFigure, Section, drawn, listed
+from linewatt.report.section import Section, listed
 from linewatt.report.series import plural
-from linewatt.report.trials.charts.cases import Figure
 
 MOST_ROWS = 60
 """more cases than this are no chart: those that changed most are drawn"""

@@ -8,11 +8,11 @@ from typing import Any
 
 from linewatt.analysis.soak.figures import downsample
 from linewatt.analysis.soak.ledger import CLIENTS, SERVER
+from linewatt.report.charts.figure import Figure
 from linewatt.report.charts.specs import DASHES, LINES, MUTED, SENDER, Spec, themed
 from linewatt.report.provenance import words as sources
 from linewatt.report.soak.digest import Cells, Soak
 from linewatt.report.soak.tracks import OTHERS
-from linewatt.report.trials.charts.cases import Figure
 from linewatt.report.trials.words import when
 from linewatt.sensors.drops import CAUSES
 from linewatt.units import BPS_PER_GBPS, BPS_PER_MBPS, format_rate, format_seconds, format_significant

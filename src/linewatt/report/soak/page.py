@@ -7,11 +7,12 @@ from dataclasses import replace
 
 from linewatt import __version__
 from linewatt.report.campaign_text import campaign_text
+from linewatt.report.charts.figure import Figure, drawn
 from linewatt.report.html import environment_of_pages
 from linewatt.report.machine.environment import environment
 from linewatt.report.machine.side_by_side import environment_section
 from linewatt.report.provenance import legend
-from linewatt.report.section import Section, drawn
+from linewatt.report.section import Section
 from linewatt.report.soak.charts import figures
 from linewatt.report.soak.digest import Soak
 from linewatt.report.soak.flags import flags
@@ -28,7 +29,6 @@ from linewatt.report.soak.table import (
 from linewatt.report.soak.terminal import state
 from linewatt.report.soak.words import GLOSSARY
 from linewatt.report.table import Table, legend_notes
-from linewatt.report.trials.charts.cases import Figure
 from linewatt.report.trials.words import when
 
 

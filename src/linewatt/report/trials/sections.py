@@ -7,8 +7,9 @@ from collections.abc import Sequence
 
 from linewatt.analysis.cases.detail import DetailBlock, detail_blocks
 from linewatt.report.charts.data import runs_of
+from linewatt.report.charts.figure import drawn
 from linewatt.report.machine.environment import core_words
-from linewatt.report.section import Lines, Section, drawn, listed
+from linewatt.report.section import Lines, Section, listed
 from linewatt.report.table import Note
 from linewatt.report.trials.charts.cases import figures
 from linewatt.report.trials.charts.components import component_figures

@@ -1,20 +1,15 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The figures of a report, and their way to SVG.
-
-A figure is data from :mod:`chart_data` in a specification from :mod:`specs`, with its words.
-"""
+"""The figures of a report: data from :mod:`data` in a specification from :mod:`specs`, with its words."""
 
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import dataclass
-from typing import Any
 
 from linewatt.analysis.metrics.unit import MBPS_PER_CORE
-from linewatt.foreign import one_line
 from linewatt.model import Trial
 from linewatt.report.charts import data, specs
 from linewatt.report.charts.data import Row, Runs
+from linewatt.report.charts.figure import Figure
 from linewatt.report.charts.specs import Spec
 from linewatt.report.columns import ROLES
 from linewatt.report.series import Series, TestGroup
@@ -23,36 +18,6 @@ from linewatt.units import format_rate
 _HEADROOM = 1.12
 _MOST_ROWS = 24
 _RUNS_AND_MEANS = "Line: mean of the trials; bars: standard deviation; small dots: every trial."
-
-
-@dataclass(frozen=True, slots=True)
-class Figure:
-    """A chart: ``title`` and ``caption`` for the page, ``description`` for whoever cannot see it."""
-
-    name: str
-    title: str
-    caption: str
-    description: str
-    spec: Spec
-    wide: bool = False
-    """several panels side by side"""
-
-
-def render_svg(spec: Spec) -> str:
-    """The chart as SVG text. Nothing is ever loaded from elsewhere."""
-    import vl_convert  # starts a JavaScript engine: only whoever draws pays for it
-
-    svg: str = vl_convert.vegalite_to_svg(_drawable(spec), vl_version=specs.VEGA_LITE, allowed_base_urls=[])
-    return svg
-
-
-def _drawable(value: Any) -> Any:
-    """The specification without control characters: vl-convert would end the process over one."""
-    if isinstance(value, str):
-        return one_line(value)
-    if isinstance(value, dict):
-        return {key: _drawable(one) for key, one in value.items()}
-    return [_drawable(one) for one in value] if isinstance(value, list | tuple) else value
 
 
 def figures(groups: Sequence[TestGroup], trials: Sequence[Trial]) -> tuple[Figure, ...]:

@@ -9,8 +9,8 @@ from typing import Any
 
 from linewatt.analysis.power.components import Breakdown, Component, end_breakdown
 from linewatt.model import Case, Role
+from linewatt.report.charts.figure import Figure
 from linewatt.report.series import plural
-from linewatt.report.trials.charts.cases import Figure
 from linewatt.report.trials.charts.component_chart import component_caption, component_spec, component_words
 from linewatt.report.trials.digest import Digest
 

@@ -12,9 +12,9 @@ from collections.abc import Sequence
 from linewatt.analysis.comparison.effects import GroupEffects, ResponseEffects
 from linewatt.report.charts import forest, specs
 from linewatt.report.charts.data import Row
+from linewatt.report.charts.figure import Figure
 from linewatt.report.charts.specs import Spec
 from linewatt.report.provenance import mark, words
-from linewatt.report.trials.charts.cases import Figure
 from linewatt.report.trials.effects import Experiment, beyond_chance, effect_words, unit
 
 MOST_FIGURES = 24

@@ -16,9 +16,9 @@ from linewatt.analysis.cases.summary import CaseSummary
 from linewatt.analysis.metrics.of_trial import BY_NAME
 from linewatt.analysis.metrics.unit import Unit, significant
 from linewatt.report.charts import data
+from linewatt.report.charts.figure import Figure
 from linewatt.report.series import test_title
 from linewatt.report.table import Cell, Head, Row, RowGroup, Table, texts
-from linewatt.report.trials.charts.cases import Figure
 from linewatt.report.trials.charts.matrix_specs import heat, panel_columns
 from linewatt.report.trials.matrix import NO_TRIAL, PairCases
 from linewatt.units import MISSING

@@ -16,9 +16,9 @@ from linewatt.analysis.statistics.stats import Estimate
 from linewatt.model import Provenance, Role, Trial
 from linewatt.report.charts import data, specs
 from linewatt.report.charts.data import Row, Runs
+from linewatt.report.charts.figure import Figure
 from linewatt.report.charts.specs import Spec
 from linewatt.report.series import test_title
-from linewatt.report.trials.charts.cases import Figure
 from linewatt.report.trials.charts.component_chart import PROVENANCE_WORDS
 from linewatt.report.trials.digest import system_power
 from linewatt.report.trials.level_table import LevelCases

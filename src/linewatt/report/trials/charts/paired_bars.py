@@ -15,8 +15,8 @@ from linewatt.analysis.statistics.stats import Estimate
 from linewatt.model import Case, Direction, Role, Trial
 from linewatt.report.charts import specs
 from linewatt.report.charts.data import Row, Runs, mean_row
+from linewatt.report.charts.figure import Figure
 from linewatt.report.series import case_labels, plural, test_title
-from linewatt.report.trials.charts.cases import Figure
 from linewatt.report.trials.charts.matrix_specs import grouped_bars
 from linewatt.units import BPS_PER_GBPS
 

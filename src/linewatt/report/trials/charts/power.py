@@ -16,9 +16,9 @@ from linewatt.analysis.statistics.stats import Estimate
 from linewatt.model import Role, Trial
 from linewatt.report.charts import data, specs
 from linewatt.report.charts.data import Row, Runs
+from linewatt.report.charts.figure import Figure
 from linewatt.report.provenance import words
 from linewatt.report.series import plural
-from linewatt.report.trials.charts.cases import Figure
 from linewatt.report.trials.digest import cpu_power, system_power
 from linewatt.report.trials.power import PowerCase, PowerCases
 from linewatt.store.read import Result

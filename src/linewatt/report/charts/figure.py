@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A chart with its words, and its way to SVG inside a page."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from markupsafe import Markup, escape
+
+from linewatt.errors import StoreError
+from linewatt.foreign import one_line
+from linewatt.report.charts import specs
+from linewatt.report.charts.specs import Spec
+
+_SVG_ROOT = re.compile(r"<svg\b([^>]*)>")
+_XMLNS = re.compile(r'\sxmlns(:\w+)?="[^"]*"')
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A chart: ``title`` and ``caption`` for the page, ``description`` for whoever cannot see it."""
+
+    name: str
+    title: str
+    caption: str
+    description: str
+    spec: Spec
+    wide: bool = False
+    """several panels side by side"""
+
+
+@dataclass(frozen=True, slots=True)
+class DrawnFigure:
+    """A figure with its SVG."""
+
+    figure: Figure
+    svg: Markup
+
+
+def render_svg(spec: Spec) -> str:
+    """The chart as SVG text. Nothing is ever loaded from elsewhere."""
+    import vl_convert  # starts a JavaScript engine: only whoever draws pays for it
+
+    svg: str = vl_convert.vegalite_to_svg(_drawable(spec), vl_version=specs.VEGA_LITE, allowed_base_urls=[])
+    return svg
+
+
+def _drawable(value: Any) -> Any:
+    """The specification without control characters: vl-convert would end the process over one."""
+    if isinstance(value, str):
+        return one_line(value)
+    if isinstance(value, dict):
+        return {key: _drawable(one) for key, one in value.items()}
+    return [_drawable(one) for one in value] if isinstance(value, list | tuple) else value
+
+
+def drawn(figures: Sequence[Figure], name: str) -> Iterator[DrawnFigure]:
+    """Figures with their SVG, whose ids begin with ``name``."""
+    for number, figure in enumerate(figures, start=1):
+        yield DrawnFigure(figure, inline_svg(render_svg(figure.spec), figure, f"{name}-{number}"))
+
+
+def inline_svg(svg: str, figure: Figure, name: str) -> Markup:
+    """``svg`` for use inside HTML: named for screen readers, with ids that no other chart has."""
+    svg = svg.replace('id="', f'id="{name}-').replace("url(#", f"url(#{name}-")
+    svg = svg.replace('xlink:href="#', f'xlink:href="#{name}-')
+    root = _SVG_ROOT.match(svg)
+    if root is None:
+        raise StoreError(f"{figure.name}: the chart library gave no SVG")
+    attributes = _XMLNS.sub("", root[1])
+    opening = (
+        f'<svg{attributes} role="img" aria-labelledby="{name}-title {name}-desc">'
+        f'<title id="{name}-title">{escape(figure.title)}</title>'
+        f'<desc id="{name}-desc">{escape(figure.description)}</desc>'
+    )
+    return Markup(opening + svg[root.end() :])  # noqa: S704 - vl-convert escapes text; a test holds it to that
