@@ -16,6 +16,7 @@ TestName = Literal["tcp", "udp-1500", "udp-60", "tcp-rr", "udp-rr"]
 Family = Literal["ipv4", "ipv6"]
 Direction = Literal["forward", "reverse"]
 Role = Literal["sender", "receiver"]
+ENDS: tuple[Role, Role] = ("receiver", "sender")
 Provenance = Literal["measured", "datasheet", "estimate", "simulated"]
 METHOD = 2
 """Counts up whenever the same raw output would make other figures or findings."""

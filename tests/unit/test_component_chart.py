@@ -10,7 +10,7 @@ from linewatt.analysis.power.components import Breakdown, Component, MeasuredPar
 from linewatt.analysis.power.totals import Total
 from linewatt.model import Provenance
 from linewatt.report.charts.figure import render_svg
-from linewatt.report.trials.charts.component_chart import component_rows, component_spec, component_words
+from linewatt.report.trials.charts.components import component_rows, component_spec, component_words
 
 SVG = "{http://www.w3.org/2000/svg}"
 DECLARED = (

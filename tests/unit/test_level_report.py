@@ -24,6 +24,7 @@ from tests.report_factories import (
 from linewatt.analysis.cases.summary import summarise
 from linewatt.model import Case, EndResult, Provenance, Trial
 from linewatt.report import html
+from linewatt.report.charts.data import runs_of
 from linewatt.report.charts.figure import Figure, render_svg
 from linewatt.report.table import Cell, Table
 from linewatt.report.trials import terminal
@@ -50,7 +51,7 @@ def scores(table: Table) -> list[Cell]:
 
 
 def figures(trials: Sequence[Trial]) -> tuple[Figure, ...]:
-    return level_figures(level_cases(digest(result(trials)).levels), trials)
+    return level_figures(level_cases(digest(result(trials)).levels), runs_of(trials))
 
 
 def column(table: Table, key: str) -> list[str]:
@@ -286,8 +287,8 @@ def test_one_simulated_level_makes_a_dotted_line_with_one_hollow_point() -> None
 
 def test_figures_are_efficiency_and_power_with_active_idle_means_spread_and_every_trial() -> None:
     efficiency, power = figures(level_trials(TCP))
-    assert [row["level_percent"] for row in means(efficiency)] == [100, 50, 10]
-    assert [row["level_percent"] for row in means(power)] == [100, 50, 10, 0]
+    assert [row["x"] for row in means(efficiency)] == [100, 50, 10]
+    assert [row["x"] for row in means(power)] == [100, 50, 10, 0]
     assert [row["value"] for row in means(power)] == [250, 210, 190, 180]
     assert means(efficiency)[1]["value"] == pytest.approx(23.81, abs=0.01)
     assert all(row["low"] < row["value"] < row["high"] for row in means(power))
@@ -318,14 +319,14 @@ def many(count: int) -> tuple[Trial, ...]:
     return renumbered(*(level_trials(replace(TCP, instances=n), trials=1) for n in range(1, count + 1)))
 
 
-def test_up_to_four_cases_share_a_figure_more_are_panels_and_no_more_than_twelve() -> None:
-    four, five, many_more = figures(many(4))[0], figures(many(5))[0], figures(many(14))[0]
+def test_up_to_four_cases_share_a_figure_more_are_panels_and_of_many_the_extremes() -> None:
+    four, five, many_more = figures(many(4))[0], figures(many(5))[0], figures(many(24))[0]
     assert "facet" not in four.spec
     assert len(four.spec["encoding"]["color"]["scale"]["domain"]) == 4
     assert five.spec["facet"]["sort"] == [f"h1 → h2, {n} instance{'s' if n > 1 else ''}" for n in range(1, 6)]
     assert five.wide
-    assert len({row["series"] for row in means(many_more)}) == 12
-    assert "2 more cases are not drawn." in many_more.caption
+    assert len({row["series"] for row in means(many_more)}) == 10
+    assert "Drawn are the 5 highest and the 5 lowest of 24 lines; the tables have all." in many_more.caption
 
 
 def test_without_watts_there_is_a_table_and_no_figure() -> None:

@@ -24,8 +24,7 @@ from linewatt.report.charts.data import runs_of
 from linewatt.report.charts.figure import render_svg
 from linewatt.report.series import TestGroup
 from linewatt.report.table import Table
-from linewatt.report.trials.charts.heat_map import STEPS, heat_figures, heat_maps
-from linewatt.report.trials.charts.matrix_specs import panel_columns
+from linewatt.report.trials.charts.heat_map import STEPS, heat_figures, heat_maps, panel_columns
 from linewatt.report.trials.charts.paired_bars import MOST_PANELS, paired_figures
 from linewatt.report.trials.digest import Digest, digest
 from linewatt.report.trials.matrix import NO_TRIAL, matrix_table, pair_cases

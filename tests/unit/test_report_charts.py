@@ -12,6 +12,7 @@ import pytest
 from tests.report_factories import HOSTILE, demo_trials, end, renumbered, result, scaling_trials, trial
 
 from linewatt.model import Case, Trial
+from linewatt.report.charts.data import runs_of
 from linewatt.report.charts.figure import Figure, render_svg
 from linewatt.report.trials.charts.cases import figures
 from linewatt.report.trials.digest import digest
@@ -21,7 +22,7 @@ SVG = "{http://www.w3.org/2000/svg}"
 
 def drawn(trials: tuple[Trial, ...]) -> dict[str, Figure]:
     view = digest(result(trials))
-    return {figure.name: figure for figure in figures(view.groups, view.result.trials)}
+    return {figure.name: figure for figure in figures(view.groups, runs_of(view.result.trials))}
 
 
 def rows(figure: Figure, kind: str) -> list[dict[str, Any]]:
@@ -49,7 +50,7 @@ def test_throughput_line_has_the_means_sd_and_every_run() -> None:
         measured = summary.throughput_bps
         assert measured is not None
         assert measured.sd is not None
-        assert mean["instances"] == summary.case.instances
+        assert mean["x"] == summary.case.instances
         assert math.isclose(mean["value"], measured.mean / 1e9)
         assert math.isclose(mean["high"] - mean["value"], measured.sd / 1e9)
         assert math.isclose(mean["value"] - mean["low"], measured.sd / 1e9)
@@ -61,8 +62,8 @@ def test_ideal_line_is_linear_from_one_instance_and_stays_in_the_chart() -> None
     figure = drawn(scaling_trials((1, 2, 4, 8, 16)))["throughput-tcp"]
     one = rows(figure, "mean")[0]["value"]
     start, stop = rows(figure, "ideal")
-    assert (start["instances"], start["value"]) == (1, one)
-    assert math.isclose(stop["value"], stop["instances"] * one)
+    assert (start["x"], start["value"]) == (1, one)
+    assert math.isclose(stop["value"], stop["x"] * one)
     assert math.isclose(stop["value"], figure.spec["encoding"]["y"]["scale"]["domain"][1])
 
 
@@ -81,7 +82,7 @@ def test_efficiency_has_both_ends_of_the_summary() -> None:
             [row] = [
                 row
                 for row in rows(figure, "mean")
-                if (row["end"], row["instances"]) == (name, summary.case.instances)
+                if (row["part"], row["x"]) == (name, summary.case.instances)
             ]
             assert value is not None
             assert math.isclose(row["value"], value.mean / 1e6)
@@ -91,7 +92,7 @@ def test_unknown_cpu_draws_no_point_at_zero() -> None:
     lost = end("h2", "receiver", None, 0.5, 0.5)
     trials = tuple(replace(each, receiver=lost) for each in scaling_trials((1, 2)))
     figure = drawn(trials)["efficiency-tcp"]
-    assert {row["end"] for row in figure.spec["data"]["values"]} == {"Sender (local)"}
+    assert {row["part"] for row in figure.spec["data"]["values"]} == {"Sender (local)"}
 
 
 def test_no_efficiency_chart_without_any_cpu() -> None:

@@ -30,6 +30,7 @@ from linewatt.analysis.metrics.of_power import POWER_METRICS
 from linewatt.errors import StoreError
 from linewatt.model import Case, Channel, PowerResult, Provenance, Sample, Trial
 from linewatt.report import html
+from linewatt.report.charts.data import runs_of
 from linewatt.report.charts.figure import Figure, render_svg
 from linewatt.report.table import Table
 from linewatt.report.trials.charts.power import power_figures, thinned
@@ -141,7 +142,7 @@ def test_what_was_not_measured_says_so_at_every_number(provenance: Provenance, m
         assert {cell.mark for row in table.rows for cell in row.cells[2:]} == {mark}
         assert [row.cells[1].mark for row in table.rows] == [None, None]
         assert table.said("legend")[0].startswith(f"{mark}: ")
-    for figure in power_figures(power_cases(view.groups), made):
+    for figure in power_figures(power_cases(view.groups), made, runs_of(made.trials)):
         assert word in figure.title
         assert word in re.sub(r"<title>.*?</title>", "", render_svg(figure.spec)), "in the drawing itself"
     assert any(word in caveat for caveat in caveats(view))
@@ -296,7 +297,10 @@ def test_the_headline_says_which_watts() -> None:
 
 
 def figures_of(view: Digest) -> dict[str, Figure]:
-    return {figure.name: figure for figure in power_figures(power_cases(view.groups), view.result)}
+    return {
+        figure.name: figure
+        for figure in power_figures(power_cases(view.groups), view.result, runs_of(view.result.trials))
+    }
 
 
 def rows_of(figure: Figure, kind: str) -> list[dict[str, Any]]:

@@ -24,7 +24,7 @@ from linewatt.report.series import plural
 from linewatt.report.trials.digest import Digest
 from linewatt.report.trials.levels import where
 from linewatt.report.trials.repeats import repeats_lines
-from linewatt.report.trials.sections import detailed_sections, result_sections
+from linewatt.report.trials.sections import page_sections
 from linewatt.report.trials.words import caveats, headline, is_lab, progress, when
 from linewatt.units import MISSING, number_ranges
 
@@ -34,8 +34,7 @@ _HERE = Path(__file__).parent
 def render(view: Digest) -> str:
     """The whole page."""
     manifest = view.result.manifest
-    results = result_sections(view)
-    details, trials = detailed_sections(view)
+    results, details, trials = page_sections(view)
     page = environment_of_pages().get_template("report.html.j2")
     return page.render(
         view=view,

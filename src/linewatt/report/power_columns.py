@@ -16,13 +16,11 @@ from linewatt.analysis.metrics.of_power import POWER_METRICS, PowerMetric
 from linewatt.analysis.metrics.unit import Unit
 from linewatt.analysis.power.summary import EndPower
 from linewatt.analysis.power.totals import SCOPE_WORDS
-from linewatt.model import Provenance, Role
+from linewatt.model import ENDS, Provenance, Role
 from linewatt.report.columns import cell_of
 from linewatt.report.export import mean_keys
 from linewatt.report.provenance import mark, words
 from linewatt.report.table import Cell, Head
-
-ENDS: tuple[Role, Role] = ("receiver", "sender")
 
 
 def provenance_of(metric: PowerMetric, power: EndPower) -> Provenance | None:

@@ -9,7 +9,8 @@ from linewatt.analysis.power.totals import WEIGHT
 from linewatt.model import Provenance
 
 _MARKS: dict[Provenance, str] = {"datasheet": "sheet", "estimate": "est", "simulated": "sim"}
-_WORDS: dict[Provenance, str] = {
+PROVENANCE_WORDS: dict[Provenance, str] = {
+    "measured": "measured",
     "datasheet": "from datasheet",
     "estimate": "estimated",
     "simulated": "simulated",
@@ -30,7 +31,7 @@ def words(found: Iterable[Provenance | None]) -> str:
     """What a heading says of numbers of these provenances: ``simulated``, ``partly estimated``, or ""."""
     known = {one for one in found if one is not None}
     doubtful = sorted(known - {"measured"}, key=WEIGHT.__getitem__)
-    said = ", ".join(_WORDS[one] for one in doubtful)
+    said = ", ".join(PROVENANCE_WORDS[one] for one in doubtful)
     return f"partly {said}" if said and "measured" in known else said
 
 

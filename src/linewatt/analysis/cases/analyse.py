@@ -14,13 +14,12 @@ from linewatt.analysis.limits.ceiling import Ceiling
 from linewatt.analysis.limits.knee import Knee
 from linewatt.analysis.power.outliers import power_outliers
 from linewatt.findings import Rank, kind_of
-from linewatt.model import Role
+from linewatt.model import ENDS
 from linewatt.units import format_rate, format_significant, mbps_from_bps
 
 Beside = Mapping[int, Mapping[str, float]]
 """instances → readings beside the power of that case, by their names in words"""
 _SERIES_CODES = ("hidden-ceiling", "power-outlier")
-_ENDS: tuple[Role, Role] = ("receiver", "sender")
 
 
 @dataclass(frozen=True, slots=True)
@@ -120,7 +119,7 @@ def _ceiling(summary: CaseSummary, found: Ceiling) -> SeriesFinding:
 
 
 def _power(series: Sequence[CaseSummary], beside: Beside) -> Iterator[SeriesFinding]:
-    for role in _ENDS:
+    for role in ENDS:
         rows = [replace(row, beside=beside.get(row.instances, {})) for row in power_rows(series, role)]
         for found in power_outliers(rows):
             yield SeriesFinding(

@@ -18,11 +18,10 @@ from linewatt.analysis.metrics.metric import Value, estimates, note_missing
 from linewatt.analysis.metrics.of_trial import app_and_irq_cores, busy_cores, role_shares
 from linewatt.analysis.power.summary import EndPower, end_power
 from linewatt.analysis.statistics.stats import Estimate
-from linewatt.model import Case, Provenance, Role, Trial
+from linewatt.model import ENDS, Case, Provenance, Role, Trial
 
 NOT_NAMED = "no source of power is named for this host"
 SHARED = "app and IRQ CPUs are the same, so their use cannot be told apart"
-ENDS: tuple[Role, Role] = ("receiver", "sender")
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ from linewatt.analysis.cases.summary import CaseSummary
 from linewatt.analysis.power.summary import EndPower
 from linewatt.analysis.power.totals import SCOPE_WORDS, WEIGHT
 from linewatt.analysis.statistics.stats import Estimate
-from linewatt.model import Case, Provenance, Role
+from linewatt.model import ENDS, Case, Provenance, Role
 
 MISSED_RATIO = 0.02
 """A level whose throughput is further than this from what it asked for is not at that load. It is also how
@@ -103,8 +103,7 @@ def curves(summaries: Iterable[CaseSummary]) -> tuple[LevelCurve, ...]:
             levels.append(summary)
     by_case = {case: members for case, members in by_case.items() if members}
     pairs = _pairs([one for members in by_case.values() for one in members])
-    ends: tuple[Role, Role] = ("receiver", "sender")
-    return tuple(_curve(case, members, role, pairs) for case, members in by_case.items() for role in ends)
+    return tuple(_curve(case, members, role, pairs) for case, members in by_case.items() for role in ENDS)
 
 
 def _pairs(members: Sequence[CaseSummary]) -> dict[str, Span]:

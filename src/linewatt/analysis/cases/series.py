@@ -14,13 +14,11 @@ from linewatt.analysis.cases.flag_counts import FlagCount
 from linewatt.analysis.cases.regimes import explained, knee_of
 from linewatt.analysis.limits.ceiling import Ceiling, ceiling, flat, with_ceiling
 from linewatt.analysis.power.outliers import PowerOutlier, PowerRow, power_outliers
-from linewatt.model import Flag, Role
+from linewatt.model import ENDS, Flag, Role
 from linewatt.units import format_rate
 
 if TYPE_CHECKING:
     from linewatt.analysis.cases.summary import CaseSummary
-
-_ENDS: tuple[Role, Role] = ("receiver", "sender")
 
 
 def with_series(series: Sequence[CaseSummary]) -> list[CaseSummary]:
@@ -63,7 +61,7 @@ def _flagged(summary: CaseSummary, flags: Sequence[Flag]) -> CaseSummary:
 
 def _outliers(summary: CaseSummary, series: Sequence[CaseSummary]) -> list[Flag]:
     flags = []
-    for role in _ENDS:
+    for role in ENDS:
         rows = power_rows(series, role)
         own = next((one for one in power_outliers(rows) if one.row.instances == summary.case.instances), None)
         power = summary.power(role)

@@ -7,7 +7,6 @@ A change that counts has a filled point. A CI that would leave no room for the o
 from __future__ import annotations
 
 from collections.abc import Sequence
-from typing import Any
 
 from linewatt.report.charts import specs
 from linewatt.report.charts.data import Row
@@ -27,20 +26,12 @@ def panel(
 
     Rows of kind ``unknown`` say so in the place of a point. Only the ``first`` panel has labels.
     """
-    x = {
-        "type": "quantitative",
-        "title": f"Change ({unit})",
-        "axis": {"tickCount": 4, "labelOverlap": "greedy", "labelSeparation": 8},
-        "scale": {"domain": _domain(rows), "nice": False},
-    }
-    shown = {"ticks": False, "labelPadding": 8}
-    y = {
-        "field": "level",
-        "type": "nominal",
-        "title": None,
-        "axis": shown if first else shown | {"labels": False},
-        "scale": {"domain": list(labels)},
-    }
+    x = specs.amount("change", f"Change ({unit})", _domain(rows), 4, labelOverlap="greedy", labelSeparation=8)
+    places = {"field": "level", "type": "nominal", "title": None, "scale": {"domain": list(labels)}}
+    axis = {"ticks": False, "labelPadding": 8} | ({} if first else {"labels": False})
+    zero = {"type": "rule", "strokeWidth": 1.5, "color": specs.SHARE_COLOURS["other"]}
+    inside = {"color": specs.RECEIVER, "clip": True}
+    layers = [*specs.error_bars("x", specs.only(kind="effect"), x, **inside), _point(x), _unknown()]
     return {
         "title": {
             "text": list(title),
@@ -52,8 +43,8 @@ def panel(
         "height": {"step": 26},
         "data": {"values": rows},
         "layer": [
-            _zero_line(x),
-            *(layer | {"encoding": {"y": y} | layer["encoding"]} for layer in _row_layers(x)),
+            {"data": {"values": [{"zero": 0}]}, "mark": zero, "encoding": {"x": x | {"field": "zero"}}},
+            *(layer | {"encoding": {"y": places | {"axis": axis}} | layer["encoding"]} for layer in layers),
         ],
     }
 
@@ -71,57 +62,22 @@ def _domain(rows: Sequence[Row]) -> list[float]:
     ]
 
 
-def _only(kind: str) -> list[Spec]:
-    return [{"filter": {"field": "kind", "equal": kind}}]
-
-
-def _zero_line(x: dict[str, Any]) -> Spec:
-    return {
-        "data": {"values": [{"zero": 0}]},
-        "mark": {"type": "rule", "strokeWidth": 1.5, "color": specs.SHARE_COLOURS["other"]},
-        "encoding": {"x": x | {"field": "zero"}},
-    }
-
-
-def _row_layers(x: dict[str, Any]) -> list[Spec]:
-    return [*_whiskers(x), _point(x), _unknown()]
-
-
-def _whiskers(x: dict[str, Any]) -> list[Spec]:
-    rule: Spec = {
-        "transform": _only("effect"),
-        "mark": {"type": "rule", "strokeWidth": 1.5, "color": specs.RECEIVER, "clip": True},
-        "encoding": {"x": x | {"field": "low"}, "x2": {"field": "high"}},
-    }
-    tick = {"type": "tick", "orient": "vertical", "size": 8, "thickness": 1.5, "clip": True}
-    caps = [
-        {
-            "transform": _only("effect"),
-            "mark": tick | {"color": specs.RECEIVER},
-            "encoding": {"x": x | {"field": side}},
-        }
-        for side in ("low", "high")
-    ]
-    return [rule, *caps]
-
-
-def _point(x: dict[str, Any]) -> Spec:
+def _point(x: Spec) -> Spec:
     """Filled where the effect is one, else hollow."""
-    filling = {"domain": ["yes", "no"], "range": [1, 0]}
     look = {"stroke": specs.RECEIVER, "fill": specs.RECEIVER, "strokeWidth": 1.5, "opacity": 1}
     return {
-        "transform": _only("effect"),
+        "transform": specs.only(kind="effect"),
         "mark": {"type": "point", "size": 60} | look,
         "encoding": {
-            "x": x | {"field": "change"},
-            "fillOpacity": {"field": "doubtless", "type": "nominal", "legend": None, "scale": filling},
+            "x": x,
+            "fillOpacity": specs.looks("doubtless", {"yes": 1, "no": 0}),
         },
     }
 
 
 def _unknown() -> Spec:
     return {
-        "transform": _only("unknown"),
+        "transform": specs.only(kind="unknown"),
         "mark": {"type": "text", "align": "left", "fontStyle": "italic", "text": "not enough runs"},
         "encoding": {"x": {"value": 4}, "color": {"value": specs.SHARE_COLOURS["other"]}},
     }

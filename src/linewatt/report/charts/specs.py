@@ -8,11 +8,10 @@ text is ``currentColor``: the page that holds an SVG decides on light or dark.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from linewatt.report.charts import data
-from linewatt.report.charts.data import Row
+from linewatt.report.charts.data import Row, top_of
 
 Spec = dict[str, Any]
 
@@ -31,284 +30,236 @@ SHARE_COLOURS = {
     "other": "var(--chart-other, #77767b)",
 }
 MUTED = "var(--chart-muted, #77767b)"
+HEADROOM = 1.12
+"""a scale goes on so far beyond what is drawn on it"""
+HEADER: Spec = {
+    "labelOrient": "top",
+    "labelAnchor": "start",
+    "labelAngle": 0,
+    "labelFontWeight": "bold",
+    "labelLimit": 420,
+    "labelPadding": 2,
+}
+"""of panels below each other"""
 _GRID = "var(--chart-grid, #deddda)"
 _SHORT_LABEL = 26
 
 
-def room(labels: Sequence[str]) -> Spec:
-    """Room left of axis labels: a reader's sans-serif may be wider than the one the layout was made with."""
-    longest = max(map(len, labels), default=0)
-    return {"padding": {"left": 8 + min(longest, 45), "top": 5, "right": 24, "bottom": 5}}
+def only(**wanted: Any) -> list[Spec]:
+    """The transform that leaves rows with these values, of several any."""
+    return [
+        {"filter": {"field": field, "oneOf": list(value) if isinstance(value, tuple) else [value]}}
+        for field, value in wanted.items()
+    ]
 
 
-def _of_kind(*kinds: str) -> list[Spec]:
-    return [{"filter": {"field": "kind", "oneOf": list(kinds)}}]
-
-
-def line_encoding(rows: Sequence[Row], title: str, top: float) -> Spec:
-    counts = sorted({row["instances"] for row in rows})
-    axis = {"values": counts, "format": "d", "grid": False, "labelOverlap": "greedy"}
+def amount(
+    field: str, title: str | list[str] | None, reach: Sequence[float] = (), ticks: int = 5, **axis: Any
+) -> Spec:
+    """A number along an axis, on a scale from and to ``reach``."""
+    scale = {"scale": {"domain": list(reach), "nice": False}} if reach else {}
     return {
-        "x": {
-            "field": "instances",
-            "type": "quantitative",
-            "title": "Instances",
-            "axis": axis,
-            "scale": {"domain": [0, counts[-1] * 1.04], "nice": False},
-        },
-        "y": {
-            "field": "value",
-            "type": "quantitative",
-            "title": title,
-            "axis": {"tickCount": 5},
-            "scale": {"domain": [0, top], "nice": False},
-        },
+        "field": field,
+        "type": "quantitative",
+        "title": title,
+        "axis": {"tickCount": ticks} | axis,
+        **scale,
     }
+
+
+def labels_down(field: str, labels: Sequence[str]) -> Spec:
+    """A row for each label, in their order."""
+    axis = {"ticks": False, "labelPadding": 8}
+    return {"field": field, "type": "nominal", "sort": list(labels), "title": None, "axis": axis}
+
+
+def looks(field: str, by_name: Mapping[str, Any], legend: Spec | None = None) -> Spec:
+    """What each name in ``field`` looks like: its colour, dashes, shape or size."""
+    scale = {"domain": list(by_name), "range": list(by_name.values())}
+    return {"field": field, "type": "nominal", "scale": scale, "legend": legend}
+
+
+def colours(field: str, names: Sequence[str], shown: Sequence[str] = LINES, **legend: Any) -> Spec:
+    """A colour for each name, with a legend as wide as the names allow."""
+    columns = 2 if max(map(len, names), default=0) <= _SHORT_LABEL else 1
+    named = {name: shown[at % len(shown)] for at, name in enumerate(names)}
+    return looks(field, named, {"title": None, "columns": columns} | legend)
+
+
+def panels(field: str, names: Sequence[str], header: Spec | None = None) -> Spec:
+    """A panel for each name."""
+    shown = {} if header is None else {"header": header}
+    return {"field": field, "type": "nominal", "sort": list(names), "title": None, **shown}
+
+
+def room(labels: Iterable[str], times: int = 1) -> Spec:
+    """Room left of axis labels: a reader's sans-serif may be wider than the one the layout was made with.
+
+    ``times``: on a phone labels are larger than the chart was laid out with (style.css).
+    """
+    longest = max(map(len, labels), default=0)
+    left = 8 + min(longest, 45) + (times - 1) * longest
+    return {"padding": {"left": left, "top": 5, "right": 24, "bottom": 5}}
 
 
 def line_layers(offset_px: int = 0, aside_px: int = 7) -> list[Spec]:
     """Runs, ``aside_px`` beside their case so that error bars do not hide them, error bars, line of means."""
-    mean = _of_kind("mean")
     mark = {"type": "point", "filled": True, "size": 52, "opacity": 1, "xOffset": offset_px}
     return [
         *spread_layers(offset_px, aside_px),
-        {"transform": mean, "mark": {"type": "line", "strokeWidth": 2, "xOffset": offset_px}},
-        {"transform": mean, "mark": mark},
+        {"transform": only(kind="mean"), "mark": {"type": "line", "strokeWidth": 2, "xOffset": offset_px}},
+        {"transform": only(kind="mean"), "mark": mark},
     ]
 
 
 def spread_layers(offset_px: int = 0, aside_px: int = 7) -> list[Spec]:
     """Runs, ``aside_px`` beside their case, and error bars."""
     run = {"type": "point", "filled": True, "size": 26, "opacity": 0.5, "xOffset": offset_px + aside_px}
-    bars = [layer | {"mark": layer["mark"] | {"xOffset": offset_px}} for layer in error_bars("y")]
-    return [{"transform": _of_kind("run"), "mark": run}, *bars]
-
-
-def end_layers() -> list[Spec]:
-    """The line of each end, a few pixels apart so that neither hides the other."""
-    return pair_layers("end", [name for _, name in data.ENDS])
+    return [{"transform": only(kind="run"), "mark": run}, *error_bars("y", xOffset=offset_px)]
 
 
 def pair_layers(field: str, names: Sequence[str]) -> list[Spec]:
     """The lines of up to two ``names`` in ``field``, a few pixels apart so that neither hides the other."""
-    beside = ((-4, -7), (4, 7))
-    return [
-        _only(field, name, names, layer)
-        for name, where in zip(names, beside, strict=False)
-        for layer in line_layers(*where)
-    ]
-
-
-def _only(field: str, name: str, names: Sequence[str], layer: Spec) -> Spec:
-    only = [{"filter": {"field": field, "equal": name}}, *layer["transform"]]
-    # only where points are drawn: given a shape, Vega-Lite draws error bars' lower ends as points too
-    shape = {"encoding": {"shape": pair_shapes(field, names)}} if layer["mark"]["type"] == "point" else {}
-    return layer | {"transform": only} | shape
-
-
-def error_bars(along: str) -> list[Spec]:
-    """One SD to either side, with caps; nothing where there is one trial."""
-    transform = [*_of_kind("mean"), {"filter": "isValid(datum.high)"}]
-    tick_orient = "horizontal" if along == "y" else "vertical"
-    caps = [
-        {
-            "transform": transform,
-            "mark": {"type": "tick", "orient": tick_orient, "size": 8, "thickness": 1.5},
-            "encoding": {along: {"field": side, "type": "quantitative"}},
-        }
-        for side in ("low", "high")
-    ]
-    rule = {
-        "transform": transform,
-        "mark": {"type": "rule", "strokeWidth": 1.5},
-        "encoding": {along: {"field": "low", "type": "quantitative"}, f"{along}2": {"field": "high"}},
-    }
-    return [rule, *caps]
-
-
-def ideal_line() -> Spec:
-    return {
-        "transform": _of_kind("ideal"),
-        "mark": {"type": "line", "strokeDash": [5, 4], "strokeWidth": 1.5, "opacity": 0.7},
-    }
-
-
-def ideal_label() -> Spec:
-    return {
-        "transform": [*_of_kind("ideal"), {"filter": "datum.end"}],
-        "mark": {
-            "type": "text",
-            "align": "right",
-            "baseline": "bottom",
-            "text": "linear",
-            "fontStyle": "italic",
-        },
-        "encoding": {"color": {"value": MUTED}},
-    }
-
-
-def series_colours(labels: Sequence[str]) -> Spec:
-    if len(labels) == 1:
-        return {"value": RECEIVER}
-    columns = 2 if max(map(len, labels)) <= _SHORT_LABEL else 1
-    return {
-        "field": "series",
-        "type": "nominal",
-        "scale": {"domain": list(labels), "range": list(LINES[: len(labels)])},
-        "legend": {"title": None, "symbolType": "circle", "columns": columns},
-    }
-
-
-def end_colours() -> Spec:
-    return pair_colours("end", [name for _, name in data.ENDS])
-
-
-def pair_colours(field: str, names: Sequence[str]) -> Spec:
-    scale = {"domain": list(names), "range": [RECEIVER, SENDER][: len(names)]}
-    legend = {"title": None, "columns": 1 if max(map(len, names)) > _SHORT_LABEL else 2}
-    return {"field": field, "type": "nominal", "scale": scale, "legend": legend}
-
-
-def pair_shapes(field: str, names: Sequence[str]) -> Spec:
     scale = {"domain": list(names), "range": ["circle", "square"][: len(names)]}
-    return {"field": field, "type": "nominal", "scale": scale}
+    shapes = {"shape": {"field": field, "type": "nominal", "scale": scale}}
+    return [
+        layer
+        | {"transform": [*only(**{field: name}), *layer["transform"]]}
+        # only where points are drawn: given a shape, Vega-Lite draws error bars' lower ends as points too
+        | ({"encoding": shapes} if layer["mark"]["type"] == "point" else {})
+        for name, beside in zip(names, ((-4, -7), (4, 7)), strict=False)
+        for layer in line_layers(*beside)
+    ]
 
 
-def lines(rows: list[Row], layers: list[Spec], encoding: Spec, panels: Sequence[str]) -> Spec:
-    """One chart, or one panel for each of ``panels`` on common scales."""
-    spec: Spec = {"encoding": encoding, "layer": layers}
-    if not panels:
-        return themed({"data": {"values": rows}, "width": 460, "height": 260, **spec})
-    header = {"labelLimit": 400}  # all of a panel's width: what tells panels apart stands at the end
-    facet = {"field": "series", "type": "nominal", "sort": list(panels), "title": None, "header": header}
-    inner = {"width": 400, "height": 200, **spec}
-    return themed({"data": {"values": rows}, "facet": facet, "columns": 2, "spec": inner})
+def error_bars(
+    along: str, transform: Sequence[Spec] = (), base: Spec | None = None, **mark: Any
+) -> list[Spec]:
+    """From ``low`` to ``high`` with caps: one SD around means, nothing where there is one trial."""
+    shown = list(transform) or [*only(kind="mean"), {"filter": "isValid(datum.high)"}]
+    at = {"type": "quantitative"} if base is None else base
+    tick = {"type": "tick", "orient": "horizontal" if along == "y" else "vertical", "size": 8}
+    ends = {along: at | {"field": "low"}, f"{along}2": {"field": "high"}}
+    return [
+        {"transform": shown, "mark": {"type": "rule", "strokeWidth": 1.5} | mark, "encoding": ends},
+        *(
+            {
+                "transform": shown,
+                "mark": tick | {"thickness": 1.5} | mark,
+                "encoding": {along: at | {"field": side}},
+            }
+            for side in ("low", "high")
+        ),
+    ]
 
 
-def courses(rows: list[Row], panels: Sequence[str], names: Sequence[str], top: float) -> Spec:
-    """Power over time: a panel a case, a line a trial and channel, the window shaded."""
-    several = max((len(name) for name in names), default=0) > _SHORT_LABEL
-    legend = {"title": None, "symbolType": "stroke", "columns": 1 if several else 2}
-    colour = {
-        "field": "channel",
-        "type": "nominal",
-        "scale": {"domain": list(names), "range": [LINES[at % len(LINES)] for at in range(len(names))]},
-        "legend": legend,
-    }
-    x = {
-        "field": "time_s",
-        "type": "quantitative",
-        "title": "Seconds from the start of the window",
-        "axis": {"tickCount": 6, "grid": False},
-    }
-    y = {
-        "field": "value",
-        "type": "quantitative",
-        "title": "Power (W)",
-        "axis": {"tickCount": 5},
-        "scale": {"domain": [0, top], "nice": False},
-    }
-    window = {
-        "transform": _of_kind("window"),
-        "mark": {"type": "rect", "fill": MUTED, "opacity": 0.16},
-        "encoding": {"x": x, "x2": {"field": "until_s"}},
-    }
-    dashes = {
-        "field": "channel",
-        "type": "nominal",
-        "scale": {"domain": list(names), "range": [DASHES[at % len(DASHES)] for at in range(len(names))]},
-        "legend": None,
-    }
-    line = {
-        "transform": _of_kind("reading"),
-        "mark": {"type": "line", "strokeWidth": 1.4, "opacity": 0.85},
-        "encoding": {
-            "x": x,
-            "y": y,
-            "color": colour,
-            "strokeDash": dashes,
-            "detail": {"field": "trial", "type": "nominal"},
+def ideal_layers() -> list[Spec]:
+    """Linear growth as a dashed line, named at its end."""
+    dashed = {"type": "line", "strokeDash": [5, 4], "strokeWidth": 1.5, "opacity": 0.7}
+    name = {"type": "text", "align": "right", "baseline": "bottom", "text": "linear", "fontStyle": "italic"}
+    return [
+        {"transform": only(kind="ideal"), "mark": dashed},
+        {
+            "transform": only(kind="ideal", end=True),
+            "mark": name,
+            "encoding": {"color": {"value": MUTED}},
         },
-    }
-    facet = {"field": "case", "type": "nominal", "sort": list(panels), "title": None}
-    inner = {"width": 400, "height": 150, "layer": [window, line]}
-    return themed({"data": {"values": rows}, "facet": facet, "columns": 2, "spec": inner})
+    ]
 
 
-def bars(rows: list[Row], title: str, encoding: Spec) -> Spec:
-    """Horizontal bars from zero, with room at the end for the value in words."""
-    labels = list(dict.fromkeys(row["series"] for row in rows))
-    x = {
-        "field": "value",
-        "type": "quantitative",
-        "title": title,
-        "axis": {"tickCount": 5},
-        "scale": {"domain": [0, 1.3 * data.top_of(rows)], "nice": False},
-    }
-    y = {
-        "field": "series",
-        "type": "nominal",
-        "sort": labels,
-        "title": None,
-        "axis": {"ticks": False, "labelPadding": 8},
-    }
-    after = {
-        "transform": [*_of_kind("mean"), {"calculate": "max(datum.value, datum.high || 0)", "as": "edge"}]
-    }
-    value: Spec = {
-        **after,
-        "mark": {"type": "text", "align": "left", "dx": 8},
+def lines(rows: Sequence[Row], layers: Sequence[Spec], encoding: Spec, names: Sequence[str]) -> Spec:
+    """One chart, or one panel for each series of ``names`` on common scales."""
+    spec: Spec = {"encoding": encoding, "layer": list(layers)}
+    if not names:
+        return themed({"data": {"values": list(rows)}, "width": 460, "height": 260, **spec})
+    facet = panels("series", names, {"labelLimit": 400})  # what tells panels apart stands at the end
+    inner = {"width": 400, "height": 200, **spec}
+    return themed({"data": {"values": list(rows)}, "facet": facet, "columns": 2, "spec": inner})
+
+
+def text_behind(field: str = "edge", dx: int = 8) -> Spec:
+    """The value in words behind the end of a bar: behind that of a mean, or at ``field``."""
+    edge = {"calculate": "max(datum.value, datum.high || 0)", "as": "edge"}
+    return {
+        "transform": [*only(kind="mean"), edge] if field == "edge" else [],
+        "mark": {"type": "text", "align": "left", "dx": dx},
         "encoding": {
-            "x": {"field": "edge", "type": "quantitative"},
+            "x": {"field": field, "type": "quantitative"},
             "text": {"field": "text"},
             "color": {"value": "currentColor"},
         },
     }
+
+
+def bars(rows: Sequence[Row], title: str, encoding: Spec) -> Spec:
+    """Horizontal bars from zero, with room at the end for the value in words."""
+    labels = list(dict.fromkeys(row["series"] for row in rows))
+    places = {
+        "x": amount("value", title, (0, 1.3 * top_of(rows))),
+        "y": labels_down("series", labels),
+    }
     dot = {"type": "point", "filled": True, "size": 20, "opacity": 0.8}
     layers: list[Spec] = [
-        {"transform": _of_kind("mean"), "mark": {"type": "bar", "opacity": 0.45}},
-        {"transform": _of_kind("run"), "mark": dot},
+        {"transform": only(kind="mean"), "mark": {"type": "bar", "opacity": 0.45}},
+        {"transform": only(kind="run"), "mark": dot},
         *error_bars("x"),
-        value,
+        text_behind(),
     ]
-    step = 22 if "yOffset" in encoding else 34
-    height = {"step": step, "for": "offset" if "yOffset" in encoding else "position"}
-    spec: Spec = {"data": {"values": rows}, "width": 360, "height": height, "layer": layers}
-    return themed(spec | {"encoding": {"x": x, "y": y} | encoding} | room(labels))
+    beside = "yOffset" in encoding
+    height = {"step": 22 if beside else 34, "for": "offset" if beside else "position"}
+    spec: Spec = {"data": {"values": list(rows)}, "width": 360, "height": height, "layer": layers}
+    return themed(spec | {"encoding": places | encoding} | room(labels))
 
 
-def share_layer(names: Sequence[str]) -> Spec:
-    scale = {"domain": list(names), "range": [SHARE_COLOURS[name] for name in names]}
-    axis = {"values": [0, 50, 100], "labelExpr": "datum.value + ' %'", "labelFlush": True}
-    return {
-        "transform": _of_kind("share"),
-        "mark": {"type": "bar"},
-        "encoding": {
-            "x": {
-                "field": "percent",
-                "type": "quantitative",
-                "stack": "zero",
-                "title": None,
-                "axis": axis,
-                "scale": {"domain": [0, 100], "nice": False},
-            },
-            "color": {"field": "share", "type": "nominal", "scale": scale, "legend": {"title": None}},
-            "order": {"field": "order", "type": "quantitative"},
-        },
+def grouped_bars(
+    rows: Sequence[Row], pairs: Sequence[str], title: str, field: str, by_name: Mapping[str, str]
+) -> Spec:
+    """Horizontal bars in a panel for each of ``pairs``: a bar for each ``bar``, coloured by ``field``.
+
+    Rows of kind ``mean`` are bars with SD, ``run`` dots, ``part`` is stacked in the bar of its ``bar`` and
+    takes its place; ``text`` of a mean stands at its end.
+    """
+    labels = list(dict.fromkeys(row["bar"] for row in rows))
+    present = {name: look for name, look in by_name.items() if any(row.get(field) == name for row in rows)}
+    colour = {"color": looks(field, present, {"title": None, "columns": 2})}
+    places = {
+        "x": amount("value", title, (0, 1.25 * (top_of(rows) or 1.0))),
+        "y": labels_down("bar", labels) | {"scale": {"domain": labels}},
     }
-
-
-def unknown_layer() -> Spec:
-    return {
-        "transform": _of_kind("unknown"),
-        "mark": {"type": "text", "align": "left", "fontStyle": "italic", "text": "not measured"},
-        "encoding": {"x": {"value": 4}, "color": {"value": MUTED}},
+    stacked = any(row["kind"] == "part" for row in rows)
+    inner: Spec = {
+        "width": 330,
+        "height": {"step": 21},
+        "layer": [*(_stacked(colour) if stacked else _beside(colour)), text_behind(dx=7)],
+        "encoding": places,
     }
+    facet = {"row": panels("pair", pairs, HEADER)}
+    spec: Spec = {"data": {"values": list(rows)}, "facet": facet, "spec": inner, "spacing": 10}
+    return themed(spec | room(labels, times=3))
+
+
+def _stacked(colour: Spec) -> list[Spec]:
+    stack = {"x": {"field": "value", "type": "quantitative", "stack": "zero"}}
+    order = {"order": {"field": "order", "type": "quantitative"}}
+    ink = {"color": {"value": "currentColor"}}
+    part = {"transform": only(kind="part"), "mark": "bar", "encoding": stack | order | colour}
+    return [part, *(layer | {"encoding": layer["encoding"] | ink} for layer in error_bars("x"))]
+
+
+def _beside(colour: Spec) -> list[Spec]:
+    dot = {"type": "point", "filled": True, "size": 18, "opacity": 0.8}
+    return [
+        {"transform": only(kind="mean"), "mark": {"type": "bar", "opacity": 0.5}, "encoding": colour},
+        {"transform": only(kind="run"), "mark": dot, "encoding": colour},
+        *(layer | {"encoding": layer["encoding"] | colour} for layer in error_bars("x")),
+    ]
 
 
 def themed(spec: Spec) -> Spec:
     """The spec with the house's fonts and colours: generic font, transparent ground, no marks' ARIA noise."""
     text = {"labelColor": "currentColor", "labelFontSize": 12, "labelLimit": 260}
+    title = {"titleFontSize": 12, "titleFontWeight": "normal", "titlePadding": 14}
+    lines = {"gridColor": _GRID, "domainColor": MUTED, "tickColor": MUTED}
     return {
         "$schema": "https://vega.github.io/schema/vega-lite/v5.json",
         "background": None,
@@ -318,16 +269,7 @@ def themed(spec: Spec) -> Spec:
             "font": "sans-serif",
             "view": {"stroke": None},
             "text": {"fontSize": 12},
-            "axis": text
-            | {
-                "titleColor": "currentColor",
-                "titleFontSize": 12,
-                "titleFontWeight": "normal",
-                "titlePadding": 14,
-                "gridColor": _GRID,
-                "domainColor": MUTED,
-                "tickColor": MUTED,
-            },
+            "axis": text | lines | title | {"titleColor": "currentColor"},
             "legend": text | {"orient": "top", "symbolOpacity": 1, "offset": 8, "columnPadding": 40},
             "header": text,
         },

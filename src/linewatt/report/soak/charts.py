@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import Any
 
 from linewatt.analysis.soak.figures import downsample
 from linewatt.analysis.soak.ledger import CLIENTS, SERVER
+from linewatt.report.charts import specs
 from linewatt.report.charts.figure import Figure
-from linewatt.report.charts.specs import DASHES, LINES, MUTED, SENDER, Spec, themed
+from linewatt.report.charts.specs import Spec
 from linewatt.report.provenance import words as sources
 from linewatt.report.soak.digest import Cells, Soak
 from linewatt.report.soak.tracks import OTHERS
@@ -149,46 +150,27 @@ def _spec(soak: Soak, axis: str, series: Mapping[str, Cells]) -> Spec:
         for point in downsample(cells, MOST_POINTS)
     ]
     span_s = max(part.ended_s for part in soak.parts) - soak.scan.start_s
-    title = f"{unit} from {when(soak.scan.start_s)}"
-    x = {
-        "field": "time",
-        "type": "quantitative",
-        "title": title,
-        "axis": {"tickCount": 8, "grid": False},
-        "scale": {"domain": [0, span_s / unit_s], "nice": False},
-    }
+    x = specs.amount(
+        "time", f"{unit} from {when(soak.scan.start_s)}", (0, span_s / unit_s), ticks=8, grid=False
+    )
     top = max((row["greatest"] or 0.0 for row in rows), default=0.0) or 1.0
-    y = {
-        "field": "mean",
-        "type": "quantitative",
-        "title": axis,
-        "axis": {"tickCount": 5},
-        "scale": {"domain": [0, 1.08 * float(top)], "nice": False},
-    }
+    y = specs.amount("mean", axis, (0, 1.08 * float(top)))
     names = list(series)
-    band = {"mark": {"type": "area", "opacity": 0.3}, "encoding": _across(names, x, y) | _band_of(y)}
-    line = {"mark": {"type": "line", "strokeWidth": 1.5}, "encoding": _across(names, x, y) | _dashes(names)}
-    layers = [*_gaps(soak, unit_s, x), band, line, *_marks(soak, unit_s, x)]
-    return themed({"data": {"values": rows}, "width": 900, "height": 190, "layer": layers})
-
-
-def _across(names: Sequence[str], x: Spec, y: Spec) -> Spec:
     legend = {"title": None, "symbolType": "stroke", "columns": 6} if len(names) > 1 else None
-    colours = [LINES[at % len(LINES)] for at in range(len(names))]
-    scale = {"domain": list(names), "range": colours}
-    return {"x": x, "y": y, "color": {"field": "series", "type": "nominal", "scale": scale, "legend": legend}}
-
-
-def _band_of(y: Spec) -> Spec:
-    return {"y": {**y, "field": "least"}, "y2": {"field": "greatest"}}
-
-
-def _dashes(names: Sequence[str]) -> Spec:
-    scale = {
-        "domain": list(names),
-        "range": [DASHES[at // len(LINES) % len(DASHES)] for at in range(len(names))],
-    }
-    return {"strokeDash": {"field": "series", "type": "nominal", "scale": scale, "legend": None}}
+    colours = {name: specs.LINES[at % len(specs.LINES)] for at, name in enumerate(names)}
+    dashes = {name: specs.DASHES[at // len(specs.LINES) % len(specs.DASHES)] for at, name in enumerate(names)}
+    across = {"x": x, "y": y, "color": specs.looks("series", colours, legend)}
+    reach = {"y": y | {"field": "least"}, "y2": {"field": "greatest"}}
+    layers = [
+        *_gaps(soak, unit_s, x),
+        {"mark": {"type": "area", "opacity": 0.3}, "encoding": across | reach},
+        {
+            "mark": {"type": "line", "strokeWidth": 1.5},
+            "encoding": across | {"strokeDash": specs.looks("series", dashes)},
+        },
+        *_marks(soak, unit_s, x),
+    ]
+    return specs.themed({"data": {"values": rows}, "width": 900, "height": 190, "layer": layers})
 
 
 def _gaps(soak: Soak, unit_s: float, x: Spec) -> list[Spec]:
@@ -205,7 +187,7 @@ def _gaps(soak: Soak, unit_s: float, x: Spec) -> list[Spec]:
     return [
         {
             "data": {"values": between},
-            "mark": {"type": "rect", "fill": MUTED, "opacity": 0.3},
+            "mark": {"type": "rect", "fill": specs.MUTED, "opacity": 0.3},
             "encoding": {"x": {**x, "field": "from"}, "x2": {"field": "to"}},
         }
     ]
@@ -220,7 +202,7 @@ def _marks(soak: Soak, unit_s: float, x: Spec) -> list[Spec]:
         {
             "data": {"values": times[:_MOST_MARKS]},
             "mark": {"type": "rule", "strokeDash": [2, 3], "strokeWidth": 1},
-            "encoding": {"x": {**x, "field": "at"}, "color": {"value": SENDER}},
+            "encoding": {"x": {**x, "field": "at"}, "color": {"value": specs.SENDER}},
         }
     ]
 

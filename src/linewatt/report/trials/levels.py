@@ -10,10 +10,10 @@ from typing import Any
 from linewatt.analysis.cases.load_levels import MISSED_RATIO, LevelCurve, LevelPoint
 from linewatt.analysis.metrics.of_power import POWER_METRICS
 from linewatt.analysis.metrics.of_trial import BY_NAME
-from linewatt.model import Case, Role
+from linewatt.model import ENDS, Case, Role
 from linewatt.report.columns import export
 from linewatt.report.export import case_keys
-from linewatt.report.power_columns import ENDS, export_end
+from linewatt.report.power_columns import export_end
 from linewatt.report.series import case_labels, plural
 from linewatt.units import format_percent, format_rate, mbps_from_bps, percent_from_ratio
 

@@ -10,8 +10,7 @@ from linewatt.analysis.cases.matrix import Matrix, fullest, matrices
 from linewatt.analysis.cases.summary import CaseSummary
 from linewatt.analysis.metrics.of_power import POWER_METRICS
 from linewatt.analysis.metrics.of_trial import BY_NAME
-from linewatt.model import Case
-from linewatt.report.power_columns import ENDS
+from linewatt.model import ENDS, Case
 from linewatt.report.provenance import legend
 from linewatt.report.series import TestGroup, case_labels, plural, test_title
 from linewatt.report.table import Cell, Head, Row, RowGroup, Table, legend_notes

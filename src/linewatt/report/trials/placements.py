@@ -13,7 +13,7 @@ from dataclasses import dataclass
 
 from linewatt.errors import InvalidInput
 from linewatt.hosts.cpulist import format_cpulist, parse_cpulist
-from linewatt.model import Case, InstanceResult, Role, Trial
+from linewatt.model import ENDS, Case, InstanceResult, Role, Trial
 from linewatt.report.series import plural
 from linewatt.report.trials.digest import Digest
 from linewatt.units import number_ranges
@@ -22,7 +22,6 @@ MOST_DRAWN = 4
 """figures of one host; other placements are listed"""
 FACTOR = "placement"
 """the factor that says where processes and interrupts go"""
-_ROLES: tuple[Role, ...] = ("receiver", "sender")
 _RULE = re.compile(r"rule [0-9]+: ")
 _PROCESSES = re.compile(r"\bprocesses (?:run )?on (?:isolated )?([0-9][0-9,-]*)")
 _INTERRUPTS = re.compile(r"\binterrupts (?:stay )?on ([0-9][0-9,-]*)")
@@ -145,7 +144,7 @@ def _runs(view: Digest, host: str) -> Iterator[_Run]:
     """What the trials say of each case that the host had a part in."""
     trials: dict[tuple[Case, Role], list[Trial]] = {}
     for trial in view.result.trials:
-        for role in _ROLES:
+        for role in ENDS:
             if trial.instances and getattr(trial.case, role) == host:
                 trials.setdefault((trial.case, role), []).append(trial)
     for (case, role), own in trials.items():
@@ -258,7 +257,7 @@ def listed(view: Digest, placed: Placed) -> str:
 
 
 def _by_role(view: Digest, placed: Placed) -> str:
-    roles = [role for role in _ROLES if any(use.role == role for use in placed.uses)]
+    roles = [role for role in ENDS if any(use.role == role for use in placed.uses)]
     return "; ".join(
         f"{role} of {view.describe(*(use.case for use in placed.uses if use.role == role))}" for role in roles
     )

@@ -14,9 +14,9 @@ from linewatt.analysis.metrics.of_trial import BY_NAME
 from linewatt.analysis.metrics.unit import Unit
 from linewatt.analysis.power.summary import EndPower
 from linewatt.analysis.power.totals import SCOPE_WORDS
-from linewatt.model import Provenance, Role
+from linewatt.model import ENDS, Provenance, Role
 from linewatt.report.findings import NO_MARKS, Marks
-from linewatt.report.power_columns import ENDS, power_head
+from linewatt.report.power_columns import power_head
 from linewatt.report.provenance import legend, words
 from linewatt.report.series import Series, TestGroup
 from linewatt.report.table import Cell, Head, Lack, Row, RowGroup, Table, absences, legend_notes

@@ -12,9 +12,8 @@ from linewatt.analysis.cases.summary import CaseSummary
 from linewatt.analysis.metrics.of_trial import BY_NAME
 from linewatt.analysis.metrics.unit import Unit
 from linewatt.analysis.statistics.stats import Estimate
-from linewatt.model import Case, CpuShares, Role
+from linewatt.model import ENDS, Case, CpuShares, Role
 from linewatt.report.columns import SHARES, case_cell
-from linewatt.report.power_columns import ENDS
 from linewatt.report.series import TestGroup
 from linewatt.report.table import Cell, Head, Row, RowGroup, Table
 from linewatt.report.trials.scalability import INSTANCES

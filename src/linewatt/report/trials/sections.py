@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from linewatt.analysis.cases.detail import DetailBlock, detail_blocks
-from linewatt.report.charts.data import runs_of
+from linewatt.report.charts.data import Runs, runs_of
 from linewatt.report.charts.figure import drawn
 from linewatt.report.machine.environment import core_words
 from linewatt.report.section import Lines, Section, listed
@@ -35,20 +35,24 @@ from linewatt.report.trials.roles import role_table
 from linewatt.report.trials.scalability import scalability_table
 
 
-def result_sections(view: Digest) -> list[Section]:
-    """What was measured; of sections beyond the first only those with anything in them."""
-    charts = Section(
-        "Figures", "figures", figures=tuple(drawn(figures(view.groups, view.result.trials), "figure"))
+def page_sections(view: Digest) -> tuple[list[Section], list[Section], Section]:
+    """What was measured, the details of it, and every trial; only sections with anything in them.
+
+    The first one, of scalability, is always there.
+    """
+    trials = view.result.trials
+    runs, blocks = runs_of(trials), detail_blocks(trials)
+    charts = Section("Figures", "figures", figures=tuple(drawn(figures(view.groups, runs), "figure")))
+    others = (
+        _matrix(view, blocks, runs),
+        _effects(view),
+        _power(view, runs),
+        _levels(view, runs),
+        charts,
     )
-    others = (_matrix(view), _effects(view), _power(view), _levels(view), charts)
-    return [_scalability(view), *(one for one in others if one)]
-
-
-def detailed_sections(view: Digest) -> tuple[list[Section], Section]:
-    """CPU by role and each end in full, where there is any of it; and every trial."""
-    blocks = detail_blocks(view.result.trials)
     details = (_roles(view, blocks), _detail(view, blocks))
-    return [one for one in details if one], _trials(view)
+    results = [_scalability(view), *(section for section in others if section)]
+    return results, [section for section in details if section], _trials(view)
 
 
 def _scalability(view: Digest) -> Section:
@@ -69,10 +73,9 @@ def _scalability(view: Digest) -> Section:
     )
 
 
-def _matrix(view: Digest) -> Section:
+def _matrix(view: Digest, blocks: Sequence[DetailBlock], runs: Runs) -> Section:
     pairs = pair_cases(view.groups, list(view.hosts))
-    trials = view.result.trials
-    charts = [*heat_figures(heat_maps(pairs)), *paired_figures(detail_blocks(trials), runs_of(trials))]
+    charts = [*heat_figures(heat_maps(pairs)), *paired_figures(blocks, runs)]
     return Section(
         "Every pair of hosts" if pairs else "Networks side by side",
         "matrix",
@@ -102,9 +105,9 @@ def _effects(view: Digest) -> Section:
     )
 
 
-def _power(view: Digest) -> Section:
+def _power(view: Digest, runs: Runs) -> Section:
     cases = power_cases(view.groups)
-    charts = [*power_figures(cases, view.result), *component_figures(view)] if cases else []
+    charts = [*power_figures(cases, view.result, runs), *component_figures(view)] if cases else []
     return Section(
         "Power",
         "power",
@@ -118,13 +121,13 @@ def _power(view: Digest) -> Section:
     )
 
 
-def _levels(view: Digest) -> Section:
+def _levels(view: Digest, runs: Runs) -> Section:
     cases = level_cases(view.levels)
     return Section(
         LEVELS,
         "levels",
         tuple(level_table(one, view.marks) for one in cases),
-        tuple(drawn(level_figures(cases, view.result.trials), "level-figure")),
+        tuple(drawn(level_figures(cases, runs), "level-figure")),
         intro=(
             "Each case held to a part of what it reaches at full rate: full load alone says little about a "
             "server that is half idle.",

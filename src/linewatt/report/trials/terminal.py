@@ -20,8 +20,7 @@ from linewatt.report.findings import FindingNote, Marks
 from linewatt.report.machine.environment import core_words
 from linewatt.report.series import plural
 from linewatt.report.text_table import note_text, render
-from linewatt.report.trials.charts.component_chart import component_rows
-from linewatt.report.trials.charts.components import EndBreakdown, breakdowns
+from linewatt.report.trials.charts.components import EndBreakdown, breakdowns, component_rows
 from linewatt.report.trials.charts.heat_map import grid, heat_maps
 from linewatt.report.trials.detail import (
     SHOWN_SHARES,

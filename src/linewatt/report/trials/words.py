@@ -13,9 +13,8 @@ from linewatt.analysis.cases.summary import CaseSummary
 from linewatt.analysis.metrics.of_power import MBPS_PER_W
 from linewatt.analysis.metrics.of_trial import BY_NAME
 from linewatt.analysis.power.totals import SCOPE_WORDS
-from linewatt.model import METHOD
+from linewatt.model import ENDS, METHOD
 from linewatt.report.columns import case_cell
-from linewatt.report.power_columns import ENDS
 from linewatt.report.provenance import words as sources
 from linewatt.report.series import Series, plural
 from linewatt.report.trials.digest import Digest

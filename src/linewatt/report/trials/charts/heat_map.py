@@ -8,18 +8,18 @@ light or dark. Steps begin at 0, so that small differences look small.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import permutations
 
 from linewatt.analysis.cases.matrix import Matrix
-from linewatt.analysis.cases.summary import CaseSummary
 from linewatt.analysis.metrics.of_trial import BY_NAME
 from linewatt.analysis.metrics.unit import Unit, significant
-from linewatt.report.charts import data
+from linewatt.report.charts import data, specs
 from linewatt.report.charts.figure import Figure
+from linewatt.report.charts.specs import Spec
 from linewatt.report.series import test_title
 from linewatt.report.table import Cell, Head, Row, RowGroup, Table, texts
-from linewatt.report.trials.charts.matrix_specs import heat, panel_columns
 from linewatt.report.trials.matrix import NO_TRIAL, PairCases
 from linewatt.units import MISSING
 
@@ -36,6 +36,11 @@ STEPS = (
 _SHORT = significant(3)
 _WIDE_FROM = 7
 """hosts from which a map takes the width of the page"""
+_STEPS_PX = ((6, 58), (10, 50))
+"""most hosts, and the width of a cell up to there"""
+_SMALLEST_PX = 42
+_PAGE_PX, _LABELS_PX = 1120, 100
+"""width of the page, and of what stands beside the cells of a map"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,16 +85,10 @@ def grid(one: HeatMap) -> Table:
     )
 
 
-@dataclass(frozen=True, slots=True)
-class _Quantity:
-    field: str
-    title: str
-    remark: str
-
-
+# metric, its words, and how to read it
 _QUANTITIES = (
-    _Quantity("throughput_bps", "throughput", "Mean of the trials; more is better."),
-    _Quantity(
+    ("throughput_bps", "throughput", "Mean of the trials; more is better."),
+    (
         "receiver_cpu_cores_per_bps",
         "CPU per throughput at the receiver",
         "App and IRQ CPUs, 100 % is one core; less is better.",
@@ -101,55 +100,35 @@ def heat_maps(tests: Iterable[PairCases]) -> tuple[HeatMap, ...]:
     """Throughput and receiver CPU of every matrix; maps of one test share their scale."""
     made = []
     for cases in tests:
-        drawn = cases.drawn
-        for quantity in _QUANTITIES:
-            summaries = [one for _, matrix in drawn for one in matrix.cells.values()]
-            unit = BY_NAME[quantity.field].unit(summaries)
-            values = [value for one in summaries if (value := _value(quantity, one)) is not None]
-            if values:
-                made += [_map(label, matrix, quantity, unit, max(values)) for label, matrix in drawn]
+        for field, words, remark in _QUANTITIES:
+            summaries = [one for _, matrix in cases.drawn for one in matrix.cells.values()]
+            values = [value.mean for one in summaries if (value := one.values.get(field)) is not None]
+            unit = BY_NAME[field].unit(summaries)
+            for label, matrix in cases.drawn if values else ():
+                made.append(
+                    HeatMap(
+                        title=f"{test_title(cases.test)}: {words}",
+                        label=label,
+                        unit=unit.name,
+                        hosts=matrix.hosts,
+                        cells=tuple(_cells(matrix, field, unit, max(values))),
+                        remark=remark,
+                        name=f"{field}-{cases.test}",
+                    )
+                )
     return tuple(made)
 
 
-def _value(quantity: _Quantity, summary: CaseSummary) -> float | None:
-    found = summary.values.get(quantity.field)
-    return None if found is None else float(found.mean)
-
-
-def _map(label: str, matrix: Matrix, quantity: _Quantity, unit: Unit, top: float) -> HeatMap:
-    test = matrix.case.test
-    cells = [
-        _cell(sender, receiver, matrix.cells.get((sender, receiver)), quantity, unit, top)
-        for sender in matrix.hosts
-        for receiver in matrix.hosts
-        if sender != receiver
-    ]
-    return HeatMap(
-        title=f"{test_title(test)}: {quantity.title}",
-        label=label,
-        unit=unit.name,
-        hosts=matrix.hosts,
-        cells=tuple(cells),
-        remark=quantity.remark,
-        name=f"{quantity.field}-{test}",
-    )
-
-
-def _cell(
-    sender: str,
-    receiver: str,
-    summary: CaseSummary | None,
-    quantity: _Quantity,
-    unit: Unit,
-    top: float,
-) -> HeatCell:
-    if summary is None:
-        return HeatCell(sender, receiver, MISSING, None, NO_TRIAL)
-    value = _value(quantity, summary)
-    if value is None:
-        return HeatCell(sender, receiver, MISSING, None, summary.reasons.get(quantity.field, "not recorded"))
-    step = min(len(STEPS) - 1, int(len(STEPS) * value / top)) if top > 0 else 0
-    return HeatCell(sender, receiver, _SHORT(unit.from_si(value)), step)
+def _cells(matrix: Matrix, field: str, unit: Unit, top: float) -> Iterator[HeatCell]:
+    for sender, receiver in permutations(matrix.hosts, 2):
+        summary = matrix.cells.get((sender, receiver))
+        value = None if summary is None else summary.values.get(field)
+        if value is not None:
+            step = min(len(STEPS) - 1, int(len(STEPS) * value.mean / top)) if top > 0 else 0
+            yield HeatCell(sender, receiver, _SHORT(unit.from_si(value.mean)), step)
+        else:
+            why = NO_TRIAL if summary is None else summary.reasons.get(field, "not recorded")
+            yield HeatCell(sender, receiver, MISSING, None, why)
 
 
 def heat_figures(maps: Sequence[HeatMap]) -> tuple[Figure, ...]:
@@ -173,7 +152,7 @@ def _figure(panels: Sequence[HeatMap]) -> Figure:
         title=first.title,
         caption=caption,
         description="; ".join(_words(one) for one in panels),
-        spec=heat(rows, first.hosts, [one.label for one in panels], columns),
+        spec=_spec(rows, first.hosts, [one.label for one in panels], columns),
         wide=columns > 1 or len(first.hosts) >= _WIDE_FROM,
     )
 
@@ -204,3 +183,61 @@ def _words(one: HeatMap) -> str:
 def _colour(step: int, which: int) -> str:
     name = ("heat", "heat-ink")[which]
     return f"var(--{name}-{step + 1}, {STEPS[step][which]})"
+
+
+def panel_columns(hosts: int, panels: int) -> int:
+    """How many heat maps of so many hosts stand side by side."""
+    return max(1, min(panels, _PAGE_PX // (hosts * _step_px(hosts) + _LABELS_PX)))
+
+
+def _step_px(hosts: int) -> int:
+    return next((px for most, px in _STEPS_PX if hosts <= most), _SMALLEST_PX)
+
+
+def _spec(rows: Sequence[data.Row], hosts: Sequence[str], panels: Sequence[str], columns: int) -> Spec:
+    """Cells by sender (down) and receiver (across) in a map for each of ``panels``, ``columns`` abreast.
+
+    Rows without ``fill`` are outlined only.
+    """
+    step = _step_px(len(hosts))
+    text = {"type": "text", "fontSize": 12 if step > _SMALLEST_PX else 11}
+    filled, hollow = [{"filter": "isValid(datum.fill)"}], [{"filter": "!isValid(datum.fill)"}]
+    as_is = {"type": "nominal", "scale": None, "legend": None}
+    shown = {"text": {"field": "text"}}
+    layers = [
+        {"transform": filled, "mark": "rect", "encoding": {"fill": {"field": "fill", **as_is}}},
+        {"transform": hollow, "mark": _OUTLINE},
+        {"transform": filled, "mark": text, "encoding": shown | {"color": {"field": "ink", **as_is}}},
+        {"transform": hollow, "mark": text, "encoding": shown | {"color": {"value": specs.MUTED}}},
+    ]
+    inner: Spec = {
+        "width": {"step": step},
+        "height": {"step": 34},
+        "encoding": _by_hosts(hosts),
+        "layer": layers,
+    }
+    spec: Spec = {"data": {"values": list(rows)}}
+    if len(panels) == 1:
+        return specs.themed(spec | inner)
+    facet = specs.panels("panel", panels, specs.HEADER | {"labelOffset": 4})
+    own_axes = {"resolve": {"axis": {"x": "independent", "y": "independent"}}}
+    return specs.themed(spec | {"facet": facet, "columns": columns, "spec": inner} | own_axes)
+
+
+_OUTLINE: Spec = {
+    "type": "rect",
+    "filled": False,
+    "stroke": specs.MUTED,
+    "strokeDash": [4, 3],
+    "strokeWidth": 1,
+}
+
+
+def _by_hosts(hosts: Sequence[str]) -> Spec:
+    axis: Spec = {"domain": False, "ticks": False, "labelLimit": 130, "titlePadding": 8}
+    across = axis | {"orient": "top", "labelAngle": -38, "labelAlign": "left"}
+    scale = {"domain": list(hosts), "paddingInner": 0.04, "paddingOuter": 0.02}
+    return {
+        "x": {"field": "receiver", "type": "nominal", "title": "Receiver", "axis": across, "scale": scale},
+        "y": {"field": "sender", "type": "nominal", "title": "Sender", "axis": axis, "scale": scale},
+    }

@@ -6,7 +6,7 @@ Costs are those of the detail blocks: of each end's own rate (:mod:`linewatt.ana
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from linewatt.analysis.cases.detail import DetailBlock
@@ -14,10 +14,9 @@ from linewatt.analysis.metrics.unit import GBPS, MBPS, PER_GBPS, PER_MBPS, Unit,
 from linewatt.analysis.statistics.stats import Estimate
 from linewatt.model import Case, Direction, Role, Trial
 from linewatt.report.charts import specs
-from linewatt.report.charts.data import Row, Runs, mean_row
+from linewatt.report.charts.data import Row, Runs, mean_row, value_rows
 from linewatt.report.charts.figure import Figure
 from linewatt.report.series import case_labels, plural, test_title
-from linewatt.report.trials.charts.matrix_specs import grouped_bars
 from linewatt.units import BPS_PER_GBPS
 
 MOST_PANELS = 12
@@ -29,7 +28,7 @@ PARTS: dict[str, str] = {
     "IRQ CPU": specs.SHARE_COLOURS["soft"],
     "same CPUs": specs.SHARE_COLOURS["other"],
 }
-_ORDER: tuple[Role, Role] = ("sender", "receiver")
+_ROLE_OF: dict[Role, str] = {"sender": "sender", "receiver": "receiver"}
 _SHORT = significant(3)
 
 
@@ -63,6 +62,15 @@ class _Chart:
     def blocks(self) -> Iterable[DetailBlock]:
         return (block for panel in self.panels for _, ends in panel.ends for block in ends.values())
 
+    def bars(self, words: Mapping[Role, str]) -> Iterator[tuple[Row, DetailBlock]]:
+        """Each end of each network of each pair: where its bar stands, named by its role, and its block."""
+        for panel in self.panels:
+            for network, ends in panel.ends:
+                for role, what in words.items():
+                    if role in ends:
+                        bar = f"{network}: {what}" if network else what
+                        yield {"pair": panel.label, "bar": bar}, ends[role]
+
 
 def paired_figures(blocks: Sequence[DetailBlock], runs: Runs) -> tuple[Figure, ...]:
     """Throughput and CPU per throughput of every test and direction.
@@ -94,10 +102,10 @@ def _charts(blocks: Sequence[DetailBlock], *, several: bool) -> list[_Chart]:
     for block in blocks:
         by_chart.setdefault((block.case.test, block.case.direction), []).append(block)
     charts = []
-    for (test, direction), own in by_chart.items():
-        panels = _panels(own, several=several)
-        said = direction if len(directions) > 1 else None
-        charts.append(_Chart(test, said, panels[:MOST_PANELS], max(0, len(panels) - MOST_PANELS)))
+    for (test, direction), members in by_chart.items():
+        panels = _panels(members, several=several)
+        named = direction if len(directions) > 1 else None
+        charts.append(_Chart(test, named, panels[:MOST_PANELS], max(0, len(panels) - MOST_PANELS)))
     return charts
 
 
@@ -119,80 +127,88 @@ def _network(block: DetailBlock, *, several: bool) -> str:
 
 def _throughput(chart: _Chart, runs: Runs) -> Figure | None:
     rates = [one.throughput_bps.mean for one in chart.blocks if one.throughput_bps is not None]
-    if not rates:
-        return None
-    unit = GBPS if max(rates) >= BPS_PER_GBPS else MBPS
-    rows: list[Row] = []
-    for panel in chart.panels:
-        for network, ends in panel.ends:
-            for role in _ORDER:
-                if role in ends:
-                    rows += _rate_rows(panel.label, network, ends[role], unit, runs)
-    return Figure(
-        name=f"paired-throughput-{chart.name}",
-        title=f"{chart.title}: generated and received",
-        caption="What the sender sent and what of it the receiver got. Bar: mean of the trials; "
-        f"line: standard deviation; small dots: every trial.{_left_out(chart)}",
-        description=_words(rows, unit.name),
-        spec=grouped_bars(rows, _labels(chart), f"Rate ({unit.name})", "side", SIDES),
+    unit = GBPS if max(rates, default=0.0) >= BPS_PER_GBPS else MBPS
+    return _figure(
+        chart,
+        "throughput",
+        "generated and received",
+        "What the sender sent and what of it the receiver got. Bar: mean of the trials; "
+        "line: standard deviation; small dots: every trial.",
+        [row for base, block in chart.bars(_SIDE_OF) for row in _rate_rows(base, block, unit, runs)],
+        unit,
+        ("Rate", "side", SIDES),
     )
-
-
-def _rate_rows(pair: str, network: str, block: DetailBlock, unit: Unit, runs: Runs) -> list[Row]:
-    if block.throughput_bps is None:
-        return []
-    side = _SIDE_OF[block.role]
-    base: Row = {"pair": pair, "bar": _bar(network, side), "side": side}
-    mean = base | mean_row(block.throughput_bps, unit.from_si)
-    read = _rate_of(block.role)
-    values = [value for trial in runs.get(block.case, ()) if (value := read(trial)) is not None]
-    return [mean | {"text": unit.text(mean["value"])}] + [
-        base | {"kind": "run", "value": unit.from_si(value)} for value in values if len(values) > 1
-    ]
-
-
-def _rate_of(role: Role) -> Callable[[Trial], float | None]:
-    return lambda trial: trial.throughput_bps if role == "receiver" else trial.offered_bps
-
-
-def _bar(network: str, what: str) -> str:
-    return f"{network}: {what}" if network else what
 
 
 def _cost(chart: _Chart) -> Figure | None:
     """CPU % per unit of rate, app and IRQ CPUs stacked, a bar an end."""
     known = [one for one in chart.blocks if one.cpu_cores_per_bps is not None]
-    if not known:
-        return None
     rates = [one.throughput_bps.mean for one in known if one.throughput_bps is not None]
     unit = PER_GBPS if max(rates, default=0.0) >= BPS_PER_GBPS else PER_MBPS
-    rows: list[Row] = []
-    for panel in chart.panels:
-        for network, ends in panel.ends:
-            for role in _ORDER:
-                if role in ends:
-                    rows += _cost_rows(panel.label, network, ends[role], unit)
-    return Figure(
-        name=f"paired-cost-{chart.name}",
-        title=f"{chart.title}: CPU per throughput at both ends",
-        caption="CPU % of the app and IRQ CPUs, of what each end itself sent or received; less is better. "
-        f"Line: standard deviation of the sum.{_left_out(chart)}",
-        description=_words(rows, unit.name),
-        spec=grouped_bars(rows, _labels(chart), f"CPU ({unit.name})", "part", PARTS),
+    return _figure(
+        chart,
+        "cost",
+        "CPU per throughput at both ends",
+        "CPU % of the app and IRQ CPUs, of what each end itself sent or received; less is better. "
+        "Line: standard deviation of the sum.",
+        [row for base, block in chart.bars(_ROLE_OF) for row in _cost_rows(base, block, unit)],
+        unit,
+        ("CPU", "part", PARTS),
     )
 
 
-def _cost_rows(pair: str, network: str, block: DetailBlock, unit: Unit) -> list[Row]:
+def _figure(
+    chart: _Chart,
+    name: str,
+    words: str,
+    caption: str,
+    rows: list[Row],
+    unit: Unit,
+    looks: tuple[str, str, Mapping[str, str]],
+) -> Figure | None:
+    """Bars of ``rows`` in ``unit``; ``looks`` are what they are of, and which field has which colours."""
+    if not rows:
+        return None
+    left = f" {plural(chart.more, 'more pair')} in the tables." if chart.more else ""
+    means = (row for row in rows if row["kind"] == "mean")
+    what, field, colours = looks
+    return Figure(
+        name=f"paired-{name}-{chart.name}",
+        title=f"{chart.title}: {words}",
+        caption=f"{caption}{left}",
+        description="; ".join(f"{row['pair']}, {row['bar']} {row['text']} {unit.name}" for row in means),
+        spec=specs.grouped_bars(
+            rows, [panel.label for panel in chart.panels], f"{what} ({unit.name})", field, colours
+        ),
+    )
+
+
+def _rate_rows(base: Row, block: DetailBlock, unit: Unit, runs: Runs) -> list[Row]:
+    if block.throughput_bps is None:
+        return []
+    base |= {"side": _SIDE_OF[block.role]}
+    read = _received if block.role == "receiver" else _generated
+    mean, *dots = value_rows(base, block.throughput_bps, unit.from_si, runs.get(block.case, ()), read)
+    return [mean | {"text": unit.text(mean["value"])}, *(dots if len(dots) > 1 else ())]
+
+
+def _received(trial: Trial) -> float | None:
+    return trial.throughput_bps
+
+
+def _generated(trial: Trial) -> float | None:
+    return trial.offered_bps
+
+
+def _cost_rows(base: Row, block: DetailBlock, unit: Unit) -> list[Row]:
     total = block.cpu_cores_per_bps
     if total is None:
         return []
-    base: Row = {"pair": pair, "bar": _bar(network, block.role)}
     mean = base | mean_row(total, unit.from_si)
-    rows = [mean | {"text": _SHORT(mean["value"])}]
-    parts = _parts(block, total)
-    for order, (name, value) in enumerate(parts.items()):
-        rows.append(base | {"kind": "part", "part": name, "value": unit.from_si(value.mean), "order": order})
-    return rows
+    return [mean | {"text": _SHORT(mean["value"])}] + [
+        base | {"kind": "part", "part": name, "value": unit.from_si(value.mean), "order": order}
+        for order, (name, value) in enumerate(_parts(block, total).items())
+    ]
 
 
 def _parts(block: DetailBlock, total: Estimate) -> Mapping[str, Estimate]:
@@ -200,17 +216,3 @@ def _parts(block: DetailBlock, total: Estimate) -> Mapping[str, Estimate]:
     if block.app_cores_per_bps is None or block.irq_cores_per_bps is None:
         return {"same CPUs": total}
     return {"App CPU": block.app_cores_per_bps, "IRQ CPU": block.irq_cores_per_bps}
-
-
-def _labels(chart: _Chart) -> list[str]:
-    return [panel.label for panel in chart.panels]
-
-
-def _left_out(chart: _Chart) -> str:
-    return f" {plural(chart.more, 'more pair')} in the tables." if chart.more else ""
-
-
-def _words(rows: Iterable[Row], unit: str) -> str:
-    """What the figure shows, for whoever cannot see it."""
-    means = (row for row in rows if row["kind"] == "mean")
-    return "; ".join(f"{row['pair']}, {row['bar']} {row['text']} {unit}" for row in means)

@@ -7,136 +7,107 @@ watts were not measured.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import partial
 
 from linewatt.analysis.metrics import formulas
-from linewatt.analysis.power.summary import EndPower
-from linewatt.analysis.statistics.stats import Estimate
+from linewatt.analysis.power.totals import Total
 from linewatt.model import Role, Trial
-from linewatt.report.charts import data, specs
+from linewatt.report.charts import specs
 from linewatt.report.charts.data import Row, Runs
 from linewatt.report.charts.figure import Figure
+from linewatt.report.charts.specs import Spec
 from linewatt.report.provenance import words
 from linewatt.report.series import plural
+from linewatt.report.trials.charts.lines import Line, LineChart, Point, Quantity
 from linewatt.report.trials.digest import cpu_power, system_power
 from linewatt.report.trials.power import PowerCase, PowerCases
 from linewatt.store.read import Result
 from linewatt.store.samples import read_power
-from linewatt.units import format_significant, mbps_from_bps
+from linewatt.units import mbps_from_bps
 
-_HEADROOM = 1.12
-_RUNS_AND_MEANS = "Line: mean of the trials; bars: standard deviation; small dots: every trial."
 _MOST_PANELS = 12
 _MOST_POINTS = 200
 
 
 @dataclass(frozen=True, slots=True)
-class _Quantity:
-    """What a figure shows of the system and of the CPU."""
+class PowerQuantity:
+    """What a figure shows of the watts of the system and of the CPU; both are fields of ``EndPower``."""
 
     name: str
-    words: str
-    unit: str
-    system: Callable[[EndPower], Estimate | None]
-    cpu: Callable[[EndPower], Estimate | None]
-    of_trial: Callable[[Trial, float | None], float | None]
+    shown: Quantity
+    system: str
+    cpu: str
+    of_trial: Callable[[Trial, float], float | None]
     """from a trial and its watts, SI"""
-    from_si: Callable[[float], float]
 
 
-_EFFICIENCY = _Quantity(
-    name="power-efficiency",
-    words="throughput per watt",
-    unit="Mbps/W",
-    system=lambda power: power.system_bps_per_w,
-    cpu=lambda power: power.cpu_bps_per_w,
-    of_trial=lambda trial, power_w: formulas.bps_per_w(trial.throughput_bps, power_w),
-    from_si=mbps_from_bps,
+PER_WATT = PowerQuantity(
+    "power-efficiency",
+    Quantity("throughput per watt", "Mbps/W", mbps_from_bps),
+    "system_bps_per_w",
+    "cpu_bps_per_w",
+    lambda trial, power_w: formulas.bps_per_w(trial.throughput_bps, power_w),
 )
-_POWER = _Quantity(
-    name="power",
-    words="power",
-    unit="W",
-    system=lambda power: power.system_w,
-    cpu=lambda power: power.cpu_w,
-    of_trial=lambda _, power_w: power_w,
-    from_si=lambda power_w: power_w,
+POWER = PowerQuantity(
+    "power", Quantity("power", "W", float), "system_w", "cpu_w", lambda trial, power_w: power_w
 )
 
 
-def power_figures(tables: Sequence[PowerCases], result: Result) -> tuple[Figure, ...]:
+def power_figures(tables: Sequence[PowerCases], result: Result, runs: Runs) -> tuple[Figure, ...]:
     """All figures of power of a result, those of a table together."""
-    runs = data.runs_of(result.trials)
     drawn: list[Figure | None] = []
     for number, cases in enumerate(tables, start=1):
-        drawn += [_against_instances(cases, quantity, runs, number) for quantity in (_EFFICIENCY, _POWER)]
+        drawn += [_chart(cases, quantity, number).figure(runs) for quantity in (PER_WATT, POWER)]
         drawn.append(_over_time(cases, runs, result, number))
     return tuple(figure for figure in drawn if figure is not None)
 
 
-def _against_instances(cases: PowerCases, quantity: _Quantity, runs: Runs, number: int) -> Figure | None:
-    parts = _parts(cases, quantity)
-    lines = [rows for _, rows in cases.by_series if len(rows) > 1]
-    drawn = [row for line in lines for each in line for row in _rows(each, cases, quantity, parts, runs)]
-    names = [name for name, _ in parts if any(row["part"] == name for row in drawn)]
-    if not names:
-        return None
-    encoding = specs.line_encoding(drawn, f"{quantity.words.capitalize()} ({quantity.unit})", _top(drawn))
-    encoding["color"] = specs.pair_colours("part", names)
-    labels = list(dict.fromkeys(row["series"] for row in drawn))
-    said = cases.provenance
-    return Figure(
+def _chart(cases: PowerCases, quantity: PowerQuantity, number: int) -> LineChart:
+    lines = [
+        Line(own[0].series.label, points)
+        for _, own in cases.by_series
+        if len(own) > 1 and (points := tuple(_points(own, cases, quantity)))
+    ]
+    sure = f", {cases.provenance}" if cases.provenance else ""
+    return LineChart(
         name=f"{quantity.name}-{cases.group.test}-{cases.role}-{number}",
-        title=f"{_about(cases)}: {quantity.words} against instances{f', {said}' if said else ''}",
-        caption=f"{_RUNS_AND_MEANS}{_legend(cases)}",
-        description="; ".join(_words(line, quantity, parts) for line in lines),
-        spec=specs.lines(
-            drawn, specs.pair_layers("part", names), encoding, labels if len(labels) > 1 else []
-        ),
-        wide=len(labels) > 1,
+        title=f"{_about(cases)}: {quantity.shown.words} against instances{sure}",
+        quantity=quantity.shown,
+        lines=lines,
+        caption=_legend(cases),
     )
 
 
-_Part = tuple[str, Callable[[EndPower], Estimate | None]]
+def _points(own: Sequence[PowerCase], cases: PowerCases, quantity: PowerQuantity) -> Iterator[Point]:
+    """Of the system and of the CPU: ``System: PSU DC out (simulated)``."""
+    cpu = cases.cpu_words or ""
+    named = (
+        (f"System: {cases.system_words}", quantity.system, read_system, cases.system_words),
+        (cpu if cpu.startswith("CPU") else f"CPU: {cpu}", quantity.cpu, read_cpu, cpu),
+    )
+    for one in own:
+        count = one.summary.case.instances
+        for name, field, read, known in named:
+            value = one.power.values.get(field) if known else None
+            if value is not None:
+                of_trial = partial(read, quantity, cases.role)
+                yield Point(count, plural(count, "instance"), one.summary.case, value, of_trial, name)
 
 
-def _parts(cases: PowerCases, quantity: _Quantity) -> list[_Part]:
-    """The lines of a figure by name: ``System: PSU DC out (simulated)``."""
-    named: list[_Part] = []
-    if cases.system_words:
-        named.append((f"System: {cases.system_words}", quantity.system))
-    if cases.cpu_words:
-        cpu = cases.cpu_words
-        named.append((cpu if cpu.startswith("CPU") else f"CPU: {cpu}", quantity.cpu))
-    return named
+def read_system(quantity: PowerQuantity, role: Role, trial: Trial) -> float | None:
+    """What a trial has of a quantity, by the system's watts at one end."""
+    return _read(quantity, trial, system_power(trial.end(role)))
 
 
-def _rows(
-    row: PowerCase, cases: PowerCases, quantity: _Quantity, parts: Sequence[_Part], runs: Runs
-) -> list[Row]:
-    made: list[Row] = []
-    for name, read in parts:
-        value = read(row.power)
-        if value is None:
-            continue
-        base = {"series": row.series.label, "instances": row.summary.case.instances, "part": name}
-        made.append(base | data.mean_row(value, quantity.from_si))
-        of_trial = _of_trial(quantity, cases.role, system=name.startswith("System"))
-        made += data.run_rows(base, runs, row.summary, of_trial, quantity.from_si)
-    return made
+def read_cpu(quantity: PowerQuantity, role: Role, trial: Trial) -> float | None:
+    """The same by the CPUs' watts."""
+    return _read(quantity, trial, cpu_power(trial.end(role)))
 
 
-def _of_trial(quantity: _Quantity, role: Role, *, system: bool) -> Callable[[Trial], float | None]:
-    def read(trial: Trial) -> float | None:
-        total = (system_power if system else cpu_power)(trial.end(role))
-        return quantity.of_trial(trial, None if total is None else total.power_w)
-
-    return read
-
-
-def _top(rows: Sequence[Row]) -> float:
-    return _HEADROOM * data.top_of(rows)
+def _read(quantity: PowerQuantity, trial: Trial, total: Total | None) -> float | None:
+    return None if total is None else quantity.of_trial(trial, total.power_w)
 
 
 def _about(cases: PowerCases) -> str:
@@ -144,20 +115,7 @@ def _about(cases: PowerCases) -> str:
 
 
 def _legend(cases: PowerCases) -> str:
-    return f" The watts are {cases.provenance}." if cases.provenance else ""
-
-
-def _words(line: Sequence[PowerCase], quantity: _Quantity, parts: Sequence[_Part]) -> str:
-    points = []
-    for row in line:
-        values = [
-            f"{name} {format_significant(quantity.from_si(value.mean), 4)} {quantity.unit}"
-            for name, read in parts
-            if (value := read(row.power)) is not None
-        ]
-        if values:
-            points.append(f"{plural(row.summary.case.instances, 'instance')} {' and '.join(values)}")
-    return f"{line[0].series.label}: {', '.join(points)}"
+    return f"The watts are {cases.provenance}." if cases.provenance else ""
 
 
 def _over_time(cases: PowerCases, runs: Runs, result: Result, number: int) -> Figure | None:
@@ -167,26 +125,25 @@ def _over_time(cases: PowerCases, runs: Runs, result: Result, number: int) -> Fi
     shown = cases.members[:_MOST_PANELS]
     for row in shown:
         label = _panel(cases, row)
-        own = [
-            made for trial in runs.get(row.summary.case, ()) for made in _course(trial, cases, result, label)
-        ]
-        if own:
+        trials = runs.get(row.summary.case, ())
+        readings = [made for trial in trials for made in _course(trial, cases, result, label)]
+        if readings:
             panels[label] = None
-            longest_s = max(t.window.seconds for t in runs[row.summary.case] if t.window)
-            rows += [{"kind": "window", "case": label, "time_s": 0.0, "until_s": longest_s}, *own]
+            longest_s = max(trial.window.seconds for trial in trials if trial.window)
+            rows += [{"kind": "window", "case": label, "time_s": 0.0, "until_s": longest_s}, *readings]
     if not panels:
         return None
     names = list(dict.fromkeys(row["channel"] for row in rows if row["kind"] == "reading"))
     values = [row["value"] for row in rows if row["kind"] == "reading"]
     left = len(cases.members) - len(shown)
-    said = cases.provenance
+    sure = f", {cases.provenance}" if cases.provenance else ""
     return Figure(
         name=f"power-time-{cases.group.test}-{cases.role}-{number}",
-        title=f"{_about(cases)}: power over time{f', {said}' if said else ''}",
+        title=f"{_about(cases)}: power over time{sure}",
         caption="A line is one channel in one trial, as read; shaded: the window that figures are from."
-        f"{f' {left} more cases are not drawn.' if left else ''}{_legend(cases)}",
+        f"{f' {left} more cases are not drawn.' if left else ''} {_legend(cases)}".rstrip(),
         description=f"{', '.join(panels)}: {', '.join(names)}, from {min(values):.1f} to {max(values):.1f} W",
-        spec=specs.courses(rows, list(panels), names, _HEADROOM * max(values) or 1.0),
+        spec=_courses(rows, list(panels), names, specs.HEADROOM * max(values) or 1.0),
         wide=len(panels) > 1,
     )
 
@@ -200,15 +157,15 @@ def _course(trial: Trial, cases: PowerCases, result: Result, label: str) -> list
     end = trial.end(cases.role)
     if trial.window is None or end is None:
         return []
-    totals = [one for one in (system_power(end), cpu_power(end)) if one is not None]
+    totals = [total for total in (system_power(end), cpu_power(end)) if total is not None]
     samples = result.path / "trials" / f"{trial.number:05d}" / "samples.parquet"
     readings = read_power(samples, end.host)
     rows: list[Row] = []
-    for source, channel in [(one.source, channel) for one in totals for channel in one.channels]:
-        own = [one for one in readings if (one.source, one.channel) == (source, channel)]
-        said = words(one.provenance for one in own)
-        name = f"{source} {channel}{f' ({said})' if said else ''}"
-        points = [(one.time_s - trial.window.start_s, one.value_w) for one in own]
+    for source, channel in [(total.source, channel) for total in totals for channel in total.channels]:
+        course = [read for read in readings if (read.source, read.channel) == (source, channel)]
+        sure = words(read.provenance for read in course)
+        name = f"{source} {channel}{f' ({sure})' if sure else ''}"
+        points = [(read.time_s - trial.window.start_s, read.value_w) for read in course]
         rows += [
             {
                 "kind": "reading",
@@ -221,6 +178,36 @@ def _course(trial: Trial, cases: PowerCases, result: Result, label: str) -> list
             for time_s, value in thinned(points)
         ]
     return rows
+
+
+def _courses(rows: Sequence[Row], cases: Sequence[str], names: Sequence[str], top: float) -> Spec:
+    """A panel a case, a line a trial and channel, the window shaded."""
+    x = specs.amount("time_s", "Seconds from the start of the window", ticks=6, grid=False)
+    shade = {"type": "rect", "fill": specs.MUTED, "opacity": 0.16}
+    line = {
+        "x": x,
+        "y": specs.amount("value", "Power (W)", (0, top)),
+        "color": specs.colours("channel", names, symbolType="stroke"),
+        "strokeDash": specs.looks(
+            "channel", {name: specs.DASHES[at % len(specs.DASHES)] for at, name in enumerate(names)}
+        ),
+        "detail": {"field": "trial", "type": "nominal"},
+    }
+    layers = [
+        {
+            "transform": specs.only(kind="window"),
+            "mark": shade,
+            "encoding": {"x": x, "x2": {"field": "until_s"}},
+        },
+        {
+            "transform": specs.only(kind="reading"),
+            "mark": {"type": "line", "strokeWidth": 1.4, "opacity": 0.85},
+            "encoding": line,
+        },
+    ]
+    inner = {"width": 400, "height": 150, "layer": layers}
+    facet = specs.panels("case", cases)
+    return specs.themed({"data": {"values": list(rows)}, "facet": facet, "columns": 2, "spec": inner})
 
 
 def thinned(points: Sequence[tuple[float, float]], most: int = _MOST_POINTS) -> list[tuple[float, float]]:
