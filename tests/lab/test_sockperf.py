@@ -91,7 +91,7 @@ def test_percentiles_are_in_json_csv_table_and_report(measured: Bench, tmp_path:
     assert rows["tcp"]["latency_p99_s_mean"] == ""
     trials = csv.DictReader(io.StringIO(measured.run("show", "--csv", "--trials").stdout))
     assert all((row["latency_p50_s"] != "") == row["test"].endswith("-rr") for row in trials)
-    table = measured.run("show").stdout
+    table = measured.run("show", "--full").stdout
     assert "TCP request/response" in table
     assert "Latency" in table
     assert "µs" in table

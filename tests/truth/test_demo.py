@@ -35,6 +35,7 @@ class Demo:
     """One run of the demo, with all that it wrote."""
 
     printed: str
+    full: str
     page: str
     document: Mapping[str, Any]
     trials: tuple[Raw, ...]
@@ -59,9 +60,10 @@ def demo(tmp_path_factory: pytest.TempPathFactory) -> Demo:
     bench = Bench(None, tmp)
     page = tmp / "report.html"
     printed = bench.run("demo", "--campaign", file, "-o", page).stdout
+    full = bench.run("show", "--full").stdout
     document = json.loads(bench.run("show", "--json").stdout)
     trials = tuple(Raw(path) for path in sorted(bench.result.glob("trials/*")))
-    return Demo(printed, page.read_text(), document, trials)
+    return Demo(printed, full, page.read_text(), document, trials)
 
 
 def test_the_demo_has_few_findings_and_none_that_is_false(demo: Demo) -> None:
@@ -131,7 +133,7 @@ def test_every_number_of_the_demos_sentences_is_in_its_raw_files(demo: Demo) -> 
 
 
 def test_the_demos_sentences_are_printed_as_they_are_stored(demo: Demo) -> None:
-    shown = " ".join(demo.printed.split())
+    shown = " ".join(demo.full.split())
     page = " ".join(html.unescape(re.sub(r"<[^>]*>", " ", demo.page)).split())
     for case in demo.document["cases"]:
         what = case["limited_by"].partition(" (")[0]
@@ -141,6 +143,25 @@ def test_the_demos_sentences_are_printed_as_they_are_stored(demo: Demo) -> None:
         assert f"[{finding['code']}]" in shown
         assert finding["evidence"][0]["evidence"] in shown
         assert finding["evidence"][0]["evidence"] in page
+
+
+def test_the_demo_ends_with_the_answer_in_numbers_of_its_raw_files(demo: Demo) -> None:
+    lines = demo.printed.splitlines()
+    assert len(lines) <= 40
+    best: dict[str, Case] = {}
+    for case in demo.document["cases"]:
+        best.setdefault(case["test"], case)
+        best[case["test"]] = max(best[case["test"]], case, key=lambda one: one["throughput_bps_mean"])
+    for test, title in (("tcp", "TCP"), ("udp-1500", "UDP 1500"), ("udp-60", "UDP 60")):
+        (row,) = (line for line in lines if re.match(rf"{title}  ", line))
+        mean, unit = re.findall(rf"({_NUMBER}) ± {_NUMBER} ([GM]bps)", row)[0]
+        counted = fmean(one.rate_bps("receiver") for one in demo.of(best[test])) / _SCALE[unit]
+        assert float(mean) == pytest.approx(counted, rel=1e-3)
+    for end in ENDS:
+        (row,) = (line for line in lines if line.startswith(f"{end} "))
+        cores = float(row.split()[2])
+        assert cores == pytest.approx(best["tcp"][f"{end}_cpu_cores_mean"], abs=0.006)
+        assert "sim" in row
 
 
 Pairs = Iterator[tuple[str, float]]

@@ -27,7 +27,8 @@ class Said:
 
     def __init__(self, bench: Bench) -> None:
         self.document: Document = json.loads(bench.run("show", "--json").stdout)
-        self.terminal = bench.run("show").stdout
+        self.terminal = bench.run("show", "--full").stdout
+        self.first_screen = bench.run("show").stdout
         page = bench.tmp / "report.html"
         bench.run("report", "-o", page)
         self.page = page.read_text()
@@ -133,6 +134,9 @@ def agree(said: Said) -> None:
             assert what.lower() in text.lower(), f"{what!r} is missing in {text}"
             if len(said.cases) <= MOST_WITH_EVIDENCE:
                 assert evidence.removesuffix(")") in text, f"{evidence!r} is missing in {text}"
+    fastest = max(said.cases, key=lambda case: case["throughput_bps_mean"] or 0)
+    what = fastest["limited_by"].partition(" (")[0].replace("the rate that was asked for", "held to its rate")
+    assert what.lower() in " ".join(said.first_screen.split()).lower()
     codes = [one["code"] for one in said.findings]
     assert re.findall(r"^\([a-z]+\) .* \[([a-z-]+)\]", said.terminal, re.MULTILINE) == codes
     assert re.findall(r"<article [^>]*id=\"finding-.*?<code>([a-z-]+)</code>", said.page, re.DOTALL) == codes

@@ -125,7 +125,7 @@ def test_a_new_metric_or_column_is_one_declaration(copy: Path) -> None:
     at = text.index('    Metric(\n        "packets_per_s"')
     declarations.write_text(text[:at] + METRIC.lstrip("\n") + text[at:])
     stored = Path(shutil.copytree(OLD, copy / "results" / "20261122-031105-demo")).name
-    shown = linewatt(copy, "show", stored)
+    shown = linewatt(copy, "show", stored, "--full")
     assert re.search(r"Lost\s", shown)
     document = json.loads(linewatt(copy, "show", stored, "--json"))
     assert any(case["packets_lost_mean"] for case in document["cases"] if case["test"] != "tcp")

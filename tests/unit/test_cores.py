@@ -66,7 +66,7 @@ def test_every_view_says_what_a_core_is_on_each_host(run: Run) -> None:
     hosts = {"h1": named("h1", facts=threads), "h2": named("h2")}
     stored(Path("results"), result(demo_trials(), hosts=hosts))
     said = "on h1 a hardware thread: two busy ones of a core do less than two cores; on h2 it is not known"
-    shown = run("show")[1]
+    shown = run("show", "--full")[1]
     assert " ".join(shown.split()).count(said) == 1
     assert json.loads(run("show", "--json")[1])["core_is"] == {"h1": "hardware thread", "h2": None}
     assert run("report", "-o", "r.html")[0] == 0

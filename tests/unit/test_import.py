@@ -112,7 +112,7 @@ def test_nothing_is_said_that_a_table_cannot_know(run: Run) -> None:
     run("import", str(SHIPPED))
     shown = run("show")[1]
     assert "10 trials in the table" in shown
-    for claim in ("not run", "Where the watts", "trials done", "What it cost"):
+    for claim in ("not run", "Where the watts", "trials done", "one trial: its spread"):
         assert claim not in shown
     run("report", "-o", "r.html")
     page = Path("r.html").read_text()

@@ -195,7 +195,7 @@ def test_power_is_marked_in_words_wherever_it_stands() -> None:
     for text in (
         "power of the receiver h2 simulated",
         "sim: simulated, not measured",
-        "are simulated; each such figure is marked",
+        "are simulated: no hardware drew them. Each such figure is marked",
         "h2, PSU DC out (simulated): 180.0 W before the trials, 180.0 W after: the same",
         "System: PSU DC out (simulated)",
     ):

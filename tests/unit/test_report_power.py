@@ -37,7 +37,7 @@ from linewatt.report.trials.charts.power import power_figures, thinned
 from linewatt.report.trials.digest import Digest, as_json, case_rows, csv_columns, digest, trial_rows
 from linewatt.report.trials.idle import idle_power
 from linewatt.report.trials.power import power_cases, power_table
-from linewatt.report.trials.words import caveats, headline
+from linewatt.report.trials.words import caveats
 from linewatt.store import read
 from linewatt.store.samples import Series, write_samples
 
@@ -288,12 +288,6 @@ def test_csv_of_trials_has_the_watts_of_each() -> None:
     assert rows[0]["receiver_cpu_w"] == 104.0
     assert rows[0]["sender_system_w"] is None
     assert list(rows[0]) == csv_columns(trials=True)
-
-
-def test_the_headline_says_which_watts() -> None:
-    view = digest(result(powered(scaling_trials(), provenance="simulated")))
-    said = headline(view.groups[0].series[0]).sentence
-    assert "The receiver drew 249.0 W (PSU DC out, simulated): 443.41 Mbps/W." in said
 
 
 def figures_of(view: Digest) -> dict[str, Figure]:

@@ -1,18 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Sentences: headlines, caveats, progress; and the environment side by side."""
+"""Sentences: caveats, progress; and the environment side by side."""
 
 from __future__ import annotations
 
-from dataclasses import replace
+from tests.report_factories import FACTS, demo_trials, failed, host, renumbered, result, scaling_trials
 
-from tests.report_factories import FACTS, demo_trials, end, failed, host, renumbered, result, scaling_trials
-
-from linewatt.analysis.tables.imported import REQUIRED, SHARE_COLUMNS, import_table
-from linewatt.analysis.tables.table import read_table
-from linewatt.model import Case, Trial
+from linewatt.model import Case
 from linewatt.report.machine.environment import FactGroup, environment
 from linewatt.report.trials.digest import digest
-from linewatt.report.trials.words import Headline, caveats, headline, progress, when
+from linewatt.report.trials.words import caveats, progress, when
 
 TCP = Case("tcp", "h1", "h2")
 LAB = {
@@ -21,77 +17,13 @@ LAB = {
 }
 
 
-def headlines(*trials: Trial) -> list[Headline]:
-    return [headline(series) for group in digest(result(trials)).groups for series in group.series]
-
-
 def sections(*hosts: dict[str, object]) -> dict[str, FactGroup]:
     return {section.name: section for section in environment({str(each["name"]): each for each in hosts})}
 
 
-def test_headline_is_about_the_case_with_the_most_throughput() -> None:
-    [line] = headlines(*scaling_trials((1, 2, 4)))
-    assert line.title == "TCP, h1 → h2"
-    assert line.value == "79.96 Gbps"
-    assert line.lead.startswith("with 4 instances (± ")
-    said = " ".join(line.details)
-    assert "11,863 Mbps/core of receiver CPU" in said
-    assert "% of one core per Gbps on its app and IRQ CPUs" in said
-    assert "4 instances: 3.29 × the throughput and 0.82 × the Mbps/core of one." in said
-    assert "Limited by the receiver's IRQ CPUs: all 2: 99.5 % busy, 99.5 % soft." in said
-
-
-def test_headline_of_udp_says_what_was_lost() -> None:
-    lines = headlines(*demo_trials())
-    assert lines[1].value == "3.737 Gbps"
-    assert "12.5 % of the datagrams were lost." in lines[1].details
-    assert lines[2].value == "90.90 Mbps"
-
-
-def test_headline_says_that_one_trial_has_no_spread() -> None:
-    [line] = headlines(*scaling_trials((1,), 1))
-    assert "its spread is unknown" in line.lead
-
-
-def test_headline_without_cpu_says_why_the_cost_is_not_known() -> None:
-    read = end("h2", "receiver", None, 0.5, 0.5, reasons={"cpu_cores": "mpstat ended early"})
-    lost = replace(read, app_cpu=None, irq_cpu=None)
-    [line] = headlines(*(replace(each, receiver=lost) for each in scaling_trials((1,))))
-    assert "What it cost the receiver is not known: h2: mpstat ended early." in line.details
-
-
-def test_headline_of_an_imported_table_says_what_the_table_has() -> None:
-    """It has what the app and IRQ CPUs did, and nothing of the whole host or of runs."""
-    row = "tcp,arm,gen,{},{},26.8,Gbits/sec,0.80,98.02,0.00,0.00,1.18,0.00,0.02,0.00,98.16,1.81\n"
-    head = ",".join((*REQUIRED, *SHARE_COLUMNS)) + "\n"
-    text = head + row.format("arm", "receiver") + row.format("gen", "sender")
-    table, _ = read_table(text.encode(), "t.csv")
-    view = digest(result(import_table(table, "t.csv", 1e9).trials, imported_from="t.csv"))
-    line = headline(view.groups[0].series[0], "t.csv")
-    assert (
-        "7.35 % of one core per Gbps on the receiver’s app and IRQ CPUs; the CPU of all of it is not known: "
-        "not in the imported table."
-    ) in line.details
-    assert not any("What it cost" in each for each in line.details)
-    assert progress(view) == "1 trial in the table"
-    assert line.lead == "with 1 instance (as t.csv has it; it says nothing of runs and their spread)."
-
-
-def test_headline_of_failures_has_their_reason_and_no_number() -> None:
-    [line] = headlines(failed(1, TCP, "h2: iperf3 is not installed"))
-    assert line.value is None
-    assert line.sentence == "TCP, h1 → h2: No number: trial 1: h2: iperf3 is not installed."
-
-
-def test_headline_carries_the_flags_of_its_series() -> None:
-    lines = headlines(*demo_trials())
-    assert lines[0].flags == ("cpu-accounting-disagrees", "hosts-share-cpus")
-    assert lines[1].flags == ()
-
-
 def test_lab_and_shared_cpus_are_said_first() -> None:
     lab, shared = caveats(digest(result(demo_trials(), hosts=LAB)))
-    assert lab.startswith("Lab result: h1 and h2 are simulated hosts")
+    assert lab.startswith("Lab: h1 and h2 are simulated hosts")
     assert shared.startswith("h1 and h2 share CPUs")
 
 

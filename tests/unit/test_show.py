@@ -61,7 +61,7 @@ def test_list_has_a_line_a_result(run: Run) -> None:
 
 def test_show_has_tables_roles_flags_and_advice(run: Run) -> None:
     keep(result(demo_trials()))
-    code, out, _ = run("show", "last")
+    code, out, _ = run("show", "last", "--full")
     assert code == 0
     for text in ("TCP, h1 → h2", "UDP 60, h1 → h2", "79.96 ± 0.30", "90.90 ± 0.90", "receiver h2"):
         assert text in out
@@ -74,15 +74,15 @@ def test_show_has_tables_roles_flags_and_advice(run: Run) -> None:
 def test_show_without_an_id_is_the_last_result(run: Run) -> None:
     keep(result(scaling_trials((1,))))
     keep(result(scaling_trials((1,)), id="20270101-000000-later", name="later"))
-    assert run("show")[1].startswith("later\n20270101-000000-later\n")
-    assert run("show", "2026")[1].startswith("x64-scaling\n")
+    assert run("show")[1].startswith("later · h1, h2\n20270101-000000-later · ")
+    assert run("show", "2026")[1].startswith("x64-scaling · ")
 
 
 def test_off_a_terminal_nothing_is_coloured_cut_or_wrapped(run: Run, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("COLUMNS", "40")
     long = "x" * 300
     keep(result([replace(each, flags=(replace(SHARED, advice=long),)) for each in scaling_trials()]))
-    _, out, _ = run("show", "last")
+    _, out, _ = run("show", "last", "--full")
     assert "\x1b" not in out
     assert "…" not in out
     assert long in out
@@ -93,16 +93,16 @@ def test_off_a_terminal_nothing_is_coloured_cut_or_wrapped(run: Run, monkeypatch
 
 def test_a_common_table_fits_120_columns(run: Run) -> None:
     keep(result(demo_trials()))
-    _, out, _ = run("show", "last")
+    _, out, _ = run("show", "last", "--full")
     tables = [line for line in out.splitlines() if set(line) == {"─"}]
     assert len(tables) == 6
     assert max(map(len, tables)) <= 120
 
 
-def on_a_terminal(columns: int, **environment: str) -> str:
+def on_a_terminal(columns: int, *options: str, **environment: str) -> str:
     """What ``linewatt show`` writes to a real (pseudo) terminal."""
     controller, terminal = pty.openpty()
-    command = [sys.executable, "-c", "from linewatt.cli import main; main()", "show", "last"]
+    command = [sys.executable, "-c", "from linewatt.cli import main; main()", "show", "last", *options]
     given = {**os.environ, "COLUMNS": str(columns), "LINES": "50", "TERM": "xterm-256color", **environment}
     process = subprocess.Popen(command, stdout=terminal, stderr=subprocess.DEVNULL, env=given)
     os.close(terminal)
@@ -126,7 +126,7 @@ def in_results(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.mark.usefixtures("in_results")
 def test_on_a_narrow_terminal_tables_are_split_and_numbers_stay_whole() -> None:
-    out = on_a_terminal(80)
+    out = on_a_terminal(80, "--full")
     plain = re.sub(r"\x1b\[[0-9;]*m", "", out)
     assert max(len(line.rstrip()) for line in plain.splitlines()) <= 80
     assert "79.96 ± 0.30" in plain
@@ -137,8 +137,8 @@ def test_on_a_narrow_terminal_tables_are_split_and_numbers_stay_whole() -> None:
 @pytest.mark.usefixtures("in_results")
 def test_colour_on_a_terminal_unless_no_color_is_set() -> None:
     colour = re.compile(r"\x1b\[[0-9;]*3[0-9]")
-    assert colour.search(on_a_terminal(120))
-    assert not colour.search(on_a_terminal(120, NO_COLOR="1"))
+    assert colour.search(on_a_terminal(120, "--full"))
+    assert not colour.search(on_a_terminal(120, "--full", NO_COLOR="1"))
 
 
 @pytest.mark.parametrize("columns", [80, 120])
@@ -147,7 +147,7 @@ def test_power_tables_fit_a_terminal_and_stay_marked(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     keep(result(powered(scaling_trials(), provenance="simulated")))
-    plain = re.sub(r"\x1b\[[0-9;]*m", "", on_a_terminal(columns))
+    plain = re.sub(r"\x1b\[[0-9;]*m", "", on_a_terminal(columns, "--full"))
     assert max(len(line.rstrip()) for line in plain.splitlines()) <= columns
     power = plain.split("power of the receiver h2")[1].split("sim: ")[0]
     rows = [line for line in power.splitlines() if re.match(r" +(1|2|4|8|16)  ", line)]
@@ -231,7 +231,7 @@ def test_json_and_csv_at_once_is_wrong_use(run: Run) -> None:
 
 def test_show_names_failed_trials_and_their_reason(run: Run) -> None:
     keep(result(renumbered(scaling_trials((1, 2)), [failed(1, Case("tcp", "h1", "h2"), "h2: no route")])))
-    _, out, _ = run("show", "last")
+    _, out, _ = run("show", "last", "--full")
     assert "trial 7 (TCP, h1 → h2: 1 instance): h2: no route" in out
     assert " 3/4" in out
 

@@ -58,7 +58,7 @@ def list_results(results: _Results = Path("results"), as_json: _Json = False) ->
         print_rich(lambda width: listing.show(every, width=width))
 
 
-def show(
+def show(  # noqa: PLR0913  one parameter an option
     wanted: _Wanted = "last",
     results: _Results = Path("results"),
     as_json: _Json = False,
@@ -67,11 +67,14 @@ def show(
     effects: Annotated[
         bool, typer.Option("--effects", help="With --csv: a row for each effect of a factor.")
     ] = False,
+    full: Annotated[
+        bool, typer.Option("--full", help="All tables and findings, not the answer alone.")
+    ] = False,
     detail: Annotated[
         bool, typer.Option("--detail", help="Each end of each case in full, as host matrices print it.")
     ] = False,
 ) -> None:
-    """Show a result: scalability table, CPU by role, power, flags with advice, failures."""
+    """Show a result: how fast, limited by what, at what cost, and whether to trust it; --full has all."""
     if as_json and as_csv:
         raise InvalidInput("--json and --csv: choose one")
     if effects and (trials or not as_csv):
@@ -83,7 +86,24 @@ def show(
 
     path = _path(results, wanted)
     with readable(path):
-        _show(read.load(path), as_json=as_json, as_csv=as_csv, trials=trials, effects=effects, detail=detail)
+        result = read.load(path)
+        if full or trials or detail or as_json or as_csv or effects:
+            _show(result, as_json=as_json, as_csv=as_csv, trials=trials, effects=effects, detail=detail)
+        else:
+            _show_first(result)
+
+
+def _show_first(result: Result) -> None:
+    """The answer; of a soak, and of a result without any number, all there is."""
+    from linewatt.report.trials.answer import best_cases
+    from linewatt.report.trials.digest import digest
+    from linewatt.report.trials.first_screen import first_screen
+
+    view = None if result.is_soak else digest(result)
+    if view is not None and (best_cases(view) or view.levels):
+        print_rich(lambda width: first_screen(view, width))
+    else:
+        _show(result, as_json=False, as_csv=False, trials=False, effects=False, detail=False)
 
 
 def _show(result: Result, *, as_json: bool, as_csv: bool, trials: bool, effects: bool, detail: bool) -> None:

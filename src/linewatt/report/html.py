@@ -21,11 +21,12 @@ from linewatt.report.machine.environment import environment
 from linewatt.report.machine.map import machine_maps
 from linewatt.report.machine.side_by_side import environment_section
 from linewatt.report.series import plural
+from linewatt.report.trials.answer import answer
 from linewatt.report.trials.digest import Digest
 from linewatt.report.trials.levels import where
 from linewatt.report.trials.repeats import repeats_lines
 from linewatt.report.trials.sections import page_sections
-from linewatt.report.trials.words import caveats, headline, is_lab, progress, when
+from linewatt.report.trials.words import caveats, is_lab, progress, when
 from linewatt.units import MISSING, number_ranges
 
 _HERE = Path(__file__).parent
@@ -51,9 +52,7 @@ def render(view: Digest) -> str:
         repeats=repeats_lines(view.result),
         lab=is_lab(view),
         caveats=caveats(view),
-        headlines=[
-            headline(series, view.result.imported_from) for group in view.groups for series in group.series
-        ],
+        answer=answer(view),
         marks=view.marks,
         results=results,
         details=details,

@@ -190,3 +190,5 @@ POWER_METRICS: tuple[PowerMetric, ...] = (
     ),
 )
 """In the order of the columns of the power table, behind the throughput"""
+
+POWER_BY_NAME = {metric.name: metric for metric in POWER_METRICS}

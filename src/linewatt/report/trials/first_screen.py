@@ -1,0 +1,60 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What ``linewatt show`` prints first: the answer, what speaks against it, and where the rest is."""
+
+from __future__ import annotations
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from linewatt.foreign import one_line
+from linewatt.report.text_table import note_text, render
+from linewatt.report.trials.answer import Answer, answer
+from linewatt.report.trials.charts.heat_map import grid, heat_maps
+from linewatt.report.trials.digest import Digest
+from linewatt.report.trials.effects import TITLE as EFFECTS
+from linewatt.report.trials.effects import experiment
+from linewatt.report.trials.level_table import level_cases, level_table
+from linewatt.report.trials.matrix import pair_cases
+from linewatt.report.trials.repeats import repeats_lines
+from linewatt.report.trials.words import caveats, progress, when
+from linewatt.units import MISSING
+
+
+def first_screen(view: Digest, width: int | None) -> RenderableType:
+    """Few lines of a result; an experiment, a matrix and load levels begin with what they are about."""
+    found = answer(view)
+    parts: list[RenderableType] = [_heading(view), *_subject(view, width)]
+    if found is not None:
+        parts += _answer(found, width)
+    parts.append(Text(f"More: linewatt show {one_line(view.result.id)} --full, or linewatt report"))
+    return Group(*(part for each in parts for part in (each, Text())))
+
+
+def _heading(view: Digest) -> RenderableType:
+    name = one_line(str(view.result.manifest.get("name") or MISSING))
+    facts = (view.result.id, when(view.result.manifest.get("created_s")), progress(view))
+    return Group(
+        Text(f"{name} · {', '.join(map(one_line, view.hosts))}", style="bold"),
+        Text(" · ".join(map(one_line, facts))),
+        *(Text(one_line(line)) for line in repeats_lines(view.result)),
+        *(Text(f"! {one_line(caveat)}", style="yellow") for caveat in caveats(view)),
+    )
+
+
+def _subject(view: Digest, width: int | None) -> list[RenderableType]:
+    """Tables of what varies beyond instances."""
+    parts: list[RenderableType] = []
+    effects = experiment(view.result)
+    if effects is not None:
+        parts.append(Group(Text(EFFECTS, style="bold"), *(Text(one_line(note)) for note in effects.notes)))
+        parts += [render(table, width) for table in effects.tables]
+    parts += [render(grid(one), width) for one in heat_maps(pair_cases(view.groups, list(view.hosts)))]
+    return parts + [render(level_table(cases, view.marks), width) for cases in level_cases(view.levels)]
+
+
+def _answer(found: Answer, width: int | None) -> list[RenderableType]:
+    return [
+        Group(render(found.result, width), *map(note_text, found.limits)),
+        render(found.cost, width),
+        Group(*map(note_text, found.trust)),
+    ]
