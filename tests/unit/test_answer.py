@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
@@ -41,7 +42,7 @@ def column(table: Table, title: str) -> list[str]:
     return [row.cells[at].text for row in table.rows]
 
 
-def printed(trials: list[Trial], width: int) -> list[str]:
+def printed(trials: Sequence[Trial], width: int) -> list[str]:
     console = Console(width=width, color_system=None)
     with console.capture() as captured:
         console.print(first_screen(digest(result(trials)), width))

@@ -170,7 +170,7 @@ def _result_row(one: Best, metrics: Sequence[Metric], all_shown: Sequence[CaseSu
 
 
 def limit_words(summary: CaseSummary) -> str:
-    """What limits a case in one sentence: the one finder's verdict, where it is, and how busy the other end is."""
+    """What limits a case in one sentence: the finder's verdict, where, and how busy the other end is."""
     limit = summary.limit
     asked = limit.candidate("paced")
     if limit.kind == "paced":
