@@ -10,8 +10,9 @@ from typing import Any
 
 from tests.report_factories import CREATED_S, FACTS, host, result, trial
 
-from linewatt.analysis.comparison.compare import Comparison, Options, compare
+from linewatt.analysis.comparison.compare import Comparison, compare
 from linewatt.analysis.comparison.matching import Side, levels_of, match_levels, match_two
+from linewatt.analysis.comparison.rows import Options
 from linewatt.model import Case, Trial
 from linewatt.store.read import Result
 

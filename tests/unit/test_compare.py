@@ -23,14 +23,14 @@ from tests.compare_factories import (
 from tests.report_factories import end, failed, host, powered, watts
 
 from linewatt.analysis.cases.responses import EFFICIENCY, OF_CASE, PER_WATT, THROUGHPUT
-from linewatt.analysis.comparison.compare import Comparison, Row
-from linewatt.analysis.comparison.finding import finding
+from linewatt.analysis.comparison.compare import Comparison, finding
 from linewatt.analysis.comparison.matching import match_two
+from linewatt.analysis.comparison.rows import Row
 from linewatt.analysis.comparison.verdicts import COMPARISON, verdicts
 from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.statistics.contrasts import Contrast
 from linewatt.model import Case, Flag, Trial
-from linewatt.report.comparison.trials import heading
+from linewatt.report.comparison.words import heading
 
 LOSS = OF_CASE["lost_ratio"]
 
@@ -284,7 +284,7 @@ def test_a_label_called_kernel_compares_levels_of_the_same_hosts() -> None:
     found = compared_levels(
         made("a", numbered(*(runs(case, seed=at) for at, case in enumerate(cases)))), "kernel"
     )
-    assert [row.match.base.sender for row in found.of(THROUGHPUT)] == ["h1", "h3"]
+    assert [row.match.base.hosts[0] for row in found.of(THROUGHPUT)] == ["h1", "h3"]
 
 
 # what refuses

@@ -14,13 +14,13 @@ from tests.compare_factories import TCP, UDP, compared, made, numbered, runs, wi
 from tests.report_factories import HOSTILE, powered, stored
 from tests.unit.conftest import Run
 
-from linewatt.analysis.comparison.compare import METRICS
-from linewatt.analysis.comparison.finding import FAIL_ON
+from linewatt.analysis.comparison.compare import FAIL_ON
+from linewatt.analysis.comparison.rows import METRICS
 from linewatt.cli.compare import parse_factor
 from linewatt.errors import InvalidInput, StoreError
 from linewatt.model import EndResult, Flag
 from linewatt.report.comparison.page import MOST_ROWS, rows_of
-from linewatt.report.comparison.trials import tables
+from linewatt.report.comparison.tables import tables
 from linewatt.store import read
 from linewatt.store.brief import load_brief
 from linewatt.store.read import Result

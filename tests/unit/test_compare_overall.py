@@ -10,11 +10,12 @@ import numpy as np
 import pytest
 from tests.compare_factories import TCP, UDP, compared, compared_levels, made, numbered, runs
 
-from linewatt.analysis.comparison.finding import finding
+from linewatt.analysis.comparison.compare import finding
 from linewatt.analysis.statistics.contrasts import Contrast, over_strata, welch
 from linewatt.analysis.statistics.permutation import STRATA_DRAWS, strata_p
 from linewatt.model import Case, Trial
-from linewatt.report.comparison.trials import as_document, tables
+from linewatt.report.comparison.document import as_document
+from linewatt.report.comparison.tables import tables
 
 PAIRS = [("h1", "h2"), ("h2", "h1"), ("h1", "h3"), ("h3", "h1"), ("h2", "h3"), ("h3", "h2")]
 EXPERIMENTS = 1500
@@ -66,7 +67,7 @@ def test_one_pair_has_no_row_over_all_and_tests_are_apart() -> None:
     both = compared_levels(
         made("a", numbered(*matrix(0.9), *matrix(0.8, UDP))), "network", metrics=("throughput",)
     )
-    assert [row.match.base.test for row in both.overall] == ["tcp", "udp-1500"]
+    assert [row.match.base.parameters["test"] for row in both.overall] == ["tcp", "udp-1500"]
 
 
 def test_a_regression_over_all_pairs_is_one_though_no_pair_has_a_verdict() -> None:

@@ -15,8 +15,9 @@ from tests.report_factories import HOSTILE, stored
 from tests.soak_pairs import asked, soak
 from tests.unit.conftest import Run
 
-from linewatt.analysis.comparison.finding import FAIL_ON as OF_CAMPAIGNS
-from linewatt.analysis.comparison.soaks import FAIL_ON, QUANTITIES
+from linewatt.analysis.comparison.compare import FAIL_ON
+from linewatt.analysis.comparison.rows import METRICS
+from linewatt.analysis.metrics.of_soak import RESPONSES
 from linewatt.analysis.soak.job import Job, host_pairs, job_of
 from linewatt.report.soak.digest import digest
 from linewatt.report.soak.document import as_json as shown
@@ -31,7 +32,7 @@ def document(run: Run, *options: str) -> dict[str, Any]:
 
 
 def rows(found: dict[str, Any]) -> dict[str, dict[str, Any]]:
-    return {row["quantity"]: row for row in found["comparisons"]}
+    return {row["response"]: row for row in found["comparisons"]}
 
 
 def test_two_soaks_are_one_run_each_and_the_verdict_is_not_enough_runs(run: Run) -> None:
@@ -39,13 +40,53 @@ def test_two_soaks_are_one_run_each_and_the_verdict_is_not_enough_runs(run: Run)
     soak(2, drift_per_s=0.02)
     code, out, err = run(*PAIR)
     assert (code, err) == (4, "")
-    assert "Comparison of two soaks" in out
     (rate,) = [line for line in out.splitlines() if line.startswith("Mean rate")]
     assert rate.endswith("not enough runs: 1 and 1 runs, and each side needs 3")
     assert "One soak is one measurement" in out
-    assert "linewatt history then says" in out
-    assert out.rstrip().endswith("Not enough evidence: 1 of 1 comparisons have no verdict on slower.")
+    assert "with linewatt history" in out
+    assert out.rstrip().endswith("Not enough evidence: 3 of 3 comparisons have no verdict on slower.")
     assert all(row["kind"] == "undecided" for row in document(run)["comparisons"])
+    assert all(row["base_n"] == row["other_n"] == 1 for row in document(run)["comparisons"])
+
+
+def days(first: int) -> str:
+    return ",".join(f"202601{day:02d}" for day in range(first, first + 4))
+
+
+def test_several_soaks_a_side_are_as_many_runs_and_then_there_are_verdicts(run: Run) -> None:
+    for day in range(1, 9):
+        soak(day, seed=day, cpu_share=0.3 if day < 5 else 0.6)
+    code, out, err = run("compare", days(1), days(5), "--json", "--fail-on", "less-efficient")
+    assert (code, err) == (3, "")
+    found = rows(json.loads(out))
+    assert found["client_cpu_s_per_gbit"]["kind"] == "worse"
+    assert found["client_cpu_s_per_gbit"]["ratio"] == pytest.approx(2, rel=0.1)
+    assert found["client_cpu_s_per_gbit"]["base_n"] == 4
+    assert found["throughput_bps"]["kind"] != "worse"
+    assert [one["id"][:8] for one in json.loads(out)["other"]["soaks"]] == days(5).split(",")
+    _, out, _ = run("compare", days(1), days(5), "-o", "page.html")
+    (cpu,) = [line for line in out.splitlines() if line.startswith("Client CPU per Gbit")]
+    assert "more CPU per Gbit by " in cpu
+    assert out.count("a soak, ran 1 min 00 s, ledger balanced") == 8
+    assert "<svg" in Path("page.html").read_text()
+
+
+def test_runs_of_one_side_that_are_not_alike_are_refused_and_what_differs_of_their_hosts_is_told(
+    run: Run,
+) -> None:
+    def newer(manifest: dict[str, Any]) -> None:
+        manifest["hosts"]["dut"]["facts"]["kernel"]["release"] = "6.12.1"
+
+    soak(1)
+    soak(2, asked(users=8))
+    soak(3, newer)
+    soak(4)
+    code, out, err = run("compare", "20260101,20260102", "20260104")
+    assert (code, out) == (2, "")
+    assert "are not runs of the same: users: 4 in 20260101-000000-soak, 8 in 20260102-000000-soak" in err
+    assert run("compare", "20260101,20260102", "20260104", "--allow", "job")[0] == 4
+    _, out, _ = run("compare", "20260101,20260103", "20260104")
+    assert "A: its soaks differ in dut: kernel.release" in out
 
 
 @pytest.mark.parametrize(
@@ -83,9 +124,9 @@ def test_every_quantity_is_the_one_that_show_says(run: Run) -> None:
             "unexplained_drops_count": said["balance"]["unexplained"],
             "server_energy_j_per_gb": said["power"][0]["energy_j_per_gb"],
         }
-        assert {name: found[name][f"{side}_value"] for name in expected} == expected
+        assert {name: found[name][f"{side}_mean"] for name in expected} == pytest.approx(expected)
     # one of two CPUs' share × 2, drawn evenly between 0.8 and 1.2 of it
-    assert found["server_cores"]["base_value"] == pytest.approx(0.6, rel=0.05)
+    assert found["server_cores"]["base_mean"] == pytest.approx(0.6, rel=0.05)
     assert found["server_cores"]["ratio"] == pytest.approx(0.5 / 0.3, rel=0.1)
 
 
@@ -94,14 +135,15 @@ def test_a_failed_transfer_is_in_the_share_and_a_flag_and_an_unbalanced_ledger_s
     soak(2, server_dies_at=20, server_extra_bytes=70_000_000)
     found = document(run)
     failed = rows(found)["failed_ratio"]
-    assert failed["base_value"] == 0
-    assert failed["other_value"] == pytest.approx(2 / (60 * 2 * 3.5), rel=0.1)
+    assert failed["base_mean"] == 0
+    assert failed["other_mean"] == pytest.approx(2 / (60 * 2 * 3.5), rel=0.1)
     assert failed["ratio"] is None, "nothing is a multiple of 0"
-    assert (found["base"]["balance"], found["other"]["balance"]) == ("balanced", "off")
-    assert "ledger-off" in {flag["code"] for flag in found["other"]["flags"]}
+    (base,), (other,) = found["base"]["soaks"], found["other"]["soaks"]
+    assert (base["balance"], other["balance"]) == ("balanced", "off")
+    assert "ledger-off" in {flag["code"] for flag in other["flags"]}
     _, out, _ = run(*PAIR)
-    (ledger,) = [line.split() for line in out.splitlines() if line.startswith("Ledger")]
-    assert ledger == ["Ledger", "balanced", "off"]
+    assert "ran 1 min 00 s, ledger balanced [" in out
+    assert "ran 1 min 00 s, ledger off [" in out
     assert "B: the ledger does not balance: " in out
     assert "B: flags: ledger-off" in out
 
@@ -152,16 +194,19 @@ def test_what_was_asked_otherwise_is_not_comparable_by_name(
     soak(2, other)
     exit_code, out, _ = run(*PAIR)
     assert exit_code == 4
-    assert f"{said} [{code}]" in out
     (rate,) = [line for line in out.splitlines() if line.startswith("Mean rate")]
-    assert rate.endswith("–  not comparable: see above")
+    assert "–  not comparable: " in rate
+    assert rate.endswith(said)
+    assert f"{said}: " in out[out.index("Not comparable") :]
     row = rows(document(run))["throughput_bps"]
     assert row["ratio"] is None
     assert row["verdict"].startswith("not comparable: ")
     assert said in row["verdict"]
     allowed = document(run, "--allow", code)
     assert rows(allowed)["throughput_bps"]["ratio"] == pytest.approx(1, abs=0.2)
-    assert said in allowed["allowed"][0]["words"], "what was allowed is still told"
+    assert allowed["remarks"][0]["remarks"][0].startswith("differs, and was allowed: ")
+    assert said in allowed["remarks"][0]["remarks"][0]
+    assert allowed["remarks"][0]["remarks"][0].endswith(f"[{code}]"), "what was allowed is still told"
 
 
 def test_what_only_one_quantity_hangs_on_refuses_no_other(run: Run) -> None:
@@ -178,7 +223,7 @@ def test_a_soak_that_was_cut_off_is_not_compared_with_a_whole_one(run: Run) -> N
     soak(1)
     soak(2, lambda manifest: manifest["campaign"]["soak"].update(duration_s=60.0), duration_s=30)
     _, out, _ = run(*PAIR)
-    assert "ran 1 min 00 s in A, 30 s in B [window]" in out
+    assert "not comparable: ran 1 min 00 s in A, 30 s in B" in out
 
 
 def test_cpu_time_by_the_tick_refuses_only_what_is_made_of_it(run: Run) -> None:
@@ -201,13 +246,13 @@ def test_simulated_and_measured_watts_are_never_compared_and_marked_at_every_num
     soak(2, provenance="measured")
     _, out, _ = run(*PAIR, "--metric", "power", "--allow", "job")
     (energy,) = [line for line in out.splitlines() if line.startswith("Energy per GB, server")]
-    assert energy.split("J/GB")[1].startswith(" sim ")
+    assert " sim (1) " in energy
     assert energy.endswith("–  not comparable: watts simulated in A, measured in B")
     assert "simulated, not measured" in out
     soak(3)
     _, out, _ = run("compare", "20260101", "20260103", "--metric", "power")
     (energy,) = [line for line in out.splitlines() if line.startswith("Energy per GB, server")]
-    assert energy.count(" sim ") == 3, "both values and the ratio of them"
+    assert energy.count(" sim ") == 2, "both values; without a change nothing is told of their ratio"
 
 
 def test_what_differs_of_hosts_is_listed_the_same_of_many_in_one_line(run: Run) -> None:
@@ -263,14 +308,19 @@ def test_csv_has_a_row_a_quantity(run: Run) -> None:
     code, out, _ = run(*PAIR, "--csv", "--metric", "throughput,power")
     found = list(csv.DictReader(io.StringIO(out)))
     assert code == 4
-    assert found[0]["quantity"] == "throughput_bps"
+    assert found[0]["response"] == "throughput_bps"
+    assert (found[0]["test"], found[0]["case_key"]) == ("soak", found[0]["other_case_key"])
     assert float(found[0]["ratio"]) == pytest.approx(
-        float(found[0]["other_value"]) / float(found[0]["base_value"])
+        float(found[0]["other_mean"]) / float(found[0]["base_mean"])
     )
-    assert found[-1]["base_provenance"] == "simulated"
-    drift = next(row for row in found if row["quantity"] == "drift_ratio_per_day")
-    assert (drift["base_value"], drift["base_n"]) == ("", "0")
-    assert drift["base_reason"].startswith("too short")
+    assert found[-1]["provenance"] == "simulated"
+
+
+def test_what_no_soak_has_is_told_with_its_reason_and_asks_for_no_verdict(run: Run) -> None:
+    soak(1)
+    soak(2)
+    assert "drift_ratio_per_day" not in rows(document(run))
+    assert "Slow drift: no value on either side: too short: from an hour and 24 slices on" in run(*PAIR)[1]
 
 
 def test_the_page_holds_everything_and_loads_nothing(run: Run) -> None:
@@ -283,7 +333,7 @@ def test_the_page_holds_everything_and_loads_nothing(run: Run) -> None:
     assert "<script" not in page
     assert "http:" not in page
     assert "https:" not in page
-    assert page.count("<tr>") == 2 + len(document(run)["comparisons"])
+    assert page.count("<tr>") == 1 + len(document(run)["comparisons"])
     assert "network: bare in A" in page
     assert "simulated, not measured" in page
     assert "Not enough evidence:" in page
@@ -302,7 +352,7 @@ def test_names_cannot_colour_the_table(run: Run) -> None:
         (["20260101", "--by", "network"], "one long load without cases or levels"),
         (["20260101", "20260103"], "is a soak and 20260103-000000-t has cases and trials"),
         (["20260103", "20260101"], "compare a soak with a soak"),
-        (["20260101", "20260102", "--allow", "payload"], "--allow payload: nothing of soaks; must be one of"),
+        (["20260101", "20260102", "--allow", "payload"], "--allow 'payload': must be one of job, server"),
         (["20260101", "20260102", "--base", "bare"], "of two, the first is the base"),
         (["20260103", "20260104", "--allow", "job"], "--allow 'job': must be one of window, offloads"),
         (["20260101"], "name a second result"),
@@ -328,7 +378,7 @@ def test_a_soak_that_never_began_is_one_line_and_1(run: Run) -> None:
     assert "the soak ended before its first part" in err
 
 
-def test_all_that_may_be_asked_of_campaigns_may_be_asked_of_soaks() -> None:
-    assert FAIL_ON.keys() == OF_CAMPAIGNS.keys()
-    known = {response for each in QUANTITIES.values() for response in each}
-    assert all(known.issuperset(own) for own in FAIL_ON.values())
+def test_each_figure_of_a_soak_is_asked_for_as_those_of_cases() -> None:
+    known = {response for own in FAIL_ON.values() for response in own}
+    assert known.issuperset(RESPONSES)
+    assert {response.group for response in RESPONSES} == set(METRICS)

@@ -17,15 +17,15 @@ from tests.soak_pairs import asked, soak
 from tests.soak_result import STARTED_S
 from tests.unit.conftest import Run
 
-from linewatt.analysis.comparison.history import Course, SoakRun, courses
+from linewatt.analysis.comparison.history import Course, courses
 from linewatt.analysis.comparison.matching import Side
-from linewatt.analysis.comparison.soaks import CLIENT_CPU, RATE
+from linewatt.analysis.metrics.of_soak import CLIENT_CPU, RATE, Quantity, SoakRun
 from linewatt.analysis.soak.job import Job, job_of
 from linewatt.cli.compare import side_of
 from linewatt.engine.soak.segments import CHANNELS
 from linewatt.model import Channel, Sample
 from linewatt.report.soak.digest import digest
-from linewatt.report.soak.run import soak_run
+from linewatt.report.soak.runs import followed
 from linewatt.store import soak as store
 from linewatt.store import soak_totals
 from linewatt.store.brief import load_brief
@@ -35,9 +35,16 @@ from linewatt.store.write import new_result
 JOB = Job({"users": 4}, "dut", ("dut", "c1", "c2"))
 
 
-def one_of(path: Path, response: Any = RATE) -> SoakRun | str:
+def one_of(path: Path, response: Any = RATE) -> float | None:
     result = load_brief(path)
-    return soak_run(result, side_of(result.id, result), response)
+    found = followed(result, side_of(result.id, result), response)
+    assert isinstance(found, Side)
+    assert found.soak is not None
+    return found.soak.quantities[response.name].value
+
+
+def side_with(value: float) -> Side:
+    return Side("s", "s", {}, {}, (), soak=SoakRun(JOB, {RATE.name: Quantity(value)}))
 
 
 @pytest.mark.parametrize(
@@ -58,10 +65,8 @@ def test_what_the_ends_of_parts_say_is_what_reading_all_of_it_says(
     path = soak(1, **shape)
     whole = digest(load_brief(path))
     rate, cpu = one_of(path), one_of(path, CLIENT_CPU)
-    assert isinstance(rate, SoakRun)
-    assert isinstance(cpu, SoakRun)
-    assert rate.value == pytest.approx(whole.total_bytes * 8 / whole.load_s, rel=1e-12)
-    assert cpu.value == pytest.approx(whole.client_cpu[0], rel=1e-12)
+    assert rate == pytest.approx(whole.total_bytes * 8 / whole.load_s, rel=1e-12)
+    assert cpu == pytest.approx(whole.client_cpu[0], rel=1e-12)
 
 
 def test_only_the_first_and_the_last_chunk_are_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -75,7 +80,7 @@ def test_only_the_first_and_the_last_chunk_are_read(tmp_path: Path, monkeypatch:
         return rows(query, paths)
 
     monkeypatch.setattr(soak_totals, "_rows", watched)
-    assert isinstance(one_of(path), SoakRun)
+    assert one_of(path)
     assert seen == {"chunk-000001.parquet", "chunk-000008.parquet"}
 
 
@@ -228,22 +233,20 @@ def test_a_soak_of_iperf3_alone_is_a_job_of_its_pairs_and_compared_by_what_was_r
     paths = [iperf3_soak(1, 6e9), iperf3_soak(2, 5.4e9)]
     for path, rate_bps in zip(paths, (8e9, 7.2e9), strict=True):
         value, whole = one_of(path), digest(load_brief(path))
-        assert isinstance(value, SoakRun)
-        assert value.value == pytest.approx(rate_bps)
-        assert value.value == pytest.approx(whole.total_bytes * 8 / whole.load_s)
-        assert value.job.under_test == ("h1", "h2")
+        assert value == pytest.approx(rate_bps)
+        assert value == pytest.approx(whole.total_bytes * 8 / whole.load_s)
+        assert job_of(load_brief(path).manifest["campaign"]).under_test == ("h1", "h2")
     assert "soak of 1 min 00 s, iperf3 on h1, h2 [" in run("history")[1]
     code, out, _ = run("compare", paths[0].name, paths[1].name, "--json")
     assert code == 4
-    found = {row["quantity"]: row for row in json.loads(out)["comparisons"]}
+    found = {row["response"]: row for row in json.loads(out)["comparisons"]}
     assert found["throughput_bps"]["ratio"] == pytest.approx(0.9)
     assert not found.keys() & {"client_cpu_s_per_gbit", "transfers_hz", "failed_ratio", "server_cores"}
 
 
 def course_of(levels: Sequence[float], draw: np.random.Generator) -> Course:
-    side = Side("s", "s", {}, {}, ())
     values = [1e9 * level * math.exp(draw.normal(0, 0.02)) for level in levels]
-    (course,) = courses((), RATE, soaks=[SoakRun(side, JOB, value) for value in values])
+    (course,) = courses((), RATE, soaks=list(map(side_with, values)))
     return course
 
 
@@ -263,8 +266,7 @@ def test_a_step_of_10_percent_is_found_among_eight_soaks() -> None:
 
 
 def test_equal_soaks_have_no_change_and_three_are_not_enough() -> None:
-    side = Side("s", "s", {}, {}, ())
-    (course,) = courses((), RATE, soaks=[SoakRun(side, JOB, 1e9)] * 6)
+    (course,) = courses((), RATE, soaks=[side_with(1e9)] * 6)
     assert course.changes == ()
-    (course,) = courses((), RATE, soaks=[SoakRun(side, JOB, value) for value in (1e9, 2e9, 2e9)])
+    (course,) = courses((), RATE, soaks=list(map(side_with, (1e9, 2e9, 2e9))))
     assert course.words == "not enough results: 3, and a change needs 2 before and after it"

@@ -7,6 +7,7 @@ import gc
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -16,9 +17,9 @@ from linewatt.cli.output import print_csv, print_json, print_rich
 from linewatt.errors import InvalidInput
 
 if TYPE_CHECKING:
-    from linewatt.analysis.comparison.compare import Comparison, Options
-    from linewatt.analysis.comparison.finding import Finding
+    from linewatt.analysis.comparison.compare import Comparison, Finding
     from linewatt.analysis.comparison.matching import Side
+    from linewatt.analysis.comparison.rows import Options
     from linewatt.store.read import Result
 
 _RATIO = re.compile(r"([0-9]+(?:\.[0-9]+)?|\.[0-9]+)\s*(%?)")
@@ -27,7 +28,10 @@ NOTHING = "nothing"
 
 _Wanted = Annotated[
     list[str],
-    typer.Argument(metavar="A [B]", help="Ids of results, their beginnings, 'last', or directories."),
+    typer.Argument(
+        metavar="A [B]",
+        help="Ids of results, their beginnings, 'last', or directories; of soaks several a side: A1,A2,A3.",
+    ),
 ]
 _By = Annotated[
     str | None,
@@ -109,15 +113,15 @@ def compare(  # noqa: PLR0913 - one parameter an option
 ) -> None:
     """Compare two results, or levels of one: ratios with intervals, and verdicts in words.
 
-    Two soaks are one run each: their quantities stand side by side, with ratios and no verdict.
+    A soak is one run of its case, so that one against one has no verdict: name several a side.
 
     Exit codes: 0 nothing that --fail-on names; 3 a change for the worse; 4 no such change, but not every
     verdict that it asks for could be given; 2 wrong use.
     """
     if as_json and as_csv:
         raise InvalidInput("--json and --csv: choose one")
-    from linewatt.analysis.comparison.compare import Options
-    from linewatt.analysis.comparison.finding import finding
+    from linewatt.analysis.comparison.compare import finding
+    from linewatt.analysis.comparison.rows import Options
     from linewatt.cli.show import checked_target
     from linewatt.store.brief import load_brief
     from linewatt.store.read import readable
@@ -127,32 +131,26 @@ def compare(  # noqa: PLR0913 - one parameter an option
     matters = None if factor is None else parse_factor(factor)
     metrics = _metrics(metric)
     named = _fail_on(fail_on, metrics, two=len(wanted) == 2)
-    options = Options(by, matters, metrics, _chosen("--allow", allow, _codes()))
     paths = _paths(wanted, results, by, base)
-    with uncollected(), readable(*paths):
-        loaded = [load_brief(path) for path in paths]
-        if any(one.is_soak for one in loaded):
-            from linewatt.cli import compare_soaks
+    with uncollected(), readable(*(path for side in paths for path in side)):
+        loaded = [[load_brief(path) for path in side] for side in paths]
+        of_soaks = _of_soaks(loaded, by)
+        options = Options(by, matters, metrics, _allowed(allow, of_soaks=of_soaks))
+        found = (_compared_soaks if of_soaks else _compared)(loaded, options, base)
+        verdict = finding(found, named)
+        if target is not None:
+            from linewatt.report.comparison.page import render
+            from linewatt.report.html import write
 
-            code = compare_soaks.compare(loaded, options, named, target, as_json=as_json, as_csv=as_csv)
-        else:
-            _check_allowed(options.allowed)
-            found = _compared(loaded, options, base)
-            verdict = finding(found, named)
-            if target is not None:
-                from linewatt.report.comparison.page import render
-                from linewatt.report.html import write
-
-                write(target, render(found, verdict))
-            _print(found, verdict, as_json=as_json, as_csv=as_csv)
-            code = verdict.exit_code
-    if code:
-        raise typer.Exit(code)
+            write(target, render(found, verdict))
+        _print(found, verdict, as_json=as_json, as_csv=as_csv)
+    if verdict.exit_code:
+        raise typer.Exit(verdict.exit_code)
 
 
 def _print(found: Comparison, verdict: Finding, *, as_json: bool, as_csv: bool) -> None:
     if as_json or as_csv:
-        from linewatt.report.comparison.trials import CSV_COLUMNS, as_document, csv_rows
+        from linewatt.report.comparison.document import CSV_COLUMNS, as_document, csv_rows
 
         if as_json:
             print_json(as_document(found, verdict))
@@ -185,18 +183,11 @@ def parse_factor(text: str) -> float:
     return value
 
 
-def _codes() -> Sequence[str]:
-    from linewatt.analysis.comparison.comparable import CODES
-    from linewatt.analysis.comparison.soaks import CODES as OF_SOAKS
+def _allowed(words: list[str] | None, *, of_soaks: bool) -> tuple[str, ...]:
+    """What may differ. Raises InvalidInput."""
+    from linewatt.analysis.comparison import comparable, jobs
 
-    return tuple(dict.fromkeys((*CODES, *OF_SOAKS)))
-
-
-def _check_allowed(allowed: Iterable[str]) -> None:
-    """Refuse what only means something for soaks. Raises InvalidInput."""
-    from linewatt.analysis.comparison.comparable import CODES
-
-    _chosen("--allow", allowed, CODES)
+    return _chosen("--allow", words, jobs.CODES if of_soaks else comparable.CODES)
 
 
 def _chosen(option: str, words: Iterable[str] | None, known: Iterable[str]) -> tuple[str, ...]:
@@ -210,15 +201,15 @@ def _chosen(option: str, words: Iterable[str] | None, known: Iterable[str]) -> t
 
 
 def _metrics(words: list[str] | None) -> tuple[str, ...]:
-    from linewatt.analysis.comparison.compare import METRICS
+    from linewatt.analysis.comparison.rows import METRICS
 
     return _chosen("--metric", words, METRICS) or tuple(METRICS)
 
 
 def _fail_on(words: list[str] | None, metrics: Sequence[str], *, two: bool) -> tuple[str, ...]:
     """What ends with exit code 3. Raises InvalidInput where its metric is not compared."""
-    from linewatt.analysis.comparison.compare import METRICS
-    from linewatt.analysis.comparison.finding import FAIL_ON
+    from linewatt.analysis.comparison.compare import FAIL_ON
+    from linewatt.analysis.comparison.rows import METRICS
 
     there = {response for name in metrics for response in METRICS[name]}
     if words is None:
@@ -236,8 +227,8 @@ def _fail_on(words: list[str] | None, metrics: Sequence[str], *, two: bool) -> t
     return named
 
 
-def _paths(wanted: Sequence[str], results: Path, by: str | None, base: str | None) -> list[Path]:
-    """Of one result or two. Raises InvalidInput, StoreError."""
+def _paths(wanted: Sequence[str], results: Path, by: str | None, base: str | None) -> list[list[Path]]:
+    """The results of one side or two. Raises InvalidInput, StoreError."""
     from linewatt.store.brief import find_anywhere
 
     if len(wanted) > 2:
@@ -248,17 +239,58 @@ def _paths(wanted: Sequence[str], results: Path, by: str | None, base: str | Non
         )
     if len(wanted) == 2 and base is not None:
         raise InvalidInput("--base names a level of one result; of two, the first is the base")
-    paths = [find_anywhere(results, one) for one in wanted]
-    if len(paths) == 2 and paths[0].resolve() == paths[1].resolve():
+    paths = [[find_anywhere(results, one) for one in _names(side)] for side in wanted]
+    every = [path.resolve() for side in paths for path in side]
+    if len(set(every)) < len(every):
         raise InvalidInput(f"{' and '.join(wanted)} are the same result; name two, or one with --by")
     return paths
 
 
-def _compared(loaded: Sequence[Result], options: Options, base: str | None) -> Comparison:
+def _names(side: str) -> list[str]:
+    """Results that are joined by commas; the name of a directory may have some itself."""
+    return (
+        [side] if Path(side).is_dir() else [one.strip() for one in side.split(",") if one.strip()] or [side]
+    )
+
+
+def _of_soaks(loaded: Sequence[Sequence[Result]], by: str | None) -> bool:
+    """Whether soaks are compared. Raises InvalidInput for what cannot be asked of these results."""
+    every = [one for side in loaded for one in side]
+    soaks = [one.id for one in every if one.is_soak]
+    trials = [one.id for one in every if not one.is_soak]
+    if soaks and by is not None:
+        raise InvalidInput(
+            f"--by {by}: {soaks[0]} is a soak, one long load without cases or levels; "
+            "name two soaks, without --by"
+        )
+    if soaks and trials:
+        raise InvalidInput(
+            f"{soaks[0]} is a soak and {trials[0]} has cases and trials; compare a soak with a soak"
+        )
+    for side in loaded:
+        if len(side) > 1 and trials:
+            raise InvalidInput(f"{side[0].id} has cases and trials: only of soaks a side may have several")
+    return bool(soaks)
+
+
+def _compared_soaks(loaded: Sequence[Sequence[Result]], options: Options, base: str | None) -> Comparison:
+    from linewatt.analysis.comparison.compare import compare as compare_sides
+    from linewatt.analysis.comparison.jobs import match_jobs
+    from linewatt.report.soak.runs import with_soak
+
+    del base
+    sides = []
+    for name, results in zip(("A", "B"), loaded, strict=True):
+        first, *others = (with_soak(one, side_of(one.id, one)) for one in results)
+        sides.append(replace(first, name=name, repeats=tuple(others)))
+    return compare_sides(sides[0], sides[1], match_jobs(sides[0], sides[1], options.allowed), options)
+
+
+def _compared(loaded: Sequence[Sequence[Result]], options: Options, base: str | None) -> Comparison:
     from linewatt.analysis.comparison.compare import compare as compare_sides
     from linewatt.analysis.comparison.matching import known_properties, levels_of, match_levels, match_two
 
-    sides = [side_of(name, one) for name, one in zip(("A", "B"), loaded, strict=False)]
+    sides = [side_of(name, one) for name, (one,) in zip(("A", "B"), loaded, strict=False)]
     known = known_properties(trial for side in sides for trial in side.trials)
     if options.by is not None and options.by not in known:
         raise InvalidInput(f"--by {options.by}: must be one of {', '.join(known)}")
@@ -267,7 +299,7 @@ def _compared(loaded: Sequence[Result], options: Options, base: str | None) -> C
     levels = levels_of(sides[0], options.by)
     if len(levels) < 2:
         there = ", ".join(levels) or "no trial"
-        raise InvalidInput(f"--by {options.by}: {loaded[0].id} has nothing to compare, only {there}")
+        raise InvalidInput(f"--by {options.by}: {sides[0].id} has nothing to compare, only {there}")
     if base is not None and base not in levels:
         raise InvalidInput(f"--base {base}: {options.by} is one of {', '.join(levels)}")
     return compare_sides(sides[0], sides[0], match_levels(sides[0], options.by, base or levels[0]), options)

@@ -14,7 +14,7 @@ from linewatt.cli.output import print_json, print_rich
 from linewatt.errors import InvalidInput, StoreError
 
 if TYPE_CHECKING:
-    from linewatt.analysis.comparison.history import Course, SoakRun
+    from linewatt.analysis.comparison.history import Course
     from linewatt.analysis.comparison.matching import Side
     from linewatt.analysis.metrics.metric import Response
     from linewatt.model import Case
@@ -63,7 +63,7 @@ def history(
 
     A soak is one run: its mean rate over all soaks of the same job, whatever its hosts were called.
     """
-    from linewatt.analysis.comparison.compare import METRICS
+    from linewatt.analysis.comparison.rows import METRICS
     from linewatt.store.brief import load_all_brief
     from linewatt.store.read import readable
 
@@ -94,13 +94,13 @@ def history(
 
 def _soaks(
     loaded: Sequence[Result], metric: str, case: str | None, test: str | None
-) -> tuple[list[SoakRun], list[tuple[str, str]]]:
+) -> tuple[list[Side], list[tuple[str, str]]]:
     """Soaks that are asked for, as one run each, and those that are none, with the reason."""
     from linewatt.analysis.soak.job import job_of
-    from linewatt.report.soak.run import OF_METRIC, soak_run
+    from linewatt.report.soak.runs import OF_METRIC, followed
     from linewatt.store.read import readable
 
-    runs: list[SoakRun] = []
+    runs: list[Side] = []
     left_out: list[tuple[str, str]] = []
     if metric not in OF_METRIC or test not in (None, SOAK):
         return runs, left_out
@@ -110,7 +110,7 @@ def _soaks(
                 side = side_of(one.id, one)
                 if case is not None and not job_of(side.campaign).key.startswith(case):
                     continue
-                run = soak_run(one, side, OF_METRIC[metric])
+                run: Side | str = followed(one, side, OF_METRIC[metric])
         except StoreError as error:
             run = str(error)
         if isinstance(run, str):
@@ -125,13 +125,13 @@ def _followed(
     response: Response,
     wanted: Callable[[Case], bool],
     matters: float | None,
-    soaks: Sequence[SoakRun],
+    soaks: Sequence[Side],
     metric: str,
 ) -> tuple[tuple[Course, ...], tuple[Course, ...]]:
     """Courses of cases and of soaks: what is one quantity in both is judged together."""
     from linewatt.analysis.comparison.history import courses
     from linewatt.analysis.soak.job import Job
-    from linewatt.report.soak.run import OF_METRIC
+    from linewatt.report.soak.runs import OF_METRIC
 
     limit = matters if response.relative else None
     own = OF_METRIC.get(metric, response)
@@ -145,7 +145,7 @@ def _followed(
 
 def _told(courses: tuple[Course, ...], left_out: list[tuple[str, str]], metric: str) -> Soaks | None:
     from linewatt.report.comparison.history import Soaks
-    from linewatt.report.soak.run import OF_METRIC
+    from linewatt.report.soak.runs import OF_METRIC
 
     if not courses and not left_out:
         return None

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from dataclasses import dataclass, replace
 
+from linewatt.analysis.metrics.of_soak import SoakRun
 from linewatt.model import Flag, Trial
 
 
@@ -19,7 +20,7 @@ class FlagCount:
     example: Flag
 
 
-def count_flags(trials: Iterable[Trial]) -> tuple[FlagCount, ...]:
+def count_flags(trials: Iterable[Trial | SoakRun]) -> tuple[FlagCount, ...]:
     """The flags of ``trials`` by code, in order of first appearance, with counts and the first example."""
     counts: dict[str, FlagCount] = {}
     for trial in trials:

@@ -82,7 +82,7 @@ def _time(ends: Ends) -> Iterator[Beside]:
 
 
 def _of_end(ends: Ends, role: Role) -> Iterator[Beside]:
-    own, theirs = getattr(ends.match.base, role), getattr(ends.match.other, role)
+    own, theirs = getattr(ends.case, role), getattr(ends.other_case, role)
     sides = ((ends.base, own, ends.base_trials), (ends.other, theirs, ends.other_trials))
 
     def differing(short: str, facts: dict[str, str], response: str | None = None) -> Iterator[Beside]:
@@ -96,8 +96,8 @@ def _of_end(ends: Ends, role: Role) -> Iterator[Beside]:
         if said:
             yield Beside(f"{short} of the {role}", f"{role}: {'; '.join(said)}", response)
 
-    protocol = "tcp" if ends.match.base.is_tcp else "udp"
-    load = ends.match.base.load or DEFAULT
+    protocol = "tcp" if ends.case.is_tcp else "udp"
+    load = ends.case.load or DEFAULT
     yield from differing(load, {load: f"tools.{load}"})
     if protocol == "tcp" and role == "sender":
         yield from differing("congestion control", {"congestion control": f"sysctl.{CONGESTION}"})

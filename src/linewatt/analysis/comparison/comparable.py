@@ -9,15 +9,16 @@ verdicts (``differences``).
 from __future__ import annotations
 
 import statistics
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
 from linewatt.analysis.cases.responses import EFFICIENCY, SENDER_EFFICIENCY
-from linewatt.analysis.comparison.matching import Match, Side
+from linewatt.analysis.comparison.matching import Side
 from linewatt.errors import ParseError
 from linewatt.loads.base import Load, Version
 from linewatt.loads.registry import DEFAULT, LOADS
-from linewatt.model import Role, Trial
+from linewatt.model import Case, Role, Trial
 from linewatt.tuning.nic.offload import ABBREVIATIONS
 
 LOAD_CODES: tuple[str, ...] = tuple(
@@ -44,6 +45,8 @@ _WINDOW_TOLERANCE = 0.05
 _PAYLOAD_TOLERANCE = 0.005
 _CPU = (EFFICIENCY.name, SENDER_EFFICIENCY.name)
 _ROLES: tuple[Role, Role] = ("sender", "receiver")
+Sides = tuple[Side, Side]
+Text = Callable[[Any], str]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,15 +64,20 @@ class Obstacle:
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """A match with its trials that are done, and what is allowed to differ."""
+    """Two cases with their trials that are done, and what is allowed to differ."""
 
-    match: Match
+    case: Case
+    other_case: Case
     base: Side
     other: Side
     base_trials: Sequence[Trial]
     other_trials: Sequence[Trial]
     by: str | None
     allowed: Collection[str] = ()
+
+    @property
+    def sides(self) -> Sides:
+        return self.base, self.other
 
 
 def obstacles(ends: Ends) -> list[Obstacle]:
@@ -78,8 +86,9 @@ def obstacles(ends: Ends) -> list[Obstacle]:
     return [one for one in found if one.code not in ends.allowed]
 
 
-def _between(ends: Ends, one: object, two: object) -> str:
-    return f"{one} in {ends.base.name}, {two} in {ends.other.name}"
+def between(sides: Sides, one: object, two: object, text: Text = str) -> str:
+    """What stands on each side."""
+    return f"{text(one)} in {sides[0].name}, {text(two)} in {sides[1].name}"
 
 
 def _window(ends: Ends) -> list[Obstacle]:
@@ -88,12 +97,12 @@ def _window(ends: Ends) -> list[Obstacle]:
     for key, name in (("window_s", "window"), ("omit_s", "warm-up left out")):
         one, two = (side.campaign.get(key) for side in (ends.base, ends.other))
         if isinstance(one, (int, float)) and isinstance(two, (int, float)) and one != two:
-            found.append(Obstacle("window", f"{name} of {_between(ends, f'{one:g} s', f'{two:g} s')}"))
+            found.append(Obstacle("window", f"{name} of {between(ends.sides, f'{one:g} s', f'{two:g} s')}"))
     if found:
         return found
     one, two = (_seconds(trials) for trials in (ends.base_trials, ends.other_trials))
     if one and two and abs(one / two - 1) > _WINDOW_TOLERANCE:
-        return [Obstacle("window", f"window of {_between(ends, f'{one:.3g} s', f'{two:.3g} s')}")]
+        return [Obstacle("window", f"window of {between(ends.sides, f'{one:.3g} s', f'{two:.3g} s')}")]
     return []
 
 
@@ -106,26 +115,28 @@ def _offloads(ends: Ends) -> list[Obstacle]:
     """The mode of the data interfaces at both ends, as facts have it or as the trial's settings read."""
     found = []
     for role in _ROLES:
-        own, theirs = getattr(ends.match.base, role), getattr(ends.match.other, role)
+        own, theirs = getattr(ends.case, role), getattr(ends.other_case, role)
         one = _features(ends.base, own, role, ends.base_trials)
         two = _features(ends.other, theirs, role, ends.other_trials)
-        different = [
-            name
-            for name in OFFLOADS
-            if name in one
-            and name in two
-            and one[name] != two[name]
-            and ends.by not in (name, _SHORT.get(name))
-        ]
-        if different:
-            words = ", ".join(
-                f"{_SHORT.get(name, name)} {_between(ends, one[name], two[name])}" for name in different
-            )
-            found.append(Obstacle("offloads", f"offloads of the {role}: {words}"))
+        told = [name for name in OFFLOADS if ends.by not in (name, SHORT.get(name))]
+        words = offloads_differ(ends.sides, one, two, told)
+        if words:
+            found.append(Obstacle("offloads", f"offloads of the {role}: {', '.join(words)}"))
     return found
 
 
-_SHORT = {name: short for short, name in ABBREVIATIONS.items()}
+def offloads_differ(
+    sides: Sides, one: Mapping[str, str], two: Mapping[str, str], told: Iterable[str] = OFFLOADS
+) -> list[str]:
+    """Each feature that is on record on both sides and differs."""
+    return [
+        f"{SHORT.get(name, name)} {between(sides, one[name], two[name])}"
+        for name in told
+        if name in one and name in two and one[name] != two[name]
+    ]
+
+
+SHORT = {name: short for short, name in ABBREVIATIONS.items()}
 _SEGMENTATION = "tx-tcp-segmentation"
 """the part of tso that says whether it is on"""
 
@@ -157,20 +168,37 @@ def _state(text: str) -> str:
 
 def _load(ends: Ends) -> list[Obstacle]:
     """Streams in one thread or in several are different loads; so are options that no case names."""
-    found, load = [], LOADS[ends.match.base.load or DEFAULT]
-    streams = max(ends.match.base.streams, ends.match.other.streams)
+    found, load = [], LOADS[ends.case.load or DEFAULT]
+    streams = max(ends.case.streams, ends.other_case.streams)
     for role in _ROLES:
-        own, theirs = getattr(ends.match.base, role), getattr(ends.match.other, role)
+        own, theirs = getattr(ends.case, role), getattr(ends.other_case, role)
         threads = [threaded(ends.base, [own], load), threaded(ends.other, [theirs], load)]
         if streams > 1 and None not in threads and threads[0] != threads[1]:
-            said = ["one thread a stream" if each else "one thread for all" for each in threads]
-            words = f"{streams} streams of {load.name} at the {role}: {_between(ends, *said)}"
-            found.append(Obstacle(f"{load.name}-threads", words))
-    options = [load_options(side, load) for side in (ends.base, ends.other)]
-    if None not in options and options[0] != options[1]:
-        said = [" ".join(f"{name}={value}" for name, value in (one or ())) or "none" for one in options]
-        found.append(Obstacle(f"{load.name}-options", f"options of {load.name}: {_between(ends, *said)}"))
-    return found
+            words = f"{streams} streams of {load.name} at the {role}: "
+            found.append(
+                Obstacle(
+                    f"{load.name}-threads", words + between(ends.sides, threads[0], threads[1], threads_text)
+                )
+            )
+    return [*found, *options_differ(ends.sides, load)]
+
+
+def threads_text(threaded: bool) -> str:
+    return "one thread a stream" if threaded else "one thread for all"
+
+
+def options_differ(sides: Sides, load: Load) -> list[Obstacle]:
+    """Options of a load that differ and that no case names."""
+    one, two = (load_options(side, load) for side in sides)
+    if one is None or two is None or one == two:
+        return []
+    return [
+        Obstacle(f"{load.name}-options", f"options of {load.name}: {between(sides, one, two, _options_text)}")
+    ]
+
+
+def _options_text(options: Sequence[tuple[str, str]]) -> str:
+    return " ".join(f"{name}={value}" for name, value in options) or "none"
 
 
 def threaded(side: Side, hosts: Iterable[str], load: Load) -> bool | None:
@@ -200,12 +228,12 @@ def load_options(side: Side, load: Load) -> tuple[tuple[str, str], ...] | None:
 
 def _payload(ends: Ends) -> list[Obstacle]:
     """Bytes in a datagram, from what the receiver got; a tunnel leaves less room, which is its cost."""
-    if ends.match.base.is_tcp or ends.by in ("network", "test", "family"):
+    if ends.case.is_tcp or ends.by in ("network", "test", "family"):
         return []
     one, two = (_payload_bytes(trials) for trials in (ends.base_trials, ends.other_trials))
     if one is None or two is None or abs(one / two - 1) <= _PAYLOAD_TOLERANCE:
         return []
-    return [Obstacle("payload", f"payload of {_between(ends, f'{one:.0f} bytes', f'{two:.0f} bytes')}")]
+    return [Obstacle("payload", f"payload of {between(ends.sides, f'{one:.0f} bytes', f'{two:.0f} bytes')}")]
 
 
 def _payload_bytes(trials: Sequence[Trial]) -> float | None:
@@ -225,13 +253,19 @@ def _accounting(ends: Ends) -> list[Obstacle]:
     """CPU time charged by the tick and exact CPU time are two quantities."""
     found = []
     for role, response in zip(_ROLES, (SENDER_EFFICIENCY, EFFICIENCY), strict=True):
-        hosts = getattr(ends.match.base, role), getattr(ends.match.other, role)
-        one, two = (
-            side.fact(host, "kernel", "tick_accounting")
-            for side, host in zip((ends.base, ends.other), hosts, strict=True)
-        )
-        if isinstance(one, bool) and isinstance(two, bool) and one != two:
-            said = ("by the tick" if each else "exact" for each in (one, two))
-            words = f"CPU accounting of the {role} {_between(ends, *said)}"
-            found.append(Obstacle("accounting", words, (response.name,)))
+        hosts = getattr(ends.case, role), getattr(ends.other_case, role)
+        words = accounting_differs(ends.sides, hosts)
+        if words:
+            found.append(Obstacle("accounting", f"CPU accounting of the {role} {words}", (response.name,)))
     return found
+
+
+def accounting_differs(sides: Sides, hosts: tuple[str, str]) -> str:
+    """How CPU time is charged on either host, where that differs; else empty."""
+    one, two = (side.fact(host, "kernel", "tick_accounting") for side, host in zip(sides, hosts, strict=True))
+    known = isinstance(one, bool) and isinstance(two, bool)
+    return between(sides, one, two, _accounting_text) if known and one != two else ""
+
+
+def _accounting_text(by_tick: bool) -> str:
+    return "by the tick" if by_tick else "exact"

@@ -1,84 +1,36 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Two sides of a comparison, case by case and response by response, with a verdict on each. Pure.
-
-Ratios by Welch's t on logarithms with a 95 % CI; what counts must be beyond chance among all cases (Holm, a
-family for each response), must not be contradicted by shuffled runs, and must be beyond the stated factor.
-The run is the unit.
-"""
+"""Two sides of a comparison, case by case and response by response, with a verdict on each. Pure."""
 
 from __future__ import annotations
 
-import math
-from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Literal
 
-from linewatt.analysis.cases.responses import (
-    OF_CASE,
-    PER_WATT,
-    THROUGHPUT,
-    Values,
-    responses,
-)
+from linewatt.analysis.cases.responses import THROUGHPUT, Values, responses
 from linewatt.analysis.cases.summary import FlagCount, count_flags
-from linewatt.analysis.comparison.besides import Beside, besides, with_besides
-from linewatt.analysis.comparison.comparable import Ends, obstacles
+from linewatt.analysis.comparison.besides import Beside, besides
+from linewatt.analysis.comparison.comparable import Ends, Obstacle, Sides, obstacles
 from linewatt.analysis.comparison.differences import Difference, differences
+from linewatt.analysis.comparison.jobs import (
+    has_any,
+    job_differences,
+    job_obstacles,
+    job_remarks,
+    job_responses,
+    soaks,
+)
 from linewatt.analysis.comparison.matching import LeftOver, Match, Matching, Side
-from linewatt.analysis.comparison.verdicts import COMPARISON, Kind, Verdict, verdicts
+from linewatt.analysis.comparison.rows import METRICS, OF_CASES, Draft, Options, Row, judged, overall
 from linewatt.analysis.limits import verdict
 from linewatt.analysis.metrics.metric import Response
+from linewatt.analysis.metrics.of_soak import RESPONSES as OF_SOAKS
 from linewatt.analysis.power.totals import SCOPE_WORDS
-from linewatt.analysis.statistics.contrasts import ALPHA, Contrast, over_strata, welch
-from linewatt.analysis.statistics.modes import modes
-from linewatt.analysis.statistics.permutation import permutation_ps, smallest_p, strata_p
-from linewatt.analysis.statistics.stats import Estimate, estimate
-from linewatt.model import Case, Provenance, Trial
+from linewatt.analysis.soak.job import Job
+from linewatt.analysis.statistics.stats import estimate
+from linewatt.model import Case, Trial
 
-METRICS: dict[str, list[Response]] = {}
-_LAST = ("power", "latency")
-for _response in sorted(
-    (*OF_CASE.values(), *PER_WATT.values()),
-    key=lambda one: (one.group in _LAST and 1 + _LAST.index(one.group), not one.relative),
-):
-    METRICS.setdefault(_response.group, []).append(_response)
-"""what ``--metric`` may name"""
-SEED = 20_130_717
-"""of the deals of shuffled runs: the same runs give the same p at any time"""
 _TARGET_TOLERANCE = 0.02
-
-Outcome = Kind | Literal["refused"]
-
-
-@dataclass(frozen=True, slots=True)
-class Options:
-    """``matters`` is the factor a ratio must be beyond (``None``: the usual), ``allowed`` what may differ."""
-
-    by: str | None = None
-    matters: float | None = None
-    metrics: Collection[str] = tuple(METRICS)
-    allowed: Collection[str] = ()
-
-
-@dataclass(frozen=True, slots=True)
-class Row:
-    """One response of two matched cases.
-
-    ``base`` and ``other`` are of the runs that have a value, SI. ``scope`` and ``provenance`` are those of
-    watts in it, the less certain of both sides. Refused rows have no ``change``.
-    """
-
-    match: Match
-    response: Response
-    base: Estimate | None
-    other: Estimate | None
-    outcome: Outcome
-    verdict: Verdict
-    scope: str | None = None
-    provenance: Provenance | None = None
-    pairs: int = 1
-    """of hosts that it is over; the cases of ``match`` are then those of the first"""
-    besides: tuple[str, ...] = ()  # what else differs, in short
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,33 +69,23 @@ class Comparison:
         return tuple(dict.fromkeys(row.response for row in self.rows))
 
 
-@dataclass
-class _Draft:
-    """A row before its family is judged; ``refusal`` is why there is no verdict."""
-
-    match: Match
-    response: Response
-    names: tuple[str, str] = ("A", "B")
-    base: list[float] = field(default_factory=list)
-    other: list[float] = field(default_factory=list)
-    scope: str | None = None
-    provenance: Provenance | None = None
-    refusal: str | None = None
-    contrast: Contrast | str = ""
-    besides: Sequence[Beside] = ()
-
-
 def compare(base: Side, other: Side, matching: Matching, options: Options) -> Comparison:
     """Everything that can be said of two sides whose cases were matched.
 
     Levels of one result have the same ``base`` and ``other``.
     """
     own, theirs = _by_case(base.trials), _by_case(other.trials)
-    drafts: list[_Draft] = []
+    drafts: list[Draft] = []
     pairs: list[Pair] = []
     for match in matching.matches:
+        if isinstance(match.base, Job) or isinstance(match.other, Job):
+            found, pair = _of_jobs(match, (base, other), options)
+            drafts += found
+            pairs.append(pair)
+            continue
         ends = Ends(
-            match,
+            match.base,
+            match.other,
             replace(base, name=match.base_level or base.name),
             replace(other, name=match.level or other.name),
             _done(own.get(match.base, ())),
@@ -152,21 +94,30 @@ def compare(base: Side, other: Side, matching: Matching, options: Options) -> Co
             options.allowed,
         )
         beside = besides(ends)
-        found = _drafts(ends, options, beside)
+        values = [
+            {one.response: one for one in responses(trials, sender=True)}
+            for trials in (ends.base_trials, ends.other_trials)
+        ]
+        names, barred = (ends.base.name, ends.other.name), obstacles(ends)
+        found = [
+            _draft(match, names, one, values, barred, beside) for one in _wanted(options, OF_CASES, values)
+        ]
         drafts += found
-        pairs.append(_pair(ends, found, beside, own.get(match.base, ()), theirs.get(match.other, ())))
+        pairs.append(_pair(match, ends, found, beside, own.get(match.base, ()), theirs.get(match.other, ())))
     for one in matching.unlike:
-        drafts.append(_Draft(one.match, THROUGHPUT, refusal=one.what))
+        drafts.append(Draft(one.match, THROUGHPUT, refusal=one.what))
         pairs.append(Pair(one.match, (), (), (one.what,), ()))
     return Comparison(
         base=base,
         other=other,
         options=options,
         pairs=tuple(pairs),
-        rows=_judged(drafts, options),
-        overall=_overall(drafts, options),
+        rows=judged(drafts, options),
+        overall=overall(drafts, options),
         left_over=matching.left_over,
-        differences=differences(base, other, matching.matches, options.by),
+        differences=differences(base, other, matching.matches, options.by)
+        if base.soak is None
+        else job_differences(base, other, matching.matches),
         words=matching.words,
         levels=matching.levels,
     )
@@ -183,33 +134,49 @@ def _done(trials: Sequence[Trial]) -> list[Trial]:
     return [trial for trial in trials if trial.status == "done"]
 
 
-def _drafts(ends: Ends, options: Options, beside: Sequence[Beside]) -> list[_Draft]:
-    """The responses that either side has; throughput where neither has any, so that this is said."""
-    own, theirs = (
-        {values.response.name: values for values in responses(trials, sender=True)}
-        for trials in (ends.base_trials, ends.other_trials)
-    )
-    wanted = [response for name in METRICS if name in options.metrics for response in METRICS[name]]
-    there = [one for one in wanted if one.name in own or one.name in theirs]
-    barred = obstacles(ends)
-    found = []
-    for response in there or wanted[:1]:
-        draft = _draft(ends, response, own.get(response.name), theirs.get(response.name))
-        reasons = [one.words for one in barred if one.bars(response.name)]
-        if reasons:
-            draft.refusal = "; ".join(reasons)
-        draft.besides = [one for one in beside if one.concerns(response.name)]
-        found.append(draft)
-    return found
+def _of_jobs(match: Match, sides: Sides, options: Options) -> tuple[list[Draft], Pair]:
+    """Two soaks' job, with a run a soak."""
+    values = [job_responses(side) for side in sides]
+    every = job_obstacles(sides)
+    barred = [one for one in every if one.code not in options.allowed]
+    names = sides[0].name, sides[1].name
+    drafts = [_draft(match, names, one, values, barred) for one in _wanted(options, OF_SOAKS, values)]
+    flags, other_flags = (count_flags(soaks(side)) for side in sides)
+    remarks = job_remarks(sides, [one for one in every if one not in barred])
+    return drafts, Pair(match, flags, other_flags, _refusals(drafts), remarks)
 
 
-def _draft(ends: Ends, response: Response, own: Values | None, theirs: Values | None) -> _Draft:
-    names = (ends.base.name, ends.other.name)
-    draft = _Draft(ends.match, response, names, _known(own), _known(theirs))
-    if response in METRICS["power"]:
-        draft.refusal = _watts_differ(ends, own, theirs)
+Both = Sequence[Mapping[Response, Values]]
+"""what either side has"""
+
+
+def _wanted(options: Options, known: Collection[Response], values: Both) -> list[Response]:
+    """The responses that either side has; the first where neither has any, so that this is said."""
+    wanted = [one for name in METRICS if name in options.metrics for one in METRICS[name] if one in known]
+    return [one for one in wanted if any(one in own and has_any(own[one]) for own in values)] or wanted[:1]
+
+
+def _draft(
+    match: Match,
+    names: tuple[str, str],
+    response: Response,
+    values: Both,
+    barred: Sequence[Obstacle],
+    beside: Sequence[Beside] = (),
+) -> Draft:
+    own, theirs = (each.get(response) for each in values)
+    draft = Draft(match, response, names, _known(own), _known(theirs))
+    for name, one in zip(names, (own, theirs), strict=True):
+        if one is not None and one.reason and not _known(one):
+            draft.refusal = f"no value in {name}: {one.reason}"
+    if response.group == "power":
+        draft.refusal = _watts_differ(names, own, theirs) or draft.refusal
         draft.scope = own.scope if own else theirs.scope if theirs else None
         draft.provenance = own.provenance if own else theirs.provenance if theirs else None
+    reasons = [one.words for one in barred if one.bars(response.name)]
+    if reasons:
+        draft.refusal = "; ".join(reasons)
+    draft.besides = [one for one in beside if one.concerns(response.name)]
     return draft
 
 
@@ -217,34 +184,33 @@ def _known(values: Values | None) -> list[float]:
     return [] if values is None else [value for value in values.values if value is not None]
 
 
-def _watts_differ(ends: Ends, own: Values | None, theirs: Values | None) -> str | None:
+def _watts_differ(names: tuple[str, str], own: Values | None, theirs: Values | None) -> str | None:
     """Watts of two scopes, or of which one was made up, are not compared, whatever is allowed."""
     if own is None or theirs is None:
-        return f"no watts in {ends.base.name if own is None else ends.other.name}"
+        return f"no watts in {names[0] if own is None else names[1]}"
     said = []
     if own.scope != theirs.scope:
-        names = (SCOPE_WORDS.get(each.scope or "", each.scope) for each in (own, theirs))
-        said.append("watts of {} in {}, of {} in {}".format(*_alternate(ends, *names)))
+        one, two = (SCOPE_WORDS.get(each.scope or "", each.scope) for each in (own, theirs))
+        said.append(f"watts of {one} in {names[0]}, of {two} in {names[1]}")
     if own.provenance != theirs.provenance:
-        kinds = (each.provenance for each in (own, theirs))
-        said.append("watts {} in {}, {} in {}".format(*_alternate(ends, *kinds)))
+        said.append(f"watts {own.provenance} in {names[0]}, {theirs.provenance} in {names[1]}")
     return "; ".join(said) or None
 
 
-def _alternate(ends: Ends, one: object, two: object) -> tuple[object, ...]:
-    return one, ends.base.name, two, ends.other.name
-
-
 def _pair(
+    match: Match,
     ends: Ends,
-    drafts: Sequence[_Draft],
+    drafts: Sequence[Draft],
     beside: Sequence[Beside],
     own: Sequence[Trial],
     theirs: Sequence[Trial],
 ) -> Pair:
-    refused = tuple(dict.fromkeys(draft.refusal for draft in drafts if draft.refusal))
     remarks = (*_remarks(ends, own, theirs), *(one.words for one in beside))
-    return Pair(ends.match, count_flags(own), count_flags(theirs), refused, remarks)
+    return Pair(match, count_flags(own), count_flags(theirs), _refusals(drafts), remarks)
+
+
+def _refusals(drafts: Sequence[Draft]) -> tuple[str, ...]:
+    return tuple(dict.fromkeys(draft.refusal for draft in drafts if draft.refusal))
 
 
 def _remarks(ends: Ends, own: Sequence[Trial], theirs: Sequence[Trial]) -> list[str]:
@@ -274,139 +240,33 @@ def _limits(ends: Ends) -> list[str]:
     return []
 
 
-def _judged(drafts: Sequence[_Draft], options: Options) -> tuple[Row, ...]:
-    """Each response is a family of its own: every case that has a verdict counts as looked at."""
-    asked = [draft for draft in drafts if not draft.refusal]
-    for draft in asked:
-        draft.contrast = _contrast(draft)
-    _shuffle([draft for draft in asked if isinstance(draft.contrast, Contrast) and not draft.contrast.doubt])
-    rows: list[Row] = []
-    said: dict[Match, str] = {}  # of throughput, which all that is made of it shares
-    for response in (one for each in METRICS.values() for one in each):
-        own = [draft for draft in drafts if draft.response == response]
-        family = [draft for draft in own if not draft.refusal]
-        matters = options.matters if response.relative else None
-        found = iter(verdicts(response, [draft.contrast for draft in family], matters, COMPARISON))
-        for draft in own:
-            if draft.match not in said and response.relative:
-                said[draft.match] = _modes_of(draft)
-            verdict = None if draft.refusal else _with_modes(draft, next(found), said.get(draft.match, ""))
-            if verdict is not None:
-                verdict = replace(verdict, words=with_besides(verdict.words, draft.besides))
-            rows.append(_row(draft, verdict))
-    return tuple(rows)
+FAIL_ON = {responses[0].worse.replace(" ", "-"): tuple(responses) for responses in METRICS.values()}
+"""what ``--fail-on`` may name: a change for the worse of any of these"""
 
 
-def _overall(drafts: Sequence[_Draft], options: Options) -> tuple[Row, ...]:
-    """A row for cases that differ in their hosts alone: the mean change over these pairs of hosts.
+@dataclass(frozen=True, slots=True)
+class Finding:
+    """What a comparison means for whoever asked for a check: an exit code, and why in words."""
 
-    Each response is a family of its own, as with single cases.
+    exit_code: Literal[0, 3, 4]
+    words: str
+
+
+def finding(found: Comparison, fail_on: Sequence[str]) -> Finding:
+    """3: a change for the worse of a response that ``fail_on`` names. 4: none, and not every verdict on
+    these is there. 0: none, and all are there; or nothing was asked for.
     """
-    groups: dict[tuple[str, ...], list[_Draft]] = {}
-    for draft in drafts:
-        match = draft.match
-        if draft.refusal is None and not isinstance(draft.contrast, str):
-            key = draft.response.name, match.base.key, match.other.key, match.base_level, match.level
-            groups.setdefault(key, []).append(draft)
-    rows: list[Row] = []
-    for response in (one for each in METRICS.values() for one in each):
-        own = [group for key, group in groups.items() if key[0] == response.name and len(group) > 1]
-        found = verdicts(
-            response,
-            [_over_pairs(group) for group in own],
-            options.matters if response.relative else None,
-            COMPARISON,
-        )
-        rows += [_overall_row(group, verdict) for group, verdict in zip(own, found, strict=True)]
-    return tuple(rows)
-
-
-def _over_pairs(group: Sequence[_Draft]) -> Contrast | str:
-    strata = [(draft.base, draft.other) for draft in group]
-    found = over_strata(strata)
-    if isinstance(found, str) or found.doubt is not None:
-        return found
-    return replace(found, permutation_p=strata_p(strata, SEED))
-
-
-def _overall_row(group: Sequence[_Draft], verdict: Verdict) -> Row:
-    """Means are those of the pairs' means; they have no spread that says anything."""
-    base, other = (_mean_of_means(group[0].response, runs) for runs in _sides(group))
-    every = [one for draft in group for one in draft.besides]
-    verdict = replace(verdict, words=with_besides(verdict.words, every))
-    short = tuple(dict.fromkeys(one.short for one in every))
-    return replace(_row(group[0], verdict), base=base, other=other, pairs=len(group), besides=short)
-
-
-def _sides(group: Sequence[_Draft]) -> tuple[list[list[float]], list[list[float]]]:
-    return [draft.base for draft in group], [draft.other for draft in group]
-
-
-def _mean_of_means(response: Response, runs: Sequence[Sequence[float]]) -> Estimate | None:
-    known = [one for values in runs if (one := _plain(response, values)) is not None]
-    if not known:
-        return None
-    return Estimate(math.fsum(one.mean for one in known) / len(known), None, sum(one.n for one in known))
-
-
-def _contrast(draft: _Draft) -> Contrast | str:
-    found = welch(draft.base, draft.other)
-    smallest = smallest_p(len(draft.base), len(draft.other))
-    if isinstance(found, Contrast) and smallest > ALPHA:
-        counts = f"{len(draft.base)} and {len(draft.other)} runs"
-        doubt = f"{counts} when shuffled give no p below {smallest:.2f}; take 4 or more on each side"
-        return replace(found, doubt=doubt)
-    return found
-
-
-def _shuffle(drafts: Sequence[_Draft]) -> None:
-    ps = permutation_ps([(draft.base, draft.other) for draft in drafts], SEED)
-    for draft, p in zip(drafts, ps, strict=True):
-        if isinstance(draft.contrast, Contrast):
-            draft.contrast = replace(draft.contrast, permutation_p=p)
-
-
-def _modes_of(draft: _Draft) -> str:
-    """Where the runs of either side fall into two modes, in words; empty where they do not."""
-    said = []
-    for name, logs in zip(draft.names, (draft.base, draft.other), strict=True):
-        found = modes([math.exp(value) for value in logs])
-        if found is not None:
-            below = f"{100 * found.apart_ratio:.0f} % below the other {found.high.n}"
-            said.append(f"two modes in {name} ({found.low.n} runs are {below})")
-    return " and ".join(said)
-
-
-def _with_modes(draft: _Draft, verdict: Verdict, said: str) -> Verdict:
-    """A verdict that says where the runs of its case fall into two modes, whose mean no run has.
-
-    It stands only if every run of one side is beyond every run of the other.
-    """
-    if not said or not draft.response.relative:
-        return verdict
-    sides = draft.base, draft.other
-    apart = all(sides) and (max(draft.base) < min(draft.other) or max(draft.other) < min(draft.base))
-    if apart and verdict.kind in ("better", "worse"):
-        return replace(verdict, words=f"{verdict.words}; {said}")
-    words = f"not told by means: {said}; of the means: {verdict.words}"
-    return replace(verdict, kind="undecided", words=words)
-
-
-def _row(draft: _Draft, verdict: Verdict | None) -> Row:
-    outcome: Outcome = "refused" if verdict is None else verdict.kind
-    return Row(
-        match=draft.match,
-        response=draft.response,
-        base=_plain(draft.response, draft.base),
-        other=_plain(draft.response, draft.other),
-        outcome=outcome,
-        verdict=verdict or Verdict("undecided", f"not comparable: {draft.refusal}"),
-        scope=draft.scope,
-        provenance=draft.provenance,
-        besides=tuple(one.short for one in draft.besides),
-    )
-
-
-def _plain(response: Response, values: Sequence[float]) -> Estimate | None:
-    """Mean and SD of the runs themselves, not of their logarithms."""
-    return estimate(math.exp(value) if response.relative else value for value in values)
+    if not fail_on:
+        return Finding(0, "")
+    names: Mapping[str, Response] = {one.name: one for name in fail_on for one in FAIL_ON[name]}
+    asked = [row for row in (*found.rows, *found.overall) if row.response.name in names]
+    worse = sum(row.outcome == "worse" for row in asked)
+    listed = " or ".join(fail_on)
+    if worse:
+        return Finding(3, f"{worse} of {len(asked)} comparisons: {listed}")
+    open_rows = [row for row in asked if row.outcome in ("undecided", "refused")]
+    if open_rows:
+        return Finding(4, f"{len(open_rows)} of {len(asked)} comparisons have no verdict on {listed}")
+    if not asked:
+        return Finding(4, f"nothing could be compared for {listed}")
+    return Finding(0, f"no case is {listed}")

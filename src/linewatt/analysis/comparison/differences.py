@@ -81,7 +81,8 @@ def differences(base: Side, other: Side, matches: Sequence[Match], by: str | Non
 
     A fact that only one side has on record is no difference.
     """
-    return differences_of_hosts(base, other, tuple(_host_pairs(matches)), by)
+    pairs = tuple(dict.fromkeys(pair for one in matches for pair in one.hosts))
+    return differences_of_hosts(base, other, pairs, by)
 
 
 def differences_of_hosts(
@@ -102,11 +103,6 @@ def differences_of_hosts(
 
 def _order(one: Difference) -> tuple[bool, int, str]:
     return one.expected, len(MATTERS) if one.rank is None else one.rank, one.where
-
-
-def _host_pairs(matches: Sequence[Match]) -> Iterator[tuple[str, str]]:
-    pairs = (pair for one in matches for pair in zip(one.base.hosts, one.other.hosts, strict=True))
-    yield from dict.fromkeys(pairs)
 
 
 def _note(

@@ -20,10 +20,11 @@ from typing import Any
 
 from linewatt.analysis.cases.responses import responses
 from linewatt.analysis.comparison.differences import Difference, differences_of_hosts
-from linewatt.analysis.comparison.matching import Side
+from linewatt.analysis.comparison.matching import Match, Side
 from linewatt.analysis.comparison.verdicts import COMPARISON, Verdict, amount, factor, verdicts
 from linewatt.analysis.metrics.metric import Response
-from linewatt.analysis.soak.job import Job, host_pairs
+from linewatt.analysis.metrics.of_soak import SoakRun
+from linewatt.analysis.soak.job import Job
 from linewatt.analysis.statistics.change_points import FEWEST, bound, change_points, penalty
 from linewatt.analysis.statistics.contrasts import ALPHA, Contrast
 from linewatt.analysis.statistics.stats import Estimate, estimate, t_quantile
@@ -35,15 +36,6 @@ UNLIKE_ALPHA = 0.01
 _NORMAL_MAD = 1.4826
 _MARGIN = 2.5
 """standard errors above what is needed: such a step is found in 7 to 9 of 10 simulated courses"""
-
-
-@dataclass(frozen=True, slots=True)
-class SoakRun:
-    """A soak that ran to its end, and its value of the response that is followed, SI, above 0."""
-
-    side: Side
-    job: Job
-    value: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -117,7 +109,7 @@ def courses(
     response: Response,
     wanted: Callable[[Case], bool] = lambda _: True,
     matters: float | None = None,
-    soaks: Sequence[SoakRun] = (),
+    soaks: Sequence[Side] = (),
 ) -> tuple[Course, ...]:
     """The course of each case and host pair over ``sides``, and of each job and server over ``soaks``.
 
@@ -130,8 +122,10 @@ def courses(
                 point = _point(side, case, trials, response)
                 if point is not None:
                     series.setdefault((case.key, case.hosts), []).append(point)
-    for run in soaks:
-        series.setdefault((run.job.key, run.job.under_test), []).append(_soak_point(run))
+    for side in soaks:
+        if side.soak is not None:
+            job = side.soak.job
+            series.setdefault((job.key, job.under_test), []).append(_soak_point(side, side.soak, response))
     candidates = [_candidates(points) for points in series.values()]
     family = [one.contrast for own in candidates for one in own]
     judged = iter(verdicts(response, family, matters, COMPARISON))
@@ -179,8 +173,10 @@ def _point(side: Side, case: Case, trials: Sequence[Trial], response: Response) 
     return None if mean is None else Point(side, case, values, mean)
 
 
-def _soak_point(run: SoakRun) -> Point:
-    return Point(run.side, run.job, (math.log(run.value),), Estimate(run.value, None, 1))
+def _soak_point(side: Side, run: SoakRun, response: Response) -> Point:
+    """Of a soak that ran to its end; its value is above 0."""
+    value = run.quantities[response.name].value or 0.0
+    return Point(side, run.job, (math.log(value),), Estimate(value, None, 1))
 
 
 def _candidates(points: Sequence[Point]) -> list[_Candidate]:
@@ -301,14 +297,8 @@ def _change(points: Sequence[Point], one: _Candidate, unlike: Sequence[Unlike], 
     apart = {each.at for each in unlike}
     before = points[next(at for at in range(one.at - 1, -1, -1) if at not in apart)]
     after = points[one.at]
-    environment = differences_of_hosts(before.side, after.side, _pairs(before.case, after.case))
+    environment = differences_of_hosts(before.side, after.side, Match(before.case, after.case).hosts)
     return Change(one.at, verdict, environment)
-
-
-def _pairs(before: Case | Job, after: Case | Job) -> tuple[tuple[str, str], ...]:
-    if isinstance(before, Job) and isinstance(after, Job):
-        return host_pairs(before, after)
-    return tuple(dict.fromkeys(zip(before.hosts, after.hosts, strict=True)))
 
 
 def visible(points: Sequence[Point], unlike: Sequence[Unlike] = ()) -> float:

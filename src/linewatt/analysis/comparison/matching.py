@@ -10,6 +10,8 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from linewatt.analysis.metrics.of_soak import SoakRun
+from linewatt.analysis.soak.job import Job, host_pairs
 from linewatt.model import Case, Trial
 
 HOST_LIKE = ("host", "kernel", "sender", "receiver")
@@ -43,6 +45,14 @@ class Side:
     hosts: Mapping[str, Mapping[str, Any]]
     trials: tuple[Trial, ...]
     created_s: float | None = None
+    soak: SoakRun | None = None
+    repeats: tuple[Side, ...] = ()
+    """of a soak: further ones that are runs of the same"""
+
+    @property
+    def runs(self) -> tuple[Side, ...]:
+        """Each result of this side."""
+        return (self, *self.repeats)
 
     def facts(self, host: str) -> Facts:
         """Section → fact → value of a host; empty where nothing is on record."""
@@ -59,10 +69,17 @@ class Side:
 class Match:
     """Two cases to compare. ``level`` is that of ``other`` where levels of one result are compared."""
 
-    base: Case
-    other: Case
+    base: Case | Job
+    other: Case | Job
     base_level: str = ""
     level: str = ""
+
+    @property
+    def hosts(self) -> tuple[tuple[str, str], ...]:
+        """Which host stands for which."""
+        if isinstance(self.base, Job) and isinstance(self.other, Job):
+            return host_pairs(self.base, self.other)
+        return tuple(dict.fromkeys(zip(self.base.hosts, self.other.hosts, strict=True)))
 
 
 @dataclass(frozen=True, slots=True)

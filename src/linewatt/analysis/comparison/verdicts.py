@@ -113,8 +113,11 @@ def verdicts(
 
 def factor(response: Response, matters: float | None = None) -> float:
     """What a change must be beyond: as asked, or the usual of its kind."""
-    usual = MATTERS_RATIO if response.relative else MATTERS_LOSS
-    return usual if matters is None else matters
+    return _usual(response) if matters is None else matters
+
+
+def _usual(response: Response) -> float:
+    return 1.0 if response.counted else MATTERS_RATIO if response.relative else MATTERS_LOSS
 
 
 def _change(response: Response, contrast: Contrast, p_holm: float) -> Change:
@@ -140,7 +143,7 @@ class _Judge:
     @property
     def widest(self) -> float:
         """How far the CI of no change may reach: nobody asks for more than a large factor says."""
-        return max(self.limit, WIDEST * (MATTERS_RATIO if self.response.relative else MATTERS_LOSS))
+        return max(self.limit, WIDEST * _usual(self.response))
 
     def __call__(self, change: Change) -> Verdict:
         beyond = abs(change.value) > self.limit
@@ -174,36 +177,36 @@ def change_words(response: Response, change: Change) -> str:
     """``faster by 3.1 % (CI 2.2 to 4.0 %)``, ``less loss by 0.3 points (CI …)``."""
     less = change.value < 0
     low, high = (-change.high, -change.low) if less else (change.low, change.high)
-    unit = _unit(response)
     return (
-        f"{response.less if less else response.more} by {_number(abs(change.value))} {unit} "
-        f"(CI {_number(low)} to {_number(high)} {unit})"
+        f"{response.less if less else response.more} by {amount(response, abs(change.value))} "
+        f"(CI {_number(response, low)} to {amount(response, high)})"
     )
 
 
 def span(response: Response, change: Change) -> str:
     """The CI with signs: ``−3.0 to +8.1 %``."""
-    return f"{signed(change.low)} to {signed(change.high)} {_unit(response)}"
+    return f"{signed(change.low, response)} to {signed(change.high, response)} {unit_of_change(response)}"
 
 
 def amount(response: Response, value: float) -> str:
     """``1.2 %``, ``0.3 points``."""
-    return f"{_number(value)} {_unit(response)}"
+    return f"{_number(response, value)} {unit_of_change(response)}"
 
 
-def signed(value: float) -> str:
-    """A change in % or points with its sign, ``+3.1``, ``−0.4``; none where it rounds to nothing."""
-    text = _number(abs(value))
+def signed(value: float, response: Response | None = None) -> str:
+    """A change in its unit with its sign, ``+3.1``, ``−0.4``; none where it rounds to nothing."""
+    text = _number(response, abs(value))
     return text if not text.strip("0.") else f"{'−' if value < 0 else '+'}{text}"
 
 
-def _unit(response: Response) -> str:
-    return "%" if response.relative else "points"
+def unit_of_change(response: Response) -> str:
+    """``%`` of ratios, else ``points``, or what is counted."""
+    return "%" if response.relative else response.counted or "points"
 
 
-def _number(ratio: float) -> str:
-    """Percent: whole from 100, two decimals below 0.1, else one."""
-    percent = 100 * ratio
+def _number(response: Response | None, value: float) -> str:
+    """Whole from 100, two decimals below 0.1, else one."""
+    percent = value if response and response.counted else 100 * value
     size = abs(percent)
     decimals = 0 if size >= 99.95 else 1 if size >= 0.095 else 2
     return f"{percent:.{decimals}f}".replace("-", "−")

@@ -41,6 +41,8 @@ class Response:
     higher_is_better: bool = True
     relative: bool = True
     group: str = ""
+    counted: str = ""
+    """what a difference counts, where it is not one of shares"""
 
     @property
     def worse(self) -> str:

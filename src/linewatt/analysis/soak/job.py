@@ -49,6 +49,9 @@ class Job:
     server: str | None
     hosts: tuple[str, ...]
 
+    def __hash__(self) -> int:
+        return hash((self.key, self.hosts))
+
     @property
     def key(self) -> str:
         """Stable 12-digit hash of :attr:`parameters`; the same on every host, kernel and year."""

@@ -12,31 +12,27 @@ from rich.padding import Padding
 from rich.text import Text
 
 from linewatt.analysis.comparison.history import Change, Course, Point, Unlike
-from linewatt.analysis.comparison.soaks import RATE
-from linewatt.analysis.comparison.verdicts import signed
+from linewatt.analysis.comparison.verdicts import signed, unit_of_change
 from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.metrics.unit import Unit
 from linewatt.analysis.soak.job import Job
 from linewatt.foreign import one_line
-from linewatt.loads.registry import SOAKING
 from linewatt.model import Case
-from linewatt.report.comparison.trials import difference_text, mean_cell, unit_of
+from linewatt.report.comparison.document import job_keys
+from linewatt.report.comparison.tables import mean_cell, unit_of
+from linewatt.report.comparison.words import difference_lines, names_of
 from linewatt.report.export import keyed_case
-from linewatt.report.series import case_labels, plural, test_title
+from linewatt.report.series import plural
 from linewatt.report.table import Cell, Head, Row, RowGroup, Table, texts
 from linewatt.report.text_table import render, titled
 from linewatt.report.trials.effects import numbers
 from linewatt.report.trials.words import when
 from linewatt.store.read import Damaged
-from linewatt.units import format_seconds, format_significant
 
 SCHEMA_VERSION = 1
 _MOST_DIFFERENCES = 8
 _MOST_NAMED = 4
 """cases without a course that are named; JSON has all"""
-
-
-_CPU = Unit("CPU-s/Gbit", lambda value: value, format_significant)
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,32 +42,6 @@ class Soaks:
     courses: tuple[Course, ...]
     response: Response
     left_out: tuple[tuple[str, str], ...] = ()
-
-
-def course_names(courses: Sequence[Course]) -> list[str]:
-    """``TCP, h1 → h2, 4 instances`` of each; ``soak of 48 h, 300 users on 96 clients, server dut``."""
-    cases = [replace(one.case, instances=1) for one in courses if isinstance(one.case, Case)]
-    labels = case_labels(dict.fromkeys(cases))
-    return [
-        _job_name(one.case)
-        if isinstance(one.case, Job)
-        else f"{test_title(one.case.test)}, {labels[replace(one.case, instances=1)]}, "
-        f"{plural(one.case.instances, 'instance')}"
-        for one in courses
-    ]
-
-
-def _job_name(job: Job) -> str:
-    asked = job.parameters
-    said = [f"soak of {format_seconds(asked.get('duration_s'))}"]
-    if job.server is not None:
-        clients = sum(asked.get("clients", ()))
-        said.append(f"{plural(asked.get('users', 0), 'user')} on {plural(clients, 'client')}")
-        said.append(f"server {job.server}")
-    for load in SOAKING:
-        if asked.get(load):
-            said.append(load if job.server is not None else f"{load} on {', '.join(job.hosts)}")
-    return ", ".join(said)
 
 
 def show(
@@ -92,7 +62,7 @@ def show(
         count = len({point.side.id for one in soaks.courses for point in one.points})
         head = f"{soaks.response.title} of soaks over {plural(count, 'soak')}"
         own = soaks.response
-        parts += _block(head, soaks.courses, own, lambda one: _unit_of_soak(own, one), "job", width)
+        parts += _block(head, soaks.courses, own, lambda one: unit_of(own, _means([one])), "job", width)
     if soaks is not None and soaks.left_out:
         left_out = (f"{name}: {why}" for name, why in soaks.left_out)
         parts.append(titled(f"Left out: {plural(len(soaks.left_out), 'soak')}", left_out))
@@ -100,11 +70,6 @@ def show(
         reasons = (f"{one.id}: {one.reason}" for one in damaged)
         parts.append(titled(f"Damaged, in no course: {plural(len(damaged), 'result')}", reasons))
     return Group(*parts)
-
-
-def _unit_of_soak(response: Response, course: Course) -> Unit:
-    """Of one course: jobs are of all sizes."""
-    return unit_of(response, _means([course])) if response.name == RATE.name else _CPU
 
 
 def _means(courses: Sequence[Course]) -> list[float]:
@@ -121,7 +86,7 @@ def _block(
 ) -> list[RenderableType]:
     parts: list[RenderableType] = [Text(head, style="bold")]
     alone = []
-    for name, one in zip(course_names(courses), courses, strict=True):
+    for name, one in zip(names_of([one.case for one in courses]), courses, strict=True):
         if len(one.points) > 1:
             parts.append(_course(name, one, response, unit(one), width))
         else:
@@ -156,7 +121,7 @@ def _course(name: str, course: Course, response: Response, unit: Unit, width: in
 
 
 def _apart(one: Unlike, response: Response) -> str:
-    return f"{signed(one.change)} {'%' if response.relative else 'points'}, in no mean"
+    return f"{signed(one.change, response)} {unit_of_change(response)}, in no mean"
 
 
 def _surroundings(course: Course, change: Change) -> list[str]:
@@ -167,7 +132,7 @@ def _surroundings(course: Course, change: Change) -> list[str]:
     shown = [one for one in change.environment if one.rank is not None][:_MOST_DIFFERENCES]
     left = len(change.environment) - len(shown)
     more = [f"{at}: and {plural(left, 'other difference')}, which --json has"] if left else []
-    return [*(f"{at}: {difference_text(one)}" for one in shown), *more]
+    return [*(f"{at}: {line}" for line in difference_lines(shown)), *more]
 
 
 def as_document(
@@ -190,14 +155,7 @@ def as_document(
 
 
 def _case(case: Case | Job) -> dict[str, Any]:
-    if isinstance(case, Job):
-        return {
-            "job_key": case.key,
-            "server": case.server,
-            "hosts": list(case.hosts),
-            "job": dict(case.parameters),
-        }
-    return keyed_case(case)
+    return job_keys(case) if isinstance(case, Job) else keyed_case(case)
 
 
 def _document(course: Course, response: Response) -> dict[str, Any]:

@@ -6,25 +6,15 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from linewatt import __version__
-from linewatt.analysis.comparison.compare import Comparison
-from linewatt.analysis.comparison.finding import Finding
+from linewatt.analysis.comparison.compare import Comparison, Finding
 from linewatt.report.charts import forest, specs
 from linewatt.report.charts.data import Row
 from linewatt.report.charts.figure import DrawnFigure, Figure, drawn
+from linewatt.report.comparison.tables import SOAKS, ResponseTable, tables
 from linewatt.report.comparison.terminal import ENDS
-from linewatt.report.comparison.trials import (
-    ResponseTable,
-    difference_text,
-    factor_words,
-    heading,
-    left_over_lines,
-    remark_lines,
-    shown_differences,
-    tables,
-)
+from linewatt.report.comparison.words import factor_words, heading, lists
 from linewatt.report.html import environment_of_pages
 from linewatt.report.section import Section, listed
-from linewatt.report.series import plural
 
 MOST_ROWS = 60
 """more cases than this are no chart: those that changed most are drawn"""
@@ -33,18 +23,14 @@ _PANEL_PX = 420
 
 def render(found: Comparison, verdict: Finding) -> str:
     """The whole page."""
-    return comparison_page(_title(found), heading(found), verdict, [*_verdicts(found), _differences(found)])
-
-
-def comparison_page(title: str, lines: Sequence[str], verdict: Finding, sections: Sequence[Section]) -> str:
-    """A page of a comparison, of whatever was compared."""
+    sections = [*_verdicts(found), _differences(found)]
     page = environment_of_pages().get_template("comparison.html.j2")
     return page.render(
         version=__version__,
         kind="comparison",
-        name=title,
+        name=_title(found),
         complete=True,
-        heading=lines,
+        heading=heading(found),
         outcome=ENDS[verdict.exit_code],
         verdict=verdict,
         sections=sections,
@@ -69,18 +55,7 @@ def _verdicts(found: Comparison) -> Iterator[Section]:
 
 
 def _differences(found: Comparison) -> Section:
-    matter, expected, others = shown_differences(found)
-    more = [f"and {plural(others, 'other difference')}, which --json has"] if others else []
-    return Section(
-        "What differs",
-        "differs",
-        notes=(
-            listed(f"What differs with {found.options.by}", map(difference_text, expected)),
-            listed("What else differs", [*map(difference_text, matter), *more]),
-            listed("Unmatched", left_over_lines(found)),
-            listed("Notes", remark_lines(found)),
-        ),
-    )
+    return Section("What differs", "differs", notes=tuple(listed(*one) for one in lists(found)))
 
 
 def _title(found: Comparison) -> str:
@@ -98,7 +73,12 @@ def drawings(shown: Sequence[ResponseTable]) -> list[DrawnFigure | None]:
 
 def rows_of(table: ResponseTable) -> list[Row]:
     """Rows of the chart: changes in % or points. Of many, those that changed most, in the table's order."""
-    known = [line for line in table.lines if line.row.verdict.change is not None]
+    relative = table.name == SOAKS
+    known = [
+        line
+        for line in table.lines
+        if line.row.verdict.change is not None and (line.row.response.relative or not relative)
+    ]
     largest = sorted((abs(_value(line.row.verdict.change)) for line in known), reverse=True)[:MOST_ROWS]
     floor = largest[-1] if largest else 0.0
     rows: list[Row] = []
@@ -122,14 +102,14 @@ def _figure(table: ResponseTable) -> Figure | None:
     if not rows:
         return None
     labels = list(dict.fromkeys(row["level"] for row in rows))
-    unit = "%" if table.response.relative else "points"
+    unit = "%" if table.name == SOAKS or table.lines[0].row.response.relative else "points"
     marked = f" Watts are {table.provenance}, not measured." if table.provenance else ""
     left = len(table.lines) - len(rows)
     more = f" {left} further cases are in the table." if left else ""
     title = f"{table.title} {f'({table.provenance})' if table.provenance else ''}".rstrip()
     panel = forest.panel([title], unit, rows, labels, _PANEL_PX, first=True)
     return Figure(
-        name=f"change-{table.response.name}-{table.lines[0].row.match.base.test}",
+        name=f"change-{table.name}",
         title=f"{table.title}: change with its 95 % interval",
         caption=f"Filled: significant and above the factor. Hollow: not.{marked}{more}",
         description="; ".join(f"{line.case}: {line.words}" for line in table.lines[:MOST_ROWS]),

@@ -1,47 +1,46 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A soak as one side of a comparison: its digest, boiled down to quantities."""
+"""A soak as one run: its digest as quantities, or one of these from the ends of its parts alone."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 from statistics import fmean
 
 from linewatt.analysis.comparison.matching import Side
-from linewatt.analysis.comparison.soaks import (
-    CLIENT_CPU,
-    ENERGY,
-    FAILED,
-    RATE,
-    SERVER_CORES,
-    UNEXPLAINED,
-    Quantity,
-    SoakSide,
-)
+from linewatt.analysis.metrics.metric import Response
+from linewatt.analysis.metrics.of_soak import CLIENT_CPU, RATE, UNEXPLAINED, Quantity, SoakRun
 from linewatt.analysis.power import totals as power
 from linewatt.analysis.soak import figures
-from linewatt.analysis.soak.job import DRIFT, SUSTAINED, job_of
+from linewatt.analysis.soak.job import DRIFT, SUSTAINED, clients_of, job_of
 from linewatt.analysis.soak.ledger import CLIENTS, Figure
+from linewatt.errors import StoreError
+from linewatt.loads.registry import DEFAULT
 from linewatt.report.soak.digest import HostPower, Soak, digest
 from linewatt.report.soak.flags import flags
 from linewatt.report.soak.summary import energy_j, transfers
 from linewatt.store.read import Result
+from linewatt.store.soak import parts, parts_gone
+from linewatt.store.soak_totals import CPU, MOVED, USERS, LoadTotals, load_totals
 
 _POINTS = ("p50", "p99")
+OF_METRIC: dict[str, Response] = {"throughput": RATE, "efficiency": CLIENT_CPU}
+"""what ``--metric`` of ``linewatt history`` means for soaks"""
 
 
-def soak_side(result: Result, side: Side) -> SoakSide:
+def with_soak(result: Result, side: Side) -> Side:
     """Read a soak; nothing of its samples stays in memory. Raises StoreError."""
     soak = digest(result)
-    return SoakSide(
-        side=side,
+    run = SoakRun(
         job=job_of(side.campaign),
+        quantities=dict(_quantities(soak)),
         ran_s=soak.ran_s,
         complete=soak.complete,
-        quantities=dict(_quantities(soak)),
         balance=soak.balance.verdict or "not known",
         balance_words=soak.balance.words,
         flags=flags(soak),
     )
+    return replace(side, soak=run)
 
 
 def _quantities(soak: Soak) -> Iterator[tuple[str, Quantity]]:
@@ -52,7 +51,7 @@ def _quantities(soak: Soak) -> Iterator[tuple[str, Quantity]]:
     if soak.roles.has_users:
         yield from _of_users(soak)
     if soak.roles.ends.server is not None:
-        yield SERVER_CORES.name, _server_cores(soak)
+        yield "server_cores", _server_cores(soak)
     unexplained = soak.balance.unexplained
     reason = soak.balance.unexplained_words if unexplained is None else None
     yield UNEXPLAINED.name, Quantity(unexplained, reason)
@@ -68,7 +67,7 @@ def _by_time(soak: Soak, count: float | None, reason: str | None = None) -> Quan
 def _of_users(soak: Soak) -> Iterator[tuple[str, Quantity]]:
     done = transfers(soak)
     yield "transfers_hz", _by_time(soak, done.value, done.reason)
-    yield FAILED.name, _failed(soak, done)
+    yield "failed_ratio", _failed(soak, done)
     if soak.sustained_bps is not None:
         yield SUSTAINED, _sustained(soak, soak.sustained_bps)
     each, _ = soak.client_cpu
@@ -116,12 +115,12 @@ def _server_cores(soak: Soak) -> Quantity:
 def _energy(soak: Soak) -> Iterator[tuple[str, Quantity]]:
     server = [one for one in soak.power if one.host == soak.roles.ends.server]
     others = [one for one in soak.power if one.host in soak.roles.ends.clients]
-    for response, hosts, needed in (
-        (ENERGY[0], server, 1),
-        (ENERGY[1], others, len(soak.roles.ends.clients)),
+    for name, hosts, needed in (
+        ("server", server, 1),
+        ("clients", others, len(soak.roles.ends.clients)),
     ):
         if hosts:
-            yield response.name, _energy_of(soak, hosts, needed)
+            yield f"{name}_energy_j_per_gb", _energy_of(soak, hosts, needed)
 
 
 def _energy_of(soak: Soak, hosts: list[HostPower], needed: int) -> Quantity:
@@ -138,3 +137,36 @@ def _energy_of(soak: Soak, hosts: list[HostPower], needed: int) -> Quantity:
     each = figures.j_per_gb(used, soak.total_bytes)
     worst = max((one.provenance for one in known), key=power.WEIGHT.__getitem__)
     return Quantity(each, None if each is not None else "nothing was moved", known[0].scope, worst)
+
+
+def followed(result: Result, side: Side, response: Response) -> Side | str:
+    """A soak with its value of a response alone, or why it has none: one that was cut off is no run."""
+    if not result.complete:
+        return "not complete"
+    clients = clients_of(side.campaign)
+    pairs = [host for pair in side.campaign.get("pairs") or () for host in pair]
+    load = side.campaign.get("load", DEFAULT)
+    needed = {*((name, USERS) for name in clients), *((name, load) for name in pairs)}
+    try:
+        stored = parts(result.path)
+        lacking = [f"all of {name}" for name in parts_gone(result.path)]
+        lacking += [f"chunk {one.missing[0]} of part {one.number}" for one in stored if one.missing]
+        if lacking:
+            return f"{lacking[0]} is missing"
+        totals = load_totals(stored, needed)
+    except StoreError as error:
+        return str(error)
+    value = _rate_of_ends(totals, clients) if response == RATE else _cpu_of_ends(totals, clients)
+    if not value:
+        return f"nothing on record of {response.title.lower()}"
+    return replace(side, soak=SoakRun(job_of(side.campaign), {response.name: Quantity(value)}))
+
+
+def _rate_of_ends(totals: LoadTotals, clients: tuple[str, ...]) -> float | None:
+    """Payload over the time of load: what users moved, and what a load beside them received anywhere."""
+    users = totals.sum(MOVED[:2], clients)
+    return 8 * (users + totals.sum(MOVED[2:])) / totals.load_s if totals.load_s > 0 else None
+
+
+def _cpu_of_ends(totals: LoadTotals, clients: tuple[str, ...]) -> float | None:
+    return figures.per_gbit(totals.sum((CPU,), clients), totals.sum(MOVED[:2], clients))

@@ -1,0 +1,232 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Matched responses become rows with a verdict each. Pure.
+
+Ratios by Welch's t on logarithms with a 95 % CI; what counts must be beyond chance among all cases (Holm, a
+family for each response), must not be contradicted by shuffled runs, and must be beyond the stated factor.
+The run is the unit.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Collection, Sequence
+from dataclasses import dataclass, field, replace
+from typing import Literal
+
+from linewatt.analysis.cases.responses import OF_CASE, PER_WATT
+from linewatt.analysis.comparison.besides import Beside, with_besides
+from linewatt.analysis.comparison.matching import Match
+from linewatt.analysis.comparison.verdicts import COMPARISON, Kind, Verdict, verdicts
+from linewatt.analysis.metrics.metric import Response
+from linewatt.analysis.metrics.of_soak import RESPONSES as OF_SOAKS
+from linewatt.analysis.statistics.contrasts import ALPHA, Contrast, over_strata, welch
+from linewatt.analysis.statistics.modes import modes
+from linewatt.analysis.statistics.permutation import permutation_ps, smallest_p, strata_p
+from linewatt.analysis.statistics.stats import Estimate, estimate
+from linewatt.model import Provenance
+
+OF_CASES = (*OF_CASE.values(), *PER_WATT.values())
+METRICS: dict[str, list[Response]] = {}
+_LAST = ("power", "latency")
+for _response in sorted(
+    (*OF_CASES, *OF_SOAKS),
+    key=lambda one: (one.group in _LAST and 1 + _LAST.index(one.group), not one.relative),
+):
+    METRICS.setdefault(_response.group, []).append(_response)
+"""what ``--metric`` may name"""
+SEED = 20_130_717
+"""of the deals of shuffled runs: the same runs give the same p at any time"""
+
+Outcome = Kind | Literal["refused"]
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """``matters`` is the factor a ratio must be beyond (``None``: the usual), ``allowed`` what may differ."""
+
+    by: str | None = None
+    matters: float | None = None
+    metrics: Collection[str] = tuple(METRICS)
+    allowed: Collection[str] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """One response of two matched cases.
+
+    ``base`` and ``other`` are of the runs that have a value, SI. ``scope`` and ``provenance`` are those of
+    watts in it, the less certain of both sides. Refused rows have no ``change``.
+    """
+
+    match: Match
+    response: Response
+    base: Estimate | None
+    other: Estimate | None
+    outcome: Outcome
+    verdict: Verdict
+    scope: str | None = None
+    provenance: Provenance | None = None
+    pairs: int = 1
+    """of hosts that it is over; the cases of ``match`` are then those of the first"""
+    besides: tuple[str, ...] = ()  # what else differs, in short
+
+
+@dataclass
+class Draft:
+    """A row before its family is judged; ``refusal`` is why there is no verdict."""
+
+    match: Match
+    response: Response
+    names: tuple[str, str] = ("A", "B")
+    base: list[float] = field(default_factory=list)
+    other: list[float] = field(default_factory=list)
+    scope: str | None = None
+    provenance: Provenance | None = None
+    refusal: str | None = None
+    contrast: Contrast | str = ""
+    besides: Sequence[Beside] = ()
+
+
+def judged(drafts: Sequence[Draft], options: Options) -> tuple[Row, ...]:
+    """Each response is a family of its own: every case that has a verdict counts as looked at."""
+    asked = [draft for draft in drafts if not draft.refusal]
+    for draft in asked:
+        draft.contrast = _contrast(draft)
+    _shuffle([draft for draft in asked if isinstance(draft.contrast, Contrast) and not draft.contrast.doubt])
+    rows: list[Row] = []
+    said: dict[Match, str] = {}  # of throughput, which all that is made of it shares
+    for response, own in _families(drafts):
+        family = [draft for draft in own if not draft.refusal]
+        matters = options.matters if response.relative else None
+        found = iter(verdicts(response, [draft.contrast for draft in family], matters, COMPARISON))
+        for draft in own:
+            if draft.match not in said and response.relative:
+                said[draft.match] = _modes_of(draft)
+            verdict = None if draft.refusal else _with_modes(draft, next(found), said.get(draft.match, ""))
+            if verdict is not None:
+                verdict = replace(verdict, words=with_besides(verdict.words, draft.besides))
+            rows.append(_row(draft, verdict))
+    return tuple(rows)
+
+
+def _families(drafts: Sequence[Draft]) -> list[tuple[Response, list[Draft]]]:
+    """What is looked at together, in the order of responses."""
+    found: dict[Response, list[Draft]] = {}
+    for draft in drafts:
+        found.setdefault(draft.response, []).append(draft)
+    return [(one, found[one]) for each in METRICS.values() for one in each if one in found]
+
+
+def overall(drafts: Sequence[Draft], options: Options) -> tuple[Row, ...]:
+    """A row for cases that differ in their hosts alone: the mean change over these pairs of hosts.
+
+    Each response is a family of its own, as with single cases.
+    """
+    rows: list[Row] = []
+    for response, family in _families(drafts):
+        groups: dict[tuple[str, ...], list[Draft]] = {}
+        for draft in family:
+            match = draft.match
+            if draft.refusal is None and not isinstance(draft.contrast, str):
+                key = match.base.key, match.other.key, match.base_level, match.level
+                groups.setdefault(key, []).append(draft)
+        own = [group for group in groups.values() if len(group) > 1]
+        found = verdicts(
+            response,
+            [_over_pairs(group) for group in own],
+            options.matters if response.relative else None,
+            COMPARISON,
+        )
+        rows += [_overall_row(group, verdict) for group, verdict in zip(own, found, strict=True)]
+    return tuple(rows)
+
+
+def _over_pairs(group: Sequence[Draft]) -> Contrast | str:
+    strata = [(draft.base, draft.other) for draft in group]
+    found = over_strata(strata)
+    if isinstance(found, str) or found.doubt is not None:
+        return found
+    return replace(found, permutation_p=strata_p(strata, SEED))
+
+
+def _overall_row(group: Sequence[Draft], verdict: Verdict) -> Row:
+    """Means are those of the pairs' means; they have no spread that says anything."""
+    base, other = (_mean_of_means(group[0].response, runs) for runs in _sides(group))
+    every = [one for draft in group for one in draft.besides]
+    verdict = replace(verdict, words=with_besides(verdict.words, every))
+    short = tuple(dict.fromkeys(one.short for one in every))
+    return replace(_row(group[0], verdict), base=base, other=other, pairs=len(group), besides=short)
+
+
+def _sides(group: Sequence[Draft]) -> tuple[list[list[float]], list[list[float]]]:
+    return [draft.base for draft in group], [draft.other for draft in group]
+
+
+def _mean_of_means(response: Response, runs: Sequence[Sequence[float]]) -> Estimate | None:
+    known = [one for values in runs if (one := _plain(response, values)) is not None]
+    if not known:
+        return None
+    return Estimate(math.fsum(one.mean for one in known) / len(known), None, sum(one.n for one in known))
+
+
+def _contrast(draft: Draft) -> Contrast | str:
+    found = welch(draft.base, draft.other)
+    smallest = smallest_p(len(draft.base), len(draft.other))
+    if isinstance(found, Contrast) and smallest > ALPHA:
+        counts = f"{len(draft.base)} and {len(draft.other)} runs"
+        doubt = f"{counts} when shuffled give no p below {smallest:.2f}; take 4 or more on each side"
+        return replace(found, doubt=doubt)
+    return found
+
+
+def _shuffle(drafts: Sequence[Draft]) -> None:
+    ps = permutation_ps([(draft.base, draft.other) for draft in drafts], SEED)
+    for draft, p in zip(drafts, ps, strict=True):
+        if isinstance(draft.contrast, Contrast):
+            draft.contrast = replace(draft.contrast, permutation_p=p)
+
+
+def _modes_of(draft: Draft) -> str:
+    """Where the runs of either side fall into two modes, in words; empty where they do not."""
+    said = []
+    for name, logs in zip(draft.names, (draft.base, draft.other), strict=True):
+        found = modes([math.exp(value) for value in logs])
+        if found is not None:
+            below = f"{100 * found.apart_ratio:.0f} % below the other {found.high.n}"
+            said.append(f"two modes in {name} ({found.low.n} runs are {below})")
+    return " and ".join(said)
+
+
+def _with_modes(draft: Draft, verdict: Verdict, said: str) -> Verdict:
+    """A verdict that says where the runs of its case fall into two modes, whose mean no run has.
+
+    It stands only if every run of one side is beyond every run of the other.
+    """
+    if not said or not draft.response.relative:
+        return verdict
+    sides = draft.base, draft.other
+    apart = all(sides) and (max(draft.base) < min(draft.other) or max(draft.other) < min(draft.base))
+    if apart and verdict.kind in ("better", "worse"):
+        return replace(verdict, words=f"{verdict.words}; {said}")
+    words = f"not told by means: {said}; of the means: {verdict.words}"
+    return replace(verdict, kind="undecided", words=words)
+
+
+def _row(draft: Draft, verdict: Verdict | None) -> Row:
+    outcome: Outcome = "refused" if verdict is None else verdict.kind
+    return Row(
+        match=draft.match,
+        response=draft.response,
+        base=_plain(draft.response, draft.base),
+        other=_plain(draft.response, draft.other),
+        outcome=outcome,
+        verdict=verdict or Verdict("undecided", f"not comparable: {draft.refusal}"),
+        scope=draft.scope,
+        provenance=draft.provenance,
+        besides=tuple(one.short for one in draft.besides),
+    )
+
+
+def _plain(response: Response, values: Sequence[float]) -> Estimate | None:
+    """Mean and SD of the runs themselves, not of their logarithms."""
+    return estimate(math.exp(value) if response.relative else value for value in values)

@@ -1,0 +1,264 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A comparison as tables of verdicts."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, replace
+
+from linewatt.analysis.cases.responses import PER_WATT
+from linewatt.analysis.cases.summary import FlagCount
+from linewatt.analysis.comparison.compare import Comparison, Pair
+from linewatt.analysis.comparison.matching import Match
+from linewatt.analysis.comparison.rows import Row
+from linewatt.analysis.comparison.verdicts import signed, unit_of_change
+from linewatt.analysis.metrics import of_soak, of_trial
+from linewatt.analysis.metrics.metric import Response
+from linewatt.analysis.metrics.of_power import MBPS_PER_W
+from linewatt.analysis.metrics.unit import Unit
+from linewatt.analysis.power.totals import SCOPE_WORDS
+from linewatt.analysis.soak.job import Job
+from linewatt.analysis.statistics.stats import Estimate
+from linewatt.report.columns import cell_of
+from linewatt.report.comparison.words import case_names, level_words, side_names
+from linewatt.report.provenance import legend, mark
+from linewatt.report.provenance import words as sources
+from linewatt.report.series import case_labels, plural, test_title
+from linewatt.report.table import Cell, Head, RowGroup, Table, legend_notes
+from linewatt.report.table import Row as TableRow
+from linewatt.report.trials.effects import p_text
+from linewatt.units import BPS_PER_GBPS, MISSING
+
+SOAKS = "soaks"
+"""the name of their table"""
+_UNITS = {metric.name: metric.units for metric in (*of_soak.METRICS, *of_trial.METRICS)} | {
+    response.name: (MBPS_PER_W,) for response in PER_WATT.values()
+}
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One verdict: its case as people read it, and the flags of both sides."""
+
+    row: Row
+    case: str
+    flags: str
+    unit: Unit
+
+    @property
+    def told(self) -> bool:
+        """Whether the verdict is a change."""
+        return self.row.outcome in ("better", "worse")
+
+    @property
+    def words(self) -> str:
+        """The verdict, marked unless its watts were measured."""
+        return _marked(self.row.verdict.words, mark(self.row.provenance) if self.row.verdict.change else None)
+
+
+@dataclass(frozen=True, slots=True)
+class ResponseTable:
+    """Verdicts on a response, or on all of a soak; ``tally`` counts them in words, ``sides`` are names."""
+
+    name: str
+    title: str
+    sides: tuple[str, str]
+    lines: tuple[Line, ...]
+    tally: str
+    provenance: str
+    legend: tuple[str, ...]
+    unit: str = ""
+
+    @property
+    def table(self) -> Table:
+        """A row a verdict."""
+        base, other = self.sides
+        of_soaks = self.name == SOAKS
+        relative = of_soaks or self.lines[0].row.response.relative
+        ratio = f"{other} {'÷' if relative else '−'} {base}"
+        flagged = any(line.flags for line in self.lines)
+        return Table(
+            title=f"{', '.join(filter(None, (self.title, self.unit)))}: {self.tally}",
+            keys=(Head("Quantity" if of_soaks else "Case", kind="text"),),
+            heads=(
+                *(
+                    Head(f"{one}: mean ± SD (n)", lines=f"{one}: mean\n± SD (n)", show_sd=True)
+                    for one in self.sides
+                ),
+                Head(f"{ratio} (95 % CI)", lines=f"{ratio}\n(95 % CI)"),
+                Head("p (Holm)", lines="p\n(Holm)"),
+                Head("p (permutation)", lines="p\n(permut.)"),
+                Head("Verdict", kind="prose"),
+                *([Head("Flags", kind="prose")] if flagged else []),
+            ),
+            groups=(RowGroup("", tuple(self._row(line, flagged=flagged) for line in self.lines)),),
+            notes=legend_notes(self.legend),
+            provenance=self.provenance,
+            style="numbers verdicts",
+        )
+
+    def _row(self, line: Line, *, flagged: bool) -> TableRow:
+        row, sure = line.row, mark(line.row.provenance)
+        change = row.verdict.change
+        shuffled = None if change is None else change.permutation_p
+        cells = [
+            *(mean_cell(value, line.unit, sure) for value in (row.base, row.other)),
+            Cell(_ratio_text(row), mark=sure if change else None),
+            Cell(MISSING if change is None or shuffled is None else p_text(change.p_holm)),
+            Cell(MISSING if shuffled is None else p_text(shuffled)),
+            Cell(row.verdict.words, mark=sure if change else None, strong=line.told),
+        ]
+        return TableRow((Cell(line.case),), (*cells, *([Cell(line.flags)] if flagged else [])))
+
+
+def tables(found: Comparison) -> tuple[ResponseTable, ...]:
+    """A table for each response and test, in their order; what is over all pairs of hosts stands first.
+
+    Of soaks, which are one case, there is one table with a row a response.
+    """
+    names = case_names(found)
+    flags = {pair.match: _flags_text(pair, found) for pair in found.pairs}
+    if found.base.soak is not None:
+        return (_soak_table(found, next(iter(names.values()))),)
+    groups: dict[tuple[Response, str], list[Row]] = {}
+    for row in (*found.overall, *found.rows):
+        test = "" if found.options.by == "test" else _test(row)
+        groups.setdefault((row.response, test), []).append(row)
+    order = {response: at for at, response in enumerate(found.responses)}
+    tests = {key: at for at, key in enumerate(dict.fromkeys(_test(row) for row in found.rows))}
+    ordered = sorted(groups, key=lambda key: (order[key[0]], tests.get(key[1], 0)))
+    return tuple(_table(found, key[0], groups[key], names, flags) for key in ordered)
+
+
+def _test(row: Row) -> str:
+    return SOAKS if isinstance(row.match.base, Job) else row.match.base.test
+
+
+def _table(
+    found: Comparison,
+    response: Response,
+    rows: Sequence[Row],
+    names: dict[Match, str],
+    flags: dict[Match, str],
+) -> ResponseTable:
+    means = [each.mean for row in rows for each in (row.base, row.other) if each is not None]
+    unit = unit_of(response, means)
+    title = _with_scopes(response.title, rows)
+    tests = dict.fromkeys(test_title(_test(row)) for row in rows)
+    prefix = f"{next(iter(tests))}, " if len(tests) == 1 else ""
+    return _made(
+        found,
+        f"{response.name}-{_test(rows[0])}",
+        f"{title}, {next(iter(tests))}" if len(tests) == 1 else title,
+        [
+            Line(row, names[row.match].removeprefix(prefix), flags[row.match], unit)
+            if row.pairs == 1
+            else Line(row, _over_pairs(found, row, with_test=len(tests) > 1), "", unit)
+            for row in rows
+        ],
+        unit.name,
+    )
+
+
+def _soak_table(found: Comparison, title: str) -> ResponseTable:
+    lines = []
+    for row in found.rows:
+        unit = unit_of(row.response, [each.mean for each in (row.base, row.other) if each is not None])
+        name = _with_scopes(row.response.title, [row])
+        lines.append(Line(row, f"{name}, {unit.name}" if unit.name else name, "", unit))
+    return _made(found, SOAKS, title, lines)
+
+
+def _with_scopes(title: str, rows: Sequence[Row]) -> str:
+    scopes = dict.fromkeys(SCOPE_WORDS.get(row.scope, row.scope) for row in rows if row.scope)
+    return f"{title} ({', '.join(scopes)})" if scopes else title
+
+
+def _made(found: Comparison, name: str, title: str, lines: Sequence[Line], unit: str = "") -> ResponseTable:
+    kinds = [line.row.provenance for line in lines]
+    tally = _tally([line.row for line in lines if line.row.pairs == 1])
+    return ResponseTable(
+        name, title, side_names(found), tuple(lines), tally, sources(kinds), legend(kinds), unit
+    )
+
+
+def _over_pairs(found: Comparison, row: Row, *, with_test: bool) -> str:
+    """``all 6 pairs of hosts, 4 instances``, with what of the case is not at its default."""
+    if isinstance(row.match.base, Job):
+        return ""
+    case = replace(row.match.base, sender="", receiver="", instances=1)
+    label = case_labels([case])[case].removeprefix(" → ").strip(", ")
+    said = (
+        test_title(case.test) if with_test else "",
+        f"all {row.pairs} pairs of hosts",
+        label,
+        plural(row.match.base.instances, "instance"),
+    )
+    return ", ".join(text for text in said if text) + level_words(found, row.match)
+
+
+def unit_of(response: Response, means: Sequence[float]) -> Unit:
+    """The unit in which means of a response are shown, one for all."""
+    units = _UNITS[response.name]
+    return units[0] if max(means, default=0.0) >= BPS_PER_GBPS else units[-1]
+
+
+def _marked(text: str, sure: str | None) -> str:
+    return f"{text} {sure}" if sure else text
+
+
+def mean_cell(value: Estimate | None, unit: Unit, sure: str | None = None) -> Cell:
+    """``94.20 ± 0.31 (10)``: mean, SD, runs."""
+    if value is None:
+        return Cell(MISSING)
+    return replace(cell_of(value, unit, value.n, "", sure), note=f"{value.n}")
+
+
+def single_ratio(row: Row) -> float | None:
+    """Of soaks also where runs are too few for more: B ÷ A."""
+    if (
+        not isinstance(row.match.base, Job)
+        or row.outcome == "refused"
+        or row.base is None
+        or row.other is None
+    ):
+        return None
+    negative = row.response.higher_is_better and not row.response.relative
+    return None if negative or row.base.mean == 0 else row.other.mean / row.base.mean
+
+
+def _ratio_text(row: Row) -> str:
+    """``0.970 (0.961 to 0.979)``; a difference of shares in points."""
+    change = row.verdict.change
+    if change is None:
+        alone = single_ratio(row)
+        return MISSING if alone is None else f"{alone:.3f}"
+    if row.response.relative:
+        return f"{1 + change.value:.3f} ({1 + change.low:.3f} to {1 + change.high:.3f})"
+    value, low, high = (signed(one, row.response) for one in (change.value, change.low, change.high))
+    return f"{value} ({low} to {high}) {unit_of_change(row.response)}"
+
+
+def _tally(rows: Sequence[Row]) -> str:
+    """``2 slower, 1 faster, 17 the same, 3 without a verdict``; of several responses worse and better."""
+    responses = dict.fromkeys(row.response for row in rows)
+    down, up = "worse", "better"
+    if len(responses) == 1:
+        (one,) = responses
+        up, down = (one.more, one.less) if one.higher_is_better else (one.less, one.more)
+    counts = dict.fromkeys((down, up, "the same", "without a verdict"), 0)
+    of_outcome = {"worse": down, "better": up, "small": "the same", "same": "the same"}
+    for row in rows:
+        counts[of_outcome.get(row.outcome, "without a verdict")] += 1
+    return ", ".join(f"{count} {name}" for name, count in counts.items() if count)
+
+
+def _flags_text(pair: Pair, found: Comparison) -> str:
+    """``A: udp-loss 10/10; B: process-moved 1/10``: flags and in how many trials."""
+    names = (pair.match.base_level or found.base.name, pair.match.level or found.other.name)
+    sides = zip(names, (pair.base_flags, pair.other_flags), strict=True)
+    return "; ".join(f"{name}: {', '.join(_flag(one) for one in flags)}" for name, flags in sides if flags)
+
+
+def _flag(one: FlagCount) -> str:
+    return f"{one.code} ×{one.trials}" if one.trials > 1 else one.code

@@ -1,0 +1,180 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a comparison says beside its tables: names of cases, what is compared with what, what else differs."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+
+from linewatt.analysis.comparison.compare import Comparison
+from linewatt.analysis.comparison.differences import Difference
+from linewatt.analysis.comparison.jobs import ADVICE
+from linewatt.analysis.comparison.matching import Match, Side
+from linewatt.analysis.comparison.verdicts import amount
+from linewatt.analysis.soak.job import Job
+from linewatt.loads.registry import SOAKING
+from linewatt.model import Case
+from linewatt.report.series import case_labels, plural, test_title
+from linewatt.report.trials.words import when
+from linewatt.units import format_seconds
+
+BASE_AND_LEVEL = ("base", "level")
+
+
+def case_names(found: Comparison) -> dict[Match, str]:
+    """``TCP, h1 → h2, 4 instances`` of each match; behind it its levels where several are compared."""
+    matches = [pair.match for pair in found.pairs]
+    named = names_of([match.base for match in matches], found.options.by if found.levels else None)
+    return {match: name + level_words(found, match) for match, name in zip(matches, named, strict=True)}
+
+
+def names_of(cases: Sequence[Case | Job], without: str | None = None) -> list[str]:
+    """``TCP, h1 → h2, 4 instances``; ``soak of 48 h, 300 users on 96 clients, server dut``.
+
+    Of a case ``without`` what is compared.
+    """
+    labels = case_labels(dict.fromkeys(replace(one, instances=1) for one in cases if isinstance(one, Case)))
+    return [_job_name(one) if isinstance(one, Job) else _case_name(one, labels, without) for one in cases]
+
+
+def _case_name(case: Case, labels: dict[Case, str], without: str | None) -> str:
+    said = {
+        "test": test_title(case.test),
+        "label": labels[replace(case, instances=1)],
+        "instances": plural(case.instances, "instance"),
+    }
+    return ", ".join(text for name, text in said.items() if name != without)
+
+
+def _job_name(job: Job) -> str:
+    asked = job.parameters
+    said = [f"soak of {format_seconds(asked.get('duration_s'))}"]
+    if job.server is not None:
+        clients = sum(asked.get("clients", ()))
+        said.append(f"{plural(asked.get('users', 0), 'user')} on {plural(clients, 'client')}")
+        said.append(f"server {job.server}")
+    for load in SOAKING:
+        if asked.get(load):
+            said.append(load if job.server is not None else f"{load} on {', '.join(job.hosts)}")
+    return ", ".join(said)
+
+
+def level_words(found: Comparison, match: Match) -> str:
+    """The levels of a match, where the heads of the columns do not say them."""
+    if not match.level or side_names(found) != BASE_AND_LEVEL:
+        return ""
+    return f": {found.options.by} {match.level} against {match.base_level}"
+
+
+def side_names(found: Comparison) -> tuple[str, str]:
+    """How the two sides are called: A and B, the two levels, or base and level where there are more."""
+    if not found.levels:
+        return found.base.name, found.other.name
+    levels = {(pair.match.base_level, pair.match.level) for pair in found.pairs}
+    return next(iter(levels)) if len(levels) == 1 else BASE_AND_LEVEL
+
+
+def heading(found: Comparison) -> list[str]:
+    """What is compared with what, and what a reader must know first."""
+    sides = [found.base] if found.levels else [found.base, found.other]
+    said = [f"{side.name}: {_run_text(one)}" for side in sides for one in side.runs]
+    said += found.words
+    if not found.levels:  # no two results are ever measured in turn
+        said.append(
+            f"{found.base.name} and {found.other.name} were not measured in turn: "
+            "what changed meanwhile is in every ratio, and no p knows of it"
+        )
+    return said
+
+
+def _run_text(side: Side) -> str:
+    said = f"{side.id}, {when(side.created_s)}"
+    if side.soak is None:
+        return said
+    left = "" if side.soak.complete else ", not complete"
+    ran = f"ran {format_seconds(side.soak.ran_s)}{left}, ledger {side.soak.balance}"
+    return f"{said}, a soak, {ran} [{side.soak.job.key}]"
+
+
+def lists(found: Comparison) -> list[tuple[str, list[str]]]:
+    """What is to be known beside the verdicts, under its title: none is empty."""
+    matter = [one for one in found.differences if one.rank is not None and not one.expected]
+    expected = [one for one in found.differences if one.expected]
+    others = len(found.differences) - len(matter) - len(expected)
+    more = [f"and {plural(others, 'other difference')}, which --json has"] if others else []
+    every = [
+        (f"What differs with {found.options.by}", _most(difference_lines(expected))),
+        ("What else differs", [*_most(difference_lines(matter)), *more]),
+        ("Not comparable", _refused(found)),
+        ("Unmatched", _unmatched(found)),
+        ("Notes", _remarks(found)),
+    ]
+    return [(title, lines) for title, lines in every if lines]
+
+
+_SHOWN = 40
+_APART = 2
+"""hosts that are named with what differs on them; of more alike their number"""
+
+
+def _most(lines: list[str]) -> list[str]:
+    more = len(lines) - _SHOWN
+    return [*lines[:_SHOWN], f"and {more} more of these, which --json has"] if more > 0 else lines
+
+
+def difference_lines(every: Sequence[Difference]) -> list[str]:
+    """``dut: nic.firmware 22.39 → 22.41``; what many hosts share in one line."""
+    hosts: dict[tuple[str, str | None, str | None], list[str]] = {}
+    for one in every:
+        hosts.setdefault((one.fact, one.base, one.other), []).append(one.where)
+    return list(
+        dict.fromkeys(
+            f"{one.where if len(where) <= _APART else plural(len(where), 'host')}: "
+            f"{one.fact} {one.base} → {one.other}"
+            for one in every
+            if (where := hosts[one.fact, one.base, one.other])
+        )
+    )
+
+
+def _refused(found: Comparison) -> list[str]:
+    """Reasons with the rows they refuse."""
+    names = case_names(found)
+    groups: dict[str, list[str]] = {}
+    for row in found.rows:
+        if row.outcome == "refused":
+            groups.setdefault(row.verdict.words, []).append(f"{row.response.title}: {names[row.match]}")
+    return [
+        f"{words.removeprefix('not comparable: ')}: {plural(len(cases), 'comparison')} ({cases[0]}"
+        f"{', …' if len(cases) > 1 else ''})"
+        for words, cases in groups.items()
+    ]
+
+
+def _unmatched(found: Comparison) -> list[str]:
+    """Cases without a partner, side by side and reason by reason."""
+    place = f"at {found.options.by}" if found.levels else "in"
+    named = names_of([one.case for one in found.left_over])
+    groups: dict[tuple[str, str], list[str]] = {}
+    for one, name in zip(found.left_over, named, strict=True):
+        groups.setdefault((one.side, one.why), []).append(name)
+    return [f"only {place} {side} ({why}): {'; '.join(cases)}" for (side, why), cases in groups.items()]
+
+
+def _remarks(found: Comparison) -> list[str]:
+    """What is to be known of single cases."""
+    names = case_names(found)
+    return [f"{names[pair.match]}: {'; '.join(pair.remarks)}" for pair in found.pairs if pair.remarks]
+
+
+def factor_words(found: Comparison) -> str:
+    """Which change counts; of soaks also why one of them decides nothing."""
+    if not found.responses:
+        return ""
+    matters = found.options.matters
+    limit = amount(found.responses[0], 0.01 if matters is None else matters)
+    said = (
+        "A change counts when it is beyond chance (p after Holm and p of shuffled runs both below 0.05) and "
+        f"beyond {limit} (0.1 points of loss)."
+    )
+    return said if found.base.soak is None else f"{said} {ADVICE}"
