@@ -143,3 +143,15 @@ def test_a_campaign_of_three_tests_is_answered_on_one_screen(width: int) -> None
     assert len(lines) <= 36
     assert not any("…" in line for line in lines)
     assert sum(SHARED.advice in line for line in lines) == 0
+
+
+def test_a_limit_that_many_series_share_is_said_once() -> None:
+    hosts = [f"h{number}" for number in range(2, 7)]
+    trials = renumbered(*(scaling_trials((4,), receiver=host) for host in hosts[:2]))
+    lines = printed([replace(one, receiver=trials[0].receiver) for one in trials], 200)
+    assert sum("limited by" in line for line in lines) == 1
+    assert any(line.startswith("TCP, h1 → h2, TCP, h1 → h3: limited by") for line in lines)
+    trials = renumbered(*(scaling_trials((4,), receiver=host) for host in hosts))
+    lines = printed([replace(one, receiver=trials[0].receiver) for one in trials], 200)
+    assert any(line.startswith("each of the 5: limited by") for line in lines)
+    assert not any("Watts of" in line for line in lines)

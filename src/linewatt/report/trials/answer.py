@@ -206,7 +206,7 @@ def _cost_table(best: Best, marks: Marks) -> Table:
     """What it cost: a row for each end of the case; below it why anything is not known."""
     columns = _columns(best.summary, marks)
     ends = [(role, [read(role) for _, read in columns]) for role in ENDS]
-    kept = [at for at in range(len(columns)) if any(not cells[at].missing for _, cells in ends)]
+    kept = [at for at in range(len(columns)) if any(cells[at].text not in ("", MISSING) for _, cells in ends)]
     without_power = best.summary.power("sender") is None and best.summary.power("receiver") is None
     lacks = (
         Lack(head.title, cells[at].reason or "not known", "", role)

@@ -3,10 +3,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from linewatt.foreign import one_line
+from linewatt.report.table import Note
 from linewatt.report.text_table import note_text, render
 from linewatt.report.trials.answer import Answer, answer
 from linewatt.report.trials.charts.heat_map import grid, heat_maps
@@ -18,6 +21,9 @@ from linewatt.report.trials.matrix import pair_cases
 from linewatt.report.trials.repeats import repeats_lines
 from linewatt.report.trials.words import caveats, progress, when
 from linewatt.units import MISSING
+
+MOST_NAMED = 3
+"""series that share a limit; of more, how many there are"""
 
 
 def first_screen(view: Digest, width: int | None) -> RenderableType:
@@ -54,7 +60,18 @@ def _subject(view: Digest, width: int | None) -> list[RenderableType]:
 
 def _answer(found: Answer, width: int | None) -> list[RenderableType]:
     return [
-        Group(render(found.result, width), *map(note_text, found.limits)),
+        Group(render(found.result, width), *map(note_text, _shared(found.limits))),
         render(found.cost, width),
         Group(*map(note_text, found.trust)),
     ]
+
+
+def _shared(limits: Iterable[Note]) -> Iterator[Note]:
+    """What is said of several series in the same words once."""
+    names: dict[str, list[str]] = {}
+    for note in limits:
+        names.setdefault(note.text, []).append(note.lead)
+    every = len(names) == 1
+    for text, series in names.items():
+        several = f"each of the {len(series)}" if every else f"{len(series)} series"
+        yield Note("remark", text, ", ".join(series) if len(series) <= MOST_NAMED else several)
