@@ -13,7 +13,8 @@ import pytest
 from typer.testing import CliRunner
 
 from linewatt.cli import whole
-from linewatt.engine.undo.restore import forget, leftovers, refuse_leftovers
+from linewatt.engine.undo.leftover import leftovers, refuse_leftovers
+from linewatt.engine.undo.restore import forget
 from linewatt.errors import ChangeError, JournalError
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.journal import Entry, Journal, journal_path, journals

@@ -19,7 +19,6 @@ from linewatt.engine.readiness.readiness import (
     TITLES,
     Check,
     HostAnswer,
-    Leftover,
     Live,
     PathAnswer,
     PortAnswer,
@@ -30,6 +29,7 @@ from linewatt.engine.readiness.readiness import (
     fixes,
     worst,
 )
+from linewatt.engine.undo.leftover import Leftover
 from linewatt.hosts import facts
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.clock import Offset

@@ -9,7 +9,8 @@ from pathlib import Path
 from linewatt.campaign.campaign import Campaign
 from linewatt.engine import events
 from linewatt.engine.live.session import Session
-from linewatt.engine.undo.restore import FirstPart, Undoer, refuse_leftovers
+from linewatt.engine.undo.leftover import refuse_leftovers
+from linewatt.engine.undo.restore import FirstPart, Undoer
 from linewatt.errors import LinewattError
 from linewatt.hosts.process import completed
 

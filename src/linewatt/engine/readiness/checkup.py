@@ -33,7 +33,7 @@ from linewatt.engine.readiness.readiness import (
     Root,
     Wants,
 )
-from linewatt.engine.undo.restore import leftovers
+from linewatt.engine.undo.leftover import leftovers
 from linewatt.errors import HostError, InvalidInput, ParseError
 from linewatt.foreign import contained
 from linewatt.hosts import facts

@@ -2,7 +2,7 @@
 """Making the changes that `linewatt check --fix` finds safe, through the undo journal.
 
 The journal stays when the check has ended: what it holds is the hosts' state from then on, until
-`linewatt restore` takes it back. A run goes on top of it (see :mod:`linewatt.engine.undo.restore`).
+`linewatt restore` takes it back. A run goes on top of it (see :mod:`linewatt.engine.undo.leftover`).
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
-from linewatt.engine.undo.restore import FIXES, leftovers
+from linewatt.engine.undo.leftover import FIXES, leftovers
 from linewatt.engine.undo.settings import Settings
 from linewatt.errors import ChangeError, JournalError, LinewattError
 from linewatt.hosts.base import Host, HostSpec

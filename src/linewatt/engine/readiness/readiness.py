@@ -190,20 +190,6 @@ class PowerAnswer:
     asked: bool = True
 
 
-@dataclass(frozen=True, slots=True)
-class Leftover:
-    """A journal with something about a host: settings it changed, and whether its campaign runs now."""
-
-    id: str
-    host: str
-    settings: int
-    running: bool
-    own: bool
-    """made by an earlier ``check --fix``"""
-    damage: str | None = None
-    """of a journal that cannot be read: what is wrong with it, and what to do"""
-
-
 def worst(checks: Iterable[Check]) -> Status | None:
     """The worst status among these; ``None`` where there are none."""
     found = {check.status for check in checks}

@@ -6,7 +6,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 
-from linewatt.engine.readiness.readiness import CONTROLLER, Check, HostAnswer, Leftover, PowerAnswer, Status
+from linewatt.engine.readiness.readiness import CONTROLLER, Check, HostAnswer, PowerAnswer, Status
+from linewatt.engine.undo.leftover import Leftover
 from linewatt.errors import InvalidInput, ParseError
 from linewatt.findings.window import CLOCK_UNCERTAINTY_S
 from linewatt.loads.base import Load, LoadJob, Version, version_text

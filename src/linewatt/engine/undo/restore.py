@@ -9,26 +9,22 @@ from __future__ import annotations
 
 import asyncio
 import re
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from linewatt.engine import events
-from linewatt.engine.readiness.readiness import Leftover
 from linewatt.engine.undo.knobs import KNOBS
 from linewatt.engine.undo.layers import apart
+from linewatt.engine.undo.leftover import FIXES, is_running, place_of
 from linewatt.errors import ChangeError, JournalError, LinewattError
 from linewatt.hosts.base import Host, HostSpec
 from linewatt.hosts.connect import connect
 from linewatt.hosts.journal import Entry, Journal, journal_path, journals, look, told
-from linewatt.hosts.journal_lines import Content, Place
+from linewatt.hosts.journal_lines import Place
 from linewatt.hosts.lock import Holder, OnText, take, writers_ended
 from linewatt.tuning.apply import put_back
-from linewatt.tuning.words import brief
-
-FIXES = "check-"
-"""how the journals of ``check --fix`` begin; those of runs begin with their time"""
 
 _STAMP = re.compile(r"\d{8}-\d{6}")
 
@@ -74,7 +70,7 @@ async def undo_all(
     by_host: dict[str, list[Entry]] = {}
     for entry in reversed(entries):
         by_host.setdefault(entry.host, []).append(entry)
-    covered = {name: newer for name in by_host if (newer := (later or {}).get(_place(specs[name])))}
+    covered = {name: newer for name in by_host if (newer := (later or {}).get(place_of(specs[name])))}
     outcomes = await asyncio.gather(
         *(
             _undo_host(specs[name], hosts.get(name), own, journal, by or Undoer(), force=force)
@@ -138,48 +134,6 @@ async def _undo_host(
     return problems
 
 
-def refuse_leftovers(
-    state: Path, specs: Iterable[HostSpec], resumed: str | None, *, waits: bool = False
-) -> None:
-    """Raise ChangeError, JournalError where a campaign left changes on one of these hosts, or works there.
-
-    A run on top of them would take the changed settings for the host's own. A campaign that is ``resumed``
-    may find its own: it knows what was there before. What ``check --fix`` changed is the host's own until
-    it is restored. ``waits``: one that is at work is waited for, which is not done here.
-    """
-    ours = {_place(spec): spec.name for spec in specs}
-    for path in journals(state):
-        if path.stem == resumed or path.stem.startswith(FIXES):
-            continue
-        try:
-            content = look(path)
-            running = _is_running(path)
-        except FileNotFoundError:
-            continue  # it ended meanwhile
-        for place in _damaged(content, ours):
-            raise JournalError(f"{ours[place]}: {told(path, content)}")
-        for entry in content.entries:
-            name = ours.get(_place(content.hosts[entry.host]))
-            if name is None:
-                continue
-            if running:
-                if waits:
-                    break
-                raise ChangeError(f"{name}: {path.stem} is at work on it; wait for its end, or use --wait")
-            what = f"{entry.knob} {brief(entry.target)}"
-            raise ChangeError(
-                f"{name}: {path.stem} changed {what} there and was killed before it was put back; "
-                "run `linewatt restore`"
-            )
-
-
-def _damaged(content: Content, ours: Mapping[Place, str]) -> list[Place]:
-    """Which of our hosts a damaged journal may have changed: all of them where it cannot tell."""
-    if not content.damage:
-        return []
-    return [place for place in ours if content.places is None or place in content.places]
-
-
 class FirstPart:
     """What the killed part of a resumed campaign left; put back once, before its hosts are looked at.
 
@@ -213,39 +167,6 @@ class FirstPart:
             await self.undo({})
         except LinewattError as error:
             say(events.LeftChanged((str(error),)))
-
-
-def leftovers(state: Path, specs: Iterable[HostSpec]) -> Iterator[Leftover]:
-    """Journals with something about these hosts: changes that were not put back, or a campaign at work."""
-    ours = {_place(spec): spec.name for spec in specs}
-    for path in journals(state):
-        own = path.stem.startswith(FIXES)
-        try:
-            content = look(path)
-            running = _is_running(path)
-        except FileNotFoundError:
-            continue  # it ended meanwhile
-        if damaged := _damaged(content, ours):
-            why = told(path, content)
-            yield from (Leftover(path.stem, ours[place], 0, running, own, why) for place in damaged)
-            continue
-        for spec in content.hosts.values():
-            settings = sum(entry.host == spec.name for entry in content.entries)
-            if _place(spec) in ours and (settings or running):
-                yield Leftover(path.stem, ours[_place(spec)], settings, running, own)
-
-
-def _is_running(path: Path) -> bool:
-    """Whether the controller that writes a journal is alive."""
-    try:
-        Journal(path, create=False).close()
-    except ChangeError:
-        return True
-    return False
-
-
-def _place(spec: HostSpec) -> Place:
-    return spec.address, spec.port
 
 
 def _age(path: Path) -> tuple[str, bool]:
@@ -286,12 +207,12 @@ async def restore(state: Path, by: Undoer | None = None, *, force: bool = False)
         except LinewattError as error:
             by.say(str(error))
             with suppress(FileNotFoundError):
-                later |= {_place(spec): path.stem for spec in look(path).hosts.values()}
+                later |= {place_of(spec): path.stem for spec in look(path).hosts.values()}
             continue
         undone, problems = await undo_all(journal, {}, by, force=force, later=later)
         if problems:
             content = journal.content()
-            later |= {_place(content.hosts[entry.host]): path.stem for entry in content.entries}
+            later |= {place_of(content.hosts[entry.host]): path.stem for entry in content.entries}
             journal.close()
         else:
             journal.discard()
@@ -302,7 +223,7 @@ async def restore(state: Path, by: Undoer | None = None, *, force: bool = False)
 async def _opened(path: Path, by: Undoer) -> Journal:
     """Raises ChangeError where its campaign runs and is not waited for, FileNotFoundError once it is gone."""
     said = False
-    while by.waits and _is_running(path):
+    while by.waits and is_running(path):
         if not said:
             by.say(f"waiting for {path.stem}, which is still running")
             said = True
