@@ -211,8 +211,9 @@ def execute(
     How it ended, and whether hosts were left changed.
     """
     from linewatt.cli.progress import chosen
-    from linewatt.engine.campaign import CampaignRun, Places
+    from linewatt.engine.campaign import CampaignRun
     from linewatt.engine.live.secrets import open_files
+    from linewatt.engine.run import Places
     from linewatt.hosts.journal import state_dir
 
     with chosen(as_json) as progress:
@@ -243,8 +244,8 @@ def _soak(campaign: Campaign, result: Result | None, results: Path, as_json: boo
     from linewatt.campaign.soak_plan import as_dict, plan_soak
     from linewatt.cli.progress import chosen
     from linewatt.cli.show import show
-    from linewatt.engine.campaign import Places
     from linewatt.engine.live.secrets import open_files
+    from linewatt.engine.run import Places
     from linewatt.engine.soak.run import SoakRun
     from linewatt.hosts.journal import state_dir
 

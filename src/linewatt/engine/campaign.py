@@ -1,57 +1,43 @@
 # SPDX-License-Identifier: Apache-2.0
-"""A campaign from its first connection to its last undo: order, resume, and hosts lost on the way."""
+"""A campaign of trials: order, resume, and hosts lost on the way."""
 
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.factors import setting_of_hosts
+from linewatt.campaign.places import Site
 from linewatt.campaign.plan import Plan, PlannedTrial, Round, plan
 from linewatt.campaign.plan import as_dict as plan_dict
-from linewatt.campaign.sites import read_topologies, site
 from linewatt.engine import events, labels
 from linewatt.engine.idle import Setting
-from linewatt.engine.live.secrets import passwords
-from linewatt.engine.live.sensing import Restarts
-from linewatt.engine.live.session import Session
-from linewatt.engine.networks.proof import refuse_wrong_ways
-from linewatt.engine.networks.reach import check_reach
-from linewatt.engine.opening import Opening
-from linewatt.engine.readiness.congestion import check_congestion
+from linewatt.engine.live.sensing import Restarts, tried
 from linewatt.engine.repeats import Remaining
-from linewatt.engine.result import kept_if_measured, new_result, same_hosts
 from linewatt.engine.rounds import RoundRunner, warm_up
+from linewatt.engine.run import Places, Run
 from linewatt.engine.stage import Again, Stage
-from linewatt.engine.undo.knobs import KNOBS
-from linewatt.engine.undo.restore import undo_and_tell
 from linewatt.engine.undo.settings import Settings
-from linewatt.errors import ChangeError, HostError, InvalidInput, LinewattError
-from linewatt.hosts.journal import Journal, journal_path
+from linewatt.errors import ChangeError, HostError
+from linewatt.hosts.journal import Journal
 from linewatt.hosts.process import completed
 from linewatt.model import Case
 from linewatt.store import read
+from linewatt.tuning.base import Change
 
-RECONNECT_ATTEMPTS = 5
-RECONNECT_PAUSE_S = 1.0
+PAUSES_S = (0.0, 1.0, 1.0, 1.0, 1.0)
+"""before each attempt at a host that was lost"""
 READY_ATTEMPTS = 3
 """at what is done before a round, while hosts that went away meanwhile come back"""
 
 
-@dataclass(frozen=True, slots=True)
-class Places:
-    """Where results go, and where the journal is kept."""
-
-    results: Path
-    state: Path
-
-
-class CampaignRun:
-    """One run of a campaign, new or resumed."""
+class CampaignRun(Run[events.Ended]):
+    """One run of a campaign of trials."""
 
     def __init__(
         self,
@@ -63,31 +49,17 @@ class CampaignRun:
         *,
         waits: bool = False,
     ) -> None:
-        """``ask`` has somebody set what only hands can. Raises InvalidInput where it is needed and None.
-
-        ``waits``: for other controllers that work on its hosts.
-        """
+        """``ask`` has somebody set what only hands can. Raises InvalidInput where it is needed and None."""
         labels.check(campaign, ask)
+        super().__init__(campaign, places, on_event, waits=waits)
         self._labels = labels.Labels(campaign, ask)
-        self._topologies = read_topologies(campaign)
-        self._campaign = campaign
-        self._planned = plan
-        self._plan = plan
-        self._places = places
-        self._say = on_event
-        self._waits = waits
-        self._session = Session(campaign, passwords(campaign))
+        self._plan = self._first_plan = plan
         self._restarts = Restarts(
             self._session, lambda host, text: self._say(events.Warned(f"{host}: {text}"))
         )
-        self._stage: Stage | None = None
         self._path: Path | None = None
         self._gone: set[str] = set()
         self._given_up: set[frozenset[str]] = set()
-
-    async def start(self) -> events.Ended:
-        """Run the campaign from its beginning. Raises LinewattError; what was changed is undone first."""
-        return await self._run(None)
 
     async def resume(self, result: read.Result) -> events.Ended:
         """Run the trials that ``result`` lacks. Raises StoreError if its hosts are not what they were."""
@@ -96,74 +68,42 @@ class CampaignRun:
             return self._ended(result.path, remaining)
         return await self._run(result)
 
-    async def _run(self, result: read.Result | None) -> events.Ended:
-        session = self._session
-        try:
-            with_hosts = Opening(self._campaign, self._places.state, session, self._say, waits=self._waits)
-            await with_hosts.open(result.id if result else None)
-            # now, while hosts answer, and not beside the idle window: this machine may be one of them
-            await asyncio.gather(session.learn(), asyncio.to_thread(warm_up, self._campaign))
-            await check_reach(self._campaign.described, session.hosts)
-            self._plan = self._placed()
-            asked = [change for one in self._plan.rounds for change in self._plan.changes_in(one)]
-            await check_congestion(asked, session.hosts)
-            await refuse_wrong_ways(session, self._plan.rounds)
-            if result is None:
-                with kept_if_measured(self._new_result(), self._say) as path:
-                    return await self._run_changed(path, None)
-            return await self._run_changed(same_hosts(self._campaign, session.facts, result), result)
-        finally:
-            await completed(session.close())
+    def _warm_up(self) -> None:
+        warm_up(self._campaign)
 
-    async def _run_changed(self, path: Path, result: read.Result | None) -> events.Ended:
-        """With every change made before, and undone after, whatever happens in between."""
-        self._path = path
-        journal = Journal(journal_path(self._places.state, path.name), create=True)
-        journal.begin(self._campaign.hosts.values())
-        try:
-            settings = Settings(self._session.hosts, KNOBS, journal)
-            await settings.check(change for one in self._plan.rounds for change in self._plan.changes_in(one))
-            stage = self._stage = Stage(
-                self._session, self._campaign, self._plan, settings, self._labels, path, self._say
-            )
-            remaining = Remaining(self._campaign, self._plan, result.trials if result else ())
-            rounds = remaining.rounds()
-            await self._opened(stage, rounds[0])
-            return await self._rounds(path, rounds, stage, remaining)
-        except HostError as error:
-            if not any(read.trial_dirs(path)):
-                raise
-            raise HostError(f"{error}; go on with: linewatt resume {path.name}") from error
-        finally:
-            await completed(undo_and_tell(journal, self._session.hosts, self._session.holder, self._say))
+    def _place(self, sites: Mapping[str, Site]) -> tuple[Sequence[Round], Iterable[Change]]:
+        self._plan = plan(self._campaign, self._first_plan.seed or 0, sites)
+        for line in self._plan.places:
+            self._tell(line)
+        rounds = self._plan.rounds
+        return rounds, (change for one in rounds for change in self._plan.changes_in(one))
 
-    def _placed(self) -> Plan:
-        """The plan with what placement policies choose on these hosts. Raises InvalidInput."""
-        sites = {}
-        for name, spec in self._campaign.hosts.items():
-            try:
-                sites[name] = site(spec, self._session.facts[name], self._topologies.get(name))
-            except InvalidInput as error:
-                if self._campaign.chooses_cpus:
-                    raise InvalidInput(f"{name}: {error}") from error
-        placed = plan(self._campaign, self._planned.seed or 0, sites)
-        for line in placed.places:
-            self._say(events.Phase(line))
-        return placed
-
-    def _new_result(self) -> Path:
-        planned = {
-            "plan": plan_dict(self._planned),
+    def _planned(self) -> Mapping[str, Any]:
+        return {
+            "plan": plan_dict(self._first_plan),
             "places": list(self._plan.places),
             "order": self._plan.order,
             "seed": self._plan.seed,
             "trials_planned": sum(1 for _ in self._plan.trials),
         }
-        return new_result(self._places.results, self._campaign, self._session.facts, planned)
 
-    async def _rounds(
-        self, path: Path, rounds: Sequence[Round], stage: Stage, remaining: Remaining
+    async def _measure(
+        self, path: Path, settings: Settings, journal: Journal, result: read.Result | None
     ) -> events.Ended:
+        self._path = path
+        stage = Stage(self._session, self._campaign, self._plan, settings, self._labels, path, self._say)
+        remaining = Remaining(self._campaign, self._plan, result.trials if result else ())
+        rounds = remaining.rounds()
+        try:
+            await self._opened(stage, rounds[0])
+            await self._rounds(path, rounds, stage, remaining)
+            return self._ended(path, remaining)
+        except HostError as error:
+            if not any(read.trial_dirs(path)):
+                raise
+            raise HostError(f"{error}; go on with: linewatt resume {path.name}") from error
+
+    async def _rounds(self, path: Path, rounds: Sequence[Round], stage: Stage, remaining: Remaining) -> None:
         def say(event: events.Event) -> None:
             if isinstance(event, events.TrialStored):
                 remaining.learn(event.trial)
@@ -188,7 +128,6 @@ class CampaignRun:
             await completed(runner.close())
             stage.meters.write()
         await stage.end(self._gone)
-        return self._ended(path, remaining)
 
     def _ended(self, path: Path, remaining: Remaining) -> events.Ended:
         """How it ended; why each case stopped is on disk, and what is said to be done. Raises StoreError."""
@@ -291,34 +230,24 @@ class CampaignRun:
         ]
 
     async def _find_lost_hosts(self) -> None:
-        for name, why in self._session.lost().items():
-            if name not in self._gone:
-                self._say(events.Warned(f"{name}: lost ({why}); connecting again"))
-                problem = await self._reconnect(name)
-                if problem is not None:
-                    self._gone.add(name)
-                    self._say(events.Warned(f"{name}: gone ({problem}); {self._left()}"))
+        lost = {name: why for name, why in self._session.lost().items() if name not in self._gone}
+        for name, why in lost.items():
+            self._say(events.Warned(f"{name}: lost ({why}); connecting again"))
+        problems = await asyncio.gather(*(tried(partial(self._reopened, name), PAUSES_S) for name in lost))
+        for name, problem in zip(lost, problems, strict=True):
+            if problem is not None:
+                self._gone.add(name)
+                self._say(events.Warned(f"{name}: gone ({problem}); {self._left()}"))
+
+    async def _reopened(self, name: str) -> None:
+        await self._session.reopen(name)
+        if self._settings is not None:
+            await self._settings.reassert(name)
 
     def _left(self) -> str:
         """What becomes of the trials of a host that is gone: a result without any is not kept."""
         kept = self._path is not None and any(read.trial_dirs(self._path))
         return "its trials are left for `linewatt resume`" if kept else "its trials are not run"
-
-    async def _reconnect(self, name: str) -> str | None:
-        """Why a host is not there again as it was; None: it is."""
-        problem: str | None = None
-        for attempt in range(RECONNECT_ATTEMPTS):
-            if attempt:
-                await asyncio.sleep(RECONNECT_PAUSE_S)
-            try:
-                await self._session.reopen(name)
-                if self._stage is not None:
-                    await self._stage.settings.reassert(name)
-            except LinewattError as error:
-                problem = str(error)
-            else:
-                return None
-        return problem
 
 
 def _again(remaining: Remaining, rounds: Sequence[Round], host: str, setting: Setting) -> bool:

@@ -1,10 +1,11 @@
 # SPDX-License-Identifier: Apache-2.0
-"""All sensors of a run started, what is wrong with any told, and those that end or hang started again."""
+"""Sensors of a run started, what is wrong with any told, and what ends, hangs or goes away tried again."""
 
 from __future__ import annotations
 
+import asyncio
 import math
-from collections.abc import Callable, Collection
+from collections.abc import Awaitable, Callable, Collection, Iterable
 
 from linewatt.engine import events
 from linewatt.engine.live.feed import Feed
@@ -65,3 +66,25 @@ class Restarts:
         except LinewattError:
             return False
         return True
+
+
+async def tried(
+    attempt: Callable[[], Awaitable[None]],
+    pauses_s: Iterable[float],
+    tell: Callable[[str], None] = lambda _: None,
+) -> str | None:
+    """Try after each of these pauses until it works; why it did not at the last, None: it does.
+
+    ``tell`` is told why it does not, and again only where that is another reason.
+    """
+    problem = None
+    for pause_s in pauses_s:
+        await asyncio.sleep(pause_s)
+        try:
+            await attempt()
+        except LinewattError as error:
+            if str(error) != problem:
+                tell(problem := str(error))
+        else:
+            return None
+    return problem

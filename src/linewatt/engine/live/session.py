@@ -63,7 +63,7 @@ class Session:
         self.holder = lock.Holder(campaign.name)
         self._held: dict[str, lock.Held] = {}
         self._tell: OnText = lambda _: None
-        self._openings = asyncio.Semaphore(AT_ONCE)
+        self._openings, self._few = asyncio.Semaphore(AT_ONCE), asyncio.Semaphore(AT_ONCE)
         self.facts: dict[str, Facts] = {}
         self.versions: dict[str, tuple[int, ...]] = {}
         self.feeds: dict[str, list[Feed]] = {
@@ -86,12 +86,11 @@ class Session:
         for. Raises HostInUse, HostError.
         """
         self._tell = tell
-        few = asyncio.Semaphore(AT_ONCE)
-        await _all(self._connect(name, few) for name in sorted(self.specs))
+        await _all(self._connect(name) for name in sorted(self.specs))
         await self._take([self.hosts[name] for name in self.specs], on_busy)
 
-    async def _connect(self, name: str, few: asyncio.Semaphore) -> None:
-        async with few:
+    async def _connect(self, name: str) -> None:
+        async with self._few:
             self.hosts[name] = await connect(self.specs[name], self._openings)
 
     async def _take(self, hosts: Sequence[Host], on_busy: OnText | None = None) -> None:
@@ -103,11 +102,10 @@ class Session:
 
     async def learn(self) -> None:
         """What every host says of itself. Raises HostError, InvalidInput, the first by name."""
-        few = asyncio.Semaphore(AT_ONCE)
-        await _all(self._learn(name, few) for name in sorted(self.specs))
+        await _all(self._learn(name) for name in sorted(self.specs))
 
-    async def _learn(self, name: str, few: asyncio.Semaphore) -> None:
-        async with few:
+    async def _learn(self, name: str) -> None:
+        async with self._few:
             self.facts[name] = await _facts(self.hosts[name], self.load)
         self._check(name)
 
@@ -226,7 +224,8 @@ class Session:
     async def reopen(self, name: str) -> None:
         """Connect again to a host that was lost, and start its sensors again. Raises HostError."""
         await self.hosts[name].close()
-        self.hosts[name] = host = await connect(self.specs[name], self._openings)
+        await self._connect(name)
+        host = self.hosts[name]
         self._held[name] = await lock.take(host, self.holder, again=True)
         await self.start_sensors([name])
         await self.first_readings([name])

@@ -5,9 +5,9 @@ from __future__ import annotations
 
 import asyncio
 import math
-from collections.abc import Awaitable, Coroutine, Iterator, Sequence
+from collections.abc import Awaitable, Callable, Coroutine, Sequence
 from contextlib import suppress
-from itertools import repeat
+from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
@@ -15,7 +15,7 @@ from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.soak_plan import SoakPlan
 from linewatt.engine import events
 from linewatt.engine.live.feed import Feed
-from linewatt.engine.live.sensing import Restarts
+from linewatt.engine.live.sensing import Restarts, tried
 from linewatt.engine.live.session import Session
 from linewatt.engine.soak import work
 from linewatt.engine.soak.fleet import Fleet
@@ -36,8 +36,6 @@ RECONNECT_S = (1.0, 2.0, 5.0, 10.0, 30.0)
 """between attempts at a host that is away; the last one again and again"""
 LONGEST_S = 10.0
 """and who reads more seldom is not waited for: what came before is stored"""
-AT_ONCE = 8
-"""hosts that are connected again at once"""
 LAST_READING_S = 3.0
 """what sensors may take, beyond their interval, to deliver what was when the load ended"""
 
@@ -67,7 +65,6 @@ class SoakPart:
         self._restarts = Restarts(session, lambda host, text: self._happened("sensor-ended", host, text))
         self.unstored: StoreError | None = None
         """why what came last is not on disk"""
-        self._few = asyncio.Semaphore(AT_ONCE)
 
     async def open(self, password: str | None, left_s: float) -> None:
         """Server listening, and users held that are to work for ``left_s``.
@@ -201,16 +198,11 @@ class SoakPart:
         task.add_done_callback(self._tasks.discard)
 
     async def _reconnect(self, name: str) -> None:
-        said = ""
-        for pause_s in _pauses():
-            await asyncio.sleep(pause_s)
-            try:
-                async with self._few:
-                    await self._session.reopen(name)
-                    await self._settings.reassert(name)
-                break
-            except LinewattError as error:
-                said = self._tell_once("warning", name, f"not connected again yet: {error}", said)
+        async def again() -> None:
+            await self._session.reopen(name)
+            await self._settings.reassert(name)
+
+        await self._until_it_works(name, "not connected again yet", again)
         self._happened("host-back", name, "connected again")
         users, server = self._planned.users, self._server
         if users is None:
@@ -222,22 +214,17 @@ class SoakPart:
 
     async def _users_again(self, name: str) -> None:
         """Start the users of a client anew whose worker ended; a host that is away has its own way back."""
-        said = ""
-        for pause_s in _pauses():
-            await asyncio.sleep(pause_s)
-            fleet = self._fleet
-            if fleet is None or not fleet.lacks(name) or self._session.hosts[name].lost:
-                return
-            try:
-                await fleet.again(name)
-            except LinewattError as error:
-                said = self._tell_once("warning", name, f"its users do not begin again yet: {error}", said)
 
-    def _tell_once(self, kind: str, host: str, text: str, said: str) -> str:
-        """Say what differs from what was ``said`` last; returns what is said now."""
-        if text != said:
-            self._happened(kind, host, text)
-        return text
+        async def again() -> None:
+            fleet = self._fleet
+            if fleet is not None and fleet.lacks(name) and not self._session.hosts[name].lost:
+                await fleet.again(name)
+
+        await self._until_it_works(name, "its users do not begin again yet", again)
+
+    async def _until_it_works(self, host: str, what: str, again: Callable[[], Awaitable[None]]) -> None:
+        pauses_s = chain(RECONNECT_S, repeat(RECONNECT_S[-1]))
+        await tried(again, pauses_s, lambda why: self._happened("warning", host, f"{what}: {why}"))
 
     # --- the end -----------------------------------------------------------------------------------------
 
@@ -268,12 +255,6 @@ class SoakPart:
             await self._fleet.stop()
         if self._server is not None:
             await self._server.stop()
-
-
-def _pauses() -> Iterator[float]:
-    """Between attempts, without an end: the last one again and again."""
-    yield from RECONNECT_S
-    yield from repeat(RECONNECT_S[-1])
 
 
 async def _all_or_none(work: Sequence[Coroutine[Any, Any, None]]) -> None:

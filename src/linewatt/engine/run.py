@@ -1,0 +1,206 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A run from its first connection to its last undo, of trials or of a soak: each protection is here, once.
+
+Hosts are locked and put back where a part was killed, facts learned, what is asked of them refused where they
+cannot show it; then changes are journaled, measured with, and undone whatever happens in between.
+"""
+
+from __future__ import annotations
+
+import asyncio
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import asdict, dataclass
+from pathlib import Path
+from typing import Any, Generic, TypeVar
+
+from linewatt import __version__
+from linewatt.campaign import stored
+from linewatt.campaign.campaign import Campaign
+from linewatt.campaign.places import Site
+from linewatt.campaign.plan import Round
+from linewatt.campaign.sites import read_topologies, site
+from linewatt.engine import events
+from linewatt.engine.live.secrets import passwords
+from linewatt.engine.live.session import Facts, Session, identity
+from linewatt.engine.networks.proof import refuse_wrong_ways
+from linewatt.engine.networks.reach import check_reach
+from linewatt.engine.readiness.congestion import check_congestion
+from linewatt.engine.undo.knobs import KNOBS
+from linewatt.engine.undo.leftover import refuse_leftovers
+from linewatt.engine.undo.restore import FirstPart, Undoer, undo_and_tell
+from linewatt.engine.undo.settings import Settings
+from linewatt.errors import InvalidInput, LinewattError, StoreError
+from linewatt.hosts.clock import now_s
+from linewatt.hosts.journal import Journal, journal_path
+from linewatt.hosts.process import completed
+from linewatt.store import read, samples, write
+from linewatt.tuning.base import Change
+
+SCHEMA_VERSION = 1
+NAMED = 8
+"""hosts that are all named; of more the first ones are"""
+
+E = TypeVar("E", events.Ended, events.SoakEnded)
+
+
+@dataclass(frozen=True, slots=True)
+class Places:
+    """Where results go, and where the journal is kept."""
+
+    results: Path
+    state: Path
+
+
+class Run(ABC, Generic[E]):
+    """One run, new or resumed. What is measured in it, and by which plan, is its subclass's business."""
+
+    def __init__(
+        self, campaign: Campaign, places: Places, on_event: events.OnEvent, *, waits: bool = False
+    ) -> None:
+        """``waits``: for other controllers. Raises InvalidInput for a password that is not there."""
+        self._campaign = campaign
+        self._places = places
+        self._say = on_event
+        self._waits = waits
+        self._topologies = read_topologies(campaign)
+        self._session = Session(campaign, passwords(campaign))
+        self._settings: Settings | None = None
+
+    async def start(self) -> E:
+        """Run it from its beginning. Raises LinewattError; what was changed is undone first."""
+        return await self._run(None)
+
+    @abstractmethod
+    async def resume(self, result: read.Result) -> E:
+        """Run what ``result`` lacks. Raises StoreError if its hosts are not what they were."""
+
+    @abstractmethod
+    def _place(self, sites: Mapping[str, Site]) -> tuple[Sequence[Round], Iterable[Change]]:
+        """Plan with what hosts are like: its rounds, and all that hosts are to show in any of them."""
+
+    @abstractmethod
+    def _planned(self) -> Mapping[str, Any]:
+        """The parts of a manifest that a plan makes."""
+
+    @abstractmethod
+    async def _measure(
+        self, path: Path, settings: Settings, journal: Journal, result: read.Result | None
+    ) -> E:
+        """With hosts that are ours, and put back after it."""
+
+    def _needs_cpus(self) -> bool:
+        """Whether its plan is none on a host whose CPUs cannot be chosen."""
+        return self._campaign.chooses_cpus
+
+    def _warm_up(self) -> None:
+        """Import what is slow to import while nothing is measured."""
+        samples.warm_up()
+
+    def _tell(self, text: str) -> None:
+        self._say(events.Phase(text))
+
+    async def _run(self, result: read.Result | None) -> E:
+        session = self._session
+        try:
+            await self._open(result.id if result else None)
+            # now, while hosts answer, and not beside the idle window: this machine may be one of them
+            await asyncio.gather(session.learn(), asyncio.to_thread(self._warm_up))
+            await check_reach(self._campaign.described, session.hosts)
+            rounds, asked = self._place(dict(self._sites()))
+            changes = list(dict.fromkeys(asked))
+            await check_congestion(changes, session.hosts)
+            await refuse_wrong_ways(session, rounds)
+            if result is not None:
+                _refuse_others(self._campaign, session.facts, result)
+                return await self._changed(result.path, changes, result)
+            with _kept_if_measured(self._new_result(), self._tell) as path:
+                return await self._changed(path, changes, None)
+        finally:
+            await completed(session.close())
+
+    async def _open(self, resumed: str | None) -> None:
+        """Connect to the hosts, keep other controllers away, and put back what a killed part left.
+
+        Raises HostInUse, ChangeError, HostError; an interrupt puts back what a first part left.
+        """
+        specs, session = self._campaign.hosts, self._session
+        refuse_leftovers(self._places.state, specs.values(), resumed, waits=self._waits)
+        first = FirstPart(self._places.state, resumed, Undoer(session.holder, self._tell))
+        try:
+            self._tell(f"connecting to {_names(list(specs))}")
+            await session.connect(self._tell, self._tell if self._waits else None)
+            refuse_leftovers(self._places.state, specs.values(), resumed)  # nobody changes them from here on
+            await completed(first.undo(session.hosts))
+        except asyncio.CancelledError as interrupt:
+            if isinstance(interrupt.__cause__, LinewattError):
+                self._say(events.LeftChanged((str(interrupt.__cause__),)))
+            await completed(first.undo_after_all(self._say))
+            raise
+
+    def _sites(self) -> Iterator[tuple[str, Site]]:
+        for name, spec in self._campaign.hosts.items():
+            try:
+                yield name, site(spec, self._session.facts[name], self._topologies.get(name))
+            except InvalidInput as error:
+                if self._needs_cpus():
+                    raise InvalidInput(f"{name}: {error}") from error
+
+    async def _changed(self, path: Path, changes: Iterable[Change], result: read.Result | None) -> E:
+        """With every change made before, and undone after, whatever happens in between."""
+        session = self._session
+        journal = Journal(journal_path(self._places.state, path.name), create=True)
+        journal.begin(self._campaign.hosts.values())
+        try:
+            self._settings = settings = Settings(session.hosts, KNOBS, journal)
+            await settings.check(changes)
+            return await self._measure(path, settings, journal, result)
+        finally:
+            await completed(undo_and_tell(journal, session.hosts, session.holder, self._say))
+
+    def _new_result(self) -> Path:
+        """Make the result with its manifest. Raises StoreError."""
+        campaign, facts = self._campaign, self._session.facts
+        manifest = {
+            "schema_version": SCHEMA_VERSION,
+            "name": campaign.name,
+            "linewatt_version": __version__,
+            "created_s": now_s(),
+            "campaign_text": campaign.text,
+            "campaign": stored.as_dict(campaign),
+            **self._planned(),
+            "hosts": {name: {**asdict(spec), "facts": facts[name]} for name, spec in campaign.hosts.items()},
+        }
+        return write.new_result(self._places.results, campaign.name, now_s(), manifest)
+
+
+@contextmanager
+def _kept_if_measured(path: Path, tell: Callable[[str], None]) -> Iterator[Path]:
+    """A new result, which does not stay where something ended the run before anything was measured."""
+    try:
+        yield path
+    except BaseException:
+        if write.remove_if_empty(path):
+            tell(f"nothing was measured, so {path.name} is not kept")
+        raise
+
+
+def _refuse_others(campaign: Campaign, facts: Mapping[str, Facts], result: read.Result) -> None:
+    """Raises StoreError if a host is not what it was when the result began."""
+    for name, known in facts.items():
+        if campaign.labels:  # what hands change is what such a campaign is about
+            continue
+        then, now = (identity(one, campaign.load) for one in (result.manifest["hosts"][name]["facts"], known))
+        for what, value in then.items():
+            if now[what] != value:
+                raise StoreError(
+                    f"{name}: {what} was {value!r} when {result.id} began and is {now[what]!r} now; "
+                    "what was measured then and now does not belong together, start a new run"
+                )
+
+
+def _names(names: list[str]) -> str:
+    if len(names) <= NAMED:
+        return ", ".join(names)
+    return f"{', '.join(names[: NAMED - 2])} and {len(names) - NAMED + 2} more hosts"
