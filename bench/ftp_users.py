@@ -23,7 +23,6 @@ from typing import Literal
 from tests import ftp_server
 
 from bench.rows import MeasurementFailed, Peer, Row, Target
-from linewatt.loads.users import fleet
 from linewatt.loads.users.job import Discard, PutSize, UsersJob, as_dict, from_dict
 from linewatt.loads.users.server_vsftpd import LoggedTransfer
 
@@ -210,10 +209,28 @@ _ROOT = Path(__file__).parents[1]
 
 
 def main() -> None:
-    """Run the job on standard input."""
-    done = fleet.run(from_dict(json.load(sys.stdin)))
-    total = done.tally.total()
-    print(json.dumps({"transfers": total.transfers, "failures": list(done.tally.said.values())}))
+    """Run the job on standard input: the users of a Locust worker, begun without Locust."""
+    from gevent import joinall, monkey, spawn
+
+    monkey.patch_all()
+    from linewatt.loads.users.content import MemoryFile
+    from linewatt.loads.users.crew import Crew, Share
+
+    job = from_dict(json.load(sys.stdin))
+    crew = Crew(job, Share(0, 1, job.users), job.duration_s, MemoryFile() if job.get_share < 1 else None)
+
+    def live() -> None:
+        life = crew.life()
+        try:
+            life.begin()
+            while not life.over():
+                life.step()
+        finally:
+            life.end()
+
+    joinall([spawn(live) for _ in range(job.users)], raise_error=True)
+    total = crew.tally.total()
+    print(json.dumps({"transfers": total.transfers, "failures": list(crew.tally.said.values())}))
 
 
 if __name__ == "__main__":

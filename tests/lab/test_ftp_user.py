@@ -21,11 +21,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests import users_in_threads
 from tests.clock import Stopwatch
 from tests.ftp_server import Server, vsftpd, why_not
 
 from linewatt import lab
-from linewatt.loads.users import fleet
 from linewatt.loads.users.base import ActionFailed, ByteCount, Failure, RemoteFile
 from linewatt.loads.users.content import MemoryFile
 from linewatt.loads.users.ftp import FtpUser, Surroundings
@@ -64,12 +64,12 @@ def job_of(server: Server, **changed: Any) -> UsersJob:
     return UsersJob(**{"target": server.target(), **values, **changed})
 
 
-def run_until(what: str, enough: Callable[[UserCounts], bool], job: UsersJob) -> fleet.Run:
+def run_until(what: str, enough: Callable[[UserCounts], bool], job: UsersJob) -> Tally:
     """Users at work until they have done what is asked for, however long this machine takes to do it."""
     stop, tally = threading.Event(), Tally()
     job = replace(job, duration_s=10 * HANG_LIMIT_S)
     with ThreadPoolExecutor(1) as pool:
-        running = pool.submit(fleet.run, job, stop, tally)
+        running = pool.submit(users_in_threads.run, job, stop, tally)
         try:
             awaited(what, lambda: running.done() or enough(tally.total()))
         finally:
@@ -123,16 +123,16 @@ def test_a_user_gets_and_puts_over_both_families_and_leaves_no_file(tmp_path: Pa
 def test_bytes_of_many_users_are_those_of_the_servers_log(server: Server, start: str) -> None:
     job = job_of(server, start=start, checked_share=0.3)
     done = run_until("transfers", lambda one: min(one.gets, one.puts) > 20 and one.checked > 5, job)
-    total = done.tally.total()
-    assert total.failures == {}, done.tally.said
+    total = done.total()
+    assert total.failures == {}, done.said
     assert min(total.gets, total.puts) > 20
     assert total.checked > 5
     awaited("the log", lambda: len(server.logged()) >= total.transfers)
     assert total.bytes.received_bytes == logged_bytes(server, "get") > 0
     assert total.bytes.sent_bytes == logged_bytes(server, "put") > 0
     assert server.left() == []
-    assert done.tally.times["get.total"].count == total.gets
-    first, whole = (done.tally.times[f"get.{part}"].summary() for part in ("first_byte", "total"))
+    assert done.times["get.total"].count == total.gets
+    first, whole = (done.times[f"get.{part}"].summary() for part in ("first_byte", "total"))
     assert first.mean_s is not None
     assert whole.mean_s is not None
     assert 0 < first.mean_s <= whole.mean_s
@@ -141,7 +141,7 @@ def test_bytes_of_many_users_are_those_of_the_servers_log(server: Server, start:
 def test_a_login_for_each_cycle_logs_in_as_often(server: Server) -> None:
     job = job_of(server, users=2, login_per="cycle", cycle_transfers=2)
     done = run_until("logins", lambda one: one.logins > 10, job)
-    total = done.tally.total()
+    total = done.total()
     assert total.failures == {}
     assert total.logins == pytest.approx(total.transfers / 2, abs=3)
     assert total.logins > 10
@@ -149,7 +149,7 @@ def test_a_login_for_each_cycle_logs_in_as_often(server: Server) -> None:
 
 @pytest.mark.measures
 def test_an_open_loop_moves_what_arrives_and_no_more(server: Server) -> None:
-    total = fleet.run(job_of(server, duration_s=3.0, arrival_rate_hz=40.0)).tally.total()
+    total = users_in_threads.run(job_of(server, duration_s=3.0, arrival_rate_hz=40.0)).total()
     assert total.failures == {}
     assert 75 <= total.transfers <= 165  # Poisson of mean 120, four standard deviations
 
@@ -302,7 +302,7 @@ def _kill_once_moved(server: Server, counted: ByteCount) -> None:
 
 def test_users_recover_when_the_server_is_killed_and_started_again(server: Server) -> None:
     tally, job, stop = Tally(), job_of(server, duration_s=10 * HANG_LIMIT_S), threading.Event()
-    runner = threading.Thread(target=fleet.run, args=(job, stop, tally))
+    runner = threading.Thread(target=users_in_threads.run, args=(job, stop, tally))
     runner.start()
     try:
         awaited("logins", lambda: tally.total().logins == job.users and tally.total().transfers > 20)
@@ -376,7 +376,7 @@ def test_bytes_are_those_of_the_network_card_within_protocol_overhead(
     host = make_lab(hosts=1).hosts[0]
     with vsftpd(tmp_path, FILES, address=host.address, namespace=host.namespace) as server:
         before = _card(host.namespace)
-        total = run_until("bytes both ways", much, job_of(server, get_share=0.7)).tally.total()
+        total = run_until("bytes both ways", much, job_of(server, get_share=0.7)).total()
         after = _card(host.namespace)
     assert total.failures == {}
     assert much(total)
@@ -401,7 +401,7 @@ def test_blocked_passive_ports_are_named_so_and_the_login_was_fine(
             assert time.monotonic() - began_s >= LIMITS.connect_s
             assert watch.took_s < LIMITS.connect_s + 2
         failed = run_until("failures", lambda one: one.failures.total() >= 2, job_of(server, users=2))
-    done = failed.tally
+    done = failed
     assert "no data connection to port 20" in line
     assert {name for _, name in done.total().failures} == {Failure.PASSIVE_PORT_BLOCKED}
     assert done.total().logins >= 2
@@ -437,7 +437,9 @@ def _needed_s(job: UsersJob, folder: Path) -> float:
     (folder / "first").mkdir()
     with vsftpd(folder / "first", FILES) as server:
         job = replace(job, target=server.target())
-        return run_until("transfers", lambda one: one.transfers >= 40, job).wall_s
+        begun_s = time.monotonic()
+        run_until("transfers", lambda one: one.transfers >= 40, job)
+        return time.monotonic() - begun_s
 
 
 def _locust(folder: Path, job: UsersJob) -> tuple[Tally, str]:

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests import users_in_threads
 from tests.ftp_server import below, why_not
 
 from linewatt.engine.soak.journalled import Journalled
@@ -31,7 +32,7 @@ from linewatt.hosts.base import Host, HostSpec
 from linewatt.hosts.connect import connect
 from linewatt.hosts.inventory import read_inventory
 from linewatt.hosts.journal import Journal, journal_path
-from linewatt.loads.users import content, fleet
+from linewatt.loads.users import content
 from linewatt.loads.users.job import Limits, PutSize, Target, UsersJob
 from linewatt.loads.users.tally import Tally, UserCounts
 from linewatt.tuning.users_folder import CONFIGURATION, PREFIX
@@ -241,7 +242,7 @@ def test_the_servers_totals_are_those_of_its_users(lab2: Any, tmp_path: Path) ->
     async def use(running: Running, address: str) -> None:
         stop, tally = threading.Event(), Tally()
         todo = job(running.server.target_for(address), running, duration_s=600.0)
-        work = asyncio.create_task(asyncio.to_thread(fleet.run, todo, stop, tally))
+        work = asyncio.create_task(asyncio.to_thread(users_in_threads.run, todo, stop, tally))
         try:
             await until("transfers", lambda: work.done() or least(tally.total()) > 5)
         finally:
@@ -541,7 +542,7 @@ def test_a_burst_of_logins_ends_with_the_server(lab2: Any, tmp_path: Path) -> No
     async def use(running: Running, address: str) -> None:
         stop, tally = threading.Event(), Tally()
         todo = job(running.server.target_for(address), running, users=20, duration_s=600.0, login_per="cycle")
-        runner = threading.Thread(target=fleet.run, args=(todo, stop, tally))
+        runner = threading.Thread(target=users_in_threads.run, args=(todo, stop, tally))
         runner.start()
         try:
             # asked of the users: to go through all processes takes so long beside them that sessions change

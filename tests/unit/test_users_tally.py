@@ -11,7 +11,6 @@ from hypothesis import strategies as st
 
 from linewatt.errors import ParseError
 from linewatt.loads.users.base import Failure, Transfer
-from linewatt.loads.users.fleet import Run
 from linewatt.loads.users.percentiles import Times
 from linewatt.loads.users.tally import Tally
 
@@ -83,20 +82,6 @@ def test_in_an_open_loop_the_wait_is_part_of_the_time() -> None:
     tally.done(0, "get", Transfer(1, 0.1, 0.2), 3.0)
     assert tally.times["get.total"].percentiles_s((50,))[0] == pytest.approx(3.2, rel=1e-3)
     assert tally.times["wait"].percentiles_s((50,))[0] == pytest.approx(3.0, rel=1e-3)
-
-
-def test_a_user_is_sustained_at_its_minimum_rate_and_no_longer_below_it() -> None:
-    tally = tally_of([0.1] * 10)  # 10,000 bytes
-    assert tally.sustained(8_000, 10.0) == 1
-    assert tally.sustained(8_001, 10.0) == 0
-
-
-def test_a_client_with_full_cpus_is_saturated() -> None:
-    moved = tally_of([0.1])
-    assert Run(moved, wall_s=10, cpu_s=19, cpus=2).is_saturated
-    assert not Run(moved, wall_s=10, cpu_s=17, cpus=2).is_saturated
-    assert Run(moved, wall_s=10, cpu_s=4, cpus=2).cpu_s_per_gbit == pytest.approx(4 / 8e-6)
-    assert Run(Tally(), wall_s=10, cpu_s=4, cpus=2).cpu_s_per_gbit is None
 
 
 @pytest.mark.parametrize("values", [{}, {"users": {"0": {}}, "times": {}, "said": []}])

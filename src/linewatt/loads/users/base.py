@@ -2,7 +2,7 @@
 """What a user of a server is: a script that logs in, gets and puts files, and says by name what went wrong.
 
 A second protocol is one more file with a class that keeps to :class:`UserScript`; when to do what
-(``life.py``), counting (``tally.py``) and starting many (``fleet.py``, ``locustfile.py``) stay as they are.
+(``life.py``), counting (``tally.py``) and starting many (``crew.py``, ``locustfile.py``) stay as they are.
 """
 
 from __future__ import annotations

@@ -12,13 +12,13 @@ from linewatt.errors import HostError
 from linewatt.loads.users.base import ByteCount
 from linewatt.loads.users.content import MemoryFile
 from linewatt.loads.users.decisions import own_randomness
-from linewatt.loads.users.fleet import put_path
 from linewatt.loads.users.ftp import FtpUser, Surroundings
 from linewatt.loads.users.job import UsersJob
 from linewatt.loads.users.life import Arrivals, Company, Life, Listener
 from linewatt.loads.users.tally import Tally
 
 _ARRIVALS = -1
+"""the index whose randomness says when transfers are due"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,6 +32,11 @@ class Share:
     @property
     def indices(self) -> range:
         return range(self.first, self.users, self.step)
+
+
+def put_path(job: UsersJob, index: int) -> str:
+    """The one file of a user on the server."""
+    return f"{job.put_folder}/{job.name}-{index}"
 
 
 class Crew:

@@ -84,15 +84,6 @@ class Life:
         self._done_of_cycle = 0
         self._read_back: RemoteFile | None = None
 
-    def run(self) -> None:
-        """Until the time is over; then everything is taken back."""
-        try:
-            self.begin()
-            while not self.over():
-                self.step()
-        finally:
-            self.end()
-
     def begin(self) -> None:
         """Wait for this user's start; in step, all log in first and then wait for each other."""
         self._sleep(decisions.start_delay_s(self._job, self._index, self._randomness))

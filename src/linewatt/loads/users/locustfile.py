@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The same users under Locust, which patches Python's sockets and events for greenlets.
+"""Users under Locust, which patches Python's sockets and events for greenlets.
 
 Distributed, linewatt starts and leads master and workers (``locust_master.py``, ``locust_worker.py``). One
 process alone can be run by hand: ``python -m linewatt.loads.users --headless --users N --spawn-rate N

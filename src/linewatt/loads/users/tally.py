@@ -105,13 +105,6 @@ class Tally:
         """Of all users."""
         return added(list(self.users.values()))
 
-    def sustained(self, least_bps: float, duration_s: float) -> int:
-        """How many users moved at least ``least_bps`` both ways together, on average over ``duration_s``."""
-        least_bytes = least_bps * duration_s / 8
-        return sum(
-            one.bytes.received_bytes + one.bytes.sent_bytes >= least_bytes for one in self.users.values()
-        )
-
     def merge(self, other: Tally) -> None:
         for index, counts in other.users.items():
             self.user(index).add(counts)

@@ -1,80 +1,53 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Many users in one process, a thread each: sendfile and recv run without Python's lock."""
+"""Users of a job in this process, a thread each: for tests that have no Locust between them and users."""
 
 from __future__ import annotations
 
-import os
 import threading
 import time
 from concurrent.futures import FIRST_EXCEPTION, Future, ThreadPoolExecutor, wait
 from contextlib import nullcontext, suppress
-from dataclasses import dataclass
 
 from linewatt.errors import WaitTimeout
 from linewatt.loads.users.base import ByteCount
 from linewatt.loads.users.content import MemoryFile
+from linewatt.loads.users.crew import put_path
 from linewatt.loads.users.decisions import own_randomness
 from linewatt.loads.users.ftp import FtpUser, Surroundings
 from linewatt.loads.users.job import UsersJob
 from linewatt.loads.users.life import BARRIER_LIMIT_S, Arrivals, Company, Life
 from linewatt.loads.users.tally import Tally
 
-SATURATED = 0.9
-_ARRIVALS = -1
-"""the index whose randomness says when transfers are due"""
 
-
-@dataclass(frozen=True, slots=True)
-class Run:
-    """What the users of one process did, and what that cost it. ``cpu_cores`` of ``cpus`` it may use."""
-
-    tally: Tally
-    wall_s: float
-    cpu_s: float
-    cpus: int
-
-    @property
-    def cpu_cores(self) -> float:
-        return self.cpu_s / self.wall_s
-
-    @property
-    def cpu_s_per_gbit(self) -> float | None:
-        """``None`` where nothing was moved."""
-        counted = self.tally.total().bytes
-        gbit = (counted.received_bytes + counted.sent_bytes) * 8 / 1e9
-        return self.cpu_s / gbit if gbit else None
-
-    @property
-    def is_saturated(self) -> bool:
-        """Whether the client is what limits: its CPUs were full, so that a rate is not the server's."""
-        return self.cpu_cores >= SATURATED * self.cpus
-
-
-def put_path(job: UsersJob, index: int) -> str:
-    """The one file of a user on the server."""
-    return f"{job.put_folder}/{job.name}-{index}"
-
-
-def run(job: UsersJob, stop: threading.Event | None = None, tally: Tally | None = None) -> Run:
+def run(job: UsersJob, stop: threading.Event | None = None, tally: Tally | None = None) -> Tally:
     """Run all users of a job here. ``stop`` ends it early; ``tally`` can be watched meanwhile.
 
     Raises WaitTimeout where users do not end within the job's limits after its time.
     """
     tally = Tally() if tally is None else tally
-    began_s, cpu_s = time.monotonic(), time.process_time()
+    began_s = time.monotonic()
     with MemoryFile() if job.get_share < 1 else nullcontext() as source:
         company = _company(job, tally, began_s, stop or threading.Event())
         around = Surroundings(source, job.limits, company.until_s + job.limits.grace_s, discard=job.discard)
         with ThreadPoolExecutor(job.users, "user") as pool:
             lives = [_life(job, index, company, around) for index in range(job.users)]
-            _await([pool.submit(life.run) for life in lives], company)
-    wall_s = time.monotonic() - began_s
-    return Run(tally, wall_s, time.process_time() - cpu_s, len(os.sched_getaffinity(0)))
+            _await([pool.submit(_live, life) for life in lives], company)
+    return tally
+
+
+def _live(life: Life) -> None:
+    """Until the time is over; then everything is taken back."""
+    try:
+        life.begin()
+        while not life.over():
+            life.step()
+    finally:
+        life.end()
 
 
 def _company(job: UsersJob, tally: Tally, began_s: float, stop: threading.Event) -> Company:
     rate_hz = job.arrival_rate_hz
-    arrivals = None if rate_hz is None else Arrivals(rate_hz, own_randomness(job, _ARRIVALS))
+    arrivals = None if rate_hz is None else Arrivals(rate_hz, own_randomness(job, -1))
     barrier = threading.Barrier(job.users)
 
     def step_off() -> None:
