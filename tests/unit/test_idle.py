@@ -253,10 +253,10 @@ async def run_rounds(stage: Stage, rounds: tuple[Round, ...], loaded: Callable[[
     for at, one in enumerate(rounds):
         later = rounds[at:]
 
-        def again(host: str, setting: idle.Setting, later: tuple[Round, ...] = later) -> bool:
-            return any(host in each.hosts and each.trials[0].case.factors == setting for each in later)
+        def to_come(later: tuple[Round, ...] = later) -> set[tuple[str, idle.Setting]]:
+            return {(host, each.trials[0].case.factors) for each in later for host in each.hosts}
 
-        await stage.ready(one, again)
+        await stage.ready(one, to_come)
         loaded(one.trials[0].case)
         stage.ran(one)
     await stage.end(())

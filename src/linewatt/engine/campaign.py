@@ -21,7 +21,7 @@ from linewatt.engine.live.sensing import Restarts, tried
 from linewatt.engine.repeats import Remaining
 from linewatt.engine.rounds import RoundRunner, warm_up
 from linewatt.engine.run import Places, Run
-from linewatt.engine.stage import Again, Stage
+from linewatt.engine.stage import Stage, ToCome
 from linewatt.engine.undo.settings import Settings
 from linewatt.errors import ChangeError, HostError
 from linewatt.hosts.journal import Journal
@@ -122,8 +122,8 @@ class CampaignRun(Run[events.Ended]):
                     rest = rounds[position + 1 :]
                     following = next((one for later in rest if (one := remaining.round(later)).trials), None)
                     left = min(len(rounds) - position, remaining.to_run)
-                    again = partial(_again, remaining, rounds[position:])
-                    await self._round(runner, stage, round_, following, left, again)
+                    to_come = partial(_to_come, remaining, rounds[position:])
+                    await self._round(runner, stage, round_, following, left, to_come)
         finally:
             await completed(runner.close())
             stage.meters.write()
@@ -155,7 +155,7 @@ class CampaignRun(Run[events.Ended]):
                 return
 
     async def _made_ready(
-        self, runner: RoundRunner, stage: Stage, round_: Round, again: Again
+        self, runner: RoundRunner, stage: Stage, round_: Round, to_come: ToCome
     ) -> list[PlannedTrial]:
         """Trials that can begin now; what cannot be made ready fails, and waits where its hosts are gone.
 
@@ -166,13 +166,13 @@ class CampaignRun(Run[events.Ended]):
             if not possible:
                 break
             try:
-                await stage.ready(replace(round_, trials=tuple(possible)), again)
+                await stage.ready(replace(round_, trials=tuple(possible)), to_come)
             except (ChangeError, HostError) as error:
                 if left and await self._mended():
                     continue
                 if len(possible) > 1:  # what is wrong on the hosts of one is no harm to the others
                     alone = [replace(round_, trials=(trial,)) for trial in possible]
-                    own = [await self._made_ready(runner, stage, one, again) for one in alone]
+                    own = [await self._made_ready(runner, stage, one, to_come) for one in alone]
                     return [trial for trials in own for trial in trials]
                 if isinstance(error, HostError):
                     self._give_up(possible[0].case, error)
@@ -207,10 +207,10 @@ class CampaignRun(Run[events.Ended]):
         round_: Round,
         following: Round | None,
         rounds_left: int,
-        again: Again,
+        to_come: ToCome,
     ) -> None:
         await self._restarts.look(self._gone)
-        possible = await self._made_ready(runner, stage, round_, again)
+        possible = await self._made_ready(runner, stage, round_, to_come)
         if not possible:
             return
         ahead: list[PlannedTrial] = []
@@ -250,13 +250,13 @@ class CampaignRun(Run[events.Ended]):
         return "its trials are left for `linewatt resume`" if kept else "its trials are not run"
 
 
-def _again(remaining: Remaining, rounds: Sequence[Round], host: str, setting: Setting) -> bool:
-    """Whether a host has trials with a setting in any of these rounds."""
-    return any(
-        host in trial.case.hosts and setting_of_hosts(trial.case) == setting
+def _to_come(remaining: Remaining, rounds: Sequence[Round]) -> set[tuple[str, Setting]]:
+    return {
+        (host, setting_of_hosts(trial.case))
         for round_ in rounds
         for trial in remaining.round(round_).trials
-    )
+        for host in trial.case.hosts
+    }
 
 
 def _may_overlap(trials: Sequence[PlannedTrial], following: Sequence[PlannedTrial]) -> bool:

@@ -3,9 +3,9 @@
 
 from __future__ import annotations
 
-import asyncio
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from contextlib import suppress
+from itertools import chain, repeat, takewhile
 from pathlib import Path
 
 from linewatt.campaign.campaign import Campaign
@@ -16,20 +16,20 @@ from linewatt.engine import events
 from linewatt.engine.idle import IdleBook, Setting, measure
 from linewatt.engine.labels import LabelError, Labels
 from linewatt.engine.live.meter_book import MeterBook
-from linewatt.engine.live.sensing import start_sensors
+from linewatt.engine.live.sensing import start_sensors, tried
 from linewatt.engine.live.session import Session
 from linewatt.engine.measuring.power import Meters
 from linewatt.engine.networks.proof import Proofs
 from linewatt.engine.undo.settings import Settings
-from linewatt.errors import ChangeError, HostError, WaitTimeout
+from linewatt.errors import ChangeError, HostError, LinewattError, WaitTimeout
 from linewatt.hosts.clock import now_s
 from linewatt.model import Case
 from linewatt.store import write
 
 AGAIN_AFTER_S = 2.0
 
-Again = Callable[[str, Setting], bool]
-"""whether a host (its name) will have trials with a setting again"""
+ToCome = Callable[[], Collection[tuple[str, Setting]]]
+"""hosts (their names) with the settings that they have still to have trials with"""
 
 
 class Stage:
@@ -122,10 +122,10 @@ class Stage:
             and not self._idle_lacks(round_)
         )
 
-    async def ready(self, round_: Round, again: Again) -> None:
+    async def ready(self, round_: Round, to_come: ToCome) -> None:
         """Have a round's labels set, its settings in force and idle measured with them.
 
-        Before a setting is left for good (``again`` says whether it is not) its hosts are idle once more.
+        Before a setting is left for good, and is not ``to_come``, its hosts are idle once more.
         Raises ChangeError when a host does not take a setting or full packets do not pass with it, LabelError
         when a label was not set.
         """
@@ -134,12 +134,13 @@ class Stage:
         case = round_.trials[0].case
         missing = self._labels.missing(case.factors)
         setting = setting_of_hosts(case)
-        leaving = {
+        changing = {
             name: own
             for name, own in self._loaded.items()
-            if (missing or (name in round_.hosts and own != setting)) and not again(name, own)
+            if missing or (name in round_.hosts and own != setting)
         }
-        await self._idle_after(leaving)
+        later = to_come() if changing else ()
+        await self._idle_after({name: own for name, own in changing.items() if (name, own) not in later})
         if missing:
             await self._relabel(missing)
         await self.settings.to(self._plan.changes_in(round_), round_.hosts)
@@ -225,20 +226,21 @@ class Stage:
         await self._common()
 
     async def _connect_again(self, limit_s: float) -> None:
-        """The hosts may be rebooting. Raises HostError with the last reason."""
-        last: Exception = HostError("not tried")
+        """The hosts may be rebooting. Raises LabelError with the last reason."""
         until_s = now_s() + limit_s
-        while now_s() < until_s:
+
+        async def opened() -> None:
             try:
                 await self._session.open()
-            except (HostError, WaitTimeout) as error:
-                last = error
-                with suppress(HostError, WaitTimeout):
+            except LinewattError:
+                with suppress(LinewattError):
                     await self._session.close()
-                await asyncio.sleep(AGAIN_AFTER_S)
-            else:
-                return
-        raise LabelError(f"waited {limit_s:g} s for the hosts to be there again after a label: {last}")
+                raise
+
+        pauses_s = takewhile(lambda _: now_s() < until_s, chain((0.0,), repeat(AGAIN_AFTER_S)))
+        problem = await tried(opened, pauses_s)
+        if problem is not None:
+            raise LabelError(f"waited {limit_s:g} s for the hosts to be there again after a label: {problem}")
 
 
 def _hosts(rounds: Iterable[Round]) -> set[str]:

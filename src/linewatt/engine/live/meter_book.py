@@ -32,9 +32,6 @@ KEPT_S = 90.0
 """readings before a step that are kept to know what was before it"""
 GAP_READINGS = 3.0
 
-Key = tuple[str, str, str]
-"""host, source, channel"""
-
 
 @dataclass(slots=True)
 class _Channel:
@@ -88,20 +85,24 @@ class MeterBook:
     def __init__(self, path: Path, sources: Mapping[str, Mapping[str, PowerSource]]) -> None:
         """With what a first part of this result had learned, and what its file declares."""
         self._path = path
-        self._before: dict[Key, Known] = known_of(stored_meters(path))
+        self._before: dict[str, dict[tuple[str, str], Known]] = {}
+        for (host, *key), known in known_of(stored_meters(path)).items():
+            self._before.setdefault(host, {})[key[0], key[1]] = known
         self._declared = {
             (host, name): declared(source.cfg.refresh_s, source.cfg.averaging_s)
             for host, own in sources.items()
             for name, source in own.items()
         }
-        self._channels: dict[Key, _Channel] = {}
+        self._channels: dict[str, dict[tuple[str, str], _Channel]] = {}
+        """host → source and channel"""
         self._lock = threading.Lock()
 
     def seen_s(self, host: str, source: str) -> float:
         """When the newest reading of a source was taken that is in the book; 0: none is."""
         with self._lock:
-            own = [one for key, one in self._channels.items() if key[:2] == (host, source)]
-            return max((one.readings[-1][0] for one in own if one.readings), default=0.0)
+            own = self._channels.get(host, {})
+            last = [one.readings[-1][0] for key, one in own.items() if key[0] == source and one.readings]
+            return max(last, default=0.0)
 
     def take(self, readings: Sequence[Reading]) -> None:
         """What meters said since :meth:`seen_s`, whatever ran meanwhile."""
@@ -109,52 +110,53 @@ class MeterBook:
             for reading in readings:
                 for name, channel in reading.channels.items():
                     if reading.optional and channel.unit == "W":
-                        key = (reading.host, reading.source, name)
-                        one = self._channels.setdefault(key, _Channel(channel.scope, channel.step))
+                        own = self._channels.setdefault(reading.host, {})
+                        one = own.setdefault((reading.source, name), _Channel(channel.scope, channel.step))
                         one.take(reading.values(name))
 
     def load(self, hosts: Sequence[str], started_s: float, ended_s: float) -> None:
         """A load ran on hosts, and its readings were taken."""
         with self._lock:
-            for key, one in self._channels.items():
-                if key[0] in hosts:
+            for host in hosts:
+                for one in self._channels.get(host, {}).values():
                     one.fit(started_s, ended_s)
 
     def of(self, host: str) -> dict[tuple[str, str], Dynamics]:
         """(source, channel) → what is known now of a host's meters."""
         with self._lock:
-            return {key[1:]: self._known(key) for key in self._keys() if key[0] == host}
+            return {key: self._known(host, key) for key in self._keys(host)}
 
     def write(self) -> None:
         """What is known now, beside what a first part of the result had known. Raises StoreError."""
         with self._lock:
-            found = [self._document(key) for key in self._keys()]
+            hosts = dict.fromkeys([*self._before, *self._channels])
+            found = [self._document(host, key) for host in hosts for key in self._keys(host)]
         if found:
             file = next(one for one in idle_files(self._path, "meters") if not one.exists())
             write_json(file, {"schema_version": SCHEMA_VERSION, "meters": found})
 
-    def _keys(self) -> list[Key]:
-        return list(dict.fromkeys([*self._before, *self._channels]))
+    def _keys(self, host: str) -> list[tuple[str, str]]:
+        return list(dict.fromkeys([*self._before.get(host, {}), *self._channels.get(host, {})]))
 
-    def _known(self, key: Key) -> Dynamics:
-        own = self._channels.get(key)
+    def _known(self, host: str, key: tuple[str, str]) -> Dynamics:
+        own, earlier = self._channels.get(host, {}).get(key), self._before.get(host, {}).get(key)
         learned = own.dynamics() if own is not None else Dynamics()
-        before = self._before[key].dynamics if key in self._before else Dynamics()
+        before = earlier.dynamics if earlier is not None else Dynamics()
         merged = Dynamics(
             refresh_s=learned.refresh_s if learned.refresh_s is not None else before.refresh_s,
             averaging_s=learned.averaging_s if learned.settle_s is not None else before.averaging_s,
             delay_s=learned.delay_s if learned.settle_s is not None else before.delay_s,
             settle_s=learned.settle_s if learned.settle_s is not None else before.settle_s,
         )
-        return merged | self._declared.get(key[:2], Dynamics())
+        return merged | self._declared.get((host, key[0]), Dynamics())
 
-    def _document(self, key: Key) -> dict[str, Any]:
-        own = self._channels.get(key) or _Channel()
-        known = self._known(key)
+    def _document(self, host: str, key: tuple[str, str]) -> dict[str, Any]:
+        own = self._channels.get(host, {}).get(key) or _Channel()
+        known = self._known(host, key)
         return {
-            "host": key[0],
-            "source": key[1],
-            "channel": key[2],
+            "host": host,
+            "source": key[0],
+            "channel": key[1],
             "scope": own.scope,
             "refresh_s": known.refresh_s,
             "averaging_s": known.averaging_s,

@@ -46,7 +46,8 @@ class Restarts:
     async def look(self, away: Collection[str] = ()) -> bool:
         """Start what has ended or hangs on hosts that are there; whether anything was started."""
         feeds = [feed for own in self._session.feeds.values() for feed in own]
-        return any([await self._look_at(feed) for feed in feeds if feed.host not in away])
+        looks = (self._look_at(feed) for feed in feeds if feed.host not in away)
+        return any(await asyncio.gather(*looks))
 
     async def _look_at(self, feed: Feed) -> bool:
         key, host = (feed.host, feed.source), self._session.hosts[feed.host]

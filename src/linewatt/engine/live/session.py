@@ -29,8 +29,10 @@ from linewatt.sensors.power.base import PowerConfig
 from linewatt.sensors.registry import POWER, SENSORS
 
 FACTS_LIMIT_S = 20.0
-AT_ONCE = 8
-"""hosts that are opened at once, and channels"""
+HOSTS_AT_ONCE = 32
+"""that are logged in to, and asked what they are: most of that time each waits for its host"""
+CHANNELS_AT_ONCE = 8
+"""that are opened: what costs the controller most, and heartbeats must come through meanwhile"""
 FIRST_READING_LIMIT_S = 5.0
 OPENING_LIMIT_S = 25.0
 """more for a source that says that it is still finding out what there is"""
@@ -63,7 +65,8 @@ class Session:
         self.holder = lock.Holder(campaign.name)
         self._held: dict[str, lock.Held] = {}
         self._tell: OnText = lambda _: None
-        self._openings, self._few = asyncio.Semaphore(AT_ONCE), asyncio.Semaphore(AT_ONCE)
+        self._openings = asyncio.Semaphore(CHANNELS_AT_ONCE)
+        self._few = asyncio.Semaphore(HOSTS_AT_ONCE)
         self.facts: dict[str, Facts] = {}
         self.versions: dict[str, tuple[int, ...]] = {}
         self.feeds: dict[str, list[Feed]] = {

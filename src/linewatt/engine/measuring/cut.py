@@ -44,7 +44,7 @@ class Setup:
     def of(self, hosts: Collection[str]) -> Setup:
         """The same without what is known of other hosts."""
         by_host: dict[str, Any] = {
-            one.name: {host: known for host, known in value.items() if host in hosts}
+            one.name: {host: value[host] for host in hosts if host in value}
             for one in fields(self)
             if isinstance(value := getattr(self, one.name), Mapping)
         }

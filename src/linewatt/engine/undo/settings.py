@@ -10,7 +10,6 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Awaitable, Collection, Iterable, Mapping, Sequence
-from contextlib import suppress
 from dataclasses import replace
 
 from linewatt.engine.undo.layers import TOP, apart
@@ -58,14 +57,14 @@ class Settings:
         self._kept = {(one.host, one.target) for one in entries if one.wanted == one.before}
         self._found: dict[Key, str] = {}
         """what a host showed before anything was changed, as far as it was looked at"""
-        self._asked: dict[Key, str] = {}
-        """what hosts are to show now, changed for it or not"""
-        self._values: dict[Key, str] = {}
-        """the values that were asked for and are in force"""
+        self._asked: dict[str, dict[Key, str]] = {}
+        """host → what it is to show now, changed for it or not"""
+        self._values: dict[str, dict[Key, str]] = {}
+        """host → the values that were asked of it and are in force"""
 
     def of(self, host: str) -> list[tuple[str, str, str]]:
         """Knob, target and text of everything that a host is to show now."""
-        return [(knob, target, text) for (name, knob, target), text in self._asked.items() if name == host]
+        return [(knob, target, text) for (_, knob, target), text in self._asked.get(host, {}).items()]
 
     async def check(self, changes: Iterable[Change]) -> None:
         """Whether all of these can be asked of their hosts; nothing is changed.
@@ -84,7 +83,8 @@ class Settings:
         was changed until then is in the journal.
         """
         wanted = {_key(change): change for change in changes if change.host in scope}
-        self._values = {key: value for key, value in self._values.items() if key[0] not in scope}
+        for name in scope:
+            self._values.pop(name, None)
         await self._look(set(wanted))
         stale = self._stale(wanted, scope)
         await self._put_back(stale)
@@ -93,14 +93,15 @@ class Settings:
             touched |= await self._make([one for one in wanted.values() if layer_of(one.knob) == layer])
         waited = {name: sorted(link for host, link in touched if host == name) for name, _ in touched}
         await asyncio.gather(*(self._wait_links(name, links) for name, links in sorted(waited.items())))
-        others = {key: text for key, text in self._asked.items() if key[0] not in scope}
-        self._asked = others | {key: self._wanted(change) for key, change in wanted.items()}
-        self._values |= {key: change.value for key, change in wanted.items()}
+        self._asked |= {name: {} for name in scope}
+        self._values |= _values(wanted.values(), scope)
+        for key, change in wanted.items():
+            self._asked[change.host][key] = self._wanted(change)
 
     def shows(self, changes: Sequence[Change], scope: Collection[str]) -> bool:
         """Whether exactly ``changes`` are in force on the hosts of ``scope`` already."""
-        wanted = {_key(change): change.value for change in changes if change.host in scope}
-        return wanted == {key: value for key, value in self._values.items() if key[0] in scope}
+        wanted = _values(changes, scope)
+        return all(self._values.get(name, {}) == wanted[name] for name in scope)
 
     def forget(self) -> None:
         """Look at everything anew: hosts may have been rebooted. Nothing may be in force."""
@@ -120,20 +121,19 @@ class Settings:
 
     async def _read_all(self, keys: Sequence[Key]) -> dict[Key, str]:
         """What hosts show now, all of them at once. Raises ChangeError, the first of them."""
+        return {key: _or_raise(text) for key, text in (await self._try_read_all(keys)).items()}
+
+    async def _try_read_all(self, keys: Sequence[Key]) -> dict[Key, str | LinewattError]:
         by_host: dict[str, list[Key]] = {}
         for key in keys:
             by_host.setdefault(key[0], []).append(key)
         texts = await asyncio.gather(*(self._look_at(name, own) for name, own in by_host.items()))
         found = {key: text for own in texts for key, text in own.items()}
-        return {key: _or_raise(found[key]) for key in keys}
+        return {key: found[key] for key in keys}
 
     async def _look_at(self, name: str, keys: Sequence[Key]) -> dict[Key, str | LinewattError]:
         texts = await apply.look(self._hosts[name], [(self._knobs[knob], target) for _, knob, target in keys])
         return dict(zip(keys, texts, strict=True))
-
-    async def _read(self, key: Key) -> str:
-        host, knob, target = key
-        return await apply.read(self._hosts[host], self._knobs[knob], target)
 
     def _wanted(self, change: Change) -> str:
         return apply.wanted_setting(self._knobs[change.knob], change, self._found[_key(change)])
@@ -217,18 +217,15 @@ class Settings:
 
         Undone after it, as everything older: so that settings made by hand come back with the queues.
         """
-        for entry in entries:
-            kept: list[Entry] = []
-            for knob in _BY_QUEUE:
-                if (entry.host, entry.target) in self._kept or knob not in self._knobs:
-                    continue
-                with suppress(LinewattError):  # an interface need not have all of them
-                    found = await self._read((entry.host, knob, entry.target))
-                    number = self._journal.next_number() + len(kept)
-                    kept.append(Entry(number, entry.host, knob, entry.target, found, found))
-            if kept:
-                self._journal.intend(kept)
-            self._kept.add((entry.host, entry.target))
+        new = [entry for entry in entries if (entry.host, entry.target) not in self._kept]
+        keys = [(one.host, knob, one.target) for one in new for knob in _BY_QUEUE if knob in self._knobs]
+        texts = await self._try_read_all(keys)
+        number = self._journal.next_number()
+        found = [(key, text) for key, text in texts.items() if isinstance(text, str)]  # not all have all
+        kept = [Entry(number + i, *key, before=text, wanted=text) for i, (key, text) in enumerate(found)]
+        if kept:
+            self._journal.intend(kept)
+        self._kept |= {(entry.host, entry.target) for entry in new}
 
     def _entry(self, change: Change) -> Entry | None:
         """The change as a journal entry without its number; ``None`` where there is nothing to do."""
@@ -265,6 +262,15 @@ class Settings:
                 f"{name}: waited {LINK_LIMIT_S} s for {down} to be up after its settings changed; "
                 "the link partner may not take them"
             )
+
+
+def _values(changes: Iterable[Change], scope: Collection[str]) -> dict[str, dict[Key, str]]:
+    """Each host of a scope → the values that are asked of it."""
+    found: dict[str, dict[Key, str]] = {name: {} for name in scope}
+    for change in changes:
+        if change.host in found:
+            found[change.host][_key(change)] = change.value
+    return found
 
 
 def _key(one: Entry | Change) -> Key:

@@ -1,0 +1,150 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What one controller does for a host does not grow with the number of the others: counted, not timed."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.unit.test_settings import FOUND, KNOBS, FakeHost, made
+
+from linewatt.campaign.file import load
+from linewatt.engine.live import session as sessions
+from linewatt.engine.live.feed import Reading, Record
+from linewatt.engine.live.meter_book import MeterBook
+from linewatt.engine.live.sensing import Restarts
+from linewatt.engine.live.session import HOSTS_AT_ONCE, Session
+from linewatt.engine.measuring.cut import Setup
+from linewatt.engine.undo.settings import Settings
+from linewatt.hosts.base import HostSpec
+from linewatt.hosts.journal import Entry, Journal, journal_path
+from linewatt.model import Channel
+
+MANY = 200
+NAMES = [f"h{number}" for number in range(MANY)]
+
+
+class Name(str):
+    """The name of a host, which counts how often it is compared with others."""
+
+    __slots__ = ()
+    compared = 0
+
+    def __eq__(self, other: object) -> bool:
+        Name.compared += 1
+        return super().__eq__(other)
+
+    __hash__ = str.__hash__
+
+
+def comparisons(work: Callable[[], object]) -> int:
+    Name.compared = 0
+    work()
+    return Name.compared
+
+
+class Busy:
+    """Counts how much is under way at once, and lets nothing end before all that can has begun."""
+
+    def __init__(self) -> None:
+        self.now = self.most = 0
+
+    async def one(self, *_: object, **__: object) -> Any:
+        self.now += 1
+        self.most = max(self.most, self.now)
+        await asyncio.sleep(0)
+        await asyncio.sleep(0)
+        self.now -= 1
+        return self
+
+
+def session_of(folder: Path) -> Session:
+    hosts = ", ".join(f"{name}: {{address: 192.0.2.{at + 1}, data: e0}}" for at, name in enumerate(NAMES))
+    file = folder / "many.yaml"
+    pairs = ", ".join(f"{one} -> {other}" for one, other in zip(NAMES[::2], NAMES[1::2], strict=True))
+    file.write_text(f"name: many\nhosts: {{{hosts}}}\npairs: [{pairs}]\ntests: [tcp]\n")
+    return Session(load(file), {})
+
+
+def test_as_many_hosts_as_may_are_connected_to_at_once(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    busy, asked = Busy(), Busy()
+    monkeypatch.setattr(sessions, "connect", busy.one)
+    monkeypatch.setattr(sessions, "_facts", asked.one)
+    session = session_of(tmp_path)
+    monkeypatch.setattr(session, "_take", Busy().one)
+    monkeypatch.setattr(session, "_check", lambda name: None)
+    asyncio.run(session.open())
+    assert len(session.hosts) == len(session.specs) > HOSTS_AT_ONCE
+    assert (busy.most, asked.most) == (HOSTS_AT_ONCE, HOSTS_AT_ONCE)
+
+
+def test_sensors_of_all_hosts_are_started_again_at_once(tmp_path: Path) -> None:
+    session, busy = session_of(tmp_path), Busy()
+    for name, own in session.feeds.items():
+        session.hosts[name] = type("There", (), {"lost": None})()
+        for feed in own:
+            feed.failure = "ended"
+            feed.start = busy.one  # type: ignore[method-assign]
+    told: list[str] = []
+    assert asyncio.run(Restarts(session, lambda host, _: told.append(host)).look())
+    assert busy.most == len(told) == sum(len(own) for own in session.feeds.values()) > 1
+
+
+def test_what_one_host_is_to_show_is_asked_of_none_of_the_others(tmp_path: Path) -> None:
+    names = [Name(name) for name in NAMES]
+    hosts = {name: FakeHost(HostSpec(name, "192.0.2.1", "eth0"), dict(FOUND)) for name in names}
+    journal = Journal(journal_path(tmp_path, "run"), create=True)
+    journal.begin([host.spec for host in hosts.values()])
+    settings = Settings(hosts, KNOBS, journal)  # type: ignore[arg-type]
+    changes = [made(f"{name} sysctl=2") for name in names]
+    asyncio.run(settings.to(changes, names))
+    assert settings.of(names[7]) == [("sysctl", "a", "2")]
+    assert comparisons(lambda: settings.of(names[7])) < 5
+
+
+def test_queues_of_all_hosts_are_kept_with_one_wait_for_the_disk(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hosts = {name: FakeHost(HostSpec(name, "192.0.2.1", "eth0"), dict(FOUND)) for name in NAMES}
+    journal = Journal(journal_path(tmp_path, "run"), create=True)
+    journal.begin([host.spec for host in hosts.values()])
+    written: list[int] = []
+    intend = journal.intend
+
+    def counted(entries: Sequence[Entry]) -> None:
+        written.append(len(entries))
+        intend(entries)
+
+    monkeypatch.setattr(journal, "intend", counted)
+    settings = Settings(hosts, KNOBS, journal)  # type: ignore[arg-type]
+    asyncio.run(settings.to([made(f"{name} channels=2") for name in NAMES], NAMES))
+    assert written == [MANY, MANY], "what queues had of their own, and the changes"
+
+
+def test_a_trial_looks_at_the_meters_of_its_own_hosts_only(tmp_path: Path) -> None:
+    book, names = MeterBook(tmp_path, {}), [Name(name) for name in NAMES]
+    watts = Channel("in", "W", "gauge", "psu-in:PSU1")
+    for name in names:
+        book.take([Reading(name, "bmc", (Record(1.0, 1.0, "", {"in": 60.0}),), {"in": watts}, optional=True)])
+
+    def trial() -> None:
+        for name in names[:2]:
+            assert book.seen_s(name, "bmc") == 1.0
+            assert list(book.of(name)) == [("bmc", "in")]
+        book.load(names[:2], 0.0, 2.0)
+
+    assert comparisons(trial) < 20
+
+
+def test_what_is_known_of_hosts_is_handed_to_a_trial_without_going_through_all_of_them() -> None:
+    names = [Name(name) for name in NAMES]
+    every = dict.fromkeys(names, 1.0)
+    setup = Setup(1.0, 1.0, {}, every, {}, idle_cores=every)  # type: ignore[arg-type]
+    own = setup.of(names[:2])
+    assert own.idle_cores == own.base_frequency_hz == dict.fromkeys(names[:2], 1.0)
+    assert comparisons(lambda: setup.of(names[:2])) < 10
