@@ -18,14 +18,9 @@ from linewatt.engine import events
 from linewatt.engine.live.session import Session
 from linewatt.engine.readiness import checkup_probes as probes
 from linewatt.engine.readiness.readiness import PathAnswer
-from linewatt.errors import ChangeError, HostError, HostLost
+from linewatt.errors import ChangeError, HostError
 from linewatt.hosts.base import Host
 from linewatt.model import Case
-
-LIMIT_S = 10.0
-SEARCH_LIMIT_S = 30.0
-AT_ONCE = 16
-"""ways of one host that are tried at once"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -182,18 +177,10 @@ async def prove(
 
 async def _prove_from(host: Host, legs: Sequence[Leg], search: bool) -> dict[Leg, Problem | None]:
     found: dict[Leg, Problem | None] = {}
-    for start in range(0, len(legs), AT_ONCE):
-        some = legs[start : start + AT_ONCE]
-        ways = [leg.way for leg in some]
-        try:
-            done = await host.run(probes.paths_command(ways), timeout_s=LIMIT_S)
-        except HostLost:
-            raise  # it says nothing of the way
-        except HostError as error:
-            return {**found, **dict.fromkeys(legs[start:], Problem("silent", str(error)))}
-        for leg, one in zip(some, probes.parse_paths(done.stdout, ways), strict=True):
-            first = search and all(problem is None for problem in found.values())
-            found[leg] = await _problem(host, leg, one, search=first)
+    answers = await probes.ask_paths(host, [leg.way for leg in legs])
+    for leg, answer in zip(legs, answers, strict=True):
+        first = search and all(problem is None for problem in found.values())
+        found[leg] = await _problem(host, leg, answer, search=first)
     return found
 
 
@@ -238,18 +225,9 @@ def _other_interface(leg: Leg) -> str:
 
 
 async def _too_large(host: Host, leg: Leg, search: bool) -> str:
-    largest = await _largest(host, leg.way) if search else None
+    largest = await probes.largest_bytes(host, leg.way) if search else None
     passes = f"the largest that passes has {largest} bytes" if largest else "smaller ones do"
     return (
         f"a packet of {leg.way.mtu} bytes, the MTU of {leg.interface}, does not pass; {passes}. "
         "Lower its mtu, or raise that of what carries it"
     )
-
-
-async def _largest(host: Host, way: probes.Way) -> int | None:
-    """The largest packet that passes; ``None`` when that cannot be found out."""
-    try:
-        done = await host.run(way.search_command(), timeout_s=SEARCH_LIMIT_S)
-        return int(done.stdout) + probes.HEADER_BYTES[way.family]
-    except (HostError, ValueError):
-        return None

@@ -17,8 +17,6 @@ from linewatt.hosts.base import Host, Process
 from linewatt.loads.base import Exchange, Load, Protocol
 from linewatt.model import Case, Family, TestName
 
-PATHS_LIMIT_S = 10.0
-SEARCH_LIMIT_S = 30.0
 TAKEN_LIMIT_S = 5.0
 LISTEN_LIMIT_S = 2
 AT_ONCE = 8
@@ -47,10 +45,10 @@ class Paths:
         every = list(self._ways())
         ways = [way for way in every if isinstance(way, Way)]
         found = [way for way in every if isinstance(way, PathAnswer)]
-        names = dict.fromkeys(way.host for way in ways)
-        asked = await asyncio.gather(
-            *(self._ask_paths(name, [way for way in ways if way.host == name]) for name in names)
-        )
+        of_host: dict[str, list[Way]] = {}
+        for way in ways:
+            of_host.setdefault(way.host, []).append(way)
+        asked = await asyncio.gather(*(self._ask_paths(name, own) for name, own in of_host.items()))
         found += [answer for answers in asked for answer in answers]
         checks = [*readiness_net.paths(found, self._answers)]
         return [*checks, *await self._ports()]
@@ -87,26 +85,15 @@ class Paths:
 
     async def _ask_paths(self, name: str, ways: Sequence[Way]) -> list[PathAnswer]:
         sized = [way for way in ways if way.payload_bytes is not None]
-        lost = [_unasked(way, "the MTU of its interface is not known") for way in ways if way not in sized]
+        unsized = [way for way in ways if way.payload_bytes is None]
+        lost = [probes.unasked(way, "the MTU of its interface is not known") for way in unsized]
         host = self._hosts[name]
         try:
-            done = await host.run(probes.paths_command(sized), timeout_s=PATHS_LIMIT_S)
+            found = await probes.ask_paths(host, sized)
         except HostError as error:
-            return lost + [_unasked(way, str(error)) for way in sized]
-        found = probes.parse_paths(done.stdout, sized)
-        searched = [self._largest(host, way, one) for way, one in zip(sized, found, strict=True)]
+            return lost + [probes.unasked(way, str(error)) for way in sized]
+        searched = [_largest(host, way, one) for way, one in zip(sized, found, strict=True)]
         return lost + list(await asyncio.gather(*searched))
-
-    async def _largest(self, host: Host, way: Way, found: PathAnswer) -> PathAnswer:
-        """Where a full packet did not pass, the largest that does."""
-        if found.full is not False or not found.replies:
-            return found
-        try:
-            done = await host.run(way.search_command(), timeout_s=SEARCH_LIMIT_S)
-            payload = int(done.stdout)
-        except (HostError, ValueError):
-            return found
-        return replace(found, largest_bytes=payload + probes.HEADER_BYTES[way.family])
 
     async def _ports(self) -> Sequence[Check]:
         servers = list(dict.fromkeys(case.server for case in self._cases))
@@ -196,13 +183,16 @@ class Paths:
         return PortAnswer(way.host, way.peer, port, protocol, problem)
 
 
+async def _largest(host: Host, way: Way, found: PathAnswer) -> PathAnswer:
+    """Where a full packet did not pass, the largest that does."""
+    if found.full is not False or not found.replies:
+        return found
+    return replace(found, largest_bytes=await probes.largest_bytes(host, way))
+
+
 async def _ended(process: Process) -> None:
     """A server whose host is gone ends with its leash."""
     try:
         await process.stop()
     except HostError:
         return
-
-
-def _unasked(way: Way, problem: str) -> PathAnswer:
-    return PathAnswer(way.host, way.peer, way.family, way.mtu, problem=problem)

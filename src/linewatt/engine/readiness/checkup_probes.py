@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """What `linewatt check` runs on hosts, and how its answers read: constant scripts, pure parsers.
 
-Nothing here changes anything. A host is asked about all its peers in one round trip.
+Nothing here changes anything. A host is asked about many of its peers in one round trip.
 """
 
 from __future__ import annotations
@@ -11,12 +11,17 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from linewatt.engine.readiness.readiness import Live, PathAnswer
-from linewatt.errors import ParseError
+from linewatt.errors import HostError, HostLost, ParseError
 from linewatt.foreign import read_json
+from linewatt.hosts.base import Host
 from linewatt.loads.base import Protocol
 from linewatt.model import Family
 
 SAMPLE_S = 1
+PATHS_LIMIT_S = 10.0
+SEARCH_LIMIT_S = 30.0
+WAYS_AT_ONCE = 16
+"""of one host that are tried at once"""
 TOOLS = ("taskset", "ss", "ip", "ethtool", "ping", "numactl", "lstopo", "tuned-adm")
 SMALL_BYTES = 100
 """a packet that passes wherever anything does"""
@@ -166,6 +171,34 @@ def parse_paths(output: str, ways: Sequence[Way]) -> list[PathAnswer]:
             )
         )
     return found
+
+
+async def ask_paths(host: Host, ways: Sequence[Way]) -> list[PathAnswer]:
+    """What a host finds on each of its ways. Raises HostLost: that says nothing of a way."""
+    found: list[PathAnswer] = []
+    for start in range(0, len(ways), WAYS_AT_ONCE):
+        some = ways[start : start + WAYS_AT_ONCE]
+        try:
+            done = await host.run(paths_command(some), timeout_s=PATHS_LIMIT_S)
+        except HostLost:
+            raise
+        except HostError as error:
+            return [*found, *(unasked(way, str(error)) for way in ways[start:])]
+        found += parse_paths(done.stdout, some)
+    return found
+
+
+def unasked(way: Way, problem: str) -> PathAnswer:
+    return PathAnswer(way.host, way.peer, way.family, way.mtu, problem=problem)
+
+
+async def largest_bytes(host: Host, way: Way) -> int | None:
+    """The largest packet that passes; ``None`` when that cannot be found out."""
+    try:
+        done = await host.run(way.search_command(), timeout_s=SEARCH_LIMIT_S)
+        return int(done.stdout) + HEADER_BYTES[way.family]
+    except (HostError, ValueError):
+        return None
 
 
 def _route(text: str) -> tuple[str | None, str | None]:
