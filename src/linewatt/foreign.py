@@ -107,6 +107,12 @@ def shortened(text: str) -> str:
     return line if len(line) <= MOST_SAID else f"{line[: MOST_SAID - 1]}…"
 
 
+def last_line(text: str, otherwise: str = "it ended without a word") -> str:
+    """The last line of what a program said that says anything, for a message."""
+    lines = [line.strip() for line in text.splitlines() if line.strip()]
+    return shortened(lines[-1]) if lines else otherwise
+
+
 def read_json(text: str, what: str, limits: Limits = ANSWER) -> Any:
     """The values of a JSON text; ``what`` is what messages call it.
 

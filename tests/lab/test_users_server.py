@@ -24,9 +24,9 @@ import pytest
 from tests import users_in_threads
 from tests.ftp_server import below, why_not
 
-from linewatt.engine.soak.journalled import Journalled
 from linewatt.engine.soak.vsftpd import VsftpdServer, VsftpdSettings
 from linewatt.engine.undo.restore import restore
+from linewatt.engine.undo.settings import Journalled
 from linewatt.errors import HostError
 from linewatt.hosts.base import Host, HostSpec
 from linewatt.hosts.connect import connect
@@ -444,7 +444,7 @@ def test_the_password_is_in_no_argument_environment_or_journal(
 CONTROLLER = """
 import asyncio, json, sys
 from pathlib import Path
-from linewatt.engine.soak.journalled import Journalled
+from linewatt.engine.undo.settings import Journalled
 from linewatt.engine.soak.vsftpd import VsftpdServer, VsftpdSettings
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.connect import connect

@@ -13,7 +13,7 @@ from linewatt.analysis.cases.regimes import regimes
 from linewatt.analysis.cases.summary import CaseSummary, summarise
 from linewatt.analysis.power.summary import EndPower
 from linewatt.analysis.statistics.stats import Estimate
-from linewatt.engine.live.levels import Levels, NotCalibrated
+from linewatt.engine.live.trial import Levels, NotCalibrated
 from linewatt.model import Case, Provenance, Trial
 
 CASE = Case("tcp", "h1", "h2", instances=2)

@@ -16,7 +16,7 @@ from pathlib import Path
 import pytest
 
 from linewatt.campaign.users_entry import UsersEntry, users_of
-from linewatt.engine.readiness.checkup_users import ready_for_users
+from linewatt.engine.readiness.checkup import ready_for_users
 from linewatt.engine.readiness.readiness import Check
 from linewatt.engine.soak.clients import prepare
 from linewatt.engine.soak.clients import prepare_scripts as scripts

@@ -7,7 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from linewatt.engine.soak.counts import UserTotals
-from linewatt.engine.soak.thin import thinned
+from linewatt.engine.soak.recorder import thinned
 from linewatt.hosts.clock import Offset
 from linewatt.loads.users.base import Failure, Transfer
 from linewatt.loads.users.reports import WorkerReport

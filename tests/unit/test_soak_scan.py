@@ -115,7 +115,7 @@ def plain(part: Path, known: Sequence[SeriesInfo], scan: Scan) -> Truth:
 def test_totals_do_not_depend_on_chunks_nor_on_rows_left_out(
     tmp_path_factory: pytest.TempPathFactory, increases: list[int], chunk: int, cell_s: int
 ) -> None:
-    from linewatt.engine.soak.thin import thinned
+    from linewatt.engine.soak.recorder import thinned
 
     root = tmp_path_factory.mktemp("soak")
     total, samples = 5, []

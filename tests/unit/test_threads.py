@@ -11,11 +11,11 @@ from dataclasses import asdict, replace
 
 import pytest
 
-from linewatt.engine.live.configuration import Configuration
+from linewatt.engine.live.asking import Configuration
 from linewatt.engine.live.readback import Difference, ReadBack, Thread, parse_threads, read_back
+from linewatt.engine.measuring.accounts import cores_between
 from linewatt.engine.measuring.checks import configuration, placement
 from linewatt.engine.measuring.kept import readbacks
-from linewatt.engine.measuring.threads import cores_between
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.local import LocalHost
 

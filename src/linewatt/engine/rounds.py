@@ -21,17 +21,14 @@ from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.factors import setting_of_hosts
 from linewatt.campaign.plan import PlannedTrial
 from linewatt.engine import events
-from linewatt.engine.live.asking import Asking
-from linewatt.engine.live.configuration import Configuration
+from linewatt.engine.live.asking import Asking, Configuration
 from linewatt.engine.live.feed import Feed, Reading
-from linewatt.engine.live.levels import Levels, NotCalibrated
 from linewatt.engine.live.readback import ReadBack
 from linewatt.engine.live.session import Session
-from linewatt.engine.live.trial import LiveTrial, LoadTime, TrialFailed, TrialRun
+from linewatt.engine.live.trial import Levels, LiveTrial, LoadTime, TrialRun
 from linewatt.engine.measuring.cut import Setup
 from linewatt.engine.measuring.measure import Measured, measure
 from linewatt.engine.stage import Stage
-from linewatt.errors import HostError, WaitTimeout
 from linewatt.hosts.clock import now_s
 from linewatt.hosts.cores import core_groups
 from linewatt.model import Trial
@@ -147,13 +144,14 @@ class RoundRunner:
         load = LoadTime(self._campaign.load_s, self._interval_s)
         lives = [LiveTrial(self._session, trial, load, self._levels) for trial in trials]
         try:
-            outcomes = await asyncio.gather(*(_try_prepare(live) for live in lives))
+            problems = await asyncio.gather(*(live.prepared() for live in lives))
         except asyncio.CancelledError:
             await asyncio.gather(*(live.stop() for live in lives))
             raise
+        outcomes = list(zip(lives, problems, strict=True))
         return Prepared(
-            tuple(live for live, failed in zip(lives, outcomes, strict=True) if failed is None),
-            tuple(failed for failed in outcomes if failed is not None),
+            tuple(live for live, problem in outcomes if problem is None),
+            tuple(live.failed(problem) for live, problem in outcomes if problem is not None),
         )
 
     def _announce(self, prepared: Prepared, remaining_s: float) -> None:
@@ -287,20 +285,8 @@ def _of_sockets(facts: Mapping[str, Any]) -> dict[str, str]:
 
 async def _wait_past(feed: Feed, time_s: float) -> None:
     """A sensor that stays silent shows in the result as a reading that is missing."""
-    try:
-        await feed.wait_past(time_s, SENSOR_LIMIT_S)
-    except WaitTimeout:
+    if not await feed.heard(time_s, SENSOR_LIMIT_S):
         feed.notice_silence()
-
-
-async def _try_prepare(live: LiveTrial) -> TrialRun | None:
-    """``None`` if it is ready; else the trial as it failed, with everything stopped."""
-    try:
-        await live.prepare()
-    except (TrialFailed, NotCalibrated, HostError) as error:
-        await live.stop()
-        return live.failed(str(error))
-    return None
 
 
 async def _stop(prepared: Prepared) -> None:

@@ -11,14 +11,14 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from linewatt.errors import HostError, InvalidInput, LinewattError, NotReady, ParseError, WaitTimeout
-from linewatt.foreign import understood
+from linewatt.foreign import last_line, understood
 from linewatt.hosts.base import Host, Line, Process
 from linewatt.hosts.clock import now_s
 from linewatt.hosts.process import bounded
 from linewatt.model import Channel, Sample
 from linewatt.sensors.base import Sensor, Stamped
 
-LONGER_THAN_ANY_CAMPAIGN_S = 366 * 86_400.0
+LONGER_THAN_ANY_RUN_S = 366 * 86_400.0
 MOST_BYTES_A_S = 512 << 10
 """of a stream, all of which is stored: ten readings a second of 1024 CPUs"""
 MOST_CHARACTERS = 1 << 20
@@ -163,12 +163,12 @@ class Feed:
     async def _watch(self, process: Process) -> None:
         """A sensor that ends by itself delivers nothing more, and nobody should wait for it."""
         try:
-            ended = await process.wait(LONGER_THAN_ANY_CAMPAIGN_S, f"{self.source} to end")
+            ended = await process.wait(LONGER_THAN_ANY_RUN_S, f"{self.source} to end")
         except (HostError, WaitTimeout) as error:
             self.failure = str(error)
         else:
-            said = ended.stderr.strip().splitlines()
-            self.failure = f"ended with status {ended.status}{': ' + said[-1][:200] if said else ''}"
+            said = last_line(ended.stderr, "")
+            self.failure = f"ended with status {ended.status}{': ' + said if said else ''}"
         self.arrived()
 
     def take(self, line: Line) -> None:
@@ -284,6 +284,14 @@ class Feed:
         while self.failure is None and self.latest_s < time_s:
             self._arrived.clear()
             await bounded(self._arrived.wait(), limit_s, f"{self.host}: the next reading of {self.source}")
+
+    async def heard(self, time_s: float, limit_s: float) -> bool:
+        """Whether a record from after ``time_s`` came in time; where its source is down nobody waits."""
+        try:
+            await self.wait_past(time_s, limit_s)
+        except WaitTimeout:
+            return False
+        return self.failure is None
 
     async def silent(self, limit_s: float, opening_s: float) -> str | None:
         """Wait for the first record since its start, and say why it holds no number; None: it does.

@@ -15,7 +15,7 @@ from linewatt.engine.live.line_rate import LineLimit, line_limit, pcie_goodput_b
 from linewatt.engine.live.meters import MeterFeed
 from linewatt.engine.live.secrets import Passwords
 from linewatt.errors import HostError, InvalidInput, ParseError
-from linewatt.foreign import shortened
+from linewatt.foreign import last_line
 from linewatt.hosts import facts, lock
 from linewatt.hosts.base import Host
 from linewatt.hosts.clock import Offset
@@ -273,7 +273,7 @@ async def _facts(host: Host, load: Load) -> Facts:
     asked = facts.with_tool(load.name, load.version_command)
     done = await host.run(facts.command(host.spec.data, asked), timeout_s=FACTS_LIMIT_S, root=True)
     if not done.stdout.strip():
-        why = shortened((done.stderr.strip().splitlines() or [f"status {done.status}"])[-1])
+        why = last_line(done.stderr, f"status {done.status}")
         raise HostError(
             f"{host.spec.name}: cannot read its facts: {why}; are bash and (with sudo: true) sudo -n there?"
         )

@@ -10,11 +10,11 @@ import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
+from statistics import fmean
 from typing import Literal
 
 from linewatt.campaign.factors import load_options
 from linewatt.campaign.plan import PlannedInstance, PlannedTrial
-from linewatt.engine.live.levels import Levels
 from linewatt.engine.live.line_rate import LineLimit
 from linewatt.engine.live.readback import ReadBack
 from linewatt.engine.live.session import End, Session
@@ -22,7 +22,7 @@ from linewatt.errors import HostError, InvalidInput, LinewattError
 from linewatt.hosts.base import Ended, Host, Process
 from linewatt.hosts.clock import Offset, now_s, was_set
 from linewatt.loads.base import LoadJob, protocol_of
-from linewatt.model import Case
+from linewatt.model import Case, Trial
 from linewatt.network.framing import Framing, payload_bytes
 from linewatt.placement.pin import on_cpus
 
@@ -144,6 +144,15 @@ class LiveTrial:
         if self._instances:
             await self._wait_listening(server)
         await asyncio.gather(*(one.client.ready() for one in self._instances if one.client))
+
+    async def prepared(self) -> str | None:
+        """Why it cannot be prepared, with everything stopped; ``None``: it is ready."""
+        try:
+            await self.prepare()
+        except (TrialFailed, NotCalibrated, HostError) as error:
+            await self.stop()
+            return str(error)
+        return None
 
     def _instance(self, planned: PlannedInstance) -> Instance:
         case, session = self.case, self._session
@@ -337,3 +346,41 @@ async def _stopped(process: Process) -> None:
 
 def _ports(ports: Sequence[int]) -> str:
     return f"port {ports[0]}" if len(ports) == 1 else f"ports {min(ports)}-{max(ports)}"
+
+
+class NotCalibrated(LinewattError):
+    """No trial at full rate has come to a number, so no part of it can be offered."""
+
+
+class Levels:
+    """Learns from trials at full rate, and says what a level of them is."""
+
+    def __init__(self, trials: Iterable[Trial] = ()) -> None:
+        self._seen: dict[str, dict[tuple[str, str], list[float]]] = {}
+        for trial in trials:
+            self.learn(trial)
+
+    def learn(self, trial: Trial) -> None:
+        """Take a trial into account; only those at full rate that are done say anything."""
+        if trial.case.load_level is None and trial.throughput_bps is not None:
+            pairs = self._seen.setdefault(trial.case.key, {})
+            pairs.setdefault(trial.case.hosts, []).append(trial.throughput_bps)
+
+    def maximum_bps(self, case: Case) -> float | None:
+        """Smallest mean of all pairs of hosts at full rate, so that every one is offered the same."""
+        pairs = self._seen.get(replace(case, load_level=None).key, {})
+        return min((fmean(rates) for rates in pairs.values()), default=None)
+
+    def target_bps(self, case: Case) -> float | None:
+        """What all instances of a case together are to offer; ``None``: what the case says itself.
+
+        Raises NotCalibrated.
+        """
+        if case.load_level is None:
+            return None
+        if case.load_level == 0:
+            return 0.0
+        maximum_bps = self.maximum_bps(case)
+        if maximum_bps is None:
+            raise NotCalibrated("its maximum is not known: no trial of this case at full rate is done")
+        return case.load_level * maximum_bps

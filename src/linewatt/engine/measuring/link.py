@@ -102,3 +102,23 @@ def _until(end: EndRun, time_s: float) -> int:
     """Bytes that one end counted in intervals that ended by then."""
     reach_s = time_s - end.start_s + 1e-6
     return sum(one.transferred_bytes for one in end.load.intervals if one.end_s <= reach_s)
+
+
+def nothing_arrived(run: TrialRun) -> str:
+    """The reason of a trial whose load ran and whose receiver got nothing."""
+    case = run.planned.case
+    said = f"nothing arrived at {case.receiver} in the window, though the load ran"
+    if run.path_problem is not None:
+        return f"{said}: {run.path_problem}"
+    facts = {name: readback.facts for name, readback in run.readback.items()}
+    for name, known in facts.items():
+        if known.get("nic.state", "UP") not in ("UP", "UNKNOWN"):
+            return f"{said}: the data interface of {name} is {known['nic.state']}"
+    mtus = {name: known["nic.mtu"] for name, known in facts.items() if "nic.mtu" in known}
+    if len(set(mtus.values())) > 1:
+        ends = ", ".join(f"{mtu} on {name}" for name, mtu in mtus.items())
+        return f"{said}: the ends do not have one MTU ({ends})"
+    return (
+        f"{said}: look whether full packets pass (`linewatt check`, ping -M do -s), at carrier and MTU of "
+        "what is between the hosts, and for a firewall that lets connections in and no data"
+    )

@@ -4,23 +4,21 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, TypeVar
 
 from linewatt.engine.live.feed import Reading
 from linewatt.engine.live.readback import Thread
 from linewatt.engine.live.trial import InstanceOutput, TrialRun
-from linewatt.engine.measuring import kept, threads
-from linewatt.engine.measuring.accounts import with_foreign
+from linewatt.engine.measuring import kept
+from linewatt.engine.measuring.accounts import cores_between, with_foreign
 from linewatt.engine.measuring.cut import Cut, InstanceRun, Setup
 from linewatt.engine.measuring.ends import end_result
 from linewatt.engine.measuring.flags import flags
-from linewatt.engine.measuring.link import lost_carrier, silence
-from linewatt.engine.measuring.nothing import nothing_arrived
+from linewatt.engine.measuring.link import lost_carrier, nothing_arrived, silence
 from linewatt.engine.measuring.power import with_power
 from linewatt.engine.measuring.seen import Seen
-from linewatt.engine.measuring.tcp import tcp_state
 from linewatt.engine.measuring.window import EndRun, common_window, count, place
 from linewatt.errors import ParseError
 from linewatt.foreign import understood
@@ -28,9 +26,12 @@ from linewatt.hosts import sockets
 from linewatt.hosts.base import Ended
 from linewatt.hosts.clock import Offset
 from linewatt.hosts.cpulist import format_cpulist, parse_cpulist
+from linewatt.hosts.sockets import Connection
 from linewatt.loads.base import Load, LoadInterval
 from linewatt.model import METHOD, Channel, EndResult, InstanceResult, Role, Sample, TcpState, Trial, Window
 from linewatt.store.samples import Series
+
+N = TypeVar("N", int, float)
 
 
 @dataclass(frozen=True, slots=True)
@@ -217,6 +218,27 @@ def _tcp(one: InstanceRun, cut: Cut) -> TcpState | None:
     return tcp_state(sockets.parse(readback.sockets), one.sender.load.connections)
 
 
+def tcp_state(found: Sequence[Connection], own: Collection[tuple[int, int]]) -> TcpState | None:
+    """Of the connections with these ports (own, other end's); ``None`` unless all of them are there."""
+    streams = [one for one in found if (one.local_port, one.peer_port) in own]
+    if not own or len(streams) < len(own):
+        return None
+    rtts_s = [one.rtt_s for one in streams if one.rtt_s is not None]
+    names = sorted({one.congestion for one in streams if one.congestion is not None})
+    return TcpState(
+        streams=len(streams),
+        busy_s=_sum(one.busy_s for one in streams),
+        rwnd_limited_s=_sum(one.rwnd_limited_s for one in streams),
+        sndbuf_limited_s=_sum(one.sndbuf_limited_s for one in streams),
+        cwnd_bytes=_sum(
+            None if one.cwnd_packets is None or one.mss_bytes is None else one.cwnd_packets * one.mss_bytes
+            for one in streams
+        ),
+        rtt_s=sum(rtts_s) / len(rtts_s) if rtts_s else None,
+        congestion=", ".join(names) or None,
+    )
+
+
 def _end(cut: Cut, role: Role) -> EndResult:
     case, is_sender = cut.run.planned.case, role == "sender"
     host = case.sender if is_sender else case.receiver
@@ -245,7 +267,7 @@ def _end(cut: Cut, role: Role) -> EndResult:
 def _between_reads(cut: Cut, host: str, reasons: Mapping[str, str]) -> dict[str, Any]:
     """The load's CPU use between the two reads of its threads, or why it is not known."""
     pids = [output.pids.get(host) for output in cut.run.outputs]
-    found = threads.cores_between(cut.readback(host), [pid for pid in pids if pid is not None])
+    found = cores_between(cut.readback(host), [pid for pid in pids if pid is not None])
     if isinstance(found, str):
         return {"reasons": {**reasons, "load_window_cores": found}} if pids else {}
     return {"load_window_cores": found}
@@ -266,10 +288,11 @@ def _failed(run: TrialRun, reason: str) -> Trial:
     )
 
 
-def _sum(values: Any) -> int | None:
-    """Sum of counts; ``None`` if one is missing."""
-    known = list(values)
-    return None if not known or any(value is None for value in known) else sum(known)
+def _sum(values: Iterable[N | None]) -> N | None:
+    """Of values that are all known; ``None`` where one is missing, or there is none."""
+    every = list(values)
+    known = [value for value in every if value is not None]
+    return sum(known[1:], known[0]) if known and len(known) == len(every) else None
 
 
 def _largest(latencies: Sequence[Mapping[str, float]]) -> dict[str, float]:

@@ -17,12 +17,12 @@ from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.places import Site
 from linewatt.campaign.plan import PlannedTrial, plan
 from linewatt.campaign.sites import read_topologies, site
+from linewatt.campaign.soak import OwnServer, Users
 from linewatt.campaign.soak_plan import plan_soak
 from linewatt.engine.live.secrets import passwords
 from linewatt.engine.readiness import checkup_power, readiness_cpu, readiness_host, readiness_net
 from linewatt.engine.readiness.checkup_paths import Paths
 from linewatt.engine.readiness.checkup_probes import live_command, parse_live
-from linewatt.engine.readiness.checkup_users import ready_for_users
 from linewatt.engine.readiness.readiness import (
     CONTROLLER,
     Check,
@@ -32,10 +32,13 @@ from linewatt.engine.readiness.readiness import (
     PowerAnswer,
     Root,
     Wants,
+    without_name,
 )
+from linewatt.engine.soak import vsftpd_ground as ground
+from linewatt.engine.soak.clients import prepare
 from linewatt.engine.undo.leftover import leftovers
-from linewatt.errors import HostError, InvalidInput, ParseError
-from linewatt.foreign import contained
+from linewatt.errors import HostError, HostLost, InvalidInput, ParseError, WaitTimeout
+from linewatt.foreign import contained, last_line
 from linewatt.hosts import facts
 from linewatt.hosts.base import Host
 from linewatt.hosts.connect import connect
@@ -104,7 +107,7 @@ class Checkup:
             async with self._few:
                 self.hosts[name] = await connect(self.campaign.hosts[name], self._openings)
         except (HostError, InvalidInput) as error:
-            found.problem = _without(name, str(error))
+            found.problem = without_name(name, str(error))
 
     async def close(self) -> None:
         await asyncio.gather(*(host.close() for host in self.hosts.values()))
@@ -140,7 +143,7 @@ class Checkup:
                 with contained("what it says"):
                     return name, await ask(self.hosts[name])
             except (HostError, ParseError) as error:
-                self._found[name].problem = _without(name, str(error))
+                self._found[name].problem = without_name(name, str(error))
                 return None
 
         there = [name for name in self.hosts if self._found[name].problem is None]
@@ -153,7 +156,7 @@ class Checkup:
         command = facts.command(spec.data, asked)
         async with self._few:
             done = await host.run(command, timeout_s=FACTS_LIMIT_S, root=True)
-            said = (done.stderr.strip().splitlines() or [f"status {done.status}"])[-1]
+            said = last_line(done.stderr, f"status {done.status}")
             if facts.MARK in done.stdout:
                 found.root = Root(True) if spec.sudo else Root(None)
             elif spec.sudo:
@@ -200,7 +203,7 @@ class Checkup:
             name = str(error).partition(":")[0]
             where = name if name in self.campaign.hosts else CONTROLLER
             checks.append(
-                Check(where, "cpus", "fail", _without(where, str(error)), "choose another placement")
+                Check(where, "cpus", "fail", without_name(where, str(error)), "choose another placement")
             )
             return _plan(self.campaign)
 
@@ -285,6 +288,39 @@ def _room(results: Path) -> tuple[int | None, int | None]:
     return disk, memory[0] if memory else None
 
 
-def _without(name: str, text: str) -> str:
-    """A message without the host's name, which stands in front of it already."""
-    return text.removeprefix(f"{name}: ").removeprefix(f"{name} ")
+LIMIT_S = 10.0
+
+
+async def ready_for_users(host: Host, users: Users | None) -> Check | None:
+    """What this host is among the users; ``None``: it takes no part."""
+    name = host.spec.name
+    if users is None or name not in users.hosts:
+        return None
+    try:
+        if name in users.clients:
+            return Check(name, "users", "ok", await _client(host, users))
+        return Check(name, "users", "ok", await _server(host, users))
+    except (HostLost, WaitTimeout) as error:
+        return Check(name, "users", "unknown", without_name(name, error))
+    except HostError as error:
+        found, _, advice = without_name(name, error).partition("; ")
+        return Check(name, "users", "fail", found, advice.removeprefix("run: "))
+
+
+async def _client(host: Host, users: Users) -> str:
+    if users.python is None:
+        return f"their environment is there: {(await prepare.environment(host)).python}"
+    return f"{(await prepare.given(host, users.python)).python} has what they need"
+
+
+async def _server(host: Host, users: Users) -> str:
+    """Raises HostError saying what is missing."""
+    assert isinstance(users.server, OwnServer)  # noqa: S101
+    words = [users.server.folder, str(users.server.port)]
+    argv = ["bash", "-c", ground.LOOK, "linewatt", *words]
+    done = await host.run(argv, timeout_s=LIMIT_S, root=True)
+    if done.status and "uid " not in done.stdout:
+        raise HostError(last_line(done.stderr))
+    found = ground.ground(host.spec.name, done.stdout, users.server.folder, users.server.port)
+    room = f"{found.free_bytes / 1e9:.1f} GB in {found.folder}"
+    return f"{found.program}, port {users.server.port} is free, {room}"

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
 
+from linewatt.engine.readiness.readiness import without_name
 from linewatt.engine.undo.leftover import FIXES, leftovers
 from linewatt.engine.undo.settings import Settings
 from linewatt.errors import ChangeError, JournalError, LinewattError
@@ -108,7 +109,7 @@ async def _fix_host(host: Host, changes: Sequence[Change], journal: Journal) -> 
         try:
             await settings.to([*good, change], [name])
         except LinewattError as error:
-            found.append(Fixed(change, problem=_without(name, str(error))))
+            found.append(Fixed(change, problem=without_name(name, str(error))))
             continue
         good.append(change)
         found += [
@@ -117,7 +118,3 @@ async def _fix_host(host: Host, changes: Sequence[Change], journal: Journal) -> 
             if (entry.host, entry.knob, entry.target) == (change.host, change.knob, change.target)
         ]
     return found
-
-
-def _without(name: str, text: str) -> str:
-    return text.removeprefix(f"{name}: ")

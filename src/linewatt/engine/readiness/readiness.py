@@ -190,6 +190,11 @@ class PowerAnswer:
     asked: bool = True
 
 
+def without_name(host: str, text: object) -> str:
+    """A message without the host's name, which stands in front of it already."""
+    return str(text).removeprefix(f"{host}: ").removeprefix(f"{host} ")
+
+
 def worst(checks: Iterable[Check]) -> Status | None:
     """The worst status among these; ``None`` where there are none."""
     found = {check.status for check in checks}

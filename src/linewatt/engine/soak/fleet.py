@@ -17,8 +17,8 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
+from linewatt.engine.live.feed import LONGER_THAN_ANY_RUN_S
 from linewatt.engine.soak.master import START_LIMIT_S, MasterProcess, last_words
-from linewatt.engine.soak.patience import end_of
 from linewatt.errors import HostError, HostLost, InvalidInput, LinewattError, WaitTimeout
 from linewatt.foreign import contained
 from linewatt.hosts.base import Host, Process
@@ -231,7 +231,8 @@ class Fleet:
 
     async def _watch(self, seat: _Seat, process: Process) -> None:
         try:
-            text = f"its worker ended: {last_words(await end_of(process, 'the end of its users'))}"
+            ended = await process.wait(LONGER_THAN_ANY_RUN_S, "the end of its users")
+            text = f"its worker ended: {last_words(ended)}"
         except HostLost as error:
             text = str(error)
         if self._state.is_ending or seat.process is not process:

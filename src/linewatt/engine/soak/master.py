@@ -14,9 +14,9 @@ from pathlib import Path
 from typing import Any
 
 import linewatt
-from linewatt.engine.soak.patience import end_of
+from linewatt.engine.live.feed import LONGER_THAN_ANY_RUN_S
 from linewatt.errors import HostError, InvalidInput, ParseError
-from linewatt.foreign import read_json, shortened
+from linewatt.foreign import last_line, read_json
 from linewatt.hosts.base import Ended, HostSpec, Line, Process
 from linewatt.hosts.connect import connect
 from linewatt.hosts.process import bounded
@@ -36,8 +36,7 @@ def check_installed() -> None:
 
 def last_words(ended: Ended) -> str:
     """The last line that a process wrote to standard error, for a message."""
-    lines = [line.strip() for line in ended.stderr.splitlines() if line.strip()]
-    return shortened(lines[-1]) if lines else f"it ended with status {ended.status} and said nothing"
+    return last_line(ended.stderr, f"it ended with status {ended.status} and said nothing")
 
 
 class MasterProcess:
@@ -91,7 +90,7 @@ class MasterProcess:
     async def ended(self) -> Ended:
         """Wait for its end, as long as it takes; who calls bounds it."""
         assert self._process is not None  # noqa: S101
-        return await end_of(self._process, "the end of the Locust master")
+        return await self._process.wait(LONGER_THAN_ANY_RUN_S, "the end of the Locust master")
 
     async def stop(self) -> None:
         """Let it end, else end it; nothing of it is left."""

@@ -6,7 +6,6 @@ from __future__ import annotations
 import asyncio
 import math
 from collections.abc import Awaitable, Callable, Coroutine, Sequence
-from contextlib import suppress
 from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
@@ -19,13 +18,12 @@ from linewatt.engine.live.sensing import Restarts, tried
 from linewatt.engine.live.session import Session
 from linewatt.engine.soak import work
 from linewatt.engine.soak.fleet import Fleet
-from linewatt.engine.soak.journalled import Journalled
 from linewatt.engine.soak.recorder import Happened, Recorder
 from linewatt.engine.soak.segments import Segments
 from linewatt.engine.soak.server import Server
 from linewatt.engine.soak.vsftpd import VsftpdServer
-from linewatt.engine.undo.settings import Settings
-from linewatt.errors import DiskFull, LinewattError, StoreError
+from linewatt.engine.undo.settings import Journalled, Settings
+from linewatt.errors import DiskFull, StoreError
 from linewatt.hosts.clock import now_s
 from linewatt.hosts.journal import Journal
 from linewatt.hosts.process import completed
@@ -238,8 +236,7 @@ class SoakPart:
             return why
         ended_s = now_s()
         waits = (
-            _quietly(feed.wait_past(ended_s, min(feed.interval_s, LONGEST_S) + LAST_READING_S))
-            for feed in self._feeds()
+            feed.heard(ended_s, min(feed.interval_s, LONGEST_S) + LAST_READING_S) for feed in self._feeds()
         )
         await asyncio.gather(*waits)
         try:
@@ -266,11 +263,6 @@ async def _all_or_none(work: Sequence[Coroutine[Any, Any, None]]) -> None:
         for task in tasks:
             task.cancel()
         await asyncio.gather(*tasks, return_exceptions=True)
-
-
-async def _quietly(wait: Awaitable[None]) -> None:
-    with suppress(LinewattError):
-        await wait
 
 
 async def _until_done(main: Awaitable[None], beside: Sequence[Awaitable[None]]) -> None:

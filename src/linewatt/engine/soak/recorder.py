@@ -16,10 +16,10 @@ from linewatt.engine.live.feed import Feed
 from linewatt.engine.soak.counts import UserTotals
 from linewatt.engine.soak.server import CHANNELS as SERVER_CHANNELS
 from linewatt.engine.soak.server import SOURCE, Server
-from linewatt.engine.soak.thin import thinned
 from linewatt.hosts.base import Host
 from linewatt.hosts.clock import now_s
 from linewatt.loads.users.reports import WorkerReport
+from linewatt.model import Channel, Sample
 from linewatt.store import soak as store
 from linewatt.store.samples import Series
 
@@ -156,3 +156,21 @@ class Recorder:
         host, server = self.server
         samples = server.counts().samples(now_s())
         return [Series(host, SOURCE, SERVER_CHANNELS, samples)]
+
+
+def thinned(samples: Iterable[Sample], channels: Mapping[str, Channel]) -> Iterator[Sample]:
+    """The samples of one source, those of one channel in order of time; missing ones all stay."""
+    last: dict[str, float | None] = {}
+    held: dict[str, Sample] = {}
+    for sample in samples:
+        name = sample.channel
+        if channels[name].kind != "counter":
+            yield sample
+        elif name in last and sample.value is not None and sample.value == last[name]:
+            held[name] = sample
+        else:
+            if (before := held.pop(name, None)) is not None:
+                yield before
+            last[name] = sample.value
+            yield sample
+    yield from held.values()

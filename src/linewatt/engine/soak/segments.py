@@ -11,9 +11,14 @@ from functools import partial
 
 from linewatt.campaign.plan import PlannedTrial, Round
 from linewatt.campaign.soak_plan import SoakPlan, segment_s
-from linewatt.engine.live.levels import Levels, NotCalibrated
 from linewatt.engine.live.session import Session
-from linewatt.engine.live.trial import InstanceOutput, LiveTrial, LoadTime, TrialFailed, TrialRun
+from linewatt.engine.live.trial import (
+    InstanceOutput,
+    Levels,
+    LiveTrial,
+    LoadTime,
+    TrialRun,
+)
 from linewatt.engine.measuring.window import place
 from linewatt.engine.undo.settings import Settings
 from linewatt.errors import ChangeError, HostError, ParseError
@@ -114,7 +119,7 @@ class Segments:
     async def _segment(self, round_: Round, seconds: float) -> list[str]:
         lives = [self._live(trial, seconds) for trial in round_.trials]
         try:
-            outcomes = await asyncio.gather(*(_prepared(live) for live in lives))
+            outcomes = await asyncio.gather(*(live.prepared() for live in lives))
             ready = [live for live, why in zip(lives, outcomes, strict=True) if why is None]
             for live in ready:
                 live.release()
@@ -141,15 +146,6 @@ class Segments:
                     ends.setdefault(host, []).append(found)
         self._keep(self._totals.series(ends))
         return failures
-
-
-async def _prepared(live: LiveTrial) -> str | None:
-    try:
-        await live.prepare()
-    except (TrialFailed, NotCalibrated, HostError) as error:
-        await live.stop()
-        return str(error)
-    return None
 
 
 def _ends(output: InstanceOutput, run: TrialRun, load: Load) -> list[tuple[str, tuple[float, LoadEnd] | str]]:

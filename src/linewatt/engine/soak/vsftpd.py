@@ -17,6 +17,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePosixPath
 
+from linewatt.engine.live.feed import LONGER_THAN_ANY_RUN_S
 from linewatt.engine.soak import vsftpd_ground as ground
 from linewatt.engine.soak.server import ServerCounts, family_of
 from linewatt.engine.soak.vsftpd_log import FollowedLog
@@ -29,7 +30,6 @@ from linewatt.loads.users.server_vsftpd import GET_FOLDER, PUT_FOLDER, USER, Vsf
 from linewatt.tuning.base import Change
 from linewatt.tuning.users_folder import ABSENT, CONFIGURATION, KNOB, PREFIX, PRESENT
 
-LONGER_THAN_ANY_SOAK_S = 366 * 86_400.0
 START_LIMIT_S = 10.0
 STOP_LIMIT_S = 15.0
 SETTLE_LIMIT_S = 10.0
@@ -223,7 +223,7 @@ class VsftpdServer:
         argv = ["bash", "-c", ground.SERVE, "linewatt", self._ground.program, conf, ground.WATCH]
         process = self._process = await self._host.start(argv, root=True)
         await process.ready()
-        ending = asyncio.create_task(process.wait(LONGER_THAN_ANY_SOAK_S, "vsftpd to end"))
+        ending = asyncio.create_task(process.wait(LONGER_THAN_ANY_RUN_S, "vsftpd to end"))
         listening = asyncio.create_task(
             self._script(
                 ground.LISTENS,
@@ -259,7 +259,7 @@ class VsftpdServer:
             began_s = loop.time()
             try:
                 assert self._process is not None  # noqa: S101
-                ended = await self._process.wait(LONGER_THAN_ANY_SOAK_S, "vsftpd to end")
+                ended = await self._process.wait(LONGER_THAN_ANY_RUN_S, "vsftpd to end")
                 why = _why(ended)
             except HostError as error:
                 why = f"or is out of reach: {error}"

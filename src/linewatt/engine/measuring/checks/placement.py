@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from linewatt.engine.live.readback import ReadBack, Thread
-from linewatt.engine.measuring import threads
+from linewatt.engine.measuring.accounts import at_both_reads
 from linewatt.engine.measuring.ends import cpu_shares
 from linewatt.engine.measuring.seen import Seen
 from linewatt.findings.placement import ELSEWHERE_CORES, ELSEWHERE_RATIO
@@ -83,7 +83,7 @@ def _migrations(readback: ReadBack, pid: int | None) -> int:
     """How often threads of a process changed their CPU between the two reads."""
     return sum(
         after.migrations - before.migrations
-        for before, after in threads.pairs(readback, pid)
+        for before, after in at_both_reads(readback, pid)
         if before.migrations is not None and after.migrations is not None
     )
 

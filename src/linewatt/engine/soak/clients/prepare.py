@@ -16,6 +16,7 @@ from contextlib import asynccontextmanager
 from dataclasses import dataclass
 from typing import Literal
 
+from linewatt.engine.readiness.readiness import without_name
 from linewatt.engine.soak.clients import prepare_scripts as scripts
 from linewatt.engine.soak.clients.prepare_parcel import (
     LEAST_PYTHON,
@@ -28,9 +29,9 @@ from linewatt.engine.soak.clients.prepare_parcel import (
     pip_problem,
     requirements_path,
 )
-from linewatt.engine.soak.clients.prepare_scripts import Found, Python, last_line
+from linewatt.engine.soak.clients.prepare_scripts import Found, Python
 from linewatt.errors import HostError, InvalidInput, ParseError
-from linewatt.foreign import contained
+from linewatt.foreign import contained, last_line
 from linewatt.hosts.base import Ended, Host, HostSpec, Process
 from linewatt.hosts.connect import connect
 
@@ -161,8 +162,8 @@ async def _each(specs: Sequence[HostSpec], act: Callable[[Host], Awaitable[Prepa
                 finally:
                     await host.close()
             except (HostError, InvalidInput, ParseError) as error:
-                text = str(error).removeprefix(f"{spec.name}: ").removeprefix(f"{spec.name} ")
-                return Prepared(spec.name, "failed", time.monotonic() - began_s, problem=text)
+                took_s, problem = time.monotonic() - began_s, without_name(spec.name, error)
+                return Prepared(spec.name, "failed", took_s, problem=problem)
 
     return await asyncio.gather(*map(one, specs))
 

@@ -13,7 +13,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from linewatt.errors import HostError
-from linewatt.foreign import shortened
+from linewatt.foreign import last_line
 from linewatt.hosts.base import Completed
 
 LOCK = "users.lock"
@@ -223,8 +223,3 @@ def found_pythons(done: Completed) -> list[Python]:
         for row in rows
         if len(row) == 4 and all(word.isdecimal() for word in row[:3])
     ]
-
-
-def last_line(text: str) -> str:
-    lines = [line.strip() for line in text.splitlines() if line.strip()]
-    return shortened(lines[-1]) if lines else "it ended without a word"
