@@ -18,7 +18,7 @@ from linewatt.campaign import stored
 from linewatt.engine.measuring import kept
 from linewatt.engine.measuring.measure import Measured
 from linewatt.engine.measuring.measure import measure as measured_of
-from linewatt.engine.rederive.raw import readings_of
+from linewatt.engine.rederive.idle import readings_of
 from linewatt.loads.registry import LOADS
 from linewatt.store import raw, read, write
 

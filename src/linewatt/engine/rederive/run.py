@@ -16,8 +16,7 @@ from linewatt.engine.measuring.kept import Kept
 from linewatt.engine.measuring.measure import measure
 from linewatt.engine.rederive import older
 from linewatt.engine.rederive.differences import Change, Told, changes, told
-from linewatt.engine.rederive.idle import IdleAgain, idle_again
-from linewatt.engine.rederive.raw import readings_of
+from linewatt.engine.rederive.idle import IdleAgain, idle_again, readings_of
 from linewatt.errors import InvalidInput, LinewattError
 from linewatt.foreign import STORED, contained, read_json, understood
 from linewatt.hosts.clock import now_s

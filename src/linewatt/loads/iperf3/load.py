@@ -18,10 +18,8 @@ import re
 from collections.abc import Iterable, Sequence
 
 from linewatt.errors import InvalidInput, ParseError
-from linewatt.foreign import KIB, MIB, one_line
-from linewatt.loads.base import Exchange, Load, LoadEnd, LoadJob, Protocol, Version, version_text
-from linewatt.loads.iperf3 import tries
-from linewatt.loads.iperf3.options import OPTIONS
+from linewatt.foreign import KIB, MIB, one_line, read_json
+from linewatt.loads.base import Exchange, Load, LoadEnd, LoadJob, Option, Protocol, Version, version_text
 from linewatt.loads.iperf3.parser import document_of, error_of, first_line, load_end
 from linewatt.model import Family, TestName
 
@@ -49,6 +47,21 @@ _BARE_PAYLOAD_BYTES: dict[tuple[TestName, Family], int] = {
     ("udp-60", "ipv4"): 60 - 14 - 20 - 8,
 }
 _VERSION = re.compile(r"^iperf (\d+(?:\.\d+)+)", re.MULTILINE)
+
+
+_SIZE = r"[1-9][0-9]{0,8}[KM]?"
+_TCP: tuple[TestName, ...] = ("tcp",)
+_ALL: tuple[TestName, ...] = ("tcp", "udp-1500", "udp-60")
+OPTIONS: dict[str, Option] = {
+    "window": Option("--window", "socket buffer, bytes, K or M", _SIZE, "512K", _ALL),
+    "length": Option("--length", "bytes of one read or write, K or M", _SIZE, "128K", _TCP),
+    "mss": Option("--set-mss", "TCP maximum segment size, bytes", r"[1-9][0-9]{1,4}", "1400", _TCP),
+    "congestion": Option(
+        "--congestion", "congestion control algorithm", r"[a-z][a-z0-9_]{0,15}", "bbr", _TCP
+    ),
+    "nodelay": Option("--no-delay", "whether small segments are sent at once", None, "on", _TCP),
+}
+"""UDP's length is what makes its test"""
 
 
 class Iperf3(Load):
@@ -145,13 +158,28 @@ class Iperf3(Load):
         return tuple(dict.fromkeys(("TCP", *super().tried(tests))))
 
     def try_server(self, exchange: Exchange) -> list[str]:
-        return tries.server_command(exchange)
+        where = ["--bind", exchange.server_address, "--port", str(exchange.port)]
+        return ["iperf3", "--server", "--one-off", *where]
 
     def try_client(self, exchange: Exchange) -> list[str]:
-        return tries.client_command(exchange)
+        """One block of 64 bytes: iperf3 itself begins with an exchange both ways, of datagrams with UDP."""
+        family = "--version6" if exchange.family == "ipv6" else "--version4"
+        limit = ["--connect-timeout", f"{1000 * exchange.limit_s:.0f}"]
+        kind = ["--udp", "--bitrate", "0"] if exchange.protocol == "UDP" else []
+        block = ["--blockcount", "1", "--length", "64"]
+        where = ["--client", exchange.server_address, "--port", str(exchange.port)]
+        return ["iperf3", *where, "--bind", exchange.client_address, family, *limit, *kind, *block, "--json"]
 
     def try_problem(self, stdout: str, stderr: str, status: int) -> str | None:
-        return tries.problem(stdout, stderr, status)
+        """What went wrong, in iperf3's words; it may be that its status is 0."""
+        try:
+            error = read_json(stdout[stdout.find("{") :], "iperf3").get("error") if "{" in stdout else None
+        except (ParseError, AttributeError):
+            error = "its answer was cut off"
+        if error is None and status == 0 and "{" in stdout:
+            return None
+        words = str(error or stderr.strip() or f"status {status}").splitlines()[-1]
+        return words.removeprefix("error - ").removeprefix("iperf3: error - ")[:160]
 
 
 def _check(job: LoadJob, version: Version) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The lies of a CPU that did not run as fast as it is taken to: throttled, capped, or slower at the end.
+"""The lies of a CPU that is slower than it is taken to be: throttled, capped, on a core that is shared.
 
 Pure. Frequencies are judged by role, as CPU use is shown: one CPU of eight that is slower moves the result
 by an eighth of that, and so it moves the mean.
@@ -12,9 +12,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import fmean, stdev
 
 from linewatt.engine.live.feed import Reading
+from linewatt.engine.measuring.ends import shares_of
 from linewatt.engine.measuring.seen import Seen
 from linewatt.engine.measuring.window import COVERAGE_NEEDED, mean_over
-from linewatt.findings.cpu import FREQUENCY_DIFFERENCE, FREQUENCY_SDS, POWER_LIMIT_RATIO
+from linewatt.findings.cpu import FREQUENCY_DIFFERENCE, FREQUENCY_SDS, POWER_LIMIT_RATIO, SIBLING_BUSY
 from linewatt.hosts.cpulist import format_cpulist
 from linewatt.model import EndResult, Flag, Window
 
@@ -37,6 +38,8 @@ def check(seen: Seen) -> Iterator[Flag]:
         yield from throttled(end)
         yield from frequency(end, seen.readings(end), seen.window)
         yield from capped(end, seen.setup.package_limit_w.get(end.host))
+    for end in seen.ends:
+        yield from siblings(seen, end)
 
 
 def throttled(end: EndResult) -> list[Flag]:
@@ -176,3 +179,25 @@ def _thirds(role: _Readings, means: Mapping[int, float], window: Window) -> list
             third = min(2, int(3 * (time_s - window.start_s) / window.seconds))
             thirds[third].setdefault(time_s, []).append(value / means[cpu])
     return [[fmean(values) for values in at.values()] for at in thirds]
+
+
+def siblings(seen: Seen, end: EndResult) -> Iterator[Flag]:
+    """Threads beside those of the load that were busy with something else."""
+    own = {cpu for role in (end.app_cpu, end.irq_cpu) if role is not None for cpu in role.cpus}
+    cores = [
+        (sorted(own & set(core)), sorted(set(core) - own))
+        for core in seen.setup.cores.get(end.host, ())
+        if own & set(core)
+    ]
+    shares = shares_of({cpu for _, beside in cores for cpu in beside}, seen.readings(end), seen.window)
+    for used, beside in cores:
+        busy = {cpu: share.busy_ratio for cpu in beside if (share := shares.get(cpu)) is not None}
+        worst = max(busy, key=lambda cpu: busy[cpu], default=None)
+        if worst is not None and busy[worst] >= SIBLING_BUSY:
+            yield Flag(
+                "smt-sibling-busy",
+                end.host,
+                f"CPU {worst} was {100 * busy[worst]:.0f} % busy; it is a thread of the same core as CPU "
+                f"{format_cpulist(used)} of the load",
+                "find what runs there, or keep it free (isolcpus, cgroups, another placement)",
+            )

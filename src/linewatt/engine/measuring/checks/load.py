@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What the load says of itself. Pure."""
+"""What the load says of itself, and whether both ends run it alike. Pure."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterator, Sequence
 
 from linewatt.analysis.cases.datagrams import datagram_losses
+from linewatt.analysis.comparison.besides import CONGESTION, LIMITS
 from linewatt.engine.measuring.seen import Seen
 from linewatt.engine.measuring.window import EndRun
 from linewatt.findings.load import LOSS_SHOWN
@@ -15,11 +16,12 @@ from linewatt.model import Case, EndResult, Flag, InstanceResult
 
 
 def check(seen: Seen) -> Iterator[Flag]:
-    """Loss, disorder, and loads that spin while they wait."""
+    """Loss, disorder, loads that spin while they wait, ends that differ."""
     ends = [end for one in seen.cut.runs for end in (one.sender, one.receiver)]
     yield from datagrams(seen.case, seen.instances, seen.sender, seen.receiver, _reading_ratio(seen))
     yield from spinning(seen.case, ends, seen.load)
     yield from counted_once(seen, ends)
+    yield from alike(seen)
 
 
 def _reading_ratio(seen: Seen) -> float:
@@ -106,3 +108,48 @@ def spinning(case: Case, runs: Sequence[EndRun], load: Load) -> list[Flag]:
                 )
             ]
     return []
+
+
+def alike(seen: Seen) -> Iterator[Flag]:
+    """The load's versions at both ends, and the kernel parameters that bound its sockets."""
+    yield from versions(seen)
+    yield from sockets(seen)
+
+
+def versions(seen: Seen) -> Iterator[Flag]:
+    """Two versions of the load; whether their threads differ is read back (checks/placement.py)."""
+    for run in seen.cut.runs:
+        sender, receiver = run.sender.load.version, run.receiver.load.version
+        if sender != receiver:
+            yield Flag(
+                "load-versions-differ",
+                f"{seen.case.sender}, {seen.case.receiver}",
+                f"{seen.load.name} {sender} at the sender, {receiver} at the receiver",
+                "use the same version on both hosts",
+            )
+            return
+
+
+def sockets(seen: Seen) -> Iterator[Flag]:
+    """Kernel parameters of sockets that one end has otherwise than the other."""
+    protocol = "tcp" if seen.case.is_tcp else "udp"
+    names = dict.fromkeys([*(name for own in LIMITS.values() for name in own[protocol])])
+    if protocol == "tcp":
+        names[CONGESTION] = None
+    said = []
+    for name in names:
+        one, two = (_setting(seen, end, name) for end in seen.ends)
+        if one is not None and two is not None and one != two:
+            said.append(f"{name} {one} at the sender, {two} at the receiver")
+    if said:
+        yield Flag(
+            "socket-settings-differ",
+            f"{seen.case.sender}, {seen.case.receiver}",
+            "; ".join(said),
+            "set them alike (settings: sysctl), unless the hosts are meant to differ in them",
+        )
+
+
+def _setting(seen: Seen, end: EndResult, name: str) -> str | None:
+    """As the trial had it set, else as the host showed it when the campaign began."""
+    return end.settings.get(f"sysctl {name}") or seen.setup.sysctls.get(end.host, {}).get(name)

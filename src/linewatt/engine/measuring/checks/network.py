@@ -1,12 +1,13 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Packets that were dropped, and those that are not the load's. Pure."""
+"""Ways not proven, packets that were dropped, and those that are not the load's. Pure."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from linewatt.engine.live.feed import Reading
+from linewatt.engine.live.readback import ReadBack
 from linewatt.engine.measuring.checks.load import is_lossy
 from linewatt.engine.measuring.seen import Seen
 from linewatt.findings.network import (
@@ -18,14 +19,15 @@ from linewatt.findings.network import (
     SLACK_RATIO,
     USUAL,
 )
-from linewatt.model import EndResult, Flag, is_request_response
+from linewatt.model import Case, EndResult, Flag, InstanceResult, is_request_response
 from linewatt.network.framing import FCS_BYTES, Framing, frame_sizes
 from linewatt.sensors.drops import Loss, losses
 from linewatt.units import format_rate
 
 
 def check(seen: Seen) -> Iterator[Flag]:
-    """Both ends."""
+    """The way of the data, then both ends."""
+    yield from paths(seen)
     told = is_lossy(seen.instances)
     for end in seen.ends:
         yield from drops(end, datagrams_told=told)
@@ -130,4 +132,44 @@ def _under_load(reading: Reading, seen: Seen) -> bool:
         bool(before and after)
         and before[-1] >= max(run.start_s for run in runs)
         and (after[0] <= min(run.end_s for run in runs) + EDGE_S)
+    )
+
+
+def paths(seen: Seen) -> Iterator[Flag]:
+    """The way of the trial's data, instance by instance."""
+    where = f"{seen.case.sender} → {seen.case.receiver}"
+    problem = seen.cut.run.path_problem
+    if problem is not None and seen.instances:
+        yield Flag(
+            "path-not-proven", where, problem, "mend the path, or let pings through, and measure again"
+        )
+    yield from silent(where, seen.instances)
+    if seen.setup.steer and seen.instances:
+        yield from steering(seen.case, seen.readback(seen.receiver))
+
+
+def silent(where: str, instances: Sequence[InstanceResult]) -> Iterator[Flag]:
+    """Instances of which nothing arrived, beside others."""
+    numbers = [str(one.instance) for one in instances if one.throughput_bps <= 0]
+    if numbers:
+        yield Flag(
+            "instance-got-nothing",
+            where,
+            f"nothing arrived of instance {', '.join(numbers)} in the window",
+            "look at its output in raw.tar.gz, at its port, and for a firewall",
+        )
+
+
+def steering(case: Case, readback: ReadBack | None) -> Iterator[Flag]:
+    """``steer: true`` without a rule in force."""
+    if readback is None or any(one.knob == "ntuple" for one in readback.settings):
+        return
+    why = "the receiver opens the connections, so that its port does not tell instances apart"
+    if case.direction != "reverse":
+        why = f"its interface has no interrupts of its own, fewer queues than {case.instances}, or needs root"
+    yield Flag(
+        "steering-not-possible",
+        case.receiver,
+        f"no rule steers an instance to a queue: {why}",
+        "leave steer out, or see docs/placement.md for what it takes",
     )
