@@ -254,6 +254,12 @@ def _key(node: Node, place: Place, path: KeyPath) -> str:
     raise place.error(f"{where}a key must be text, not a list or a mapping")
 
 
+class WrittenFloat(float):
+    """A float that remembers how it was written: a kernel 5.10 is none 5.1."""
+
+    text: str
+
+
 def _scalar(node: Node, place: Place, path: KeyPath) -> Any:
     tag = str(node.tag).removeprefix(_TAG)
     text = str(node.value)
@@ -272,7 +278,9 @@ def _number(text: str, tag: str, place: Place, path: KeyPath) -> int | float | s
     try:
         if tag == "int":
             return int(digits, 0) if re.match(r"[-+]?0[xob]", digits) else int(digits)
-        return float(re.sub(r"^([-+]?)\.(inf|nan)$", r"\1\2", digits))
+        number = WrittenFloat(re.sub(r"^([-+]?)\.(inf|nan)$", r"\1\2", digits))
+        number.text = text
+        return number
     except ValueError:
         where = f"{show_path(path)}: " if path else ""
         raise place.error(f"{where}{show_value(text)} is not a number linewatt can read") from None

@@ -32,7 +32,7 @@ MISSING: Final = "–"
 """What a person sees where a number is missing."""
 
 _PREFIXES: Final = {"": 1, "k": 10**3, "m": 10**6, "g": 10**9, "t": 10**12}
-_UNIT = re.compile(r"([kmgt]?)(?:bps|b/s|bits?/s|bits?/sec|bits?ps|bits?/second)?", re.IGNORECASE)
+_UNIT = re.compile(r"([kmgt]?)(?:bps|b/s|bits?/s|bits?/sec|bits?ps|bits?/second|bits?)?", re.IGNORECASE)
 _BYTES = re.compile(r"B(?!it|IT)")
 _WIDE: Final = Context(prec=400)
 """digits enough for any float without its exponent"""

@@ -109,6 +109,9 @@ def test_every_host_has_a_core_when_there_are_more_cores_than_hosts() -> None:
         ("2.5gbit", 2_500_000_000),
         ("100mbit", 100_000_000),
         ("5000kbit", 5_000_000),
+        ("10G", 10_000_000_000),
+        ("10 Gbit", 10_000_000_000),
+        ("940 Mbit/s", 940_000_000),
         ("none", None),
     ],
 )
@@ -117,7 +120,8 @@ def test_a_rate_is_what_it_says(text: str, rate_bps: int | None) -> None:
 
 
 @pytest.mark.parametrize(
-    "text", ["", "10", "10Gbit", "10 gbit", "-1gbit", "0gbit", "999kbit", "401gbit", "1e9", "nan", "10gbit;x"]
+    "text",
+    ["", "10", "10GByte", "-1gbit", "0gbit", "999kbit", "401gbit", "1e99", "nan", "10gbit;x"],
 )
 def test_a_rate_that_no_link_has_is_refused_with_an_example(text: str) -> None:
     with pytest.raises(InvalidInput, match="like 10gbit"):

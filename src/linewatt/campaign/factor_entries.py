@@ -12,6 +12,7 @@ from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag,
 from linewatt.campaign import fields as f
 from linewatt.campaign.fields import AsTuple, Unique
 from linewatt.campaign.part import Part
+from linewatt.document import WrittenFloat
 
 MAX_LEVELS = 100
 MAX_WAIT_S = 86_400
@@ -29,7 +30,7 @@ def _level(value: object) -> str:
     if isinstance(value, float) and not math.isfinite(value):
         raise ValueError("must be a number, on, off, or a text")
     if isinstance(value, (int, float)):
-        return repr(value)
+        return value.text if isinstance(value, WrittenFloat) else repr(value)
     if not isinstance(value, str):
         raise ValueError("must be a number, on, off, or a text")
     text = " ".join(value.split(" "))

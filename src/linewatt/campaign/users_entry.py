@@ -67,7 +67,7 @@ def _soak(value: object) -> object:
     return {"duration": value}
 
 
-SoakField = Annotated[SoakEntry, BeforeValidator(_soak)]
+SoakField = Annotated[SoakEntry, BeforeValidator(_soak, json_schema_input_type=Duration | SoakEntry)]
 
 
 class ServerEntry(Part):

@@ -33,7 +33,7 @@ def up(  # noqa: PLR0913  one parameter an option
     name: str = _NAME,
     hosts: int = typer.Option(2, "--hosts", help="How many hosts, 1 to 250."),
     rate: str = typer.Option(
-        "10gbit", "--rate", help="Rate of each data link, like 10gbit or 100mbit; none: unshaped."
+        "10gbit", "--rate", help="Rate of each data link, like 10gbit, 10G or 100M; none: unshaped."
     ),
     mtu: int = typer.Option(1500, "--mtu", help="MTU of the data network, 1280 to 9216."),
     inventory: Path | None = typer.Option(None, "--inventory", help="Write the inventory here too."),

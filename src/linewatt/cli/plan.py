@@ -72,7 +72,7 @@ def _plan_soak(campaign: Campaign, as_json: bool) -> None:
     if planned.segments is not None:
         put("\n".join(_table(_without_constants(list(_case_rows(planned.segments))))) + "\n")
     put("\n".join(_host_lines(campaign)))
-    put("\n".join(_change_lines(planned.changes, planned.rounds)))
+    put("\n".join(_change_lines(planned.changes, planned.rounds, _steered_later(campaign))))
 
 
 def schema_command() -> None:
@@ -101,7 +101,7 @@ def _lines(campaign: Campaign, planned: Plan, trials: bool) -> Iterator[str]:
     yield from _host_lines(campaign)
     yield from _idle_lines(campaign, planned)
     yield from (f"place {line}" for line in planned.places)
-    yield from _change_lines(planned.changes, planned.rounds)
+    yield from _change_lines(planned.changes, planned.rounds, _steered_later(campaign))
     for skip in planned.skipped:
         yield f"skipped: {skip.what} ({_count(skip.cases, 'case')}): {skip.reason}"
     for note in planned.notes:
@@ -137,7 +137,16 @@ def _host_lines(campaign: Campaign) -> Iterator[str]:
         yield f"program of {one.name} on {one.host or 'this machine'}: {one.words}"
 
 
-def _change_lines(shown: Sequence[Change], rounds: Sequence[Round]) -> Iterator[str]:
+def _steered_later(campaign: Campaign) -> list[str]:
+    """Hosts whose interrupts are moved to CPUs that are only known once the host has been asked."""
+    from linewatt.campaign.sites import sites_of_files
+
+    known = sites_of_files(campaign) if campaign.steer else {}
+    taking_part = {host for pair in campaign.pairs for host in pair}
+    return sorted(taking_part - set(known)) if campaign.steer else []
+
+
+def _change_lines(shown: Sequence[Change], rounds: Sequence[Round], later: Sequence[str]) -> Iterator[str]:
     """What hosts show throughout, then what varies between rounds: a line for each setting."""
     values: dict[tuple[str, str, str], dict[str, None]] = {}
     whys: dict[tuple[str, str, str], str] = {}
@@ -145,7 +154,9 @@ def _change_lines(shown: Sequence[Change], rounds: Sequence[Round]) -> Iterator[
         key = change.host, change.knob, change.target
         values.setdefault(key, {})[change.value] = None
         whys[key] = change.why
-    if not shown and not values:
+    if later:
+        yield f"steer: which interrupts of {' and '.join(later)} move is decided when the host has been asked"
+    elif not shown and not values:
         yield "no change to any host"
     for change in shown:
         setting = _setting(change.knob, change.target, change.value)

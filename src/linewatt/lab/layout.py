@@ -17,11 +17,13 @@ RFC 5180: 2001:2::/48) and the hosts have no default route: nothing ever leaves 
 
 from __future__ import annotations
 
+import contextlib
 import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from itertools import chain
 
+from linewatt import units
 from linewatt.errors import InvalidInput
 
 MAX_HOSTS = 250
@@ -30,8 +32,6 @@ INDEXES = range(1, 255)
 SSH_PORT = 22
 
 _NAME = re.compile(r"[a-z0-9-]{1,20}")
-_RATE = re.compile(r"(\d{1,6}(?:\.\d{1,6})?)([kmg])bit")
-_FACTOR = {"k": 1_000, "m": 1_000_000, "g": 1_000_000_000}
 _RATE_BPS = (1_000_000, 400_000_000_000)
 _MTU = (1280, 9216)  # RFC 8200's least for IPv6, and what switches call jumbo
 
@@ -130,16 +130,14 @@ def check_name(name: str) -> None:
 
 
 def parse_rate(text: str) -> int | None:
-    """``10gbit``, ``2.5gbit``, ``100mbit`` as bit/s; ``none`` as ``None``. Raises InvalidInput."""
+    """``10gbit``, ``2.5G``, ``100mbit`` as bit/s; ``none`` as ``None``. Raises InvalidInput."""
     if text == "none":
         return None
-    match = _RATE.fullmatch(text)
-    rate_bps = round(float(match[1]) * _FACTOR[match[2]]) if match else 0
-    if not _RATE_BPS[0] <= rate_bps <= _RATE_BPS[1]:
-        raise InvalidInput(
-            f"lab rate {text!r}: give 1mbit to 400gbit, like 10gbit, 2.5gbit or 100mbit, or none"
-        )
-    return rate_bps
+    with contextlib.suppress(InvalidInput):
+        rate_bps = round(units.parse_rate(text))
+        if _RATE_BPS[0] <= rate_bps <= _RATE_BPS[1]:
+            return rate_bps
+    raise InvalidInput(f"lab rate {text!r}: give 1mbit to 400gbit, like 10gbit, 2.5G or 100M, or none")
 
 
 def lay_out(request: LabRequest, index: int, cores: Cores) -> Layout:

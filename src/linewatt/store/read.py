@@ -73,6 +73,7 @@ def find(root: Path, wanted: str) -> Path:
     Raises StoreError naming what exists when none or several match.
     """
     ids = [path.name for path in result_dirs(root)]
+    wanted = _named_by_path(root, wanted)
     if wanted == "last" and ids:
         return root / ids[-1]
     matching = [name for name in ids if name == wanted] or [name for name in ids if name.startswith(wanted)]
@@ -82,6 +83,12 @@ def find(root: Path, wanted: str) -> Path:
         raise StoreError(f"{wanted}: several results match: {', '.join(matching)}; give more of the id")
     there = f"there are: {', '.join(ids[-5:])}" if ids else "there are none yet"
     raise StoreError(f"{wanted}: no such result below {root}; {there}")
+
+
+def _named_by_path(root: Path, wanted: str) -> str:
+    """The id in ``results/ID``, which is what a shell completes and ``run`` prints."""
+    path = Path(wanted)
+    return path.name if len(path.parts) > 1 and path.parent.resolve() == root.resolve() else wanted
 
 
 def load(path: Path) -> Result:
