@@ -35,7 +35,7 @@ from linewatt.report.charts.figure import inline_svg
 from linewatt.report.trials.digest import as_json, digest
 from linewatt.store.read import Result
 
-INLINE = {"a", "b", "code", "span", "strong"}
+INLINE = {"a", "b", "code", "i", "span", "strong"}
 LOADING = {"src", "srcset", "data", "poster", "background", "action", "formaction", "xlink:href", "manifest"}
 
 
@@ -52,6 +52,8 @@ class Page(HTMLParser):
     def __post_init__(self) -> None:
         super().__init__(convert_charrefs=True)
         self._open: list[str] = []
+        self._keys: list[str] = []
+        self._column = 0
         self.feed(self.source)
         self.close()
 
@@ -59,7 +61,19 @@ class Page(HTMLParser):
         attributes = {name: value or "" for name, value in attrs}
         self.elements.append((tag, attributes))
         self._open.append(tag)
+        if tag == "table":
+            self._keys = []
+        elif tag == "tr":
+            self._column = 0
+        elif tag == "th" and attributes.get("scope") == "col":
+            self._keys.append(attributes.get("data-key", ""))
+        elif tag == "th":
+            self._column += 1
         if tag == "td":
+            key = next(iter(self._keys[self._column : self._column + 1]), "")
+            self._column += 1
+            if key:
+                attributes["data-key"] = key
             self.cells.append((attributes, ""))
 
     def handle_endtag(self, tag: str) -> None:

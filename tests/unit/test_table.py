@@ -115,7 +115,8 @@ def test_a_page_says_which_header_is_of_what() -> None:
         '<th scope="rowgroup" colspan="4">h1 → h2</th>',
         '<tr data-kind="better">',
         '<th scope="row" class="text">one</th>',
-        '<td data-key="cost_mean" data-si="3.0">3.0</td>',
+        '<th scope="col" rowspan="2" data-key="cost_mean">Cost <span class="unit">W</span></th>',
+        '<td data-si="3.0">3.0</td>',
         '<td colspan="3">nothing was read</td>',
     ):
         assert part in text

@@ -20,6 +20,7 @@ from linewatt.report.glossary import GLOSSARY, LEVEL_GLOSSARY, POWER_GLOSSARY
 from linewatt.report.machine.environment import environment
 from linewatt.report.machine.map import machine_maps
 from linewatt.report.machine.side_by_side import environment_section
+from linewatt.report.page_rows import marks_html, rows_html
 from linewatt.report.series import plural
 from linewatt.report.trials.answer import answer
 from linewatt.report.trials.digest import Digest
@@ -99,6 +100,8 @@ def environment_of_pages() -> Environment:
     made.filters["counted"] = counted
     made.globals["plural"] = plural
     made.globals["missing"] = MISSING
+    made.globals["flagmarks"] = marks_html
+    made.globals["rows_html"] = rows_html
     style = (_HERE / "style.css").read_text(encoding="utf-8")
     made.globals["style"] = Markup(style)  # noqa: S704 - our own file
     return made

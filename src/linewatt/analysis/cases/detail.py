@@ -8,7 +8,7 @@ Costs are per bit that *this end* handled: what it received at the receiver, wha
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal
 
@@ -76,8 +76,7 @@ def _block(case: Case, role: Role, trials: Sequence[Trial]) -> DetailBlock:
     reasons: dict[str, str] = {}
     values = estimates({name: partial(read, role) for name, read in _VALUES.items()}, trials, reasons)
     app, irq = (_shares(part, role, trials, reasons) for part in _PARTS)
-    own_rate = [replace(trial, throughput_bps=_rate(role, trial)[0]) for trial in trials]
-    power = end_power(own_rate, role)
+    power = end_power(trials, role, lambda trial: _rate(role, trial)[0], _POWER)
     reasons |= _power_reasons(power, role, trials)
     return DetailBlock(
         case=case,
@@ -99,6 +98,12 @@ def _block(case: Case, role: Role, trials: Sequence[Trial]) -> DetailBlock:
         provenance=power.system_provenance if power else None,
         reasons=reasons,
     )
+
+
+_POWER = (
+    *("system_w", "idle_w", "idle_uncertainty_w"),
+    *("dynamic_w", "dynamic_uncertainty_w", "dynamic_w_per_bps", "dynamic_uncertainty_w_per_bps"),
+)
 
 
 def _power_reasons(power: EndPower | None, role: Role, trials: Sequence[Trial]) -> dict[str, str]:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from linewatt.analysis.cases.summary import CaseSummary
 from linewatt.analysis.power.summary import EndPower
-from linewatt.analysis.power.totals import SCOPE_WORDS, WEIGHT
+from linewatt.analysis.power.totals import SCOPE_WORDS, least_sure
 from linewatt.analysis.statistics.stats import Estimate
 from linewatt.model import ENDS, Case, Provenance, Role
 
@@ -138,15 +138,9 @@ def _curve(case: Case, members: list[CaseSummary], role: Role, pairs: Mapping[st
         points=points,
         score_bps_per_w=score,
         scope=scope,
-        provenance=_least_sure(points),
+        provenance=least_sure(point.provenance for point in points),
         reason=reason,
     )
-
-
-def _least_sure(points: Iterable[LevelPoint]) -> Provenance | None:
-    found = [point.provenance for point in points]
-    known = [one for one in found if one is not None]
-    return max(known, key=WEIGHT.__getitem__, default=None)
 
 
 def _of_scope(power: EndPower | None, scope: str | None) -> EndPower | None:

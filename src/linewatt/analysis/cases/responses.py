@@ -82,7 +82,6 @@ def _per_watt(role: Role, trials: Sequence[Trial]) -> Values:
     totals = [_system(trial, role) for trial in trials]
     scope = next((total.scope for total in totals if total is not None), None)
     own = [total if total is not None and total.scope == scope else None for total in totals]
-    sure: list[Provenance] = [total.provenance for total in own if total is not None]
     response = PER_WATT[role]
     values = tuple(
         None
@@ -90,8 +89,8 @@ def _per_watt(role: Role, trials: Sequence[Trial]) -> Values:
         else _usable(response, trial, formulas.bps_per_w(trial.throughput_bps, total.power_w))
         for trial, total in zip(trials, own, strict=True)
     )
-    least = max(sure, key=power.WEIGHT.__getitem__, default=None)
-    return Values(response, values, scope, least)
+    sure = power.least_sure(total.provenance for total in own if total is not None)
+    return Values(response, values, scope, sure)
 
 
 def _system(trial: Trial, role: Role) -> power.Total | None:

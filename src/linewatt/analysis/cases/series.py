@@ -28,7 +28,8 @@ def with_series(series: Sequence[CaseSummary]) -> list[CaseSummary]:
         if not found.unknown:
             done = with_ceiling(done, at, found)
             done[at] = _flagged(done[at], [_hidden(done[at], found)])
-    done = [_flagged(one, _outliers(one, done)) for one in done]
+    odd = [one for role in ENDS for one in _outliers(done, role)]
+    done = [_flagged(one, [flag for at, flag in odd if at == one.case.instances]) for one in done]
     rows = explained(done)
     return [replace(one, regime=row) for one, row in zip(done, rows, strict=True)]
 
@@ -59,15 +60,18 @@ def _flagged(summary: CaseSummary, flags: Sequence[Flag]) -> CaseSummary:
     return replace(summary, case_flags=(*summary.case_flags, *flags), flags=(*summary.flags, *counts))
 
 
-def _outliers(summary: CaseSummary, series: Sequence[CaseSummary]) -> list[Flag]:
-    flags = []
-    for role in ENDS:
-        rows = power_rows(series, role)
-        own = next((one for one in power_outliers(rows) if one.row.instances == summary.case.instances), None)
-        power = summary.power(role)
-        if own is not None and power is not None:
-            flags.append(_outlier(own, power.host))
-    return flags
+def _outliers(series: Sequence[CaseSummary], role: Role) -> Iterator[tuple[int, Flag]]:
+    """The instances of cases whose power at one end stands out, each with its flag."""
+    for found in power_outliers(power_rows(series, role)):
+        yield (
+            found.row.instances,
+            Flag(
+                "power-outlier",
+                series[0].case.host(role),
+                f"{outlier_words(found)}; {'; '.join(found.evidence)}",
+                "look at fan speed, temperatures and frequency of this case, and measure it again",
+            ),
+        )
 
 
 def power_rows(series: Sequence[CaseSummary], role: Role) -> list[PowerRow]:
@@ -86,15 +90,6 @@ def power_rows(series: Sequence[CaseSummary], role: Role) -> list[PowerRow]:
         for one, power in known
         if len(scopes) == 1 and one.throughput_bps is not None and power.system_w is not None
     ]
-
-
-def _outlier(found: PowerOutlier, host: str) -> Flag:
-    return Flag(
-        "power-outlier",
-        host,
-        f"{outlier_words(found)}; {'; '.join(found.evidence)}",
-        "look at fan speed, temperatures and frequency of this case, and measure it again",
-    )
 
 
 def outlier_words(found: PowerOutlier) -> str:

@@ -132,7 +132,7 @@ def _summarise_case(case: Case, trials: Sequence[Trial]) -> CaseSummary:
     done = [trial for trial in trials if trial.status == "done"]
     failed = [trial for trial in trials if trial.status == "failed"]
     reasons: dict[str, str] = {}
-    values = estimates(_reads_of(case), done, reasons)
+    values = estimates(_reads_of(case, done), done, reasons)
     measured: dict[str, Any] = {}
     for role in _ROLES:
         measured[f"{role}_app"] = _shares(role, "app", done, reasons)
@@ -169,7 +169,7 @@ _ROLES: tuple[Role, Role] = ("sender", "receiver")
 
 
 def _explained(read: Callable[[Trial], Value]) -> Callable[[Trial], Value]:
-    """The value of a done trial; an imported one has itself the reason for what its table lacks."""
+    """The value of an imported trial, which has itself the reason for what its table lacks."""
 
     def explained(trial: Trial) -> Value:
         value, why = read(trial)
@@ -179,13 +179,15 @@ def _explained(read: Callable[[Trial], Value]) -> Callable[[Trial], Value]:
     return explained
 
 
-_READS = [(metric, _explained(metric.read)) for metric in METRICS if metric.read is not None]
-
-
-def _reads_of(case: Case) -> dict[str, Callable[[Trial], Value]]:
+def _reads_of(case: Case, done: Sequence[Trial]) -> dict[str, Callable[[Trial], Value]]:
     """What a case has; latency is only there where messages go there and back."""
     some = means_something("request-response", case.test)
-    return {metric.name: read for metric, read in _READS if some or metric.loads != "request-response"}
+    explained = any(trial.reason for trial in done)
+    return {
+        metric.name: _explained(metric.read) if explained else metric.read
+        for metric in METRICS
+        if metric.read is not None and (some or metric.loads != "request-response")
+    }
 
 
 def _shares(

@@ -25,46 +25,24 @@ class EndOfTrial:
     system: totals.Total | str
     cpu: totals.Total | str
 
+    def of_system(self, name: str) -> float | None:
+        """A field of the system's total; ``None`` where it is not known."""
+        value: float | None = getattr(self.system, name, None)
+        return value
+
     @property
     def system_w(self) -> float | None:
-        return self.system.power_w if isinstance(self.system, totals.Total) else None
+        return self.of_system("power_w")
 
     @property
     def cpu_w(self) -> float | None:
-        return self.cpu.power_w if isinstance(self.cpu, totals.Total) else None
-
-    @property
-    def total(self) -> totals.Total | None:
-        """The system's power, where it is known."""
-        return self.system if isinstance(self.system, totals.Total) else None
-
-    @property
-    def idle_w(self) -> float | None:
-        return self.total.idle_w if self.total is not None else None
+        value: float | None = getattr(self.cpu, "power_w", None)
+        return value
 
     @property
     def dynamic_w(self) -> float | None:
         """Power above idle, 0 or less included: to leave such trials out would make the mean too large."""
-        return self.total.above_idle_w if self.total is not None else None
-
-    @property
-    def dynamic_uncertainty_w(self) -> float | None:
-        if self.total is None or self.dynamic_w is None:
-            return None
-        return self.total.above_idle_uncertainty_w
-
-    @property
-    def uncertainty_w(self) -> float | None:
-        return self.total.uncertainty_w if self.total is not None else None
-
-    @property
-    def idle_uncertainty_w(self) -> float | None:
-        return self.total.idle_uncertainty_w if self.total is not None else None
-
-    @property
-    def drift(self) -> str | None:
-        """Why there is no one idle power."""
-        return self.total.idle_drift if self.total is not None else None
+        return self.of_system("above_idle_w")
 
     def per_bps(self, power_w: float | None) -> float | None:
         """A cost that may be 0 or less; None where nothing arrived."""
@@ -97,9 +75,9 @@ class PowerMetric:
 
 
 BOUNDS: dict[str, Callable[[EndOfTrial], float | None]] = {
-    "idle_uncertainty_w": lambda end: end.idle_uncertainty_w,
-    "dynamic_uncertainty_w": lambda end: end.dynamic_uncertainty_w,
-    "dynamic_uncertainty_w_per_bps": lambda end: end.per_bps(end.dynamic_uncertainty_w),
+    "idle_uncertainty_w": lambda end: end.of_system("idle_uncertainty_w"),
+    "dynamic_uncertainty_w": lambda end: end.of_system("above_idle_uncertainty_w"),
+    "dynamic_uncertainty_w_per_bps": lambda end: end.per_bps(end.of_system("above_idle_uncertainty_w")),
 }
 """bounds of the errors of others; the last is that of both costs above idle, W per bit/s, which is J/bit"""
 
@@ -118,7 +96,7 @@ POWER_METRICS: tuple[PowerMetric, ...] = (
     PowerMetric("system_w", lambda end: end.system_w, "system_w", "{scope}", "{scope}", (W,), show_sd=True),
     PowerMetric(
         "uncertainty_w",
-        lambda end: end.uncertainty_w,
+        lambda end: end.of_system("uncertainty_w"),
         "system_uncertainty_w",
         "Bound of sensor error",
         "Sensor\nerror",
@@ -152,7 +130,15 @@ POWER_METRICS: tuple[PowerMetric, ...] = (
         PERCENT_1,
         of="both",
     ),
-    _above_idle("idle_w", lambda end: end.idle_w, "idle_w", "Idle", "Idle", (W,), bound="idle_uncertainty_w"),
+    _above_idle(
+        "idle_w",
+        lambda end: end.of_system("idle_w"),
+        "idle_w",
+        "Idle",
+        "Idle",
+        (W,),
+        bound="idle_uncertainty_w",
+    ),
     _above_idle(
         "dynamic_w",
         lambda end: end.dynamic_w,

@@ -14,7 +14,7 @@ from statistics import fmean
 from typing import Literal, get_args
 
 from linewatt.analysis.power import totals as power
-from linewatt.analysis.power.totals import SCOPE_WORDS, WEIGHT, Total
+from linewatt.analysis.power.totals import SCOPE_WORDS, Total
 from linewatt.model import Flag, PowerResult, Provenance, Role, Trial
 
 ComponentKind = Literal["cpu", "memory", "fan", "gpu", "nic", "storage", "board", "other"]
@@ -208,7 +208,7 @@ def _declared(one: Component) -> Part:
 
 def _rest(system: Total, parts: Sequence[Part]) -> Part:
     """What the parts leave: an estimate at best, and simulated when anything it is made of is."""
-    worst = max([system.provenance, *(part.provenance for part in parts)], key=WEIGHT.__getitem__)
+    worst = power.least_sure([system.provenance, *(part.provenance for part in parts)])
     name = "Rest and power supply losses" if system.scope in _WITH_LOSSES else "Rest"
     left_w = math.fsum([system.power_w, *(-part.power_w for part in parts)])
     return Part(name, "rest", left_w, "simulated" if worst == "simulated" else "estimate")
@@ -239,5 +239,5 @@ def _mean(totals: Sequence[Total]) -> Total:
         power_w=fmean(one.power_w for one in totals),
         idle_w=fmean(idle) if len(idle) == len(totals) else None,
         uncertainty_w=max(bounds) if len(bounds) == len(totals) else None,
-        provenance=max((one.provenance for one in totals), key=WEIGHT.__getitem__),
+        provenance=power.least_sure(one.provenance for one in totals) or "measured",
     )

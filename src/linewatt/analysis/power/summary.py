@@ -6,7 +6,7 @@ As everywhere, a derived value is computed in each trial and then averaged, for 
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from linewatt.analysis.metrics.metric import Mean, of_some
@@ -18,17 +18,6 @@ from linewatt.model import EndResult, Provenance, Role, Trial
 NO_IDLE = "no idle power of the same channels"
 FEWEST_RUNS = 5
 """Runs from which their spread says whether a mean above idle may be 0; of two it says next to nothing."""
-
-
-@dataclass(frozen=True, slots=True)
-class PartPower:
-    """Mean power of one channel."""
-
-    source: str
-    channel: str
-    scope: str
-    provenance: Provenance
-    power_w: Estimate
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +51,6 @@ class EndPower:
     cpu_provenance: Provenance | None = None
     values: Mapping[str, Estimate | None] = field(default_factory=dict)
     """of every metric of power, and of the bounds of their errors, by name"""
-    parts: tuple[PartPower, ...] = ()
     reasons: dict[str, str] = field(default_factory=dict)
     idle_drift: str | None = None
     """why there is no one idle power to compare with"""
@@ -72,8 +60,7 @@ class EndPower:
     @property
     def provenance(self) -> Provenance | None:
         """Of what is made of both the system's and the CPU's power: the lesser one."""
-        known = [one for one in (self.system_provenance, self.cpu_provenance) if one is not None]
-        return max(known, key=power.WEIGHT.__getitem__, default=None)
+        return power.least_sure((self.system_provenance, self.cpu_provenance))
 
 
 _READS = {**{metric.name: metric.read for metric in POWER_METRICS}, **BOUNDS}
@@ -82,8 +69,16 @@ _ABOVE_IDLE = {metric.name for metric in POWER_METRICS if metric.figure == "abov
 _COSTS = ("dynamic_w_per_bps", "dynamic_energy_j_per_bit")
 
 
-def end_power(trials: Sequence[Trial], role: Role) -> EndPower | None:
-    """Power of one end over the done trials of a case; ``None`` when no source of power was named there."""
+def end_power(
+    trials: Sequence[Trial],
+    role: Role,
+    rate: Callable[[Trial], float | None] = lambda trial: trial.throughput_bps,
+    names: Iterable[str] = _READS,
+) -> EndPower | None:
+    """Power of one end over the done trials of a case; ``None`` when no source of power was named there.
+
+    Costs are of what arrived, or of another ``rate``; ``names`` are the values that are asked for.
+    """
     ends = [(trial, end) for trial in trials if (end := trial.end(role)) is not None]
     named = [end for _, end in ends if end.power or any(key.startswith("power.") for key in end.reasons)]
     if not named:
@@ -91,11 +86,12 @@ def end_power(trials: Sequence[Trial], role: Role) -> EndPower | None:
     systems = _of_one_scope([power.system(end.power) for _, end in ends])
     cpus = _of_one_scope([power.cpu(end.power) for _, end in ends])
     each = [
-        EndOfTrial(trial.throughput_bps, system, cpu)
+        EndOfTrial(rate(trial), system, cpu)
         for (trial, _), system, cpu in zip(ends, systems, cpus, strict=True)
     ]
-    values = {name: estimate(read(one) for one in each) for name, read in _READS.items()}
-    reasons = _reasons(each, named)
+    read = {name: [*map(_READS[name], each)] for name in names}
+    values = {name: estimate(found) for name, found in read.items()}
+    reasons = _reasons(read, each, named)
     unclear = indistinct(values["dynamic_w"], values["dynamic_uncertainty_w"])
     if unclear is not None:
         values |= dict.fromkeys(_COSTS)
@@ -106,13 +102,12 @@ def end_power(trials: Sequence[Trial], role: Role) -> EndPower | None:
         host=named[0].host,
         role=role,
         system_scope=system.scope if system else None,
-        system_provenance=_least_sure(systems),
+        system_provenance=_provenance(systems),
         cpu_scope=cpu.scope if cpu else None,
-        cpu_provenance=_least_sure(cpus),
-        parts=_parts(named),
+        cpu_provenance=_provenance(cpus),
         reasons=reasons,
-        idle_drift=next((one.drift for one in each if one.drift), None),
-        idle_doubt=next((one.total.idle_doubt for one in each if one.total and one.total.idle_doubt), None),
+        idle_drift=_first_said(each, "idle_drift"),
+        idle_doubt=_first_said(each, "idle_doubt"),
         values=values,
     )
 
@@ -148,16 +143,17 @@ def _of_one_scope(totals: Sequence[power.Total | str]) -> list[power.Total | str
     ]
 
 
-def _least_sure(totals: Sequence[power.Total | str]) -> Provenance | None:
-    known = [one.provenance for one in totals if isinstance(one, power.Total)]
-    return max(known, key=power.WEIGHT.__getitem__, default=None)
+def _provenance(totals: Sequence[power.Total | str]) -> Provenance | None:
+    return power.least_sure(one.provenance for one in totals if isinstance(one, power.Total))
 
 
-def _reasons(each: Sequence[EndOfTrial], ends: Sequence[EndResult]) -> dict[str, str]:
+def _reasons(
+    read: Mapping[str, Sequence[float | None]], each: Sequence[EndOfTrial], ends: Sequence[EndResult]
+) -> dict[str, str]:
     """Why trials lack a value, by its field; how many, unless all do."""
     reasons = {}
-    for name, read in _READS.items():
-        lacking = [one for one in each if read(one) is None]
+    for name, values in read.items():
+        lacking = [one for one, value in zip(each, values, strict=True) if value is None]
         if lacking and name not in BOUNDS:
             reasons[name] = of_some([_why(name, lacking, ends)], len(lacking), len(each))
     return reasons
@@ -178,24 +174,16 @@ def _why(name: str, each: Sequence[EndOfTrial], ends: Sequence[EndResult]) -> st
         return "; ".join(dict.fromkeys([*down, *([] if down else whys)]))
     if name == "uncertainty_w":
         return "the error of the source is not known"
-    if name in _ABOVE_IDLE and all(one.idle_w is None for one in each):
+    if name in _ABOVE_IDLE and all(one.of_system("idle_w") is None for one in each):
         return NO_IDLE
-    drifts = [one.drift for one in each if one.drift is not None]
-    if name in _ABOVE_IDLE - {"idle_w"} and drifts:
-        return drifts[0]
+    drift = _first_said(each, "idle_drift")
+    if name in _ABOVE_IDLE - {"idle_w"} and drift is not None:
+        return drift
     if all(one.throughput_bps == 0 for one in each):
         return "nothing arrived"
     return "throughput not recorded"
 
 
-def _parts(ends: Sequence[EndResult]) -> tuple[PartPower, ...]:
-    """Every channel with a number, its mean over the trials that have it, in the order they are read in."""
-    found: dict[tuple[str, str, str, Provenance], list[float]] = {}
-    for end in ends:
-        for one in end.power:
-            if one.power_w is not None:
-                key = (one.source, one.channel, one.scope, one.provenance)
-                found.setdefault(key, []).append(one.power_w)
-    return tuple(
-        PartPower(*key, value) for key, values in found.items() if (value := estimate(values)) is not None
-    )
+def _first_said(each: Sequence[EndOfTrial], name: str) -> str | None:
+    """What the first total that has any says of itself."""
+    return next((said for one in each if (said := getattr(one.system, name, None))), None)

@@ -10,8 +10,9 @@ measures; 0 W of a host that runs is no reading, and a total whose bound is as l
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from functools import lru_cache
 
 from linewatt.findings.idle import DRIFT_RATIO
 from linewatt.model import PowerResult, Provenance
@@ -36,6 +37,13 @@ SCOPE_WORDS = {
     "other": "other",
 }
 WEIGHT: dict[Provenance, int] = {"measured": 0, "datasheet": 1, "estimate": 2, "simulated": 3}
+_MOST_KEPT = 1 << 15
+"""ends of trials whose totals are kept: every table, finding and figure asks for them"""
+
+
+def least_sure(provenances: Iterable[Provenance | None]) -> Provenance | None:
+    """The provenance of what is made of all of these; ``None`` where there are none."""
+    return max((one for one in provenances if one), key=WEIGHT.__getitem__, default=None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -66,7 +74,7 @@ class Total:
     @property
     def above_idle_uncertainty_w(self) -> float | None:
         """A bound of its error: that of the load and that of idle, in squares."""
-        if self.uncertainty_w is None or self.idle_uncertainty_w is None:
+        if self.uncertainty_w is None or self.idle_uncertainty_w is None or self.above_idle_w is None:
             return None
         return math.hypot(self.uncertainty_w, self.idle_uncertainty_w)
 
@@ -90,12 +98,12 @@ def idle_drift(windows_w: Sequence[float], step_w: float) -> str | None:
 
 def system(power: Sequence[PowerResult]) -> Total | str:
     """The system's power, or why there is none."""
-    return _first(power, SYSTEM_SCOPES, "no source of system power is named")
+    return _first(tuple(power), SYSTEM_SCOPES, "no source of system power is named")
 
 
 def cpu(power: Sequence[PowerResult]) -> Total | str:
     """The CPUs' power, or why there is none."""
-    return _first(power, CPU_SCOPES, "no source of CPU power is named")
+    return _first(tuple(power), CPU_SCOPES, "no source of CPU power is named")
 
 
 def total(power: Sequence[PowerResult], scope: str) -> Total | str | None:
@@ -119,7 +127,7 @@ def total(power: Sequence[PowerResult], scope: str) -> Total | str | None:
         idle_w=_sum([one.idle_w for one in own]),
         uncertainty_w=bound_w,
         scope=scope,
-        provenance=max((one.provenance for one in own), key=WEIGHT.__getitem__),
+        provenance=least_sure(one.provenance for one in own) or "measured",
         source=own[0].source,
         channels=tuple(one.channel for one in own),
         idle_uncertainty_w=_sum([one.idle_uncertainty_w for one in own]),
@@ -155,7 +163,8 @@ def _idle_windows_w(power: Sequence[PowerResult]) -> tuple[float, ...]:
     return tuple(math.fsum(values) for values in zip(*(one.idle_windows_w for one in power), strict=True))
 
 
-def _first(power: Sequence[PowerResult], scopes: Sequence[str], none: str) -> Total | str:
+@lru_cache(_MOST_KEPT)
+def _first(power: tuple[PowerResult, ...], scopes: tuple[str, ...], none: str) -> Total | str:
     measured = [one for one in power if one.provenance != "estimate"]
     for results in (measured, power):
         there = {one.scope.partition(":")[0] for one in results}

@@ -74,16 +74,16 @@ def estimate(values: Iterable[float | None]) -> Estimate | None:
 
     Missing (``None``) and non-finite values are left out and not counted in ``n``.
     """
-    present = tuple(value for value in values if value is not None and math.isfinite(value))
+    present = tuple([value for value in values if value is not None and math.isfinite(value)])
     if not present:
         return None
     n = len(present)
     # dividing first keeps the sum of large values finite
-    mean = math.fsum(value / n for value in present)
+    mean = math.fsum([value / n for value in present])
     if n == 1:
         return Estimate(mean=present[0], sd=None, n=1, values=present)
     # hypot scales by itself, so squares neither overflow nor vanish
-    sd = math.hypot(*(value - mean for value in present)) / math.sqrt(n - 1)
+    sd = math.hypot(*[value - mean for value in present]) / math.sqrt(n - 1)
     return Estimate(mean=mean, sd=sd, n=n, values=present)
 
 

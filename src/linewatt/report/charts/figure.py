@@ -17,6 +17,10 @@ from linewatt.report.charts.specs import Spec
 
 _SVG_ROOT = re.compile(r"<svg\b([^>]*)>")
 _XMLNS = re.compile(r'\sxmlns(:\w+)?="[^"]*"')
+_TAG = re.compile(r"<[^>]+>")
+_UNSEEN = re.compile(r'<path class="(?:back|fore)ground"(?![^>]* (?:fill|stroke)=)[^>]*/>')
+_BEYOND_PIXELS = re.compile(r"(\.[0-9]{2})[0-9]+")
+_AS_IT_IS = re.compile(r' (?:opacity|stroke-width)="1"')
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,7 +69,7 @@ def drawn(figures: Sequence[Figure], name: str) -> Iterator[DrawnFigure]:
 
 def inline_svg(svg: str, figure: Figure, name: str) -> Markup:
     """``svg`` for use inside HTML: named for screen readers, with ids that no other chart has."""
-    svg = svg.replace('id="', f'id="{name}-').replace("url(#", f"url(#{name}-")
+    svg = _slim(svg).replace('id="', f'id="{name}-').replace("url(#", f"url(#{name}-")
     svg = svg.replace('xlink:href="#', f'xlink:href="#{name}-')
     root = _SVG_ROOT.match(svg)
     if root is None:
@@ -77,3 +81,12 @@ def inline_svg(svg: str, figure: Figure, name: str) -> Markup:
         f'<desc id="{name}-desc">{escape(figure.description)}</desc>'
     )
     return Markup(opening + svg[root.end() :])  # noqa: S704 - vl-convert escapes text; a test holds it to that
+
+
+def _slim(svg: str) -> str:
+    """``svg`` without what nobody sees: empty grounds, decimals beyond hundredths of a pixel, defaults."""
+
+    def tag(found: re.Match[str]) -> str:
+        return _AS_IT_IS.sub("", _BEYOND_PIXELS.sub(r"\1", found[0]))
+
+    return _TAG.sub(tag, _UNSEEN.sub("", svg))

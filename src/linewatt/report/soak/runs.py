@@ -135,7 +135,7 @@ def _energy_of(soak: Soak, hosts: list[HostPower], needed: int) -> Quantity:
         return Quantity(None, f"watts of several scopes: {words}")
     used = sum(energy_j(soak, one) or 0.0 for one in hosts)
     each = figures.j_per_gb(used, soak.total_bytes)
-    worst = max((one.provenance for one in known), key=power.WEIGHT.__getitem__)
+    worst = power.least_sure(one.provenance for one in known)
     return Quantity(each, None if each is not None else "nothing was moved", known[0].scope, worst)
 
 

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from linewatt.analysis.power.totals import SCOPE_WORDS, WEIGHT
+from linewatt.analysis.power.totals import SCOPE_WORDS, least_sure
 from linewatt.analysis.soak import figures
 from linewatt.analysis.soak.ledger import CLIENT_NICS, CLIENTS, SERVER_NICS, Figure
 from linewatt.report.provenance import mark
@@ -157,7 +157,7 @@ def _energy(soak: Soak) -> Iterator[Fact]:
     scopes = dict.fromkeys(SCOPE_WORDS.get(one.scope, one.scope) for one in known)
     if known:
         watts = sum(one.power_w for one in known)
-        worst = max((one.provenance for one in known), key=WEIGHT.__getitem__)
+        worst = least_sure(one.provenance for one in known)
         note = f"{len(known)} of {len(others)} hosts together, mean, {', '.join(scopes)}"
         yield Fact("Power, other hosts", f"{watts:,.1f} W", note, mark(worst))
 

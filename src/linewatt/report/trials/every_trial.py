@@ -3,20 +3,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from linewatt.model import EndResult, Trial
 from linewatt.report.provenance import mark
 from linewatt.report.series import plural
-from linewatt.report.table import Cell, Head, Row, RowGroup, Table
+from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table
 from linewatt.report.trials.digest import Digest, system_power
 from linewatt.units import MISSING, format_percent, format_rate, format_seconds, percent_from_cores
 
 TITLE = "Every trial"
 
 
-def trials_table(view: Digest, *, power: bool) -> Table:
-    """A row a trial in the order they ran, with watts where ``power`` says that there are any."""
+def trials_table(view: Digest, *, power: bool, most: int | None = None) -> Table:
+    """A row a trial in the order they ran, with watts where ``power`` says that there are any.
+
+    Of more than ``most`` those that failed or have findings come first, and a note says where the others are.
+    """
     heads = [
         Head("Case", kind="text"),
         Head("Repetition", page_only=True),
@@ -31,22 +34,34 @@ def trials_table(view: Digest, *, power: bool) -> Table:
     marks, failures = view.marks, bool(view.failed)
     if failures:
         heads.append(Head("Failure", kind="prose"))
+    shown = _first(view.result.trials, most)
     rows = tuple(
         Row(
             (Cell(f"{trial.number}"),),
             tuple(_cells(trial, view, power=power, failures=failures)),
             marks.of(flag.code for flag in trial.flags),
         )
-        for trial in view.result.trials
+        for trial in shown
     )
+    every = len(view.result.trials)
+    csv = f"'linewatt show {view.result.id} --csv --trials' has the other {every - len(shown):,}"
     return Table(
         TITLE,
         (Head("Trial"),),
         tuple(heads),
         (RowGroup("", rows),),
+        notes=(Note("remark", csv),) if len(shown) < every else (),
         style="numbers trials",
-        folded=plural(len(rows), "trial"),
+        folded=f"{len(shown):,} of {every:,} trials" if len(shown) < every else plural(every, "trial"),
     )
+
+
+def _first(trials: Sequence[Trial], most: int | None) -> Sequence[Trial]:
+    """At most so many: those that failed or have findings, then others; in the order they ran."""
+    if most is None or len(trials) <= most:
+        return trials
+    telling = sorted(trials, key=lambda trial: trial.status == "done" and not trial.flags)
+    return sorted(telling[:most], key=lambda trial: trial.number)
 
 
 def _cells(trial: Trial, view: Digest, *, power: bool, failures: bool) -> Iterator[Cell]:

@@ -118,7 +118,7 @@ def _idle(
         before, after = power.total(then, scope), power.total(now, scope)
         known = [one for one in (before, after) if isinstance(one, power.Total)]
         if known:
-            worst = max((one.provenance for one in known), key=power.WEIGHT.__getitem__)
+            worst = power.least_sure(one.provenance for one in known)
             silent = before or reasons.get(f"power.{known[0].source}") or "not recorded"
             return IdlePower(
                 host=host,
@@ -130,13 +130,9 @@ def _idle(
                 step_w=known[0].step_w,
             )
         if isinstance(before, str):
-            return IdlePower(host, scope, _worst(then, scope), None, None, before)
+            of_scope = (one.provenance for one in then if one.scope.partition(":")[0] == scope)
+            return IdlePower(host, scope, power.least_sure(of_scope), None, None, before)
     return None
-
-
-def _worst(results: Sequence[PowerResult], scope: str) -> Provenance:
-    own = [one.provenance for one in results if one.scope.partition(":")[0] == scope]
-    return max(own, key=power.WEIGHT.__getitem__)
 
 
 def _hosts(document: Any) -> dict[str, list[PowerResult]]:

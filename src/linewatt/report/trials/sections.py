@@ -34,6 +34,9 @@ from linewatt.report.trials.psu import psu_lines
 from linewatt.report.trials.roles import role_table
 from linewatt.report.trials.scalability import scalability_table
 
+MOST_TRIALS = 2000
+"""that a page lists; CSV has all"""
+
 
 def page_sections(view: Digest) -> tuple[list[Section], list[Section], Section]:
     """What was measured, the details of it, and every trial; only sections with anything in them.
@@ -161,4 +164,5 @@ def _detail(view: Digest, blocks: Sequence[DetailBlock]) -> Section:
 def _trials(view: Digest) -> Section:
     if not view.result.trials:
         return Section(EVERY_TRIAL, "trials", intro=("No trial is stored yet.",))
-    return Section(EVERY_TRIAL, "trials", (trials_table(view, power=bool(power_cases(view.groups))),))
+    table = trials_table(view, power=bool(power_cases(view.groups)), most=MOST_TRIALS)
+    return Section(EVERY_TRIAL, "trials", (table,))

@@ -100,10 +100,9 @@ class LineChart:
         if not self.lines:
             return None
         shown = data.few(self.lines, lambda line: line.top)
-        rows = [row for line in shown for row in self._rows(line, runs)]
-        dots = sum(row["kind"] == "run" for row in rows)
-        if dots > MOST_DOTS:
-            rows = [row for row in rows if row["kind"] != "run"]
+        dots = sum(len(runs.get(point.case, ())) for line in shown for point in line.points)
+        drawn = runs if dots <= MOST_DOTS else {}
+        rows = [row for line in shown for row in self._rows(line, drawn)]
         top = specs.HEADROOM * data.top_of(rows)
         if self.ideal:
             rows += [row for line in shown for row in self._linear(line, top)]
