@@ -39,7 +39,6 @@ SOURCES = (
     f"{CHECKS}/*.py",
     "src/linewatt/engine/measuring/flags.py",
     "src/linewatt/analysis/flags/*.py",
-    "src/linewatt/analysis/limits/flags.py",
     "src/linewatt/analysis/limits/verdict.py",
     "src/linewatt/report/soak/flags.py",
     "src/linewatt/findings/[!_]*.py",

@@ -194,6 +194,11 @@ def format_percent(ratio: float | None, decimals: int = 1) -> str:
     return f"{percent:.{decimals}f} %"
 
 
+def format_change(ratio: float, decimals: int = 1) -> str:
+    """A ratio as percent with its sign, for people: ``+12.5 %``, ``−3.0 %``."""
+    return f"{percent_from_ratio(ratio):+.{decimals}f} %".replace("-", "−")
+
+
 def format_seconds(seconds: float | None) -> str:
     """A duration for people: ``12 ms``, ``1.50 s``, ``3 min 20 s``, ``2 h 05 min``, ``2 d 03 h``."""
     if seconds is None or not math.isfinite(seconds):

@@ -164,8 +164,8 @@ def test_the_terminal_fits_a_common_width_and_has_the_spread() -> None:
 def test_spread_of_shares_is_between_trials() -> None:
     found = share_spread([shares(0.5), shares(0.7)])
     assert found is not None
-    assert found.idle_ratio.mean == pytest.approx(0.4)
-    assert found.idle_ratio.sd == pytest.approx(0.2 / 2**0.5)
+    assert found.share("idle").mean == pytest.approx(0.4)
+    assert found.share("idle").sd == pytest.approx(0.2 / 2**0.5)
     assert found.cpus == (0,)
     assert share_spread([]) is None
     one = share_spread([shares(0.5)])

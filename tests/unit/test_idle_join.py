@@ -118,7 +118,7 @@ def test_the_bound_stands_in_every_cell_above_idle_and_in_json() -> None:
     assert row["receiver_dynamic_w_per_gbps_uncertainty"] == pytest.approx(3.3, abs=0.05)
     assert row["receiver_idle_w_uncertainty"] == pytest.approx(2.25, abs=0.01)
     block = detail_blocks(trials)[0]
-    assert block.dynamic_uncertainty_w_per_bps is not None
+    assert block.values["dynamic_uncertainty_w_per_bps"] is not None
 
 
 def test_trials_at_or_below_idle_stay_in_the_mean() -> None:

@@ -18,8 +18,10 @@ from rich.console import Console
 from tests.report_factories import end, renumbered, result, shares, trial
 
 from linewatt.analysis.cases.summary import CaseSummary, summarise
-from linewatt.analysis.limits import Limit, candidates, limit_flags, verdict
+from linewatt.analysis.flags.case import limit_flags
 from linewatt.analysis.limits.paths import lost_ratio
+from linewatt.analysis.limits.ranking import candidates
+from linewatt.analysis.limits.verdict import Limit, verdict
 from linewatt.analysis.limits.words import NAMES
 from linewatt.analysis.tables.imported import import_table
 from linewatt.analysis.tables.table import read_table

@@ -11,7 +11,7 @@ import numpy as np
 import pytest
 from tests.meter_simulation import BEFORE_S, Course, Simulated
 
-from linewatt.analysis.flags.campaign import campaign_flags
+from linewatt.analysis.flags.meters import meter_flags
 from linewatt.analysis.power import totals
 from linewatt.campaign.campaign import PowerSource
 from linewatt.campaign.file import load
@@ -189,7 +189,7 @@ def meter(**fields: Any) -> dict[str, Any]:
     ],
 )
 def test_slow_meters_are_told_of_once(known: dict[str, Any], codes: list[str]) -> None:
-    flags = list(campaign_flags({"meters": [meter(**known)]}, []))
+    flags = list(meter_flags({"meters": [meter(**known)]}, []))
     assert [one.code for one in flags] == codes
     assert all(one.where == "h1: bmc out" for one in flags)
 
@@ -218,7 +218,7 @@ def still(
 def test_one_value_over_trials_of_different_loads_is_a_meter_that_hangs(
     trials: list[Trial], hangs: bool
 ) -> None:
-    flags = [one for one in campaign_flags({}, trials) if one.code == "meter-hangs"]
+    flags = [one for one in meter_flags({}, trials) if one.code == "meter-hangs"]
     assert [one.evidence for one in flags] == (
         ["reads 210 W all through trial 1 to trial 3, with 1.00 to 3.00 cores busy"] if hangs else []
     )
@@ -232,7 +232,7 @@ def test_a_meter_that_hung_under_load_and_stays_so_idle_is_seen() -> None:
         "start_s": 900.0,
         "hosts": {"h1": {"cpu_cores": 0.0, "power": power}},
     }
-    flags = list(campaign_flags({"idle_windows": [idle]}, [still(1, 1.5), still(2, 1.5)]))
+    flags = list(meter_flags({"idle_windows": [idle]}, [still(1, 1.5), still(2, 1.5)]))
     assert [one.code for one in flags] == ["meter-hangs"]
     assert "trial 1 to idle, with 0.00 to 1.50 cores" in flags[0].evidence
 

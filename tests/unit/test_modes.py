@@ -12,8 +12,7 @@ from hypothesis import strategies as st
 
 from linewatt.analysis.cases.summary import summarise
 from linewatt.analysis.findings import gather
-from linewatt.analysis.statistics.dip import dip, is_beyond_one_mode
-from linewatt.analysis.statistics.modes import modes
+from linewatt.analysis.statistics.modes import dip, is_beyond_one_mode, modes
 from linewatt.model import Case, Trial
 from linewatt.report.findings import finding_notes
 from linewatt.report.trials.scalability import export_case

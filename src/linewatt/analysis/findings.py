@@ -26,6 +26,14 @@ class Sighting:
         return not named or host in named
 
 
+def merged(sightings: Iterable[Sighting]) -> tuple[Sighting, ...]:
+    """What several say in the same words once, with the trials of all of them."""
+    trials: dict[tuple[str, str], dict[int, None]] = {}
+    for seen in sightings:
+        trials.setdefault((seen.where, seen.evidence), {}).update(dict.fromkeys(seen.trials))
+    return tuple(Sighting(*what, tuple(numbers)) for what, numbers in trials.items())
+
+
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One finding. ``trials`` and ``cases`` are those it was seen in; what it is told for is its scope's."""
@@ -121,10 +129,6 @@ def _subject(one: _Seen) -> object:
 
 def _finding(members: Sequence[_Seen], every_case: tuple[Case, ...]) -> Finding:
     """One finding of all that was seen of it; what is of no case concerns the cases of its host, or all."""
-    evidence: dict[tuple[str, str], dict[int, None]] = {}
-    for one in members:
-        numbers = evidence.setdefault((one.flag.where, one.flag.evidence), {})
-        numbers |= dict.fromkeys(one.trials)
     cases = dict.fromkeys(one.case for one in members if one.case is not None)
     for one in members:
         if one.case is None:
@@ -133,7 +137,7 @@ def _finding(members: Sequence[_Seen], every_case: tuple[Case, ...]) -> Finding:
             cases |= dict.fromkeys(own or every_case)
     return Finding(
         kind=kind_of(members[0].flag.code),
-        sightings=tuple(Sighting(*what, tuple(numbers)) for what, numbers in evidence.items()),
+        sightings=merged(Sighting(one.flag.where, one.flag.evidence, one.trials) for one in members),
         trials=tuple(dict.fromkeys(number for one in members for number in one.trials)),
         cases=tuple(cases),
         advice=tuple(dict.fromkeys(one.flag.advice for one in members)),

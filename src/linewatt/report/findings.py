@@ -7,59 +7,32 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from string import ascii_lowercase
 
-from linewatt.analysis.findings import Finding, Findings, Sighting
-from linewatt.findings import Figure, Rank, kind_of
+from linewatt.analysis.findings import Finding, Findings, merged
+from linewatt.findings import Figure, Rank
 from linewatt.model import Case, Role
 
 
 @dataclass(frozen=True, slots=True)
-class FindingNote:
-    """All findings of one kind, with all evidence and advice."""
+class FindingNote(Finding):
+    """All findings of one kind as one, with all evidence and advice."""
 
-    mark: str
+    mark: str = ""
     """footnote mark: ``a``, ``b``, … ``z``, ``aa``"""
-    findings: tuple[Finding, ...]
-
-    @property
-    def code(self) -> str:
-        return self.findings[0].code
+    count: int = 0
+    """how many there are"""
 
     @property
     def title(self) -> str:
-        return kind_of(self.code).title
+        return self.kind.title
 
     @property
     def rank(self) -> Rank:
-        return kind_of(self.code).rank
+        return self.kind.rank
 
     @property
     def concerns(self) -> str:
         """What it is doubtful about: ``throughput, CPU``; nothing for a note."""
-        return ", ".join(FIGURE_WORDS[one] for one in kind_of(self.code).figures)
-
-    @property
-    def count(self) -> int:
-        return len(self.findings)
-
-    @property
-    def trials(self) -> tuple[int, ...]:
-        return tuple(dict.fromkeys(number for one in self.findings for number in one.trials))
-
-    @property
-    def cases(self) -> tuple[Case, ...]:
-        return tuple(dict.fromkeys(case for one in self.findings for case in one.cases))
-
-    @property
-    def sightings(self) -> tuple[Sighting, ...]:
-        """Evidence of all of them; what several say in the same words once."""
-        found: dict[tuple[str, str], dict[int, None]] = {}
-        for seen in (seen for one in self.findings for seen in one.sightings):
-            found.setdefault((seen.where, seen.evidence), {}).update(dict.fromkeys(seen.trials))
-        return tuple(Sighting(*what, tuple(numbers)) for what, numbers in found.items())
-
-    @property
-    def advice(self) -> tuple[str, ...]:
-        return tuple(dict.fromkeys(advice for one in self.findings for advice in one.advice))
+        return ", ".join(FIGURE_WORDS[figure] for figure in self.kind.figures)
 
 
 FIGURE_WORDS: dict[Figure, str] = {
@@ -74,9 +47,21 @@ FIGURE_WORDS: dict[Figure, str] = {
 def finding_notes(findings: Findings) -> tuple[FindingNote, ...]:
     """One note a kind, the gravest first."""
     by_code: dict[str, list[Finding]] = {}
-    for one in findings.every:
-        by_code.setdefault(one.code, []).append(one)
-    return tuple(FindingNote(_mark(at), tuple(members)) for at, members in enumerate(by_code.values()))
+    for finding in findings.every:
+        by_code.setdefault(finding.code, []).append(finding)
+    return tuple(_note(_mark(at), members) for at, members in enumerate(by_code.values()))
+
+
+def _note(mark: str, members: Sequence[Finding]) -> FindingNote:
+    return FindingNote(
+        kind=members[0].kind,
+        sightings=merged(seen for one in members for seen in one.sightings),
+        trials=tuple(dict.fromkeys(number for one in members for number in one.trials)),
+        cases=tuple(dict.fromkeys(case for one in members for case in one.cases)),
+        advice=tuple(dict.fromkeys(advice for one in members for advice in one.advice)),
+        mark=mark,
+        count=len(members),
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,9 @@ they are.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from pathlib import Path
+from typing import Any
 
 from jinja2 import Environment, FileSystemLoader, StrictUndefined
 from markupsafe import Markup
@@ -17,9 +19,8 @@ from linewatt.analysis.findings import counted
 from linewatt.errors import StoreError
 from linewatt.report.campaign_text import campaign_text
 from linewatt.report.glossary import GLOSSARY, LEVEL_GLOSSARY, POWER_GLOSSARY
-from linewatt.report.machine.environment import environment
+from linewatt.report.machine.environment import environment, environment_section
 from linewatt.report.machine.map import machine_maps
-from linewatt.report.machine.side_by_side import environment_section
 from linewatt.report.page_rows import marks_html, rows_html
 from linewatt.report.series import plural
 from linewatt.report.trials.answer import answer
@@ -27,7 +28,8 @@ from linewatt.report.trials.digest import Digest
 from linewatt.report.trials.levels import where
 from linewatt.report.trials.repeats import repeats_lines
 from linewatt.report.trials.sections import page_sections
-from linewatt.report.trials.words import caveats, is_lab, progress, when
+from linewatt.report.trials.words import caveats, progress, when
+from linewatt.store.read import Result
 from linewatt.units import MISSING, number_ranges
 
 _HERE = Path(__file__).parent
@@ -35,23 +37,19 @@ _HERE = Path(__file__).parent
 
 def render(view: Digest) -> str:
     """The whole page."""
-    manifest = view.result.manifest
     results, details, trials = page_sections(view)
-    page = environment_of_pages().get_template("report.html.j2")
-    return page.render(
+    return page(
+        "report.html.j2",
+        view.result,
+        view.hosts,
+        idle=view.result.manifest.get("idle"),
         view=view,
         kind="report",
-        name=manifest.get("name") or view.result.id,
         complete=view.result.complete,
-        measured_with=manifest.get("linewatt_version"),
-        campaign_text=campaign_text(manifest),
         campaign_title="Imported table" if view.result.imported_from else "Campaign file",
         campaign_words=_campaign_words(view),
-        version=__version__,
-        created=when(manifest.get("created_s")),
         progress=progress(view),
         repeats=repeats_lines(view.result),
-        lab=is_lab(view),
         caveats=caveats(view),
         answer=answer(view),
         marks=view.marks,
@@ -59,9 +57,28 @@ def render(view: Digest) -> str:
         details=details,
         elsewhere=where(view.levels),
         maps=machine_maps(view),
-        environment=environment_section(environment(view.hosts, manifest.get("idle")), view.hosts),
         trials=trials,
         glossary=_glossary(power=any(one.anchor == "power" for one in results), levels=bool(view.levels)),
+    )
+
+
+def page(template: str, result: Result, hosts: Mapping[str, Mapping[str, Any]], **values: Any) -> str:
+    """The page of a result: what each has, and ``values`` of its kind; ``idle``: what idle windows read."""
+    manifest = result.manifest
+    return (
+        environment_of_pages()
+        .get_template(template)
+        .render(
+            name=manifest.get("name") or result.id,
+            hosts=hosts,
+            measured_with=manifest.get("linewatt_version"),
+            campaign_text=campaign_text(manifest),
+            version=__version__,
+            created=when(manifest.get("created_s")),
+            lab=any(host.get("lab") for host in hosts.values()),
+            environment=environment_section(environment(hosts, values.pop("idle", None)), hosts),
+            **values,
+        )
     )
 
 

@@ -12,6 +12,7 @@ from rich.text import Text
 
 from linewatt.errors import StoreError
 from linewatt.foreign import one_line
+from linewatt.report.series import first_of
 from linewatt.store import sums
 from linewatt.store.read import Damaged, Result
 from linewatt.store.soak import FOLDER
@@ -62,8 +63,7 @@ def listed(result: Result) -> Listed:
 def _lacks_of_names(result: Result) -> str | None:
     """What can be told of a soak that is not read."""
     gone = [name for name in sums.gone(result.path) if name.startswith(f"{FOLDER}/")]
-    more = f" and {len(gone) - MOST_NAMED} more" if len(gone) > MOST_NAMED else ""
-    return f"not there: {', '.join(gone[:MOST_NAMED])}{more}" if gone else None
+    return f"not there: {first_of(gone, MOST_NAMED, between=', ')}" if gone else None
 
 
 def as_document(every: Sequence[Listed | Damaged]) -> list[dict[str, Any]]:

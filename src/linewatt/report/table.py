@@ -10,6 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
+from linewatt.report.series import first_of
 from linewatt.units import MISSING
 
 Kind = Literal["number", "text", "prose"]
@@ -187,8 +188,7 @@ def _where(lacking: tuple[tuple[str, str], ...], places: int, noun: str) -> str:
     for group, row in lacking:
         rows.setdefault(group, []).append(row)
     named = [_named(group, [row for row in own if row], noun) for group, own in rows.items()]
-    more = len(named) - _MOST_PLACES
-    return f": {'; '.join(named[:_MOST_PLACES])}{f' and {more} more' if more > 0 else ''}"
+    return f": {first_of(named, _MOST_PLACES)}"
 
 
 def _named(group: str, rows: list[str], noun: str) -> str:

@@ -7,14 +7,14 @@ Costs are per bit that *this end* handled: what it received at the receiver, wha
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal
 
 from linewatt.analysis.cases.shares import ShareSpread, share_spread
 from linewatt.analysis.metrics import formulas
-from linewatt.analysis.metrics.metric import Value, estimates, note_missing
+from linewatt.analysis.metrics.metric import Mean, Value, estimates, note_missing
 from linewatt.analysis.metrics.of_trial import app_and_irq_cores, busy_cores, role_shares
 from linewatt.analysis.power.summary import EndPower, end_power
 from linewatt.analysis.statistics.stats import Estimate
@@ -33,21 +33,22 @@ class DetailBlock:
     where the roles have CPUs of their own. ``provenance`` is that of all its watts.
     """
 
+    throughput_bps = Mean()
+    cpu_used_cores = Mean()
+    cpu_cores_per_bps = Mean()
+    app_cores_per_bps = Mean()
+    irq_cores_per_bps = Mean()
+    power_w = Mean()
+    idle_w = Mean()
+    dynamic_w_per_bps = Mean()
+
     case: Case
     role: Role
     trials: int
-    throughput_bps: Estimate | None = None
+    values: Mapping[str, Estimate | None] = field(default_factory=dict)
+    """of these figures and of the bounds of their errors, by name"""
     app: ShareSpread | None = None
     irq: ShareSpread | None = None
-    cpu_used_cores: Estimate | None = None
-    cpu_cores_per_bps: Estimate | None = None
-    app_cores_per_bps: Estimate | None = None
-    irq_cores_per_bps: Estimate | None = None
-    power_w: Estimate | None = None
-    idle_w: Estimate | None = None
-    dynamic_w_per_bps: Estimate | None = None
-    dynamic_uncertainty_w_per_bps: Estimate | None = None
-    idle_uncertainty_w: Estimate | None = None
     power_scope: str | None = None
     provenance: Provenance | None = None
     reasons: dict[str, str] = field(default_factory=dict)
@@ -76,34 +77,31 @@ def _block(case: Case, role: Role, trials: Sequence[Trial]) -> DetailBlock:
     reasons: dict[str, str] = {}
     values = estimates({name: partial(read, role) for name, read in _VALUES.items()}, trials, reasons)
     app, irq = (_shares(part, role, trials, reasons) for part in _PARTS)
-    power = end_power(trials, role, lambda trial: _rate(role, trial)[0], _POWER)
+    power = end_power(trials, role, lambda trial: _rate(role, trial)[0], _NEEDED)
     reasons |= _power_reasons(power, role, trials)
+    watts = {} if power is None else {name: power.values[theirs] for name, theirs in _POWER.items()}
     return DetailBlock(
         case=case,
         role=role,
         trials=len(trials),
-        throughput_bps=values["throughput_bps"],
+        values=values | watts,
         app=app,
         irq=irq,
-        cpu_used_cores=values["cpu_used_cores"],
-        cpu_cores_per_bps=values["cpu_cores_per_bps"],
-        app_cores_per_bps=values["app_cores_per_bps"],
-        irq_cores_per_bps=values["irq_cores_per_bps"],
-        power_w=power.system_w if power else None,
-        idle_w=power.idle_w if power else None,
-        dynamic_w_per_bps=power.dynamic_w_per_bps if power else None,
-        dynamic_uncertainty_w_per_bps=power.dynamic_uncertainty_w_per_bps if power else None,
-        idle_uncertainty_w=power.idle_uncertainty_w if power else None,
         power_scope=power.system_scope if power else None,
         provenance=power.system_provenance if power else None,
         reasons=reasons,
     )
 
 
-_POWER = (
-    *("system_w", "idle_w", "idle_uncertainty_w"),
-    *("dynamic_w", "dynamic_uncertainty_w", "dynamic_w_per_bps", "dynamic_uncertainty_w_per_bps"),
-)
+_POWER = {
+    "power_w": "system_w",
+    "idle_w": "idle_w",
+    "idle_uncertainty_w": "idle_uncertainty_w",
+    "dynamic_w_per_bps": "dynamic_w_per_bps",
+    "dynamic_uncertainty_w_per_bps": "dynamic_uncertainty_w_per_bps",
+}
+"""figures of a block and their names among those of an end's power"""
+_NEEDED = (*_POWER.values(), "dynamic_w", "dynamic_uncertainty_w")
 
 
 def _power_reasons(power: EndPower | None, role: Role, trials: Sequence[Trial]) -> dict[str, str]:

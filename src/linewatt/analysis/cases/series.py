@@ -10,8 +10,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import TYPE_CHECKING
 
-from linewatt.analysis.cases.flag_counts import FlagCount
 from linewatt.analysis.cases.regimes import explained, knee_of
+from linewatt.analysis.flags.case import FlagCount
 from linewatt.analysis.limits.ceiling import Ceiling, ceiling, flat, with_ceiling
 from linewatt.analysis.power.outliers import PowerOutlier, PowerRow, power_outliers
 from linewatt.model import ENDS, Flag, Role

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from linewatt.analysis.statistics.stats import Estimate, estimate
@@ -21,17 +21,12 @@ class ShareSpread:
 
     cpus: tuple[int, ...]
     unnumbered: int
-    usr_ratio: Estimate
-    sys_ratio: Estimate
-    irq_ratio: Estimate
-    soft_ratio: Estimate
-    idle_ratio: Estimate
-    other_ratio: Estimate
+    of_name: Mapping[str, Estimate]
+    """each of :data:`SHARES`"""
 
     def share(self, name: str) -> Estimate:
         """One of :data:`SHARES`."""
-        value: Estimate = getattr(self, f"{name}_ratio")
-        return value
+        return self.of_name[name]
 
 
 def share_spread(shares: Sequence[CpuShares]) -> ShareSpread | None:
@@ -39,36 +34,21 @@ def share_spread(shares: Sequence[CpuShares]) -> ShareSpread | None:
 
     The shares of one trial are means over its CPUs, so the SD is between trials, never between CPUs.
     """
-    spread = {f"{name}_ratio": estimate(getattr(one, f"{name}_ratio") for one in shares) for name in SHARES}
+    spread = {name: estimate(getattr(one, f"{name}_ratio") for one in shares) for name in SHARES}
     known = {name: value for name, value in spread.items() if value is not None}
-    if len(known) < len(SHARES):
-        return None
-    return ShareSpread(
-        cpus=tuple(sorted({cpu for one in shares for cpu in one.cpus})),
-        unnumbered=max(one.unnumbered for one in shares),
-        **known,
-    )
+    return ShareSpread(*_cpus(shares), known) if len(known) == len(SHARES) else None
 
 
 def mean_shares(shares: Sequence[CpuShares]) -> CpuShares | None:
-    """Mean of the shares of several trials, each trial counting once; ``None`` when there is none.
-
-    ``cpus`` are all CPUs that had the role in any of the trials.
-    """
+    """Mean of the shares of several trials, each trial counting once; ``None`` when there is none."""
     if not shares:
         return None
+    cpus, unnumbered = _cpus(shares)
+    fields = [f"{name}_ratio" for name in (*SHARES, "steal")]
+    means = {field: sum([getattr(one, field) for one in shares]) / len(shares) for field in fields}
+    return CpuShares(cpus, unnumbered=unnumbered, **means)
 
-    def mean(read: Callable[[CpuShares], float]) -> float:
-        return sum(map(read, shares)) / len(shares)
 
-    return CpuShares(
-        cpus=tuple(sorted({cpu for item in shares for cpu in item.cpus})),
-        unnumbered=max(item.unnumbered for item in shares),
-        usr_ratio=mean(lambda item: item.usr_ratio),
-        sys_ratio=mean(lambda item: item.sys_ratio),
-        irq_ratio=mean(lambda item: item.irq_ratio),
-        soft_ratio=mean(lambda item: item.soft_ratio),
-        idle_ratio=mean(lambda item: item.idle_ratio),
-        other_ratio=mean(lambda item: item.other_ratio),
-        steal_ratio=mean(lambda item: item.steal_ratio),
-    )
+def _cpus(shares: Sequence[CpuShares]) -> tuple[tuple[int, ...], int]:
+    """All CPUs that had the role in any of the trials, and how many without a number."""
+    return tuple(sorted({cpu for one in shares for cpu in one.cpus})), max(one.unnumbered for one in shares)

@@ -12,14 +12,13 @@ from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Any, Literal
 
-from linewatt.analysis.cases.flag_counts import FlagCount as FlagCount
-from linewatt.analysis.cases.flag_counts import count_flags as count_flags
 from linewatt.analysis.cases.regimes import RowRegime
 from linewatt.analysis.cases.series import with_series
 from linewatt.analysis.cases.shares import mean_shares
-from linewatt.analysis.flags.case import case_flags, case_modes
-from linewatt.analysis.flags.idle import idle_flags
-from linewatt.analysis.limits import UNKNOWN, Limit, limit_flags, verdict
+from linewatt.analysis.flags.case import FlagCount as FlagCount
+from linewatt.analysis.flags.case import case_flags, case_modes, idle_flags, limit_flags
+from linewatt.analysis.flags.case import count_flags as count_flags
+from linewatt.analysis.limits.verdict import UNKNOWN, Limit, verdict
 from linewatt.analysis.metrics.metric import Mean, Value, estimates, means_something, note_missing
 from linewatt.analysis.metrics.of_trial import METRICS, role_shares
 from linewatt.analysis.power.summary import EndPower, end_power

@@ -22,7 +22,7 @@ from linewatt.analysis.comparison.jobs import (
 )
 from linewatt.analysis.comparison.matching import LeftOver, Match, Matching, Side
 from linewatt.analysis.comparison.rows import METRICS, OF_CASES, Draft, Options, Row, judged, overall
-from linewatt.analysis.limits import verdict
+from linewatt.analysis.limits.verdict import verdict
 from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.metrics.of_soak import RESPONSES as OF_SOAKS
 from linewatt.analysis.power.totals import SCOPE_WORDS

@@ -3,15 +3,23 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
-from statistics import fmean
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from statistics import fmean, median
 
-from linewatt.analysis.flags.power import power_flags
+from linewatt.analysis.limits import words
+from linewatt.analysis.limits.ranking import Ranked
+from linewatt.analysis.limits.verdict import Limit
+from linewatt.analysis.metrics.of_soak import SoakRun
+from linewatt.analysis.power.summary import EndPower
+from linewatt.analysis.power.totals import SCOPE_WORDS, Total, system
 from linewatt.analysis.statistics.modes import Modes, modes
 from linewatt.analysis.statistics.stats import Estimate
 from linewatt.analysis.statistics.steadiness import drift, unlike
+from linewatt.findings.limits import FULL, IMPOSSIBLE, REACHED
+from linewatt.findings.power import FEWEST_OF_CASE, MIN_OUTLIER, MIN_OUTLIER_W, SAME_CORES
 from linewatt.model import Case, EndResult, Flag, Trial
-from linewatt.units import format_rate, format_seconds
+from linewatt.units import format_change, format_percent, format_rate, format_seconds
 
 
 def case_modes(trials: Sequence[Trial]) -> Modes | None:
@@ -38,7 +46,7 @@ def case_flags(case: Case, trials: Sequence[Trial], found: Modes | None) -> Iter
     trend = drift(times_s, values)
     if trend is not None:
         went = "rises" if trend.last > trend.first else "falls"
-        change = f"{100 * (trend.last / trend.first - 1):+.1f} %".replace("-", "−")
+        change = format_change(trend.last / trend.first - 1)
         yield Flag(
             "drifts-over-trials",
             where,
@@ -71,13 +79,13 @@ def _first(where: str, trials: Sequence[Trial]) -> Iterator[Flag]:
     """A first run that is unlike the others in throughput or in CPU use."""
     ordered = sorted(trials, key=lambda one: one.started_s)
     said = []
-    for name, read, words in _FIGURES:
+    for name, read, text in _FIGURES:
         values = [value for one in ordered if (value := read(one)) is not None]
         if len(values) == len(ordered) > 1 and unlike(values[0], values[1:]):
             mean = fmean(values[1:])
-            change = f"{100 * (values[0] / mean - 1):+.1f} %".replace("-", "−")
+            change = format_change(values[0] / mean - 1)
             said.append(
-                f"{name} {words(values[0])} where the {len(values) - 1} others have {words(mean)} ({change})"
+                f"{name} {text(values[0])} where the {len(values) - 1} others have {text(mean)} ({change})"
             )
     if said:
         yield Flag(
@@ -103,3 +111,153 @@ _FIGURES: tuple[tuple[str, Callable[[Trial], float | None], Callable[[float], st
 def _mode(mode: Estimate) -> str:
     spread = "" if mode.sd is None else f" ± {format_rate(mode.sd)}"
     return f"{mode.n} runs at {format_rate(mode.mean)}{spread}"
+
+
+def power_flags(trials: Sequence[Trial]) -> Iterator[Flag]:
+    """Flags of the done trials of a case; ``where`` begins with the host."""
+    for ends in (
+        [(one.number, one.sender) for one in trials],
+        [(one.number, one.receiver) for one in trials],
+    ):
+        yield from _above_the_others(ends)
+
+
+def _above_the_others(ends: Sequence[tuple[int, EndResult | None]]) -> Iterator[Flag]:
+    known = [
+        (number, end, found)
+        for number, end in ends
+        if end is not None and isinstance(found := system(end.power), Total)
+    ]
+    if len(known) < FEWEST_OF_CASE or len({found.scope for _, _, found in known}) > 1:
+        return
+    usual_w = median(found.power_w for _, _, found in known)
+    cores = [end.cpu_cores for _, end, _ in known if end.cpu_cores is not None]
+    for number, end, found in known:
+        above_w = found.power_w - usual_w
+        sure_w = above_w - (found.uncertainty_w or 0.0)
+        as_busy = end.cpu_cores is not None and end.cpu_cores <= median(cores) + SAME_CORES
+        if as_busy and sure_w > max(MIN_OUTLIER_W, MIN_OUTLIER * usual_w):
+            yield Flag(
+                "power-unexplained",
+                f"{end.host}: {found.source} {SCOPE_WORDS[found.scope]}",
+                f"trial {number}: {found.power_w:.1f} W, {above_w:.1f} W above the median of its case, with "
+                f"{end.cpu_cores:.2f} cores in use (median {median(cores):.2f})",
+                "look at fan speed, GPUs and other cards, and at what else ran in that trial",
+            )
+
+
+def idle_flags(ends: Iterable[EndPower | None]) -> Iterator[Flag]:
+    """Flags of the ends of a case; ``where`` begins with their host."""
+    for end in ends:
+        if end is not None:
+            yield from _flags(end)
+
+
+def _flags(end: EndPower) -> Iterator[Flag]:
+    if end.idle_drift is not None:
+        yield Flag(
+            "idle-drifted",
+            end.host,
+            f"{end.idle_drift}; nothing is told above idle",
+            "let the host warm up and settle, lengthen idle.seconds, find out what else changed (fans, "
+            "a job, a power setting), and measure again",
+        )
+    if end.idle_doubt is not None:
+        yield Flag(
+            "idle-not-settled",
+            end.host,
+            f"when an idle window began, {end.idle_doubt}",
+            "find what runs there (top, systemd timers) and stop it, or lengthen idle.seconds",
+        )
+    above, bound = end.dynamic_w, end.dynamic_uncertainty_w
+    if above is not None and bound is not None and end.idle_w is not None and above.mean + bound.mean < 0:
+        yield Flag(
+            "power-below-idle",
+            end.host,
+            f"{end.idle_w.mean + above.mean:.1f} W under load, {end.idle_w.mean:.1f} W idle: "
+            f"{-above.mean:.1f} W less, and the readings are good to ± {bound.mean:.1f} W",
+            "compare the raw readings of idle and load: a meter that stands still, a power cap, fans, or "
+            "a job that ran only while idle",
+        )
+
+
+def limit_flags(case: Case, trials: Sequence[Trial], limit: Limit) -> Iterator[Flag]:
+    """Findings on a case, from its done ``trials`` and its limit."""
+    where = f"{case.sender} → {case.receiver}"
+    yield from _asked(case, limit, where)
+    yield from _impossible(trials, limit, where)
+    yield from _test_bed(case, limit)
+
+
+def _asked(case: Case, limit: Limit, where: str) -> Iterator[Flag]:
+    """Load levels say it themselves, beside each level (load_levels.py)."""
+    asked = limit.candidate("paced")
+    if asked is None or case.load_level is not None or asked.share >= REACHED:
+        return
+    if asked.capacity is None or asked.used is None:
+        return
+    by = f"; limited by {limit.what}" if limit.found else "; no limit found"
+    yield Flag(
+        "rate-not-reached",
+        where,
+        f"{format_rate(asked.used)} of the {format_rate(asked.capacity)} asked for arrived "
+        f"({format_percent(asked.share)}){by}",
+        "ask for less, or take the rate away: these are figures of a lower rate",
+    )
+
+
+def _impossible(trials: Sequence[Trial], limit: Limit, where: str) -> Iterator[Flag]:
+    line = limit.candidate("line-rate") or limit.candidate("shaper")
+    above = [share for share in line.known if share > IMPOSSIBLE] if line else []
+    known = [trial.line_goodput_bps for trial in trials if trial.line_goodput_bps is not None]
+    if not above or not known:
+        return
+    yield Flag(
+        "above-line-rate",
+        where,
+        f"{format_percent(max(above))} of the {format_rate(fmean(known))} of payload that the line carries, "
+        f"above it in {len(above)} of {len(trials)} trials",
+        "look at which interface the data takes (ip route get), and at its speed and shaper",
+    )
+
+
+def _test_bed(case: Case, limit: Limit) -> Iterator[Flag]:
+    if case.paced or not limit.named or any(one.end != "sender" for one in limit.named):
+        return
+    receiving = [one for one in limit.ranked if one.end == "receiver" and one.cpu is not None]
+    if not receiving or any(one.share >= FULL for one in receiving):
+        return
+    yield Flag(
+        "test-bed-is-the-limit",
+        case.sender,
+        f"{case.sender} is the limit, not {case.receiver}: {_said(limit.named)}; "
+        f"the receiver's busiest: {words.short(receiving[0])}",
+        "the receiver could take more: send from more instances or a faster host",
+    )
+
+
+def _said(named: Sequence[Ranked]) -> str:
+    return "; ".join(words.evidence(one, named=True) for one in named)
+
+
+@dataclass(frozen=True, slots=True)
+class FlagCount:
+    """A flag's code, how often it was raised, in how many trials of the case, and its first occurrence."""
+
+    code: str
+    count: int
+    trials: int
+    example: Flag
+
+
+def count_flags(trials: Iterable[Trial | SoakRun]) -> tuple[FlagCount, ...]:
+    """The flags of ``trials`` by code, in order of first appearance, with counts and the first example."""
+    counts: dict[str, FlagCount] = {}
+    for trial in trials:
+        seen: set[str] = set()
+        for flag in trial.flags:
+            known = counts.get(flag.code, FlagCount(flag.code, 0, 0, flag))
+            first = flag.code not in seen
+            counts[flag.code] = replace(known, count=known.count + 1, trials=known.trials + first)
+            seen.add(flag.code)
+    return tuple(counts.values())

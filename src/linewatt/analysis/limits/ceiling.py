@@ -28,7 +28,7 @@ from linewatt.findings.limits import (
     WAITING,
 )
 from linewatt.model import Role
-from linewatt.units import format_percent, format_rate, format_significant
+from linewatt.units import format_change, format_percent, format_rate, format_significant
 
 if TYPE_CHECKING:
     from linewatt.analysis.cases.summary import CaseSummary
@@ -56,13 +56,11 @@ class Gain:
     def words(self) -> str:
         """``twice the instances brought 17.6 % more``."""
         sure = (
-            "" if self.low is None or self.high is None else f" ({_signed(self.low)} to {_signed(self.high)})"
+            ""
+            if self.low is None or self.high is None
+            else f" ({format_change(self.low)} to {format_change(self.high)})"
         )
-        return f"twice the instances brought {_signed(self.ratio)}{sure}"
-
-
-def _signed(ratio: float) -> str:
-    return f"{100 * ratio:+.1f} %".replace("-", "−")
+        return f"twice the instances brought {format_change(self.ratio)}{sure}"
 
 
 def gain(fewer: CaseSummary, more: CaseSummary) -> Gain | None:

@@ -12,41 +12,23 @@ from linewatt.analysis.limits.candidate import SYMPTOMS, Candidate, Kind
 from linewatt.analysis.limits.cpus import cpu_candidates
 from linewatt.analysis.limits.paths import lost_ratio, path_candidates
 from linewatt.findings.limits import FULL, LOSS, REACHED, WAITED
-from linewatt.model import CpuShares, Role, Trial
+from linewatt.model import Trial
 
 _WINDOWS: tuple[Kind, ...] = ("receive-window", "send-buffer")
 
 
 @dataclass(frozen=True, slots=True)
-class Ranked:
+class Ranked(Candidate):
     """One candidate over all done trials of a case; figures are means over the trials that have them.
 
     ``shares`` is used ÷ capacity in each trial, ``None`` where it is not known.
     """
 
-    kind: Kind
-    end: Role | None
-    host: str | None
-    shares: tuple[float | None, ...]
-    capacity: float | None
-    used: float | None
-    unit: str
-    source: str
-    otherwise: str
-    evidence: tuple[str, ...]
-    against: tuple[str, ...]
-    ruled_out: bool
-    cpu: CpuShares | None
-    role: CpuShares | None
+    shares: tuple[float | None, ...] = ()
 
     @property
     def known(self) -> tuple[float, ...]:
         return tuple(share for share in self.shares if share is not None)
-
-    @property
-    def share(self) -> float:
-        """The mean over the trials that have it."""
-        return fmean(self.known)
 
     @property
     def full_in(self) -> int:
@@ -96,6 +78,7 @@ def _merged(found: Sequence[Candidate | None]) -> Ranked:
         kind=first.kind,
         end=first.end,
         host=first.host,
+        share=fmean(one.share for one in known),
         shares=tuple(None if one is None else one.share for one in found),
         capacity=_mean([one.capacity for one in known]),
         used=_mean([one.used for one in known]),

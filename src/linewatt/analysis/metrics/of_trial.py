@@ -188,6 +188,17 @@ _LATENCY = (
     "the messages took at most so long. With several instances the largest of theirs; the mean is of trials."
 )
 
+_PLACES: tuple[tuple[Role, str], ...] = (("receiver", "remote"), ("sender", "local"))
+_CPU = (
+    "Σ over all CPUs of the host of (100 − idle − iowait − steal %). 100 % is one full core; two half-loaded "
+    "cores count as one. A core is what the system counts as a CPU: with two threads a core, one of these; "
+    "in a guest, a virtual one. Which it is stands below the table, and as core_is in JSON."
+)
+_EFFICIENCY = (
+    "Throughput ÷ cores of CPU used, in Mbps/core. The receiver’s is the headline: the receiver usually "
+    "decides."
+)
+
 METRICS: tuple[Metric, ...] = (
     Metric(
         "throughput_bps",
@@ -273,65 +284,41 @@ METRICS: tuple[Metric, ...] = (
         )
         for percentile in ("p50", "p99", "p99.9", "max")
     ),
-    Metric(
-        "receiver_cpu_cores",
-        "CPU receiver (remote)",
-        "CPU\nreceiver\n(remote)",
-        (unit.CPU_PERCENT,),
-        _cpu_cores("receiver"),
-        figure="cpu",
-        role="receiver",
-        term="CPU receiver (remote), CPU sender (local)",
-        meaning="Σ over all CPUs of the host of (100 − idle − iowait − steal %). 100 % is one full core; two "
-        "half-loaded cores count as one. A core is what the system counts as a CPU: with two threads a "
-        "core, one of these; in a guest, a virtual one. Which it is stands below the table, and as core_is "
-        "in JSON.",
+    *(
+        Metric(
+            f"{role}_cpu_cores",
+            f"CPU {role} ({place})",
+            f"CPU\n{role}\n({place})",
+            (unit.CPU_PERCENT,),
+            _cpu_cores(role),
+            figure="cpu",
+            role=role,
+            term="CPU receiver (remote), CPU sender (local)",
+            meaning=_CPU if role == "receiver" else "",
+        )
+        for role, place in _PLACES
     ),
-    Metric(
-        "sender_cpu_cores",
-        "CPU sender (local)",
-        "CPU\nsender\n(local)",
-        (unit.CPU_PERCENT,),
-        _cpu_cores("sender"),
-        figure="cpu",
-        role="sender",
-    ),
-    Metric(
-        "efficiency_receiver_bps_per_core",
-        "Efficiency receiver (remote)",
-        "Effic.\nreceiver",
-        unit.PER_CORE,
-        _efficiency("receiver"),
-        figure="cpu",
-        role="receiver",
-        show_ci=True,
-        response=Response(
-            "efficiency_receiver_bps_per_core",
-            "Efficiency of the receiver",
-            "more efficient",
-            "less efficient",
-            group="efficiency",
-        ),
-        term="Efficiency",
-        meaning="Throughput ÷ cores of CPU used, in Mbps/core. The receiver’s is the headline: the receiver "
-        "usually decides.",
-    ),
-    Metric(
-        "efficiency_sender_bps_per_core",
-        "Efficiency sender (local)",
-        "Effic.\nsender",
-        unit.PER_CORE,
-        _efficiency("sender"),
-        figure="cpu",
-        role="sender",
-        show_ci=True,
-        response=Response(
-            "efficiency_sender_bps_per_core",
-            "Efficiency of the sender",
-            "more efficient",
-            "less efficient",
-            group="efficiency",
-        ),
+    *(
+        Metric(
+            f"efficiency_{role}_bps_per_core",
+            f"Efficiency {role} ({place})",
+            f"Effic.\n{role}",
+            unit.PER_CORE,
+            _efficiency(role),
+            figure="cpu",
+            role=role,
+            show_ci=True,
+            response=Response(
+                f"efficiency_{role}_bps_per_core",
+                f"Efficiency of the {role}",
+                "more efficient",
+                "less efficient",
+                group="efficiency",
+            ),
+            term="Efficiency",
+            meaning=_EFFICIENCY if role == "receiver" else "",
+        )
+        for role, place in _PLACES
     ),
     Metric(
         "efficiency_at_3ghz_bps_per_core",

@@ -82,6 +82,16 @@ class Soak:
     """what else was stored and is not there"""
 
     @property
+    def hosts(self) -> dict[str, dict[str, Any]]:
+        """Host name → what the manifest has of it."""
+        hosts = self.result.manifest.get("hosts") or {}
+        return {name: host if isinstance(host, dict) else {} for name, host in hosts.items()}
+
+    @property
+    def is_lab(self) -> bool:
+        return any(host.get("lab") for host in self.hosts.values())
+
+    @property
     def plan(self) -> Mapping[str, Any]:
         """duration_s, interval_s and segment_s of the campaign."""
         found: Mapping[str, Any] = self.result.manifest["campaign"]["soak"]
@@ -91,6 +101,13 @@ class Soak:
     def sustained_bps(self) -> float | None:
         users = self.result.manifest["campaign"].get("users") or {}
         return users.get("sustained_bps")
+
+    @property
+    def sustained_users(self) -> int | None:
+        """Users that moved as much as was asked for; ``None`` where nothing was, or no load ran."""
+        if self.users is None or self.sustained_bps is None or self.load_s <= 0:
+            return None
+        return self.users.sustained(self.sustained_bps, self.load_s)
 
     @property
     def users_planned(self) -> int | None:

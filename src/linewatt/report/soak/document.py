@@ -76,12 +76,10 @@ def _users(soak: Soak) -> dict[str, Any] | None:
     if done is None:
         return None
     per_gbit, saturated = soak.client_cpu
-    least = soak.sustained_bps
-    sustained = done.sustained(least, soak.load_s) if least is not None and soak.load_s > 0 else None
     return {
         "planned_count": soak.users_planned,
-        "sustained_at_bps": least,
-        "sustained_count": sustained,
+        "sustained_at_bps": soak.sustained_bps,
+        "sustained_count": soak.sustained_users,
         "times": {name: asdict(one) for name, one in done.times.items()},
         "times_reason": done.reason,
         "first_lines": done.first_lines,

@@ -8,11 +8,11 @@ from collections.abc import Iterator
 from linewatt.analysis.findings import Findings, gather
 from linewatt.analysis.soak.figures import STALL_SHARE, rate_disagrees
 from linewatt.model import Flag
-from linewatt.report.series import plural
+from linewatt.report.series import first_of, plural
 from linewatt.report.soak.digest import Soak
 from linewatt.report.trials.words import when
 from linewatt.store.soak_scan import Missing
-from linewatt.units import format_percent, format_rate, format_seconds
+from linewatt.units import format_change, format_percent, format_rate, format_seconds
 
 FEWEST_CELLS = 100
 """slices from which the mean of their rates must agree with the total"""
@@ -49,7 +49,7 @@ def _damaged(soak: Soak) -> Iterator[Flag]:
         yield Flag(
             "chunk-damaged",
             "the result",
-            f"{plural(len(named), 'file')} cannot be read: {_listed(named)}",
+            f"{plural(len(named), 'file')} cannot be read: {first_of(named, _MOST_NAMED)}",
             "all others are in every figure; totals go on over damaged chunks by the readings around them, "
             "rates leave their time out, and what files of users had is in no time of transfers",
         )
@@ -62,7 +62,7 @@ def _missing(soak: Soak) -> Iterator[Flag]:
         yield Flag(
             "chunk-missing",
             "the result",
-            f"not there: {_listed(named)}",
+            f"not there: {first_of(named, _MOST_NAMED)}",
             "every figure is of the time that is there, but for totals over chunks missing in between; look "
             "for the files in a backup",
         )
@@ -141,7 +141,7 @@ def _silent(soak: Soak) -> Iterator[Flag]:
         yield Flag(
             "readings-missing",
             "sensors and clients",
-            f"{plural(len(gaps), 'gap')}: {_listed(named)}",
+            f"{plural(len(gaps), 'gap')}: {first_of(named, _MOST_NAMED)}",
             "what counters counted meanwhile is in totals and in no rate; see the events for why",
         )
 
@@ -152,7 +152,7 @@ def _resets(soak: Soak) -> Iterator[Flag]:
         yield Flag(
             "counter-reset",
             "the ledger",
-            f"{plural(len(reset), 'counter')} went back: {_listed(reset)}",
+            f"{plural(len(reset), 'counter')} went back: {first_of(reset, _MOST_NAMED)}",
             "their totals are least values; look whether a host was started anew or a driver loaded again",
         )
 
@@ -179,7 +179,7 @@ def _stalls(soak: Soak) -> Iterator[Flag]:
             "stalls",
             "the load",
             f"the rate was below {format_percent(STALL_SHARE, 0)} of its median while users ran, "
-            f"{plural(len(named), 'time')}: {_listed(named)}",
+            f"{plural(len(named), 'time')}: {first_of(named, _MOST_NAMED)}",
             "look at the events and at drops of the same time",
         )
 
@@ -188,11 +188,12 @@ def _drifts(soak: Soak) -> Iterator[Flag]:
     drift = soak.drift
     if drift is not None and drift.matters:
         went = "rises" if drift.per_day > 0 else "falls"
+        known = (drift.per_day, drift.low_per_day, drift.high_per_day, drift.over_all)
+        change, low, high, over_all = (format_change(ratio, 2) for ratio in known)
         yield Flag(
             "rate-drifts",
             "the load",
-            f"the rate {went} by {_percent(drift.per_day)} a day (95 % CI {_percent(drift.low_per_day)} to "
-            f"{_percent(drift.high_per_day)}), {_percent(drift.over_all)} over the soak",
+            f"the rate {went} by {change} a day (95 % CI {low} to {high}), {over_all} over the soak",
             "look at temperature, memory and the fill of the server's disk over the same time",
         )
 
@@ -206,12 +207,3 @@ def _power(soak: Soak) -> Iterator[Flag]:
                 f"its power was read in {format_percent(one.covered, 0)} of the time",
                 "its energy takes the mean of that time for all of it",
             )
-
-
-def _percent(ratio: float) -> str:
-    return f"{100 * ratio:+.2f} %".replace("-", "−")
-
-
-def _listed(named: list[str]) -> str:
-    more = len(named) - _MOST_NAMED
-    return "; ".join(named[:_MOST_NAMED]) + (f" and {more} more" if more > 0 else "")

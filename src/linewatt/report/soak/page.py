@@ -5,12 +5,10 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from linewatt import __version__
-from linewatt.report.campaign_text import campaign_text
+from linewatt.analysis.soak.balance import BACKGROUND_BPS, CONTROL_BYTES, HEADER_BYTES, SEGMENT_BYTES
+from linewatt.analysis.soak.figures import SATURATED, STALL_SHARE
 from linewatt.report.charts.figure import Figure, drawn
-from linewatt.report.html import environment_of_pages
-from linewatt.report.machine.environment import environment
-from linewatt.report.machine.side_by_side import environment_section
+from linewatt.report.html import page
 from linewatt.report.provenance import legend
 from linewatt.report.section import Section
 from linewatt.report.soak.charts import figures
@@ -27,47 +25,32 @@ from linewatt.report.soak.table import (
     part_lines,
 )
 from linewatt.report.soak.terminal import state
-from linewatt.report.soak.words import GLOSSARY
 from linewatt.report.table import Table, legend_notes
-from linewatt.report.trials.words import when
 
 
 def render(soak: Soak) -> str:
     """The whole page."""
-    manifest = soak.result.manifest
-    hosts = {
-        name: one if isinstance(one, dict) else {} for name, one in (manifest.get("hosts") or {}).items()
-    }
-    return (
-        environment_of_pages()
-        .get_template("soak.html.j2")
-        .render(
-            soak=soak,
-            kind="soak",
-            complete=soak.complete,
-            campaign_title="Campaign file",
-            campaign_words="The file that was run.",
-            name=manifest.get("name") or soak.result.id,
-            hosts=hosts,
-            lab=any(host.get("lab") for host in hosts.values()),
-            elsewhere=None,
-            state=state(soak),
-            created=when(manifest.get("created_s")),
-            measured_with=manifest.get("linewatt_version"),
-            campaign_text=campaign_text(manifest),
-            version=__version__,
-            flags=flags(soak),
-            summary=summary(soak),
-            tables=_summary_tables(soak),
-            figures=Section("Over time", "figures", figures=tuple(drawn(_figures(soak), "soak-figure"))),
-            ledger=ledger_table(soak.ledger),
-            intervals=Section("By interval", "intervals", (interval_table(soak),)),
-            parts=part_lines(soak),
-            events=[event_line(one) for one in soak.events[:MOST_EVENTS]],
-            events_left=max(0, len(soak.events) - MOST_EVENTS),
-            environment=environment_section(environment(hosts, None), hosts),
-            glossary=GLOSSARY,
-        )
+    return page(
+        "soak.html.j2",
+        soak.result,
+        soak.hosts,
+        soak=soak,
+        kind="soak",
+        complete=soak.complete,
+        campaign_title="Campaign file",
+        campaign_words="The file that was run.",
+        elsewhere=None,
+        state=state(soak),
+        flags=flags(soak),
+        summary=summary(soak),
+        tables=_summary_tables(soak),
+        figures=Section("Over time", "figures", figures=tuple(drawn(_figures(soak), "soak-figure"))),
+        ledger=ledger_table(soak.ledger),
+        intervals=Section("By interval", "intervals", (interval_table(soak),)),
+        parts=part_lines(soak),
+        events=[event_line(event) for event in soak.events[:MOST_EVENTS]],
+        events_left=max(0, len(soak.events) - MOST_EVENTS),
+        glossary=GLOSSARY,
     )
 
 
@@ -85,3 +68,48 @@ def _figures(soak: Soak) -> list[Figure]:
         )
         for one in figures(soak)
     ]
+
+
+GLOSSARY: tuple[tuple[str, str], ...] = (
+    (
+        "Rate",
+        "Payload bits a second, as the users’ data sockets counted them, both ways together; of a load "
+        "beside them what receivers got. The mean is the total over the time that loads ran; peak and "
+        "percentiles are of slices of one length in which loads ran all the time.",
+    ),
+    (
+        "Received, sent",
+        "Received is from the server to clients (get), sent the other way (put). Done are transfers that "
+        "were whole; incomplete are bytes of those that failed or were cut when the time was over.",
+    ),
+    (
+        "The ledger balances",
+        "What clients hold for done and what the server’s log calls complete is the same to the byte, and "
+        "what NICs counted lies between the payload and the payload with what protocols need: a header of at "
+        f"most {HEADER_BYTES} B for each segment of {SEGMENT_BYTES:,} B and its acknowledgement, segments "
+        f"sent again, {CONTROL_BYTES // 1024} KiB for each transfer and login, and "
+        f"{BACKGROUND_BPS / 1e3:,.0f} kbit/s a host for all else on the interface.",
+    ),
+    (
+        "Dropped or overrun",
+        "Packets that counters of either end call dropped, missed, overrun or bad, at NIC, queue discipline, "
+        "softnet and socket. Drivers differ in what they count, and some count one packet in two places.",
+    ),
+    (
+        "Unexplained drops",
+        "Packets that NICs of one end sent and those of the other did not receive, more than 100 of them. "
+        "Few count only as far as TCP sent segments again for which no counter of either end has a cause.",
+    ),
+    ("Stall", f"Slices below {100 * STALL_SHARE:.0f} % of the median rate while users ran."),
+    ("Slow drift", "Theil–Sen slope of the rate in parts of its median, with its 95 % interval."),
+    (
+        "Client CPU",
+        "CPU seconds of the users’ processes for each Gbit of payload. A client is saturated from "
+        f"{SATURATED:g} of a core on: its users are one thread.",
+    ),
+    (
+        "Energy per GB",
+        "Mean power of a host over the soak times the time that loads ran, for each 10⁹ bytes of payload.",
+    ),
+    ("Users sustained", "Users that moved at least the stated rate, both ways together, on average."),
+)

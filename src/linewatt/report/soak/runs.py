@@ -69,7 +69,7 @@ def _of_users(soak: Soak) -> Iterator[tuple[str, Quantity]]:
     yield "transfers_hz", _by_time(soak, done.value, done.reason)
     yield "failed_ratio", _failed(soak, done)
     if soak.sustained_bps is not None:
-        yield SUSTAINED, _sustained(soak, soak.sustained_bps)
+        yield SUSTAINED, _sustained(soak)
     each, _ = soak.client_cpu
     yield CLIENT_CPU.name, Quantity(each, None if each is not None else "no client's CPU was read")
     times = soak.users.times if soak.users is not None else {}
@@ -90,12 +90,11 @@ def _failed(soak: Soak, done: Figure) -> Quantity:
     return Quantity(failed.value / every) if every else Quantity(None, "no transfer ended")
 
 
-def _sustained(soak: Soak, least_bps: float) -> Quantity:
+def _sustained(soak: Soak) -> Quantity:
     """Of the users that were planned: their number is part of the job."""
-    if soak.users is None or soak.load_s <= 0:
+    if soak.users is None or soak.sustained_users is None:
         return Quantity(None, "no load ran")
-    planned = soak.users_planned or len(soak.users.bytes_by_user)
-    return Quantity(soak.users.sustained(least_bps, soak.load_s) / planned)
+    return Quantity(soak.sustained_users / (soak.users_planned or len(soak.users.bytes_by_user)))
 
 
 def _server_cores(soak: Soak) -> Quantity:

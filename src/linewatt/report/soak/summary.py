@@ -12,7 +12,14 @@ from linewatt.analysis.soak.ledger import CLIENT_NICS, CLIENTS, SERVER_NICS, Fig
 from linewatt.report.provenance import mark
 from linewatt.report.soak.digest import HostPower, Soak
 from linewatt.report.soak.users import TITLES
-from linewatt.units import MISSING, format_percent, format_rate, format_seconds, format_significant
+from linewatt.units import (
+    MISSING,
+    format_change,
+    format_percent,
+    format_rate,
+    format_seconds,
+    format_significant,
+)
 
 _MOST_HOSTS = 3
 _PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
@@ -109,23 +116,20 @@ def _rates(soak: Soak) -> Iterator[Fact]:
         shown = ", ".join(f"{name} {format_rate(value)}" for name, value in found.percentiles_bps.items())
         yield Fact("Rate, percentiles", shown, f"of slices of {format_seconds(soak.scan.cell_s)}")
     if drift is not None:
-        low, high = (
-            f"{100 * each:+.2f}".replace("-", "−") for each in (drift.low_per_day, drift.high_per_day)
-        )
-        value = f"{100 * drift.per_day:+.2f} % a day".replace("-", "−")
-        yield Fact("Slow drift", value, f"95 % CI {low} to {high} % (Theil–Sen)")
+        low, high = (format_change(each, 2) for each in (drift.low_per_day, drift.high_per_day))
+        change = f"{format_change(drift.per_day, 2)} a day"
+        yield Fact("Slow drift", change, f"95 % CI {low.removesuffix(' %')} to {high} (Theil–Sen)")
 
 
 def _users(soak: Soak) -> Iterator[Fact]:
-    done, least = soak.users, soak.sustained_bps
+    done, sustained = soak.users, soak.sustained_users
     if done is None:
         return
-    if least is not None and soak.load_s > 0:
-        moved = done.sustained(least, soak.load_s)
+    if sustained is not None:
         yield Fact(
             "Users sustained",
-            f"{moved} of {soak.users_planned or len(done.bytes_by_user)}",
-            f"at {format_rate(least)} or more each, on average",
+            f"{sustained} of {soak.users_planned or len(done.bytes_by_user)}",
+            f"at {format_rate(soak.sustained_bps)} or more each, on average",
         )
     for name, one in done.times.items():
         points = ", ".join(f"{_point(at)} {format_seconds(value)}" for at, value in one.percentiles_s.items())

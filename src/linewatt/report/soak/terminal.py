@@ -45,13 +45,12 @@ def state(soak: Soak) -> str:
 
 def _heading(soak: Soak) -> RenderableType:
     manifest = soak.result.manifest
-    hosts = manifest.get("hosts") or {}
     name = f"{manifest.get('name') or soak.result.id} [{soak.result.id}]"
     lines = [
         Text(one_line(name), style="bold"),
         Text(f"{when(manifest.get('created_s'))}, a soak: {state(soak)}"),
     ]
-    if any(isinstance(host, dict) and host.get("lab") for host in hosts.values()):
+    if soak.is_lab:
         lines.append(Text("Lab result: simulated hosts on one machine; not how fast hardware is."))
     if len(soak.parts) > 1:
         lines += [Text(line) for line in part_lines(soak)]

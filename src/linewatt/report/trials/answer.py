@@ -10,7 +10,8 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
 from linewatt.analysis.cases.summary import CaseSummary
-from linewatt.analysis.limits import Limit, Ranked
+from linewatt.analysis.limits.ranking import Ranked
+from linewatt.analysis.limits.verdict import Limit
 from linewatt.analysis.limits.words import short
 from linewatt.analysis.metrics.metric import Metric
 from linewatt.analysis.metrics.of_power import POWER_BY_NAME

@@ -170,7 +170,7 @@ def _cell(block: DetailBlock, name: str, from_si: _Convert, decimals: int, sure:
     if value is None:
         return Cell(MISSING, reason=block.reasons.get(name, "not recorded"))
     note = f"n={value.n}" if value.n < block.trials else None
-    bound: Estimate | None = getattr(block, _BOUNDS[name]) if name in _BOUNDS else None
+    bound = block.values.get(_BOUNDS.get(name, ""))
     off = "" if bound is None else f" ± {from_si(bound.mean):.{decimals}f}"
     return Cell(format_cut(from_si(value.mean), decimals) + off, note=note, mark=sure)
 
@@ -273,7 +273,7 @@ def _document(block: DetailBlock) -> dict[str, Any]:
     for name in _COSTS:
         document |= mean_keys(name, getattr(block, name))
     for name, bound in _BOUNDS.items():
-        known: Estimate | None = getattr(block, bound)
+        known = block.values.get(bound)
         document[f"{name}_uncertainty"] = known and known.mean
     document["reasons"] = dict(block.reasons)
     document["shown"] = {

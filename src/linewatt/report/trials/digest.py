@@ -13,7 +13,7 @@ from typing import Any
 from linewatt.analysis.cases.load_levels import LevelCurve, curves
 from linewatt.analysis.cases.summary import CaseSummary, summarise
 from linewatt.analysis.findings import Findings, gather
-from linewatt.analysis.flags.campaign import campaign_flags
+from linewatt.analysis.flags.meters import meter_flags
 from linewatt.analysis.power import totals as power
 from linewatt.findings import kind_of
 from linewatt.model import Case, EndResult, Role, Trial, document_of
@@ -101,7 +101,7 @@ def digest(result: Result) -> Digest:
     summaries = summarise(result.trials)
     labels = case_labels({replace(summary.case, instances=1): None for summary in summaries})
     groups = by_test(series_of([one for one in summaries if one.case.load_level is None]))
-    findings = gather(result.trials, summaries, campaign_flags(result.manifest, result.trials))
+    findings = gather(result.trials, summaries, meter_flags(result.manifest, result.trials))
     return Digest(result, summaries, groups, curves(summaries), findings, finding_notes(findings), labels)
 
 

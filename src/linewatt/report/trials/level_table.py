@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
 from linewatt.analysis.cases.load_levels import LevelCurve, LevelPoint
-from linewatt.analysis.metrics.of_power import MBPS_PER_W, POWER_METRICS
+from linewatt.analysis.metrics.of_power import MBPS_PER_W, POWER_BY_NAME
 from linewatt.analysis.metrics.of_trial import BY_NAME
 from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.model import Provenance, Role
@@ -22,7 +22,6 @@ from linewatt.report.trials.shown import Shown, of_case, of_cases, of_power
 
 _NOTHING_SENT = "nothing is sent at active idle"
 _NEED_TRAFFIC = frozenset({"Off target", "Loss", "System efficiency"})
-_OF_POWER = {metric.name: metric for metric in POWER_METRICS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,7 +91,7 @@ def _columns(cases: LevelCases, marks: Marks) -> list[Shown]:
         scope = cases.curves[0].scope
         powers = {point.summary.case: point.power for point in cases.points if point.power}
         for name in ("system_w", "system_bps_per_w"):
-            column = _OF_POWER[name]
+            column = POWER_BY_NAME[name]
             columns.append(of_power(column, column.units[0], cases.role, scope, powers, marks))
     return columns
 

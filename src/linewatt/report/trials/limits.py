@@ -7,8 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from linewatt.analysis.cases.summary import CaseSummary
-from linewatt.analysis.limits import Limit, Ranked
 from linewatt.analysis.limits.cpus import used
+from linewatt.analysis.limits.ranking import Ranked
+from linewatt.analysis.limits.verdict import Limit
 from linewatt.analysis.limits.words import name
 from linewatt.report.series import Series, TestGroup, plural
 

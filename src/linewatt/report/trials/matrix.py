@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from linewatt.analysis.cases.matrix import Matrix, fullest, matrices
 from linewatt.analysis.cases.summary import CaseSummary
-from linewatt.analysis.metrics.of_power import POWER_METRICS
+from linewatt.analysis.metrics.of_power import POWER_BY_NAME
 from linewatt.analysis.metrics.of_trial import BY_NAME
 from linewatt.model import ENDS, Case
 from linewatt.report.provenance import legend
@@ -29,7 +29,6 @@ _FIELDS = (
     "efficiency_receiver_bps_per_core",
     "efficiency_sender_bps_per_core",
 )
-_POWER = {metric.name: metric for metric in POWER_METRICS}
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,7 +106,7 @@ def _columns(summaries: Sequence[CaseSummary]) -> Iterator[Shown]:
         plain = replace(one.head, show_sd=True, key="")
         yield Shown(plain, one.cell if one.head.show_sd else one.without_spread.cell)
     for field, title in (("system_w", "Power"), ("system_bps_per_w", "Efficiency")):
-        column = _POWER[field]
+        column = POWER_BY_NAME[field]
         for role in ENDS:
             powers = {one.case: power for one in summaries if (power := one.power(role)) is not None}
             if any(power.values.get(column.name) is not None for power in powers.values()):

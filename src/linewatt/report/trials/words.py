@@ -87,11 +87,6 @@ def _unmeasured(view: Digest) -> str:
     return "; ".join(f"Watts on {_listed(sorted(names))} are {kinds}" for kinds, names in hosts.items())
 
 
-def is_lab(view: Digest) -> bool:
-    """Whether any host of the result is a simulated one."""
-    return any(host.get("lab") for host in view.hosts.values())
-
-
 def sharing_hosts(hosts: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
     """Hosts of the result that run on CPUs of another host of it."""
     return tuple(

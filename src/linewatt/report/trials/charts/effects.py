@@ -8,6 +8,7 @@ colour alone. A CI that would leave no room for the others runs out of the panel
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from linewatt.analysis.comparison.effects import GroupEffects, ResponseEffects
 from linewatt.report.charts import forest, specs
@@ -34,10 +35,7 @@ def effect_figures(found: Experiment) -> list[Figure]:
     ]
     if len(found.groups) > MOST_FIGURES and figures:
         left = f" Not drawn: {len(found.groups) - MOST_FIGURES} more groups of cases, which the tables have."
-        last = figures[-1]
-        figures[-1] = Figure(
-            last.name, last.title, last.caption + left, last.description, last.spec, last.wide
-        )
+        figures[-1] = replace(figures[-1], caption=figures[-1].caption + left)
     return figures
 
 
