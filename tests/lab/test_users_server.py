@@ -25,8 +25,9 @@ from tests import users_in_threads
 from tests.ftp_server import below, why_not
 
 from linewatt.engine.soak.vsftpd import VsftpdServer, VsftpdSettings
+from linewatt.engine.undo.knobs import KNOBS
 from linewatt.engine.undo.restore import restore
-from linewatt.engine.undo.settings import Journalled
+from linewatt.engine.undo.settings import Settings
 from linewatt.errors import HostError
 from linewatt.hosts.base import Host, HostSpec
 from linewatt.hosts.connect import connect
@@ -63,7 +64,7 @@ class Running:
         self.journal.begin([host.spec])
         self.events: list[tuple[str, str]] = []
         self.hosts = {host.spec.name: host}
-        change = Journalled(self.hosts, self.journal)
+        change = Settings(self.hosts, KNOBS, self.journal)
         self.server = VsftpdServer(
             host, settings, change, lambda kind, _, text: self.events.append((kind, text))
         )
@@ -444,7 +445,8 @@ def test_the_password_is_in_no_argument_environment_or_journal(
 CONTROLLER = """
 import asyncio, json, sys
 from pathlib import Path
-from linewatt.engine.undo.settings import Journalled
+from linewatt.engine.undo.knobs import KNOBS
+from linewatt.engine.undo.settings import Settings
 from linewatt.engine.soak.vsftpd import VsftpdServer, VsftpdSettings
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.connect import connect
@@ -455,7 +457,8 @@ async def main(state, spec, address, folder):
     journal = Journal(journal_path(Path(state), "run"), create=True)
     journal.begin([host.spec])
     settings = VsftpdSettings((address,), users=1, get_sizes=(30_000_000,), folder=folder)
-    server = VsftpdServer(host, settings, Journalled({host.spec.name: host}, journal), lambda *_: None)
+    changes = Settings({host.spec.name: host}, KNOBS, journal)
+    server = VsftpdServer(host, settings, changes, lambda *_: None)
     await server.start()
     target = server.target_for(address)
     print(json.dumps([target.host, target.port, target.user, target.password]), flush=True)

@@ -18,14 +18,13 @@ from linewatt.engine.live.sensing import Restarts, tried
 from linewatt.engine.live.session import Session
 from linewatt.engine.soak import work
 from linewatt.engine.soak.fleet import Fleet
-from linewatt.engine.soak.recorder import Happened, Recorder
+from linewatt.engine.soak.recorder import Recorder
 from linewatt.engine.soak.segments import Segments
 from linewatt.engine.soak.server import Server
 from linewatt.engine.soak.vsftpd import VsftpdServer
-from linewatt.engine.undo.settings import Journalled, Settings
+from linewatt.engine.undo.settings import Settings
 from linewatt.errors import DiskFull, StoreError
 from linewatt.hosts.clock import now_s
-from linewatt.hosts.journal import Journal
 from linewatt.hosts.process import completed
 
 TICK_S = 1.0
@@ -47,16 +46,16 @@ class SoakPart:
         planned: SoakPlan,
         session: Session,
         settings: Settings,
-        journal: Journal,
+        folder: Settings,
         say: events.OnEvent,
     ) -> None:
+        """``folder``: what is in force of the server's own folder, nothing yet."""
         self._campaign, self._planned = campaign, planned
-        self._session, self._settings, self._journal = session, settings, journal
+        self._session, self._settings, self._folder = session, settings, folder
         self._say = say
         self._server: Server | None = None
         self._fleet: Fleet | None = None
-        self._recorder: Recorder | None = None
-        self._early: list[Happened] = []
+        self._recorder = Recorder(session.hosts, self._feeds, say)
         self._began_s, self.until_s = 0.0, math.inf
         self._away: dict[str, asyncio.Task[None]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -81,8 +80,9 @@ class SoakPart:
             return
         reached_by = await work.addresses(users, session, self._campaign.families[0])
         host = None if users.server_host is None else session.hosts[users.server_host]
-        change = Journalled(session.hosts, self._journal)
-        server = work.make_server(users, host, reached_by, password, change, self._happened, soak.interval_s)
+        server = work.make_server(
+            users, host, reached_by, password, self._folder, self._happened, soak.interval_s
+        )
         clients = await work.clients_of(users, session, server, reached_by)
         job = work.job_of(users, server, next(iter(reached_by.values())), left_s)
         if host is not None:
@@ -90,59 +90,37 @@ class SoakPart:
         await server.start()
         self._server = server
         self._say(events.Phase(f"starting {users.users} users on {len(clients)} clients"))
-        self._fleet = Fleet(session.hosts, clients, job, soak.interval_s, self._report, self._happened)
+        self._fleet = Fleet(
+            session.hosts, clients, job, soak.interval_s, self._recorder.report, self._happened
+        )
         await self._fleet.start()
-
-    def _report(self, report: Any) -> None:
-        if self._recorder is not None:
-            self._recorder.report(report)
 
     def _happened(self, kind: str, host: str, text: str) -> None:
         if kind == "client-lost":
-            if self._recorder is not None:
-                self._recorder.users.lost(host)
+            self._recorder.users.lost(host)
             self._begin(self._users_again(host))
-        if self._recorder is None:
-            self._early.append(Happened(now_s(), kind, host, text))
-            self._say(events.Phase(f"{host}: {text}"))
-        else:
-            self._recorder.happened(kind, host, text)
+        self._recorder.happened(kind, host, text)
 
     # --- the load ------------------------------------------------------------------------------------------
 
     async def run(self, folder: Path, left_s: float) -> None:
         """The load, for ``left_s``. Raises StoreError, HostError."""
-        session = self._session
-        recorder = Recorder(folder, session.hosts, self._feeds, self._say)
-        users = self._planned.users
+        recorder, users = self._recorder, self._planned.users
         if users is not None and users.server_host is not None and self._server is not None:
             recorder.server = (users.server_host, self._server)
-        recorder.begin(users.clients if users is not None else ())
-        self._recorder = recorder
-        for one in self._early:
-            recorder.keep(one)
+        recorder.begin(folder, users.clients if users is not None else ())
         self._began_s, self.until_s = now_s(), now_s() + left_s
         every_s = self._planned.soak.interval_s
         beside = [recorder.run(every_s), recorder.watch_server(every_s), self._watch_hosts(), self._tick()]
         await _until_done(self._load(), beside)
 
     async def _load(self) -> None:
-        segments = Segments(
-            self._session,
-            self._planned,
-            self._settings,
-            self._keep,
-            self._happened,
-        )
+        segments = Segments(self._session, self._planned, self._settings, self._recorder.add, self._happened)
         loads = [segments.run(self.until_s)]
         if self._fleet is not None:
             self._fleet.release()
             loads.append(self._fleet.ended())
         await _all_or_none(loads)
-
-    def _keep(self, series: Any) -> None:
-        if self._recorder is not None:
-            self._recorder.add(series)
 
     def _feeds(self) -> list[Feed]:
         return [feed for feeds in self._session.feeds.values() for feed in feeds]
@@ -151,9 +129,7 @@ class SoakPart:
         while True:
             await asyncio.sleep(TICK_S)
             elapsed_s = now_s() - self._began_s
-            running = None
-            if self._recorder is not None and self._fleet is not None:
-                running = self._recorder.users.running
+            running = None if self._fleet is None else self._recorder.users.running
             left_s = max(0.0, self.until_s - now_s())
             self._say(events.Soaking(self._rate_bps(), running, elapsed_s, left_s))
 
@@ -232,8 +208,6 @@ class SoakPart:
             await self._fleet.halt()
         if self._server is not None:
             await self._server.settle()
-        if self._recorder is None:
-            return why
         ended_s = now_s()
         waits = (
             feed.heard(ended_s, min(feed.interval_s, LONGEST_S) + LAST_READING_S) for feed in self._feeds()

@@ -7,7 +7,6 @@ import asyncio
 import sys
 from collections.abc import AsyncIterator, Callable, Iterable, Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -31,16 +30,6 @@ INTERVALS_A_CHUNK = 3
 """at most: a soak of short intervals is stored as much more often"""
 
 
-@dataclass(frozen=True, slots=True)
-class Happened:
-    """Something worth telling apart from numbers."""
-
-    time_s: float
-    kind: str
-    host: str
-    text: str
-
-
 @contextmanager
 def _short_turns() -> Iterator[None]:
     """Have a thread that computes hand over every half millisecond: heartbeats wait for each turn of it."""
@@ -57,14 +46,13 @@ class Recorder:
 
     def __init__(
         self,
-        part: Path,
         hosts: Mapping[str, Host],
         feeds: Callable[[], Iterable[Feed]],
         say: events.OnEvent,
     ) -> None:
         self.users = UserTotals()
         self.server: tuple[str, Server] | None = None
-        self._part = part
+        self._part: Path | None = None
         self._hosts = hosts
         self._feeds = feeds
         self._say = say
@@ -75,21 +63,17 @@ class Recorder:
         self._upto: dict[tuple[str, str], float] = {}
         self._problems: set[tuple[str, str]] = set()
 
-    def begin(self, clients: Iterable[str]) -> None:
+    def begin(self, part: Path, clients: Iterable[str]) -> None:
         """From here on users work: what they and the server counted is nothing yet."""
-        began_s = now_s()
+        self._part, began_s = part, now_s()
         self.users.begin(clients, began_s)
         for feed in self._feeds():
             feed.forget_before(began_s)  # but for the last, where totals start
         self._extra += self._served()
 
-    def keep(self, happened: Happened) -> None:
-        """An event, for the next chunk."""
-        self._events.append(asdict(happened))
-
     def happened(self, kind: str, host: str, text: str) -> None:
-        """Keep an event of now and tell it."""
-        self.keep(Happened(now_s(), kind, host, text))
+        """Keep an event of now for the next chunk, and tell it."""
+        self._events.append({"time_s": now_s(), "kind": kind, "host": host, "text": text})
         where = f"{host}: {text}" if host else text
         self._say(events.Phase(where) if kind in GOOD else events.Warned(where))
 
@@ -122,6 +106,8 @@ class Recorder:
         await self._store()
 
     async def _store(self) -> None:
+        if self._part is None:  # it never began
+            return
         series = [one async for one in self._sensed()]
         series += [*self._served(), *self._extra]
         counted, tally = self.users.taken()

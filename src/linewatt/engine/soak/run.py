@@ -19,6 +19,7 @@ from linewatt.engine.networks.proof import legs, prove
 from linewatt.engine.run import Places, Run
 from linewatt.engine.soak.part import SoakPart
 from linewatt.engine.soak.work import counter_feeds
+from linewatt.engine.undo.knobs import KNOBS
 from linewatt.engine.undo.settings import Settings
 from linewatt.errors import DiskFull, LinewattError
 from linewatt.hosts.clock import now_s
@@ -72,13 +73,14 @@ class SoakRun(Run[events.SoakEnded]):
         self, path: Path, settings: Settings, journal: Journal, result: read.Result | None
     ) -> events.SoakEnded:
         session, planned = self._session, self._plan
+        folder = Settings(session.hosts, KNOBS, journal)  # of its own: it outlives each round's settings
         await start_sensors(session, self._say, refuses=True)
         await settings.to(planned.changes_in(next(iter(planned.rounds), None)), session.hosts)
         for problem in await prove(session.hosts, legs(session, planned.rounds)):
             if problem is not None:
                 self._say(events.Warned(problem.text))
         await session.first_readings()
-        part = SoakPart(self._campaign, planned, session, settings, journal, self._say)
+        part = SoakPart(self._campaign, planned, session, settings, folder, self._say)
         left_s = self._left_s(path)
         await part.open(self._password, left_s)
         await self._part(path, part, left_s)

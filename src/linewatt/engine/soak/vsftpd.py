@@ -11,7 +11,7 @@ import asyncio
 import base64
 import hashlib
 import secrets
-from collections.abc import Awaitable, Callable
+from collections.abc import Callable
 from contextlib import suppress
 from dataclasses import dataclass
 from functools import cached_property
@@ -21,6 +21,7 @@ from linewatt.engine.live.feed import LONGER_THAN_ANY_RUN_S
 from linewatt.engine.soak import vsftpd_ground as ground
 from linewatt.engine.soak.server import ServerCounts, family_of
 from linewatt.engine.soak.vsftpd_log import FollowedLog
+from linewatt.engine.undo.settings import Settings
 from linewatt.errors import HostError, InvalidInput, LinewattError, ParseError
 from linewatt.hosts.base import Completed, Ended, Host, Process
 from linewatt.loads.users import content
@@ -28,7 +29,7 @@ from linewatt.loads.users.base import RemoteFile
 from linewatt.loads.users.job import Target
 from linewatt.loads.users.server_vsftpd import GET_FOLDER, PUT_FOLDER, USER, Vsftpd, configuration
 from linewatt.tuning.base import Change
-from linewatt.tuning.users_folder import ABSENT, CONFIGURATION, KNOB, PREFIX, PRESENT
+from linewatt.tuning.users_folder import CONFIGURATION, KNOB, PREFIX, PRESENT
 
 START_LIMIT_S = 10.0
 STOP_LIMIT_S = 15.0
@@ -44,8 +45,6 @@ LIVED_S = 60.0
 """a server that ran as long begins anew with the shortest of them"""
 LOG_TOO_LARGE_BYTES = 256 * 1024 * 1024
 
-Apply = Callable[[Change], Awaitable[None]]
-"""makes a change through the undo journal"""
 Say = Callable[[str, str, str], None]
 """kind, host, text of an event"""
 
@@ -95,8 +94,9 @@ class VsftpdServer:
 
     put_folder = PUT_FOLDER
 
-    def __init__(self, host: Host, settings: VsftpdSettings, change: Apply, say: Say) -> None:
-        self._host, self._settings, self._change, self._say = host, settings, change, say
+    def __init__(self, host: Host, settings: VsftpdSettings, undoable: Settings, say: Say) -> None:
+        """``undoable``: what is in force of its folder alone."""
+        self._host, self._settings, self._undoable, self._say = host, settings, undoable, say
         self._name = host.spec.name
         self._password = secrets.token_urlsafe(18)
         self._ground: ground.Ground | None = None
@@ -162,9 +162,7 @@ class VsftpdServer:
         ground.check_room(self._name, found, sum(settings.get_sizes), settings.put_bytes)
         folder = f"{found.folder.rstrip('/')}/{PREFIX}{secrets.token_hex(6)}"
         self._folder = folder
-        await self._change(
-            Change(self._name, KNOB, folder, PRESENT, "files and settings of the users' server")
-        )
+        await self._undoable.to([self._present()], [self._name])
         self._log = FollowedLog(f"{folder}/server.log")
         await self._furnish()
         await self._launch()
@@ -275,8 +273,8 @@ class VsftpdServer:
         try:
             there = await self._host.run(["test", "-f", self._conf], root=True)
             if there.status != 0:  # in memory, and the host was started anew
-                for value in (ABSENT, PRESENT):
-                    await self._change(Change(self._name, KNOB, str(self._folder), value, "made anew"))
+                for changes in ([], [self._present()]):
+                    await self._undoable.to(changes, [self._name])
                 await self._furnish()
             await self._launch()
         except LinewattError as error:
@@ -346,9 +344,13 @@ class VsftpdServer:
         try:
             files = ["rm", "-rf", "--one-file-system", "--", f"{folder}/home"]
             await self._host.run(files, timeout_s=REMOVE_LIMIT_S, root=True)
-            await self._change(Change(self._name, KNOB, folder, ABSENT, "users have ended"))
+            await self._undoable.to([], [self._name])
         except LinewattError as error:
             self._say("warning", self._name, f"{folder} was not removed: {error}")
+
+    def _present(self) -> Change:
+        why = "files and settings of the users' server"
+        return Change(self._name, KNOB, str(self._folder), PRESENT, why)
 
     # --- on the host ---------------------------------------------------------------------------------------
 

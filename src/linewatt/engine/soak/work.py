@@ -16,7 +16,8 @@ from linewatt.engine.live.session import Session
 from linewatt.engine.soak.clients import prepare
 from linewatt.engine.soak.fleet import Client
 from linewatt.engine.soak.server import ExistingServer, Server
-from linewatt.engine.soak.vsftpd import Apply, Say, VsftpdServer, VsftpdSettings
+from linewatt.engine.soak.vsftpd import Say, VsftpdServer, VsftpdSettings
+from linewatt.engine.undo.settings import Settings
 from linewatt.errors import HostError
 from linewatt.foreign import contained, read_json
 from linewatt.hosts.base import Host
@@ -33,17 +34,18 @@ _IDLE_MARGIN_S = 600.0
 
 async def addresses(users: Users, session: Session, family: Family) -> dict[str, str]:
     """Group → the server's address for it; empty where that is the URL's. Raises HostError."""
-    found = {}
-    for group in users.groups:
+
+    async def of(group: Group) -> str:
         if group.server is not None and is_ip(group.server):
-            found[group.name] = group.server
-        elif users.server_host is None:
-            found[group.name] = ""
-        elif group.server is None:
-            found[group.name] = session.data_address(users.server_host, family)
-        else:
-            found[group.name] = await _of_interface(session.hosts[users.server_host], group.server, family)
-    return found
+            return group.server
+        if users.server_host is None:
+            return ""
+        if group.server is None:
+            return session.data_address(users.server_host, family)
+        return await _of_interface(session.hosts[users.server_host], group.server, family)
+
+    found = await asyncio.gather(*map(of, users.groups))
+    return {group.name: address for group, address in zip(users.groups, found, strict=True)}
 
 
 async def _of_interface(host: Host, interface: str, family: Family) -> str:
@@ -83,11 +85,14 @@ def make_server(
     host: Host | None,
     reached_by: Mapping[str, str],
     password: str | None,
-    change: Apply,
+    undoable: Settings,
     say: Say,
     interval_s: float,
 ) -> Server:
-    """The server as the campaign has it; nothing is started yet. Raises InvalidInput."""
+    """The server as the campaign has it; nothing is started yet. Raises InvalidInput.
+
+    ``undoable``: settings of which none is in force.
+    """
     server = users.server
     if isinstance(server, OtherServer):
         return ExistingServer(parse_url(server.url), password, users.get_paths, users.put_folder)
@@ -104,7 +109,7 @@ def make_server(
         idle_limit_s=round(users.think_s + users.spread_s + _IDLE_MARGIN_S),
         read_every_s=interval_s,
     )
-    return VsftpdServer(host, settings, change, say)
+    return VsftpdServer(host, settings, undoable, say)
 
 
 def _put_sizes(users: Users) -> tuple[int, ...]:
