@@ -19,7 +19,7 @@ ratios = st.floats(0, 1)
 
 
 def efficiency(load: float) -> float:
-    out_w = load * model.PSU_RATED_W
+    out_w = load * 800.0
     return out_w / psu_input_w(out_w)
 
 

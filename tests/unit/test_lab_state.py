@@ -12,7 +12,7 @@ from pathlib import Path
 import pytest
 
 from linewatt.errors import InvalidInput, LabError
-from linewatt.lab import LabRequest, api, state, system, teardown
+from linewatt.lab import LabRequest, api, build, state, system
 from linewatt.lab.layout import INDEXES
 from linewatt.lab.recipe import INVENTORY_HEADER
 from linewatt.lab.state import LabState, Registry
@@ -235,7 +235,7 @@ def test_a_tool_that_hangs_is_one_line_and_leaves_no_lab(
     monkeypatch.setattr(os, "geteuid", lambda: 0)
     monkeypatch.setattr(system, "find_tools", lambda: system.Tools("ip", "sshd", (9, 2)))
     monkeypatch.setattr(Registry, "ensure_privilege_separation", lambda _: None)
-    monkeypatch.setattr(teardown, "take_down", lambda _: None)
+    monkeypatch.setattr(api, "take_down", lambda _: None)
     monkeypatch.setattr(api, "build", hangs)
     with pytest.raises(LabError, match=r"lab one: .*timed out after 60 seconds"):
         api.up(LabRequest(name="one"), root=tmp_path / "lab")
@@ -257,13 +257,13 @@ def test_an_inventory_copy_never_overwrites_what_is_not_ours(tmp_path: Path) -> 
             api._checked_copy(path, "one")
     with pytest.raises(InvalidInput, match="is no directory"):
         api._checked_copy(tmp_path / "nosuch/hosts.yaml", "one")
-    teardown.remove_copy(theirs, "one")
+    build.remove_copy(theirs, "one")
     assert theirs.exists()
     theirs.write_text(f"{INVENTORY_HEADER}one\nall: {{}}\n")
     assert api._checked_copy(theirs, "one") == theirs
-    teardown.remove_copy(theirs, "two")
+    build.remove_copy(theirs, "two")
     assert theirs.exists()
-    teardown.remove_copy(theirs, "one")
+    build.remove_copy(theirs, "one")
     assert not theirs.exists()
 
 

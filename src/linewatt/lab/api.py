@@ -11,9 +11,9 @@ from pathlib import Path
 from typing import Literal
 
 from linewatt.errors import InvalidInput, LabError
-from linewatt.lab import bmc, system, teardown
+from linewatt.lab import bmc, system
 from linewatt.lab.bmc import BmcState
-from linewatt.lab.build import answering, build
+from linewatt.lab.build import answering, build, is_inventory_of, take_down
 from linewatt.lab.layout import HostLayout, LabRequest, check_name
 from linewatt.lab.state import ROOT, LabState, Registry
 
@@ -71,7 +71,7 @@ def up(request: LabRequest, *, inventory: Path | None = None, root: Path = ROOT)
         was_up = state is not None and _stands(state, request, registry)
         if state is None or not was_up:
             if state is not None:
-                teardown.take_down(state)
+                take_down(state)
             registry.clear(request.name)
             state = _make(registry, request, tools, lock)
         if copy is not None:
@@ -113,7 +113,7 @@ def _make(registry: Registry, request: LabRequest, tools: system.Tools, lock: in
         registry.write(state)
     except BaseException:  # Ctrl-C too
         if state is not None:
-            teardown.take_down(state)
+            take_down(state)
         registry.forget(request.name)
         raise
     return state
@@ -141,7 +141,7 @@ def _stands(state: LabState, request: LabRequest, registry: Registry) -> bool:
 
 def _checked_copy(path: Path, name: str) -> Path:
     path = path.absolute()
-    if path.exists() and not (path.is_file() and teardown.is_inventory_of(path, name)):
+    if path.exists() and not (path.is_file() and is_inventory_of(path, name)):
         raise InvalidInput(f"{path}: exists and is no inventory of lab {name}; give --inventory another path")
     if not path.parent.is_dir():
         raise InvalidInput(
@@ -169,7 +169,7 @@ def down(name: str, *, root: Path = ROOT) -> bool:
             return False
         state = registry.read(name)
         if state is not None:
-            teardown.take_down(state)
+            take_down(state)
         registry.forget(name)
     return True
 

@@ -3,7 +3,7 @@
 
 A host's BMC is an ``ipmi_sim`` in the host's network namespace, on its management address. It is no process
 of the host, which cannot see it, and is not kept on the host's CPUs. The feeder lives in the switch's
-namespace. So everything is ended with what else is in the namespaces (see :mod:`linewatt.lab.teardown`).
+namespace. So everything is ended with what else is in the namespaces (``build.take_down``).
 """
 
 from __future__ import annotations

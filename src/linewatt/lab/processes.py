@@ -44,16 +44,6 @@ def end_all(namespaces: Sequence[str], *, what: str) -> None:
     )
 
 
-def one_in_each(namespaces: Sequence[str]) -> dict[str, int]:
-    """Namespace → the lowest id of a process in it; a namespace without processes is missing."""
-    names = {identity: name for name, identity in _identities(namespaces).items()}
-    found: dict[str, int] = {}
-    for process, identity in _inside(set(names)):
-        name = names[identity]
-        found[name] = min(process, found.get(name, process))
-    return found
-
-
 def is_inside(process: int, namespace: str) -> bool:
     """Whether ``process`` runs in this namespace; one that has ended and is not reaped yet does not."""
     identity = _identity(NETNS / namespace)

@@ -93,20 +93,12 @@ class Registry:
 
     def read(self, name: str) -> LabState | None:
         """The state of a lab; ``None`` when there is none (then nothing was made). Raises LabError."""
+        from pydantic import TypeAdapter
+
         path = self.directory(name) / _STATE
         try:
             document = read_json(path.read_text(), "it", STORED)
-            return LabState(
-                request=LabRequest(**document["request"]),
-                index=int(document["index"]),
-                cores=tuple(tuple(core) for core in document["cores"]),
-                namespaces=tuple(document["namespaces"]),
-                links=tuple(document["links"]),
-                link_group=int(document["link_group"]),
-                copies=tuple(document["copies"]),
-                ready=bool(document["ready"]),
-                no_bmc=document.get("no_bmc", _OLD),
-            )
+            return TypeAdapter(LabState).validate_python({"no_bmc": _OLD, **document})
         except FileNotFoundError:
             return None
         except PermissionError as error:
