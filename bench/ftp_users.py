@@ -24,7 +24,6 @@ from tests import ftp_server
 
 from bench.rows import MeasurementFailed, Peer, Row, Target
 from linewatt.loads.users.job import Discard, PutSize, UsersJob, as_dict, from_dict
-from linewatt.loads.users.server_vsftpd import LoggedTransfer
 
 ABOUT_S = 300
 USERS = 4
@@ -128,7 +127,7 @@ def _by_hand(server: ftp_server.Server, kind: Kind, each: int, client: Client) -
     return Cost(USERS * each, cpu_s)
 
 
-def _awaited(server: ftp_server.Server, count: int) -> list[LoggedTransfer]:
+def _awaited(server: ftp_server.Server, count: int) -> list[ftp_server.LoggedTransfer]:
     """The server writes its log after the client has gone."""
     end_s = time.monotonic() + ftp_server.LIMIT_S
     while len(server.logged()) < count and time.monotonic() < end_s:

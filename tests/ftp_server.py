@@ -12,10 +12,12 @@ import subprocess
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import replace
+from dataclasses import dataclass, replace
 from itertools import chain
 from pathlib import Path, PurePosixPath
+from typing import Literal
 
+from linewatt.errors import ParseError
 from linewatt.loads.users import content
 from linewatt.loads.users.base import RemoteFile
 from linewatt.loads.users.job import Target
@@ -23,10 +25,8 @@ from linewatt.loads.users.server_vsftpd import (
     GET_FOLDER,
     PUT_FOLDER,
     USER,
-    LoggedTransfer,
     Vsftpd,
     configuration,
-    transfers,
 )
 
 PASSWORD = "only for this test"  # noqa: S105
@@ -37,6 +37,41 @@ _PORTS = range(21000, 32000)
 """below what the kernel gives to clients, as those above"""
 _WORKERS = 16
 _LISTENS = "0A"  # include/net/tcp_states.h
+
+
+@dataclass(frozen=True, slots=True)
+class LoggedTransfer:
+    """A line of the transfer log. ``direction`` is the client's: ``get`` left the server."""
+
+    client: str
+    path: str
+    transferred_bytes: int
+    direction: Literal["get", "put"]
+    complete: bool
+
+
+def transfers(log: str) -> Iterator[LoggedTransfer]:
+    """What the transfer log says, oldest first, without a last line that is still being written.
+
+    Raises ParseError for a line of another shape.
+    """
+    for line in log.splitlines(keepends=True):
+        if line.endswith("\n"):
+            yield _transfer(line)
+
+
+def _transfer(line: str) -> LoggedTransfer:
+    # Nine fields follow the name, which may hold blanks; vsftpd writes those as underscores.
+    words = line.split()
+    if len(words) < 18 or words[-7] not in {"o", "i"} or not words[7].isdigit():
+        raise ParseError(f"vsftpd's transfer log: {line.strip()!r} is no line of xferlog(5)")
+    return LoggedTransfer(
+        client=words[6],
+        path=" ".join(words[8:-9]),
+        transferred_bytes=int(words[7]),
+        direction="get" if words[-7] == "o" else "put",
+        complete=words[-1] == "c",
+    )
 
 
 def why_not() -> str | None:
@@ -57,6 +92,7 @@ class Server:
         self.folder = folder
         self.settings = server
         self.home = Path(server.home)
+        self.max_rate_bytes_per_s = 0
         self._inside = ["ip", "netns", "exec", namespace] if namespace else []
         self._process: subprocess.Popen[bytes] | None = None
 
@@ -69,18 +105,30 @@ class Server:
         return RemoteFile(f"{GET_FOLDER}/{name}", size, content.crc32(size))
 
     def logged(self) -> list[LoggedTransfer]:
-        log = Path(str(self.settings.transfers_log))
+        log = self.folder / "transfers.log"
         return list(transfers(log.read_text())) if log.exists() else []
 
     def left(self) -> list[str]:
         """Files that users left."""
         return sorted(path.name for path in (self.home / PUT_FOLDER).iterdir())
 
-    def start(self, **changed: int) -> None:
-        """Start it and wait until it listens; ``changed`` are settings that differ from now on."""
+    def start(self, max_rate_bytes_per_s: int | None = None, **changed: int) -> None:
+        """Start it and wait until it listens; ``changed`` are settings that differ from now on.
+
+        Beside its own log it writes one of transfers alone (xferlog(5)), as linewatt has none written.
+        """
+        if max_rate_bytes_per_s is not None:
+            self.max_rate_bytes_per_s = max_rate_bytes_per_s
+        own = {
+            "anon_max_rate": self.max_rate_bytes_per_s,
+            "xferlog_std_format": "YES",
+            "xferlog_file": self.folder / "transfers.log",
+            "dual_log_enable": "YES",
+        }
         self.settings = replace(self.settings, **changed)  # type: ignore[arg-type]
         text = self.folder / "vsftpd.conf"
-        text.write_text(configuration(self.settings))
+        lines = "".join(f"{name}={value}\n" for name, value in own.items())
+        text.write_text(configuration(self.settings) + lines)
         argv = [*self._inside, str(program()), str(text)]
         self._process = subprocess.Popen(argv, stdin=subprocess.DEVNULL, start_new_session=True)
         end_s = time.monotonic() + LIMIT_S
@@ -168,7 +216,6 @@ def _settings(folder: Path, address: str, port: int) -> Vsftpd:
         home=at / "home",
         empty=at / "empty",
         passwords_file=at / "passwords",
-        transfers_log=at / "transfers.log",
         server_log=at / "server.log",
     )
 

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""vsftpd's configuration and its transfer log, without a vsftpd."""
+"""vsftpd's configuration and its log, without a vsftpd."""
 
 from __future__ import annotations
 
@@ -13,23 +13,15 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linewatt.errors import InvalidInput, ParseError
+from linewatt.errors import InvalidInput
 from linewatt.loads.users.server_vsftpd import (
-    LoggedTransfer,
     LogTotals,
     Vsftpd,
     configuration,
-    transfers,
 )
 
 AT = PurePosixPath("/run/x")
-SERVER = Vsftpd("127.0.0.1", 2121, (20000, 20999), AT, AT / "e", AT / "p", AT / "t.log", AT / "s.log")
-
-LOG = """\
-Sat Nov 21 14:32:50 2026 2 127.0.0.1 3145728 /get/a b _ o a secret ftp 0 * i
-Sat Nov 21 14:32:48 2026 1 ::ffff:127.0.0.1 1000 /put/x_y b _ i a secret ftp 0 * c
-"""
-"""as vsftpd 3.0.3 wrote it"""
+SERVER = Vsftpd("127.0.0.1", 2121, (20000, 20999), AT, AT / "e", AT / "p", AT / "s.log")
 
 CAPTURES = sorted((Path(__file__).parents[1] / "captures" / "vsftpd").iterdir())
 """logs that vsftpd wrote: logins, transfers whole and cut, refusals, a full disk, strange names"""
@@ -63,19 +55,6 @@ def test_a_path_cannot_become_an_option(home: str) -> None:
 def test_passive_ports_must_be_a_range() -> None:
     with pytest.raises(InvalidInput, match="passive ports 900 to 800"):
         replace(SERVER, passive_ports=(900, 800))
-
-
-def test_the_log_says_who_moved_how_much_and_whether_all() -> None:
-    assert list(transfers(LOG)) == [
-        LoggedTransfer("127.0.0.1", "/get/a", 3145728, "get", False),
-        LoggedTransfer("::ffff:127.0.0.1", "/put/x_y", 1000, "put", True),
-    ]
-
-
-def test_a_line_still_being_written_is_left_out_and_another_shape_refused() -> None:
-    assert len(list(transfers(LOG + "Sat Nov 21 14:3"))) == 2
-    with pytest.raises(ParseError, match="is no line of xferlog"):
-        list(transfers("Sat Nov 21 hello\n"))
 
 
 # --- its own log -------------------------------------------------------------------------------------------
@@ -118,11 +97,11 @@ def test_lines_of_another_shape_count_for_nothing_and_are_counted() -> None:
     assert found.unknown == 2
 
 
-# --- one log or two, one address or all --------------------------------------------------------------------
+# --- one log, one address or all --------------------------------------------------------------------
 
 
 def test_one_log_alone_has_logins_and_transfers() -> None:
-    found = options(replace(SERVER, transfers_log=None))
+    found = options(SERVER)
     assert (found["xferlog_enable"], found["xferlog_std_format"]) == ("YES", "NO")
     assert "xferlog_file" not in found
     assert "dual_log_enable" not in found

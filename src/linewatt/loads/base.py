@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import ClassVar, Literal
 
-from linewatt.errors import InvalidInput
+from linewatt.errors import InvalidInput, ParseError
 from linewatt.model import Direction, Family, TestName, is_tcp
 
 Protocol = Literal["TCP", "UDP"]
@@ -123,6 +123,9 @@ class Load(ABC):
     """of the program, and of the load in a campaign"""
     package: ClassVar[str]
     """in which distributions have it"""
+    version_pattern: ClassVar[re.Pattern[str]]
+    """its first group is the version, numbers with dots between"""
+    minimum_version: ClassVar[Version] = ()
     tests: ClassVar[tuple[TestName, ...]]
     options: ClassVar[Mapping[str, Option]] = {}
     """by the name that users write behind ``<load>.``"""
@@ -152,13 +155,19 @@ class Load(ABC):
     def version_command(self) -> tuple[str, ...]:
         return (self.name, "--version")
 
-    @abstractmethod
     def parse_version(self, text: str) -> Version:
-        """Raises ParseError."""
+        """What :attr:`version_command` says, as numbers. Raises ParseError."""
+        match = self.version_pattern.search(text)
+        if match is None:
+            raise ParseError(f"{self.name}: no version in {text.strip()[:60]!r}")
+        return tuple(int(part) for part in match[1].split("."))
 
     def too_old(self, version: Version) -> str | None:
         """What is wrong with a version that cannot do what every job needs; ``None``: nothing."""
-        return None
+        if version >= self.minimum_version:
+            return None
+        needed = version_text(self.minimum_version)
+        return f"{self.name} {version_text(version)} is too old; {needed} or later is needed"
 
     def refusals(self, wanted: Wanted) -> Iterator[tuple[str, str]]:
         """Keys of the campaign whose values it cannot do in such a case, and why."""

@@ -15,7 +15,7 @@ from linewatt.foreign import last_line, understood
 from linewatt.hosts.base import Host, Line, Process
 from linewatt.hosts.clock import now_s
 from linewatt.hosts.process import bounded
-from linewatt.model import Channel, Sample
+from linewatt.model import Channel, Sample, Window
 from linewatt.sensors.base import Sensor, Stamped
 
 LONGER_THAN_ANY_RUN_S = 366 * 86_400.0
@@ -82,6 +82,14 @@ class Reading:
         """A channel's readings with their times, Unix seconds."""
         return [
             (record.time_s, record.values[channel]) for record in self.records if channel in record.values
+        ]
+
+    def within(self, channel: str, window: Window) -> list[tuple[float, float]]:
+        """A channel's known readings in a window, with their times."""
+        return [
+            (time_s, value)
+            for time_s, value in self.values(channel)
+            if value is not None and window.start_s <= time_s <= window.end_s
         ]
 
     def samples(self, *channels: str) -> Iterator[Sample]:

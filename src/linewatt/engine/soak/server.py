@@ -57,6 +57,8 @@ class ServerCounts:
 
 
 _COUNTED = tuple(one.name for one in fields(ServerCounts) if one.name not in ("read_s", "reason"))
+LOGGED = tuple(name for name in _COUNTED if name != "starts")
+"""what a log has, by name"""
 CHANNELS: dict[str, Channel] = {
     f"{SOURCE}.{name}": Channel(
         f"{SOURCE}.{name}", "B" if name.endswith("_bytes") else "count", "counter", scope="host"

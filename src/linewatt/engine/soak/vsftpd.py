@@ -19,7 +19,7 @@ from pathlib import PurePosixPath
 
 from linewatt.engine.live.feed import LONGER_THAN_ANY_RUN_S
 from linewatt.engine.soak import vsftpd_ground as ground
-from linewatt.engine.soak.server import ServerCounts, family_of
+from linewatt.engine.soak.server import LOGGED, ServerCounts, family_of
 from linewatt.engine.soak.vsftpd_log import FollowedLog
 from linewatt.engine.undo.settings import Settings
 from linewatt.errors import HostError, InvalidInput, LinewattError, ParseError
@@ -123,21 +123,8 @@ class VsftpdServer:
         log = self._log
         if log is None or log.read_s is None:
             return ServerCounts(starts=self._starts, reason="its log was not read yet")
-        counted = log.totals
-        return ServerCounts(
-            log.read_s,
-            counted.sent_bytes,
-            counted.received_bytes,
-            counted.incomplete_sent_bytes,
-            counted.incomplete_received_bytes,
-            counted.gets,
-            counted.puts,
-            counted.incomplete_gets,
-            counted.incomplete_puts,
-            counted.logins,
-            counted.logins_refused,
-            self._starts,
-        )
+        counted = {name: getattr(log.totals, name) for name in LOGGED}
+        return ServerCounts(read_s=log.read_s, starts=self._starts, **counted)
 
     def use(self, host: Host) -> None:
         """Go on over a new connection to the same host; a server that ended with the old one is started."""
@@ -207,7 +194,6 @@ class VsftpdServer:
             home=at / "home",
             empty=at / "empty",
             passwords_file=at / "passwords",
-            transfers_log=None,
             server_log=at / "server.log",
             system_user=self._ground.user,
             max_clients=settings.max_clients,

@@ -20,7 +20,7 @@ from collections.abc import Iterable, Sequence
 from linewatt.errors import InvalidInput, ParseError
 from linewatt.foreign import KIB, MIB, one_line, read_json
 from linewatt.loads.base import Exchange, Load, LoadEnd, LoadJob, Option, Protocol, Version, version_text
-from linewatt.loads.iperf3.parser import document_of, error_of, first_line, load_end
+from linewatt.loads.iperf3.parser import document_of, error_of, load_end
 from linewatt.model import Family, TestName
 
 MINIMUM_VERSION = (3, 2)
@@ -46,7 +46,6 @@ _BARE_PAYLOAD_BYTES: dict[tuple[TestName, Family], int] = {
     ("udp-1500", "ipv6"): 1500 - 40 - 8,
     ("udp-60", "ipv4"): 60 - 14 - 20 - 8,
 }
-_VERSION = re.compile(r"^iperf (\d+(?:\.\d+)+)", re.MULTILINE)
 
 
 _SIZE = r"[1-9][0-9]{0,8}[KM]?"
@@ -69,6 +68,9 @@ class Iperf3(Load):
 
     name = "iperf3"
     package = "iperf3"
+    version_pattern = re.compile(r"^iperf (\d+(?:\.\d+)+)", re.MULTILINE)
+    """``iperf 3.17.1+ (cJSON …)`` → (3, 17, 1)"""
+    minimum_version = MINIMUM_VERSION
     tests = ("tcp", "udp-1500", "udp-60")
     options = OPTIONS
     is_default = True
@@ -78,19 +80,6 @@ class Iperf3(Load):
     """its release notes"""
     timer_option = "--pacing-timer"
     busy_waits = ((3, 16), (3, 18))
-
-    def parse_version(self, text: str) -> Version:
-        """``iperf 3.17.1+ (cJSON …)`` → (3, 17, 1). Raises ParseError."""
-        match = _VERSION.search(text)
-        if match is None:
-            raise ParseError(f"iperf3: no version in {first_line(text)!r}")
-        return tuple(int(part) for part in match[1].split("."))
-
-    def too_old(self, version: Version) -> str | None:
-        if version >= MINIMUM_VERSION:
-            return None
-        needed = version_text(MINIMUM_VERSION)
-        return f"iperf3 {version_text(version)} is too old; {needed} or later is needed"
 
     def server_command(self, job: LoadJob, version: Version) -> list[str]:
         """One test, then it ends and prints its JSON. Raises InvalidInput."""

@@ -17,8 +17,8 @@ import re
 from collections.abc import Iterator, Sequence
 from typing import ClassVar, NamedTuple
 
-from linewatt.errors import InvalidInput, ParseError
-from linewatt.loads.base import Exchange, Load, LoadEnd, LoadJob, Option, Version, Wanted, version_text
+from linewatt.errors import InvalidInput
+from linewatt.loads.base import Exchange, Load, LoadEnd, LoadJob, Option, Version, Wanted
 from linewatt.loads.sockperf.parser import failure, load_end
 from linewatt.model import Family, TestName, is_request_response, is_tcp
 
@@ -34,7 +34,6 @@ _BARE_BYTES: dict[tuple[TestName, Family], int] = {
     ("udp-1500", "ipv4"): 1500 - 20 - 8,
     ("udp-60", "ipv4"): 60 - 14 - 20 - 8,
 }
-_VERSION = re.compile(r"sockperf, version (\d+(?:\.\d+)+)")
 
 
 _OVER_TCP = ("--tcp", "--uc-reuseaddr")
@@ -47,6 +46,9 @@ class Sockperf(Load):
 
     name = "sockperf"
     package = "sockperf"
+    version_pattern = re.compile(r"sockperf, version (\d+(?:\.\d+)+)")
+    """``sockperf, version 3.7-no.git`` → (3, 7)"""
+    minimum_version = MINIMUM_VERSION
     tests = ("tcp-rr", "udp-rr", "tcp", "udp-1500", "udp-60")
     lead_s = 2.1
     """0.1 s to learn the rate of the CPU's clock, and a sleep of 2 s, also with ``--dontwarmup``"""
@@ -62,19 +64,6 @@ class Sockperf(Load):
             ("tcp-rr", "udp-rr", "tcp"),
         )
     }
-
-    def parse_version(self, text: str) -> Version:
-        """``sockperf, version 3.7-no.git`` → (3, 7). Raises ParseError."""
-        match = _VERSION.search(text)
-        if match is None:
-            raise ParseError(f"sockperf: no version in {text.strip()[:60]!r}")
-        return tuple(int(part) for part in match[1].split("."))
-
-    def too_old(self, version: Version) -> str | None:
-        if version >= MINIMUM_VERSION:
-            return None
-        needed = version_text(MINIMUM_VERSION)
-        return f"sockperf {version_text(version)} is too old; {needed} or later is needed"
 
     def refusals(self, wanted: Wanted) -> Iterator[tuple[str, str]]:
         yield from super().refusals(wanted)

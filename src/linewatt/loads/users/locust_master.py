@@ -22,7 +22,7 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 import gevent
@@ -45,7 +45,6 @@ from linewatt.loads.users.locust_worker import (
     START,
     STOP,
     Message,
-    job_for,
     listen,
 )
 
@@ -162,7 +161,7 @@ class Master:
         if not hmac.compare_digest(place.secret.encode(), str(said.get("secret")).encode()):
             return
         place.secret, place.node = None, message.node_id
-        job = as_dict(job_for(self._job, place.target))
+        job = as_dict(replace(self._job, target=place.target))
         self._send(place, JOB, {"job": job, "share": asdict(place.share), "interval_s": self._interval_s})
 
     def _joined(self, message: Message) -> None:

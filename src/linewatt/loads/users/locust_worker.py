@@ -11,7 +11,6 @@ from __future__ import annotations
 import threading
 import time
 from collections.abc import Callable
-from dataclasses import replace
 from typing import Any, Protocol
 
 import gevent
@@ -124,8 +123,3 @@ def _parse_options_once() -> None:
     """
     known = argument_parser.default_args_dict()
     argument_parser.default_args_dict = lambda: known
-
-
-def job_for(job: UsersJob, target: Any) -> UsersJob:
-    """The job of a worker whose server has another address."""
-    return replace(job, target=target)

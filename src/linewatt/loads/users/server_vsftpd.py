@@ -3,19 +3,16 @@
 
 Users log in as ``ftp`` (anonymous, so always in a chroot) with one password: neither PAM nor an account of
 the system is involved. The folder is not writable for them, only ``put`` below it is. Checked with vsftpd
-3.0.3; options are those of vsftpd.conf(5), the log of transfers is that of xferlog(5). **Its logs have the
-password.**
+3.0.3; options are those of vsftpd.conf(5). **Its log has the password.**
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
-from typing import Literal
 
-from linewatt.errors import InvalidInput, ParseError
+from linewatt.errors import InvalidInput
 
 USER = "ftp"
 GET_FOLDER = "get"
@@ -30,9 +27,8 @@ STALL_LIMIT_S = 300
 class Vsftpd:
     """One server. ``home`` has ``get`` and ``put`` and is not writable; ``empty`` is an empty folder of root.
 
-    ``address`` may be ``0.0.0.0`` or ``::``, which is every one. Its own log has logins and transfers;
-    ``transfers_log`` is a second one of transfers alone, ``None`` for none. ``0`` in ``max_clients``,
-    ``max_per_address`` and ``max_rate_bytes_per_s`` means no limit, as in vsftpd.
+    ``address`` may be ``0.0.0.0`` or ``::``, which is every one. ``0`` in ``max_clients`` means no limit, as
+    in vsftpd.
     """
 
     address: str
@@ -41,29 +37,15 @@ class Vsftpd:
     home: PurePosixPath
     empty: PurePosixPath
     passwords_file: PurePosixPath
-    transfers_log: PurePosixPath | None
     server_log: PurePosixPath
     system_user: str = "ftp"
     max_clients: int = 0
-    max_per_address: int = 0
-    max_rate_bytes_per_s: int = 0
     idle_limit_s: int = 300
 
     def __post_init__(self) -> None:
         first, last = self.passive_ports
         if not 1024 <= first <= last <= 65535:
             raise InvalidInput(f"vsftpd: passive ports {first} to {last}: name a range within 1024 to 65535")
-
-
-@dataclass(frozen=True, slots=True)
-class LoggedTransfer:
-    """A line of the transfer log. ``direction`` is the client's: ``get`` left the server."""
-
-    client: str
-    path: str
-    transferred_bytes: int
-    direction: Literal["get", "put"]
-    complete: bool
 
 
 def configuration(server: Vsftpd) -> str:
@@ -84,11 +66,12 @@ def configuration(server: Vsftpd) -> str:
         "pasv_max_port": last,
         "port_enable": False,
         "max_clients": server.max_clients,
-        "max_per_ip": server.max_per_address,
-        "anon_max_rate": server.max_rate_bytes_per_s,
         "idle_session_timeout": server.idle_limit_s,
         "data_connection_timeout": min(server.idle_limit_s, STALL_LIMIT_S),
-        **_logs(server),
+        "xferlog_enable": True,
+        "xferlog_std_format": False,
+        "vsftpd_log_file": server.server_log,
+        "use_localtime": False,
         # A filter for an older C library kills the session (ECONNRESET at login); namespaces of its own
         # cost each session milliseconds and are refused in containers.
         "seccomp_sandbox": False,
@@ -96,16 +79,6 @@ def configuration(server: Vsftpd) -> str:
         "isolate_network": False,
     }
     return "".join(f"{name}={_word(name, value)}\n" for name, value in options.items())
-
-
-def transfers(log: str) -> Iterator[LoggedTransfer]:
-    """What the transfer log says, oldest first, without a last line that is still being written.
-
-    Raises ParseError for a line of another shape.
-    """
-    for line in log.splitlines(keepends=True):
-        if line.endswith("\n"):
-            yield _transfer(line)
 
 
 _LOGGED = re.compile(
@@ -175,20 +148,6 @@ class LogTotals:
             self.incomplete_received_bytes += moved_bytes
 
 
-def _transfer(line: str) -> LoggedTransfer:
-    # Nine fields follow the name, which may hold blanks; vsftpd writes those as underscores.
-    words = line.split()
-    if len(words) < 18 or words[-7] not in {"o", "i"} or not words[7].isdigit():
-        raise ParseError(f"vsftpd's transfer log: {line.strip()!r} is no line of xferlog(5)")
-    return LoggedTransfer(
-        client=words[6],
-        path=" ".join(words[8:-9]),
-        transferred_bytes=int(words[7]),
-        direction="get" if words[-7] == "o" else "put",
-        complete=words[-1] == "c",
-    )
-
-
 def _anonymous(server: Vsftpd) -> dict[str, str | bool | PurePosixPath]:
     return {
         "local_enable": False,
@@ -203,22 +162,6 @@ def _anonymous(server: Vsftpd) -> dict[str, str | bool | PurePosixPath]:
         "anon_other_write_enable": True,  # to write a file again, and to delete it
         "anon_world_readable_only": False,
         "anon_umask": "022",
-    }
-
-
-def _logs(server: Vsftpd) -> dict[str, bool | PurePosixPath]:
-    second: dict[str, bool | PurePosixPath] = {"xferlog_std_format": False}
-    if server.transfers_log is not None:
-        second = {
-            "xferlog_std_format": True,
-            "xferlog_file": server.transfers_log,
-            "dual_log_enable": True,
-        }
-    return {
-        "xferlog_enable": True,
-        **second,
-        "vsftpd_log_file": server.server_log,
-        "use_localtime": False,
     }
 
 

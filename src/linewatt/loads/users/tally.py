@@ -90,11 +90,11 @@ class Tally:
         }
         self._time(times if wait_s is None else {**times, "wait": wait_s})
 
-    def failed(self, index: int, action: Action, failure: Failure, line: str) -> bool:
-        """Count it. True where this is the first of its kind, whose line is worth saying."""
+    def failed(self, index: int, action: Action, failure: Failure, line: str) -> None:
+        """Count it; of each kind the first line is kept."""
         self.users[index].failures[action, failure] += 1
         with self._lock:
-            return self.said.setdefault((action, failure), line) is line
+            self.said.setdefault((action, failure), line)
 
     def _time(self, values: Mapping[str, float]) -> None:
         with self._lock:

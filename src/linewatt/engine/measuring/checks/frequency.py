@@ -132,11 +132,7 @@ def _frequencies(cpufreq: Reading, mpstat: Reading, window: Window) -> _Readings
         match = _FREQUENCY.fullmatch(name)
         if match is None or not _is_busy(int(match[1]), mpstat, window):
             continue
-        known = [
-            (time_s, value)
-            for time_s, value in cpufreq.values(name)
-            if value is not None and window.start_s <= time_s <= window.end_s
-        ]
+        known = cpufreq.within(name, window)
         if known:
             found[int(match[1])] = known
     return found

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 
 from linewatt.analysis.power.energy import STILL_RATIO, STILL_STEPS
 from linewatt.engine.live.feed import Reading
@@ -99,8 +99,7 @@ def _times_s(one: PowerResult, readings: Sequence[Reading], window: Window) -> l
         time_s
         for reading in readings
         if reading.source == one.source
-        for time_s, value in reading.values(one.channel)
-        if value is not None and window.start_s <= time_s <= window.end_s
+        for time_s, _ in reading.within(one.channel, window)
     ]
 
 
@@ -174,12 +173,7 @@ def _own(end: EndResult, reading: Reading) -> list[PowerResult]:
 
 
 def _range(reading: Reading, channel: str, window: Window) -> tuple[float, float] | None:
-    inside: Iterable[float] = [
-        value
-        for time_s, value in reading.values(channel)
-        if value is not None and window.start_s <= time_s <= window.end_s
-    ]
-    values = list(inside)
+    values = [value for _, value in reading.within(channel, window)]
     return (min(values), max(values)) if values else None
 
 

@@ -154,8 +154,7 @@ def _beside(end: EndResult, readings: Sequence[Reading], window: Window) -> str:
         for reading in readings
         for name, channel in reading.channels.items()
         if channel.unit == "rpm"
-        for time_s, value in reading.values(name)
-        if value is not None and window.start_s <= time_s <= window.end_s
+        for _, value in reading.within(name, window)
     ]
     if speeds:
         said.append(f"fans at {fmean(speeds):,.0f} rpm, at most {max(speeds):,.0f}")

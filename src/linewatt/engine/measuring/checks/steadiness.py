@@ -146,14 +146,7 @@ def _power(one: PowerResult, reading: Reading | None, window: Window) -> str | N
         return None
     if one.channel not in reading.channels or reading.channels[one.channel].unit != "W":
         return None
-    values = apart(
-        [
-            (time_s, value)
-            for time_s, value in reading.values(one.channel)
-            if value is not None and window.start_s <= time_s <= window.end_s
-        ],
-        one.averaging_s or 0.0,
-    )
+    values = apart(reading.within(one.channel, window), one.averaging_s or 0.0)
     found = shapes.shape(values)
     if found is None or _extent(found) < LEAST_STEPS * (one.step_w or 0.0):
         return None
