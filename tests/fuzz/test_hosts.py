@@ -21,7 +21,6 @@ from linewatt.engine.live.line_rate import line_limit, pcie_goodput_bps
 from linewatt.engine.live.readback import read_back
 from linewatt.engine.live.session import identity
 from linewatt.engine.networks import reach
-from linewatt.engine.readiness import checkup
 from linewatt.engine.readiness import checkup_probes as probes
 from linewatt.engine.readiness.checkup import Checkup
 from linewatt.engine.readiness.readiness import Check
@@ -37,8 +36,8 @@ from linewatt.hosts.clock import Offset
 from linewatt.hosts.cores import core_groups
 from linewatt.hosts.journal import Entry
 from linewatt.loads.registry import LOADS
-from linewatt.loads.users import reports
 from linewatt.loads.users.server_vsftpd import LogTotals
+from linewatt.loads.users.tally import WorkerReport
 from linewatt.model import Case
 from linewatt.network.framing import BARE
 from linewatt.placement.hwloc import parse_xml
@@ -244,7 +243,7 @@ _REPORT = b"""{"is": "report", "final": true, "report": {"worker": "h1", "start_
 def test_a_workers_report_of_anything_is_counted_or_a_reason(text: str) -> None:
     with survived("users: report"), contained("users: what a worker says"):
         event = read_json(text, "an event")
-        report = reports.from_dict(event["report"])
+        report = WorkerReport.from_dict(event["report"])
         UserTotals().add(report, Offset(0.0, 0.0))
 
 
@@ -279,7 +278,7 @@ def _checked(said: list[str]) -> tuple[Check, ...]:
         return await one.checks()
 
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(checkup, "connect", connect)
+        patch.setattr("linewatt.engine.live.session.connect", connect)
         return asyncio.run(all_checks())
 
 

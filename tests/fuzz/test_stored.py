@@ -30,7 +30,6 @@ from tests.fuzz.stored_results import (
 
 from linewatt.cli import main
 from linewatt.engine.live import session
-from linewatt.engine.readiness import checkup
 from linewatt.engine.undo import restore
 from linewatt.errors import HostError
 from linewatt.foreign import STORED, read_json
@@ -138,7 +137,7 @@ def test_going_on_with_a_damaged_result_ends_with_its_first_host_or_one_line(
         shutil.copytree(results() / wanted, Path(folder) / wanted)
         patch.setenv("LINEWATT_STATE", f"{folder}/state")
         patch.setattr(session, "connect", _unreachable)
-        patch.setattr(checkup, "connect", _unreachable)
+        patch.setattr("linewatt.engine.live.session.connect", _unreachable)
         damage(Path(folder) / name, seed, count)
         with survived("stored: resume"):
             check_command("resume", wanted, "--results", folder)

@@ -30,8 +30,7 @@ from linewatt.hosts.connect import connect
 from linewatt.loads.users.base import Failure
 from linewatt.loads.users.decisions import arrivals, own_randomness
 from linewatt.loads.users.job import Limits, PutSize, Target, UsersJob
-from linewatt.loads.users.reports import WorkerReport, as_dict
-from linewatt.loads.users.tally import Tally
+from linewatt.loads.users.tally import Tally, WorkerReport
 
 pytestmark = [pytest.mark.lab, pytest.mark.skipif(bool(why_not()), reason=str(why_not()))]
 
@@ -467,7 +466,7 @@ def intrude(port: int, secret: str) -> list[str]:
     import zmq
 
     start_s = ("guessed", "", "known").index(secret)
-    nothing = as_dict(WorkerReport("h2", start_s, 3.0, 0.0, 1, 0, Tally()))
+    nothing = WorkerReport("h2", start_s, 3.0, 0.0, 1, 0, Tally()).as_dict()
     got: list[str] = []
     with zmq.Context() as context, context.socket(zmq.DEALER) as stranger:
         stranger.setsockopt(zmq.LINGER, 0)

@@ -13,7 +13,6 @@ from typing import Any
 import pytest
 
 from linewatt.campaign.file import load
-from linewatt.engine.readiness import checkup
 from linewatt.engine.readiness.checkup import Checkup
 from linewatt.engine.readiness.readiness import Check
 from linewatt.errors import HostLost
@@ -54,7 +53,7 @@ def asked(monkeypatch: pytest.MonkeyPatch, tmp_path: Path, lasts: int, file: Pat
         await one.open()
         return await one.checks()
 
-    monkeypatch.setattr(checkup, "connect", connect)
+    monkeypatch.setattr("linewatt.engine.live.session.connect", connect)
     return list(asyncio.run(all_checks()))
 
 

@@ -10,8 +10,7 @@ from linewatt.engine.soak.counts import UserTotals
 from linewatt.engine.soak.recorder import thinned
 from linewatt.hosts.clock import Offset
 from linewatt.loads.users.base import Failure, Transfer
-from linewatt.loads.users.reports import WorkerReport
-from linewatt.loads.users.tally import Tally
+from linewatt.loads.users.tally import Tally, WorkerReport
 from linewatt.model import Channel, Sample
 
 CLOCK = Offset(0.0, 0.0)

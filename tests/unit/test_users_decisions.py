@@ -16,7 +16,7 @@ from hypothesis import strategies as st
 from linewatt.errors import InvalidInput
 from linewatt.loads.users import content, decisions, job
 from linewatt.loads.users.base import Failure, RemoteFile
-from linewatt.loads.users.ftp_replies import ADVICE, failure_of, size_failure
+from linewatt.loads.users.ftp import ADVICE, failure_of, size_failure
 from linewatt.loads.users.job import PutSize, Target, UsersJob, lognormal_sizes
 
 drawn_from = random.Random

@@ -20,13 +20,12 @@ from linewatt.engine.soak.fleet import Client, Fleet
 from linewatt.errors import HostError, InvalidInput, ParseError
 from linewatt.hosts.base import Ended, HostSpec
 from linewatt.hosts.connect import connect
-from linewatt.loads.users import reports
 from linewatt.loads.users.base import Failure, RemoteFile, Transfer
 from linewatt.loads.users.crew import Crew, Share
 from linewatt.loads.users.job import Limits, PutSize, Target, UsersJob
 from linewatt.loads.users.locust_commands import KEEP_PRIVATE, master_command, worker_command
 from linewatt.loads.users.percentiles import Times
-from linewatt.loads.users.tally import Tally
+from linewatt.loads.users.tally import Tally, WorkerReport
 
 TARGET = Target("192.0.2.1", 21, "ftp", "not to be seen")
 JOB = UsersJob(TARGET, 5, 60.0, (RemoteFile("get/one"),), (PutSize(1),), arrival_rate_hz=50.0)
@@ -160,20 +159,20 @@ def a_tally() -> Tally:
 
 
 def test_a_report_survives_the_way_to_the_controller() -> None:
-    report = reports.WorkerReport("c1", 100.0, 110.5, 0.7, 1, 4, a_tally())
-    again = reports.from_dict(json.loads(json.dumps(reports.as_dict(report))))
+    report = WorkerReport("c1", 100.0, 110.5, 0.7, 1, 4, a_tally())
+    again = WorkerReport.from_dict(json.loads(json.dumps(report.as_dict())))
     assert again.tally.as_dict() == report.tally.as_dict()
-    assert reports.as_dict(again) == reports.as_dict(report)
+    assert again.as_dict() == report.as_dict()
     assert again.tally.total().failures == {("get", Failure.FILE_SHORT): 1}
 
 
 @pytest.mark.parametrize("change", [{"cpu_s": "much"}, {"tally": {}}, {"running": None}])
 def test_a_report_that_is_none_is_refused(change: dict[str, object]) -> None:
-    values = reports.as_dict(reports.WorkerReport("c1", 0.0, 1.0, 0.1, 1, 1, Tally()))
+    values = WorkerReport("c1", 0.0, 1.0, 0.1, 1, 1, Tally()).as_dict()
     with pytest.raises(ParseError):
-        reports.from_dict({**values, **change})
+        WorkerReport.from_dict({**values, **change})
     with pytest.raises(ParseError):
-        reports.from_dict({name: value for name, value in values.items() if name not in change})
+        WorkerReport.from_dict({name: value for name, value in values.items() if name not in change})
 
 
 def test_bytes_of_transfers_that_were_done_are_counted_beside_all_that_passed() -> None:

@@ -17,7 +17,7 @@ from linewatt.engine.live.secrets import Passwords
 from linewatt.errors import HostError, InvalidInput, ParseError
 from linewatt.foreign import last_line
 from linewatt.hosts import facts, lock
-from linewatt.hosts.base import Host
+from linewatt.hosts.base import Host, HostSpec
 from linewatt.hosts.clock import Offset
 from linewatt.hosts.connect import connect
 from linewatt.hosts.lock import OnText
@@ -51,6 +51,19 @@ class End:
     framing: Framing
 
 
+class Connector:
+    """Connects to hosts, as many at once as the controller can answer meanwhile."""
+
+    def __init__(self) -> None:
+        self.few = asyncio.Semaphore(HOSTS_AT_ONCE)
+        self._channels = asyncio.Semaphore(CHANNELS_AT_ONCE)
+
+    async def connect(self, spec: HostSpec) -> Host:
+        """Raises HostError."""
+        async with self.few:
+            return await connect(spec, self._channels)
+
+
 class Session:
     """Hosts by name, with what is known of each and the sensors that run on it."""
 
@@ -65,8 +78,7 @@ class Session:
         self.holder = lock.Holder(campaign.name)
         self._held: dict[str, lock.Held] = {}
         self._tell: OnText = lambda _: None
-        self._openings = asyncio.Semaphore(CHANNELS_AT_ONCE)
-        self._few = asyncio.Semaphore(HOSTS_AT_ONCE)
+        self._connector = Connector()
         self.facts: dict[str, Facts] = {}
         self.versions: dict[str, tuple[int, ...]] = {}
         self.feeds: dict[str, list[Feed]] = {
@@ -93,8 +105,7 @@ class Session:
         await self._take([self.hosts[name] for name in self.specs], on_busy)
 
     async def _connect(self, name: str) -> None:
-        async with self._few:
-            self.hosts[name] = await connect(self.specs[name], self._openings)
+        self.hosts[name] = await self._connector.connect(self.specs[name])
 
     async def _take(self, hosts: Sequence[Host], on_busy: OnText | None = None) -> None:
         for host, held in await lock.take_all(hosts, self.holder, on_busy):
@@ -108,7 +119,7 @@ class Session:
         await _all(self._learn(name) for name in sorted(self.specs))
 
     async def _learn(self, name: str) -> None:
-        async with self._few:
+        async with self._connector.few:
             self.facts[name] = await _facts(self.hosts[name], self.load)
         self._check(name)
 

@@ -18,6 +18,7 @@ from linewatt.campaign.plan import PlannedInstance, PlannedTrial
 from linewatt.engine.live.line_rate import LineLimit
 from linewatt.engine.live.readback import ReadBack
 from linewatt.engine.live.session import End, Session
+from linewatt.engine.readiness.checkup_probes import listening_command
 from linewatt.errors import HostError, InvalidInput, LinewattError
 from linewatt.hosts.base import Ended, Host, Process
 from linewatt.hosts.clock import Offset, now_s, was_set
@@ -26,16 +27,9 @@ from linewatt.model import Case, Trial
 from linewatt.network.framing import Framing, payload_bytes
 from linewatt.placement.pin import on_cpus
 
-_SS = {"TCP": "t", "UDP": "u"}
 LISTEN_LIMIT_S = 5
 END_LIMIT_S = 10.0
 STOP_LIMIT_S = 3.0
-
-# Looks, and looks again 5 ms later. $1: limit in seconds, $2: how many, $3: filter, $4: t or u
-_WAIT_LISTENING = """until [ "$(ss -Hln"$4" "$3" | wc -l)" -ge "$2" ]; do
-  [ "$SECONDS" -ge "$1" ] && exit 1
-  sleep 0.005
-done"""
 
 
 class TrialFailed(LinewattError):
@@ -195,20 +189,8 @@ class LiveTrial:
     async def _wait_listening(self, server: Host) -> None:
         load = self._session.load
         ports = [instance.planned.port for instance in self._instances]
-        clause = " or ".join(f"sport = :{port}" for port in ports)
-        done = await server.run(
-            [
-                "bash",
-                "-c",
-                _WAIT_LISTENING,
-                "linewatt",
-                str(LISTEN_LIMIT_S),
-                str(len(ports)),
-                f"( {clause} )",
-                _SS[load.listens(protocol_of(self.case.test))],
-            ],
-            timeout_s=LISTEN_LIMIT_S + 2,
-        )
+        command = listening_command(LISTEN_LIMIT_S, ports, load.listens(protocol_of(self.case.test)))
+        done = await server.run(command, timeout_s=LISTEN_LIMIT_S + 2)
         if done.status != 0:
             said = " ".join(line for one in self._instances if (line := self._complaint(one.server)))
             raise TrialFailed(

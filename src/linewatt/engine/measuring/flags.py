@@ -19,7 +19,7 @@ from linewatt.engine.measuring.checks import (
     steadiness,
     window,
 )
-from linewatt.engine.measuring.seen import Seen
+from linewatt.engine.measuring.cut import Seen
 from linewatt.model import Flag
 
 CHECKS: tuple[Callable[[Seen], Iterable[Flag]], ...] = (

@@ -13,12 +13,11 @@ from linewatt.engine.live.readback import Thread
 from linewatt.engine.live.trial import InstanceOutput, TrialRun
 from linewatt.engine.measuring import kept
 from linewatt.engine.measuring.accounts import cores_between, with_foreign
-from linewatt.engine.measuring.cut import Cut, InstanceRun, Setup
+from linewatt.engine.measuring.cut import Cut, InstanceRun, Seen, Setup
 from linewatt.engine.measuring.ends import end_result
 from linewatt.engine.measuring.flags import flags
 from linewatt.engine.measuring.link import lost_carrier, nothing_arrived, silence
 from linewatt.engine.measuring.power import with_power
-from linewatt.engine.measuring.seen import Seen
 from linewatt.engine.measuring.window import EndRun, common_window, count, place
 from linewatt.errors import ParseError
 from linewatt.foreign import understood

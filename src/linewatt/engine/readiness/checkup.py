@@ -20,6 +20,7 @@ from linewatt.campaign.sites import read_topologies, site
 from linewatt.campaign.soak import OwnServer, Users
 from linewatt.campaign.soak_plan import plan_soak
 from linewatt.engine.live.secrets import passwords
+from linewatt.engine.live.session import Connector
 from linewatt.engine.readiness import checkup_power, readiness_cpu, readiness_host, readiness_net
 from linewatt.engine.readiness.checkup_paths import Paths
 from linewatt.engine.readiness.checkup_probes import live_command, parse_live
@@ -41,7 +42,6 @@ from linewatt.errors import HostError, HostLost, InvalidInput, ParseError, WaitT
 from linewatt.foreign import contained, last_line
 from linewatt.hosts import facts
 from linewatt.hosts.base import Host
-from linewatt.hosts.connect import connect
 from linewatt.hosts.cpulist import parse_cpulist
 from linewatt.loads.registry import LOADS
 from linewatt.model import Case
@@ -50,8 +50,6 @@ from linewatt.tuning.base import Change
 
 FACTS_LIMIT_S = 20.0
 LIVE_LIMIT_S = 10.0
-AT_ONCE = 8
-"""connections and channels that are opened at once"""
 
 T = TypeVar("T")
 
@@ -92,8 +90,7 @@ class Checkup:
         self._secrets = passwords(campaign)
         self._topologies = read_topologies(campaign)
         self._load = LOADS[campaign.load]
-        self._openings = asyncio.Semaphore(AT_ONCE)
-        self._few = asyncio.Semaphore(AT_ONCE)
+        self._connector = Connector()
         self._found: dict[str, _Found] = {}
         _plan(campaign)
 
@@ -104,8 +101,7 @@ class Checkup:
     async def _open_one(self, name: str) -> None:
         found = self._found[name] = _Found()
         try:
-            async with self._few:
-                self.hosts[name] = await connect(self.campaign.hosts[name], self._openings)
+            self.hosts[name] = await self._connector.connect(self.campaign.hosts[name])
         except (HostError, InvalidInput) as error:
             found.problem = without_name(name, str(error))
 
@@ -154,7 +150,7 @@ class Checkup:
         spec, found = host.spec, self._found[host.spec.name]
         asked = facts.with_tool(self._load.name, self._load.version_command)
         command = facts.command(spec.data, asked)
-        async with self._few:
+        async with self._connector.few:
             done = await host.run(command, timeout_s=FACTS_LIMIT_S, root=True)
             said = last_line(done.stderr, f"status {done.status}")
             if facts.MARK in done.stdout:
@@ -177,7 +173,7 @@ class Checkup:
         return await checkup_power.ask_streams(self.campaign, host, allow_commands=self._allows)
 
     async def _ask_users(self, host: Host) -> Check | None:
-        async with self._few:
+        async with self._connector.few:
             return await ready_for_users(host, self.campaign.users)
 
     def _stream_answers(self, streams: dict[str, list[PowerAnswer]]) -> list[PowerAnswer]:

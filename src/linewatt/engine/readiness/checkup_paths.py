@@ -165,7 +165,7 @@ class Paths:
         try:
             process = await server.start(load.try_server(tried))
             listening = await server.run(
-                probes.listening_command(LISTEN_LIMIT_S, port, load.listens(protocol)),
+                probes.listening_command(LISTEN_LIMIT_S, [port], load.listens(protocol)),
                 timeout_s=LISTEN_LIMIT_S + 2.0,
             )
             if listening.status != 0:

@@ -72,8 +72,9 @@ done; echo "$low" """
 _TAKEN = """PATH=$PATH:/usr/sbin:/sbin
 for kind in t u; do ss -Hln"$kind"p "( sport >= :$1 and sport <= :$2 )"; done"""
 
-# Arguments: seconds, port, t or u. The server's own end is seen by its process.
-_LISTENING = """until [ -n "$(ss -Hln"$3" "( sport = :$2 )")" ]; do
+# Looks, and looks again 5 ms later. Arguments: limit in seconds, how many, a filter, t or u
+_LISTENING = """PATH=$PATH:/usr/sbin:/sbin
+until [ "$(ss -Hln"$4" "$3" | wc -l)" -ge "$2" ]; do
   [ "$SECONDS" -ge "$1" ] && exit 1
   sleep 0.005
 done"""
@@ -227,6 +228,8 @@ def parse_taken(output: str) -> dict[int, str]:
     return found
 
 
-def listening_command(limit_s: int, port: int, protocol: Protocol) -> list[str]:
-    words = [str(limit_s), str(port), "t" if protocol == "TCP" else "u"]
-    return ["bash", "-c", "PATH=$PATH:/usr/sbin:/sbin; " + _LISTENING, "linewatt", *words]
+def listening_command(limit_s: int, ports: Sequence[int], protocol: Protocol) -> list[str]:
+    """Ends with status 0 once something listens on each of these ports; asked of the server's own host."""
+    clause = " or ".join(f"sport = :{port}" for port in ports)
+    words = [str(limit_s), str(len(ports)), f"( {clause} )", "t" if protocol == "TCP" else "u"]
+    return ["bash", "-c", _LISTENING, "linewatt", *words]

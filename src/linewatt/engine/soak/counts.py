@@ -8,8 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 
 from linewatt.hosts.clock import Offset
-from linewatt.loads.users.reports import WorkerReport
-from linewatt.loads.users.tally import Tally
+from linewatt.loads.users.tally import Tally, WorkerReport
 from linewatt.model import Channel, ChannelKind, Sample
 from linewatt.store.samples import Series
 

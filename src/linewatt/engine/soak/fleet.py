@@ -22,10 +22,9 @@ from linewatt.engine.soak.master import START_LIMIT_S, MasterProcess, last_words
 from linewatt.errors import HostError, HostLost, InvalidInput, LinewattError, WaitTimeout
 from linewatt.foreign import contained
 from linewatt.hosts.base import Host, Process
-from linewatt.loads.users import reports
 from linewatt.loads.users.job import Target, UsersJob, as_dict
 from linewatt.loads.users.locust_commands import KEEP_PRIVATE, worker_command
-from linewatt.loads.users.reports import WorkerReport
+from linewatt.loads.users.tally import WorkerReport
 
 STOP_MARGIN_S = 5.0
 """how long after ``grace_s`` users that are stopped early may take to remove their files and log out"""
@@ -285,7 +284,7 @@ class Fleet:
             self._seats[event["name"]].has_joined = True
         elif kind == "report":
             self._seats[event["report"]["worker"]].is_final = bool(event["final"])
-            self._on_report(reports.from_dict(event["report"]))
+            self._on_report(WorkerReport.from_dict(event["report"]))
         elif kind == "broken":
             self._say("warning", event["name"], f"users: {event['text']}")
         else:

@@ -17,7 +17,7 @@ from linewatt.engine.soak.server import CHANNELS as SERVER_CHANNELS
 from linewatt.engine.soak.server import SOURCE, Server
 from linewatt.hosts.base import Host
 from linewatt.hosts.clock import now_s
-from linewatt.loads.users.reports import WorkerReport
+from linewatt.loads.users.tally import WorkerReport
 from linewatt.model import Channel, Sample
 from linewatt.store import soak as store
 from linewatt.store.samples import Series

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import fields
 from itertools import zip_longest
 
 from linewatt.campaign.campaign import Campaign
@@ -30,6 +31,10 @@ ASK_LIMIT_S = 10.0
 COUNTERS = ("netcounters", "qdisc")
 _IDLE_MARGIN_S = 600.0
 """beyond a user's longest pause, before the server takes a session for one that nobody uses"""
+
+
+_ALIKE = {one.name for one in fields(UsersJob)} & {one.name for one in fields(Users)} - {"put_folder"}
+"""what a campaign and a job say of users in the same words"""
 
 
 async def addresses(users: Users, session: Session, family: Family) -> dict[str, str]:
@@ -120,22 +125,11 @@ def job_of(users: Users, server: Server, address: str, duration_s: float) -> Use
     """What users do; its target is that of one group. Raises InvalidInput."""
     return UsersJob(
         target=server.target_for(address),
-        users=users.users,
         duration_s=duration_s,
         files=server.files,
         put_sizes=tuple(PutSize(size) for size in _put_sizes(users)),
         put_folder=server.put_folder,
-        get_share=users.get_share,
-        think_s=users.think_s,
-        think=users.think,
-        login_per=users.login_per,
-        cycle_transfers=users.cycle_transfers,
-        checked_share=users.checked_share,
-        start=users.start,
-        spread_s=users.spread_s,
-        arrival_rate_hz=users.arrival_rate_hz,
-        seed=users.seed,
-        discard=users.discard,
+        **{name: getattr(users, name) for name in _ALIKE},
     )
 
 

@@ -18,11 +18,11 @@ from locust import argument_parser, runners
 from locust.env import Environment
 from locust.runners import WorkerRunner
 
-from linewatt.loads.users import reports
 from linewatt.loads.users.content import MemoryFile
 from linewatt.loads.users.crew import Crew, Share
 from linewatt.loads.users.job import UsersJob, from_dict
 from linewatt.loads.users.life import BARRIER_LIMIT_S
+from linewatt.loads.users.tally import WorkerReport
 
 HELLO, JOB, JOINED, START = "users-hello", "users-job", "users-joined", "users-start"
 READY, GO, REPORT, STOP, BROKEN = "users-ready", "users-go", "users-report", "users-stop", "users-broken"
@@ -103,11 +103,11 @@ class Worker:
             due_s += self._interval_s
             is_over = crew.ended.wait(max(0.0, due_s - time.monotonic()))
             end_s, cpu_now_s = time.time(), time.process_time()
-            report = reports.WorkerReport(
+            report = WorkerReport(
                 self._name, start_s, end_s, cpu_now_s - cpu_s, CPUS, crew.running, crew.tally.taken()
             )
             start_s, cpu_s = end_s, cpu_now_s
-            self._runner.send_message(REPORT, {"final": is_over, "report": reports.as_dict(report)})
+            self._runner.send_message(REPORT, {"final": is_over, "report": report.as_dict()})
 
     def _say_broken(self, exception: BaseException, **_: object) -> None:
         """What no user was written to expect: once, for it may well repeat."""

@@ -6,7 +6,7 @@ from __future__ import annotations
 import threading
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, fields
 from typing import Any, Literal
 
 from linewatt.errors import ParseError
@@ -174,3 +174,42 @@ def _counts(values: Mapping[str, Any]) -> UserCounts:
         failures=Counter({(action, Failure(name)): int(times) for action, name, times in values["failures"]}),
         **{name: int(values[name]) for name in _COUNTS},
     )
+
+
+@dataclass(frozen=True, slots=True)
+class WorkerReport:
+    """What the users of one worker did from ``start_s`` to ``end_s`` (Unix seconds of its host's clock).
+
+    Reports of a worker follow each other without a gap, so what they counted adds up. ``cpu_s`` is the CPU
+    time of its process, ``cpus`` how many CPUs that can fill: one, for its users share a thread.
+    ``running`` users had begun and not ended at ``end_s``.
+    """
+
+    worker: str
+    start_s: float
+    end_s: float
+    cpu_s: float
+    cpus: int
+    running: int
+    tally: Tally
+
+    def as_dict(self) -> dict[str, Any]:
+        """Plain values for JSON; :meth:`from_dict` makes the same again."""
+        plain = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "tally"}
+        return {**plain, "tally": self.tally.as_dict()}
+
+    @classmethod
+    def from_dict(cls, values: Mapping[str, Any]) -> WorkerReport:
+        """Raises ParseError for what :meth:`as_dict` did not make."""
+        try:
+            return cls(
+                worker=str(values["worker"]),
+                start_s=float(values["start_s"]),
+                end_s=float(values["end_s"]),
+                cpu_s=float(values["cpu_s"]),
+                cpus=int(values["cpus"]),
+                running=int(values["running"]),
+                tally=Tally.from_dict(values["tally"]),
+            )
+        except (KeyError, TypeError, ValueError) as error:
+            raise ParseError(f"a worker's report cannot be read: {error!r}") from error

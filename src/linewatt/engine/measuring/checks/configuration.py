@@ -8,8 +8,8 @@ from datetime import UTC, datetime
 
 from linewatt.engine.live.feed import Reading
 from linewatt.engine.live.readback import Difference, ReadBack
+from linewatt.engine.measuring.cut import Seen
 from linewatt.engine.measuring.link import CARRIER, counted_between
-from linewatt.engine.measuring.seen import Seen
 from linewatt.hosts.fact_parsers import PAUSE_FRAMES
 from linewatt.model import Flag, Window
 from linewatt.sensors.link import news

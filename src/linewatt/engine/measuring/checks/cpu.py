@@ -12,8 +12,8 @@ import math
 from collections.abc import Iterator
 
 from linewatt.engine.measuring.accounts import Account, account, cpus_of, on_one_machine
+from linewatt.engine.measuring.cut import Seen
 from linewatt.engine.measuring.ends import cpu_shares
-from linewatt.engine.measuring.seen import Seen
 from linewatt.findings.cpu import (
     BUSY_IDLE_CORES,
     BUSY_IDLE_HOST,

@@ -12,8 +12,8 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from statistics import fmean, stdev
 
 from linewatt.engine.live.feed import Reading
+from linewatt.engine.measuring.cut import Seen
 from linewatt.engine.measuring.ends import shares_of
-from linewatt.engine.measuring.seen import Seen
 from linewatt.engine.measuring.window import COVERAGE_NEEDED, mean_over
 from linewatt.findings.cpu import FREQUENCY_DIFFERENCE, FREQUENCY_SDS, POWER_LIMIT_RATIO, SIBLING_BUSY
 from linewatt.hosts.cpulist import format_cpulist

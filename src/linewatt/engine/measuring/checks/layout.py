@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from linewatt.engine.measuring.seen import Seen
+from linewatt.engine.measuring.cut import Seen
 from linewatt.hosts.base import HostSpec
 from linewatt.model import Case, Flag, InstanceResult
 

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from linewatt.analysis.cases.datagrams import datagram_losses
 from linewatt.analysis.comparison.besides import CONGESTION, LIMITS
-from linewatt.engine.measuring.seen import Seen
+from linewatt.engine.measuring.cut import Seen
 from linewatt.engine.measuring.window import EndRun
 from linewatt.findings.load import LOSS_SHOWN
 from linewatt.loads.base import Load, version_text

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from linewatt.engine.live.feed import Reading
 from linewatt.engine.live.readback import ReadBack
 from linewatt.engine.measuring.checks.load import is_lossy
-from linewatt.engine.measuring.seen import Seen
+from linewatt.engine.measuring.cut import Seen
 from linewatt.findings.network import (
     ANSWER_BYTES,
     DROPS_SHOWN,

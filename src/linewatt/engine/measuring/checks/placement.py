@@ -7,8 +7,8 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from linewatt.engine.live.readback import ReadBack, Thread
 from linewatt.engine.measuring.accounts import at_both_reads
+from linewatt.engine.measuring.cut import Seen
 from linewatt.engine.measuring.ends import cpu_shares
-from linewatt.engine.measuring.seen import Seen
 from linewatt.findings.placement import ELSEWHERE_CORES, ELSEWHERE_RATIO
 from linewatt.hosts.cpulist import format_cpulist, parse_cpulist
 from linewatt.model import CpuShares, Flag, InstanceResult

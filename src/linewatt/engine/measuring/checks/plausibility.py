@@ -8,7 +8,7 @@ from itertools import combinations
 
 from linewatt.analysis.power.totals import SCOPE_WORDS, Total, total
 from linewatt.analysis.psu.supplies import Supply
-from linewatt.engine.measuring.seen import Seen
+from linewatt.engine.measuring.cut import Seen
 from linewatt.findings.power import MAX_PSU_GAIN, MAX_RATING_RATIO
 from linewatt.model import EndResult, Flag, PowerResult
 

@@ -10,7 +10,7 @@ from statistics import fmean
 from linewatt.analysis.power.totals import SCOPE_WORDS, Total, cpu, system, total
 from linewatt.analysis.psu.supplies import Supply
 from linewatt.engine.live.feed import Reading
-from linewatt.engine.measuring.seen import Seen
+from linewatt.engine.measuring.cut import Seen
 from linewatt.findings.power import (
     CARRIES_W,
     CPU_FACTOR,

@@ -13,7 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from linewatt.analysis.statistics import shapes, steadiness
 from linewatt.engine.live.feed import Reading
 from linewatt.engine.measuring.checks.power import FOLLOW_THE_CPU
-from linewatt.engine.measuring.seen import Seen
+from linewatt.engine.measuring.cut import Seen
 from linewatt.engine.measuring.window import EndRun, rates_over
 from linewatt.findings.steadiness import LEAST_CORES, LEAST_STEPS, WARM_UP_PART
 from linewatt.model import EndResult, Flag, PowerResult, Window

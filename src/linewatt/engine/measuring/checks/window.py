@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping, Sequence
 
 from linewatt.engine.live.feed import Reading
-from linewatt.engine.measuring.seen import Seen
+from linewatt.engine.measuring.cut import Seen
 from linewatt.engine.measuring.window import EndRun, overlap_s
 from linewatt.findings.window import (
     ARRIVAL_LATE_S,
