@@ -126,6 +126,27 @@ def test_queues_of_all_hosts_are_kept_with_one_wait_for_the_disk(
     assert written == [MANY, MANY], "what queues had of their own, and the changes"
 
 
+def test_what_is_put_back_of_many_hosts_is_found_without_comparing_each_with_all(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hosts = {name: FakeHost(HostSpec(name, "192.0.2.1", "eth0"), dict(FOUND)) for name in NAMES}
+    journal = Journal(journal_path(tmp_path, "run"), create=True)
+    journal.begin([host.spec for host in hosts.values()])
+    settings = Settings(hosts, KNOBS, journal)  # type: ignore[arg-type]
+    asyncio.run(settings.to([made(f"{name} sysctl=2") for name in NAMES], NAMES))
+    compared: list[object] = []
+    equal = Entry.__eq__
+
+    def counted(one: Entry, other: object) -> bool:
+        compared.append(one)
+        return equal(one, other)
+
+    monkeypatch.setattr(Entry, "__eq__", counted)
+    asyncio.run(settings.to([], NAMES))
+    assert {host.state["sysctl", "a"] for host in hosts.values()} == {"1"}
+    assert len(compared) <= MANY
+
+
 def test_a_trial_looks_at_the_meters_of_its_own_hosts_only(tmp_path: Path) -> None:
     book, names = MeterBook(tmp_path, {}), [Name(name) for name in NAMES]
     watts = Channel("in", "W", "gauge", "psu-in:PSU1")

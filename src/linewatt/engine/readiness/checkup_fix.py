@@ -78,9 +78,11 @@ async def _fixed(
     journal = _new_journal(campaign, state)
     journal.begin(specs.values())
     try:
-        done = await asyncio.gather(
-            *(_fix_host(hosts[name], [one for one in changes if one.host == name], journal) for name in specs)
-        )
+        of_host: dict[str, list[Change]] = {}
+        for change in changes:
+            of_host.setdefault(change.host, []).append(change)
+        work = (_fix_host(hosts[name], own, journal) for name, own in of_host.items())
+        done = await asyncio.gather(*work)
     finally:
         changed = bool(journal.read()[1])
         if changed:
@@ -112,9 +114,7 @@ async def _fix_host(host: Host, changes: Sequence[Change], journal: Journal) -> 
             found.append(Fixed(change, problem=without_name(name, str(error))))
             continue
         good.append(change)
-        found += [
-            Fixed(change, entry.before, entry.wanted)
-            for entry in journal.read()[1]
-            if (entry.host, entry.knob, entry.target) == (change.host, change.knob, change.target)
-        ]
+        entry = settings.made(change)
+        if entry is not None:
+            found.append(Fixed(change, entry.before, entry.wanted))
     return found

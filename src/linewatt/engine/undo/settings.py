@@ -66,6 +66,10 @@ class Settings:
         """Knob, target and text of everything that a host is to show now."""
         return [(knob, target, text) for (_, knob, target), text in self._asked.get(host, {}).items()]
 
+    def made(self, change: Change) -> Entry | None:
+        """The entry of a change that is in force; ``None``: its host showed it already."""
+        return self._in_force.get(_key(change))
+
     async def check(self, changes: Iterable[Change]) -> None:
         """Whether all of these can be asked of their hosts; nothing is changed.
 
@@ -146,17 +150,16 @@ class Settings:
             if self._wanted(change) != (entry.wanted if entry else self._found[key]):
                 lowest[change.host] = min(lowest[change.host], layer_of(change.knob))
         own = [entry for entry in self._in_force.values() if entry.host in scope]
-        gone = [entry for entry in own if _key(entry) not in wanted or entry.after != entry.wanted]
-        gone += [
-            entry
+        gone = {
+            _key(entry)
             for entry in own
-            if entry.knob in _MADE_ANEW
-            and entry not in gone
-            and self._wanted(wanted[_key(entry)]) != entry.wanted
-        ]
-        for entry in gone:
-            lowest[entry.host] = min(lowest[entry.host], layer_of(entry.knob))
-        return [entry for entry in own if entry in gone or layer_of(entry.knob) > lowest[entry.host]]
+            if _key(entry) not in wanted
+            or entry.after != entry.wanted
+            or (entry.knob in _MADE_ANEW and self._wanted(wanted[_key(entry)]) != entry.wanted)
+        }
+        for host, knob, _ in gone:
+            lowest[host] = min(lowest[host], layer_of(knob))
+        return [one for one in own if _key(one) in gone or layer_of(one.knob) > lowest[one.host]]
 
     async def _put_back(self, entries: Sequence[Entry]) -> None:
         """Undo these, on each host the newest first."""
