@@ -239,11 +239,6 @@ class CampaignRun(Run[events.Ended]):
                 self._gone.add(name)
                 self._say(events.Warned(f"{name}: gone ({problem}); {self._left()}"))
 
-    async def _reopened(self, name: str) -> None:
-        await self._session.reopen(name)
-        if self._settings is not None:
-            await self._settings.reassert(name)
-
     def _left(self) -> str:
         """What becomes of the trials of a host that is gone: a result without any is not kept."""
         kept = self._path is not None and any(read.trial_dirs(self._path))

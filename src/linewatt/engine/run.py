@@ -159,6 +159,12 @@ class Run(ABC, Generic[E]):
         finally:
             await completed(undo_and_tell(journal, session.hosts, session.holder, self._say))
 
+    async def _reopened(self, name: str) -> None:
+        """Connect to a lost host again and have its settings in force. Raises LinewattError."""
+        await self._session.reopen(name)
+        if self._settings is not None:
+            await self._settings.reassert(name)
+
     def _new_result(self) -> Path:
         """Make the result with its manifest. Raises StoreError."""
         campaign, facts = self._campaign, self._session.facts
