@@ -3,11 +3,13 @@
 
 from __future__ import annotations
 
+import json
 import os
 import shutil
 import signal
 import subprocess
 import time
+from collections.abc import Callable
 from contextlib import ExitStack, suppress
 from pathlib import Path
 
@@ -167,11 +169,23 @@ def gro(bench: Bench, number: int) -> str:
     return bench.on_host(number, "sh", "-c", f"ethtool -k data0 | grep ^{GRO}").split()[1]
 
 
-def test_a_congestion_control_that_there_is_not_is_told_before_anything_is_changed(bench: Bench) -> None:
+def as_soak(file: Path) -> Path:
+    """The same campaign as one long load."""
+    document = {**json.loads(file.read_text()), "soak": "10s"}
+    for of_trials in ("trials", "window", "idle"):
+        del document[of_trials]
+    file.write_text(json.dumps(document))
+    return file
+
+
+@pytest.mark.parametrize("kind", [lambda file: file, as_soak], ids=["trials", "soak"])
+def test_a_congestion_control_that_there_is_not_is_told_before_anything_is_changed(
+    bench: Bench, kind: Callable[[Path], Path]
+) -> None:
     control = "net.ipv4.tcp_congestion_control"
     before = bench.settings(control)
     settings = {"mtu": 1400, "sysctl": {control: "bbr9"}}
-    done = bench.run("run", bench.campaign(settings=settings), status=2)
+    done = bench.run("run", kind(bench.campaign(settings=settings)), status=2)
     assert "there is no congestion control 'bbr9'; its kernel has " in done.stderr
     assert bench.settings(control) == before
     assert "nothing to restore" in bench.restore()
