@@ -15,7 +15,7 @@ from linewatt.cli.output import can_be_made, print_json, results_there, say
 if TYPE_CHECKING:
     from linewatt.campaign.campaign import Campaign
     from linewatt.campaign.plan import Plan
-    from linewatt.engine.events import Ended, Event, OnEvent
+    from linewatt.engine.events import Ended, Event, OnEvent, Started
     from linewatt.store.read import Result
 
 T = TypeVar("T")
@@ -172,17 +172,30 @@ def restore(
 
 
 class _Heard:
-    """Passes events on, and remembers whether hosts were left changed."""
+    """Passes events on, and remembers whether hosts were left changed, and what is stored."""
 
     def __init__(self, show: OnEvent) -> None:
         self._show = show
         self.left_changed = False
+        self._started: Started | None = None
+        self._stored = 0
 
     def __call__(self, event: Event) -> None:
-        from linewatt.engine.events import LeftChanged
+        from linewatt.engine.events import LeftChanged, Started, TrialStored
 
         self.left_changed = self.left_changed or isinstance(event, LeftChanged)
+        if isinstance(event, Started):
+            self._started, self._stored = event, event.trials_stored
+        self._stored += isinstance(event, TrialStored)
         self._show(event)
+
+    @property
+    def how_to_go_on(self) -> str:
+        """For who ended it; nothing where nothing is stored."""
+        if self._started is None or not self._stored:
+            return ""
+        left = f"{self._stored} of {self._started.trials} trials stored"
+        return f"; {left}, go on with: linewatt resume {self._started.id}"
 
     def until_done(self, work: Coroutine[Any, Any, T]) -> T:
         """Run to the end. Hosts that are left changed are worse news than whatever else ended the work."""
@@ -190,10 +203,13 @@ class _Heard:
 
         try:
             return _until_done(work)
-        except (LinewattError, KeyboardInterrupt) as error:
+        except KeyboardInterrupt as error:
+            say(f"linewatt: interrupted{self.how_to_go_on}")
+            raise typer.Exit(1 if self.left_changed else 130) from error
+        except LinewattError as error:
             if not self.left_changed:
                 raise
-            say(f"linewatt: {str(error) or 'interrupted'}")
+            say(f"linewatt: {error}")
             raise typer.Exit(1) from error
 
 
