@@ -10,6 +10,8 @@ from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
+from linewatt.analysis.cases.regimes import Regime, explained
+from linewatt.analysis.cases.summary import CaseSummary
 from linewatt.model import (
     METHOD,
     Case,
@@ -302,3 +304,8 @@ def stored(root: Path, made: Result) -> Path:
         directory.mkdir()
         (directory / "trial.json").write_text(json.dumps(asdict(each)))
     return path
+
+
+def regimes(series: Sequence[CaseSummary]) -> tuple[Regime, ...]:
+    """The regime of each case of a series, instances ascending."""
+    return tuple(row.regime for row in explained(series))

@@ -6,6 +6,7 @@ from __future__ import annotations
 import csv
 from dataclasses import replace
 from pathlib import Path
+from typing import get_args
 
 import pytest
 from hypothesis import given
@@ -15,7 +16,6 @@ from tests.report_factories import end, scaling_trials, watts
 from linewatt.analysis.power import totals as power
 from linewatt.analysis.power.components import (
     EXCEEDS,
-    KINDS,
     Breakdown,
     Component,
     ComponentKind,
@@ -223,7 +223,7 @@ components = st.builds(
     st.floats(0.01, 500),
     st.sampled_from(["datasheet", "estimate"]),
     st.integers(1, 64),
-    st.sampled_from(KINDS),
+    st.sampled_from(get_args(ComponentKind)),
 )
 readings = st.builds(
     watts,

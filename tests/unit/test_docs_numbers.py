@@ -27,7 +27,7 @@ from linewatt.analysis.psu.tables import CERTIFIED, LEVELS
 from linewatt.analysis.soak import figures as soaks
 from linewatt.analysis.statistics import contrasts, modes, permutation, repeats, stats
 from linewatt.analysis.statistics import steadiness as steady
-from linewatt.analysis.statistics.stats import interval
+from linewatt.analysis.statistics.stats import estimate
 from linewatt.engine.measuring.power import MOST_W
 from linewatt.findings import cpu, idle, meters, network, steadiness, verdict
 from linewatt.hosts import fact_parsers
@@ -196,7 +196,8 @@ def students(shape: str, n: int) -> float:
 def bootstraps(shape: str, n: int) -> float:
     covered = 0
     for values in runs(shape, 1_000, n, seed=1).tolist():
-        own = interval(values)
+        known = estimate(values)
+        own = known.interval() if known else None
         assert isinstance(own, stats.Interval)
         covered += own.low <= MEAN_BPS <= own.high
     return covered / 1_000

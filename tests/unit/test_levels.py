@@ -7,9 +7,9 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 import pytest
+from tests.report_factories import regimes
 
 from linewatt.analysis.cases.load_levels import LevelPoint, curves
-from linewatt.analysis.cases.regimes import regimes
 from linewatt.analysis.cases.summary import CaseSummary, summarise
 from linewatt.analysis.power.summary import EndPower
 from linewatt.analysis.statistics.stats import Estimate

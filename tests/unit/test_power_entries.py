@@ -8,7 +8,7 @@ from typing import Any, get_args
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from linewatt.analysis.power.components import KINDS, Component, Declared
+from linewatt.analysis.power.components import Component, ComponentKind, Declared
 from linewatt.analysis.psu.supplies import MODES, Supply
 from linewatt.analysis.psu.tables import LEVELS
 from linewatt.campaign.power_entries import ComponentEntry, Components, PsuEntry
@@ -38,7 +38,7 @@ def test_an_entry_is_a_supply_but_for_its_level() -> None:
 def test_files_and_analysis_know_the_same_words() -> None:
     assert choices(PsuEntry, "level") == set(LEVELS)
     assert choices(PsuEntry, "mode") == set(MODES)
-    assert choices(ComponentEntry, "kind") == set(KINDS)
+    assert choices(ComponentEntry, "kind") == set(get_args(ComponentKind))
     assert choices(ComponentEntry, "provenance") == set(get_args(Declared))
 
 

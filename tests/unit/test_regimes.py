@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.report_factories import end, powered, scaling_trials, shares, trial
+from tests.report_factories import end, powered, regimes, scaling_trials, shares, trial
 
-from linewatt.analysis.cases.regimes import explained, knee_of, regimes
+from linewatt.analysis.cases.regimes import explained, knee_of
 from linewatt.analysis.cases.series import ceilings
 from linewatt.analysis.cases.summary import CaseSummary, summarise
 from linewatt.analysis.limits import knee as of_knee

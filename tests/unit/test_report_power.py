@@ -17,6 +17,7 @@ from tests.report_factories import (
     end,
     idle_reading,
     powered,
+    regimes,
     renumbered,
     result,
     scaling_trials,
@@ -25,7 +26,6 @@ from tests.report_factories import (
     watts,
 )
 
-from linewatt.analysis.cases.regimes import regimes
 from linewatt.analysis.metrics.of_power import POWER_METRICS
 from linewatt.errors import StoreError
 from linewatt.model import Case, Channel, PowerResult, Provenance, Sample, Trial

@@ -39,11 +39,6 @@ class Series:
     def title(self) -> str:
         return f"{test_title(self.test)}, {self.label}"
 
-    @property
-    def scales(self) -> bool:
-        """Whether there is anything to plot against instances."""
-        return len(self.summaries) > 1
-
 
 @dataclass(frozen=True, slots=True)
 class TestGroup:
@@ -108,6 +103,17 @@ def case_labels(cases: Iterable[Case]) -> dict[Case, str]:
                 if text and (name in varying or not default)
             ]
         )
+        for case in cases
+    }
+
+
+def case_names(cases: Iterable[Case], *, with_test: bool = False) -> dict[Case, str]:
+    """Each case's name among all of them: hosts, whatever distinguishes it, and instances."""
+    cases = list(cases)
+    labels = case_labels(dict.fromkeys(replace(case, instances=1) for case in cases))
+    return {
+        case: f"{f'{test_title(case.test)}, ' if with_test else ''}{labels[replace(case, instances=1)]}, "
+        f"{plural(case.instances, 'instance')}"
         for case in cases
     }
 

@@ -14,8 +14,8 @@ from typing import Literal
 
 from linewatt.analysis.cases.shares import ShareSpread, share_spread
 from linewatt.analysis.metrics import formulas
-from linewatt.analysis.metrics.metric import Mean, Value, estimates, note_missing
-from linewatt.analysis.metrics.of_trial import app_and_irq_cores, busy_cores, role_shares
+from linewatt.analysis.metrics.metric import Mean, Value, estimates
+from linewatt.analysis.metrics.of_trial import PARTS, app_and_irq_cores, busy_cores, shares_of
 from linewatt.analysis.power.summary import EndPower, end_power
 from linewatt.analysis.statistics.stats import Estimate
 from linewatt.model import ENDS, Case, Provenance, Role, Trial
@@ -76,7 +76,7 @@ def detail_blocks(trials: Sequence[Trial]) -> tuple[DetailBlock, ...]:
 def _block(case: Case, role: Role, trials: Sequence[Trial]) -> DetailBlock:
     reasons: dict[str, str] = {}
     values = estimates({name: partial(read, role) for name, read in _VALUES.items()}, trials, reasons)
-    app, irq = (_shares(part, role, trials, reasons) for part in _PARTS)
+    app, irq = (share_spread(shares_of(trials, role, part, part, reasons)) for part in PARTS)
     power = end_power(trials, role, lambda trial: _rate(role, trial)[0], _NEEDED)
     reasons |= _power_reasons(power, role, trials)
     watts = {} if power is None else {name: power.values[theirs] for name, theirs in _POWER.items()}
@@ -156,14 +156,3 @@ _VALUES: dict[str, Callable[[Role, Trial], Value]] = {
     "app_cores_per_bps": _part_cost("app"),
     "irq_cores_per_bps": _part_cost("irq"),
 }
-
-
-_PARTS: tuple[Literal["app"], Literal["irq"]] = ("app", "irq")
-
-
-def _shares(
-    part: Literal["app", "irq"], role: Role, trials: Sequence[Trial], reasons: dict[str, str]
-) -> ShareSpread | None:
-    shares = [role_shares(trial, role, part) for trial in trials]
-    note_missing(part, shares, reasons)
-    return share_spread([one for one, _ in shares if one is not None])

@@ -32,13 +32,8 @@ class RowRegime:
     why: str
 
 
-def regimes(series: Sequence[CaseSummary]) -> tuple[Regime, ...]:
-    """The regime of each case of a series, instances ascending."""
-    return tuple(row.regime for row in explained(series))
-
-
 def explained(series: Sequence[CaseSummary]) -> tuple[RowRegime, ...]:
-    """The same, with why."""
+    """The regime of each case of a series, instances ascending, with why."""
     bend = knee_of(series)
     return tuple(_regime(series, at, bend) for at in range(len(series)))
 

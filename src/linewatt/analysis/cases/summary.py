@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean
-from typing import Any, Literal
+from typing import Any
 
 from linewatt.analysis.cases.regimes import RowRegime
 from linewatt.analysis.cases.series import with_series
@@ -19,8 +19,8 @@ from linewatt.analysis.flags.case import FlagCount as FlagCount
 from linewatt.analysis.flags.case import case_flags, case_modes, idle_flags, limit_flags
 from linewatt.analysis.flags.case import count_flags as count_flags
 from linewatt.analysis.limits.verdict import UNKNOWN, Limit, verdict
-from linewatt.analysis.metrics.metric import Mean, Value, estimates, means_something, note_missing
-from linewatt.analysis.metrics.of_trial import METRICS, role_shares
+from linewatt.analysis.metrics.metric import Mean, Value, estimates, means_something
+from linewatt.analysis.metrics.of_trial import METRICS, PARTS, shares_of
 from linewatt.analysis.power.summary import EndPower, end_power
 from linewatt.analysis.statistics.modes import Modes
 from linewatt.analysis.statistics.stats import Estimate
@@ -134,8 +134,9 @@ def _summarise_case(case: Case, trials: Sequence[Trial]) -> CaseSummary:
     values = estimates(_reads_of(case, done), done, reasons)
     measured: dict[str, Any] = {}
     for role in _ROLES:
-        measured[f"{role}_app"] = _shares(role, "app", done, reasons)
-        measured[f"{role}_irq"] = _shares(role, "irq", done, reasons)
+        for part in PARTS:
+            name = f"{role}_{part}"
+            measured[name] = mean_shares(shares_of(done, role, part, name, reasons))
         measured[f"{role}_power"] = end_power(done, role)
         if measured[f"{role}_power"] is None:
             reasons[f"{role}_power"] = "no source of power is named for this host"
@@ -187,14 +188,6 @@ def _reads_of(case: Case, done: Sequence[Trial]) -> dict[str, Callable[[Trial], 
         for metric in METRICS
         if metric.read is not None and (some or metric.loads != "request-response")
     }
-
-
-def _shares(
-    role: Role, part: Literal["app", "irq"], trials: Sequence[Trial], reasons: dict[str, str]
-) -> CpuShares | None:
-    shares = [role_shares(trial, role, part) for trial in trials]
-    note_missing(f"{role}_{part}", shares, reasons)
-    return mean_shares([one for one, _ in shares if one is not None])
 
 
 def _with_scaling(summary: CaseSummary, summaries: Mapping[Case, CaseSummary]) -> CaseSummary:

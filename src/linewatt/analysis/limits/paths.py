@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from linewatt.analysis.limits.candidate import Candidate, Kind
 from linewatt.findings.limits import IMPOSSIBLE, LOSS, OVERFLOW_PART
-from linewatt.model import EndResult, Trial
+from linewatt.model import EndResult, Role, Trial
 from linewatt.units import format_percent, format_rate
 
 MORE_THAN_ARRIVES = 1.1
@@ -70,44 +70,52 @@ def _asked(trial: Trial) -> Iterator[Candidate]:
 
 
 def _line(trial: Trial) -> Iterator[Candidate]:
-    if trial.line_goodput_bps is None or trial.throughput_bps is None:
-        return
-    share = trial.throughput_bps / trial.line_goodput_bps
-    impossible = share > IMPOSSIBLE
     shaped = trial.line_kind == "shaper"
-    yield Candidate(
-        kind="shaper" if shaped else "line-rate",
-        end=None,
-        capacity=trial.line_goodput_bps,
-        used=trial.throughput_bps,
-        unit="bit/s",
-        share=share,
-        source="rate × payload ÷ bytes on the wire, of the " + ("shaper" if shaped else "slower link"),
-        otherwise="throughput below what it carries",
-        against=("more than it can carry: an error of the measurement",) if impossible else (),
-        ruled_out=impossible,
-        host=trial.line_host,
+    words = (
+        "rate × payload ÷ bytes on the wire, of the " + ("shaper" if shaped else "slower link"),
+        "throughput below what it carries",
+        "more than it can carry: an error of the measurement",
     )
+    kind: Kind = "shaper" if shaped else "line-rate"
+    yield from _carrier(kind, trial.throughput_bps, trial.line_goodput_bps, words, (None, trial.line_host))
 
 
 def _pcie(trial: Trial, end: EndResult) -> Iterator[Candidate]:
-    used = trial.offered_bps if end.role == "sender" else trial.throughput_bps
-    if end.pcie_goodput_bps is None or used is None:
+    sends = end.role == "sender"
+    words = (
+        "lanes × rate × encoding × payload ÷ (payload + packet headers) of its slot",
+        "throughput below what the slot carries",
+        "more than computed: its packets are larger than assumed",
+    )
+    kind: Kind = "sender-pcie" if sends else "receiver-pcie"
+    used = trial.offered_bps if sends else trial.throughput_bps
+    yield from _carrier(kind, used, end.pcie_goodput_bps, words, (end.role, end.host))
+
+
+def _carrier(
+    kind: Kind,
+    used: float | None,
+    capacity: float | None,
+    words: tuple[str, str, str],
+    where: tuple[Role | None, str | None],
+) -> Iterator[Candidate]:
+    """What carries payload, at an end and a host. ``words``: where its capacity is from, what would be seen
+    if it were not the limit, and why it is ruled out where more went through than it can carry."""
+    if capacity is None or used is None:
         return
-    share = used / end.pcie_goodput_bps
-    impossible = share > IMPOSSIBLE
+    beyond = used / capacity > IMPOSSIBLE
     yield Candidate(
-        kind="sender-pcie" if end.role == "sender" else "receiver-pcie",
-        end=end.role,
-        capacity=end.pcie_goodput_bps,
+        kind=kind,
+        end=where[0],
+        capacity=capacity,
         used=used,
         unit="bit/s",
-        share=share,
-        source="lanes × rate × encoding × payload ÷ (payload + packet headers) of its slot",
-        otherwise="throughput below what the slot carries",
-        against=("more than computed: its packets are larger than assumed",) if impossible else (),
-        ruled_out=impossible,
-        host=end.host,
+        share=used / capacity,
+        source=words[0],
+        otherwise=words[1],
+        against=(words[2],) if beyond else (),
+        ruled_out=beyond,
+        host=where[1],
     )
 
 

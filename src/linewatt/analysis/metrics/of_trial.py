@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Literal
 
 from linewatt.analysis.metrics import formulas, unit
-from linewatt.analysis.metrics.metric import Metric, Response, Value
+from linewatt.analysis.metrics.metric import Metric, Response, Value, note_missing
 from linewatt.analysis.statistics.stats import Estimate
 from linewatt.model import CpuShares, EndResult, Role, Trial, is_request_response
 
@@ -159,12 +159,25 @@ def busy_cores(shares: CpuShares) -> float:
     return (len(set(shares.cpus)) + shares.unnumbered) * shares.busy_ratio
 
 
+PARTS: tuple[Literal["app"], Literal["irq"]] = ("app", "irq")
+"""roles of CPUs at an end: those of the load, those of its interrupts"""
+
+
 def role_shares(trial: Trial, role: Role, part: Literal["app", "irq"]) -> tuple[CpuShares | None, str | None]:
     """How the CPUs of a role spent a trial, or why that is not known."""
     end = trial.end(role)
     if end is None:
         return None, f"the {role} was not recorded"
     return end.app_cpu if part == "app" else end.irq_cpu, _why(end, f"{part}_cpu", f"{part} CPU shares")
+
+
+def shares_of(
+    trials: Sequence[Trial], role: Role, part: Literal["app", "irq"], name: str, reasons: dict[str, str]
+) -> list[CpuShares]:
+    """How the CPUs of a role spent each trial that knows; why others do not goes under ``name``."""
+    shares = [role_shares(trial, role, part) for trial in trials]
+    note_missing(name, shares, reasons)
+    return [one for one, _ in shares if one is not None]
 
 
 def _scaling_factor(case: CaseSummary, single: CaseSummary) -> Value:

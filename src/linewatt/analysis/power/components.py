@@ -11,14 +11,13 @@ import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean
-from typing import Literal, get_args
+from typing import Literal
 
 from linewatt.analysis.power import totals as power
 from linewatt.analysis.power.totals import SCOPE_WORDS, Total
 from linewatt.model import Flag, PowerResult, Provenance, Role, Trial
 
 ComponentKind = Literal["cpu", "memory", "fan", "gpu", "nic", "storage", "board", "other"]
-KINDS: tuple[ComponentKind, ...] = get_args(ComponentKind)
 Declared = Literal["datasheet", "estimate"]
 
 # What may measure a kind, best first; a later scope is taken only when no earlier one has a number.

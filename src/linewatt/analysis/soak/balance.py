@@ -101,12 +101,11 @@ def _bytes(book: Ledger, lost: Sequence[str]) -> Iterator[Check]:
     for way, title in (("get", "Received"), ("put", "Sent")):
         clients, server = (book.value(f"{way}_done_bytes", side) for side in (CLIENTS, SERVER))
         name = f"{title}: clients' done, server's complete"
-        missing = _missing(clients, server)
-        if missing or clients.value is None or server.value is None:
-            yield Check(f"{way}_done", name, None, None, f"{title.lower()} bytes: {missing}")
-            continue
-        apart = server.value - clients.value
-        yield Check(f"{way}_done", name, *_done(book, way, title, apart, lost))
+        apart = server - clients
+        if apart.value is None:
+            yield Check(f"{way}_done", name, None, None, f"{title.lower()} bytes: {_reason(clients, server)}")
+        else:
+            yield Check(f"{way}_done", name, *_done(book, way, title, apart.value, lost))
 
 
 def _done(
@@ -137,11 +136,11 @@ def _nics(book: Ledger, duration_s: float) -> Iterator[Check]:
             name = f"{title}: {who}, payload with its overhead"
             counted = book.value(f"{way}_bytes", column)
             least, most = _bounds(book, way, column, duration_s)
-            missing = _missing(counted, least)
-            if missing or counted.value is None or least.value is None or most is None:
-                yield Check(f"{way}_{column}", name, None, None, f"{who}: {missing}")
-                continue
-            yield Check(f"{way}_{column}", name, *_within(f"{who}, {way}s", counted.value, least.value, most))
+            if counted.value is None or least.value is None or most is None:
+                yield Check(f"{way}_{column}", name, None, None, f"{who}: {_reason(counted, least)}")
+            else:
+                within = _within(f"{who}, {way}s", counted.value, least.value, most)
+                yield Check(f"{way}_{column}", name, *within)
 
 
 def _within(what: str, counted: float, least: float, most: float) -> tuple[Verdict, float, str]:
@@ -206,9 +205,8 @@ def _packets(book: Ledger) -> Iterator[Check]:
         if key not in book.by_key:
             continue
         sent, received = book.value(key, sender), book.value(key, receiver)
-        missing = _missing(sent, received)
-        if missing or sent.value is None or received.value is None:
-            yield Check(key, title, None, None, f"{title.lower()}: {missing}")
+        if sent.value is None or received.value is None:
+            yield Check(key, title, None, None, f"{title.lower()}: {_reason(sent, received)}")
             continue
         lost = sent.value - received.value
         allowed = max(LEAST_APART, PACKETS_APART * sent.value) + _lost_at(book, receiver)
@@ -275,6 +273,6 @@ def _both(book: Ledger, key: str) -> Figure:
     return total if figures else Figure(None, "no hosts")
 
 
-def _missing(*figures: Figure) -> str | None:
+def _reason(*figures: Figure) -> str | None:
     """Why one of the figures is missing."""
     return next((one.reason or "not known" for one in figures if one.value is None), None)

@@ -53,7 +53,7 @@ class Estimate:
     values: tuple[float, ...] = field(default=(), compare=False, repr=False)
 
     def interval(self) -> Interval | None:
-        """The 95 % CI of the mean; ``None`` at ``n`` = 1 (:data:`NO_INTERVAL` says why).
+        """The 95 % CI of the mean; ``None`` at ``n`` = 1, where its spread is unknown.
 
         Student's t below :data:`BCA_FROM` runs and where the runs are not known, else the BCa bootstrap.
         """
@@ -64,9 +64,6 @@ class Estimate:
             if found is not None:
                 return found
         return student(self.mean, self.sd, self.n)
-
-
-NO_INTERVAL = "one run: its spread, and so how sure its mean is, is unknown"
 
 
 def estimate(values: Iterable[float | None]) -> Estimate | None:
@@ -85,14 +82,6 @@ def estimate(values: Iterable[float | None]) -> Estimate | None:
     # hypot scales by itself, so squares neither overflow nor vanish
     sd = math.hypot(*[value - mean for value in present]) / math.sqrt(n - 1)
     return Estimate(mean=mean, sd=sd, n=n, values=present)
-
-
-def interval(values: Iterable[float | None]) -> Interval | str:
-    """The 95 % CI of the mean of the values that are there; or why there is none."""
-    found = estimate(values)
-    if found is None:
-        return "no run has a value"
-    return found.interval() or NO_INTERVAL
 
 
 def student(mean: float, sd: float, n: int) -> Interval:

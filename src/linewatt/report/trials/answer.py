@@ -20,10 +20,9 @@ from linewatt.analysis.metrics.unit import Unit, fixed, same
 from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.findings import Figure
 from linewatt.model import ENDS, Role
-from linewatt.report.columns import case_cell, ci_text
+from linewatt.report.columns import case_cell, ci_text, power_cell
 from linewatt.report.findings import FindingNote, Marks
 from linewatt.report.machine.environment import core_words
-from linewatt.report.power_columns import power_cell
 from linewatt.report.provenance import words as provenance_words
 from linewatt.report.series import Series
 from linewatt.report.table import Cell, Head, Lack, Note, Row, RowGroup, Table, absences

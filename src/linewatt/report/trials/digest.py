@@ -17,10 +17,10 @@ from linewatt.analysis.flags.meters import meter_flags
 from linewatt.analysis.power import totals as power
 from linewatt.findings import kind_of
 from linewatt.model import Case, EndResult, Role, Trial, document_of
+from linewatt.report.columns import power_reasons
 from linewatt.report.export import case_keys
 from linewatt.report.findings import FindingNote, Marks, finding_notes, marks_of
 from linewatt.report.machine.environment import cores_are
-from linewatt.report.power_columns import power_reasons
 from linewatt.report.series import (
     TestGroup,
     by_test,

@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from itertools import groupby
 from typing import Any, get_args
 
@@ -24,7 +24,7 @@ from linewatt.campaign.campaign import Design
 from linewatt.report.export import case_keys
 from linewatt.report.provenance import legend, mark
 from linewatt.report.provenance import words as sources
-from linewatt.report.series import case_labels, plural, setting_text, test_title
+from linewatt.report.series import case_names, setting_text
 from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table, legend_notes, texts
 from linewatt.store.read import Result
 from linewatt.units import MISSING
@@ -56,20 +56,10 @@ def experiment(result: Result) -> Experiment | None:
     factors = {name: tuple(levels) for name, levels in (campaign.get("factors") or {}).items()}
     named: Design = next((one for one in get_args(Design) if one == campaign.get("design")), "one-at-a-time")
     groups = effects(result.trials, factors, named)
-    names = _names(groups)
+    of_cases = case_names([group.case for group in groups], with_test=True)
+    names = {group: of_cases[group.case] for group in groups}
     notes = [*design.words(factors, named), *_absent(groups, names)]
     return Experiment(groups, names, tuple(notes))
-
-
-def _names(groups: Iterable[GroupEffects]) -> dict[GroupEffects, str]:
-    """``TCP, h1 → h2, 4 instances`` of each group."""
-    groups = list(groups)
-    labels = case_labels(dict.fromkeys(replace(group.case, instances=1) for group in groups))
-    return {
-        group: f"{test_title(group.case.test)}, {labels[replace(group.case, instances=1)]}, "
-        f"{plural(group.case.instances, 'instance')}"
-        for group in groups
-    }
 
 
 def _absent(groups: Iterable[GroupEffects], names: Mapping[GroupEffects, str]) -> list[str]:

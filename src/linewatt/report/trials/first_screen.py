@@ -16,7 +16,7 @@ from linewatt.report.trials.charts.heat_map import grid, heat_maps
 from linewatt.report.trials.digest import Digest
 from linewatt.report.trials.effects import TITLE as EFFECTS
 from linewatt.report.trials.effects import experiment
-from linewatt.report.trials.level_table import level_cases, level_table
+from linewatt.report.trials.levels import level_cases, level_table
 from linewatt.report.trials.matrix import pair_cases
 from linewatt.report.trials.repeats import repeats_lines
 from linewatt.report.trials.words import caveats, progress, when

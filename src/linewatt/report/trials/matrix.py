@@ -11,11 +11,11 @@ from linewatt.analysis.cases.summary import CaseSummary
 from linewatt.analysis.metrics.of_power import POWER_BY_NAME
 from linewatt.analysis.metrics.of_trial import BY_NAME
 from linewatt.model import ENDS, Case
+from linewatt.report.columns import Shown, of_cases, of_power
 from linewatt.report.provenance import legend
 from linewatt.report.series import TestGroup, case_labels, plural, test_title
 from linewatt.report.table import Cell, Head, Row, RowGroup, Table, legend_notes
 from linewatt.report.trials.scalability import TRIALS, trials_cell
-from linewatt.report.trials.shown import Shown, of_cases, of_power
 from linewatt.units import MISSING
 
 NO_TRIAL = "no trial of this pair is on record"

@@ -15,13 +15,12 @@ from linewatt.analysis.metrics.unit import Unit
 from linewatt.analysis.power.summary import EndPower
 from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.model import ENDS, Provenance, Role
+from linewatt.report.columns import Shown, of_case, of_power, power_head
 from linewatt.report.findings import NO_MARKS, Marks
-from linewatt.report.power_columns import power_head
 from linewatt.report.provenance import legend, words
 from linewatt.report.series import Series, TestGroup
 from linewatt.report.table import Cell, Head, Lack, Row, RowGroup, Table, absences, legend_notes
 from linewatt.report.trials.scalability import INSTANCES
-from linewatt.report.trials.shown import Shown, of_case, of_power
 
 Scopes = tuple[str | None, str | None]
 """Which watts are the system's and which the CPU's, keys of ``SCOPE_WORDS``"""

@@ -9,13 +9,20 @@ from typing import Any
 from linewatt.analysis.cases.summary import CaseSummary
 from linewatt.analysis.statistics.modes import FEWEST_RUNS
 from linewatt.model import CpuShares
-from linewatt.report.columns import COLUMNS, MORE_COLUMNS, ROLES, SHARES, export
+from linewatt.report.columns import (
+    COLUMNS,
+    MORE_COLUMNS,
+    ROLES,
+    SHARES,
+    Shown,
+    export,
+    export_power,
+    of_cases,
+)
 from linewatt.report.export import case_keys, mean_keys
 from linewatt.report.findings import Marks
-from linewatt.report.power_columns import export_power
 from linewatt.report.series import TestGroup
 from linewatt.report.table import Cell, Head, Lack, Row, RowGroup, Table, absences
-from linewatt.report.trials.shown import Shown, of_cases
 
 
 def scalability_table(group: TestGroup, marks: Marks, *, intervals: bool = False) -> Table:

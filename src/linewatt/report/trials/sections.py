@@ -15,9 +15,8 @@ from linewatt.report.trials.charts.cases import figures
 from linewatt.report.trials.charts.components import component_figures
 from linewatt.report.trials.charts.effects import effect_figures
 from linewatt.report.trials.charts.heat_map import heat_figures, heat_maps
-from linewatt.report.trials.charts.levels import level_figures
 from linewatt.report.trials.charts.paired_bars import paired_figures
-from linewatt.report.trials.charts.power import power_figures
+from linewatt.report.trials.charts.power import level_figures, power_figures
 from linewatt.report.trials.detail import detail_groups
 from linewatt.report.trials.digest import Digest
 from linewatt.report.trials.effects import TITLE as EFFECTS
@@ -25,8 +24,8 @@ from linewatt.report.trials.effects import experiment
 from linewatt.report.trials.every_trial import TITLE as EVERY_TRIAL
 from linewatt.report.trials.every_trial import trials_table
 from linewatt.report.trials.idle import idle_notes
-from linewatt.report.trials.level_table import level_cases, level_table
 from linewatt.report.trials.levels import TITLE as LEVELS
+from linewatt.report.trials.levels import level_cases, level_table
 from linewatt.report.trials.limits import limit_notes
 from linewatt.report.trials.matrix import matrix_table, pair_cases
 from linewatt.report.trials.power import power_cases, power_table

@@ -35,8 +35,7 @@ from linewatt.report.trials.effects import TITLE as EFFECTS
 from linewatt.report.trials.effects import Experiment, experiment
 from linewatt.report.trials.every_trial import trials_table
 from linewatt.report.trials.idle import idle_notes
-from linewatt.report.trials.level_table import level_cases, level_table
-from linewatt.report.trials.levels import where
+from linewatt.report.trials.levels import level_cases, level_table, where
 from linewatt.report.trials.limits import limit_notes
 from linewatt.report.trials.matrix import matrix_table, pair_cases
 from linewatt.report.trials.placements import ran_lines
