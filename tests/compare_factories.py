@@ -13,6 +13,7 @@ from tests.report_factories import CREATED_S, FACTS, host, result, trial
 from linewatt.analysis.comparison.compare import Comparison, compare
 from linewatt.analysis.comparison.matching import Side, levels_of, match_levels, match_two
 from linewatt.analysis.comparison.rows import Options
+from linewatt.analysis.comparison.runs import by_case
 from linewatt.model import Case, Trial
 from linewatt.store.read import Result
 
@@ -68,7 +69,9 @@ def with_facts(name: str, **sections: dict[str, Any]) -> dict[str, Any]:
 def side(name: str, one: Result) -> Side:
     """A result as analysis takes it."""
     manifest = one.manifest
-    return Side(name, one.id, manifest["campaign"], manifest["hosts"], one.trials, manifest["created_s"])
+    return Side(
+        name, one.id, manifest["campaign"], manifest["hosts"], by_case(one.trials), manifest["created_s"]
+    )
 
 
 def compared(base: Result, other: Result, **options: Any) -> Comparison:

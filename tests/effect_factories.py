@@ -10,8 +10,7 @@ from typing import Any
 
 from tests.report_factories import result, trial
 
-from linewatt.campaign.campaign import Design
-from linewatt.campaign.design import settings
+from linewatt.campaign.design import Design, settings
 from linewatt.model import Case, TestName, Trial
 from linewatt.store.read import Result
 

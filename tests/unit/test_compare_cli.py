@@ -18,11 +18,11 @@ from linewatt.analysis.comparison.compare import FAIL_ON
 from linewatt.analysis.comparison.rows import METRICS
 from linewatt.cli.compare import parse_factor
 from linewatt.errors import InvalidInput, StoreError
-from linewatt.model import EndResult, Flag
+from linewatt.model import Flag
+from linewatt.report.comparison import sides
 from linewatt.report.comparison.page import MOST_ROWS, rows_of
 from linewatt.report.comparison.tables import tables
-from linewatt.store import read
-from linewatt.store.brief import load_brief
+from linewatt.store import remembered
 from linewatt.store.read import Result
 
 
@@ -222,32 +222,25 @@ def test_everything_to_fail_on_is_a_metric() -> None:
     assert all(known.issuperset(own) for own in FAIL_ON.values())
 
 
-def test_reading_in_brief_gives_what_comparing_needs_and_nothing_else_differs(tmp_path: Path) -> None:
+def test_what_is_kept_of_a_result_gives_the_same_comparison_with_no_trial_read(
+    run: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
     flag = Flag("process-moved", "h2", "seen on CPU 5", "pin it")
-    path = stored(tmp_path, made("a", powered(numbered(runs(flags=(flag,)), runs(UDP)))))
-    whole, brief = read.load(path), load_brief(path)
-    assert brief.manifest == whole.manifest
-    for one, short in zip(whole.trials, brief.trials, strict=True):
-        assert one.sender is not None
-        assert one.receiver is not None
-        assert short == replace(
-            one,
-            offered_bps=None,
-            retransmits=None,
-            out_of_order_packets=None,
-            start_skew_s=None,
-            overhead_s=None,
-            sender=brief_end(one.sender),
-            receiver=brief_end(one.receiver),
-        )
-
-
-def brief_end(end: EndResult) -> EndResult:
-    return replace(end, app_cpu=None, irq_cpu=None, load_cpu_cores=None, base_frequency_hz=None)
+    for day, ratio in ((1, 1.0), (2, 0.9)):
+        trials = powered(numbered(runs(flags=(flag,), ratio=ratio, seed=day), runs(UDP, seed=day + 2)))
+        stored(Path("results"), made("a", trials, day=day))
+    monkeypatch.setenv("XDG_CACHE_HOME", str(tmp_path / "cache"))
+    monkeypatch.setattr(remembered, "SETTLED_S", -1.0)
+    first = run("compare", "20260101", "20260102", "--json")
+    history = run("history", "--json")
+    monkeypatch.setattr(sides, "load", None)
+    assert run("compare", "20260101", "20260102", "--json") == first
+    assert run("history", "--json") == history
+    assert json.loads(first[1])["comparisons"]
 
 
 def test_a_result_without_trials_directory_is_said_to_be_damaged(tmp_path: Path) -> None:
     path = stored(tmp_path, made("a", ()))
     (path / "trials").rmdir()
     with pytest.raises(StoreError, match="trials: No such file or directory"):
-        load_brief(path)
+        sides.kept(path)

@@ -21,7 +21,7 @@ from linewatt.analysis.metrics.of_soak import RESPONSES
 from linewatt.analysis.soak.job import Job, host_pairs, job_of
 from linewatt.report.soak.digest import digest
 from linewatt.report.soak.document import as_json as shown
-from linewatt.store.brief import load_brief
+from linewatt.store.read import load
 
 PAIR = ("compare", "20260101", "20260102")
 
@@ -110,7 +110,7 @@ def test_every_quantity_is_the_one_that_show_says(run: Run) -> None:
     paths = [soak(1), soak(2, cpu_share=0.5)]
     found = rows(document(run))
     for path, side in zip(paths, ("base", "other"), strict=True):
-        said = shown(digest(load_brief(path)))
+        said = shown(digest(load(path)))
         users, book = said["users"], {line["key"]: line for line in said["ledger"]}
         done = said["summary"]["transfers_count"]
         expected = {

@@ -14,8 +14,7 @@ from hypothesis import settings as examples
 from hypothesis import strategies as st
 
 from linewatt.campaign import design
-from linewatt.campaign.campaign import Design
-from linewatt.campaign.design import Setting, aliases, settings, words
+from linewatt.campaign.design import Design, Setting, aliases, settings, words
 from linewatt.errors import InvalidInput
 
 SWEEP = {"mtu": ("1500", "9000"), "gro": ("on", "off"), "rps": ("off", "irq")}

@@ -19,7 +19,7 @@ from linewatt.analysis.statistics.stats import Estimate
 COURSES = 100
 CV = 0.02
 _JOB = Job({"users": 4}, "dut", ("dut", "c1"))
-_SIDE = Side("s", "s", {}, {}, ())
+_SIDE = Side("s", "s", {}, {}, {})
 _ROW = re.compile(
     r"\| (\d+) \| (\d+) \| (\d+) % \| ([\d.]+) % \| (none|\d+ %) \| (\d+) % \| (\d+) % \| (\d+ %|–) \|"
 )

@@ -21,14 +21,14 @@ from linewatt.analysis.comparison.history import Course, courses
 from linewatt.analysis.comparison.matching import Side
 from linewatt.analysis.metrics.of_soak import CLIENT_CPU, RATE, Quantity, SoakRun
 from linewatt.analysis.soak.job import Job, job_of
-from linewatt.cli.compare import side_of
 from linewatt.engine.soak.segments import CHANNELS
 from linewatt.model import Channel, Sample
+from linewatt.report.comparison.sides import Kept, with_surroundings
 from linewatt.report.soak.digest import digest
 from linewatt.report.soak.runs import followed
 from linewatt.store import soak as store
 from linewatt.store import soak_totals
-from linewatt.store.brief import load_brief
+from linewatt.store.read import load
 from linewatt.store.samples import Series
 from linewatt.store.write import new_result
 
@@ -36,15 +36,15 @@ JOB = Job({"users": 4}, "dut", ("dut", "c1", "c2"))
 
 
 def one_of(path: Path, response: Any = RATE) -> float | None:
-    result = load_brief(path)
-    found = followed(result, side_of(result.id, result), response)
+    side = Kept(None, is_soak=True, cases=()).side(path.name)
+    found = followed(load(path), with_surroundings(side, path), response)
     assert isinstance(found, Side)
     assert found.soak is not None
     return found.soak.quantities[response.name].value
 
 
 def side_with(value: float) -> Side:
-    return Side("s", "s", {}, {}, (), soak=SoakRun(JOB, {RATE.name: Quantity(value)}))
+    return Side("s", "s", {}, {}, {}, soak=SoakRun(JOB, {RATE.name: Quantity(value)}))
 
 
 @pytest.mark.parametrize(
@@ -63,7 +63,7 @@ def test_what_the_ends_of_parts_say_is_what_reading_all_of_it_says(
 ) -> None:
     monkeypatch.chdir(tmp_path)
     path = soak(1, **shape)
-    whole = digest(load_brief(path))
+    whole = digest(load(path))
     rate, cpu = one_of(path), one_of(path, CLIENT_CPU)
     assert rate == pytest.approx(whole.total_bytes * 8 / whole.load_s, rel=1e-12)
     assert cpu == pytest.approx(whole.client_cpu[0], rel=1e-12)
@@ -232,10 +232,10 @@ def counted(name: str, start_s: float, before: int, segment_bytes: float) -> Ite
 def test_a_soak_of_iperf3_alone_is_a_job_of_its_pairs_and_compared_by_what_was_received(run: Run) -> None:
     paths = [iperf3_soak(1, 6e9), iperf3_soak(2, 5.4e9)]
     for path, rate_bps in zip(paths, (8e9, 7.2e9), strict=True):
-        value, whole = one_of(path), digest(load_brief(path))
+        value, whole = one_of(path), digest(load(path))
         assert value == pytest.approx(rate_bps)
         assert value == pytest.approx(whole.total_bytes * 8 / whole.load_s)
-        assert job_of(load_brief(path).manifest["campaign"]).under_test == ("h1", "h2")
+        assert job_of(load(path).manifest["campaign"]).under_test == ("h1", "h2")
     assert "soak of 1 min 00 s, iperf3 on h1, h2 [" in run("history")[1]
     code, out, _ = run("compare", paths[0].name, paths[1].name, "--json")
     assert code == 4

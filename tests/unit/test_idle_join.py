@@ -21,7 +21,6 @@ from linewatt.model import Case, PowerResult, Trial
 from linewatt.report.trials.digest import as_json, digest
 from linewatt.report.trials.idle import idle_notes
 from linewatt.report.trials.power import power_cases, power_table
-from linewatt.store.brief import load_brief
 from linewatt.store.idle import IdleWindow, with_idle
 from linewatt.store.read import load
 
@@ -219,10 +218,9 @@ def on_disk(root: Path, **idle_w: float) -> Path:
     return path
 
 
-def test_every_reader_of_a_result_sees_the_joined_idle(tmp_path: Path) -> None:
+def test_who_reads_a_result_sees_the_joined_idle(tmp_path: Path) -> None:
     path = on_disk(tmp_path, idle=100.0, idle_end=102.0)
-    for read in (load, load_brief):
-        assert [system(one).idle_w for one in read(path).trials] == [101.0, 101.0]
+    assert [system(one).idle_w for one in load(path).trials] == [101.0, 101.0]
 
 
 def test_windows_of_later_settings_and_parts_are_read_too(tmp_path: Path) -> None:

@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ``linewatt list`` keeps of results for the next time: quick, and never in place of what is there."""
+"""What commands keep of results for the next time: quick, and never in place of what is there."""
 
 from __future__ import annotations
 
@@ -13,11 +13,12 @@ from functools import partial
 from pathlib import Path
 
 import pytest
+from pydantic import TypeAdapter
 from tests.unit.conftest import Run
 from tests.unit.test_store import MANIFEST, SERIES, TRIAL
 
 from linewatt.store import read, remembered, write
-from linewatt.store.remembered import Remembered, state_of
+from linewatt.store.remembered import state_of
 
 Look = Callable[[], list[str]]
 
@@ -123,42 +124,42 @@ def test_a_result_that_is_another_now_is_read_again_and_alone(
     assert said in ([], [result.name]), "one that cannot be read is tried each time"
 
 
-def _file(tmp_path: Path) -> Path:
-    (file,) = (tmp_path / "cache" / remembered.FOLDER).iterdir()
-    return file
+def _files(tmp_path: Path) -> list[Path]:
+    return sorted((tmp_path / "cache" / remembered.FOLDER).iterdir())
 
 
 @pytest.mark.parametrize(
-    "text",
-    [
-        "",
-        "{",
-        "null",
-        "[]",
-        "{}",
-        '{"kind": 1}',
-        '{"kind": KIND, "results": {"ID": 1}}',
-        '{"kind": KIND}',
-        "\0",
-    ],
+    "damage", [lambda _: b"", lambda _: b"\0", lambda data: data[:-9], lambda data: data + b"}"]
 )
-def test_a_damaged_cache_is_made_again(tmp_path: Path, root: Path, loaded: Look, text: str) -> None:
+def test_what_is_damaged_is_made_again(
+    tmp_path: Path, root: Path, loaded: Look, damage: Callable[[bytes], bytes]
+) -> None:
     every = loaded()
-    kind = json.dumps(json.loads(_file(tmp_path).read_text())["kind"])
-    _file(tmp_path).write_text(text.replace("KIND", kind).replace("ID", every[0]))
+    for file in _files(tmp_path):
+        file.write_bytes(damage(file.read_bytes()))
     assert loaded() == every
     assert loaded() == []
 
 
+def test_a_value_that_is_damaged_is_not_believed(tmp_path: Path, root: Path, loaded: Look) -> None:
+    every = loaded()
+    for file in _files(tmp_path):
+        changed = file.read_bytes().replace(b'"findings":', b'"findings":1')
+        assert changed != file.read_bytes()
+        file.write_bytes(changed)
+    assert loaded() == every
+
+
 def test_what_was_kept_long_ago_is_removed(tmp_path: Path, root: Path, loaded: Look) -> None:
     loaded()
-    old = _file(tmp_path).with_name("0.json")
+    old = _files(tmp_path)[0].with_name("0")
     old.write_text("{}")
     os.utime(old, (0, 0))
+    remembered._forget_old.cache_clear()
     _rename(next(root.iterdir()))
     loaded()
     assert not old.exists()
-    assert _file(tmp_path).exists()
+    assert len(_files(tmp_path)) == 3
 
 
 def test_what_another_program_kept_is_made_again(loaded: Look, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -169,14 +170,14 @@ def test_what_another_program_kept_is_made_again(loaded: Look, monkeypatch: pyte
 
 def test_what_others_may_have_written_is_not_believed(tmp_path: Path, root: Path, loaded: Look) -> None:
     every = loaded()
-    folder = _file(tmp_path).parent
+    folder = tmp_path / "cache" / remembered.FOLDER
     assert folder.stat().st_mode & 0o777 == 0o700
     folder.chmod(0o770)
     assert loaded() == every
     folder.chmod(0o700)
     if os.geteuid() == 0:
-        os.chown(_file(tmp_path), 1, 1)
-        assert loaded() == every
+        os.chown(_files(tmp_path)[0], 1, 1)
+        assert len(loaded()) == 1
 
 
 def test_nothing_is_written_beside_results_and_a_cache_that_cannot_be_written_is_none(
@@ -207,14 +208,11 @@ def test_no_link_is_followed(root: Path, loaded: Look) -> None:
     assert loaded() == [result.name]
 
 
-def test_two_directories_are_kept_apart(tmp_path: Path, root: Path) -> None:
+def test_results_and_what_is_made_of_them_are_kept_apart(tmp_path: Path, root: Path) -> None:
     other = shutil.copytree(root, tmp_path / "other")
-    for place, row in ((root, {"a": 1}), (other, {"a": 2})):
-        kept = Remembered(place, "list")
-        for result in sorted(place.iterdir()):
-            kept.of(result, partial(dict, row))
-        kept.keep()
-    first = sorted(root.iterdir())[0]
-    assert Remembered(root, "list").of(first, dict) == {"a": 1}
-    assert Remembered(other, "list").of(other / first.name, dict) == {"a": 2}
-    assert Remembered(root, "another").of(first, dict) == {}
+    number = TypeAdapter(int)
+    first, same = (sorted(place.iterdir())[0] for place in (root, other))
+    for place, kind, made in ((first, "list", 1), (same, "list", 2), (first, "cases", 3)):
+        assert remembered.remembered(place, kind, number, partial(int, made)) == made
+    for place, kind, made in ((first, "list", 1), (same, "list", 2), (first, "cases", 3)):
+        assert remembered.remembered(place, kind, number, lambda: 0) == made

@@ -6,9 +6,10 @@ from __future__ import annotations
 from tests.report_factories import FACTS, demo_trials, failed, host, renumbered, result, scaling_trials
 
 from linewatt.model import Case
+from linewatt.report.export import when
 from linewatt.report.machine.environment import FactGroup, environment
 from linewatt.report.trials.digest import digest
-from linewatt.report.trials.words import caveats, progress, when
+from linewatt.report.trials.words import caveats, progress
 
 TCP = Case("tcp", "h1", "h2")
 LAB = {

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, Literal
 
+from linewatt.campaign.design import Design
 from linewatt.campaign.soak import Soak, Users
 from linewatt.hosts.base import HostSpec
 from linewatt.loads.registry import DEFAULT
@@ -20,7 +21,6 @@ from linewatt.sensors.registry import POWER
 
 Order = Literal["interleaved", "sequential", "random"]
 Policy = Literal["pinned", "auto", "neighbour", "remote", "none"]
-Design = Literal["one-at-a-time", "full", "fractional"]
 PLACEMENT = "placement"
 """the factor whose levels are policies"""
 

@@ -12,11 +12,12 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import combinations
+from typing import Literal
 
-from linewatt.campaign.campaign import Design
 from linewatt.errors import InvalidInput
 
 MAX_SETTINGS = 10_000
+Design = Literal["one-at-a-time", "full", "fractional"]
 MAX_FRACTION = 100
 """factors of a fractional design"""
 MOST_WORDS = 12

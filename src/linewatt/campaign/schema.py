@@ -20,7 +20,8 @@ from pydantic import (
 )
 
 from linewatt.campaign import fields as f
-from linewatt.campaign.campaign import Design, Policy
+from linewatt.campaign.campaign import Policy
+from linewatt.campaign.design import Design
 from linewatt.campaign.factor_entries import Factor, FactorLevel, LabelEntry
 from linewatt.campaign.network_entries import BARE, Network
 from linewatt.campaign.part import Part

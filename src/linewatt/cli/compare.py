@@ -18,9 +18,8 @@ from linewatt.errors import InvalidInput
 
 if TYPE_CHECKING:
     from linewatt.analysis.comparison.compare import Comparison, Finding
-    from linewatt.analysis.comparison.matching import Side
     from linewatt.analysis.comparison.rows import Options
-    from linewatt.store.read import Result
+    from linewatt.report.comparison.sides import Kept
 
 _RATIO = re.compile(r"([0-9]+(?:\.[0-9]+)?|\.[0-9]+)\s*(%?)")
 _LARGEST_FACTOR = 1.0
@@ -123,17 +122,16 @@ def compare(  # noqa: PLR0913 - one parameter an option
     from linewatt.analysis.comparison.compare import finding
     from linewatt.analysis.comparison.rows import Options
     from linewatt.cli.show import checked_target
-    from linewatt.store.brief import load_brief
+    from linewatt.report.comparison.sides import kept
     from linewatt.store.read import readable
 
     target = None if output is None else checked_target(output)
-
     matters = None if factor is None else parse_factor(factor)
     metrics = _metrics(metric)
     named = _fail_on(fail_on, metrics, two=len(wanted) == 2)
     paths = _paths(wanted, results, by, base)
     with uncollected(), readable(*(path for side in paths for path in side)):
-        loaded = [[load_brief(path) for path in side] for side in paths]
+        loaded = [[(path, kept(path)) for path in side] for side in paths]
         of_soaks = _of_soaks(loaded, by)
         options = Options(by, matters, metrics, _allowed(allow, of_soaks=of_soaks))
         found = (_compared_soaks if of_soaks else _compared)(loaded, options, base)
@@ -229,7 +227,7 @@ def _fail_on(words: list[str] | None, metrics: Sequence[str], *, two: bool) -> t
 
 def _paths(wanted: Sequence[str], results: Path, by: str | None, base: str | None) -> list[list[Path]]:
     """The results of one side or two. Raises InvalidInput, StoreError."""
-    from linewatt.store.brief import find_anywhere
+    from linewatt.store.read import find_anywhere
 
     if len(wanted) > 2:
         raise InvalidInput(f"compare takes one result or two, got {len(wanted)}")
@@ -253,11 +251,11 @@ def _names(side: str) -> list[str]:
     )
 
 
-def _of_soaks(loaded: Sequence[Sequence[Result]], by: str | None) -> bool:
+def _of_soaks(loaded: Sequence[Sequence[tuple[Path, Kept]]], by: str | None) -> bool:
     """Whether soaks are compared. Raises InvalidInput for what cannot be asked of these results."""
     every = [one for side in loaded for one in side]
-    soaks = [one.id for one in every if one.is_soak]
-    trials = [one.id for one in every if not one.is_soak]
+    soaks = [path.name for path, one in every if one.is_soak]
+    trials = [path.name for path, one in every if not one.is_soak]
     if soaks and by is not None:
         raise InvalidInput(
             f"--by {by}: {soaks[0]} is a soak, one long load without cases or levels; "
@@ -269,29 +267,34 @@ def _of_soaks(loaded: Sequence[Sequence[Result]], by: str | None) -> bool:
         )
     for side in loaded:
         if len(side) > 1 and trials:
-            raise InvalidInput(f"{side[0].id} has cases and trials: only of soaks a side may have several")
+            raise InvalidInput(f"{trials[0]} has cases and trials: only of soaks a side may have several")
     return bool(soaks)
 
 
-def _compared_soaks(loaded: Sequence[Sequence[Result]], options: Options, base: str | None) -> Comparison:
+def _compared_soaks(
+    loaded: Sequence[Sequence[tuple[Path, Kept]]], options: Options, base: str | None
+) -> Comparison:
     from linewatt.analysis.comparison.compare import compare as compare_sides
     from linewatt.analysis.comparison.jobs import match_jobs
-    from linewatt.report.soak.runs import with_soak
+    from linewatt.report.comparison.sides import side_of
 
     del base
     sides = []
     for name, results in zip(("A", "B"), loaded, strict=True):
-        first, *others = (with_soak(one, side_of(one.id, one)) for one in results)
+        first, *others = (side_of(*one) for one in results)
         sides.append(replace(first, name=name, repeats=tuple(others)))
     return compare_sides(sides[0], sides[1], match_jobs(sides[0], sides[1], options.allowed), options)
 
 
-def _compared(loaded: Sequence[Sequence[Result]], options: Options, base: str | None) -> Comparison:
+def _compared(
+    loaded: Sequence[Sequence[tuple[Path, Kept]]], options: Options, base: str | None
+) -> Comparison:
     from linewatt.analysis.comparison.compare import compare as compare_sides
     from linewatt.analysis.comparison.matching import known_properties, levels_of, match_levels, match_two
+    from linewatt.report.comparison.sides import side_of
 
-    sides = [side_of(name, one) for name, (one,) in zip(("A", "B"), loaded, strict=False)]
-    known = known_properties(trial for side in sides for trial in side.trials)
+    sides = [replace(side_of(*one), name=name) for name, (one,) in zip(("A", "B"), loaded, strict=False)]
+    known = known_properties(case for side in sides for case in side.cases)
     if options.by is not None and options.by not in known:
         raise InvalidInput(f"--by {options.by}: must be one of {', '.join(known)}")
     if len(sides) == 2 or options.by is None:
@@ -303,20 +306,3 @@ def _compared(loaded: Sequence[Sequence[Result]], options: Options, base: str | 
     if base is not None and base not in levels:
         raise InvalidInput(f"--base {base}: {options.by} is one of {', '.join(levels)}")
     return compare_sides(sides[0], sides[0], match_levels(sides[0], options.by, base or levels[0]), options)
-
-
-def side_of(name: str, result: Result) -> Side:
-    """A result as analysis takes it."""
-    from linewatt.analysis.comparison.matching import Side
-
-    manifest = result.manifest
-    hosts = {host: one for host, one in (manifest.get("hosts") or {}).items() if isinstance(one, dict)}
-    created_s = manifest.get("created_s")
-    return Side(
-        name=name,
-        id=result.id,
-        campaign=manifest.get("campaign") or {},
-        hosts=hosts,
-        trials=result.trials,
-        created_s=created_s if isinstance(created_s, (int, float)) else None,
-    )

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from linewatt.cli.compare import parse_factor, side_of, uncollected
+from linewatt.cli.compare import parse_factor, uncollected
 from linewatt.cli.output import print_json, print_rich
 from linewatt.errors import InvalidInput, StoreError
 
@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from linewatt.analysis.metrics.metric import Response
     from linewatt.model import Case
     from linewatt.report.comparison.history import Soaks
-    from linewatt.store.read import Result
 
 SOAK = "soak"
 """what ``--test`` calls soaks"""
@@ -64,8 +63,8 @@ def history(
     A soak is one run: its mean rate over all soaks of the same job, whatever its hosts were called.
     """
     from linewatt.analysis.comparison.rows import METRICS
-    from linewatt.store.brief import load_all_brief
-    from linewatt.store.read import readable
+    from linewatt.report.comparison.sides import kept
+    from linewatt.store.read import read_each, readable
 
     if metric not in _METRICS:
         raise InvalidInput(f"--metric {metric!r}: must be one of {', '.join(_METRICS)}")
@@ -76,11 +75,12 @@ def history(
         return (case is None or one.key.startswith(case)) and (test is None or one.test == test)
 
     with uncollected():
-        loaded, damaged = load_all_brief(results)
-        sides = [side_of(one.id, one) for one in loaded if not one.is_soak]
-        soaks, left_out = _soaks([one for one in loaded if one.is_soak], metric, case, test)
-        with readable(*(one.path for one in loaded)):
-            found, of_soaks = _followed(sides, response, wanted, matters, soaks, metric)
+        loaded, damaged = read_each(results, lambda path: (path, kept(path)))
+        loaded.sort(key=lambda one: one[1].created_s or 0)
+        sides = [found.side(path.name) for path, found in loaded if not found.is_soak]
+        soaks, left_out = _soaks([path for path, found in loaded if found.is_soak], metric, case, test)
+        with readable(*(path for path, _ in loaded)):
+            found, of_soaks = _followed(results, sides, response, wanted, matters, soaks, metric)
             if not found and not soaks and not left_out and not damaged:
                 raise InvalidInput(_nothing(results, len(loaded), case, test, metric))
             from linewatt.report.comparison import history as report
@@ -93,34 +93,39 @@ def history(
 
 
 def _soaks(
-    loaded: Sequence[Result], metric: str, case: str | None, test: str | None
+    paths: Sequence[Path], metric: str, case: str | None, test: str | None
 ) -> tuple[list[Side], list[tuple[str, str]]]:
     """Soaks that are asked for, as one run each, and those that are none, with the reason."""
+    from linewatt.analysis.metrics.of_soak import FOLLOWED
     from linewatt.analysis.soak.job import job_of
-    from linewatt.report.soak.runs import OF_METRIC, followed
-    from linewatt.store.read import readable
+    from linewatt.report.comparison.sides import Kept, with_surroundings
+    from linewatt.store.read import load, readable
 
     runs: list[Side] = []
     left_out: list[tuple[str, str]] = []
-    if metric not in OF_METRIC or test not in (None, SOAK):
+    if metric not in FOLLOWED or test not in (None, SOAK):
         return runs, left_out
-    for one in loaded:
+    for path in paths:
+        from linewatt.report.soak.runs import followed
+
         try:
-            with readable(one.path):
-                side = side_of(one.id, one)
+            with readable(path):
+                one = load(path)
+                side = with_surroundings(Kept(one.created_s, one.is_soak, ()).side(one.id), path)
                 if case is not None and not job_of(side.campaign).key.startswith(case):
                     continue
-                run: Side | str = followed(one, side, OF_METRIC[metric])
+                run: Side | str = followed(one, side, FOLLOWED[metric])
         except StoreError as error:
             run = str(error)
         if isinstance(run, str):
-            left_out.append((one.id, run))
+            left_out.append((path.name, run))
         else:
             runs.append(run)
     return runs, left_out
 
 
 def _followed(
+    results: Path,
     sides: Sequence[Side],
     response: Response,
     wanted: Callable[[Case], bool],
@@ -130,26 +135,30 @@ def _followed(
 ) -> tuple[tuple[Course, ...], tuple[Course, ...]]:
     """Courses of cases and of soaks: what is one quantity in both is judged together."""
     from linewatt.analysis.comparison.history import courses
+    from linewatt.analysis.metrics.of_soak import FOLLOWED
     from linewatt.analysis.soak.job import Job
-    from linewatt.report.soak.runs import OF_METRIC
+    from linewatt.report.comparison.sides import with_surroundings
+
+    def surroundings(side: Side) -> Side:
+        return side if side.hosts else with_surroundings(side, results / side.id)
 
     limit = matters if response.relative else None
-    own = OF_METRIC.get(metric, response)
+    own = FOLLOWED.get(metric, response)
     together = own.name == response.name
-    found = courses(sides, response, wanted, limit, soaks if together else ())
+    found = courses(sides, response, wanted, limit, soaks if together else (), surroundings)
     if not together:
-        found = (*found, *courses((), own, wanted, matters, soaks))
+        found = (*found, *courses((), own, wanted, matters, soaks, surroundings))
     cases = tuple(one for one in found if not isinstance(one.case, Job))
     return cases, tuple(one for one in found if isinstance(one.case, Job))
 
 
 def _told(courses: tuple[Course, ...], left_out: list[tuple[str, str]], metric: str) -> Soaks | None:
+    from linewatt.analysis.metrics.of_soak import FOLLOWED
     from linewatt.report.comparison.history import Soaks
-    from linewatt.report.soak.runs import OF_METRIC
 
     if not courses and not left_out:
         return None
-    return Soaks(courses, OF_METRIC[metric], tuple(left_out))
+    return Soaks(courses, FOLLOWED[metric], tuple(left_out))
 
 
 def _nothing(results: Path, count: int, case: str | None, test: str | None, metric: str) -> str:

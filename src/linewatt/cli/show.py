@@ -34,20 +34,17 @@ def register(app: typer.Typer) -> None:
 
 def list_results(results: _Results = Path("results"), as_json: _Json = False) -> None:
     """List stored results: id, when, trials done, failed, findings; a damaged one with what is wrong."""
-    from dataclasses import asdict
+    from pydantic import TypeAdapter
 
     from linewatt.report import listing
     from linewatt.store import read
-    from linewatt.store.remembered import Remembered
+    from linewatt.store.remembered import remembered
 
     results_there(results)
-    kept = Remembered(results, "list")
-
-    def row(path: Path) -> listing.Listed:
-        return listing.Listed(**kept.of(path, lambda: asdict(listing.listed(read.load(path)))))
-
-    found, unread = read.read_each(results, row)
-    kept.keep()
+    shape = TypeAdapter(listing.Listed)
+    found, unread = read.read_each(
+        results, lambda path: remembered(path, "list", shape, lambda: listing.listed(read.load(path)))
+    )
     rows: list[listing.Listed | read.Damaged] = [*found, *unread]
     every = sorted(rows, key=listing.id_of)
     if as_json:

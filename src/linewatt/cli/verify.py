@@ -31,7 +31,7 @@ def verify(
 ) -> None:
     """Compare a result with the checksums it was stored with; exit 1 if anything is not as it was."""
     from linewatt.foreign import one_line
-    from linewatt.store.brief import find_anywhere
+    from linewatt.store.read import find_anywhere
     from linewatt.store.verify import verify as verified
 
     found = verified(find_anywhere(results, wanted))

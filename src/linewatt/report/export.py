@@ -1,13 +1,17 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a case and a mean are written into JSON and CSV, everywhere alike; missing is ``None``."""
+"""How a case, a mean, a change and a time are written, everywhere alike; missing is ``None``."""
 
 from __future__ import annotations
 
 from collections.abc import Callable
+from datetime import UTC, datetime
 from typing import Any
 
+from linewatt.analysis.comparison.verdicts import Verdict
+from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.statistics.stats import Estimate
 from linewatt.model import Case
+from linewatt.units import MISSING
 
 
 def case_keys(case: Case) -> dict[str, Any]:
@@ -35,3 +39,32 @@ def mean_keys(name: str, value: Estimate | None, from_si: Callable[[float], floa
         f"{name}_sd": None if value.sd is None else from_si(value.sd),
         f"{name}_n": value.n,
     }
+
+
+def numbers(response: Response, verdict: Verdict | None) -> dict[str, Any]:
+    """A change as a ratio to the base, or for shares as a difference; its CI; p alone and among all."""
+    change = None if verdict is None else verdict.change
+    ends = (None, None, None) if change is None else (change.value, change.low, change.high)
+    relative = response.relative
+    row: dict[str, Any] = {}
+    for name, value in zip(("", "_low", "_high"), ends, strict=True):
+        row[f"ratio{name}"] = 1 + value if relative and value is not None else None
+        row[f"difference{name}"] = None if relative else value
+    return row | {
+        "p": None if change is None else change.p,
+        "p_holm": None if change is None else change.p_holm,
+        "kind": None if verdict is None else verdict.kind,
+        "verdict": None if verdict is None else verdict.words,
+    }
+
+
+def p_text(p: float) -> str:
+    """``0.012``, and ``<0.001`` for what is smaller."""
+    return "<0.001" if p < 0.001 else f"{p:.3f}" if p < 0.0995 else f"{p:.2f}"
+
+
+def when(created_s: float | None) -> str:
+    """A Unix time for people, in UTC: ``2026-02-03 14:05 UTC``."""
+    if created_s is None:
+        return MISSING
+    return datetime.fromtimestamp(created_s, UTC).strftime("%Y-%m-%d %H:%M UTC")

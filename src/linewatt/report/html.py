@@ -18,6 +18,7 @@ from linewatt import __version__, durable
 from linewatt.analysis.findings import counted
 from linewatt.errors import StoreError
 from linewatt.report.campaign_text import campaign_text
+from linewatt.report.export import when
 from linewatt.report.glossary import GLOSSARY, LEVEL_GLOSSARY, POWER_GLOSSARY
 from linewatt.report.machine.environment import environment, environment_section
 from linewatt.report.machine.map import machine_maps
@@ -28,7 +29,7 @@ from linewatt.report.trials.digest import Digest
 from linewatt.report.trials.levels import where
 from linewatt.report.trials.repeats import repeats_lines
 from linewatt.report.trials.sections import page_sections
-from linewatt.report.trials.words import caveats, progress, when
+from linewatt.report.trials.words import caveats, progress
 from linewatt.store.read import Result
 from linewatt.units import MISSING, number_ranges
 

@@ -108,7 +108,7 @@ def _cells(one: Listed | Damaged) -> tuple[str, ...]:
     """A row of the table behind its id."""
     if isinstance(one, Damaged):
         return (MISSING, MISSING, "damaged", MISSING, MISSING)
-    from linewatt.report.trials.words import when
+    from linewatt.report.export import when
 
     return (
         _name(one.heading),

@@ -54,6 +54,12 @@ class Result:
         return bool((self.manifest.get("campaign") or {}).get("soak"))
 
     @property
+    def created_s(self) -> int | float | None:
+        """When it began, Unix seconds."""
+        found = self.manifest.get("created_s")
+        return found if isinstance(found, (int, float)) else None
+
+    @property
     def complete(self) -> bool:
         if self.is_soak:
             ends = sorted((self.path / "soak").glob("part-*/ended.json"))
@@ -89,6 +95,12 @@ def _named_by_path(root: Path, wanted: str) -> str:
     """The id in ``results/ID``, which is what a shell completes and ``run`` prints."""
     path = Path(wanted)
     return path.name if len(path.parts) > 1 and path.parent.resolve() == root.resolve() else wanted
+
+
+def find_anywhere(root: Path, wanted: str) -> Path:
+    """As :func:`find`; a directory that is a result, wherever it is, is one, too."""
+    own = Path(wanted)
+    return own if (own / "manifest.json").is_file() else find(root, wanted)
 
 
 def load(path: Path) -> Result:

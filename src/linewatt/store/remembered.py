@@ -1,95 +1,101 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What was made of each result of a directory, kept for the next time it is asked for.
+"""What was made of a result, kept for the next time it is asked for.
 
-It stands in the user's own cache (``$XDG_CACHE_HOME``, else ``~/.cache``), not beside the results: these
-never change once written, may be read-only, and may be somebody else's, whose word on them is not taken. What
-is kept counts only while every file that it was made of is as it was (name, size, times, inode) and the
-program is the same; else it is made again. Where it cannot be kept, or is damaged, it is made each time.
+It stands in the user's own cache (``$XDG_CACHE_HOME``, else ``~/.cache``), a file a result, not beside it: a
+result never changes once written, may be read-only, and may be somebody else's, whose word on it is not
+taken. What is kept counts only while every file that it was made of is as it was (name, size, times, inode)
+and the program is the same; else it is made again. Where it cannot be kept, or is damaged, it is made each
+time.
 """
 
 from __future__ import annotations
 
 import hashlib
-import json
 import os
 import stat
 import time
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator
+from contextlib import suppress
+from functools import cache
 from pathlib import Path
-from typing import Any
+from typing import TypeVar
 
-from linewatt import durable, foreign
-from linewatt.errors import LinewattError
+from pydantic import TypeAdapter, ValidationError
 
+T = TypeVar("T")
 FOLDER = "linewatt-results"
-SCHEMA_VERSION = 1
 SETTLED_S = 2.0
 """A file that changed so shortly ago may change again without its times showing it: clocks of file systems
 stand still for milliseconds, on some for two seconds."""
 OLD_S = 90 * 86_400.0
 _MOST_BYTES = 64 << 20
 
-Row = dict[str, Any]
+
+def remembered(result: Path, kind: str, shape: TypeAdapter[T], make: Callable[[], T]) -> T:
+    """What is kept of a result under the name ``kind``, or is made of it now and kept from then on."""
+    state, file = state_of(result), _file(result, kind)
+    if state is None or file is None:
+        return make()
+    head = f"{kind} {_program()} {state}"
+    kept = _read(file, head)
+    if kept is not None:
+        with suppress(ValidationError):
+            return shape.validate_json(kept)
+    made = make()
+    if state_of(result) == state:
+        _keep(file, head, shape.dump_json(made))
+    return made
 
 
-class Remembered:
-    """What is kept of the results below one directory. ``kind`` names what it is."""
-
-    def __init__(self, root: Path, kind: str) -> None:
-        self._root = root
-        self._kind = f"{kind} {SCHEMA_VERSION} {_program()}"
-        name = hashlib.sha256(os.fsencode(root.resolve()) + b"\0" + kind.encode()).hexdigest()[:32]
-        cache = _cache()
-        self._file = None if cache is None else cache / f"{name}.json"
-        self._before = self._read()
-        self._now: dict[str, Row] = {}
-
-    def of(self, result: Path, make: Callable[[], Row]) -> Row:
-        """What is kept of a result, or is made of it now and kept from then on."""
-        state = state_of(result)
-        kept = self._before.get(result.name)
-        if state is not None and kept is not None and kept.get("state") == state:
-            self._now[result.name] = kept
-            row: Row = kept["row"]
-            return row
-        made = make()
-        if state is not None and state_of(result) == state:
-            self._now[result.name] = {"state": state, "row": made}
-        return made
-
-    def keep(self) -> None:
-        """Have on disk what was made, where something was."""
-        if self._file is None or self._now == self._before:
-            return
-        document = {"kind": self._kind, "root": str(self._root), "results": self._now}
-        try:
-            self._file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
-            durable.write_whole(self._file, json.dumps(document).encode())
-            _forget_old(self._file.parent)
-        except (OSError, ValueError):
-            return
-
-    def _read(self) -> Mapping[str, Row]:
-        if self._file is None:
-            return {}
-        try:
-            with self._file.open("rb") as file:
-                if not _is_ours(os.fstat(file.fileno()), self._file.parent.stat()):
-                    return {}
-                document = foreign.read_json(file.read(_MOST_BYTES).decode(), "it", foreign.STORED)
-        except (OSError, ValueError, LinewattError):
-            return {}
-        if not isinstance(document, dict) or document.get("kind") != self._kind:
-            return {}
-        results = document.get("results")
-        if not isinstance(results, dict) or not all(map(_is_row, results.values())):
-            return {}
-        return results
+def _file(result: Path, kind: str) -> Path | None:
+    cache = _cache()
+    name = hashlib.sha256(os.fsencode(_absolute(result)) + b"\0" + kind.encode()).hexdigest()[:32]
+    return None if cache is None else cache / name
 
 
+def _absolute(result: Path) -> str:
+    """The parent without links: of the result itself it is known that it is none."""
+    return f"{_resolved(result.parent)}/{result.name}"
+
+
+@cache
+def _resolved(path: Path) -> Path:
+    return path.resolve()
+
+
+def _read(file: Path, head: str) -> bytes | None:
+    """What was kept under this head; ``None`` where it is another, damaged, or may be another user's."""
+    try:
+        with open(file, "rb", buffering=0) as handle:  # noqa: PTH123  thousands of them
+            if not _is_ours(os.fstat(handle.fileno()), os.stat(file.parent)):  # noqa: PTH116
+                return None
+            first, _, kept = handle.read(_MOST_BYTES).partition(b"\n")
+    except OSError:
+        return None
+    return kept if first == _line(head, kept) else None
+
+
+def _line(head: str, kept: bytes) -> bytes:
+    return f"{head} {hashlib.sha256(kept).hexdigest()}".encode()
+
+
+def _keep(file: Path, head: str, kept: bytes) -> None:
+    """Have it there for the next time, whole or not at all; it need not outlive a power cut."""
+    partial = file.with_name(f".{file.name}.{os.getpid()}.tmp")
+    try:
+        file.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+        partial.write_bytes(_line(head, kept) + b"\n" + kept)
+        partial.replace(file)
+        _forget_old(file.parent)
+    except OSError:
+        with suppress(OSError):
+            partial.unlink()
+
+
+@cache
 def _forget_old(cache: Path) -> None:
-    """Remove what was made for directories that were last another long ago. Raises OSError."""
-    for file in cache.glob("*.json"):
+    """Remove what was made of results that were last others long ago. Raises OSError."""
+    for file in cache.iterdir():
         if file.stat().st_mtime < time.time() - OLD_S:
             file.unlink()
 
@@ -101,10 +107,6 @@ def _is_ours(file: os.stat_result, folder: os.stat_result) -> bool:
         and all(seen.st_uid == os.geteuid() for seen in (file, folder))
         and not folder.st_mode & (stat.S_IRWXG | stat.S_IRWXO)
     )
-
-
-def _is_row(kept: object) -> bool:
-    return isinstance(kept, dict) and isinstance(kept.get("row"), dict)
 
 
 def _cache() -> Path | None:
@@ -151,6 +153,7 @@ def _files(folder: str, *, trials: bool = False) -> Iterator[str]:
             yield one.path if one.name.startswith(".") else f"{one.path}/trial.json"
 
 
+@cache
 def _program() -> str:
     """Which linewatt this is: one of the same version may still make something else of a result."""
     import linewatt

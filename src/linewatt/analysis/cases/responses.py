@@ -25,8 +25,6 @@ class Values:
     values: tuple[float | None, ...]
     scope: str | None = None
     provenance: Provenance | None = None
-    reason: str | None = None
-    """why it has no value, where that is known"""
 
 
 OF_CASE = {metric.name: metric.response for metric in METRICS if metric.response is not None}

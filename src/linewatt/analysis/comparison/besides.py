@@ -14,9 +14,10 @@ from linewatt.analysis.cases.responses import EFFICIENCY, SENDER_EFFICIENCY
 from linewatt.analysis.comparison.comparable import Ends, load_version
 from linewatt.analysis.comparison.differences import is_expected
 from linewatt.analysis.comparison.matching import Side
+from linewatt.analysis.comparison.runs import CaseRuns
 from linewatt.hosts.cores import core_is
 from linewatt.loads.registry import DEFAULT, LOADS
-from linewatt.model import Role, Trial
+from linewatt.model import Role
 
 CONGESTION = "net.ipv4.tcp_congestion_control"
 LIMITS: dict[Role, dict[str, tuple[str, ...]]] = {
@@ -68,12 +69,10 @@ def _time(ends: Ends) -> Iterator[Beside]:
     """Levels of one result that were not measured in turn; two results never are, as their heading says."""
     if ends.base.id != ends.other.id:
         return
-    base_s, other_s = (
-        [trial.started_s for trial in trials] for trials in (ends.base_trials, ends.other_trials)
-    )
-    if len(base_s) < 2 or len(other_s) < 2:
+    one, two = ends.own.started_s, ends.theirs.started_s
+    if one is None or two is None or ends.own.done < 2 or ends.theirs.done < 2:
         return
-    if max(base_s) < min(other_s) or max(other_s) < min(base_s):
+    if one[1] < two[0] or two[1] < one[0]:
         yield Beside(
             "the time (not interleaved)",
             f"all runs of {ends.base.name} and of {ends.other.name} lie apart in time: what drifted "
@@ -83,14 +82,14 @@ def _time(ends: Ends) -> Iterator[Beside]:
 
 def _of_end(ends: Ends, role: Role) -> Iterator[Beside]:
     own, theirs = getattr(ends.case, role), getattr(ends.other_case, role)
-    sides = ((ends.base, own, ends.base_trials), (ends.other, theirs, ends.other_trials))
+    sides = ((ends.base, own, ends.own), (ends.other, theirs, ends.theirs))
 
     def differing(short: str, facts: dict[str, str], response: str | None = None) -> Iterator[Beside]:
         said = []
         for title, fact in facts.items():
             if is_expected(fact, ends.by):
                 continue
-            one, two = (_value(side, host, role, trials, fact) for side, host, trials in sides)
+            one, two = (_value(side, host, role, runs, fact) for side, host, runs in sides)
             if one is not None and two is not None and one != two:
                 said.append(f"{title} {one} in {ends.base.name}, {two} in {ends.other.name}")
         if said:
@@ -114,7 +113,7 @@ def _of_end(ends: Ends, role: Role) -> Iterator[Beside]:
     yield from differing("what a core is", {"a core is": "cpu.core_is"}, _EFFICIENCY[role])
 
 
-def _value(side: Side, host: str, role: Role, trials: Sequence[Trial], fact: str) -> object:
+def _value(side: Side, host: str, role: Role, runs: CaseRuns, fact: str) -> object:
     """A fact of an end as its trials had it set, else as its host showed it before."""
     section, _, name = fact.partition(".")
     if fact == "cpu.core_is":
@@ -123,8 +122,7 @@ def _value(side: Side, host: str, role: Role, trials: Sequence[Trial], fact: str
         version = load_version(side, host, LOADS[name])
         return None if version is None else ".".join(map(str, version))
     if section == "sysctl":
-        end = getattr(trials[0], role) if trials else None
-        found = (end.settings if end is not None else {}).get(f"sysctl {name}")
+        found = runs.settings.get(role, {}).get(f"sysctl {name}")
         if found is not None:
             return found
     return side.fact(host, section, name)

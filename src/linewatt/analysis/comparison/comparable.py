@@ -8,17 +8,17 @@ verdicts (``differences``).
 
 from __future__ import annotations
 
-import statistics
 from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from linewatt.analysis.cases.responses import EFFICIENCY, SENDER_EFFICIENCY
 from linewatt.analysis.comparison.matching import Side
+from linewatt.analysis.comparison.runs import CaseRuns
 from linewatt.errors import ParseError
 from linewatt.loads.base import Load, Version
 from linewatt.loads.registry import DEFAULT, LOADS
-from linewatt.model import Case, Role, Trial
+from linewatt.model import Case, Role
 from linewatt.tuning.nic.offload import ABBREVIATIONS
 
 LOAD_CODES: tuple[str, ...] = tuple(
@@ -64,16 +64,22 @@ class Obstacle:
 
 @dataclass(frozen=True, slots=True)
 class Ends:
-    """Two cases with their trials that are done, and what is allowed to differ."""
+    """Two cases with their runs, and what is allowed to differ."""
 
-    case: Case
-    other_case: Case
     base: Side
     other: Side
-    base_trials: Sequence[Trial]
-    other_trials: Sequence[Trial]
+    own: CaseRuns
+    theirs: CaseRuns
     by: str | None
     allowed: Collection[str] = ()
+
+    @property
+    def case(self) -> Case:
+        return self.own.case
+
+    @property
+    def other_case(self) -> Case:
+        return self.theirs.case
 
     @property
     def sides(self) -> Sides:
@@ -100,15 +106,10 @@ def _window(ends: Ends) -> list[Obstacle]:
             found.append(Obstacle("window", f"{name} of {between(ends.sides, f'{one:g} s', f'{two:g} s')}"))
     if found:
         return found
-    one, two = (_seconds(trials) for trials in (ends.base_trials, ends.other_trials))
+    one, two = ends.own.window_s, ends.theirs.window_s
     if one and two and abs(one / two - 1) > _WINDOW_TOLERANCE:
         return [Obstacle("window", f"window of {between(ends.sides, f'{one:.3g} s', f'{two:.3g} s')}")]
     return []
-
-
-def _seconds(trials: Sequence[Trial]) -> float | None:
-    known = [trial.window.seconds for trial in trials if trial.window is not None]
-    return statistics.median(known) if known else None
 
 
 def _offloads(ends: Ends) -> list[Obstacle]:
@@ -116,8 +117,8 @@ def _offloads(ends: Ends) -> list[Obstacle]:
     found = []
     for role in _ROLES:
         own, theirs = getattr(ends.case, role), getattr(ends.other_case, role)
-        one = _features(ends.base, own, role, ends.base_trials)
-        two = _features(ends.other, theirs, role, ends.other_trials)
+        one = _features(ends.base, own, role, ends.own)
+        two = _features(ends.other, theirs, role, ends.theirs)
         told = [name for name in OFFLOADS if ends.by not in (name, SHORT.get(name))]
         words = offloads_differ(ends.sides, one, two, told)
         if words:
@@ -141,11 +142,10 @@ _SEGMENTATION = "tx-tcp-segmentation"
 """the part of tso that says whether it is on"""
 
 
-def _features(side: Side, host: str, role: Role, trials: Sequence[Trial]) -> dict[str, str]:
+def _features(side: Side, host: str, role: Role, runs: CaseRuns) -> dict[str, str]:
     """Feature → on or off, in ethtool's long names."""
     found = offloads_found(side, host)
-    end = getattr(trials[0], role) if trials else None
-    for knob, text in (end.settings if end is not None else {}).items():
+    for knob, text in runs.settings.get(role, {}).items():
         if not knob.startswith("offload ") or text is None:
             continue
         feature = knob.rpartition(" ")[2]
@@ -230,23 +230,10 @@ def _payload(ends: Ends) -> list[Obstacle]:
     """Bytes in a datagram, from what the receiver got; a tunnel leaves less room, which is its cost."""
     if ends.case.is_tcp or ends.by in ("network", "test", "family"):
         return []
-    one, two = (_payload_bytes(trials) for trials in (ends.base_trials, ends.other_trials))
+    one, two = ends.own.payload_bytes, ends.theirs.payload_bytes
     if one is None or two is None or abs(one / two - 1) <= _PAYLOAD_TOLERANCE:
         return []
     return [Obstacle("payload", f"payload of {between(ends.sides, f'{one:.0f} bytes', f'{two:.0f} bytes')}")]
-
-
-def _payload_bytes(trials: Sequence[Trial]) -> float | None:
-    known = [
-        trial.throughput_bps * trial.window.seconds / 8 / (trial.packets - trial.lost_packets)
-        for trial in trials
-        if trial.throughput_bps
-        and trial.window
-        and trial.packets is not None
-        and trial.lost_packets is not None
-        and trial.packets > trial.lost_packets
-    ]
-    return statistics.median(known) if known else None
 
 
 def _accounting(ends: Ends) -> list[Obstacle]:

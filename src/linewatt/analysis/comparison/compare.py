@@ -3,17 +3,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from linewatt.analysis.cases.responses import THROUGHPUT, Values, responses
+from linewatt.analysis.cases.responses import THROUGHPUT
 from linewatt.analysis.cases.summary import FlagCount, count_flags
 from linewatt.analysis.comparison.besides import Beside, besides
 from linewatt.analysis.comparison.comparable import Ends, Obstacle, Sides, obstacles
 from linewatt.analysis.comparison.differences import Difference, differences
 from linewatt.analysis.comparison.jobs import (
-    has_any,
     job_differences,
     job_obstacles,
     job_remarks,
@@ -22,13 +21,11 @@ from linewatt.analysis.comparison.jobs import (
 )
 from linewatt.analysis.comparison.matching import LeftOver, Match, Matching, Side
 from linewatt.analysis.comparison.rows import METRICS, OF_CASES, Draft, Options, Row, judged, overall
-from linewatt.analysis.limits.verdict import verdict
+from linewatt.analysis.comparison.runs import CaseRuns, Measured
 from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.metrics.of_soak import RESPONSES as OF_SOAKS
 from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.analysis.soak.job import Job
-from linewatt.analysis.statistics.stats import estimate
-from linewatt.model import Case, Trial
 
 _TARGET_TOLERANCE = 0.02
 
@@ -74,36 +71,23 @@ def compare(base: Side, other: Side, matching: Matching, options: Options) -> Co
 
     Levels of one result have the same ``base`` and ``other``.
     """
-    own, theirs = _by_case(base.trials), _by_case(other.trials)
     drafts: list[Draft] = []
     pairs: list[Pair] = []
     for match in matching.matches:
         if isinstance(match.base, Job) or isinstance(match.other, Job):
             found, pair = _of_jobs(match, (base, other), options)
-            drafts += found
-            pairs.append(pair)
-            continue
-        ends = Ends(
-            match.base,
-            match.other,
-            replace(base, name=match.base_level or base.name),
-            replace(other, name=match.level or other.name),
-            _done(own.get(match.base, ())),
-            _done(theirs.get(match.other, ())),
-            options.by,
-            options.allowed,
-        )
-        beside = besides(ends)
-        values = [
-            {one.response: one for one in responses(trials, sender=True)}
-            for trials in (ends.base_trials, ends.other_trials)
-        ]
-        names, barred = (ends.base.name, ends.other.name), obstacles(ends)
-        found = [
-            _draft(match, names, one, values, barred, beside) for one in _wanted(options, OF_CASES, values)
-        ]
+        else:
+            ends = Ends(
+                replace(base, name=match.base_level or base.name),
+                replace(other, name=match.level or other.name),
+                base.cases[match.base],
+                other.cases[match.other],
+                options.by,
+                options.allowed,
+            )
+            found, pair = _of_cases(match, ends, options)
         drafts += found
-        pairs.append(_pair(match, ends, found, beside, own.get(match.base, ()), theirs.get(match.other, ())))
+        pairs.append(pair)
     for one in matching.unlike:
         drafts.append(Draft(one.match, THROUGHPUT, refusal=one.what))
         pairs.append(Pair(one.match, (), (), (one.what,), ()))
@@ -123,15 +107,19 @@ def compare(base: Side, other: Side, matching: Matching, options: Options) -> Co
     )
 
 
-def _by_case(trials: Iterable[Trial]) -> dict[Case, list[Trial]]:
-    found: dict[Case, list[Trial]] = {}
-    for trial in trials:
-        found.setdefault(trial.case, []).append(trial)
-    return found
+def _of_cases(match: Match, ends: Ends, options: Options) -> tuple[list[Draft], Pair]:
+    values = [_by_response(runs) for runs in (ends.own, ends.theirs)]
+    names, barred, beside = (ends.base.name, ends.other.name), obstacles(ends), besides(ends)
+    drafts = [_draft(match, names, one, values, barred, beside) for one in _wanted(options, OF_CASES, values)]
+    remarks = (*_remarks(ends), *(one.words for one in beside))
+    return drafts, Pair(match, ends.own.flags, ends.theirs.flags, _refusals(drafts), remarks)
 
 
-def _done(trials: Sequence[Trial]) -> list[Trial]:
-    return [trial for trial in trials if trial.status == "done"]
+_NAMED = {one.name: one for one in OF_CASES}
+
+
+def _by_response(runs: CaseRuns) -> dict[Response, Measured]:
+    return {_NAMED[name]: one for name, one in runs.measured.items()}
 
 
 def _of_jobs(match: Match, sides: Sides, options: Options) -> tuple[list[Draft], Pair]:
@@ -146,14 +134,14 @@ def _of_jobs(match: Match, sides: Sides, options: Options) -> tuple[list[Draft],
     return drafts, Pair(match, flags, other_flags, _refusals(drafts), remarks)
 
 
-Both = Sequence[Mapping[Response, Values]]
+Both = Sequence[Mapping[Response, Measured]]
 """what either side has"""
 
 
 def _wanted(options: Options, known: Collection[Response], values: Both) -> list[Response]:
     """The responses that either side has; the first where neither has any, so that this is said."""
     wanted = [one for name in METRICS if name in options.metrics for one in METRICS[name] if one in known]
-    return [one for one in wanted if any(one in own and has_any(own[one]) for own in values)] or wanted[:1]
+    return [one for one in wanted if any(one in own and own[one].values for own in values)] or wanted[:1]
 
 
 def _draft(
@@ -165,9 +153,9 @@ def _draft(
     beside: Sequence[Beside] = (),
 ) -> Draft:
     own, theirs = (each.get(response) for each in values)
-    draft = Draft(match, response, names, _known(own), _known(theirs))
+    draft = Draft(match, response, names, own.values if own else (), theirs.values if theirs else ())
     for name, one in zip(names, (own, theirs), strict=True):
-        if one is not None and one.reason and not _known(one):
+        if one is not None and one.reason and not one.values:
             draft.refusal = f"no value in {name}: {one.reason}"
     if response.group == "power":
         draft.refusal = _watts_differ(names, own, theirs) or draft.refusal
@@ -180,11 +168,7 @@ def _draft(
     return draft
 
 
-def _known(values: Values | None) -> list[float]:
-    return [] if values is None else [value for value in values.values if value is not None]
-
-
-def _watts_differ(names: tuple[str, str], own: Values | None, theirs: Values | None) -> str | None:
+def _watts_differ(names: tuple[str, str], own: Measured | None, theirs: Measured | None) -> str | None:
     """Watts of two scopes, or of which one was made up, are not compared, whatever is allowed."""
     if own is None or theirs is None:
         return f"no watts in {names[0] if own is None else names[1]}"
@@ -197,32 +181,16 @@ def _watts_differ(names: tuple[str, str], own: Values | None, theirs: Values | N
     return "; ".join(said) or None
 
 
-def _pair(
-    match: Match,
-    ends: Ends,
-    drafts: Sequence[Draft],
-    beside: Sequence[Beside],
-    own: Sequence[Trial],
-    theirs: Sequence[Trial],
-) -> Pair:
-    remarks = (*_remarks(ends, own, theirs), *(one.words for one in beside))
-    return Pair(match, count_flags(own), count_flags(theirs), _refusals(drafts), remarks)
-
-
 def _refusals(drafts: Sequence[Draft]) -> tuple[str, ...]:
     return tuple(dict.fromkeys(draft.refusal for draft in drafts if draft.refusal))
 
 
-def _remarks(ends: Ends, own: Sequence[Trial], theirs: Sequence[Trial]) -> list[str]:
+def _remarks(ends: Ends) -> list[str]:
     said = []
-    for side, trials in ((ends.base, own), (ends.other, theirs)):
-        failed = sum(trial.status == "failed" for trial in trials)
-        if failed:
-            said.append(f"{failed} of {len(trials)} trials failed in {side.name}")
-    targets = [
-        estimate(trial.target_bps for trial in trials) for trials in (ends.base_trials, ends.other_trials)
-    ]
-    one, two = (None if each is None else each.mean for each in targets)
+    for side, runs in ((ends.base, ends.own), (ends.other, ends.theirs)):
+        if runs.failed:
+            said.append(f"{runs.failed} of {runs.trials} trials failed in {side.name}")
+    one, two = ends.own.target_bps, ends.theirs.target_bps
     if one and two and abs(two / one - 1) > _TARGET_TOLERANCE:
         said.append(f"the level asks for {two / one:.2f} times as much in {ends.other.name}")
     return said + _limits(ends)
@@ -230,13 +198,13 @@ def _remarks(ends: Ends, own: Sequence[Trial], theirs: Sequence[Trial]) -> list[
 
 def _limits(ends: Ends) -> list[str]:
     """Where other things limit the two, or the same line both: then hosts are not what is compared."""
-    one, two = verdict(ends.base_trials), verdict(ends.other_trials)
-    if not (one.found and two.found):
+    if ends.own.limit is None or ends.theirs.limit is None:
         return []
-    if one.kind != two.kind:
-        return [f"limited by {one.what} in {ends.base.name}, by {two.what} in {ends.other.name}"]
-    if one.kind in ("line-rate", "shaper"):
-        return [f"both are limited by {one.what}: more that a host could do does not show"]
+    (kind, what), (other_kind, other_what) = ends.own.limit, ends.theirs.limit
+    if kind != other_kind:
+        return [f"limited by {what} in {ends.base.name}, by {other_what} in {ends.other.name}"]
+    if kind in ("line-rate", "shaper"):
+        return [f"both are limited by {what}: more that a host could do does not show"]
     return []
 
 

@@ -13,14 +13,15 @@ from __future__ import annotations
 
 import math
 import statistics
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
+from functools import cache
 from itertools import pairwise
 from typing import Any
 
-from linewatt.analysis.cases.responses import responses
 from linewatt.analysis.comparison.differences import Difference, differences_of_hosts
 from linewatt.analysis.comparison.matching import Match, Side
+from linewatt.analysis.comparison.runs import CaseRuns
 from linewatt.analysis.comparison.verdicts import COMPARISON, Verdict, amount, factor, verdicts
 from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.metrics.of_soak import SoakRun
@@ -28,7 +29,7 @@ from linewatt.analysis.soak.job import Job
 from linewatt.analysis.statistics.change_points import FEWEST, bound, change_points, penalty
 from linewatt.analysis.statistics.contrasts import ALPHA, Contrast
 from linewatt.analysis.statistics.stats import Estimate, estimate, t_quantile
-from linewatt.model import Case, Trial
+from linewatt.model import Case
 
 FEWEST_RESULTS = 2 * FEWEST
 UNLIKE_ALPHA = 0.01
@@ -52,6 +53,16 @@ class Point:
     def level(self) -> float:
         """Mean of the values."""
         return statistics.fmean(self.values)
+
+    @property
+    def variance(self) -> float:
+        """Of the values, of which there are several."""
+        return _variance(self.values)
+
+
+@cache
+def _variance(values: tuple[float, ...]) -> float:
+    return statistics.variance(values)
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,16 +121,18 @@ def courses(
     wanted: Callable[[Case], bool] = lambda _: True,
     matters: float | None = None,
     soaks: Sequence[Side] = (),
+    with_surroundings: Callable[[Side], Side] = lambda side: side,
 ) -> tuple[Course, ...]:
     """The course of each case and host pair over ``sides``, and of each job and server over ``soaks``.
 
-    Both are in time order. All courses are judged together.
+    Both are in time order. All courses are judged together. ``with_surroundings`` gives a side with what is
+    on record of its hosts, which is asked for only where something changed.
     """
     series: dict[tuple[Any, ...], list[Point]] = {}
     for side in sides:
-        for case, trials in _by_case(side.trials).items():
+        for case, runs in side.cases.items():
             if wanted(case):
-                point = _point(side, case, trials, response)
+                point = _point(side, runs, response)
                 if point is not None:
                     series.setdefault((case.key, case.hosts), []).append(point)
     for side in soaks:
@@ -130,7 +143,7 @@ def courses(
     family = [one.contrast for own in candidates for one in own]
     judged = iter(verdicts(response, family, matters, COMPARISON))
     return tuple(
-        _course(points, [(one, next(judged)) for one in own], response, matters)
+        _course(points, [(one, next(judged)) for one in own], response, matters, with_surroundings)
         for points, own in zip(series.values(), candidates, strict=True)
     )
 
@@ -147,10 +160,11 @@ def _course(
     judged: Sequence[tuple[_Candidate, Verdict]],
     response: Response,
     matters: float | None,
+    with_surroundings: Callable[[Side], Side] = lambda side: side,
 ) -> Course:
     counted = [(one, verdict) for one, verdict in judged if _counts(verdict)]
     unlike = _unlike(points, [one.at for one, _ in counted], response)
-    changes = tuple(_change(points, one, unlike, verdict) for one, verdict in counted)
+    changes = tuple(_change(points, one, unlike, verdict, with_surroundings) for one, verdict in counted)
     words = _words(points, changes, unlike, response, matters)
     return Course(points[-1].case, tuple(points), changes, words, unlike)
 
@@ -159,18 +173,11 @@ def _counts(verdict: Verdict) -> bool:
     return verdict.kind in ("better", "worse")
 
 
-def _by_case(trials: Iterable[Trial]) -> dict[Case, list[Trial]]:
-    found: dict[Case, list[Trial]] = {}
-    for trial in trials:
-        found.setdefault(trial.case, []).append(trial)
-    return found
-
-
-def _point(side: Side, case: Case, trials: Sequence[Trial], response: Response) -> Point | None:
-    own = next((each for each in responses(trials, sender=True) if each.response == response), None)
-    values = tuple(value for value in (own.values if own else ()) if value is not None)
+def _point(side: Side, runs: CaseRuns, response: Response) -> Point | None:
+    own = runs.measured.get(response.name)
+    values = own.values if own else ()
     mean = estimate(math.exp(value) if response.relative else value for value in values)
-    return None if mean is None else Point(side, case, values, mean)
+    return None if mean is None else Point(side, runs.case, values, mean)
 
 
 def _soak_point(side: Side, run: SoakRun, response: Response) -> Point:
@@ -287,17 +294,24 @@ def _variances(points: Sequence[Point]) -> list[float]:
 
 def _of_runs(points: Sequence[Point]) -> list[float]:
     """Variance of each result's mean by the spread of runs, which all results share."""
-    spreads = [statistics.variance(point.values) for point in points if len(point.values) > 1]
+    spreads = [point.variance for point in points if len(point.values) > 1]
     within = statistics.fmean(spreads) if spreads else 0.0
     return [within / len(point.values) for point in points]
 
 
-def _change(points: Sequence[Point], one: _Candidate, unlike: Sequence[Unlike], verdict: Verdict) -> Change:
+def _change(
+    points: Sequence[Point],
+    one: _Candidate,
+    unlike: Sequence[Unlike],
+    verdict: Verdict,
+    with_surroundings: Callable[[Side], Side],
+) -> Change:
     """The environment is that of the results next to it that belong to their segments."""
     apart = {each.at for each in unlike}
     before = points[next(at for at in range(one.at - 1, -1, -1) if at not in apart)]
     after = points[one.at]
-    environment = differences_of_hosts(before.side, after.side, Match(before.case, after.case).hosts)
+    sides = with_surroundings(before.side), with_surroundings(after.side)
+    environment = differences_of_hosts(*sides, Match(before.case, after.case).hosts)
     return Change(one.at, verdict, environment)
 
 

@@ -8,7 +8,6 @@ from collections import Counter
 from collections.abc import Collection, Iterator, Sequence
 from dataclasses import replace
 
-from linewatt.analysis.cases.responses import Values
 from linewatt.analysis.comparison.comparable import (
     LOAD_CODES,
     OFFLOADS,
@@ -24,12 +23,14 @@ from linewatt.analysis.comparison.comparable import (
 )
 from linewatt.analysis.comparison.differences import Difference, differences, rank_of
 from linewatt.analysis.comparison.matching import Match, Matching, Side
+from linewatt.analysis.comparison.runs import Measured
 from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.metrics.of_soak import CLIENT_CPU, RESPONSES, Quantity, SoakRun
 from linewatt.analysis.power.totals import SCOPE_WORDS, WEIGHT
 from linewatt.analysis.soak.job import ASKED
 from linewatt.errors import InvalidInput
 from linewatt.loads.registry import DEFAULT, LOADS
+from linewatt.model import Provenance
 from linewatt.tuning.nic.offload import ABBREVIATIONS
 from linewatt.units import format_seconds
 
@@ -69,41 +70,28 @@ def match_jobs(base: Side, other: Side, allowed: Collection[str]) -> Matching:
     return Matching((match,), (), (), tuple(words))
 
 
-def job_responses(side: Side) -> dict[Response, Values]:
+def job_responses(side: Side) -> dict[Response, Measured]:
     """The figures that any soak of a side has, or says why it has not."""
     runs = soaks(side)
-    return {
-        response: _values(
-            response, [run.quantities[response.name] for run in runs if response.name in run.quantities]
-        )
-        for response in RESPONSES
-        if any(response.name in run.quantities for run in runs)
+    every = {
+        one: [run.quantities[one.name] for run in runs if one.name in run.quantities] for one in RESPONSES
     }
+    return {response: _measured(response, own) for response, own in every.items() if own}
 
 
-def _values(response: Response, own: Sequence[Quantity]) -> Values:
-    kinds = [one.provenance for one in own if one.provenance is not None]
+def _measured(response: Response, own: Sequence[Quantity]) -> Measured:
+    kinds: list[Provenance] = [one.provenance for one in own if one.provenance is not None]
     scopes = dict.fromkeys(one.scope for one in own if one.scope is not None)
-    values = tuple(_usable(response, one.value) for one in own)
-    reason = next((one.reason or f"{one.value:g}, of which nothing is a part" for one in own), None)
     if len(scopes) > 1:
-        values, reason = (
-            (None,) * len(own),
-            f"watts of {' and '.join(SCOPE_WORDS.get(one, one) for one in scopes)}",
-        )
+        return Measured((), reason=f"watts of {' and '.join(SCOPE_WORDS.get(one, one) for one in scopes)}")
     least = max(kinds, key=WEIGHT.__getitem__, default=None)
-    return Values(response, values, next(iter(scopes), None), least, reason)
-
-
-def has_any(values: Values) -> bool:
-    return any(value is not None for value in values.values)
-
-
-def _usable(response: Response, value: float | None) -> float | None:
-    """The value on the scale it is compared on; a ratio needs one above 0."""
-    if value is None or not response.relative:
-        return value
-    return math.log(value) if value > 0 else None
+    known = [one.value for one in own if one.value is not None and (one.value > 0 or not response.relative)]
+    return Measured(
+        tuple(math.log(value) if response.relative else value for value in known),
+        next(iter(scopes), None),
+        least,
+        next((one.reason or "0, of which nothing is a part" for one in own), None),
+    )
 
 
 def job_obstacles(sides: Sides) -> list[Obstacle]:
@@ -199,7 +187,7 @@ def job_remarks(sides: Sides, allowed: Sequence[Obstacle]) -> tuple[str, ...]:
     said = [f"differs, and was allowed: {one.words} [{one.code}]" for one in allowed]
     values = [job_responses(side) for side in sides]
     for response in dict.fromkeys(response for own in values for response in own):
-        reasons = [own[response].reason for own in values if response in own and not has_any(own[response])]
+        reasons = [own[response].reason for own in values if response in own and not own[response].values]
         if len(reasons) == len(values):
             said.append(f"{response.title}: no value on either side: {reasons[0] or 'not read'}")
     for side in sides:

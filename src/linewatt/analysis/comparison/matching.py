@@ -10,9 +10,10 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from linewatt.analysis.comparison.runs import CaseRuns
 from linewatt.analysis.metrics.of_soak import SoakRun
 from linewatt.analysis.soak.job import Job, host_pairs
-from linewatt.model import Case, Trial
+from linewatt.model import Case
 
 HOST_LIKE = ("host", "kernel", "sender", "receiver")
 """properties that are of the hosts: cases match whatever their hosts are called"""
@@ -43,7 +44,7 @@ class Side:
     id: str
     campaign: Mapping[str, Any]
     hosts: Mapping[str, Mapping[str, Any]]
-    trials: tuple[Trial, ...]
+    cases: Mapping[Case, CaseRuns]
     created_s: float | None = None
     soak: SoakRun | None = None
     repeats: tuple[Side, ...] = ()
@@ -111,9 +112,9 @@ class Matching:
     """those of one result, the base first"""
 
 
-def known_properties(trials: Iterable[Trial]) -> list[str]:
-    """What ``--by`` may name for these trials."""
-    factors = dict.fromkeys(name for trial in trials for name, _ in trial.case.factors)
+def known_properties(cases: Iterable[Case]) -> list[str]:
+    """What ``--by`` may name for these cases."""
+    factors = dict.fromkeys(name for case in cases for name, _ in case.factors)
     return [*PARAMETERS, *HOST_LIKE, *(name for name in factors if name not in PARAMETERS)]
 
 
@@ -143,7 +144,7 @@ def match_two(base: Side, other: Side, by: str | None) -> Matching:
     """
     found = _Found(by)
     free = by in HOST_LIKE or (len(_pairs(base)) == 1 and len(_pairs(other)) == 1)
-    groups = _grouped(base.trials, by), _grouped(other.trials, by)
+    groups = _grouped(base.cases, by), _grouped(other.cases, by)
     for key in dict.fromkeys([*groups[0], *groups[1]]):
         found.group(groups[0].get(key, []), groups[1].get(key, []), (base.name, other.name), free=free)
     unlike = _unlike(found.left, (base.name, other.name), by, free=free)
@@ -153,12 +154,12 @@ def match_two(base: Side, other: Side, by: str | None) -> Matching:
 
 
 def _pairs(side: Side) -> set[frozenset[str]]:
-    return {frozenset(trial.case.hosts) for trial in side.trials}
+    return {frozenset(case.hosts) for case in side.cases}
 
 
-def _grouped(trials: Sequence[Trial], by: str | None) -> dict[tuple[Any, ...], list[Case]]:
+def _grouped(cases: Iterable[Case], by: str | None) -> dict[tuple[Any, ...], list[Case]]:
     groups: dict[tuple[Any, ...], list[Case]] = {}
-    for case in dict.fromkeys(trial.case for trial in trials):
+    for case in cases:
         groups.setdefault(identity(case, by), []).append(case)
     return groups
 
@@ -251,14 +252,14 @@ def _shown(case: Case, what: str) -> str:
 def levels_of(side: Side, by: str) -> list[str]:
     """The levels of a property among the cases of a result, as they first appear."""
     name = _level_name(side, by)
-    return list(dict.fromkeys(name(trial.case) for trial in side.trials))
+    return list(dict.fromkeys(map(name, side.cases)))
 
 
 def match_levels(side: Side, by: str, chosen: str) -> Matching:
     """Cases of one result that are the same but for ``by``, each level against the ``chosen`` one."""
     name = _level_name(side, by)
     groups: dict[tuple[Any, ...], dict[str, list[Case]]] = {}
-    for case in dict.fromkeys(trial.case for trial in side.trials):
+    for case in side.cases:
         key = (identity(case, by), _pair(case, by))
         groups.setdefault(key, {}).setdefault(name(case), []).append(case)
     matches: list[Match] = []

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, replace
 from typing import Literal
 
 from linewatt.analysis.cases.responses import OF_CASE, PER_WATT
@@ -78,8 +78,8 @@ class Draft:
     match: Match
     response: Response
     names: tuple[str, str] = ("A", "B")
-    base: list[float] = field(default_factory=list)
-    other: list[float] = field(default_factory=list)
+    base: Sequence[float] = ()
+    other: Sequence[float] = ()
     scope: str | None = None
     provenance: Provenance | None = None
     refusal: str | None = None
@@ -158,7 +158,7 @@ def _overall_row(group: Sequence[Draft], verdict: Verdict) -> Row:
     return replace(_row(group[0], verdict), base=base, other=other, pairs=len(group), besides=short)
 
 
-def _sides(group: Sequence[Draft]) -> tuple[list[list[float]], list[list[float]]]:
+def _sides(group: Sequence[Draft]) -> tuple[list[Sequence[float]], list[Sequence[float]]]:
     return [draft.base for draft in group], [draft.other for draft in group]
 
 

@@ -105,3 +105,5 @@ METRICS: tuple[Metric, ...] = (
 )
 RESPONSES = tuple(metric.response for metric in METRICS if metric.response is not None)
 """in the order in which they are shown"""
+FOLLOWED: dict[str, Response] = {"throughput": RATE, "efficiency": CLIENT_CPU}
+"""what ``--metric`` of ``linewatt history`` means for soaks"""

@@ -22,6 +22,10 @@ LEAST_BOUND = 9.0
 """the same for few values: three standard deviations"""
 _STEPS = 13
 _REACH = 3.0
+_MOST_LEVELS = 2000
+_FINE = 0.02
+"""standard deviations between the levels that are tried where values are many: what that costs a thousand of
+them is a tenth of a variance, and a change must explain thirty"""
 
 
 def penalty(count: int) -> float:
@@ -68,7 +72,11 @@ def _grid(levels: Sequence[float], variances: Sequence[float]) -> Any:
 
     reach = np.linspace(-_REACH, _REACH, _STEPS)
     sds = np.sqrt(np.asarray(variances))
-    return np.unique((np.asarray(levels)[:, None] + sds[:, None] * reach).ravel())
+    every = np.unique((np.asarray(levels)[:, None] + sds[:, None] * reach).ravel())
+    if len(every) <= _MOST_LEVELS:
+        return every
+    _, apart = np.unique(np.round(every / (_FINE * sds.min())), return_index=True)
+    return every[apart]
 
 
 def _begin(cost: Any, begun: Any, price: float, at: int) -> None:
@@ -79,16 +87,16 @@ def _begin(cost: Any, begun: Any, price: float, at: int) -> None:
 
 
 def _with_value(cost: Any, begun: Any, squares: Any, most: float) -> tuple[Any, Any]:
+    """A value near a level is one more of its segment; a far one costs the bound and leaves it as it is."""
     import numpy as np
 
     near = squares < most
     grown, since = np.where(near, np.inf, cost + most), begun.copy()
     for state in range(FEWEST):
-        after = state + 1
-        stepped = cost[state] + squares
-        better = near & (stepped < grown[after])
-        grown[after][better], since[after][better] = stepped[better], begun[state][better]
+        grown[state + 1] = np.where(near, cost[state] + squares, grown[state + 1])
+        since[state + 1] = np.where(near, begun[state], since[state + 1])
     stays = cost[FEWEST] + squares
     better = near & (stays < grown[FEWEST])
-    grown[FEWEST][better], since[FEWEST][better] = stays[better], begun[FEWEST][better]
+    np.copyto(grown[FEWEST], stays, where=better)
+    np.copyto(since[FEWEST], begun[FEWEST], where=better)
     return grown, since

@@ -14,8 +14,8 @@ from linewatt.analysis.comparison.verdicts import amount
 from linewatt.analysis.soak.job import Job
 from linewatt.loads.registry import SOAKING
 from linewatt.model import Case
+from linewatt.report.export import when
 from linewatt.report.series import case_labels, plural, test_title
-from linewatt.report.trials.words import when
 from linewatt.units import format_seconds
 
 BASE_AND_LEVEL = ("base", "level")

@@ -11,10 +11,10 @@ from linewatt.analysis.soak.ledger import CLIENTS, SERVER
 from linewatt.report.charts import specs
 from linewatt.report.charts.figure import Figure
 from linewatt.report.charts.specs import Spec
+from linewatt.report.export import when
 from linewatt.report.provenance import words as sources
 from linewatt.report.soak.digest import Cells, Soak
 from linewatt.report.soak.tracks import OTHERS
-from linewatt.report.trials.words import when
 from linewatt.sensors.drops import CAUSES
 from linewatt.units import BPS_PER_GBPS, BPS_PER_MBPS, format_rate, format_seconds, format_significant
 

@@ -8,9 +8,9 @@ from collections.abc import Iterator
 from linewatt.analysis.findings import Findings, gather
 from linewatt.analysis.soak.figures import STALL_SHARE, rate_disagrees
 from linewatt.model import Flag
+from linewatt.report.export import when
 from linewatt.report.series import first_of, plural
 from linewatt.report.soak.digest import Soak
-from linewatt.report.trials.words import when
 from linewatt.store.soak_scan import Missing
 from linewatt.units import format_change, format_percent, format_rate, format_seconds
 

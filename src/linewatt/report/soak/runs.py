@@ -24,8 +24,6 @@ from linewatt.store.soak import parts, parts_gone
 from linewatt.store.soak_totals import CPU, MOVED, USERS, LoadTotals, load_totals
 
 _POINTS = ("p50", "p99")
-OF_METRIC: dict[str, Response] = {"throughput": RATE, "efficiency": CLIENT_CPU}
-"""what ``--metric`` of ``linewatt history`` means for soaks"""
 
 
 def with_soak(result: Result, side: Side) -> Side:

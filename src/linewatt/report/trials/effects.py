@@ -16,12 +16,11 @@ from linewatt.analysis.comparison.effects import (
     Setting,
     effects,
 )
-from linewatt.analysis.comparison.verdicts import Verdict, signed
+from linewatt.analysis.comparison.verdicts import signed
 from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.campaign import design
-from linewatt.campaign.campaign import Design
-from linewatt.report.export import case_keys
+from linewatt.report.export import case_keys, numbers, p_text
 from linewatt.report.provenance import legend, mark
 from linewatt.report.provenance import words as sources
 from linewatt.report.series import case_names, setting_text
@@ -54,7 +53,8 @@ def experiment(result: Result) -> Experiment | None:
         return None
     campaign = result.manifest.get("campaign") or {}
     factors = {name: tuple(levels) for name, levels in (campaign.get("factors") or {}).items()}
-    named: Design = next((one for one in get_args(Design) if one == campaign.get("design")), "one-at-a-time")
+    known = get_args(design.Design)
+    named: design.Design = next((one for one in known if one == campaign.get("design")), "one-at-a-time")
     groups = effects(result.trials, factors, named)
     of_cases = case_names([group.case for group in groups], with_test=True)
     names = {group: of_cases[group.case] for group in groups}
@@ -137,11 +137,6 @@ def _marked(text: str, sure: str | None) -> str:
     return f"{text} {sure}" if sure else text
 
 
-def p_text(p: float) -> str:
-    """``0.012``, and ``<0.001`` for what is smaller."""
-    return "<0.001" if p < 0.001 else f"{p:.3f}" if p < 0.0995 else f"{p:.2f}"
-
-
 def _together(one: Interaction) -> str:
     pairs = " with ".join(map("=".join, zip(one.factors, one.levels, strict=True)))
     return (
@@ -217,23 +212,6 @@ def _main(found: ResponseEffects, effect: MainEffect) -> dict[str, Any]:
         "base_runs": effect.base_runs,
         **numbers(found.response, effect.verdict),
         "depends_on": list(effect.depends_on),
-    }
-
-
-def numbers(response: Response, verdict: Verdict | None) -> dict[str, Any]:
-    """A change as a ratio to the base, or for shares as a difference; its CI; p alone and among all."""
-    change = None if verdict is None else verdict.change
-    ends = (None, None, None) if change is None else (change.value, change.low, change.high)
-    relative = response.relative
-    row: dict[str, Any] = {}
-    for name, value in zip(("", "_low", "_high"), ends, strict=True):
-        row[f"ratio{name}"] = 1 + value if relative and value is not None else None
-        row[f"difference{name}"] = None if relative else value
-    return row | {
-        "p": None if change is None else change.p,
-        "p_holm": None if change is None else change.p_holm,
-        "kind": None if verdict is None else verdict.kind,
-        "verdict": None if verdict is None else verdict.words,
     }
 
 

@@ -9,6 +9,7 @@ from rich.console import Group, RenderableType
 from rich.text import Text
 
 from linewatt.foreign import one_line
+from linewatt.report.export import when
 from linewatt.report.table import Note
 from linewatt.report.text_table import note_text, render
 from linewatt.report.trials.answer import Answer, answer
@@ -19,7 +20,7 @@ from linewatt.report.trials.effects import experiment
 from linewatt.report.trials.levels import level_cases, level_table
 from linewatt.report.trials.matrix import pair_cases
 from linewatt.report.trials.repeats import repeats_lines
-from linewatt.report.trials.words import caveats, progress, when
+from linewatt.report.trials.words import caveats, progress
 from linewatt.units import MISSING
 
 MOST_NAMED = 3

@@ -16,6 +16,7 @@ from linewatt.analysis.findings import counted
 from linewatt.findings import kind_of
 from linewatt.foreign import one_line
 from linewatt.model import Trial
+from linewatt.report.export import when
 from linewatt.report.findings import FindingNote, Marks
 from linewatt.report.machine.environment import core_words
 from linewatt.report.series import plural
@@ -44,7 +45,7 @@ from linewatt.report.trials.psu import psu_lines
 from linewatt.report.trials.repeats import repeats_lines
 from linewatt.report.trials.roles import role_table
 from linewatt.report.trials.scalability import scalability_table
-from linewatt.report.trials.words import caveats, progress, when
+from linewatt.report.trials.words import caveats, progress
 from linewatt.units import MISSING, number_ranges
 
 _MOST_EVIDENCE = 3

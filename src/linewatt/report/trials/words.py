@@ -4,21 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from datetime import UTC, datetime
 from typing import Any
 
-from linewatt import units
 from linewatt.model import ENDS, METHOD
 from linewatt.report.provenance import words as sources
 from linewatt.report.series import plural
 from linewatt.report.trials.digest import Digest
-
-
-def when(created_s: float | None) -> str:
-    """A Unix time for people, in UTC: ``2026-02-03 14:05 UTC``."""
-    if created_s is None:
-        return units.MISSING
-    return datetime.fromtimestamp(created_s, UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
 def progress(view: Digest) -> str:

@@ -1,0 +1,112 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The runs of a case as comparing reads them, made once of its trials. Pure.
+
+It is a thousandth of what the trials are, and can be kept: whoever compares tens of thousands of trials again
+reads none of them.
+"""
+
+from __future__ import annotations
+
+import statistics
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, field
+
+from linewatt.analysis.cases.flag_counts import FlagCount, count_flags
+from linewatt.analysis.cases.responses import responses
+from linewatt.analysis.limits.verdict import verdict
+from linewatt.analysis.statistics.stats import estimate
+from linewatt.model import Case, Provenance, Role, Trial
+
+_ROLES: tuple[Role, Role] = ("sender", "receiver")
+
+
+@dataclass(frozen=True, slots=True)
+class Measured:
+    """A response in the runs that have it, on the scale it is compared on. ``reason``: why none has.
+
+    ``scope`` and ``provenance`` are of the watts in it.
+    """
+
+    values: tuple[float, ...]
+    scope: str | None = None
+    provenance: Provenance | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class CaseRuns:
+    """Figures are of the trials that are done; ``measured`` is by the name of the response.
+
+    ``settings`` are those of each end of the first of them; ``limit`` is its kind and what it is.
+    """
+
+    case: Case
+    trials: int
+    failed: int
+    flags: tuple[FlagCount, ...]
+    measured: dict[str, Measured]
+    started_s: tuple[float, float] | None = None
+    window_s: float | None = None
+    payload_bytes: float | None = None
+    target_bps: float | None = None
+    settings: dict[Role, dict[str, str | None]] = field(default_factory=dict)
+    limit: tuple[str, str] | None = None
+
+    @property
+    def done(self) -> int:
+        return self.trials - self.failed
+
+
+def by_case(trials: Iterable[Trial]) -> dict[Case, CaseRuns]:
+    """The runs of each case, in the order in which cases first appear."""
+    found: dict[Case, list[Trial]] = {}
+    for trial in trials:
+        found.setdefault(trial.case, []).append(trial)
+    return {case: _runs(case, own) for case, own in found.items()}
+
+
+def _runs(case: Case, trials: Sequence[Trial]) -> CaseRuns:
+    done = [trial for trial in trials if trial.status == "done"]
+    started_s = [trial.started_s for trial in done]
+    target = estimate(trial.target_bps for trial in done)
+    limit = verdict(done)
+    return CaseRuns(
+        case=case,
+        trials=len(trials),
+        failed=len(trials) - len(done),
+        flags=count_flags(trials),
+        measured={
+            one.response.name: Measured(
+                tuple(value for value in one.values if value is not None), one.scope, one.provenance
+            )
+            for one in responses(done, sender=True)
+        },
+        started_s=(min(started_s), max(started_s)) if started_s else None,
+        window_s=_median(trial.window.seconds for trial in done if trial.window is not None),
+        payload_bytes=_payload_bytes(done),
+        target_bps=None if target is None else target.mean,
+        settings={
+            role: dict(end.settings)
+            for role in _ROLES
+            if (end := done[0].end(role) if done else None) is not None
+        },
+        limit=(limit.kind, limit.what) if limit.found else None,
+    )
+
+
+def _median(known: Iterable[float]) -> float | None:
+    values = list(known)
+    return statistics.median(values) if values else None
+
+
+def _payload_bytes(trials: Sequence[Trial]) -> float | None:
+    """Of a datagram, from what the receiver got."""
+    return _median(
+        trial.throughput_bps * trial.window.seconds / 8 / (trial.packets - trial.lost_packets)
+        for trial in trials
+        if trial.throughput_bps
+        and trial.window
+        and trial.packets is not None
+        and trial.lost_packets is not None
+        and trial.packets > trial.lost_packets
+    )
