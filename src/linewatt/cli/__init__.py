@@ -55,24 +55,24 @@ def _options(
 
 
 MODULES = {
-    "run": ("run", "resume", "restore"),
-    "check": ("check",),
-    "prepare": ("prepare",),
-    "plan": ("plan", "schema"),
-    "show": ("list", "show", "report"),
-    "compare": ("compare",),
-    "history": ("history",),
-    "derive": ("derive",),
-    "rederive": ("rederive",),
-    "verify": ("verify",),
-    "analyze": ("analyze",),
-    "import_": ("import",),
-    "advise": ("advise",),
-    "place": ("place",),
-    "lab": ("lab",),
-    "demo": ("demo",),
+    "run": {"run": "run", "resume": "resume", "restore": "restore"},
+    "check": {"check": "check_command"},
+    "prepare": {"prepare": "prepare_command"},
+    "plan": {"plan": "plan_command", "schema": "schema_command"},
+    "show": {"list": "list_results", "show": "show", "report": "report"},
+    "compare": {"compare": "compare"},
+    "history": {"history": "history"},
+    "derive": {"derive": "derive_command"},
+    "rederive": {"rederive": "rederive"},
+    "verify": {"verify": "verify"},
+    "analyze": {"analyze": "analyze"},
+    "import_": {"import": "import_command"},
+    "advise": {"advise": "advise_app"},
+    "place": {"place": "place_command"},
+    "lab": {"lab": "lab_app"},
+    "demo": {"demo": "demo"},
 }
-"""module of this package → its commands, in the order of the help"""
+"""module of this package → its commands in the order of the help, and what makes each"""
 _ready: set[str] = set()
 _COLLECTED = (50_000, 20, 100)
 """new objects, and younger collections, after which Python looks for garbage: with its own 700 a tenth of the
@@ -84,7 +84,18 @@ def _prepare(modules: Iterable[str]) -> None:
     for name in modules:
         if name not in _ready:
             _ready.add(name)
-            importlib.import_module(f"linewatt.cli.{name}").register(app)
+            add(app, name)
+
+
+def add(program: typer.Typer, name: str) -> None:
+    """Add the commands of a module."""
+    module = importlib.import_module(f"linewatt.cli.{name}")
+    for command, maker in MODULES[name].items():
+        made = getattr(module, maker)
+        if isinstance(made, typer.Typer):
+            program.add_typer(made, name=command)
+        else:
+            program.command(command)(made)
 
 
 def whole() -> typer.Typer:

@@ -32,11 +32,6 @@ advise_app = typer.Typer(help="What could be built differently, from a few numbe
 def _commands() -> None: ...
 
 
-def register(app: typer.Typer) -> None:
-    """Add this module's commands to the program."""
-    app.add_typer(advise_app, name="advise")
-
-
 @advise_app.command("psu")
 def psu_command(  # noqa: PLR0913  a question has this many sides
     rating_w: float = typer.Option(..., "--rating-w", help="Rating of one unit, W of DC output."),

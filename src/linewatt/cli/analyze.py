@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from linewatt.cli.options import Json, Results
 from linewatt.errors import InvalidInput, StoreError
 
 if TYPE_CHECKING:  # what is slow to import is imported when the command runs
@@ -20,11 +21,6 @@ if TYPE_CHECKING:  # what is slow to import is imported when the command runs
 SCHEMA_VERSION = 1
 
 
-def register(app: typer.Typer) -> None:
-    """Add ``analyze`` to the program."""
-    app.command("analyze")(analyze)
-
-
 def analyze(
     wanted: Annotated[
         str,
@@ -32,13 +28,8 @@ def analyze(
             metavar="TABLE.csv|ID", help="A table with a header line (- reads stdin), or a stored result."
         ),
     ],
-    results: Annotated[
-        Path,
-        typer.Option(
-            "--results", envvar="LINEWATT_RESULTS", help="Directory that holds the results.", metavar="DIR"
-        ),
-    ] = Path("results"),
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON document, units in key names.")] = False,
+    results: Results = Path("results"),
+    as_json: Json = False,
 ) -> None:
     """Say what a series of instances shows: regimes, knee, limits, hidden ceilings, power that stands out.
 

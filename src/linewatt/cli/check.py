@@ -28,11 +28,6 @@ MARKS = {"ok": ".", "warn": "!", "fail": "X", "unknown": "?", None: " "}
 LEGEND = ". ok   ! warning   X would spoil a result   ? not known"
 
 
-def register(app: typer.Typer) -> None:
-    """Add ``check`` to the program."""
-    app.command("check")(check_command)
-
-
 def check_command(
     file: Path = typer.Argument(help="The campaign file (YAML).", metavar="FILE", show_default=False),
     hosts: Path | None = typer.Option(

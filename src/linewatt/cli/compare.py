@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
+from linewatt.cli.options import Json, Results
 from linewatt.cli.output import print_csv, print_json, print_rich
 from linewatt.errors import InvalidInput
 
@@ -76,25 +77,13 @@ _Allow = Annotated[
         "load's own LOAD-threads, LOAD-options; of soaks also job, server, network; repeatable.",
     ),
 ]
-_Results = Annotated[
-    Path,
-    typer.Option(
-        "--results", envvar="LINEWATT_RESULTS", help="Directory that holds the results.", metavar="DIR"
-    ),
-]
 _Output = Annotated[
     Path | None,
     typer.Option(
         "--output", "-o", metavar="FILE", help="Also write an HTML page with charts; needs no network."
     ),
 ]
-_Json = Annotated[bool, typer.Option("--json", help="One JSON document, units in key names.")]
 _Csv = Annotated[bool, typer.Option("--csv", help="One CSV row a case and metric.")]
-
-
-def register(app: typer.Typer) -> None:
-    """Add ``compare`` to the program."""
-    app.command("compare")(compare)
 
 
 def compare(  # noqa: PLR0913 - one parameter an option
@@ -105,8 +94,8 @@ def compare(  # noqa: PLR0913 - one parameter an option
     fail_on: _FailOn = None,
     metric: _Metric = None,
     allow: _Allow = None,
-    results: _Results = Path("results"),
-    as_json: _Json = False,
+    results: Results = Path("results"),
+    as_json: Json = False,
     as_csv: _Csv = False,
     output: _Output = None,
 ) -> None:

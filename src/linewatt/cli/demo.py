@@ -23,11 +23,6 @@ _OUTPUT = typer.Option(None, "--output", "-o", help="Report to write; left out: 
 _RATE = typer.Option("10gbit", "--rate", help="Rate of the lab's data links.")
 
 
-def register(app: typer.Typer) -> None:
-    """Add this module's command to the program."""
-    app.command("demo")(demo)
-
-
 def demo(
     file: Path | None = _FILE, results: Path = RESULTS, output: Path | None = _OUTPUT, rate: str = _RATE
 ) -> None:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated
 import typer
 
 from linewatt.cli.compare import parse_factor, uncollected
+from linewatt.cli.options import Json, Results
 from linewatt.cli.output import print_json, print_rich
 from linewatt.errors import InvalidInput, StoreError
 
@@ -25,18 +26,8 @@ SOAK = "soak"
 _METRICS = ("throughput", "efficiency", "loss")
 
 
-def register(app: typer.Typer) -> None:
-    """Add ``history`` to the program."""
-    app.command("history")(history)
-
-
 def history(
-    results: Annotated[
-        Path,
-        typer.Option(
-            "--results", envvar="LINEWATT_RESULTS", help="Directory that holds the results.", metavar="DIR"
-        ),
-    ] = Path("results"),
+    results: Results = Path("results"),
     case: Annotated[
         str | None,
         typer.Option("--case", metavar="KEY", help="Only the case or soak of this key, or its beginning."),
@@ -56,7 +47,7 @@ def history(
     factor: Annotated[
         str | None, typer.Option("--factor", metavar="RATIO", help="A smaller change is none; default 1 %.")
     ] = None,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON document, units in key names.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Show the means of each case over all results in time order, and where they changed for good.
 

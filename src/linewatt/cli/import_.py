@@ -9,26 +9,16 @@ from pathlib import Path
 
 import typer
 
+from linewatt.cli.options import Results
 from linewatt.errors import InvalidInput
 
 SCHEMA_VERSION = 1
 
 
-def register(app: typer.Typer) -> None:
-    """Add ``import`` to the program."""
-    app.command("import")(import_command)
-
-
 def import_command(
     table: str = typer.Argument(..., metavar="TABLE.csv", help="A row a host block; - reads stdin."),
     name: str | None = typer.Option(None, "--name", metavar="N", help="Name of the result; default TABLE."),
-    results: Path = typer.Option(
-        Path("results"),
-        "--results",
-        envvar="LINEWATT_RESULTS",
-        help="Directory that holds the results.",
-        metavar="DIR",
-    ),
+    results: Results = Path("results"),
     as_json: bool = typer.Option(False, "--json", help="Say what was stored as JSON."),
 ) -> None:
     """Store a table of host blocks as a result, for show, report and compare.

@@ -23,11 +23,6 @@ lab_app = typer.Typer(
 )
 
 
-def register(app: typer.Typer) -> None:
-    """Add this module's commands to the program."""
-    app.add_typer(lab_app, name="lab")
-
-
 @lab_app.command("up")
 def up(  # noqa: PLR0913  one parameter an option
     name: str = _NAME,

@@ -22,11 +22,6 @@ MOST_BYTES = 64 * 2**20
 """no topology is larger: lstopo writes about 1 MB for 512 CPUs"""
 
 
-def register(app: typer.Typer) -> None:
-    """Add ``place`` to the program."""
-    app.command("place")(place_command)
-
-
 def place_command(  # noqa: PLR0913  a question has this many sides
     topology: str = typer.Argument(
         ..., metavar="TOPOLOGY.xml", help="What lstopo --of xml wrote on the machine; - reads stdin."

@@ -29,12 +29,6 @@ _TRIALS = typer.Option(False, "--trials", help="List every trial, with its ports
 SEED_LIMIT = 2**32
 
 
-def register(app: typer.Typer) -> None:
-    """Add this module's commands to the program."""
-    app.command("plan")(plan_command)
-    app.command("schema")(schema_command)
-
-
 def plan_command(
     file: Path = _FILE, hosts: Path | None = _HOSTS, as_json: bool = _JSON, trials: bool = _TRIALS
 ) -> None:

@@ -26,11 +26,6 @@ _WORDS = {
 }
 
 
-def register(app: typer.Typer) -> None:
-    """Add ``prepare`` to the program."""
-    app.command("prepare")(prepare_command)
-
-
 def prepare_command(
     file: Path = typer.Argument(help="The campaign file (YAML).", metavar="FILE", show_default=False),
     hosts: Path | None = typer.Option(

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from linewatt.cli.options import Json, Results, Wanted
 from linewatt.cli.output import print_json, print_rich, say
 
 if TYPE_CHECKING:
@@ -20,27 +21,15 @@ if TYPE_CHECKING:
     from linewatt.report.table import Table
 
 
-def register(app: typer.Typer) -> None:
-    """Add ``rederive`` to the program."""
-    app.command("rederive")(rederive)
-
-
 def rederive(
-    wanted: Annotated[
-        str, typer.Argument(metavar="ID", help="Id of a result, its beginning, or 'last'.")
-    ] = "last",
-    results: Annotated[
-        Path,
-        typer.Option(
-            "--results", envvar="LINEWATT_RESULTS", help="Directory that holds the results.", metavar="DIR"
-        ),
-    ] = Path("results"),
+    wanted: Wanted = "last",
+    results: Results = Path("results"),
     write: Annotated[
         bool,
         typer.Option("--write", help="Store what is made again beside the original, which stays as it is."),
     ] = False,
     trials: Annotated[bool, typer.Option("--trials", help="List each figure of every trial.")] = False,
-    as_json: Annotated[bool, typer.Option("--json", help="One JSON document, units in key names.")] = False,
+    as_json: Json = False,
 ) -> None:
     """Make a result again from its raw files by today's method, and list what changes and why."""
     from linewatt.engine.rederive import run

@@ -33,13 +33,6 @@ WAIT = typer.Option(False, "--wait", help="Wait for other controllers that work 
 HOSTS = typer.Option(None, "--hosts", help="Ansible inventory to use instead of the file's hosts.")
 
 
-def register(app: typer.Typer) -> None:
-    """Add this module's commands to the program."""
-    app.command("run")(run)
-    app.command("resume")(resume)
-    app.command("restore")(restore)
-
-
 def run(
     file: Path = typer.Argument(help="Campaign file (YAML)."),
     hosts: Path | None = HOSTS,

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Annotated, Any
 
 import typer
 
+from linewatt.cli.options import Json, Results, Wanted
 from linewatt.cli.output import print_csv, print_json, print_rich, put, results_there, say
 from linewatt.errors import InvalidInput
 
@@ -15,24 +16,8 @@ if TYPE_CHECKING:
     from linewatt.report.trials.digest import Digest
     from linewatt.store.read import Result
 
-_Results = Annotated[
-    Path,
-    typer.Option(
-        "--results", envvar="LINEWATT_RESULTS", help="Directory that holds the results.", metavar="DIR"
-    ),
-]
-_Wanted = Annotated[str, typer.Argument(metavar="ID", help="Id of a result, its beginning, or 'last'.")]
-_Json = Annotated[bool, typer.Option("--json", help="One JSON document, units in key names.")]
 
-
-def register(app: typer.Typer) -> None:
-    """Add ``list``, ``show`` and ``report`` to the program."""
-    app.command("list")(list_results)
-    app.command("show")(show)
-    app.command("report")(report)
-
-
-def list_results(results: _Results = Path("results"), as_json: _Json = False) -> None:
+def list_results(results: Results = Path("results"), as_json: Json = False) -> None:
     """List stored results: id, when, trials done, failed, findings; a damaged one with what is wrong."""
     from pydantic import TypeAdapter
 
@@ -56,9 +41,9 @@ def list_results(results: _Results = Path("results"), as_json: _Json = False) ->
 
 
 def show(  # noqa: PLR0913  one parameter an option
-    wanted: _Wanted = "last",
-    results: _Results = Path("results"),
-    as_json: _Json = False,
+    wanted: Wanted = "last",
+    results: Results = Path("results"),
+    as_json: Json = False,
     as_csv: Annotated[bool, typer.Option("--csv", help="One CSV row a case, units in column names.")] = False,
     trials: Annotated[bool, typer.Option("--trials", help="Every trial too (CSV: a row a trial).")] = False,
     effects: Annotated[
@@ -142,11 +127,11 @@ def _detail(view: Digest, *, wanted: bool) -> dict[str, Any]:
 
 
 def report(
-    wanted: _Wanted = "last",
+    wanted: Wanted = "last",
     output: Annotated[
         Path | None, typer.Option("--output", "-o", help="File to write; default ID.html.", metavar="FILE")
     ] = None,
-    results: _Results = Path("results"),
+    results: Results = Path("results"),
     as_json: Annotated[bool, typer.Option("--json", help="Say what was written as JSON.")] = False,
 ) -> None:
     """Write a report: one HTML file that needs nothing else, not even a network."""

@@ -9,24 +9,13 @@ from typing import Annotated
 
 import typer
 
+from linewatt.cli.options import Results, Wanted
 from linewatt.cli.output import print_json, put, say
 
 
-def register(app: typer.Typer) -> None:
-    """Add ``verify`` to the program."""
-    app.command("verify")(verify)
-
-
 def verify(
-    wanted: Annotated[
-        str, typer.Argument(metavar="ID", help="Id of a result, its beginning, or 'last'.")
-    ] = "last",
-    results: Annotated[
-        Path,
-        typer.Option(
-            "--results", envvar="LINEWATT_RESULTS", help="Directory that holds the results.", metavar="DIR"
-        ),
-    ] = Path("results"),
+    wanted: Wanted = "last",
+    results: Results = Path("results"),
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
 ) -> None:
     """Compare a result with the checksums it was stored with; exit 1 if anything is not as it was."""
