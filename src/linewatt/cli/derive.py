@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Iterable, Sequence
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
@@ -17,6 +18,7 @@ if TYPE_CHECKING:  # what is slow to import is imported when the command runs
     from rich.table import Table as RichTable
 
     from linewatt.analysis.tables.derive import DerivedTable
+    from linewatt.analysis.tables.quantities import Published
     from linewatt.analysis.tables.table import Table, TableWarning
 
 SCHEMA_VERSION = 1
@@ -25,11 +27,6 @@ MAX_INT_DIGITS = 15
 """whole numbers of more digits lose places in readers of JSON that hold them as double"""
 WIDEST = 100_000
 """columns of characters: no table is wider"""
-
-
-def register(app: typer.Typer) -> None:
-    """Add ``derive`` to the program."""
-    app.command("derive")(derive_command)
 
 
 def derive_command(
@@ -77,18 +74,43 @@ def derive_command(
 def _quantities(raw: Table, found: list[TableWarning], *, as_json: bool, as_csv: bool) -> None:
     """A table with a row a quantity: a soak's summary."""
     from linewatt.analysis.tables.quantities import published
-    from linewatt.cli import derive_soak
     from linewatt.cli.output import print_csv, print_json, say
 
     summary = published(raw)
     for line in folded([*found, *summary.warnings]):
         say(f"warning: {line}")
     if as_json:
-        print_json(derive_soak.document(summary))
+        flags = [asdict(flag) for flag in summary.flags]
+        document = {"schema_version": SCHEMA_VERSION, "summary": summary.figures, "flags": flags}
+        print_json({**document, "warnings": json_warnings(summary.warnings)})
     elif as_csv:
-        print_csv(["quantity", "value"], derive_soak.rows(summary))
+        rows = [{"quantity": name, "value": value} for name, value in summary.figures.items()]
+        print_csv(["quantity", "value"], rows)
     else:
-        derive_soak.show(summary)
+        _show_quantities(summary)
+
+
+def _show_quantities(found: Published) -> None:
+    """The summary as studies print it, and the flags."""
+    from linewatt.cli.output import put
+    from linewatt.report.soak.summary import bits_text, bytes_text, count_text
+
+    ratio = f" ({found.dropped_ratio:.2g} of the packets)" if found.dropped_ratio is not None else ""
+    facts = (
+        ("Duration", units.format_seconds(found.duration_s)),
+        ("Rate, as stated", units.format_rate(found.rate_bps)),
+        ("Rate, mean", units.format_rate(found.mean_bps)),
+        ("File transfers", count_text(found.transfers)),
+        ("Packets", count_text(found.packets)),
+        ("Dropped or overrun", count_text(found.dropped) + ratio),
+        ("Total data", units.MISSING if found.total_bits is None else bits_text(found.total_bits)),
+        ("Mean transfer", bytes_text(found.bytes_per_transfer, 3)),
+        ("Mean packet", bytes_text(found.bytes_per_packet, 3)),
+    )
+    for title, value in facts:
+        put(f"{title:<20}{value}")
+    for flag in found.flags:
+        put(f"\n{flag.code} ({flag.where}): {flag.evidence}\n  {flag.advice}")
 
 
 def read_bytes(table: str) -> tuple[str, bytes]:

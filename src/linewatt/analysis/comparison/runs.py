@@ -11,8 +11,8 @@ import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
-from linewatt.analysis.cases.flag_counts import FlagCount, count_flags
 from linewatt.analysis.cases.responses import responses
+from linewatt.analysis.flags.case import FlagCount, count_flags
 from linewatt.analysis.limits.verdict import verdict
 from linewatt.analysis.statistics.stats import estimate
 from linewatt.model import Case, Provenance, Role, Trial

@@ -67,6 +67,22 @@ class Published:
         return self.total_bits / 8 / self.packets if self.total_bits is not None and self.packets else None
 
     @property
+    def figures(self) -> dict[str, float | None]:
+        """All of it, each with its unit in its name."""
+        return {
+            "duration_s": self.duration_s,
+            "rate_stated_bps": self.rate_bps,
+            "rate_mean_bps": self.mean_bps,
+            "transfers_count": self.transfers,
+            "packets_count": self.packets,
+            "dropped_count": self.dropped,
+            "dropped_ratio": self.dropped_ratio,
+            "total_bits": self.total_bits,
+            "transfer_mean_bytes": self.bytes_per_transfer,
+            "packet_mean_bytes": self.bytes_per_packet,
+        }
+
+    @property
     def flags(self) -> tuple[Flag, ...]:
         """A total that disagrees with the rate."""
         apart = self.disagreement
