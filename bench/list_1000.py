@@ -11,6 +11,7 @@ import time
 from collections.abc import Sequence
 from pathlib import Path
 
+from bench.compare_1000 import SETTLED_S
 from bench.compare_results import write_one
 from bench.rig import COMMAND
 from bench.rows import MeasurementFailed, Peer, Row, Target
@@ -23,8 +24,6 @@ for base, folders, files in os.walk(sys.argv[1]):
     for name in files:
         os.stat(os.path.join(base, name))
 """
-_SETTLED_S = 2.5
-"""before that linewatt takes no file for unchanged"""
 
 
 def measure(*, quick: bool) -> list[Row]:
@@ -34,7 +33,7 @@ def measure(*, quick: bool) -> list[Row]:
         root = Path(directory, "results")
         for number in range(results):
             write_one(root / f"20260101-{number:06d}-r", _CASES, _TRIALS, seed=number)
-        time.sleep(_SETTLED_S)
+        time.sleep(SETTLED_S)
         options = ["--results", str(root)]
         environment = {**os.environ, "XDG_CACHE_HOME": directory}
         commands = {
@@ -44,6 +43,7 @@ def measure(*, quick: bool) -> list[Row]:
             "look": [sys.executable, "-c", _LOOK, str(root)],
         }
         first_s = _wall_s(commands["again"], environment)
+        _wall_s(commands["history"], environment)
         walls: dict[str, list[float]] = {name: [] for name in commands}
         for _ in range(3 if quick else 5):
             for name, argv in commands.items():
