@@ -7,17 +7,15 @@ import hashlib
 import json
 import os
 import subprocess
-import sys
 import time
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
-from tests import packed
+from tests import forked, packed
 from tests.faults import hosts
 
-LINEWATT = [sys.executable, "-c", "from linewatt.cli import main; main()"]
 LIMIT_S = 240.0
 """for a command to end: one that has not by then hangs"""
 LOOK_S = 0.02
@@ -106,8 +104,8 @@ class Ground:
         environment = {**os.environ, "LINEWATT_STATE": str(at / "state"), "NO_COLOR": "1"}
         environment["LINEWATT_RESULTS"] = str(at / "results")
         with out.open("wb") as to_out, err.open("wb") as to_err:
-            process = subprocess.Popen(
-                [*LINEWATT, *map(str, words)],
+            process = forked.Forked(
+                words,
                 stdin=subprocess.DEVNULL,
                 stdout=to_out,
                 stderr=to_err,

@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests import packed
+from tests import forked, packed
 
 pytestmark = pytest.mark.lab
 
-LINEWATT = [sys.executable, "-c", "from linewatt.cli import main; main()"]
+LINEWATT = [sys.executable, "-c", "from linewatt.cli import program; program()"]
 TOOLS = ("iperf3", "sockperf", "mpstat", "taskset", "linewatt")
 LONG = {"seconds": 1, "omit": 0.5, "tail": 1.5}
 """a window that sensors of a reading a second cover"""
@@ -60,26 +60,23 @@ class Bench:
         path.write_text(json.dumps(document))
         return path
 
+    def words(self, *words: str | Path) -> list[str]:
+        return [*map(str, words), "--results", str(self.results)]
+
     def command(self, *words: str | Path) -> list[str]:
-        return [*LINEWATT, *map(str, words), "--results", str(self.results)]
+        """For a process that Python starts for it, where that is looked at."""
+        return [*LINEWATT, *self.words(*words)]
 
     def run(
         self, *words: str | Path, status: int = 0, limit_s: float = HANG_LIMIT_S
     ) -> subprocess.CompletedProcess[str]:
-        done = subprocess.run(
-            self.command(*words),
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            timeout=limit_s,
-            check=False,
-        )
+        done = forked.run(self.words(*words), env=self.environment, timeout=limit_s)
         assert done.returncode == status, done.stderr + done.stdout
         return done
 
     def start(self, *words: str | Path) -> subprocess.Popen[str]:
-        return subprocess.Popen(
-            self.command(*words, "--json"),
+        return forked.Forked(
+            [*self.words(*words), "--json"],
             env=self.environment,
             stdout=subprocess.PIPE,
             stderr=subprocess.PIPE,
@@ -87,16 +84,9 @@ class Bench:
         )
 
     def restore(self, status: int = 0) -> str:
-        done = subprocess.run(
-            [*LINEWATT, "restore"],
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            timeout=HANG_LIMIT_S,
-            check=False,
-        )
+        done = forked.run(["restore"], env=self.environment, timeout=HANG_LIMIT_S)
         assert done.returncode == status, done.stderr
-        return done.stderr
+        return str(done.stderr)
 
     def own_cpus(self, name: str) -> set[str]:
         """CPUs of a host, as mpstat names them."""

@@ -17,10 +17,10 @@ from typing import Any
 
 import pytest
 from ruamel.yaml import YAML
+from tests import forked
 from tests.lab.test_campaign import (
     CHANGES,
     HANG_LIMIT_S,
-    LINEWATT,
     Bench,
     await_event,
     connection_pids,
@@ -43,14 +43,7 @@ class CheckBench(Bench):
         self.broken = ExitStack()
 
     def check(self, file: Path, *words: str, status: int) -> subprocess.CompletedProcess[str]:
-        done = subprocess.run(
-            [*LINEWATT, "check", str(file), *words],
-            env=self.environment,
-            capture_output=True,
-            text=True,
-            timeout=HANG_LIMIT_S,
-            check=False,
-        )
+        done = forked.run(["check", file, *words], env=self.environment, timeout=HANG_LIMIT_S)
         assert "Traceback" not in done.stderr
         assert done.returncode == status, done.stderr + done.stdout
         return done
@@ -449,8 +442,8 @@ def test_an_unknown_host_key_and_a_refused_login_are_told_apart(bench: CheckBenc
 
 def test_ctrl_c_ends_a_check_at_once_and_leaves_nothing_behind(bench: CheckBench) -> None:
     before = state(bench)
-    process = subprocess.Popen(
-        [*LINEWATT, "check", str(bench.campaign())],
+    process = forked.Forked(
+        ["check", bench.campaign()],
         env=bench.environment,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,

@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests import forked
 from tests.lab.test_campaign import HANG_LIMIT_S, Bench, await_event, end
 
 pytestmark = pytest.mark.lab
@@ -113,14 +114,8 @@ def test_a_level_that_cannot_be_is_one_line_before_anything_is_changed(
     bench: Experiments, factors: dict[str, object], said: str
 ) -> None:
     before = bench.knobs()
-    done = subprocess.run(
-        bench.command("run", bench.experiment(factors=factors, design="one-at-a-time")),
-        env=bench.environment,
-        capture_output=True,
-        text=True,
-        timeout=HANG_LIMIT_S,
-        check=False,
-    )
+    words = bench.words("run", bench.experiment(factors=factors, design="one-at-a-time"))
+    done = forked.run(words, env=bench.environment, timeout=HANG_LIMIT_S)
     assert done.returncode in (1, 2), done.stderr
     last = done.stderr.strip().splitlines()[-1]
     assert said in last
@@ -186,8 +181,8 @@ def test_run_asks_for_what_only_hands_can_do_and_waits(bench: Experiments) -> No
     """On a terminal: somebody at the other end of it reads the question and presses Enter."""
     ours, theirs = pty.openpty()
     campaign = bench.experiment(factors={"dimms": {"label": [8, 16]}}, design="full", trials=1)
-    running = subprocess.Popen(
-        bench.command("run", campaign),
+    running = forked.Forked(
+        bench.words("run", campaign),
         env=bench.environment,
         stdin=theirs,
         stdout=subprocess.PIPE,

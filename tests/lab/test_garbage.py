@@ -10,13 +10,13 @@ from __future__ import annotations
 import os
 import re
 import shutil
-import subprocess
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests import forked
 from tests.faults import hosts
 from tests.faults.ground import FACTORS, SETTINGS, Ground
 from tests.lab.test_campaign import Bench, until
@@ -149,8 +149,8 @@ def test_a_host_that_begins_to_answer_garbage_keeps_no_other_from_being_measured
     liar = Liar(bench, tools, back, noise)
     out, err = bench.tmp / "out", bench.tmp / "err"
     with out.open("w") as to_out, err.open("w") as to_err:
-        words = bench.command("run", campaign(bench, trials=1 + together, concurrent_pairs=together))
-        process = subprocess.Popen(words, env=bench.environment, stdout=to_out, stderr=to_err)
+        words = bench.words("run", campaign(bench, trials=1 + together, concurrent_pairs=together))
+        process = forked.Forked(words, env=bench.environment, stdout=to_out, stderr=to_err)
         until(lambda: bool(list(bench.results.glob("*/trials/*/trial.json"))), 60, "a trial")
         liar.lie()
         assert process.wait(90) == 1, err.read_text()

@@ -18,6 +18,7 @@ from typing import Any
 
 import pytest
 from ruamel.yaml import YAML
+from tests import forked
 from tests.lab.test_campaign import HANG_LIMIT_S
 
 from linewatt import lab
@@ -28,7 +29,7 @@ from linewatt.lab.state import ROOT
 
 pytestmark = pytest.mark.lab
 
-LINEWATT = [sys.executable, "-c", "from linewatt.cli import main; main()"]
+LINEWATT = [sys.executable, "-c", "from linewatt.cli import program; program()"]
 MANY = 40
 
 
@@ -55,9 +56,7 @@ def ssh(one: lab.Lab, host: str, *argv: str) -> str:
 
 
 def linewatt(*words: str, status: int = 0) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        [*LINEWATT, "lab", *words], capture_output=True, text=True, timeout=HANG_LIMIT_S, check=False
-    )
+    done = forked.run(["lab", *words], timeout=HANG_LIMIT_S)
     assert done.returncode == status, done.stderr
     return done
 

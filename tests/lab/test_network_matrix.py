@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import json
-import subprocess
 from collections import Counter
 from typing import Any
 
@@ -113,7 +112,5 @@ def test_the_matrix_is_shown_block_by_block_and_reported(matrix: Networks) -> No
     assert detail.count("srv(rcv)") >= 6 * 3 * 2
     assert "vxlan" in detail
     page = matrix.tmp / "report.html"
-    subprocess.run(
-        matrix.command("report", "last", "-o", page), env=matrix.environment, check=True, timeout=LIMIT_S
-    )
+    matrix.run("report", "last", "-o", page, limit_s=LIMIT_S)
     assert "sender × receiver" in page.read_text().lower() or "heat" in page.read_text().lower()

@@ -15,7 +15,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.lab.test_campaign import HANG_LIMIT_S, LINEWATT, Bench, await_event, connection_pids, end, until
+from tests import forked
+from tests.lab.test_campaign import HANG_LIMIT_S, Bench, await_event, connection_pids, end, until
 from tests.lab.test_network_knob import steady
 from tests.packed import texts
 
@@ -302,7 +303,8 @@ def test_a_tunnel_changed_by_hand_in_mid_campaign_is_flagged_and_left_to_the_use
     codes = {flag["code"] for trial in bench.trials() for flag in trial["flags"]}
     assert "setting-changed" in codes
     assert "left as it is, restore --force puts it back" in out
-    subprocess.run([*LINEWATT, "restore", "--force"], env=bench.environment, check=True, timeout=HANG_LIMIT_S)
+    done = forked.run(["restore", "--force"], env=bench.environment, timeout=HANG_LIMIT_S)
+    assert done.returncode == 0, done.stderr
 
 
 def test_resume_puts_back_one_network_before_it_looks_at_hosts_for_another(bench: Networks) -> None:

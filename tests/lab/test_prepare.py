@@ -11,7 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.lab.test_campaign import HANG_LIMIT_S, LINEWATT
+from tests import forked
+from tests.lab.test_campaign import HANG_LIMIT_S
 
 from linewatt import lab
 from linewatt.engine.soak.clients.prepare_parcel import code_digest, requirements_path
@@ -51,13 +52,7 @@ class Clients:
         self.file.write_text(json.dumps(campaign))
 
     def prepare(self, *words: str, status: int = 0) -> subprocess.CompletedProcess[str]:
-        done = subprocess.run(
-            [*LINEWATT, "prepare", str(self.file), *words],
-            capture_output=True,
-            text=True,
-            timeout=HANG_LIMIT_S,
-            check=False,
-        )
+        done = forked.run(["prepare", self.file, *words], timeout=HANG_LIMIT_S)
         assert "Traceback" not in done.stderr
         assert done.returncode == status, done.stderr + done.stdout
         return done

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests import forked
 from tests.lab.test_campaign import GONE_LIMIT_S, HANG_LIMIT_S, Bench, await_event, end, until
 
 pytestmark = pytest.mark.lab
@@ -220,8 +221,8 @@ def test_restore_on_a_host_in_use_is_exit_code_1_and_with_wait_puts_it_back_afte
     process = second.start("run", second.campaign(name="theirs", trials=1, window=window))
     await_event(process, "trial_started", 1)
     assert "h1: in use by " in first.restore(status=1)
-    waiting = subprocess.Popen(
-        [*first.command("restore", "--wait")[:-2]],
+    waiting = forked.Forked(
+        ["restore", "--wait"],
         env=first.environment,
         stderr=subprocess.PIPE,
         text=True,

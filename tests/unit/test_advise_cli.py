@@ -6,22 +6,21 @@ from __future__ import annotations
 import json
 import shlex
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import typer.main
+from tests import forked
 
 from linewatt.cli.advise import advise_app
 
 POWER = (Path(__file__).parents[2] / "docs" / "power.md").read_text(encoding="utf-8")
-COMMAND = [sys.executable, "-c", "from linewatt.cli import main; main()", "advise", "psu"]
 TWO_800_W = ("--count", "2", "--rating-w", "800")
 
 
 def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run([*COMMAND, *arguments], capture_output=True, text=True, timeout=60, check=False)
+    return forked.run(["advise", "psu", *arguments])
 
 
 def document(*arguments: str) -> dict[str, Any]:

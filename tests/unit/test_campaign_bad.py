@@ -10,9 +10,7 @@ from __future__ import annotations
 import json
 import os
 import re
-import select
 import shutil
-import signal
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -21,6 +19,7 @@ from typing import Any
 
 import asyncssh
 import pytest
+from tests import forked
 
 from linewatt.campaign.file import load
 from linewatt.campaign.schema import json_schema
@@ -51,34 +50,12 @@ sys.addaudithook(forbid)
 main()
 """
 
-FORKING = f"""{FORBID}
-import gc, json, tempfile
-import linewatt.campaign.file, linewatt.campaign.plan, linewatt.campaign.soak_plan, linewatt.cli.plan
-from linewatt.cli import main
 
-gc.freeze()
-for line in sys.stdin:
-    with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-        child = os.fork()
-        if not child:
-            os.dup2(out.fileno(), 1)
-            os.dup2(err.fileno(), 2)
-            sys.argv = ["linewatt", *json.loads(line)]
-            sys.addaudithook(forbid)
-            status = 0
-            try:
-                main()
-            except SystemExit as end:
-                status = end.code
-            sys.stdout.flush()
-            sys.stderr.flush()
-            os._exit(status)
-        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-        out.seek(0)
-        err.seek(0)
-        print(json.dumps([status, out.read().decode(), err.read().decode()]), flush=True)
-"""
-"""the same for many argument lists: a process of its own for each, without Python's start every time"""
+class Audited(forked.Forked):
+    """A command that must not start, connect to or write anything."""
+
+    before = f"{FORBID}\nsys.dont_write_bytecode = True\nsys.addaudithook(forbid)"
+
 
 HOSTILE = (
     "it's",
@@ -266,12 +243,22 @@ EVERY_TEXT_OF_A_SERVER: dict[str, Any] = {
 EVERY_TEXT_OF_A_PASSWORD_FILE = EVERY_TEXT_OF_A_SERVER | {
     "users": EVERY_TEXT_OF_A_SERVER["users"] | {"server": {"url": "ftp://u@192.0.2.9/", "password_file": "k"}}
 }
+METERS: dict[str, Any] = EVERY_TEXT["hosts"]["a"]["power"]
+
+
+def with_host(**its: Any) -> dict[str, Any]:
+    """A campaign of two hosts, of which the first has ``its`` keys beside those that it must have."""
+    return {"name": "n", "hosts": _TWO_HOSTS | {"a": _TWO_HOSTS["a"] | its}, "tests": ["tcp"]}
+
+
 CAMPAIGNS = {
-    "cases": EVERY_TEXT,
+    "cases": EVERY_TEXT | {"hosts": {host: its | {"power": {}} for host, its in EVERY_TEXT["hosts"].items()}},
+    **{f"meter {name}": with_host(power={name: meter}) for name, meter in METERS.items()},
     "users": EVERY_TEXT_OF_USERS,
     "server": EVERY_TEXT_OF_A_SERVER,
     "password": EVERY_TEXT_OF_A_PASSWORD_FILE,
 }
+"""all of it, a part at a time: what is read 2,000 times may not be long"""
 
 FREE = (("groups",), ("power",), ("channels",), ("scopes",), ("factors",), ("files",), ("hosts",))
 """mappings by names of the user's own, wherever they stand"""
@@ -288,49 +275,7 @@ def with_files(tmp_path: Path) -> Path:
 
 
 def linewatt(*arguments: str) -> subprocess.CompletedProcess[str]:
-    """The command as a real process that must not start, connect to or write anything."""
-    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
-    return subprocess.run(
-        [sys.executable, "-c", AUDITED, *arguments],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-        env=environment,
-    )
-
-
-class Planner:
-    """One process that plans file after file, each in a process of its own, and answers to each."""
-
-    def __init__(self, process: subprocess.Popen[str]) -> None:
-        self._process = process
-
-    def plan(self, path: Path) -> tuple[int, str, str]:
-        """Exit status, stdout, stderr."""
-        asks, answers = self._process.stdin, self._process.stdout
-        assert asks is not None
-        assert answers is not None
-        assert self._process.poll() is None, "the process that plans has ended before"
-        print(json.dumps(["plan", str(path)]), file=asks, flush=True)
-        there, _, _ = select.select([answers], [], [], ANSWER_LIMIT_S)
-        if not there:
-            os.killpg(self._process.pid, signal.SIGKILL)  # a late answer would be taken for the next file's
-            self._process.wait()
-        assert there, f"waited {ANSWER_LIMIT_S:g} s for the plan of {path.name}"
-        answer = answers.readline()
-        assert answer, f"the process that plans has ended at {path.name}"
-        status, out, err = json.loads(answer)
-        return status, out, err
-
-
-@pytest.fixture(scope="module")
-def planner() -> Iterator[Planner]:
-    argv = [sys.executable, "-c", FORKING]
-    with subprocess.Popen(
-        argv, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True, start_new_session=True
-    ) as process:
-        yield Planner(process)
+    return forked.run(arguments, kind=Audited, timeout=ANSWER_LIMIT_S)
 
 
 def expected_error(path: Path) -> str:
@@ -392,18 +337,23 @@ PLACES = [
     (name, path)
     for name, campaign in CAMPAIGNS.items()
     for path in places(campaign)
-    if path != ("description",) and not PROGRAMS & set(path) and (name == "cases" or path[0] != "hosts")
+    if path != ("description",) and not PROGRAMS & set(path)
+    if name == "cases" or path[:3] == ("hosts", "a", "power") or path[0] != "hosts"
+    if not name.startswith("meter") or path[0] == "hosts"
 ]
 """all but free text and the programs that a user names, which are argument lists and for no shell"""
 
 
 @pytest.mark.parametrize("path", FILES, ids=lambda path: path.stem)
-def test_bad_campaign_gives_one_line_and_exit_2_and_nothing_runs(planner: Planner, path: Path) -> None:
-    assert planner.plan(path) == (2, "", expected_error(path))
+def test_bad_campaign_gives_one_line_and_exit_2_and_nothing_runs(path: Path) -> None:
+    done = linewatt("plan", str(path))
+    assert (done.returncode, done.stdout, done.stderr) == (2, "", expected_error(path))
 
 
 def test_the_command_itself_says_the_same() -> None:
-    done = linewatt("plan", str(FILES[0]))
+    environment = {**os.environ, "PYTHONDONTWRITEBYTECODE": "1"}
+    words = [sys.executable, "-c", AUDITED, "plan", str(FILES[0])]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=False, env=environment)
     assert (done.returncode, done.stdout, done.stderr) == (2, "", expected_error(FILES[0]))
 
 

@@ -10,22 +10,20 @@ import os
 import pty
 import select
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests import forked
 
 from linewatt.units import number_ranges
 
 CAPTURES = Path(__file__).resolve().parents[1] / "captures" / "derive"
 X64 = CAPTURES / "published" / "x64_scaling.csv"
 
-COMMAND = [sys.executable, "-c", "from linewatt.cli import main; main()", "derive"]
-
 
 def run(*arguments: str | Path, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
-    return subprocess.run([*COMMAND, *map(str, arguments)], input=stdin, capture_output=True, check=False)
+    return forked.run(["derive", *arguments], input=stdin, text=False)
 
 
 def document(*arguments: str | Path, stdin: bytes = b"") -> dict[str, Any]:
@@ -120,8 +118,8 @@ def test_a_narrow_terminal_shows_names_and_derived_figures_unbroken() -> None:
     leader, follower = pty.openpty()
     environment = {**os.environ, "COLUMNS": "100", "TERM": "xterm", "NO_COLOR": "1"}
     table = CAPTURES / "published" / "vxlan_eln.csv"
-    with subprocess.Popen(
-        [*COMMAND, str(table)], stdout=follower, stderr=subprocess.PIPE, env=environment
+    with forked.Forked(
+        ["derive", table], stdout=follower, stderr=subprocess.PIPE, env=environment
     ) as process:
         os.close(follower)
         shown = _drain(leader)

@@ -6,13 +6,13 @@ from __future__ import annotations
 import json
 import shlex
 import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 import typer.main
 from bench import place_512
+from tests import forked
 
 from linewatt.cli import whole
 from linewatt.placement.hwloc import parse_xml
@@ -21,15 +21,12 @@ ROOT = Path(__file__).parents[2]
 DOCUMENT = (ROOT / "docs" / "placement.md").read_text(encoding="utf-8")
 CAPTURES = ROOT / "tests" / "captures" / "topology"
 DEVICES = str(CAPTURES / "2.9.0-v2-devices" / "topology.xml")
-COMMAND = [sys.executable, "-c", "from linewatt.cli import main; main()", "place"]
 
 
 def run(
     *arguments: str, stdin: bytes | None = None, cwd: Path | None = None
 ) -> subprocess.CompletedProcess[str]:
-    done = subprocess.run(
-        [*COMMAND, *arguments], capture_output=True, input=stdin, timeout=60, check=False, cwd=cwd
-    )
+    done = forked.run(["place", *arguments], input=stdin, text=False, cwd=cwd)
     return subprocess.CompletedProcess(done.args, done.returncode, done.stdout.decode(), done.stderr.decode())
 
 

@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests import forked
 
 EXAMPLES = Path(__file__).parents[2] / "examples"
 CAMPAIGNS = sorted(path for path in EXAMPLES.glob("*.yaml") if not path.name.startswith("inventory"))
@@ -31,13 +32,7 @@ THOUSAND_CASES = {
 
 
 def linewatt(*arguments: str) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", "from linewatt.cli import main; main()", *arguments],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    return forked.run(arguments)
 
 
 def written(folder: Path, campaign: dict[str, Any]) -> str:
@@ -124,7 +119,8 @@ def test_schema_is_one_json_document() -> None:
 def cpu_s(*arguments: str) -> tuple[float, str]:
     """CPU time of a whole process, Python's start included, and what it printed."""
     before = resource.getrusage(resource.RUSAGE_CHILDREN)
-    done = linewatt(*arguments)
+    words = [sys.executable, "-c", "from linewatt.cli import program; program()", *arguments]
+    done = subprocess.run(words, capture_output=True, text=True, timeout=60, check=True)
     after = resource.getrusage(resource.RUSAGE_CHILDREN)
     return (after.ru_utime + after.ru_stime) - (before.ru_utime + before.ru_stime), done.stdout
 

@@ -6,12 +6,12 @@ from __future__ import annotations
 import asyncio
 import json
 import subprocess
-import sys
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests import forked
 
 from linewatt.campaign import stored
 from linewatt.campaign.campaign import Campaign, PowerSource
@@ -36,13 +36,7 @@ CAMPAIGN: dict[str, Any] = {"name": "t", "hosts": HOSTS, "pairs": ["h1 -> h2"], 
 
 
 def linewatt(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, "-c", "from linewatt.cli import main; main()", *map(str, arguments)],
-        capture_output=True,
-        text=True,
-        timeout=60,
-        check=False,
-    )
+    return forked.run(arguments)
 
 
 def written(folder: Path, **own: object) -> Path:
