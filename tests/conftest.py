@@ -8,8 +8,13 @@ import os
 import shutil
 import signal
 import tempfile
+from collections.abc import Iterator, Sequence
+from pathlib import Path
+from typing import Any
 
+import pytest
 from hypothesis import HealthCheck, settings
+from xdist.scheduler import LoadScopeScheduling
 
 settings.register_profile("any-pace", deadline=None, suppress_health_check=[HealthCheck.too_slow])
 settings.load_profile("any-pace")  # the rest stays as it was, CI's fixed examples too
@@ -21,3 +26,67 @@ atexit.register(shutil.rmtree, os.environ["XDG_CACHE_HOME"], ignore_errors=True)
 # bash cannot trap it (bash(1), SIGNALS). Processes that tests start begin with the default again.
 if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
+
+LONGEST = (
+    *("test_slow_meters", "test_network_matrix", "test_sockperf", "test_soak", "test_faults", "test_lost"),
+    *("test_report_browser", "test_prepare", "test_matrix_browser", "test_experiment", "test_slow_writes"),
+    *("test_campaign_bad", "test_mutants", "test_store"),
+)
+"""files whose tests begin first, so that none of them is what all wait for at the end"""
+APART = (
+    *("test_slow_meters", "test_soak", "test_lost", "test_experiment", "test_slow_writes", "test_storing"),
+    *("test_campaign", "test_garbage", "test_evidence", "test_check", "test_ends", "test_ledgers"),
+)
+"""files of the labs whose tests have nothing in common but a lab that any worker has"""
+NICE = 5
+"""of what only computes beside labs, whose heartbeats may not come late"""
+
+
+def _unit(nodeid: str) -> str:
+    """What one worker runs in one piece: a file, or a test of a file of which many take long."""
+    file = nodeid.partition("::")[0]
+    return nodeid if file.startswith("tests/lab/") and Path(file).stem in APART else file
+
+
+@pytest.hookimpl(optionalhook=True)
+def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:
+    scheduling = LoadScopeScheduling(config, log)
+    scheduling._split_scope = _unit
+    return scheduling
+
+
+def _evenly(*queues: Sequence[str]) -> list[str]:
+    """Queues as one, so that all of them end together."""
+    places = [(at / len(queue), unit) for queue in queues for at, unit in enumerate(queue)]
+    return [unit for _, unit in sorted(places, key=lambda place: place[0])]
+
+
+def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
+    """Side by side: labs, which wait for two thirds of their time, among what computes all the time."""
+    if "PYTEST_XDIST_WORKER" not in os.environ:
+        return
+    units: dict[str, list[pytest.Item]] = {}
+    for item in items:
+        units.setdefault(_unit(item.nodeid), []).append(item)
+
+    def begins(unit: str) -> int:
+        name = Path(unit.partition("::")[0]).stem
+        return LONGEST.index(name) if name in LONGEST else len(LONGEST)
+
+    ordered = sorted(units, key=begins)
+    computing = [unit for unit in ordered if unit.startswith(("tests/unit/", "tests/fuzz/"))]
+    waiting = [unit for unit in ordered if unit not in set(computing)]
+    items[:] = [item for unit in _evenly(waiting, computing) for item in units[unit]]
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _nice(request: pytest.FixtureRequest) -> Iterator[None]:
+    """Beside labs, what only computes gives way; where a worker may not take that back, it does not."""
+    computes = request.node.nodeid.startswith(("tests/unit/", "tests/fuzz/"))
+    if "PYTEST_XDIST_WORKER" not in os.environ or not computes or os.geteuid() != 0:
+        yield
+        return
+    before = os.getpriority(os.PRIO_PROCESS, 0)
+    os.setpriority(os.PRIO_PROCESS, 0, min(before + NICE, 19))
+    yield
+    os.setpriority(os.PRIO_PROCESS, 0, before)
