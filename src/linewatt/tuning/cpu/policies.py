@@ -35,30 +35,42 @@ _POLICY = re.compile(r"policy(\d+) (\S+)", re.ASCII)
 _OF = " of="
 
 
-def read_policies(target: str, file: str, available: str) -> Command:
-    whole_host(target)
-    return script(_READ, file, available)
+class PolicyText:
+    """A knob that turns ``file`` of every policy; the driver lists what it takes in ``available``."""
 
+    file: str
+    available: str
+    targets = "`host`"
 
-def parse_policies(output: str) -> str:
-    """Raises ParseError."""
-    lines = output.splitlines()
-    policies = {int(match[1]): match[2] for line in lines if (match := _POLICY.fullmatch(line))}
-    if not policies:
-        raise ParseError(f"no frequency policy in {output[:80]!r}")
-    available = sorted(word for line in lines if line.startswith("of ") for word in line.split()[1:])
-    return format_values(policies) + (_OF + ",".join(available) if available else "")
+    @property
+    def tool(self) -> str:
+        return f"/sys/devices/system/cpu/cpufreq/policy*/{self.file}"
 
+    def check(self, value: str) -> str:
+        raise NotImplementedError
 
-def wanted_policies(before: str, value: str) -> str:
-    """Every policy with ``value``. Raises ChangeError if the driver does not have it."""
-    values, of, available = before.partition(_OF)
-    if of and value not in available.split(","):
-        raise ChangeError(f"the driver has no {value}; {choices(available.split(','), value)}")
-    return format_values(dict.fromkeys(parse_values(values), value)) + of + available
+    def read(self, target: str) -> Command:
+        whole_host(target)
+        return script(_READ, self.file, self.available)
 
+    def parse(self, output: str) -> str:
+        lines = output.splitlines()
+        policies = {int(match[1]): match[2] for line in lines if (match := _POLICY.fullmatch(line))}
+        if not policies:
+            raise ParseError(f"no frequency policy in {output[:80]!r}")
+        available = sorted(word for line in lines if line.startswith("of ") for word in line.split()[1:])
+        return format_values(policies) + (_OF + ",".join(available) if available else "")
 
-def write_policies(target: str, file: str, setting: str) -> Command:
-    whole_host(target)
-    values = parse_values(setting.partition(_OF)[0])
-    return script(_WRITE, file, stdin="".join(f"policy{cpu}={values[cpu]}\n" for cpu in sorted(values)))
+    def wanted(self, before: str, value: str) -> str:
+        """Every policy with ``value``."""
+        name = self.check(value)
+        values, of, available = before.partition(_OF)
+        if of and name not in available.split(","):
+            raise ChangeError(f"the driver has no {name}; {choices(available.split(','), name)}")
+        return format_values(dict.fromkeys(parse_values(values), name)) + of + available
+
+    def write(self, target: str, setting: str) -> Command:
+        whole_host(target)
+        values = parse_values(setting.partition(_OF)[0])
+        lines = "".join(f"policy{cpu}={values[cpu]}\n" for cpu in sorted(values))
+        return script(_WRITE, self.file, stdin=lines)

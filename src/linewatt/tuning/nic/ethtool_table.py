@@ -10,8 +10,10 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping
 
-from linewatt.errors import ChangeError, ParseError
-from linewatt.tuning.words import choices, format_words, parse_words
+from linewatt.errors import ChangeError, InvalidInput, ParseError
+from linewatt.tuning.base import Command
+from linewatt.tuning.commands import interface, tool
+from linewatt.tuning.words import asked, choices, format_words, parse_words, whole
 
 _LINE = re.compile(r"([A-Za-z][A-Za-z ]*):\s*(\d+)", re.ASCII)
 _NUMBERS = re.compile(r"(\d+)/(\d+)", re.ASCII)
@@ -73,6 +75,43 @@ def change_table(table: Table, numbers: Mapping[str, int], lowest: int) -> Table
     return changed
 
 
-def arguments(setting: str) -> list[str]:
-    """Options and numbers as ethtool takes them."""
-    return [word for option, (now, _) in read_table(setting).items() for word in (option, str(now))]
+class TableKnob:
+    """A knob that turns numbers of such a table: ``options`` are labels that ethtool prints → its options."""
+
+    letter: str
+    """of the option that shows the table; the capital one changes it"""
+    options: Mapping[str, str]
+    example: str
+    thing: str
+    """what an option is, for who names one that is none"""
+    lowest: int
+    targets = "interface"
+
+    @property
+    def tool(self) -> str:
+        return f"ethtool -{self.letter.upper()}"
+
+    def check(self, value: str) -> str:
+        return format_words(self.numbers(value))
+
+    def numbers(self, value: str) -> dict[str, int]:
+        """Option → number, as a user writes them. Raises InvalidInput."""
+        numbers = {}
+        for option, text in asked(value, self.example).items():
+            if option not in self.options.values():
+                raise InvalidInput(f"{option!r} is no {self.thing}; {choices(self.options.values(), option)}")
+            numbers[option] = whole(text, self.lowest)
+        return numbers
+
+    def read(self, target: str) -> Command:
+        return tool("ethtool", f"-{self.letter}", interface(target))
+
+    def parse(self, output: str) -> str:
+        return format_table(parse_table(output, self.options))
+
+    def wanted(self, before: str, value: str) -> str:
+        return format_table(change_table(read_table(before), self.numbers(value), self.lowest))
+
+    def write(self, target: str, setting: str) -> Command:
+        words = (word for option, (now, _) in read_table(setting).items() for word in (option, str(now)))
+        return tool("ethtool", f"-{self.letter.upper()}", interface(target), *words)

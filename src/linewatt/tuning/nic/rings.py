@@ -7,48 +7,20 @@ not read back as asked is an error that shows what it became. Formats checked fr
 
 from __future__ import annotations
 
-from linewatt.errors import InvalidInput
-from linewatt.tuning.base import Command
-from linewatt.tuning.commands import interface, tool
-from linewatt.tuning.nic.ethtool_table import arguments, change_table, format_table, parse_table, read_table
-from linewatt.tuning.words import asked, choices, format_words, whole
+from collections.abc import Mapping
 
-_OPTIONS = {"RX": "rx", "RX Mini": "rx-mini", "RX Jumbo": "rx-jumbo", "TX": "tx"}
+from linewatt.tuning.nic.ethtool_table import TableKnob
 
 
-class Rings:
+class Rings(TableKnob):
     """Descriptors a queue; the canonical text is ``rx=1024/8192 tx=1024/8192``."""
 
     name = "rings"
     about = "descriptors in the rings of each queue"
-    targets = "interface"
     values = "`rx=1024 tx=1024`, also `rx-mini`, `rx-jumbo`; up to the pre-set maximum"
-    tool = "ethtool -G"
     order = 90
-
-    def check(self, value: str) -> str:
-        return format_words(_numbers(value))
-
-    def read(self, target: str) -> Command:
-        return tool("ethtool", "-g", interface(target))
-
-    def parse(self, output: str) -> str:
-        return format_table(parse_table(output, _OPTIONS))
-
-    def wanted(self, before: str, value: str) -> str:
-        return format_table(change_table(read_table(before), _numbers(value), 1))
-
-    def write(self, target: str, setting: str) -> Command:
-        return tool("ethtool", "-G", interface(target), *arguments(setting))
-
-
-def _numbers(value: str) -> dict[str, int]:
-    numbers = {}
-    for option, text in asked(value, "rx=1024 tx=1024").items():
-        if option not in _OPTIONS.values():
-            raise InvalidInput(f"{option!r} is no ring; {choices(_OPTIONS.values(), option)}")
-        numbers[option] = whole(text, 1)
-    return numbers
+    letter, thing, lowest, example = "g", "ring", 1, "rx=1024 tx=1024"
+    options: Mapping[str, str] = {"RX": "rx", "RX Mini": "rx-mini", "RX Jumbo": "rx-jumbo", "TX": "tx"}
 
 
 LISTED_KNOB = Rings()

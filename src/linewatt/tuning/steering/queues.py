@@ -7,10 +7,10 @@ Source: kernel, Documentation/networking/scaling.rst and Documentation/ABI/testi
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 
 from linewatt.errors import ParseError
-from linewatt.hosts.cpulist import cpu_mask
+from linewatt.hosts.cpulist import cpu_mask, format_cpulist, parse_cpulist
 from linewatt.tuning.base import Command
 from linewatt.tuning.commands import interface, script
 
@@ -68,6 +68,43 @@ def format_queues(found: Settings, base: int = 16) -> str:
     )
 
 
-def grouped(mask: int) -> str:
+class CpuMasks:
+    """A knob that turns a mask of CPUs which every queue of a direction has; a user writes a list of CPUs."""
+
+    direction: str
+    file: str
+
+    @property
+    def tool(self) -> str:
+        return f"/sys/class/net/…/queues/{self.direction}-*/{self.file}"
+
+    def check(self, value: str) -> str:
+        return format_cpulist(_cpus(value)) or "off"
+
+    def read(self, target: str) -> Command:
+        return read_queues(target, self.direction, self.file)
+
+    def parse(self, output: str) -> str:
+        """Queues in order, masks without leading zeros and commas."""
+        return format_queues(parse_queues(output, self.direction))
+
+    def wanted(self, before: str, value: str) -> str:
+        queues = sorted(parse_queues(before, self.direction))
+        return format_queues(dict(zip(queues, self.masks(_cpus(value), len(queues)), strict=True)))
+
+    def masks(self, cpus: Sequence[int], queues: int) -> list[int]:
+        """What each queue gets of the CPUs that are asked for, of which there are none for ``off``."""
+        raise NotImplementedError
+
+    def write(self, target: str, setting: str) -> Command:
+        masks = parse_queues(setting, self.direction)
+        return write_queues(target, self.file, {queue: _grouped(mask) for queue, mask in masks.items()})
+
+
+def _cpus(value: str) -> tuple[int, ...]:
+    return () if value.strip() == "off" else parse_cpulist(value)
+
+
+def _grouped(mask: int) -> str:
     """A mask as the kernel takes it, in groups of 32 bits."""
     return cpu_mask(cpu for cpu in range(mask.bit_length()) if mask >> cpu & 1)
