@@ -5,10 +5,15 @@ from __future__ import annotations
 
 import os
 import shutil
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Literal
 
 import pytest
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser, Page, sync_playwright
+
+Scheme = Literal["light", "dark"]
 
 ARGUMENTS = [
     "--no-sandbox",
@@ -36,3 +41,37 @@ def browser() -> Iterator[Browser]:
         started = playwright.chromium.launch(executable_path=found, args=ARGUMENTS)
         yield started
         started.close()
+
+
+@dataclass
+class Opened:
+    """A page and what happened since its file was opened."""
+
+    page: Page
+    requests: list[str] = field(default_factory=list)
+    console: list[str] = field(default_factory=list)
+
+
+Open = Callable[..., Opened]
+
+
+@pytest.fixture(scope="module")
+def open_file(browser: Browser) -> Iterator[Open]:
+    """Opens a file; all tests of a module do so in one page, for a page of its own costs each a second."""
+    context = browser.new_context()
+    page = context.new_page()
+    seen = Opened(page)
+    page.on("request", lambda request: seen.requests.append(request.url))
+    page.on("console", lambda message: seen.console.append(message.text))
+    page.on("pageerror", lambda error: seen.console.append(str(error)))
+
+    def opened(path: Path, scheme: Scheme = "light", width: int = 1280) -> Opened:
+        page.goto("about:blank")
+        page.emulate_media(media="null", color_scheme=scheme)
+        page.set_viewport_size({"width": width, "height": 900})
+        seen.requests, seen.console = [], []
+        page.goto(path.as_uri(), wait_until="load")
+        return seen
+
+    yield opened
+    context.close()

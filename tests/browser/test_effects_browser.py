@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Literal
 
 import pytest
-from playwright.sync_api import Browser, Locator, Page
+from playwright.sync_api import Locator, Page
+from tests.browser.conftest import Open, Scheme
 from tests.effect_factories import experiment_result, experiment_trials
 from tests.report_factories import powered, renumbered
 
@@ -16,9 +16,6 @@ from linewatt.report import html
 from linewatt.report.trials.digest import digest
 
 pytestmark = pytest.mark.browser
-
-Scheme = Literal["light", "dark"]
-Open = Callable[..., Page]
 
 
 @pytest.fixture(scope="module")
@@ -32,19 +29,8 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def opened(browser: Browser, report: Path) -> Iterator[Open]:
-    contexts = []
-
-    def open_page(scheme: Scheme = "light", width: int = 1280) -> Page:
-        context = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": 900})
-        contexts.append(context)
-        page = context.new_page()
-        page.goto(report.as_uri(), wait_until="load")
-        return page
-
-    yield open_page
-    for context in contexts:
-        context.close()
+def opened(open_file: Open, report: Path) -> Callable[..., Page]:
+    return lambda scheme="light", width=1280: open_file(report, scheme, width).page
 
 
 def charts(page: Page) -> Locator:
@@ -57,7 +43,7 @@ def middle(part: Locator) -> tuple[float, float]:
     return box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
 
 
-def test_each_group_of_cases_has_a_chart_with_its_panels_and_rows(opened: Open) -> None:
+def test_each_group_of_cases_has_a_chart_with_its_panels_and_rows(opened: Callable[..., Page]) -> None:
     page = opened()
     assert charts(page).count() == 2
     texts = charts(page).nth(0).locator("text").all_text_contents()
@@ -67,7 +53,9 @@ def test_each_group_of_cases_has_a_chart_with_its_panels_and_rows(opened: Open) 
     assert not any("simulated" in text for text in charts(page).nth(1).locator("text").all_text_contents())
 
 
-def test_points_stand_left_and_right_of_the_zero_line_as_their_effects_do(opened: Open) -> None:
+def test_points_stand_left_and_right_of_the_zero_line_as_their_effects_do(
+    opened: Callable[..., Page],
+) -> None:
     chart = charts(opened()).nth(0)
     panel = chart.locator(".concat_0_group, [class*=concat_0]").first
     zero, _ = middle(panel.locator(".mark-rule.role-mark line").first)
@@ -80,14 +68,14 @@ def test_points_stand_left_and_right_of_the_zero_line_as_their_effects_do(opened
     assert abs(same - zero) < 1
 
 
-def test_effects_are_filled_and_what_is_none_is_hollow(opened: Open) -> None:
+def test_effects_are_filled_and_what_is_none_is_hollow(opened: Callable[..., Page]) -> None:
     points = charts(opened()).nth(0).locator("[class*=concat_0] .mark-symbol path")
     filling = [points.nth(at).get_attribute("fill-opacity") for at in range(3)]
     assert filling == ["1", "1", "0"]
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
-def test_chart_and_table_are_readable_in_both_schemes(opened: Open, scheme: Scheme) -> None:
+def test_chart_and_table_are_readable_in_both_schemes(opened: Callable[..., Page], scheme: Scheme) -> None:
     page = opened(scheme)
     for selector, what in (("#effects svg text", "fill"), ("#effects td", "color")):
         colour: str = page.locator(selector).first.evaluate("(e, what) => getComputedStyle(e)[what]", what)
@@ -98,7 +86,7 @@ def test_chart_and_table_are_readable_in_both_schemes(opened: Open, scheme: Sche
         assert abs(ink - paper) > 100, selector
 
 
-def test_words_of_panels_do_not_overlap(opened: Open) -> None:
+def test_words_of_panels_do_not_overlap(opened: Callable[..., Page]) -> None:
     chart = charts(opened()).nth(1)
     titles = chart.locator(".role-title-text text, .role-axis-title text")
     boxes = [box for at in range(titles.count()) if (box := titles.nth(at).bounding_box())]
@@ -115,13 +103,13 @@ def test_words_of_panels_do_not_overlap(opened: Open) -> None:
 
 
 @pytest.mark.parametrize("width", [320, 1280])
-def test_the_page_never_scrolls_sideways(opened: Open, width: int) -> None:
+def test_the_page_never_scrolls_sideways(opened: Callable[..., Page], width: int) -> None:
     page = opened(width=width)
     assert page.evaluate("document.documentElement.scrollWidth") <= width
     assert page.locator("#effects table.effects td b").first.is_visible()
 
 
-def test_everything_of_the_effects_fits_a_desktop(opened: Open) -> None:
+def test_everything_of_the_effects_fits_a_desktop(opened: Callable[..., Page]) -> None:
     hidden = opened().evaluate(
         "[...document.querySelectorAll('#effects .scroll')]"
         ".filter(e => e.scrollWidth > e.clientWidth + 1).map(e => e.getAttribute('aria-label'))"

@@ -3,14 +3,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import cache
 from pathlib import Path
-from typing import Literal
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Page
+from tests.browser.conftest import Open, Opened, Scheme
 from tests.report_factories import (
     DISAGREE,
     HOSTILE,
@@ -34,7 +33,6 @@ from linewatt.store.read import Result
 
 pytestmark = pytest.mark.browser
 
-Scheme = Literal["light", "dark"]
 NAME_CELLS = """() => document.querySelectorAll("th[data-key]").forEach(head =>
     head.closest("table").querySelectorAll("tbody tr").forEach(row => {
         const cell = row.cells[head.cellIndex]
@@ -43,38 +41,16 @@ NAME_CELLS = """() => document.querySelectorAll("th[data-key]").forEach(head =>
 """so that tests find cells by the key of their column"""
 
 
-@dataclass
-class Opened:
-    """A page and everything that happened while it was open."""
-
-    page: Page
-    requests: list[str] = field(default_factory=list)
-    console: list[str] = field(default_factory=list)
-
-
-Open = Callable[..., Opened]
-
-
 @pytest.fixture
-def open_report(browser: Browser, tmp_path: Path) -> Iterator[Open]:
+def open_report(open_file: Open, tmp_path: Path) -> Open:
     """Write a result's report and open it as a file."""
-    contexts = []
 
     def opened(made: Result, scheme: Scheme = "light", width: int = 1280) -> Opened:
         path = tmp_path / "report.html"
         html.write(path, demo_page() if made is demo() else html.render(digest(made)))
-        context = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": 900})
-        contexts.append(context)
-        seen = Opened(context.new_page())
-        seen.page.on("request", lambda request: seen.requests.append(request.url))
-        seen.page.on("console", lambda message: seen.console.append(message.text))
-        seen.page.on("pageerror", lambda error: seen.console.append(str(error)))
-        seen.page.goto(path.as_uri(), wait_until="load")
-        return seen
+        return open_file(path, scheme, width)
 
-    yield opened
-    for context in contexts:
-        context.close()
+    return opened
 
 
 @cache

@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from pathlib import Path
-from typing import Literal
 
 import pytest
-from playwright.sync_api import Browser, Page
+from playwright.sync_api import Page
+from tests.browser.conftest import Open, Scheme
 from tests.report_factories import host, result
 from tests.topology_factories import machine, placed_trial
 
@@ -18,8 +18,6 @@ from linewatt.report.trials.digest import digest
 
 pytestmark = pytest.mark.browser
 
-Scheme = Literal["light", "dark"]
-Open = Callable[..., tuple[Page, list[str]]]
 LONG = "a-host-with-a-very-long-name-" * 4
 
 
@@ -38,26 +36,19 @@ def report(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture
-def opened(browser: Browser, report: Path) -> Iterator[Open]:
-    contexts = []
-
+def opened(open_file: Open, report: Path) -> Callable[..., tuple[Page, list[str]]]:
     def open_page(scheme: Scheme = "light", width: int = 1280) -> tuple[Page, list[str]]:
-        context = browser.new_context(color_scheme=scheme, viewport={"width": width, "height": 900})
-        contexts.append(context)
-        page, said = context.new_page(), []
-        page.on("console", lambda message: said.append(message.text))
-        page.on("pageerror", lambda error: said.append(str(error)))
-        page.goto(report.as_uri(), wait_until="load")
-        return page, said
+        seen = open_file(report, scheme, width)
+        return seen.page, seen.console
 
-    yield open_page
-    for context in contexts:
-        context.close()
+    return open_page
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("width", [320, 390, 1280])
-def test_it_fits_its_page_and_the_console_stays_empty(opened: Open, scheme: Scheme, width: int) -> None:
+def test_it_fits_its_page_and_the_console_stays_empty(
+    opened: Callable[..., tuple[Page, list[str]]], scheme: Scheme, width: int
+) -> None:
     page, said = opened(scheme, width)
     assert page.locator("#topology figure.machine").count() == 2
     assert page.evaluate("document.documentElement.scrollWidth") <= width
@@ -65,7 +56,9 @@ def test_it_fits_its_page_and_the_console_stays_empty(opened: Open, scheme: Sche
 
 
 @pytest.mark.parametrize("width", [390, 1280])
-def test_every_box_lies_within_the_box_that_it_is_part_of(opened: Open, width: int) -> None:
+def test_every_box_lies_within_the_box_that_it_is_part_of(
+    opened: Callable[..., tuple[Page, list[str]]], width: int
+) -> None:
     page, _ = opened(width=width)
     outside = page.evaluate(
         """[["core", "node"], ["cpu", "core"], ["nic", "nodes"], ["node", "nodes"], ["cache", "node"]]
@@ -82,7 +75,9 @@ def test_every_box_lies_within_the_box_that_it_is_part_of(opened: Open, width: i
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 @pytest.mark.parametrize("style", ["process", "interrupts", "free", "stray b", "offline"])
-def test_signs_and_numbers_stand_out_from_their_cells(opened: Open, scheme: Scheme, style: str) -> None:
+def test_signs_and_numbers_stand_out_from_their_cells(
+    opened: Callable[..., tuple[Page, list[str]]], scheme: Scheme, style: str
+) -> None:
     page, _ = opened(scheme)
     ratio: float = page.locator(f"#topology .nodes .{style}").first.evaluate(
         """e => {
@@ -101,7 +96,7 @@ def test_signs_and_numbers_stand_out_from_their_cells(opened: Open, scheme: Sche
     assert ratio >= 4.5
 
 
-def test_on_paper_roles_are_told_apart_without_colour(opened: Open) -> None:
+def test_on_paper_roles_are_told_apart_without_colour(opened: Callable[..., tuple[Page, list[str]]]) -> None:
     page, _ = opened()
     page.emulate_media(media="print")
     looks = {}
@@ -118,7 +113,9 @@ def test_on_paper_roles_are_told_apart_without_colour(opened: Open) -> None:
     assert len({look[2] for look in looks.values()}) == 3
 
 
-def test_isolated_cpus_have_an_outline_and_offline_ones_are_struck_through(opened: Open) -> None:
+def test_isolated_cpus_have_an_outline_and_offline_ones_are_struck_through(
+    opened: Callable[..., tuple[Page, list[str]]],
+) -> None:
     page, _ = opened()
     outline: str = page.locator("#topology .nodes .isolated").first.evaluate(
         "e => getComputedStyle(e).outlineStyle"
@@ -129,7 +126,7 @@ def test_isolated_cpus_have_an_outline_and_offline_ones_are_struck_through(opene
     assert (outline, struck) == ("solid", "line-through")
 
 
-def test_the_picture_is_read_out_as_a_sentence(opened: Open) -> None:
+def test_the_picture_is_read_out_as_a_sentence(opened: Callable[..., tuple[Page, list[str]]]) -> None:
     page, _ = opened()
     picture = page.get_by_role("img", name="512 CPUs. Processes on CPUs 128-239")
     assert picture.count() == 1
