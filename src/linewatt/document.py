@@ -16,6 +16,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from pydantic import BaseModel, ConfigDict
 from ruamel.yaml import YAML
 from ruamel.yaml.error import MarkedYAMLError, YAMLError
 from ruamel.yaml.nodes import MappingNode, Node, ScalarNode, SequenceNode
@@ -30,6 +31,13 @@ MAX_DEPTH = 32
 PIPE_LIMIT_S = 5.0
 
 KeyPath = tuple[str | int, ...]
+
+
+class Part(BaseModel):
+    """A mapping of a file: unknown keys are refused, and nothing is converted silently."""
+
+    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False, defer_build=True)
+
 
 FOREIGN = object()
 """stands for a value with a tag of another tool (Ansible's ``!vault``), where those are let through"""

@@ -11,8 +11,7 @@ from pydantic import AfterValidator, BeforeValidator, Discriminator, Field, Tag,
 
 from linewatt.campaign import fields as f
 from linewatt.campaign.fields import AsTuple, Unique
-from linewatt.campaign.part import Part
-from linewatt.document import WrittenFloat
+from linewatt.document import Part, WrittenFloat
 
 MAX_LEVELS = 100
 MAX_WAIT_S = 86_400

@@ -10,8 +10,7 @@ from typing import Annotated, Any
 from pydantic import AfterValidator, Discriminator, Field, Tag, model_validator
 
 from linewatt.campaign.fields import FilePath, HostName
-from linewatt.campaign.part import Part
-from linewatt.document import KeyPath
+from linewatt.document import KeyPath, Part
 from linewatt.sensors.power.base import text_like
 
 BARE = "bare"

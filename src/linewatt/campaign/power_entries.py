@@ -13,7 +13,7 @@ from typing import Annotated, Literal
 from pydantic import AfterValidator, Field, model_validator
 
 from linewatt.campaign import fields as f
-from linewatt.campaign.part import Part
+from linewatt.document import Part
 
 MAX_COMPONENTS = 100
 MAX_COUNT = 1024

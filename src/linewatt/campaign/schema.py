@@ -24,10 +24,10 @@ from linewatt.campaign.campaign import Policy
 from linewatt.campaign.design import Design
 from linewatt.campaign.factor_entries import Factor, FactorLevel, LabelEntry
 from linewatt.campaign.network_entries import BARE, Network
-from linewatt.campaign.part import Part
 from linewatt.campaign.power_entries import Components, PsuEntry
 from linewatt.campaign.trials_entry import Trials
 from linewatt.campaign.users_entry import SoakField, UsersEntry
+from linewatt.document import Part
 from linewatt.loads.registry import DEFAULT, LOADS
 from linewatt.model import Direction, Family, TestName
 from linewatt.sensors.base import Sensor, SensorConfig

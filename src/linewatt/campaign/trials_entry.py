@@ -9,8 +9,7 @@ from typing import Annotated
 
 from pydantic import BeforeValidator, Discriminator, Field, Tag, WithJsonSchema
 
-from linewatt.campaign.part import Part
-from linewatt.document import KeyPath
+from linewatt.document import KeyPath, Part
 
 MAX_TRIALS_OF_A_CASE = 1000
 FEWEST_RUNS = 3

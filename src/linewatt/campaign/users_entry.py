@@ -11,10 +11,9 @@ from pydantic import BeforeValidator, Discriminator, Field, Tag
 
 from linewatt.campaign import fields as f
 from linewatt.campaign.messages import suggest
-from linewatt.campaign.part import Part
 from linewatt.campaign.quantities import Duration, Share, Size
 from linewatt.campaign.soak import Group, OtherServer, OwnServer, Sizes, Soak, Users
-from linewatt.document import KeyPath
+from linewatt.document import KeyPath, Part
 from linewatt.errors import InvalidInput
 from linewatt.loads.users.job import Discard, LoginPer, Start, ThinkKind
 from linewatt.loads.users.url import parse_url

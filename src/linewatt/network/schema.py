@@ -11,9 +11,9 @@ from __future__ import annotations
 import ipaddress
 from typing import TYPE_CHECKING, Annotated, Any, Literal, TypeAlias
 
-from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Discriminator, Field, Tag
+from pydantic import AfterValidator, BeforeValidator, ConfigDict, Discriminator, Field, Tag
 
-from linewatt.document import KeyPath
+from linewatt.document import KeyPath, Part
 from linewatt.sensors.power.base import text_like
 
 Finding = tuple[KeyPath, str]
@@ -96,16 +96,10 @@ Vni = Annotated[int, Number, AfterValidator(_vni)]
 Count = Annotated[int, Number, Field(ge=0, le=2**31 - 1)]
 
 
-class NmPart(BaseModel):
+class NmPart(Part):
     """A mapping of a document: unknown keys are refused, dashes in keys are underscores here."""
 
-    model_config = ConfigDict(
-        extra="forbid",
-        frozen=True,
-        strict=True,
-        allow_inf_nan=False,
-        alias_generator=lambda name: name.replace("_", "-"),
-    )
+    model_config = ConfigDict(alias_generator=lambda name: name.replace("_", "-"))
 
 
 class Address(NmPart):
@@ -191,10 +185,8 @@ class VlanInterface(InterfaceBase):
     vlan: Vlan | None = None
 
 
-class BondOptions(BaseModel):
+class BondOptions(Part):
     """Options of a bond, by the kernel's names."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False, defer_build=True)
 
     miimon: Count | None = None
     updelay: Count | None = None

@@ -19,8 +19,9 @@ from ipaddress import ip_address
 from typing import Annotated, Any, ClassVar, Literal, Protocol, Self, get_args
 from urllib.parse import urlsplit
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field, model_validator
+from pydantic import AfterValidator, Field, model_validator
 
+from linewatt.document import Part
 from linewatt.errors import ParseError
 from linewatt.foreign import read_json
 from linewatt.model import Channel
@@ -101,10 +102,8 @@ ScopeName = Annotated[
 """A scope as a user writes it: ``<PowerScope>`` or ``<PowerScope>:<part>``."""
 
 
-class PowerConfig(BaseModel):
+class PowerConfig(Part):
     """Settings that every source of power has; a driver's own ``Config`` extends it."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False, defer_build=True)
 
     interval_s: float = Field(default=1.0, ge=0.1, le=60.0, description="Seconds between readings.")
     tolerance_percent: float | None = Field(
@@ -131,10 +130,8 @@ class PowerConfig(BaseModel):
     )
 
 
-class Secret(BaseModel):
+class Secret(Part):
     """Where a password comes from: an environment variable, a file or a keyring, never the campaign."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, defer_build=True)
 
     password_env: Annotated[str, Field(pattern=r"^[A-Za-z_][A-Za-z0-9_]*$")] | None = Field(
         default=None, description="Environment variable of the controller that holds the password."

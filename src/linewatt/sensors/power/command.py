@@ -17,8 +17,9 @@ from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import Annotated, Any, ClassVar, Literal
 
-from pydantic import AfterValidator, BaseModel, ConfigDict, Field
+from pydantic import AfterValidator, Field
 
+from linewatt.document import Part
 from linewatt.errors import InvalidInput, ParseError
 from linewatt.foreign import read_json
 from linewatt.hosts.base import HostSpec
@@ -34,10 +35,8 @@ def _program(argv: list[str]) -> list[str]:
     return argv
 
 
-class CommandChannel(BaseModel):
+class CommandChannel(Part):
     """What a channel of the program is."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False, defer_build=True)
 
     scope: ScopeName = Field(description="What it measures, such as `wall` or `psu-in:PSU1`.")
     unit: Literal["W", "J", "rpm", "V", "A"] = Field(

@@ -5,18 +5,17 @@ from __future__ import annotations
 
 from typing import Annotated, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import Field
 
+from linewatt.document import Part
 from linewatt.model import Channel
 from linewatt.sensors.power.base import ScopeName
 
 ChannelName = Annotated[str, Field(pattern=r"^[A-Za-z][A-Za-z0-9_.-]{0,39}$", examples=["wall_w"])]
 
 
-class Quantity(BaseModel):
+class Quantity(Part):
     """What a channel is; a driver's own entry adds where the reading is."""
-
-    model_config = ConfigDict(extra="forbid", frozen=True, strict=True, allow_inf_nan=False, defer_build=True)
 
     scope: ScopeName = Field(description="What it measures, such as `wall` or `psu-in:PSU1`.")
     unit: Literal["W", "J", "rpm", "V", "A"] = Field(
