@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import asdict, fields
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -22,26 +22,14 @@ _CAMPAIGN = TypeAdapter(Campaign)
 
 def as_dict(campaign: Campaign) -> dict[str, Any]:
     """Every resolved value of the campaign; no secret is among them, a campaign holds none."""
-    values = {
-        field.name: getattr(campaign, field.name)
-        for field in fields(campaign)
-        if field.name not in ("hosts", "power", "sensors", "sysctl", "tests")
-    }
+    values = asdict(campaign)
+    last = {name: values.pop(name) for name in ("hosts", "tests", "sysctl", "power", "sensors")}
     return {
         **values,
         "path": str(campaign.path),
         "inventory": None if campaign.inventory is None else str(campaign.inventory),
-        "hosts": {name: asdict(host) for name, host in campaign.hosts.items()},
-        "tests": [asdict(test) for test in campaign.tests],
-        "described": {
-            network: {name: asdict(one) for name, one in hosts.items()}
-            for network, hosts in campaign.described.items()
-        },
-        "labels": {name: asdict(label) for name, label in campaign.labels.items()},
         "topologies": {name: str(path) for name, path in campaign.topologies.items()},
-        "sysctl": dict(campaign.sysctl),
-        "soak": None if campaign.soak is None else asdict(campaign.soak),
-        "users": None if campaign.users is None else asdict(campaign.users),
+        **last,
         "power": {
             host: {
                 name: {"driver": one.driver, **one.cfg.model_dump(mode="json", exclude_unset=True)}
@@ -92,8 +80,7 @@ def from_dict(stored: dict[str, Any]) -> Campaign:
             f"the campaign in its manifest.json cannot be read by this linewatt: {_first(error)}; run the "
             "campaign's file anew, or resume it with the version that wrote it"
         ) from error
-    values = {field.name: getattr(campaign, field.name) for field in fields(campaign)}
-    return Campaign(**{**values, "sensors": sensors, "power": power})
+    return replace(campaign, sensors=sensors, power=power)
 
 
 def _first(error: Exception) -> str:

@@ -77,6 +77,19 @@ class Sensor(Protocol):
         """Unit, kind, scope and provenance of a channel this sensor delivered."""
 
 
+class LineSensor:
+    """What sensors have in common that write a line for each record; empty ones are passed over."""
+
+    mark: ClassVar[str] = ""
+    """how a record begins, where the script is linewatt's own"""
+
+    def environment(self) -> dict[str, str]:
+        return {"LC_ALL": "C"}
+
+    def ends_record(self, line: str) -> bool:
+        return bool(line.strip()) and line.startswith(self.mark)
+
+
 @runtime_checkable
 class Stamped(Protocol):
     """A sensor whose records say themselves when they were read."""

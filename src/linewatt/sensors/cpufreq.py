@@ -28,7 +28,7 @@ from pydantic import Field
 from linewatt.errors import ParseError
 from linewatt.hosts.base import HostSpec
 from linewatt.model import Channel
-from linewatt.sensors.base import PACED, SensorConfig
+from linewatt.sensors.base import PACED, LineSensor, SensorConfig
 
 MARK = "linewatt-cpufreq"
 
@@ -108,22 +108,16 @@ class CpufreqConfig(SensorConfig):
     interval_s: float = Field(default=1.0, ge=0.1, le=3600)
 
 
-class Cpufreq:
+class Cpufreq(LineSensor):
     """Frequency of the CPUs that take part, and how often they were throttled."""
 
     name: ClassVar[str] = "cpufreq"
+    mark: ClassVar[str] = MARK
     Config: ClassVar[type[SensorConfig]] = CpufreqConfig
 
     def command(self, cfg: Any, host: HostSpec) -> list[str]:
         """Argument list; runs until it is signalled or nobody reads it."""
         return command(watched_cpus(host), cfg.interval_s)
-
-    def environment(self) -> dict[str, str]:
-        return {"LC_ALL": "C"}
-
-    def ends_record(self, line: str) -> bool:
-        """A record is one line."""
-        return line.startswith(MARK)
 
     def parse(self, record: str) -> dict[str, float | None]:
         """``cpu<N>.frequency_hz``, and totals since boot ``cpu<N>.core_throttle_count`` and

@@ -18,7 +18,7 @@ from pydantic import Field
 from linewatt.errors import ParseError
 from linewatt.hosts.base import HostSpec
 from linewatt.model import Channel
-from linewatt.sensors.base import PACED, SensorConfig
+from linewatt.sensors.base import PACED, LineSensor, SensorConfig
 
 CHANGES = "link.changes"
 _RECORD = re.compile(r"linewatt-link 1 \d+\|count (\d+)((?:\|news [^|]*)*)\|end \d+")
@@ -54,7 +54,7 @@ class LinkConfig(SensorConfig):
     interval_s: float = Field(default=1.0, ge=0.1, le=3600)
 
 
-class Link:
+class Link(LineSensor):
     """Notices of changes at the data interface."""
 
     name: ClassVar[str] = "link"
@@ -63,13 +63,6 @@ class Link:
     def command(self, cfg: Any, host: HostSpec) -> list[str]:
         """Argument list; runs until it is signalled or nobody reads it."""
         return ["bash", "-c", _SCRIPT, "linewatt-link", host.data, str(round(cfg.interval_s * 1e6))]
-
-    def environment(self) -> dict[str, str]:
-        return {"LC_ALL": "C"}
-
-    def ends_record(self, line: str) -> bool:
-        """A record is one line."""
-        return bool(line.strip())
 
     def parse(self, record: str) -> dict[str, float | None]:
         """``link.changes``: notices since the sensor began. Raises ParseError."""

@@ -22,7 +22,7 @@ from pydantic import Field
 from linewatt.errors import ParseError
 from linewatt.hosts.base import HostSpec
 from linewatt.model import Channel
-from linewatt.sensors.base import PACED, SensorConfig
+from linewatt.sensors.base import PACED, LineSensor, SensorConfig
 
 MARK = "linewatt-netcounters"
 
@@ -167,22 +167,16 @@ class NetcountersConfig(SensorConfig):
     interval_s: float = Field(default=1.0, ge=0.1, le=3600)
 
 
-class Netcounters:
+class Netcounters(LineSensor):
     """Running totals of the data interface, of the receive work of each CPU, and of the protocols."""
 
     name: ClassVar[str] = "netcounters"
+    mark: ClassVar[str] = MARK
     Config: ClassVar[type[SensorConfig]] = NetcountersConfig
 
     def command(self, cfg: Any, host: HostSpec) -> list[str]:
         """Argument list; runs until it is signalled or nobody reads it."""
         return command(host.data, cfg.interval_s)
-
-    def environment(self) -> dict[str, str]:
-        return {"LC_ALL": "C"}
-
-    def ends_record(self, line: str) -> bool:
-        """A record is one line."""
-        return line.startswith(MARK)
 
     def parse(self, record: str) -> dict[str, float | None]:
         """Totals since boot: ``nic.rx_bytes``, ``softnet.dropped``, ``softnet.cpu0.dropped``,

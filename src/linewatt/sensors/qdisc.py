@@ -22,7 +22,7 @@ from linewatt.errors import ParseError
 from linewatt.foreign import read_json
 from linewatt.hosts.base import HostSpec
 from linewatt.model import Channel
-from linewatt.sensors.base import PACED, SensorConfig
+from linewatt.sensors.base import PACED, LineSensor, SensorConfig
 
 BITS = 32
 """width of the kernel's own counters (struct gnet_stats_queue), which tc hands on"""
@@ -56,7 +56,7 @@ class QdiscConfig(SensorConfig):
     interval_s: float = Field(default=1.0, ge=0.1, le=3600)
 
 
-class Qdisc:
+class Qdisc(LineSensor):
     """What the queues of the data interface dropped or held back."""
 
     name: ClassVar[str] = "qdisc"
@@ -66,13 +66,6 @@ class Qdisc:
         """Argument list; runs until it is signalled or nobody reads it."""
         interval_us = str(round(cfg.interval_s * 1e6))
         return ["bash", "-c", _SCRIPT, "linewatt-qdisc", host.data, interval_us]
-
-    def environment(self) -> dict[str, str]:
-        return {"LC_ALL": "C"}
-
-    def ends_record(self, line: str) -> bool:
-        """A record is one line, and so is each complaint of tc."""
-        return bool(line.strip())
 
     def parse(self, record: str) -> dict[str, float | None]:
         """``qdisc.dropped``, ``qdisc.overlimits``, ``qdisc.requeues``: packets since the discipline was made.

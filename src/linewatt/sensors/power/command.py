@@ -24,6 +24,7 @@ from linewatt.errors import InvalidInput, ParseError
 from linewatt.foreign import read_json
 from linewatt.hosts.base import HostSpec
 from linewatt.model import Channel
+from linewatt.sensors.base import LineSensor
 from linewatt.sensors.power.base import PowerConfig, ScopeName, as_configured, each_once
 
 _KEYS = {"time", "channel", "value", "values", "reason"}
@@ -86,7 +87,7 @@ class _Line:
     reason: str
 
 
-class Command:
+class Command(LineSensor):
     """Any program of the host that prints its readings as lines of JSON."""
 
     name: ClassVar[str] = "command"
@@ -105,10 +106,6 @@ class Command:
 
     def environment(self) -> dict[str, str]:
         return {"LC_ALL": "C", "LINEWATT_INTERVAL_S": f"{self.cfg.interval_s:g}"}
-
-    def ends_record(self, line: str) -> bool:
-        """A record is one line; empty ones are passed over."""
-        return bool(line.strip())
 
     def parse(self, record: str) -> dict[str, float | None]:
         """The readings of a line, by channel.

@@ -28,7 +28,7 @@ from pydantic import Field, model_validator
 from linewatt.errors import ParseError
 from linewatt.hosts.base import HostSpec
 from linewatt.model import Channel
-from linewatt.sensors.base import PACED
+from linewatt.sensors.base import PACED, LineSensor
 from linewatt.sensors.power.base import PowerConfig, as_configured
 
 MARK = "linewatt-estimate"
@@ -133,10 +133,11 @@ def _between(points: list[list[float]], percent: float) -> float:
     return points[-1][1]
 
 
-class Estimate:
+class Estimate(LineSensor):
     """Watts worked out from CPU use and a stated model: an estimate, marked so everywhere."""
 
     name: ClassVar[str] = "estimate"
+    mark: ClassVar[str] = MARK
     Config: ClassVar[type[PowerConfig]] = EstimateConfig
 
     def __init__(self, cfg: EstimateConfig) -> None:
@@ -145,13 +146,6 @@ class Estimate:
     def command(self, cfg: Any, host: HostSpec) -> list[str]:
         """Argument list; runs until it is signalled or nobody reads it."""
         return command(host.cpus or (), cfg.interval_s)
-
-    def environment(self) -> dict[str, str]:
-        return {"LC_ALL": "C"}
-
-    def ends_record(self, line: str) -> bool:
-        """A record is one line."""
-        return line.startswith(MARK)
 
     def parse(self, record: str) -> dict[str, float | None]:
         """Watts, mean since the record before, as the channel ``system`` or ``cpu``. Raises ParseError."""

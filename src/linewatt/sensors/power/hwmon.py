@@ -33,7 +33,7 @@ from pydantic import Field
 from linewatt.errors import InvalidInput, ParseError
 from linewatt.hosts.base import HostSpec
 from linewatt.model import Channel
-from linewatt.sensors.base import PACED
+from linewatt.sensors.base import PACED, LineSensor
 from linewatt.sensors.power.base import PowerConfig, ScopeName, as_configured
 
 MARK = "linewatt-hwmon"
@@ -222,10 +222,11 @@ class _Reading:
     reason: str | None
 
 
-class Hwmon:
+class Hwmon(LineSensor):
     """Power and energy sensors of the kernel's drivers (hwmon): ACPI power meters, GPUs, PSUs."""
 
     name: ClassVar[str] = "hwmon"
+    mark: ClassVar[str] = MARK
     Config: ClassVar[type[PowerConfig]] = HwmonConfig
     needs_root: ClassVar[bool] = True
 
@@ -236,13 +237,6 @@ class Hwmon:
     def command(self, cfg: Any, host: HostSpec) -> list[str]:
         """Argument list; runs until it is signalled or nobody reads it."""
         return command(cfg)
-
-    def environment(self) -> dict[str, str]:
-        return {"LC_ALL": "C"}
-
-    def ends_record(self, line: str) -> bool:
-        """A record is one line."""
-        return line.startswith(MARK)
 
     def parse(self, record: str) -> dict[str, float | None]:
         """``power_meter.power1`` in W, ``amd_energy.energy1`` a running total in J; of several chips with one

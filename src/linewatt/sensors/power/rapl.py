@@ -34,7 +34,7 @@ from pydantic import Field
 from linewatt.errors import ParseError
 from linewatt.hosts.base import HostSpec
 from linewatt.model import Channel
-from linewatt.sensors.base import PACED
+from linewatt.sensors.base import PACED, LineSensor
 from linewatt.sensors.power.base import PowerConfig, as_configured
 
 MARK = "linewatt-rapl"
@@ -149,10 +149,11 @@ class _Zone:
         return None
 
 
-class Rapl:
+class Rapl(LineSensor):
     """Energy counters of the CPUs (RAPL): packages, cores, DRAM, platform."""
 
     name: ClassVar[str] = "rapl"
+    mark: ClassVar[str] = MARK
     Config: ClassVar[type[PowerConfig]] = RaplConfig
     needs_root: ClassVar[bool] = True
 
@@ -163,13 +164,6 @@ class Rapl:
     def command(self, cfg: Any, host: HostSpec) -> list[str]:
         """Argument list; runs until it is signalled or nobody reads it."""
         return command(cfg.interval_s)
-
-    def environment(self) -> dict[str, str]:
-        return {"LC_ALL": "C"}
-
-    def ends_record(self, line: str) -> bool:
-        """A record is one line."""
-        return line.startswith(MARK)
 
     def parse(self, record: str) -> dict[str, float | None]:
         """Running totals in J: ``package-0``, ``core-0``, ``uncore-0``, ``dram-0``, ``psys-0``, with several

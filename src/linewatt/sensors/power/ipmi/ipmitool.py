@@ -26,7 +26,7 @@ from pydantic import Field
 from linewatt.errors import InvalidInput, LinewattError, NotReady, ParseError
 from linewatt.hosts.base import HostSpec
 from linewatt.model import Channel
-from linewatt.sensors.base import PACED
+from linewatt.sensors.base import PACED, LineSensor
 from linewatt.sensors.power.base import PowerConfig, as_configured
 from linewatt.sensors.power.ipmi import sdr
 from linewatt.sensors.power.ipmi.names import DCMI, SensorNames, patterns
@@ -246,10 +246,11 @@ class IpmitoolConfig(PowerConfig):
     )
 
 
-class Ipmitool:
+class Ipmitool(LineSensor):
     """A host's own BMC, read on the host with ipmitool; costs the host CPU time."""
 
     name: ClassVar[str] = "ipmitool"
+    mark: ClassVar[str] = MARK
     Config: ClassVar[type[IpmitoolConfig]] = IpmitoolConfig
     needs_root: ClassVar[bool] = True
 
@@ -260,13 +261,6 @@ class Ipmitool:
     def command(self, cfg: IpmitoolConfig, host: HostSpec) -> list[str]:
         """Argument list; runs until it is signalled or nobody reads it."""
         return command(cfg, ["ipmitool", "-I", "open", "-d", str(cfg.device)])
-
-    def environment(self) -> dict[str, str]:
-        return {"LC_ALL": "C"}
-
-    def ends_record(self, line: str) -> bool:
-        """A record is one line."""
-        return line.startswith(MARK)
 
     def parse(self, record: str) -> dict[str, float | None]:
         """Readings by the sensors' own names; ``dcmi`` is DCMI's.
