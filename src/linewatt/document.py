@@ -172,20 +172,26 @@ def read_yaml(path: Path) -> Document:
     return parse_yaml(read_text(path), str(path))
 
 
-def file_problem(path: Path) -> str | None:
-    """Why a file that another one names cannot be read, or ``None``; opens it."""
+DENIED = "cannot be read by this user"
+
+
+def file_problem(path: Path, *, or_pipe: bool = True, denied: str = DENIED) -> str | None:
+    """Why a file that another one names cannot be read, or ``None``; opens it, and waits for no pipe."""
     try:
         opened = os.open(path, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
     except FileNotFoundError:
         return "does not exist"
     except PermissionError:
-        return "cannot be read by this user"
+        return denied
     except (OSError, ValueError) as error:
         return f"cannot be read: {getattr(error, 'strerror', None) or error}"
     try:
-        return "is a directory" if stat.S_ISDIR(os.fstat(opened).st_mode) else None
+        kind = os.fstat(opened).st_mode
     finally:
         os.close(opened)
+    if stat.S_ISDIR(kind):
+        return "is a directory"
+    return None if or_pipe or stat.S_ISREG(kind) else "is no file"
 
 
 def parse_yaml(text: str, file: str, *, foreign_tags: bool = False) -> Document:

@@ -23,6 +23,8 @@ from linewatt.campaign.named_files import (
     check_host_files,
     check_inventory,
     check_network_files,
+    check_ssh_files,
+    resolve,
 )
 from linewatt.campaign.network_entries import as_entry, check_network_names, name_of
 from linewatt.campaign.schema import (
@@ -35,7 +37,6 @@ from linewatt.campaign.schema import (
     sensors_of,
     settings_of,
 )
-from linewatt.campaign.ssh_files import check_ssh_files, resolve
 from linewatt.campaign.trials_entry import TrialsEntry, most_trials
 from linewatt.campaign.users_entry import (
     ServerEntry,

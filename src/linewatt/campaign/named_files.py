@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Files and programs of this machine that a campaign names: said at the line that names them."""
+"""Files and programs of this machine that a campaign names: where they are, and what is wrong with them."""
 
 from __future__ import annotations
 
+import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
@@ -11,13 +12,21 @@ from linewatt.campaign.checks import Finding
 from linewatt.campaign.factor_entries import Factor, LabelEntry
 from linewatt.campaign.network_entries import NetworkEntry, as_entry
 from linewatt.campaign.schema import HostEntry, InventoryRef
-from linewatt.campaign.ssh_files import resolve
-from linewatt.document import KeyPath, file_problem
+from linewatt.document import DENIED, KeyPath, file_problem
 
 _OF_POWER = {
     "ca_file": "name the PEM file of the certificate's authority",
     "password_file": "name the file that holds the password in its first line",
 }
+_OF_SSH = {
+    "key_file": "name a private key of this machine, or leave it out for SSH's own",
+    "known_hosts": "name a known hosts file, or leave it out for ~/.ssh/known_hosts",
+}
+
+
+def resolve(base: Path, text: str) -> Path:
+    """A path of the file: ``~`` is the user's home, and relative means relative to the file."""
+    return base / os.path.expanduser(text)  # noqa: PTH111  Path.expanduser raises for an unknown user
 
 
 def check_inventory(hosts: object, base: Path) -> Iterator[Finding]:
@@ -65,3 +74,27 @@ def check_hooks(factors: Mapping[str, Factor]) -> Iterator[Finding]:
                 ("factors", name, "hook", 0),
                 f"{label.hook[0]!r} is no program on this machine; name one by its path, and chmod +x it",
             )
+
+
+def check_ssh_files(hosts: Mapping[str, HostEntry], base: Path) -> Iterator[Finding]:
+    """Key and known hosts files that are of no use, each once; opens them. Hosts without SSH need none."""
+    seen: set[Path] = set()
+    for name, host in hosts.items():
+        for key, text in (("key_file", host.key_file), ("known_hosts", host.known_hosts)):
+            if text is None or host.address == "local":
+                continue
+            path = resolve(base, text).absolute()
+            if path in seen:
+                continue
+            seen.add(path)
+            if wrong := file_problem(path, or_pipe=False, denied=f"{DENIED} (a lab's keys are root's)"):
+                yield ("hosts", name, key), f"{path} {wrong}; {_OF_SSH[key]}"
+            elif key == "key_file" and (wrong := _no_key(path)):
+                yield ("hosts", name, key), f"{path} {wrong}"
+
+
+def _no_key(path: Path) -> str | None:
+    """Why a file is of no use as a private key, and what to do."""
+    from linewatt.hosts.login import key_problem  # slow to import, and needed only where hosts are reached
+
+    return key_problem(path)

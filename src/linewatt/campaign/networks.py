@@ -9,8 +9,8 @@ from pathlib import Path
 from typing import Any
 
 from linewatt.campaign.messages import Locate, find_problems, problem, raise_first, suggest
+from linewatt.campaign.named_files import resolve
 from linewatt.campaign.network_entries import NetworkEntry, as_entry
-from linewatt.campaign.ssh_files import resolve
 from linewatt.document import Document, KeyPath, Place, read_yaml, show_path, show_value
 from linewatt.errors import InvalidInput
 from linewatt.network.build import describe
