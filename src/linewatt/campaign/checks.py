@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from linewatt.campaign import factors
-from linewatt.campaign.campaign import PLACEMENT, TestSpec
+from linewatt.campaign.campaign import PLACEMENT, Campaign, TestSpec
 from linewatt.campaign.design import settings
 from linewatt.campaign.factor_entries import LabelEntry
 from linewatt.campaign.fields import cpus_text
@@ -28,6 +28,7 @@ from linewatt.hosts.cpulist import format_cpulist
 from linewatt.hosts.facts import NAMES
 from linewatt.loads.base import Load, Wanted
 from linewatt.loads.registry import LOADS, of_prefix
+from linewatt.sensors.power.dynamics import declared, too_short
 from linewatt.tuning.factors import factor_named
 
 MAX_CASES = 10_000
@@ -248,3 +249,31 @@ def check_sensors(entry: CampaignFile) -> Iterator[Finding]:
     for name, sensor in sensors_of(entry).items():
         if not sensor.interval_s > 0:
             yield ("sensors", name, "interval_s"), f"must be greater than 0, got {sensor.interval_s:g}"
+
+
+def check_secrets(campaign: Campaign) -> Iterator[Finding]:
+    """Sources that would be sent a password unencrypted, and nobody said that this may be."""
+    for host, sources in campaign.power.items():
+        for name, source in sources.items():
+            if getattr(source.cfg, "shows_password", False):
+                yield (
+                    ("hosts", host, "power", name),
+                    "would send the password unencrypted (http, basic); use https://, auth: digest, or say "
+                    "insecure: true if everybody on that network may read it",
+                )
+
+
+def check_meters(campaign: Campaign) -> Iterator[Finding]:
+    """Sources whose readings would say nothing of a window."""
+    if campaign.soak is not None:
+        return
+    for host, sources in campaign.power.items():
+        for name, source in sources.items():
+            cfg = source.cfg
+            known = declared(cfg.refresh_s, cfg.averaging_s)
+            cut_s = max(0.0, max(cfg.interval_s, known.settle_s or 0.0) - campaign.omit_s)
+            if cfg.refresh_s is None and cfg.averaging_s is None:
+                continue
+            refused = too_short(campaign.window_s, cut_s, known, cfg.interval_s)
+            if refused:
+                yield ("hosts", host, "power", name), refused

@@ -13,11 +13,11 @@ from typing import Any
 from linewatt.campaign import checks, factors
 from linewatt.campaign.campaign import Campaign, Label, Policy, PowerSource, TestSpec, power_config
 from linewatt.campaign.cases import IMPOSSIBLE
+from linewatt.campaign.checks import check_meters, check_secrets
 from linewatt.campaign.factor_entries import LabelEntry
 from linewatt.campaign.fields import HOST_NAME, parse_pair
 from linewatt.campaign.idle import default_s
 from linewatt.campaign.messages import Problem, find_problems, not_a_mapping, problem, raise_first
-from linewatt.campaign.meters import check_meters, check_secrets
 from linewatt.campaign.named_files import (
     check_hooks,
     check_host_files,
