@@ -22,7 +22,7 @@ ABOUT_S = 100
 _REGRESSION = 3
 SETTLED_S = 2.5
 """before that linewatt takes no file for unchanged"""
-_PARSE = """
+PARSE = """
 import json, pathlib, sys
 for root in sys.argv[1:]:
     for path in sorted(pathlib.Path(root, "trials").iterdir()):
@@ -38,7 +38,7 @@ def measure(*, quick: bool) -> list[Row]:
         commands = {
             "compare": [*COMMAND, "compare", *pair, "--json"],
             "table": [*COMMAND, "compare", *pair],
-            "parse": [sys.executable, "-c", _PARSE, *pair],
+            "parse": [sys.executable, "-c", PARSE, *pair],
         }
         walls: dict[str, list[float]] = {name: [] for name in commands}
         environment = {**os.environ, "XDG_CACHE_HOME": directory}

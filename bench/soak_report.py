@@ -13,7 +13,7 @@ import sys
 import tempfile
 import threading
 import time
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from bench.rig import COMMAND
@@ -44,7 +44,7 @@ def measure(*, quick: bool) -> list[Row]:
         report = [*COMMAND, "report", result.name, "--results", directory, "-o", str(root / "soak.html")]
         show = [*COMMAND, "show", result.name, "--results", directory, "--json"]
         alone = [sys.executable, "-c", _ADD_UP, files]
-        found = [(_run(report), _run(alone), _run(show)) for _ in range(2 if quick else 3)]
+        found = [(timed(report), timed(alone), timed(show)) for _ in range(2 if quick else 3)]
     rows = HOSTS * len(CHANNELS) * seconds
     peer = Peer("DuckDB, a sum of the same files", tuple(by_hand[0] for _, by_hand, _ in found))
     what = f"of a soak of {rows / 1e6:,.1f} million rows"
@@ -59,10 +59,12 @@ def measure(*, quick: bool) -> list[Row]:
     ]
 
 
-def _run(argv: Sequence[str]) -> tuple[float, float, float]:
+def timed(argv: Sequence[str], environment: Mapping[str, str] | None = None) -> tuple[float, float, float]:
     """Wall seconds, CPU seconds and greatest resident set (MiB) of a command."""
     began_s = time.monotonic()
-    with subprocess.Popen(argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True) as process:
+    with subprocess.Popen(
+        argv, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True, env=environment
+    ) as process:
         assert process.stderr is not None
         limit = threading.Timer(_LIMIT_S, process.kill)
         limit.start()

@@ -12,7 +12,7 @@ import pytest
 from tests.report_factories import HOSTILE, demo_trials, end, renumbered, result, scaling_trials, trial
 
 from linewatt.model import Case, Trial
-from linewatt.report.charts.data import runs_of
+from linewatt.report.charts.data import few, runs_of
 from linewatt.report.charts.figure import Figure, render_svg
 from linewatt.report.trials.charts.cases import figures
 from linewatt.report.trials.digest import digest
@@ -137,6 +137,33 @@ def test_many_series_become_panels_and_few_become_colours() -> None:
     assert len(many.spec["facet"]["sort"]) == 6
     assert many.wide
     assert {f"g{n} → h2" for n in range(6)} <= set(texts(render_svg(many.spec)))
+
+
+def test_of_very_many_series_the_highest_and_the_lowest_are_drawn_and_the_caption_says_so() -> None:
+    figure = drawn(renumbered(*(scaling_trials((1, 2), 1, sender=f"g{n:02d}") for n in range(21))))[
+        "throughput-tcp"
+    ]
+    assert len(figure.spec["facet"]["sort"]) == 10
+    assert "Drawn are the 5 highest and the 5 lowest of 21 lines; the tables have all." in figure.caption
+
+
+def test_the_largest_and_the_smallest_of_many_stay_in_their_order() -> None:
+    assert few([3, 9, 1, 7, 5], float, most=4, each_way=1) == [9, 1]
+    assert few([3, 9, 1], float, most=4) == [3, 9, 1]
+
+
+def test_very_many_trials_are_means_without_dots(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("linewatt.report.trials.charts.lines.MOST_DOTS", 5)
+    figure = drawn(scaling_trials((1, 2), 3))["throughput-tcp"]
+    assert rows(figure, "run") == []
+    assert "small dots: left out of so many trials" in figure.caption
+
+
+def test_of_very_many_cases_the_busiest_and_the_least_busy_cpus_are_drawn() -> None:
+    trials = [scaling_trials((1, 2, 4), 1, sender=f"g{n:02d}") for n in range(14)]
+    figure = drawn(renumbered(*trials))["roles-tcp"]
+    assert len({row["case"] for row in figure.spec["data"]["values"]}) == 20
+    assert "the 10 lowest of 42 cases" in figure.caption
 
 
 def test_roles_of_many_cases_are_a_figure_a_test() -> None:

@@ -269,6 +269,18 @@ def test_missing_is_a_dash_with_its_reason_and_never_zero() -> None:
     assert 'title="h2: mpstat ended early"' in made.source
 
 
+def test_of_very_many_trials_a_page_lists_those_that_tell_most_and_says_where_the_others_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("linewatt.report.trials.sections.MOST_TRIALS", 4)
+    trials = scaling_trials((1, 2, 4))
+    made = page(result([*trials[:-1], replace(trials[-1], flags=(DISAGREE,))]))
+    listed = made.source.partition('<section id="trials"')[2].partition("</section>")[0]
+    assert re.findall(r'<tr[^>]*><th scope="row">(\d+)</th>', listed) == ["1", "2", "3", "9"]
+    assert "4 of 9 trials" in listed
+    assert "--csv --trials&#39; has the other 5" in listed
+
+
 def test_failed_trials_have_their_reason_and_no_number() -> None:
     made = page(result(renumbered(scaling_trials((1,)), [failed(1, Case("tcp", "h1", "h2"), "server died")])))
     assert "Trial 4 (TCP, h1 → h2: 1 instance): server died" in made.words
