@@ -5,11 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from operator import attrgetter
 
 from linewatt.analysis.statistics.stats import Estimate, estimate
 from linewatt.model import CpuShares
 
 SHARES = ("usr", "sys", "irq", "soft", "idle", "other")
+_FIELDS = [f"{name}_ratio" for name in (*SHARES, "steal")]
 
 
 @dataclass(frozen=True, slots=True)
@@ -44,8 +46,7 @@ def mean_shares(shares: Sequence[CpuShares]) -> CpuShares | None:
     if not shares:
         return None
     cpus, unnumbered = _cpus(shares)
-    fields = [f"{name}_ratio" for name in (*SHARES, "steal")]
-    means = {field: sum([getattr(one, field) for one in shares]) / len(shares) for field in fields}
+    means = {field: sum(map(attrgetter(field), shares)) / len(shares) for field in _FIELDS}
     return CpuShares(cpus, unnumbered=unnumbered, **means)
 
 

@@ -15,6 +15,11 @@ ROLES: dict[Kind, str] = {
     "sender-app-cpu": "the sender's app CPU",
     "sender-irq-cpu": "the sender's IRQ CPU",
 }
+_SLOW = {
+    "cpu-throttled": "slowed for heat",
+    "frequency-dropped": "below its frequency",
+    "foreign-load": "others use it, too",
+}
 STEAL_TOLD = 0.02
 _MPSTAT = "1 − idle − nice of mpstat over the window; one CPU is 1"
 
@@ -119,13 +124,8 @@ def _squeezed(end: EndResult) -> tuple[str, ...]:
 
 def _slowed(trial: Trial, end: EndResult) -> tuple[str, ...]:
     """That CPUs of an end ran below their speed, or not for the load alone, as flags of the trial have it."""
-    slow = {
-        "cpu-throttled": "slowed for heat",
-        "frequency-dropped": "below its frequency",
-        "foreign-load": "others use it, too",
-    }
     return tuple(
-        f"{slow[flag.code]} ({flag.code})"
+        f"{_SLOW[flag.code]} ({flag.code})"
         for flag in trial.flags
-        if flag.code in slow and end.host in flag.where.partition(":")[0].split(", ")
+        if flag.code in _SLOW and end.host in flag.where.partition(":")[0].split(", ")
     )

@@ -74,6 +74,8 @@ def _spared(one: Candidate) -> Candidate:
 def _merged(found: Sequence[Candidate | None]) -> Ranked:
     known = [one for one in found if one is not None]
     first = known[0]
+    cpu = mean_shares([one.cpu for one in known if one.cpu is not None])
+    alike = all(one.role is one.cpu for one in known)
     return Ranked(
         kind=first.kind,
         end=first.end,
@@ -88,8 +90,8 @@ def _merged(found: Sequence[Candidate | None]) -> Ranked:
         evidence=tuple(dict.fromkeys(said for one in known for said in one.evidence)),
         against=tuple(dict.fromkeys(said for one in known for said in one.against)),
         ruled_out=any(one.ruled_out for one in known),
-        cpu=mean_shares([one.cpu for one in known if one.cpu is not None]),
-        role=mean_shares([one.role for one in known if one.role is not None]),
+        cpu=cpu,
+        role=cpu if alike else mean_shares([one.role for one in known if one.role is not None]),
     )
 
 
