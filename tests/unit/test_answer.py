@@ -22,7 +22,7 @@ from tests.report_factories import (
 
 from linewatt.analysis.tables.imported import REQUIRED, SHARE_COLUMNS, import_table
 from linewatt.analysis.tables.table import read_table
-from linewatt.model import Case, Trial
+from linewatt.model import Case, Flag, Trial
 from linewatt.report.table import Table
 from linewatt.report.trials.answer import MOST_SERIES, Answer, answer
 from linewatt.report.trials.digest import digest
@@ -155,3 +155,14 @@ def test_a_limit_that_many_series_share_is_said_once() -> None:
     lines = printed([replace(one, receiver=trials[0].receiver) for one in trials], 200)
     assert any(line.startswith("each of the 5: limited by") for line in lines)
     assert not any("Watts of" in line for line in lines)
+
+
+def test_what_is_withheld_is_not_called_doubtful_and_is_of_the_case_whose_cost_is_shown() -> None:
+    drift = Flag("idle-drifted", "h2", "180 W before, 210 W after", "measure idle again")
+    trials = powered(demo_trials())
+    everywhere = [replace(one, flags=(drift,)) for one in trials]
+    [said] = [note.text for note in answer_of(*everywhere).trust[:1]]
+    assert "watts above idle: withheld (a)" in said
+    assert "throughput: no doubt found" in said
+    slow = [replace(one, flags=(drift,) if one.case.test == "udp-60" else ()) for one in trials]
+    assert "withheld" not in answer_of(*slow).trust[0].text

@@ -8,8 +8,10 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
+from typing import TypeVar
 
 from linewatt.analysis.cases.summary import CaseSummary
+from linewatt.analysis.findings import Finding
 from linewatt.analysis.limits.ranking import Ranked
 from linewatt.analysis.limits.verdict import Limit
 from linewatt.analysis.limits.words import short
@@ -18,16 +20,18 @@ from linewatt.analysis.metrics.of_power import POWER_BY_NAME
 from linewatt.analysis.metrics.of_trial import BY_NAME
 from linewatt.analysis.metrics.unit import Unit, fixed, same
 from linewatt.analysis.power.totals import SCOPE_WORDS
-from linewatt.findings import Figure
+from linewatt.findings import Figure, kind_of
 from linewatt.model import ENDS, Role
 from linewatt.report.columns import case_cell, ci_text, power_cell
-from linewatt.report.findings import FindingNote, Marks
+from linewatt.report.findings import Marks
 from linewatt.report.machine.environment import core_words
 from linewatt.report.provenance import words as provenance_words
 from linewatt.report.series import Series
 from linewatt.report.table import Cell, Head, Lack, Note, Row, RowGroup, Table, absences
 from linewatt.report.trials.digest import Digest
 from linewatt.units import MISSING, format_percent, format_rate
+
+T = TypeVar("T")
 
 MOST_SERIES = 6
 """of more, those with the most throughput are shown"""
@@ -72,7 +76,7 @@ def answer(view: Digest) -> Answer | None:
         _result_table(shown, view, tuple(_left_out(view, best, shown))),
         tuple(Note("remark", limit_words(one.summary), one.name) for one in shown),
         _cost_table(fastest[0], view.marks),
-        tuple(_trust(view, shown)),
+        tuple(_trust(view, shown, fastest[0])),
     )
 
 
@@ -275,58 +279,65 @@ def _columns(summary: CaseSummary, marks: Marks) -> list[_Column]:
     ]
 
 
-def _trust(view: Digest, shown: Sequence[Best]) -> Iterator[Note]:
+def _trust(view: Digest, shown: Sequence[Best], fastest: Best) -> Iterator[Note]:
     """For each group of figures above whether anything makes it doubtful, then the gravest reasons."""
-    yield Note("remark", " · ".join(_verdicts(view, shown)), "Can I trust it")
-    if any(summary.cpu_cores(role) for summary in (one.summary for one in shown) for role in ENDS):
+    yield Note("remark", " · ".join(_verdicts(view, shown, fastest)), "Can I trust it")
+    if _ends(fastest, CaseSummary.cpu_cores):
         yield Note("remark", core_words(view.hosts))
     cases = {one.summary.case for one in shown}
-    grave = [note for note in view.notes if note.rank != "note" and cases & set(note.cases)]
-    for note in grave[:MOST_DOUBTS]:
-        yield Note("doubt", f"({note.mark}) {_doubt(note)}")
-    rest = [note for note in view.notes if note not in grave[:MOST_DOUBTS]]
-    here = [note.title for note in rest if cases & set(note.cases) or not note.cases]
-    elsewhere = [note.title for note in rest if note.title not in here]
-    yield from (Note("remark", ", ".join(here), "Also found" if grave else "Found") for _ in here[:1])
-    yield from (Note("remark", ", ".join(elsewhere), "In other cases") for _ in elsewhere[:1])
+    here = [note for note in view.notes if cases & set(note.cases)]
+    grave = [note for note in here if note.rank != "note"][:MOST_DOUBTS]
+    for note in grave:
+        found = [one for one in view.findings.every if one.code == note.code and cases & set(one.cases)]
+        yield Note("doubt", f"({note.mark}) {_doubt(note.title, found)}")
+    for lead, notes in (
+        ("Also found" if grave else "Found", [note for note in here if note not in grave]),
+        ("In other cases", [note for note in view.notes if note not in here]),
+    ):
+        if notes:
+            yield Note("remark", ", ".join(note.title for note in notes), lead)
 
 
-def _doubt(note: FindingNote) -> str:
-    seen = note.sightings[0]
-    more = f" and {len(note.sightings) - 1} more" if len(note.sightings) > 1 else ""
-    return f"{note.title}: {seen.where}: {seen.evidence}{more}; do: {note.advice[0]}"
+def _doubt(title: str, found: Sequence[Finding]) -> str:
+    """What was seen of it in the cases shown, and what to do."""
+    seen = found[0].sightings[0]
+    more = sum(len(one.sightings) for one in found) - 1
+    evidence = f"{seen.where}: {seen.evidence}{f' and {more} more' if more else ''}"
+    return f"{title}: {evidence}; do: {found[0].advice[0]}"
 
 
-def _verdicts(view: Digest, shown: Sequence[Best]) -> Iterator[str]:
+def _verdicts(view: Digest, shown: Sequence[Best], fastest: Best) -> Iterator[str]:
+    """Of throughput in all rows, of CPU and watts in the one whose cost is shown."""
     for word, figure in _FIGURES:
-        if not _has(figure, shown):
-            continue
-        codes = dict.fromkeys(
-            code for one in shown for code in view.findings.doubts(one.summary.case, figure)
-        )
-        marks = ", ".join(view.marks.of(codes))
-        yield f"{word}: doubtful ({marks})" if marks else f"{word}: {_unspoiled(figure, shown)}"
+        rows = shown if figure == "throughput" else [fastest]
+        without = _without_doubt(view, figure, rows)
+        codes = dict.fromkeys(code for one in rows for code in view.findings.doubts(one.summary.case, figure))
+        if without is not None and codes:
+            rank = "withheld" if any(kind_of(code).rank == "withheld" for code in codes) else "doubtful"
+            yield f"{word}: {rank} ({', '.join(view.marks.of(codes))})"
+        elif without is not None:
+            yield f"{word}: {without}"
 
 
-def _has(figure: Figure, shown: Sequence[Best]) -> bool:
+def _without_doubt(view: Digest, figure: Figure, rows: Sequence[Best]) -> str | None:
+    """What holds where no finding speaks against a group of figures; ``None`` where there is none of it."""
     if figure == "throughput":
-        return True
+        if view.result.imported_from is not None:
+            return f"as {view.result.imported_from} has it"
+        alone = all(one.summary.trials_done == 1 for one in rows)
+        return "one trial each, spread not known" if alone else "no doubt found"
     if figure == "cpu":
-        return any(one.summary.cpu_cores(role) for one in shown for role in ENDS)
-    return any(one.summary.power(role) for one in shown for role in ENDS)
+        return "no doubt found" if _ends(rows[0], CaseSummary.cpu_cores) else None
+    powers = _ends(rows[0], CaseSummary.power)
+    value = "system_w" if figure == "power" else "dynamic_w"
+    known = [power for power in powers if power.values.get(value) is not None]
+    if not known:
+        return "none" if powers else None
+    said = provenance_words([power.system_provenance for power in known]) or "no doubt found"
+    return said if len(known) == len(powers) else f"{said} for {len(known)} of {len(powers)} ends"
 
 
-def _unspoiled(figure: Figure, shown: Sequence[Best]) -> str:
-    """What holds where no finding speaks against it."""
-    if figure == "throughput" and all(one.summary.trials_done == 1 for one in shown):
-        return "one trial each, spread not known"
-    powers = [power for one in shown for role in ENDS if (power := one.summary.power(role)) is not None]
-    if figure in ("power", "above_idle"):
-        value = "system_w" if figure == "power" else "dynamic_w"
-        known = [power for power in powers if power.values.get(value) is not None]
-        if not known:
-            return "none"
-        said = provenance_words([power.system_provenance for power in known])
-        some = "" if len(known) == len(powers) else f" for {len(known)} of {len(powers)} ends"
-        return f"{said or 'no doubt found'}{some}"
-    return "no doubt found"
+def _ends(best: Best, read: Callable[[CaseSummary, Role], T | None]) -> list[T]:
+    """What is known at the ends of a case."""
+    found = (read(best.summary, role) for role in ENDS)
+    return [one for one in found if one is not None]
