@@ -166,3 +166,10 @@ def test_what_is_withheld_is_not_called_doubtful_and_is_of_the_case_whose_cost_i
     assert "throughput: no doubt found" in said
     slow = [replace(one, flags=(drift,) if one.case.test == "udp-60" else ()) for one in trials]
     assert "withheld" not in answer_of(*slow).trust[0].text
+
+
+def test_networks_are_followed_by_the_command_that_compares_them() -> None:
+    both = renumbered(scaling_trials((1,)), scaling_trials((1,), network="vxlan"))
+    hint = "What each network costs: linewatt compare 20260101-000000-x64-scaling --by network"
+    assert hint in printed(both, 120)
+    assert hint not in printed(scaling_trials((1,)), 120)

@@ -33,8 +33,16 @@ def first_screen(view: Digest, width: int | None) -> RenderableType:
     parts: list[RenderableType] = [_heading(view), *_subject(view, width)]
     if found is not None:
         parts += _answer(found, width)
-    parts.append(Text(f"More: linewatt show {one_line(view.result.id)} --full, or linewatt report"))
+    parts.append(Group(*map(Text, _further(view))))
     return Group(*(part for each in parts for part in (each, Text())))
+
+
+def _further(view: Digest) -> Iterator[str]:
+    """Commands that say more of it."""
+    name = one_line(view.result.id)
+    if len({summary.case.network for summary in view.summaries}) > 1:
+        yield f"What each network costs: linewatt compare {name} --by network"
+    yield f"More: linewatt show {name} --full, or linewatt report {name}"
 
 
 def _heading(view: Digest) -> RenderableType:
