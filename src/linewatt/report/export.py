@@ -9,6 +9,7 @@ from typing import Any
 
 from linewatt.analysis.comparison.verdicts import Verdict
 from linewatt.analysis.metrics.metric import Response
+from linewatt.analysis.metrics.unit import same
 from linewatt.analysis.statistics.stats import Estimate
 from linewatt.model import Case
 from linewatt.units import MISSING
@@ -26,11 +27,7 @@ def keyed_case(case: Case) -> dict[str, Any]:
     return {**ends, **case.parameters, "load_level": case.load_level}
 
 
-def _same(value: float) -> float:
-    return value
-
-
-def mean_keys(name: str, value: Estimate | None, from_si: Callable[[float], float] = _same) -> dict[str, Any]:
+def mean_keys(name: str, value: Estimate | None, from_si: Callable[[float], float] = same) -> dict[str, Any]:
     """A mean, its standard deviation, and how many runs have it, in the unit that ``name`` says."""
     if value is None:
         return {f"{name}_mean": None, f"{name}_sd": None, f"{name}_n": 0}

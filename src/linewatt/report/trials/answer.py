@@ -29,6 +29,7 @@ from linewatt.report.provenance import words as provenance_words
 from linewatt.report.series import Series
 from linewatt.report.table import Cell, Head, Lack, Note, Row, RowGroup, Table, absences
 from linewatt.report.trials.digest import Digest
+from linewatt.report.trials.scalability import INSTANCES, TRIALS, trials_cell
 from linewatt.units import MISSING, format_percent, format_rate
 
 T = TypeVar("T")
@@ -133,8 +134,8 @@ def _result_table(shown: Sequence[Best], view: Digest, notes: tuple[Note, ...]) 
         Head("Throughput", kind="number"),
         Head("95 % CI", kind="number"),
         *(Head(metric.title, metric.unit(summaries).name, lines=metric.heading) for metric in metrics),
-        Head("Instances", lines="Inst."),
-        Head("Trials", lines="n"),
+        INSTANCES,
+        TRIALS,
     )
     rows = [_result_row(one, metrics, summaries, view) for one in shown]
     return Table("Result", (Head("Series", kind="text"),), heads, (RowGroup("", tuple(rows)),), notes)
@@ -155,7 +156,6 @@ def _result_row(one: Best, metrics: Sequence[Metric], all_shown: Sequence[CaseSu
     )
     ci = ci_text(speed, summary, unit)
     unknown = "one trial: its spread is not known" if source is None else f"{source} says nothing of runs"
-    done, bad = summary.trials_done, summary.trials_failed
     cells = (
         value,
         Cell(ci) if ci else Cell(MISSING, reason=unknown),
@@ -168,7 +168,7 @@ def _result_row(one: Best, metrics: Sequence[Metric], all_shown: Sequence[CaseSu
             for metric in metrics
         ),
         Cell(f"{summary.case.instances}"),
-        Cell(f"{done}/{done + bad}" if bad else f"{done}"),
+        trials_cell(summary),
     )
     return Row((Cell(one.name),), cells, marks.row(summary.case))
 

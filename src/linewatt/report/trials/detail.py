@@ -14,7 +14,7 @@ from typing import Any
 from linewatt import units
 from linewatt.analysis.cases.detail import DetailBlock, detail_blocks
 from linewatt.analysis.cases.shares import SHARES, ShareSpread
-from linewatt.analysis.metrics.unit import Unit
+from linewatt.analysis.metrics.unit import Unit, same
 from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.analysis.statistics.stats import Estimate
 from linewatt.model import Case, Role
@@ -78,7 +78,6 @@ class Layout:
 class DetailCase:
     """Both blocks of a case, the receiver's first; ``trials`` are those done."""
 
-    case: Case
     title: str
     label: str
     trials: str
@@ -138,8 +137,8 @@ def layout(block: DetailBlock) -> Layout:
         role=_ROLE_WORDS[block.connection, block.role],
         rates=(
             Figure(f"Throughput, {direction}", rate.name, _cell(block, "throughput_bps", rate.from_si, 3)),
-            Figure(f"Power ({scope})" if scope else "Power", "W", _cell(block, "power_w", _same, 1, sure)),
-            Figure("Idle power", "W", _cell(block, "idle_w", _same, 1, sure)),
+            Figure(f"Power ({scope})" if scope else "Power", "W", _cell(block, "power_w", same, 1, sure)),
+            Figure("Idle power", "W", _cell(block, "idle_w", same, 1, sure)),
         ),
         shares=tuple((title, _shares(block, part)) for part, title in _PARTS),
         costs=(
@@ -159,10 +158,6 @@ def _units(test: str) -> tuple[Unit, tuple[_Convert, _Convert]]:
         name, per = "Mbit/s", (units.percent_per_mbps, units.w_per_mbps)
         return Unit(name, units.mbps_from_bps, str), per
     return Unit("Gbit/s", units.gbps_from_bps, str), (units.percent_per_gbps, units.w_per_gbps)
-
-
-def _same(value: float) -> float:
-    return value
 
 
 def _cell(block: DetailBlock, name: str, from_si: _Convert, decimals: int, sure: str | None = None) -> Cell:
@@ -216,7 +211,6 @@ def _group(test: str, blocks: Sequence[DetailBlock], view: Digest) -> DetailGrou
 
 def _case(case: Case, blocks: Sequence[DetailBlock], view: Digest) -> DetailCase:
     return DetailCase(
-        case=case,
         title=f"{test_title(case.test)}, {_label(case, view.labels)}",
         label=_label(case, view.labels),
         trials=plural(blocks[0].trials, "trial"),
@@ -271,7 +265,7 @@ def _document(block: DetailBlock) -> dict[str, Any]:
     for part, _ in _PARTS:
         document |= _spread(f"{part}_cpu", getattr(block, part))
     for name in _COSTS:
-        document |= mean_keys(name, getattr(block, name))
+        document |= mean_keys(name, block.values.get(name))
     for name, bound in _BOUNDS.items():
         known = block.values.get(bound)
         document[f"{name}_uncertainty"] = known and known.mean

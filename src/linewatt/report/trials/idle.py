@@ -41,8 +41,8 @@ class IdlePower:
     @property
     def clause(self) -> str:
         """The whole in few words, without the host."""
-        said = words([self.provenance] if self.provenance else [])
-        name = f"{power.SCOPE_WORDS.get(self.scope, self.scope)}{f' ({said})' if said else ''}"
+        sure = words([self.provenance])
+        name = f"{power.SCOPE_WORDS.get(self.scope, self.scope)}{f' ({sure})' if sure else ''}"
         if self.before_w is None:
             before = f"not known before the trials: {self.reason}"
             return f"{name}: {before}{'' if self.after_w is None else f'; {self.after_w:.1f} W after them'}"
@@ -67,14 +67,14 @@ class IdlePower:
 def idle_notes(manifest: Mapping[str, Any]) -> tuple[Note, ...]:
     """A line a host, however many meters it has; doubtful where one of them drifted."""
     by_host: dict[str, list[IdlePower]] = {}
-    for one in idle_power(manifest):
-        by_host.setdefault(one.host, []).append(one)
+    for idle in idle_power(manifest):
+        by_host.setdefault(idle.host, []).append(idle)
     return tuple(
         Note(
-            "doubt" if any(one.drifted for one in own) else "remark",
-            f"{host}, {'; '.join(one.clause for one in own)}",
+            "doubt" if any(idle.drifted for idle in scopes) else "remark",
+            f"{host}, {'; '.join(idle.clause for idle in scopes)}",
         )
-        for host, own in by_host.items()
+        for host, scopes in by_host.items()
     )
 
 

@@ -28,26 +28,28 @@ _CAPTION = (
 )
 
 
-def effect_figures(found: Experiment) -> list[Figure]:
+def effect_figures(effects: Experiment) -> list[Figure]:
     """A figure for each group of cases, as far as MOST_FIGURES."""
     figures = [
-        figure for group in found.groups[:MOST_FIGURES] if (figure := _figure(found, group)) is not None
+        figure for group in effects.groups[:MOST_FIGURES] if (figure := _figure(effects, group)) is not None
     ]
-    if len(found.groups) > MOST_FIGURES and figures:
-        left = f" Not drawn: {len(found.groups) - MOST_FIGURES} more groups of cases, which the tables have."
+    if len(effects.groups) > MOST_FIGURES and figures:
+        left = (
+            f" Not drawn: {len(effects.groups) - MOST_FIGURES} more groups of cases, which the tables have."
+        )
         figures[-1] = replace(figures[-1], caption=figures[-1].caption + left)
     return figures
 
 
-def _figure(found: Experiment, group: GroupEffects) -> Figure | None:
-    responses = [one for one in group.responses if one.rows]
+def _figure(effects: Experiment, group: GroupEffects) -> Figure | None:
+    responses = [response for response in group.responses if response.rows]
     if not responses:
         return None
-    sure = list(dict.fromkeys(said for one in responses if (said := words([one.provenance]))))
-    marked = [f"Watts are {said}, not measured." for said in sure]
+    sources = dict.fromkeys(words([response.provenance]) for response in responses)
+    marked = [f"Watts are {source}, not measured." for source in sources if source]
     return Figure(
-        name=f"effects-{found.groups.index(group) + 1}",
-        title=f"Main effects: {found.names[group]}",
+        name=f"effects-{effects.groups.index(group) + 1}",
+        title=f"Main effects: {effects.names[group]}",
         caption=" ".join([_CAPTION, *marked]),
         description="; ".join(map(_description, responses)),
         spec=effect_spec(responses),
@@ -68,10 +70,10 @@ def _name(factor: str, level: str) -> str:
     return f"{factor}={level}"
 
 
-def effect_rows(found: ResponseEffects) -> list[Row]:
+def effect_rows(response: ResponseEffects) -> list[Row]:
     """A row a level: ``change``, ``low`` and ``high`` in % or points, or ``unknown``."""
     rows: list[Row] = []
-    for effect in found.rows:
+    for effect in response.rows:
         change = effect.verdict.change
         base: Row = {"level": _name(effect.factor, effect.level)}
         if change is None:
@@ -93,7 +95,7 @@ def effect_spec(responses: Sequence[ResponseEffects]) -> Spec:
     return specs.themed({"hconcat": panels, "spacing": 26} | specs.room(labels))
 
 
-def _title(found: ResponseEffects) -> list[str]:
-    said = words([found.provenance])
-    title = f"{found.response.title} {f'({said})' if said else ''}".rstrip()
+def _title(effects: ResponseEffects) -> list[str]:
+    source = words([effects.provenance])
+    title = f"{effects.response.title} {f'({source})' if source else ''}".rstrip()
     return title.replace(" of the ", "\nof the ").split("\n")
