@@ -10,6 +10,7 @@ import hashlib
 import json
 from collections.abc import Mapping
 from dataclasses import asdict, dataclass, field
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 TestName = Literal["tcp", "udp-1500", "udp-60", "tcp-rr", "udp-rr"]
@@ -165,8 +166,14 @@ class Case:
     @property
     def key(self) -> str:
         """Stable 12-digit hash of :attr:`parameters`; the same on every host, kernel and year."""
-        text = json.dumps(self.parameters, sort_keys=True, separators=(",", ":"))
-        return hashlib.sha256(text.encode()).hexdigest()[:12]
+        return _key(self)
+
+
+@lru_cache(1 << 16)
+def _key(case: Case) -> str:
+    """Asked for many times of each of thousands of cases."""
+    text = json.dumps(case.parameters, sort_keys=True, separators=(",", ":"))
+    return hashlib.sha256(text.encode()).hexdigest()[:12]
 
 
 @dataclass(frozen=True, slots=True)

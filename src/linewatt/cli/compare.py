@@ -3,10 +3,8 @@
 
 from __future__ import annotations
 
-import gc
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
@@ -119,7 +117,7 @@ def compare(  # noqa: PLR0913 - one parameter an option
     metrics = _metrics(metric)
     named = _fail_on(fail_on, metrics, two=len(wanted) == 2)
     paths = _paths(wanted, results, by, base)
-    with uncollected(), readable(*(path for side in paths for path in side)):
+    with readable(*(path for side in paths for path in side)):
         loaded = [[(path, kept(path)) for path in side] for side in paths]
         of_soaks = _of_soaks(loaded, by)
         options = Options(by, matters, metrics, _allowed(allow, of_soaks=of_soaks))
@@ -147,18 +145,6 @@ def _print(found: Comparison, verdict: Finding, *, as_json: bool, as_csv: bool) 
         from linewatt.report.comparison.terminal import show
 
         print_rich(lambda width: show(found, verdict, width))
-
-
-@contextmanager
-def uncollected() -> Iterator[None]:
-    """No garbage collection while values are made that all stay: looking for cycles takes a third of it."""
-    on = gc.isenabled()
-    gc.disable()
-    try:
-        yield
-    finally:
-        if on:
-            gc.enable()
 
 
 def parse_factor(text: str) -> float:

@@ -4,10 +4,10 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Any
 
 import typer
 
@@ -15,18 +15,17 @@ from linewatt import units
 from linewatt.errors import InvalidInput
 
 if TYPE_CHECKING:  # what is slow to import is imported when the command runs
-    from rich.table import Table as RichTable
+    from rich.console import RenderableType
 
     from linewatt.analysis.tables.derive import DerivedTable
     from linewatt.analysis.tables.quantities import Published
     from linewatt.analysis.tables.table import Table, TableWarning
+    from linewatt.report.table import Table as Shown
 
 SCHEMA_VERSION = 1
 MOST_BYTES = 256 * 2**20
 MAX_INT_DIGITS = 15
 """whole numbers of more digits lose places in readers of JSON that hold them as double"""
-WIDEST = 100_000
-"""columns of characters: no table is wider"""
 
 
 def derive_command(
@@ -204,20 +203,17 @@ def _folded(warnings: Sequence[TableWarning]) -> str:
 
 def _print_table(derived: DerivedTable) -> None:
     """A table for people. Off a terminal every column is there in full, whatever the width."""
-    from rich.measure import Measurement
+    from linewatt.cli.output import print_rich, say
+    from linewatt.report.text_table import render, split, text_columns
 
-    from linewatt.cli.output import console, say
-
-    def width(table: RichTable) -> int:
-        return Measurement.get(terminal, terminal.options.update(max_width=WIDEST), table).maximum
-
-    terminal = console()
-    table = _rich_table(derived, [*derived.table.columns, *derived.added])
-    if terminal.is_terminal and width(table) > terminal.width:
-        table = _rich_table(derived, [*naming_columns(derived), *derived.added])
+    def shown(width: int | None) -> RenderableType:
+        whole = _table(derived, (), [*derived.table.columns, *derived.added])
+        if len(split(text_columns(whole), width)) == 1:
+            return render(whole, width)
         say("the terminal is too narrow for all columns of the table; --csv and --json print them")
-    terminal.width = max(terminal.width, width(table))
-    terminal.print(table, crop=False)
+        return render(_table(derived, naming_columns(derived), derived.added), width)
+
+    print_rich(shown)
 
 
 def naming_columns(derived: DerivedTable) -> list[str]:
@@ -229,31 +225,22 @@ def naming_columns(derived: DerivedTable) -> list[str]:
     return [column for column in derived.table.columns if column in names]
 
 
-def _rich_table(derived: DerivedTable, columns: Sequence[str]) -> RichTable:
-    from rich import box
-    from rich.table import Table
-    from rich.text import Text
-
-    table = Table(box=box.SIMPLE, show_edge=False, pad_edge=False, padding=(0, 1, 0, 0))
-    rows = list(zip(derived.table.rows, derived.values, strict=True))
-    for column in columns:
-        cells = [row.cells.get(column, "0") for row, _ in rows]
-        table.add_column(Text(column), justify=_justify(cells), no_wrap=True, overflow="crop")
-    for row, values in rows:
-        shown = [format_figure(values[c]) if c in values else printable(row.cells[c]) for c in columns]
-        table.add_row(*map(Text, shown))
-    return table
-
-
-def _justify(cells: Iterable[str]) -> Literal["left", "right"]:
+def _table(derived: DerivedTable, keys: Sequence[str], heads: Sequence[str]) -> Shown:
+    """These columns, of which ``keys`` are repeated where the table is split."""
     from linewatt.analysis.tables.table import parse_number
+    from linewatt.report import table as shown
 
-    return "left" if any(cell and parse_number(cell) is None for cell in cells) else "right"
+    def head(column: str) -> shown.Head:
+        cells = [row.cells.get(column) for row in derived.table.rows]
+        is_text = any(cell and parse_number(cell) is None for cell in cells)
+        return shown.Head(column, kind="text" if is_text else "number")
 
+    def cells(columns: Sequence[str]) -> Iterator[tuple[shown.Cell, ...]]:
+        for row, values in zip(derived.table.rows, derived.values, strict=True):
+            yield shown.texts(*(format_figure(values[c]) if c in values else row.cells[c] for c in columns))
 
-def printable(cell: str) -> str:
-    """A cell that a terminal can show on one line: control characters cannot act on it."""
-    return "".join(char if char.isprintable() else "\N{REPLACEMENT CHARACTER}" for char in cell)
+    rows = tuple(map(shown.Row, cells(keys), cells(heads)))
+    return shown.Table("", tuple(map(head, keys)), tuple(map(head, heads)), (shown.RowGroup("", rows),))
 
 
 def format_figure(value: float | None) -> str:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Annotated
 
 import typer
 
-from linewatt.cli.compare import parse_factor, uncollected
+from linewatt.cli.compare import parse_factor
 from linewatt.cli.options import Json, Results
 from linewatt.cli.output import print_json, print_rich
 from linewatt.errors import InvalidInput, StoreError
@@ -65,22 +65,21 @@ def history(
     def wanted(one: Case) -> bool:
         return (case is None or one.key.startswith(case)) and (test is None or one.test == test)
 
-    with uncollected():
-        loaded, damaged = read_each(results, lambda path: (path, kept(path)))
-        loaded.sort(key=lambda one: one[1].created_s or 0)
-        sides = [found.side(path.name) for path, found in loaded if not found.is_soak]
-        soaks, left_out = _soaks([path for path, found in loaded if found.is_soak], metric, case, test)
-        with readable(*(path for path, _ in loaded)):
-            found, of_soaks = _followed(results, sides, response, wanted, matters, soaks, metric)
-            if not found and not soaks and not left_out and not damaged:
-                raise InvalidInput(_nothing(results, len(loaded), case, test, metric))
-            from linewatt.report.comparison import history as report
+    loaded, damaged = read_each(results, lambda path: (path, kept(path)))
+    loaded.sort(key=lambda one: one[1].created_s or 0)
+    sides = [found.side(path.name) for path, found in loaded if not found.is_soak]
+    soaks, left_out = _soaks([path for path, found in loaded if found.is_soak], metric, case, test)
+    with readable(*(path for path, _ in loaded)):
+        found, of_soaks = _followed(results, sides, response, wanted, matters, soaks, metric)
+        if not found and not soaks and not left_out and not damaged:
+            raise InvalidInput(_nothing(results, len(loaded), case, test, metric))
+        from linewatt.report.comparison import history as report
 
-            told = _told(of_soaks, left_out, metric)
-            if as_json:
-                print_json(report.as_document(found, response, told, damaged))
-            else:
-                print_rich(lambda width: report.show(found, response, len(sides), width, told, damaged))
+        told = _told(of_soaks, left_out, metric)
+        if as_json:
+            print_json(report.as_document(found, response, told, damaged))
+        else:
+            print_rich(lambda width: report.show(found, response, len(sides), width, told, damaged))
 
 
 def _soaks(
@@ -97,7 +96,7 @@ def _soaks(
     if metric not in FOLLOWED or test not in (None, SOAK):
         return runs, left_out
     for path in paths:
-        from linewatt.report.soak.runs import followed
+        from linewatt.report.soak.runs import followed  # with all that reads soaks: only where there is one
 
         try:
             with readable(path):
