@@ -11,14 +11,19 @@ from typing import Any
 import pytest
 from tests.unit.test_settings import FOUND, KNOBS, FakeHost, made
 
+from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.file import load
+from linewatt.campaign.plan import PlannedTrial, Round, plan
+from linewatt.engine.campaign import CampaignRun
 from linewatt.engine.live import session as sessions
 from linewatt.engine.live.feed import Reading, Record
 from linewatt.engine.live.meter_book import MeterBook
 from linewatt.engine.live.sensing import Restarts
 from linewatt.engine.live.session import HOSTS_AT_ONCE, Session
 from linewatt.engine.measuring.cut import Setup
+from linewatt.engine.run import Places
 from linewatt.engine.undo.settings import Settings
+from linewatt.errors import ChangeError
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.journal import Entry, Journal, journal_path
 from linewatt.model import Channel
@@ -61,12 +66,18 @@ class Busy:
         return self
 
 
-def session_of(folder: Path) -> Session:
+def campaign_of(folder: Path) -> Campaign:
     hosts = ", ".join(f"{name}: {{address: 192.0.2.{at + 1}, data: e0}}" for at, name in enumerate(NAMES))
     file = folder / "many.yaml"
     pairs = ", ".join(f"{one} -> {other}" for one, other in zip(NAMES[::2], NAMES[1::2], strict=True))
-    file.write_text(f"name: many\nhosts: {{{hosts}}}\npairs: [{pairs}]\ntests: [tcp]\n")
-    return Session(load(file), {})
+    file.write_text(
+        f"name: many\nhosts: {{{hosts}}}\npairs: [{pairs}]\ntests: [tcp]\nconcurrent_pairs: true\n"
+    )
+    return load(file)
+
+
+def session_of(folder: Path) -> Session:
+    return Session(campaign_of(folder), {})
 
 
 def test_as_many_hosts_as_may_are_connected_to_at_once(
@@ -93,6 +104,38 @@ def test_sensors_of_all_hosts_are_started_again_at_once(tmp_path: Path) -> None:
     told: list[str] = []
     assert asyncio.run(Restarts(session, lambda host, _: told.append(host)).look())
     assert busy.most == len(told) == sum(len(own) for own in session.feeds.values()) > 1
+
+
+def test_a_pair_that_cannot_be_made_ready_is_found_by_halves(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    campaign = campaign_of(tmp_path)
+    planned = plan(campaign, 0)
+    first = planned.rounds[0]
+    bad = first.trials[len(first.trials) // 3]
+    asked: list[int] = []
+    failed: list[int] = []
+
+    class Stage:
+        async def ready(self, round_: Round, to_come: object) -> None:
+            asked.append(len(round_.trials))
+            if bad in round_.trials:
+                raise ChangeError("h1: no")
+
+    class Runner:
+        async def fail(self, trials: Sequence[PlannedTrial], reason: str) -> None:
+            failed.extend(one.number for one in trials)
+
+    async def nothing() -> bool:
+        return False
+
+    run = CampaignRun(campaign, planned, Places(tmp_path, tmp_path), lambda _: None)
+    monkeypatch.setattr(run, "_mended", nothing)
+    ready = asyncio.run(run._made_ready(Runner(), Stage(), first, lambda: ()))  # type: ignore[arg-type]
+    assert failed == [bad.number]
+    assert set(ready) == set(first.trials) - {bad}
+    assert len(first.trials) > 50
+    assert len(asked) < 16, "a question for each halving, and one for what is left beside it"
 
 
 def test_what_one_host_is_to_show_is_asked_of_none_of_the_others(tmp_path: Path) -> None:

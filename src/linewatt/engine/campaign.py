@@ -171,9 +171,10 @@ class CampaignRun(Run[events.Ended]):
                 if left and await self._mended():
                     continue
                 if len(possible) > 1:  # what is wrong on the hosts of one is no harm to the others
-                    alone = [replace(round_, trials=(trial,)) for trial in possible]
-                    own = [await self._made_ready(runner, stage, one, to_come) for one in alone]
-                    return [trial for trials in own for trial in trials]
+                    half = len(possible) // 2
+                    parts = [replace(round_, trials=tuple(own)) for own in (possible[:half], possible[half:])]
+                    ready = [await self._made_ready(runner, stage, part, to_come) for part in parts]
+                    return [trial for trials in ready for trial in trials]
                 if isinstance(error, HostError):
                     self._give_up(possible[0].case, error)
                 else:
