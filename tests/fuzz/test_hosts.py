@@ -26,7 +26,7 @@ from linewatt.engine.readiness.checkup import Checkup
 from linewatt.engine.readiness.readiness import Check
 from linewatt.engine.soak.clients.prepare_scripts import found, found_pythons
 from linewatt.engine.soak.counts import UserTotals
-from linewatt.engine.soak.vsftpd_log import parse_piece
+from linewatt.engine.soak.vsftpd_ground import parse_piece
 from linewatt.engine.undo.knobs import KNOBS
 from linewatt.errors import HostError
 from linewatt.foreign import contained, read_json

@@ -314,6 +314,9 @@ class OneHost:
         self.feeds = {"h1": [feed]}
         self.hosts = {"h1": host}
 
+    def all_feeds(self) -> list[Feed]:
+        return [feed for own in self.feeds.values() for feed in own]
+
 
 def test_a_sensor_that_ended_is_started_again_now_and_then_and_told_once(
     monkeypatch: pytest.MonkeyPatch,

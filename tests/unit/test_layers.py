@@ -6,7 +6,7 @@ from __future__ import annotations
 from hypothesis import given
 from hypothesis import strategies as st
 
-from linewatt.engine.undo.layers import TOP, apart, layer
+from linewatt.engine.undo.knobs import TOP, apart, layer
 from linewatt.hosts.journal import Entry
 from linewatt.tuning.registry import KNOBS
 

@@ -14,8 +14,7 @@ from hypothesis import strategies as st
 
 from linewatt.engine.soak.server import CHANNELS, ExistingServer, ServerCounts
 from linewatt.engine.soak.vsftpd import VsftpdSettings
-from linewatt.engine.soak.vsftpd_ground import check_room, ground
-from linewatt.engine.soak.vsftpd_log import FollowedLog, parse_piece
+from linewatt.engine.soak.vsftpd_ground import FollowedLog, check_room, ground, parse_piece
 from linewatt.errors import HostError, InvalidInput, ParseError
 from linewatt.hosts.base import Completed, HostSpec
 from linewatt.hosts.local import LocalHost
@@ -171,7 +170,7 @@ def test_a_log_that_began_anew_is_read_from_its_beginning(tmp_path: Path) -> Non
 
 
 def test_a_long_log_is_read_in_pieces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("linewatt.engine.soak.vsftpd_log.PIECE_BYTES", 777)
+    monkeypatch.setattr("linewatt.engine.soak.vsftpd_ground.PIECE_BYTES", 777)
     path = tmp_path / "server.log"
     path.write_text((LOGS / "3.0.3-one-family" / "server.log").read_text())
     log = FollowedLog(str(path))

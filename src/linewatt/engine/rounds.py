@@ -28,6 +28,7 @@ from linewatt.engine.live.session import Session
 from linewatt.engine.live.trial import Levels, LiveTrial, LoadTime, TrialRun
 from linewatt.engine.measuring.cut import Setup
 from linewatt.engine.measuring.measure import Measured, measure
+from linewatt.engine.measuring.window import whole_sum
 from linewatt.engine.stage import Stage
 from linewatt.hosts.clock import now_s
 from linewatt.hosts.cores import core_groups
@@ -173,8 +174,7 @@ class RoundRunner:
         while True:
             await asyncio.sleep(TICK_S)
             left_s = max(0.0, remaining_s - (now_s() - started_s))
-            rates = [rate for name in receivers if (rate := self._rate_bps(name)) is not None]
-            self._say(events.Throughput(sum(rates) if len(rates) == len(receivers) else None, left_s))
+            self._say(events.Throughput(whole_sum(map(self._rate_bps, receivers)), left_s))
 
     def _rate_bps(self, host: str) -> float | None:
         """What a host's data interface takes in, from its newest two counter readings."""
@@ -190,7 +190,7 @@ class RoundRunner:
             await self._session.first_readings(names, ever=True)
         await asyncio.gather(*(self._store_one(run, overhead_s) for run in runs))
         oldest_s = min(run.started_s for run in runs)
-        for feed in (feed for own in self._session.feeds.values() for feed in own):
+        for feed in self._session.all_feeds():
             feed.forget_before(oldest_s)
 
     async def _store_one(self, run: TrialRun, overhead_s: float) -> None:

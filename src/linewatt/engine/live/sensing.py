@@ -45,7 +45,7 @@ class Restarts:
 
     async def look(self, away: Collection[str] = ()) -> bool:
         """Start what has ended or hangs on hosts that are there; whether anything was started."""
-        feeds = [feed for own in self._session.feeds.values() for feed in own]
+        feeds = self._session.all_feeds()
         looks = (self._look_at(feed) for feed in feeds if feed.host not in away)
         return any(await asyncio.gather(*looks))
 

@@ -210,7 +210,7 @@ class Session:
 
     async def start_sensors(self, names: Iterable[str] | None = None) -> None:
         """Start every sensor; readings come later. Raises HostError, WaitTimeout."""
-        await _all(feed.start(self.hosts[feed.host]) for feed in self._feeds(names))
+        await _all(feed.start(self.hosts[feed.host]) for feed in self.all_feeds(names))
 
     async def first_readings(self, names: Iterable[str] | None = None, *, ever: bool = False) -> None:
         """Wait until every sensor has delivered once since its start; sources of power may be down.
@@ -218,15 +218,18 @@ class Session:
         ``ever``: one that delivered before it was started again is not waited for. Raises HostError,
         WaitTimeout.
         """
-        feeds = [feed for feed in self._feeds(names) if feed.essential and not (ever and feed.latest_s > 0)]
+        feeds = [
+            feed for feed in self.all_feeds(names) if feed.essential and not (ever and feed.latest_s > 0)
+        ]
         await _all(_first_reading(feed) for feed in feeds)
 
-    def _feeds(self, names: Iterable[str] | None) -> list[Feed]:
+    def all_feeds(self, names: Iterable[str] | None = None) -> list[Feed]:
+        """The sensors of these hosts; ``None``: of all."""
         return [feed for name in names or self.specs for feed in self.feeds[name]]
 
     async def silent(self) -> list[tuple[Feed, str]]:
         """Sources of power that deliver no number after their first reading, and why."""
-        feeds = [feed for feed in self._feeds(None) if not feed.essential]
+        feeds = [feed for feed in self.all_feeds() if not feed.essential]
         waits = (feed.silent(FIRST_READING_LIMIT_S, OPENING_LIMIT_S) for feed in feeds)
         whys = await asyncio.gather(*waits)
         return [(feed, why) for feed, why in zip(feeds, whys, strict=True) if why is not None]
@@ -246,7 +249,7 @@ class Session:
 
     async def close(self) -> None:
         """Stop the sensors, let others work on the hosts, and close the connections."""
-        await asyncio.gather(*(feed.stop() for feed in self._feeds(None)))
+        await asyncio.gather(*(feed.stop() for feed in self.all_feeds()))
         await asyncio.gather(*(held.release() for held in self._held.values()))
         self._held.clear()
         await asyncio.gather(*(host.close() for host in self.hosts.values()))

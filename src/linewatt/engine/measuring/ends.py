@@ -8,7 +8,7 @@ from collections.abc import Iterable, Sequence
 
 from linewatt.engine.live.feed import Reading
 from linewatt.engine.measuring.power import POWER_UNITS
-from linewatt.engine.measuring.window import COVERAGE_NEEDED, mean_over
+from linewatt.engine.measuring.window import COVERAGE_NEEDED, mean_over, whole_sum
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.cpulist import format_cpulist
 from linewatt.model import CpuShares, EndResult, Role, Window
@@ -135,8 +135,7 @@ def _cause(cpu: Reading, missing: Sequence[int], window: Window) -> str:
 
 def _stolen(shares: dict[int, CpuShares | None]) -> float | None:
     """Cores that a hypervisor gave to others; known where all CPUs are."""
-    known = [share.steal_ratio for share in shares.values() if share is not None]
-    return sum(known) if known and len(known) == len(shares) else None
+    return whole_sum(None if share is None else share.steal_ratio for share in shares.values())
 
 
 def _shares(

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any, TypeVar
+from typing import Any
 
 from linewatt.engine.live.feed import Reading
 from linewatt.engine.live.readback import Thread
@@ -18,7 +18,7 @@ from linewatt.engine.measuring.ends import end_result
 from linewatt.engine.measuring.flags import flags
 from linewatt.engine.measuring.link import lost_carrier, nothing_arrived, silence
 from linewatt.engine.measuring.power import with_power
-from linewatt.engine.measuring.window import EndRun, common_window, count, place
+from linewatt.engine.measuring.window import EndRun, common_window, count, place, whole_sum
 from linewatt.errors import ParseError
 from linewatt.foreign import understood
 from linewatt.hosts import sockets
@@ -29,8 +29,6 @@ from linewatt.hosts.sockets import Connection
 from linewatt.loads.base import Load, LoadInterval
 from linewatt.model import METHOD, Channel, EndResult, InstanceResult, Role, Sample, TcpState, Trial, Window
 from linewatt.store.samples import Series
-
-N = TypeVar("N", int, float)
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,8 +132,8 @@ def _done(cut: Cut, overhead_s: float) -> Trial:
     ends = _end(cut, "sender"), _end(cut, "receiver")
     sender, receiver = with_foreign(cut, instances, ends)
     starts = [_client_started_s(one.output, run) for one in cut.runs]
-    packets = _sum(one.packets for one in instances)
-    lost = _sum(one.lost_packets for one in instances)
+    packets = whole_sum(one.packets for one in instances)
+    lost = whole_sum(one.lost_packets for one in instances)
     return Trial(
         number=run.planned.number,
         repetition=run.planned.repetition,
@@ -150,12 +148,12 @@ def _done(cut: Cut, overhead_s: float) -> Trial:
         line_goodput_bps=run.line_goodput_bps,
         line_kind=run.line_kind,
         line_host=run.line_host,
-        retransmits=_sum(one.retransmits for one in instances),
+        retransmits=whole_sum(one.retransmits for one in instances),
         packets=packets,
         lost_packets=lost,
         lost_ratio=lost / packets if lost is not None and packets else None,
-        out_of_order_packets=_sum(one.out_of_order_packets for one in instances),
-        duplicate_packets=_sum(one.duplicate_packets for one in instances),
+        out_of_order_packets=whole_sum(one.out_of_order_packets for one in instances),
+        duplicate_packets=whole_sum(one.duplicate_packets for one in instances),
         latency_s=_largest([one.latency_s for one in instances]),
         start_skew_s=max(starts) - min(starts) if starts else None,
         sender=sender,
@@ -226,10 +224,10 @@ def tcp_state(found: Sequence[Connection], own: Collection[tuple[int, int]]) -> 
     names = sorted({one.congestion for one in streams if one.congestion is not None})
     return TcpState(
         streams=len(streams),
-        busy_s=_sum(one.busy_s for one in streams),
-        rwnd_limited_s=_sum(one.rwnd_limited_s for one in streams),
-        sndbuf_limited_s=_sum(one.sndbuf_limited_s for one in streams),
-        cwnd_bytes=_sum(
+        busy_s=whole_sum(one.busy_s for one in streams),
+        rwnd_limited_s=whole_sum(one.rwnd_limited_s for one in streams),
+        sndbuf_limited_s=whole_sum(one.sndbuf_limited_s for one in streams),
+        cwnd_bytes=whole_sum(
             None if one.cwnd_packets is None or one.mss_bytes is None else one.cwnd_packets * one.mss_bytes
             for one in streams
         ),
@@ -285,13 +283,6 @@ def _failed(run: TrialRun, reason: str) -> Trial:
         clock={name: (clock.offset_s, clock.uncertainty_s) for name, clock in run.clocks.items()},
         method=METHOD,
     )
-
-
-def _sum(values: Iterable[N | None]) -> N | None:
-    """Of values that are all known; ``None`` where one is missing, or there is none."""
-    every = list(values)
-    known = [value for value in every if value is not None]
-    return sum(known[1:], known[0]) if known and len(known) == len(every) else None
 
 
 def _largest(latencies: Sequence[Mapping[str, float]]) -> dict[str, float]:

@@ -17,9 +17,9 @@ from linewatt.campaign.places import Site
 from linewatt.campaign.plan import Round
 from linewatt.campaign.soak_plan import SoakPlan, as_dict, plan_soak
 from linewatt.engine import events
-from linewatt.engine.live.feed import Feed
 from linewatt.engine.live.secrets import server_password
 from linewatt.engine.live.sensing import Restarts, start_sensors, tried
+from linewatt.engine.measuring.window import whole_sum
 from linewatt.engine.networks.proof import legs, prove
 from linewatt.engine.run import Places, Run
 from linewatt.engine.soak import work
@@ -70,7 +70,7 @@ class SoakRun(Run[events.SoakEnded]):
             self._session.feeds[feed.host].append(feed)
         self._server: Server | None = None
         self._fleet: Fleet | None = None
-        self._recorder = Recorder(self._session.hosts, self._feeds, on_event)
+        self._recorder = Recorder(self._session.hosts, self._session.all_feeds, on_event)
         self._began_s, self._until_s = 0.0, math.inf
         self._away: dict[str, asyncio.Task[None]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
@@ -185,9 +185,6 @@ class SoakRun(Run[events.SoakEnded]):
             loads.append(self._fleet.ended())
         await _all_or_none(loads)
 
-    def _feeds(self) -> list[Feed]:
-        return [feed for feeds in self._session.feeds.values() for feed in feeds]
-
     async def _tick(self) -> None:
         while True:
             await asyncio.sleep(TICK_S)
@@ -203,13 +200,11 @@ class SoakRun(Run[events.SoakEnded]):
             names = {users.server_host} if users.server_host is not None else set(users.clients)
         else:
             names = {trial.case.receiver for one in self._plan.rounds for trial in one.trials}
-        rates = [
+        return whole_sum(
             feed.rate_bps("nic.rx_bytes", "nic.tx_bytes")
-            for feed in self._feeds()
+            for feed in self._session.all_feeds()
             if feed.host in names and feed.counts_bytes
-        ]
-        known = [rate for rate in rates if rate is not None]
-        return sum(known) if known and len(known) == len(rates) else None
+        )
 
     # --- hosts that go and come ------------------------------------------------------------------------
 
@@ -268,11 +263,9 @@ class SoakRun(Run[events.SoakEnded]):
             await self._fleet.halt()
         if self._server is not None:
             await self._server.settle()
-        quiet_s = now_s()
-        waits = (
-            feed.heard(quiet_s, min(feed.interval_s, LONGEST_S) + LAST_READING_S) for feed in self._feeds()
-        )
-        await asyncio.gather(*waits)
+        quiet_s, feeds = now_s(), self._session.all_feeds()
+        limits_s = [min(feed.interval_s, LONGEST_S) + LAST_READING_S for feed in feeds]
+        await asyncio.gather(*(feed.heard(quiet_s, s) for feed, s in zip(feeds, limits_s, strict=True)))
         try:
             await self._recorder.last()
         except StoreError as error:

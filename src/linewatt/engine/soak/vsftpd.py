@@ -20,7 +20,7 @@ from pathlib import PurePosixPath
 from linewatt.engine.live.feed import LONGER_THAN_ANY_RUN_S
 from linewatt.engine.soak import vsftpd_ground as ground
 from linewatt.engine.soak.server import LOGGED, ServerCounts, family_of
-from linewatt.engine.soak.vsftpd_log import FollowedLog
+from linewatt.engine.soak.vsftpd_ground import FollowedLog
 from linewatt.engine.undo.settings import Settings
 from linewatt.errors import HostError, InvalidInput, LinewattError, ParseError
 from linewatt.hosts.base import Completed, Ended, Host, Process

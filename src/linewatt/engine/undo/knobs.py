@@ -3,9 +3,41 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Iterator
+
+from linewatt.hosts.journal import Entry
 from linewatt.network.registry import KNOBS as NETWORK
 from linewatt.tuning.base import Knob
 from linewatt.tuning.registry import KNOBS as TUNING
 from linewatt.tuning.users_folder import UsersFolder
 
 KNOBS: dict[str, Knob] = {**TUNING, **NETWORK, UsersFolder.name: UsersFolder()}
+
+
+_LAYERS = (
+    {"irqbalance", "tuned"},
+    {"channels", "rings", "mtu", "governor", "offload"},
+)
+"""from the ground up; every other knob stands on these"""
+TOP = len(_LAYERS)
+
+
+def layer(knob: str) -> int:
+    """From 0, the ground, to ``TOP``."""
+    return next((i for i, own in enumerate(_LAYERS) if knob in own), TOP)
+
+
+def apart(entries: Iterable[Entry]) -> Iterator[list[Entry]]:
+    """Entries of one host in their order, those that can be put back together in one list.
+
+    None of a list stands on another, and none is about the same setting as another.
+    """
+    together: list[Entry] = []
+    for entry in entries:
+        same = any((entry.knob, entry.target) == (one.knob, one.target) for one in together)
+        if together and (same or layer(entry.knob) != layer(together[0].knob)):
+            yield together
+            together = []
+        together.append(entry)
+    if together:
+        yield together

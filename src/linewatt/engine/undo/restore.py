@@ -15,8 +15,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from linewatt.engine import events
-from linewatt.engine.undo.knobs import KNOBS
-from linewatt.engine.undo.layers import apart
+from linewatt.engine.undo.knobs import KNOBS, apart
 from linewatt.engine.undo.leftover import FIXES, is_running, place_of
 from linewatt.errors import ChangeError, JournalError, LinewattError
 from linewatt.hosts.base import Host, HostSpec

@@ -12,8 +12,8 @@ import asyncio
 from collections.abc import Awaitable, Collection, Iterable, Mapping, Sequence
 from dataclasses import replace
 
-from linewatt.engine.undo.layers import TOP, apart
-from linewatt.engine.undo.layers import layer as layer_of
+from linewatt.engine.undo.knobs import TOP, apart
+from linewatt.engine.undo.knobs import layer as layer_of
 from linewatt.errors import ChangeError, HostError, LinewattError
 from linewatt.hosts.base import Host
 from linewatt.hosts.journal import Entry, Journal
