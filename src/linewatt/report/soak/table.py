@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
 from itertools import groupby
 from typing import Any
@@ -69,29 +69,12 @@ def _cell(figure: Figure | None) -> Cell:
     return Cell(f"≥ {text}" if figure.resets else text)
 
 
-INTERVAL_COLUMNS = (
-    "Received",
-    "Sent",
-    "Server sent",
-    "Server received",
-    "NICs to clients",
-    "NICs to server",
-    "Packets",
-    "Dropped",
-    "Retransmits",
-    "Done",
-    "Failed",
-    "Unfinished",
-    "Logins refused",
-)
-
-
 def interval_table(soak: Soak) -> Table:
     """The ledger by slices of time."""
     return Table(
         title="The same by slices of time (UTC)",
         keys=(Head("From", kind="text"),),
-        heads=tuple(map(Head, INTERVAL_COLUMNS)),
+        heads=tuple(Head(name) for name, _, _ in _INTERVAL),
         groups=(RowGroup("", tuple(map(_interval, soak.intervals))),),
         style="numbers matrix",
     )
@@ -123,53 +106,57 @@ def facts_table(title: str, facts: Sequence[Fact], notes: tuple[Note, ...] = ())
     return Table(title, (Head("What", kind="text"),), heads, (RowGroup("", rows),), notes)
 
 
-def _interval(one: Interval) -> Row:
-    book = one.ledger
-    to_clients, to_server = (
-        _first(book, key, SERVER_NICS, CLIENT_NICS) for key in ("to_clients_packets", "to_server_packets")
-    )
-    done = book.value("gets_done", CLIENTS) + book.value("puts_done", CLIENTS)
-    failed = book.value("gets_failed", CLIENTS) + book.value("puts_failed", CLIENTS)
-    sizes = (
-        _first(book, "get_bytes", CLIENTS) if "get_bytes" in book.by_key else _load(book),
-        book.value("put_bytes", CLIENTS),
-        book.value("get_bytes", SERVER),
-        book.value("put_bytes", SERVER),
-        _first(book, "get_bytes", SERVER_NICS, CLIENT_NICS),
-        _first(book, "put_bytes", SERVER_NICS, CLIENT_NICS),
-    )
-    again = book.value("retransmits", CLIENTS) + book.value("retransmits", SERVER)
-    if again.value is None:
-        again = book.value("retransmits", CLIENTS)
-    dropped = book.dropped
-    counts = (
-        (to_clients + to_server).value,
-        None if dropped is None else float(dropped),
-        again.value,
-        done.value,
-        failed.value,
-        book.value("unfinished", CLIENTS).value,
-        book.value("logins_failed", CLIENTS).value,
-    )
-    if all(size.value is None for size in sizes) and counts[0] is None:
-        return Row(texts(stamp(one.start_s)), texts("nothing was read"))
-    cells = (*(bytes_text(size.value) for size in sizes), *(count_text(value) for value in counts))
-    return Row(texts(stamp(one.start_s)), texts(*cells))
+def _interval(interval: Interval) -> Row:
+    key = texts(stamp(interval.start_s))
+    values = [read(interval.ledger) for _, _, read in _INTERVAL]
+    if all(value is None for value in values[:_TELLING]):
+        return Row(key, texts("nothing was read"))
+    cells = (text(value) for (_, text, _), value in zip(_INTERVAL, values, strict=True))
+    return Row(key, texts(*cells))
 
 
-def _first(book: Ledger, key: str, *columns: str) -> Figure:
-    """Of the first column that knows it."""
-    figures = [book.value(key, column) for column in columns]
-    return next((one for one in figures if one.value is not None), figures[0])
+def _first(*keys: str, of: tuple[str, ...]) -> Callable[[Ledger], float | None]:
+    """The sum of some lines, in the first column that knows it."""
+
+    def read(book: Ledger) -> float | None:
+        sums = (sum((book.value(key, column) for key in keys), Figure(0.0)).value for column in of)
+        return next((value for value in sums if value is not None), None)
+
+    return read
 
 
-def _first_line(book: Ledger, keys: Sequence[str], column: str) -> Figure:
-    """Of the first line that the ledger has."""
-    return book.value(next((key for key in keys if key in book.by_key), keys[0]), column)
+def _received(book: Ledger) -> float | None:
+    """By the users; without any by the load beside them."""
+    loads = [f"{name}_received_bytes" for name in SOAKING]
+    key = next((key for key in ("get_bytes", *loads) if key in book.by_key), loads[0])
+    return book.value(key, CLIENTS).value
 
 
-def _load(book: Ledger) -> Figure:
-    return _first_line(book, [f"{name}_received_bytes" for name in SOAKING], CLIENTS)
+def _retransmits(book: Ledger) -> float | None:
+    """Of both ends, or what is known of the clients."""
+    both = book.value("retransmits", CLIENTS) + book.value("retransmits", SERVER)
+    return book.value("retransmits", CLIENTS).value if both.value is None else both.value
+
+
+_NICS = (SERVER_NICS, CLIENT_NICS)
+_INTERVAL: tuple[tuple[str, Callable[[float | None], str], Callable[[Ledger], float | None]], ...] = (
+    ("Received", bytes_text, _received),
+    ("Sent", bytes_text, _first("put_bytes", of=(CLIENTS,))),
+    ("Server sent", bytes_text, _first("get_bytes", of=(SERVER,))),
+    ("Server received", bytes_text, _first("put_bytes", of=(SERVER,))),
+    ("NICs to clients", bytes_text, _first("get_bytes", of=_NICS)),
+    ("NICs to server", bytes_text, _first("put_bytes", of=_NICS)),
+    ("Packets", count_text, _first("to_clients_packets", "to_server_packets", of=_NICS)),
+    ("Dropped", count_text, lambda book: book.dropped),
+    ("Retransmits", count_text, _retransmits),
+    ("Done", count_text, _first("gets_done", "puts_done", of=(CLIENTS,))),
+    ("Failed", count_text, _first("gets_failed", "puts_failed", of=(CLIENTS,))),
+    ("Unfinished", count_text, _first("unfinished", of=(CLIENTS,))),
+    ("Logins refused", count_text, _first("logins_failed", of=(CLIENTS,))),
+)
+"""columns of the ledger by slices of time"""
+_TELLING = 7
+"""of them, without any of which nothing was read"""
 
 
 def stamp(time_s: float) -> str:
