@@ -138,7 +138,13 @@ def _result_table(shown: Sequence[Best], view: Digest, notes: tuple[Note, ...]) 
         TRIALS,
     )
     rows = [_result_row(one, metrics, summaries, view) for one in shown]
-    return Table("Result", (Head("Series", kind="text"),), heads, (RowGroup("", tuple(rows)),), notes)
+    return Table(
+        "Result, mean ± SD over the trials",
+        (Head("Series", kind="text"),),
+        heads,
+        (RowGroup("", tuple(rows)),),
+        notes,
+    )
 
 
 def _result_row(one: Best, metrics: Sequence[Metric], all_shown: Sequence[CaseSummary], view: Digest) -> Row:
