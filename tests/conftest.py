@@ -41,6 +41,15 @@ APART = (
 NICE = 5
 """of what only computes beside labs, whose heartbeats may not come late"""
 
+TALKING = (
+    *("test_batch", "test_bench_power", "test_clock", "test_command", "test_cpufreq"),
+    *("test_estimate", "test_http", "test_hwmon", "test_ipmi", "test_ipmitool"),
+    *("test_lab_feeder", "test_leash", "test_link", "test_modbus", "test_mpstat"),
+    *("test_netcounters", "test_qdisc", "test_rapl", "test_readback", "test_redfish"),
+    *("test_snmp", "test_threads", "test_users_folder", "test_users_server", "test_users_url"),
+)
+"""unit tests that wait for programs they start, within limits of the product: they do more than compute"""
+
 
 def _unit(nodeid: str) -> str:
     """What one worker runs in one piece: a file, or a test of a file of which many take long."""
@@ -82,7 +91,8 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 @pytest.fixture(autouse=True, scope="module")
 def _nice(request: pytest.FixtureRequest) -> Iterator[None]:
     """Beside labs, what only computes gives way; where a worker may not take that back, it does not."""
-    computes = request.node.nodeid.startswith(("tests/unit/", "tests/fuzz/"))
+    node = request.node.nodeid
+    computes = node.startswith(("tests/unit/", "tests/fuzz/")) and Path(node).stem not in TALKING
     if "PYTEST_XDIST_WORKER" not in os.environ or not computes or os.geteuid() != 0:
         yield
         return
