@@ -20,11 +20,13 @@ from tests.report_factories import (
     scaling_trials,
 )
 
+from linewatt.analysis.cases.summary import summarise
+from linewatt.analysis.limits.verdict import Limit
 from linewatt.analysis.tables.imported import REQUIRED, SHARE_COLUMNS, import_table
 from linewatt.analysis.tables.table import read_table
 from linewatt.model import Case, Flag, Trial
 from linewatt.report.table import Table
-from linewatt.report.trials.answer import MOST_SERIES, Answer, answer
+from linewatt.report.trials.answer import MOST_SERIES, Answer, answer, limit_words
 from linewatt.report.trials.digest import digest
 from linewatt.report.trials.first_screen import first_screen
 
@@ -173,3 +175,13 @@ def test_networks_are_followed_by_the_command_that_compares_them() -> None:
     hint = "What each network costs: linewatt compare 20260101-000000-x64-scaling --by network"
     assert hint in printed(both, 120)
     assert hint not in printed(scaling_trials((1,)), 120)
+
+
+def test_a_ceiling_that_only_the_series_shows_is_said_with_its_evidence() -> None:
+    """A limit inside the device or the path is no candidate of any trial."""
+    [summary] = summarise(scaling_trials((1,)))
+    hidden = Limit(
+        ("device-or-path",), "a limit inside the device or the path", "near 110 Gbps; no CPU is full"
+    )
+    said = limit_words(replace(summary, limit=hidden))
+    assert said == "limited by a limit inside the device or the path (near 110 Gbps)"

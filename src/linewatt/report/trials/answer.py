@@ -192,9 +192,13 @@ def limit_words(summary: CaseSummary) -> str:
 
 
 def _where(limit: Limit) -> str:
-    """``h1, 99.2 %``: of the first that is named."""
+    """``h1, 99.2 %``: of the first that is named; of a ceiling that only a series shows the evidence."""
+    evidence = limit.evidence.partition(";")[0]
+    if not limit.named:
+        return evidence
     first = limit.named[0]
-    share = format_percent(min(1.0, first.share)) if first.capacity else limit.evidence.partition(";")[0]
+    is_use = first.cpu is not None or first.unit == "bit/s"
+    share = format_percent(min(1.0, first.share)) if is_use else evidence
     return ", ".join(part for part in (first.host, share) if part)
 
 
