@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import html
 import json
-import math
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -118,8 +117,7 @@ def _near(case: Case, name: str, values: Sequence[float], tolerance: float) -> N
     assert case[f"{name}_mean"] == pytest.approx(mean, rel=tolerance), f"{name} of {case['test']}"
     assert case[f"{name}_n"] == len(values)
     if len(values) > 1:
-        off = math.sqrt(2) * tolerance * mean  # of two values that are off by the tolerance, one up, one down
-        assert case[f"{name}_sd"] == pytest.approx(stdev(values), rel=0.1, abs=off)
+        assert case[f"{name}_sd"] == pytest.approx(stdev(values), rel=0.1, abs=tolerance * mean)
 
 
 def test_every_number_of_the_demos_sentences_is_in_its_raw_files(demo: Demo) -> None:
