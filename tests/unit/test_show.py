@@ -50,10 +50,11 @@ def test_list_has_a_line_a_result(run: Run) -> None:
     keep(result(demo_trials()))
     keep(result([failed(1, Case("tcp", "h1", "h2"), "gone")], planned=4, id="20260102-000000-b", name="b"))
     _, out, _ = run("list")
-    first, second = out.splitlines()[2:]
-    assert first.split()[-3:] == ["15/15", "0", "2"]
-    assert second.split()[:2] == ["20260102-000000-b", "b"]
-    assert second.split()[-3:] == ["0/4", "1", "0"]
+    first, second = out.splitlines()[2:4]
+    assert first.split()[5:7] == ["2", "15/15"]
+    assert second.split()[0] == "20260102-000000-b"
+    assert second.split()[3:7] == ["0", "0/4,", "1", "failed"]
+    assert second.split()[-1] == "b"
     listed = json.loads(run("list", "--json")[1])
     assert [each["trials_done"] for each in listed["results"]] == [15, 0]
     assert listed["results"][1]["complete"] is False

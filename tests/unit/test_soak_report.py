@@ -331,7 +331,7 @@ def test_show_prints_summary_ledger_failures_events_and_flags(results: Path, tmp
     assert "Findings: 8 (" in done.stdout
     listed = CliRunner().invoke(whole(), ["list", "--results", str(tmp_path)])
     assert listed.exit_code == 0, listed.output
-    assert listed.stdout.splitlines()[-1].split()[-1] == "8", listed.stdout
+    assert listed.stdout.splitlines()[2].split()[6:8] == ["8", "all"], listed.stdout
     refused = CliRunner().invoke(whole(), ["show", path.name, "--results", str(tmp_path), "--csv"])
     assert "a soak has no cases and trials" in str(refused.exception or refused.output)
 

@@ -5,14 +5,16 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from datetime import UTC, datetime
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from linewatt.analysis.comparison.verdicts import Verdict
-from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.metrics.unit import same
-from linewatt.analysis.statistics.stats import Estimate
 from linewatt.model import Case
 from linewatt.units import MISSING
+
+if TYPE_CHECKING:
+    from linewatt.analysis.comparison.verdicts import Verdict
+    from linewatt.analysis.metrics.metric import Response
+    from linewatt.analysis.statistics.stats import Estimate
 
 
 def case_keys(case: Case) -> dict[str, Any]:

@@ -3,20 +3,26 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from rich.console import Group, RenderableType
 from rich.text import Text
 
 from linewatt.errors import StoreError
 from linewatt.foreign import one_line
-from linewatt.report.series import first_of
+from linewatt.model import Provenance
+from linewatt.report.series import first_of, test_title
 from linewatt.store import sums
 from linewatt.store.read import Damaged, Result
 from linewatt.store.soak import FOLDER
-from linewatt.units import MISSING
+from linewatt.units import MISSING, format_rate
+
+if TYPE_CHECKING:
+    from linewatt.report.soak.digest import Soak
+    from linewatt.report.table import Cell, Lack, Row
+    from linewatt.report.trials.digest import Digest
 
 MOST_BYTES = 64 << 20
 """of a soak's samples that are read for a list; days of many hosts take tens of seconds"""
@@ -25,8 +31,24 @@ SCHEMA_VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
+class Best:
+    """The case of a result with the most throughput, or a soak: how fast, and what arrived for each watt.
+
+    Watts are the receiver's, of a soak its server's; ``reason`` says why there is no Mbps/W.
+    """
+
+    test: str
+    throughput_bps: float
+    bps_per_w: float | None = None
+    provenance: Provenance | None = None
+    reason: str = ""
+    doubtful_throughput: bool = False
+    doubtful_watts: bool = False
+
+
+@dataclass(frozen=True, slots=True)
 class Listed:
-    """A result, and how many findings it has, as ``show`` counts them; ``None`` with the reason.
+    """A result, its best case, and how many findings it has, as ``show`` counts; ``None`` with the reason.
 
     ``lacks`` says what of a soak's files cannot be read or is not there.
     """
@@ -35,6 +57,7 @@ class Listed:
     findings: int | None
     reason: str | None = None
     lacks: str | None = None
+    best: Best | None = None
 
 
 def listed(result: Result) -> Listed:
@@ -44,7 +67,7 @@ def listed(result: Result) -> Listed:
     view = digest(result)
     about = heading(view)
     if not result.is_soak:
-        return Listed(about, len(view.findings.every))
+        return Listed(about, len(view.findings.every), best=_best_case(view))
     size = sum(path.stat().st_size for path in result.path.glob("soak/part-*/chunk-*.parquet"))
     if size > MOST_BYTES:
         why = f"{size / 1e6:,.0f} MB of samples are not read for a list; see its show"
@@ -55,9 +78,44 @@ def listed(result: Result) -> Listed:
     try:
         soak = read_soak(result)
         lacks = [one.evidence for one in flags(soak) if one.code in ("chunk-damaged", "chunk-missing")]
-        return Listed(about, len(findings(soak).every), lacks="; ".join(lacks) or None)
+        return Listed(about, len(findings(soak).every), lacks="; ".join(lacks) or None, best=_of_soak(soak))
     except StoreError as error:
         return Listed(about, None, str(error))
+
+
+def _best_case(view: Digest) -> Best | None:
+    """``None`` where no case has a throughput; of equals the first."""
+    found = [(one.throughput_bps.mean, one) for one in view.summaries if one.throughput_bps]
+    if not found:
+        return None
+    bps, fastest = max(found, key=lambda pair: pair[0])
+    power = fastest.power("receiver")
+    per_watt = None if power is None else power.system_bps_per_w
+    why = (
+        "no source of power was named"
+        if power is None
+        else power.reasons.get("system_bps_per_w", "not known")
+    )
+    return Best(
+        fastest.case.test,
+        bps,
+        None if per_watt is None else per_watt.mean,
+        None if power is None else power.system_provenance,
+        "" if per_watt is not None else why,
+        bool(view.findings.doubts(fastest.case, "throughput")),
+        bool(view.findings.doubts(fastest.case, "power", "receiver")),
+    )
+
+
+def _of_soak(soak: Soak) -> Best | None:
+    if soak.mean_bps is None:
+        return None
+    power = next((one for one in soak.power if one.host == soak.roles.ends.server), None)
+    total = None if power is None else power.total
+    if total is None or not total.power_w > 0:
+        why = None if power is None else power.reason
+        return Best("soak", soak.mean_bps, reason=why or "no watts of its server")
+    return Best("soak", soak.mean_bps, soak.mean_bps / total.power_w, total.provenance)
 
 
 def _lacks_of_names(result: Result) -> str | None:
@@ -83,15 +141,47 @@ def as_document(every: Sequence[Listed | Damaged]) -> list[dict[str, Any]]:
 
 
 def show(every: Sequence[Listed | Damaged], *, width: int | None = None) -> RenderableType:
-    """The table of ``linewatt list``, and why a count is missing or a result is damaged."""
-    from linewatt.report.table import Head, Row, RowGroup, Table, texts
-    from linewatt.report.text_table import render
+    """The table of ``linewatt list``, and why anything in it is missing or a result is damaged."""
+    from linewatt.report.provenance import legend
+    from linewatt.report.table import Head, Note, RowGroup, Table, absences, legend_notes
+    from linewatt.report.text_table import DOUBTFUL, render
 
-    heads = (Head("Name", kind="text"), Head("When", kind="text"), *map(Head, ("Done", "Failed", "Findings")))
-    rows = tuple(Row(texts(id_of(one)), texts(*_cells(one))) for one in every)
-    table = Table("", (Head("Id", kind="text"),), heads, (RowGroup("", rows),))
+    heads = (
+        Head("Best"),
+        Head("Test", kind="text", rank=3),
+        Head("Mbps/W", rank=1),
+        Head("Findings", rank=1),
+        Head("Done", rank=2),
+        Head("When", kind="text", rank=4),
+        Head("Name", kind="text", rank=5),
+    )
+    rows = tuple(map(_row, every))
+    best = [one.best for one in every if isinstance(one, Listed) and one.best is not None]
+    doubtful = any(one.doubtful_throughput or one.doubtful_watts for one in best)
+    notes = (
+        *([Note("remark", _BEST)] if best else []),
+        *legend_notes([f"{DOUBTFUL} doubtful: its show says why"] if doubtful else []),
+        *legend_notes(legend(one.provenance for one in best)),
+        *absences((lack for one in every for lack in _lacks(one)), len(every)),
+    )
+    table = Table("", (Head("Id", kind="text"),), heads, (RowGroup("", rows),), notes)
     why = [Text(one_line(f"{id_of(one)}: {said}")) for one in every for said in _said(one)]
     return Group(render(table, width), *why)
+
+
+_BEST = "Best: most throughput of any case, mean; Mbps/W at its receiver (soak: server)"
+
+
+def _lacks(one: Listed | Damaged) -> Iterator[Lack]:
+    """Why its answer is missing, where no line of its own says it."""
+    from linewatt.report.table import Lack
+
+    if isinstance(one, Damaged):
+        return
+    if one.best is not None and one.best.bps_per_w is None:
+        yield Lack("Mbps/W", one.best.reason, id_of(one))
+    elif one.best is None and one.reason is None:
+        yield Lack("Best, Mbps/W", "no throughput is on record", id_of(one))
 
 
 def _said(one: Listed | Damaged) -> list[str]:
@@ -104,25 +194,41 @@ def id_of(one: Listed | Damaged) -> str:
     return one.id if isinstance(one, Damaged) else str(one.heading["id"])
 
 
-def _cells(one: Listed | Damaged) -> tuple[str, ...]:
-    """A row of the table behind its id."""
-    if isinstance(one, Damaged):
-        return (MISSING, MISSING, "damaged", MISSING, MISSING)
+def _row(one: Listed | Damaged) -> Row:
     from linewatt.report.export import when
+    from linewatt.report.table import Cell, Row, texts
 
-    return (
-        _name(one.heading),
-        when(one.heading["created_s"]),
-        _done(one.heading),
-        str(one.heading["trials_failed"]),
-        MISSING if one.findings is None else str(one.findings),
+    if isinstance(one, Damaged):
+        return Row(texts(one.id), texts(MISSING, "", MISSING, MISSING, "damaged", MISSING, ""))
+    cells = (
+        *_answer(one.best),
+        Cell(MISSING if one.findings is None else str(one.findings)),
+        *texts(_done(one.heading), when(one.heading["created_s"]), _name(one.heading)),
     )
+    return Row(texts(id_of(one)), cells)
+
+
+def _answer(best: Best | None) -> tuple[Cell, ...]:
+    """How fast, what in, and for each watt."""
+    from linewatt.analysis.metrics.of_power import MBPS_PER_W
+    from linewatt.report.provenance import mark
+    from linewatt.report.table import Cell, texts
+    from linewatt.report.text_table import DOUBTFUL
+
+    if best is None:
+        return texts(MISSING, "", MISSING)
+    speed = format_rate(best.throughput_bps) + DOUBTFUL * best.doubtful_throughput
+    if best.bps_per_w is None:
+        return texts(speed, test_title(best.test), MISSING)
+    per_watt = MBPS_PER_W.text(MBPS_PER_W.from_si(best.bps_per_w)) + DOUBTFUL * best.doubtful_watts
+    return (*texts(speed, test_title(best.test)), Cell(per_watt, mark=mark(best.provenance)))
 
 
 def _done(about: Mapping[str, Any]) -> str:
     if about["soak"]:
-        return "soak" if about["complete"] else "soak, not all"
-    return f"{about['trials_done']}/{about['trials_planned']}"
+        return "all" if about["complete"] else "not all"
+    failed = f", {about['trials_failed']} failed" if about["trials_failed"] else ""
+    return f"{about['trials_done']}/{about['trials_planned']}{failed}"
 
 
 def _name(about: Mapping[str, Any]) -> str:

@@ -9,10 +9,13 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
+from typing import TYPE_CHECKING
 
-from linewatt.analysis.cases.summary import CaseSummary
 from linewatt.model import Case
 from linewatt.units import format_percent, format_rate
+
+if TYPE_CHECKING:
+    from linewatt.analysis.cases.summary import CaseSummary
 
 TEST_TITLES = {
     "tcp": "TCP",

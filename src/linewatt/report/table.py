@@ -65,6 +65,8 @@ class Head:
     show_ci: bool = False
     page_only: bool = False
     """left out where there is little room, since another column says it, too"""
+    rank: int = 0
+    """in which order columns are left out where a terminal is too narrow, the highest first; 0: never"""
 
 
 @dataclass(frozen=True, slots=True)

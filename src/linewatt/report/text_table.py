@@ -1,16 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Tables for a terminal: numbers are never cut or wrapped, a table wider than it is split into several."""
+"""Tables for a terminal: numbers are never cut or wrapped.
+
+Of a table that is too wide the columns that matter least are left out, and named; what is still too wide is
+split into several.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import chain
 
 from rich import box
 from rich.cells import cell_len
 from rich.console import Group, RenderableType
 from rich.padding import Padding
+from rich.segment import Segment, Segments
+from rich.style import Style
 from rich.table import Table as RichTable
 from rich.text import Text
 
@@ -19,11 +26,12 @@ from linewatt.report.table import Cell, Head, Note, Row, Table
 from linewatt.units import MISSING
 
 _GAP = 2
+_PROSE = 24
 _STYLES = {"remark": "", "doubt": "yellow", "legend": "yellow", "absence": "dim"}
 _SIGNS = {"doubt": "! ", "absence": f"{MISSING} "}
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class TextColumn:
     """A column of text: its heading in lines, its cells, and whether it is repeated when a table is split."""
 
@@ -33,19 +41,32 @@ class TextColumn:
     left: bool = False
     free: bool = False
     """prose, which may wrap"""
+    name: str = ""
+    rank: int = 0
+    """as that of a :class:`linewatt.report.table.Head`"""
 
-    @property
+    @cached_property
     def width(self) -> int:
         """Characters of its longest line."""
-        return max(cell_len(line) for text in (self.heading, *self.cells) for line in text.split("\n"))
+        return max(map(cell_len, chain(self.heading.split("\n"), self.cells)))
+
+    @property
+    def needed(self) -> int:
+        """Characters without which it does not read well."""
+        return min(self.width, _PROSE) if self.free else self.width
 
 
 def render(table: Table, width: int | None) -> RenderableType:
     """A table under its title, and what is to be known of it; ``width`` is the terminal's, if any."""
     title = f"{table.title}{_sources(table)}"
+    columns, without = fitting(text_columns(table), width)
     return Group(
         *([Text(one_line(title), style="bold")] if title else []),
-        *map(_table if width else _plain, split(text_columns(table), width)),
+        *(
+            _wrapped(part) if width and any(one.free for one in part) else _plain(part)
+            for part in split(columns, width)
+        ),
+        *([Text(f"Not at {width} columns: {', '.join(without)}", style="dim")] if without else []),
         *_starred(table.rows),
         *map(note_text, table.notes),
     )
@@ -99,11 +120,25 @@ def _column(head: Head, cells: Sequence[Cell], *, key: bool) -> TextColumn:
         key=key,
         left=head.kind != "number",
         free=head.kind == "prose",
+        name=one_line(head.title),
+        rank=head.rank,
     )
 
 
 def _safe_lines(text: str) -> str:
     return "\n".join(map(one_line, text.split("\n")))
+
+
+def fitting(columns: Sequence[TextColumn], width: int | None) -> tuple[list[TextColumn], list[str]]:
+    """Columns for a width, and the names of those left out: the highest rank first, of equals the last."""
+    kept, without = list(columns), list[str]()
+    while width is not None and sum(one.needed + _GAP for one in kept) - _GAP > width:
+        least = max(reversed(kept), key=lambda one: one.rank, default=None)
+        if least is None or not least.rank:
+            break
+        kept.remove(least)
+        without.insert(0, least.name)
+    return kept, without
 
 
 def split(columns: Sequence[TextColumn], width: int | None) -> list[list[TextColumn]]:
@@ -114,16 +149,15 @@ def split(columns: Sequence[TextColumn], width: int | None) -> list[list[TextCol
     parts: list[list[TextColumn]] = [[]]
     used = 0
     for column in others:
-        needed = min(column.width, 24) if column.free else column.width
-        if room is not None and parts[-1] and used + needed > room:
+        if room is not None and parts[-1] and used + column.needed > room:
             parts.append([])
             used = 0
         parts[-1].append(column)
-        used += needed + _GAP
+        used += column.needed + _GAP
     return [keys + part for part in parts]
 
 
-def _table(columns: Sequence[TextColumn]) -> RenderableType:
+def _wrapped(columns: Sequence[TextColumn]) -> RenderableType:
     table = RichTable(
         box=box.SIMPLE_HEAD,
         show_edge=False,
@@ -145,7 +179,7 @@ def _table(columns: Sequence[TextColumn]) -> RenderableType:
 
 
 def _plain(columns: Sequence[TextColumn]) -> RenderableType:
-    """The same table for a file: a thousand rows take rich some seconds."""
+    """The same table where nothing wraps: a thousand rows take rich half a second."""
     lines = max(column.heading.count("\n") for column in columns) + 1
     padded = []
     for column in columns:
@@ -161,7 +195,8 @@ def _plain(columns: Sequence[TextColumn]) -> RenderableType:
         )
     rows = ["  ".join(row).rstrip() for row in zip(*padded, strict=True)]
     rows[lines] = rows[lines].replace(" ", "─")
-    return Text("\n".join(rows), no_wrap=True, overflow="ignore")
+    heads, body = "\n".join(rows[:lines]), "\n".join(rows[lines:])
+    return Segments([Segment(heads, Style(bold=True)), Segment(f"\n{body}\n")])
 
 
 DOUBTFUL = "*"

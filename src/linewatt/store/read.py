@@ -8,6 +8,7 @@ import itertools
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from functools import cache
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -22,7 +23,12 @@ from linewatt.store.idle import IdleWindow, window_of, with_idle
 from linewatt.store.meters import known_of, with_meters
 
 T = TypeVar("T")
-_TRIAL = TypeAdapter(Trial)
+
+
+@cache
+def _trial_shape() -> TypeAdapter[Trial]:
+    """Made when the first trial is read: a list of what is remembered reads none."""
+    return TypeAdapter(Trial)
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,7 +174,7 @@ def read_trial(directory: Path) -> Trial:
 
 
 def _read_trial(path: str) -> Trial:
-    trial = read_document(path, _TRIAL)
+    trial = read_document(path, _trial_shape())
     if trial.schema_version != SCHEMA_VERSION:
         raise StoreError(
             f"{path}: schema_version {trial.schema_version!r}, this linewatt reads {SCHEMA_VERSION}"

@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``linewatt list``: each result on one line with its answer, at any width of a terminal."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.report_factories import demo_trials, failed, powered, result, scaling_trials, stored
+from tests.soak_result import Shape
+from tests.soak_result import write as write_soak
+from tests.unit.conftest import Run
+
+from linewatt.cli.output import console
+from linewatt.model import Case
+from linewatt.report import listing
+from linewatt.report.listing import Listed
+from linewatt.store import read
+from linewatt.store.read import Damaged
+
+GONE = failed(1, Case("tcp", "h1", "h2"), "gone")
+
+
+def kept(*made: Any) -> list[Listed | Damaged]:
+    return [listing.listed(one) for one in made]
+
+
+def printed(every: list[Listed | Damaged], width: int) -> list[str]:
+    """The lines on a terminal of that width; a line that wrapped would be two."""
+    terminal = console(width=width, force_terminal=True, color_system=None)
+    with terminal.capture() as captured:
+        terminal.print(listing.show(every, width=width))
+    return [line.rstrip() for line in captured.get().splitlines()]
+
+
+def several() -> list[Listed | Damaged]:
+    return [
+        *kept(
+            result(demo_trials(), id="20260101-000000-demo", name="demo"),
+            result(
+                powered(scaling_trials(), provenance="simulated"),
+                id="20260102-000000-lab-watts",
+                name="lab-watts",
+            ),
+            result(powered(scaling_trials()), id="20260103-000000-watts", name="watts"),
+            result([GONE], planned=4, id="20260104-000000-b", name="b"),
+        ),
+        Damaged("20260105-000000-broken", Path("x"), "manifest.json: damaged"),
+    ]
+
+
+def test_each_result_has_one_line_of_at_most_80_columns_with_its_answer() -> None:
+    head, rule, *rows = printed(several(), 80)
+    assert head.split()[:4] == ["Id", "Best", "Test", "Mbps/W"]
+    assert set(rule) == {"─"}
+    assert max(map(len, (head, *rows[:5]))) <= 80
+    demo, lab, watts, none, broken = rows[:5]
+    assert demo.split()[:5] == ["20260101-000000-demo", "80.0", "Gbps", "TCP", "–"]
+    assert lab.split()[:6] == ["20260102-000000-lab-watts", "110", "Gbps", "TCP", "443.41", "sim"]
+    assert watts.split()[:5] == ["20260103-000000-watts", "110", "Gbps", "TCP", "443.41"]
+    assert "sim" not in watts
+    assert none.split()[1:3] == ["–", "–"]
+    assert none.endswith("0/4, 1 failed")
+    assert broken.endswith("damaged")
+
+
+def test_what_is_missing_has_its_reason_below() -> None:
+    said = " ".join(printed(several(), 100))
+    for reason in (
+        "Mbps/W: 20260101-000000-demo: no source of power was named",
+        "Best, Mbps/W: 20260104-000000-b: no throughput is on record",
+        "20260105-000000-broken: manifest.json: damaged",
+        "sim: simulated, not measured",
+    ):
+        assert reason in said
+
+
+@pytest.mark.parametrize("width", range(40, 121, 4))
+def test_a_narrow_terminal_leaves_out_columns_by_rank_and_names_them(width: int) -> None:
+    lines = printed(several(), width)
+    table = lines[: 2 + len(several())]
+    assert max(map(len, lines)) <= width
+    left_out = " ".join(lines).partition(f"Not at {width} columns: ")[2]
+    ranked = ["Best", "Mbps/W", "Findings", "Done", "Test", "When", "Name"]
+    shown = [name for name in ranked if name in table[0].split()]
+    assert shown == ranked[: len(shown)], "those that matter most stay"
+    assert "Best" in shown
+    assert all(name in left_out for name in ranked[len(shown) :])
+    assert all(f"{speed} Gbps" in "\n".join(table) for speed in ("80.0", "110"))
+
+
+def test_a_figure_that_a_finding_makes_doubtful_has_a_star() -> None:
+    (one,) = kept(result(demo_trials()))
+    assert isinstance(one, Listed)
+    assert one.best is not None
+    for best, text in ((one.best, "80.0 Gbps "), (replace(one.best, doubtful_throughput=True), "80.0 Gbps*")):
+        out = "\n".join(printed([replace(one, best=best)], 80))
+        assert text in out
+        assert ("* doubtful: its show says why" in out) == text.endswith("*")
+
+
+def test_a_soak_has_its_mean_rate_and_what_its_server_moved_for_each_watt(run: Run) -> None:
+    write_soak(Path("results"), Shape(duration_s=60))
+    (path,) = Path("results").iterdir()
+    one = listing.listed(read.load(path))
+    assert one.best is not None
+    assert one.best.provenance == "simulated"
+    row = printed([one], 80)[2]
+    assert row.split()[0] == path.name
+    assert row.split()[3] == "soak"
+    from linewatt.report.soak.digest import digest
+
+    soak = digest(read.load(path))
+    (server,) = (power.total for power in soak.power if power.host == soak.roles.ends.server)
+    assert server is not None
+    assert soak.mean_bps is not None
+    assert one.best.bps_per_w == soak.mean_bps / server.power_w
+
+
+def test_what_is_listed_is_kept_as_it_is_made(tmp_path: Path) -> None:
+    from pydantic import TypeAdapter
+
+    made = listing.listed(
+        read.load(stored(tmp_path, result(powered(scaling_trials(), provenance="simulated"))))
+    )
+    shape = TypeAdapter(Listed)
+    assert shape.validate_json(shape.dump_json(made)) == made
