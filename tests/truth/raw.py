@@ -17,6 +17,8 @@ from typing import Any
 
 from tests.packed import texts
 
+BMC_AVERAGES_S = 1.0
+
 
 class Raw:
     """One trial's folder."""
@@ -78,13 +80,17 @@ class Raw:
         return 1 - self.share(host, cpus, "idle", "iowait", "nice")
 
     def watts(self, host: str, *sensors: str) -> float:
-        """Mean over the window of the sum of these sensors, straight lines between readings."""
+        """Mean over the window of the sum of these sensors, straight lines between readings.
+
+        A lab's BMC shows its host's last second (docs/lab.md), which is half a second old on average.
+        """
         points = []
         for record in self._records(host, "bmc"):
             read = json.loads(record["text"])
             watts = sum(read["values"][sensor] for sensor in sensors)
             points.append(((read["begin_s"] + read["end_s"]) / 2, watts))
-        return area(points, self.start_s, self.end_s) / self.seconds
+        late_s = BMC_AVERAGES_S / 2
+        return area(points, self.start_s + late_s, self.end_s + late_s) / self.seconds
 
     def counted(self, host: str, name: str) -> float:
         """What a counter of the data interface or of ``nstat`` rose by in the window."""

@@ -2,8 +2,9 @@
 """Energy and mean power over a window from readings of power, or of a running total of energy. Pure.
 
 Power is integrated by trapezoids over what the meter took (:func:`linewatt.analysis.power.meters.samples`),
-clipped to the window. Of a load only samples count that show nothing of what was before it or after it: the
-window is cut to what the meter has seen. The uncertainty is a bound, made of what is known of the meter:
+clipped to the window. Of a load only samples count that show nothing of what was before it or after it, if
+the meter is as stated: the window is cut to what it has seen. The uncertainty is a bound, made of what is
+known of the meter:
 
 - step: whether a sensor rounds or cuts is not known, so a whole step over all of the window;
 - lag: a sample may be as old as the time between readings, so the course of power may be shifted by it:
@@ -14,8 +15,9 @@ window is cut to what the meter has seen. The uncertainty is a bound, made of wh
   times what differs from one to the next;
 - edges: what the samples leave uncovered at the ends of the window, times all that power varied by; and what
   averaging mixes across the window's ends;
-- what was before: of a meter whose averaging and delay are not known, the beginning of the window that lies
-  on the side of what was read before the load, as if it had only begun to show the load;
+- what was before: what lies on the side of what was read before the load, as if the meter had only begun to
+  show the load, until the slowest meter has settled that explains its readings; where nothing is known of it
+  as long as that side lasts;
 - tolerance: ± this part of the energy, if known, added in squares to the sum of the others.
 """
 
@@ -123,6 +125,8 @@ class _Course:
     spread_w: float
     noise_w: float
     before_w: float | None
+    settled_s: float
+    """from when on samples show nothing of before the load, whichever likely meter it is"""
 
 
 def _course(known: Points, window: Window, meter: Meter, load: Window | None) -> _Course:
@@ -130,22 +134,26 @@ def _course(known: Points, window: Window, meter: Meter, load: Window | None) ->
     every_s = meters.interval_s([time_s for time_s, _ in known])
     own = known if load is None else [one for one in known if one[0] <= load.end_s]
     taken = meters.samples(own, dynamics.refresh_s)
-    clean_s = -math.inf
+    clean_s = settled_s = -math.inf
     if load is not None:
         late_s = min(every_s, meter.update_s) if dynamics.refresh_s is None else every_s
-        clean_s = load.start_s + max(late_s, dynamics.settle_s or 0.0)
+        clean_s, settled_s = (
+            load.start_s + max(late_s, after_s or 0.0)
+            for after_s in (dynamics.shows_before_s, dynamics.settle_s)
+        )
     kept = [one for one in taken if one[0] >= clean_s]
     inside = [one for one in kept if window.start_s <= one[0] <= window.end_s]
     values = [value for _, value in inside] or [value for _, value in kept]
     before = [value for time_s, value in known if load is not None and time_s <= load.start_s]
     return _Course(
         points=[(time_s - dynamics.age_s, value) for time_s, value in kept],
-        cut_s=max(0.0, clean_s - window.start_s),
+        cut_s=max(0.0, settled_s - window.start_s),
         read_every_s=every_s,
         updates=_updates(inside, dynamics, every_s),
         spread_w=max(values, default=0.0) - min(values, default=0.0),
         noise_w=_from_one_to_the_next(inside),
         before_w=before[-1] if before else None,
+        settled_s=math.inf if dynamics.settle_s is None else settled_s,
     )
 
 
@@ -176,22 +184,27 @@ def _bound_j(course: _Course, clipped: Points, window: Window, meter: Meter) -> 
     open_s = max(0.0, first_s - window.start_s) + max(0.0, window.end_s - last_s - course.read_every_s)
     varied_w = max(course.spread_w, course.noise_w)
     mixed_s = (dynamics.averaging_s or 0.0) / 4
-    left_j = _left_of_before_j(clipped, course.before_w, dynamics)
+    left_j = _left_of_before_j(clipped, course, dynamics)
     return math.hypot(jumps_j, sampled_j) + lag_j + (open_s + mixed_s) * varied_w + left_j
 
 
-def _left_of_before_j(clipped: Points, before_w: float | None, dynamics: Dynamics) -> float:
+def _left_of_before_j(clipped: Points, course: _Course, dynamics: Dynamics) -> float:
     """What the window may still show of the power before the load, J."""
-    if before_w is None:
+    if course.before_w is None:
         return 0.0
-    if dynamics.settle_s is not None:
-        rest_w = abs(clipped[0][1] - before_w)
-        return meters.SETTLED_RATIO * rest_w * (dynamics.averaging_s or 0.0)
-    level_w = median(value for _, value in clipped[-len(clipped) // 4 :])
-    side = math.copysign(1.0, before_w - level_w)
-    heights = [(time_s, max(0.0, side * (value - level_w))) for time_s, value in clipped]
+    settled_s = course.settled_s - dynamics.age_s
+    settled = [value for time_s, value in clipped if time_s >= settled_s]
+    level_w = median(settled or [value for _, value in clipped[-len(clipped) // 4 :]])
+    side = math.copysign(1.0, course.before_w - level_w)
+    heights = [
+        (time_s, max(0.0, side * (value - level_w))) for time_s, value in clipped if time_s < settled_s
+    ]
     beginning = list(takewhile(lambda one: one[1] > 0, heights))
-    return sum((t1 - t0) * (h0 + h1) / 2 for (t0, h0), (t1, h1) in pairwise(beginning))
+    left_j = sum((t1 - t0) * (h0 + h1) / 2 for (t0, h0), (t1, h1) in pairwise(beginning))
+    if dynamics.settle_s is None:
+        return left_j
+    rest_w = abs(clipped[0][1] - course.before_w)
+    return left_j + meters.SETTLED_RATIO * rest_w * (dynamics.averaging_s or 0.0)
 
 
 def _timing_j(jumps_j: Sequence[float]) -> float:

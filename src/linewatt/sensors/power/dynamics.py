@@ -11,6 +11,8 @@ from linewatt.findings.meters import FEWEST_SAMPLES, LEAST_SEEN_RATIO
 POLL_LIMITED = 1.6
 """A refresh that is not longer than this many readings cannot be told from one at every reading."""
 TOO_SHORT = "is too short for this meter"
+SETTLED_AVERAGES = 1.5
+"""An exponential response has settled to 95 % after so many times the moving average that is as old."""
 T_95 = (12.71, 4.30, 3.18, 2.78, 2.57, 2.45, 2.36, 2.31, 2.26, 2.23, 2.20, 2.18, 2.16, 2.14, 2.13)
 """Student's t for 95 % on both sides, by degrees of freedom from 1"""
 T_MANY = 2.1
@@ -34,6 +36,12 @@ class Dynamics:
     def age_s(self) -> float:
         """How old, on average, the power is that a reading shows."""
         return (self.delay_s or 0.0) + (self.averaging_s or 0.0) / 2
+
+    @property
+    def shows_before_s(self) -> float:
+        """How long after a step a meter that is as stated shows what was before; ``settle_s`` at worst."""
+        likely_s = (self.delay_s or 0.0) + SETTLED_AVERAGES * (self.averaging_s or 0.0)
+        return min(self.settle_s or 0.0, likely_s)
 
     @property
     def age_error_s(self) -> float:
