@@ -51,6 +51,10 @@ def cases(bench: Bench) -> dict[str, dict[str, Any]]:
     return {case["test"]: case for case in document["cases"]}
 
 
+MOST_STARVED = 3
+"""of sixteen ends of trials; more is no noise but a meter that is not read"""
+
+
 def test_every_trial_is_done_with_cpu_and_watts_beside(measured: Bench) -> None:
     trials = measured.trials()
     assert [trial["status"] for trial in trials] == ["done"] * 8, [trial["reason"] for trial in trials]
@@ -63,10 +67,11 @@ def test_every_trial_is_done_with_cpu_and_watts_beside(measured: Bench) -> None:
             watts = trial[role]["power"]
             known = [one for one in watts if one["power_w"] and one["provenance"] == "simulated"]
             reasons = [one["reason"] for one in watts]
-            starved += [] if known else reasons
+            starved += [] if known else [reasons]
             assert known or all(why.startswith("no reading for ") for why in reasons), reasons
+    assert len(starved) <= MOST_STARVED, starved
     if starved:
-        pytest.skip(f"noise: others had the CPUs while the meter was to be read ({starved[0]})")
+        pytest.skip(f"noise: others had the CPUs while the meter was to be read ({starved[0][0]})")
 
 
 def test_latency_is_in_the_trial_where_messages_go_there_and_back_and_nowhere_else(measured: Bench) -> None:
