@@ -202,7 +202,7 @@ def _fail_on(words: list[str] | None, metrics: Sequence[str], *, two: bool) -> t
 
 def _paths(wanted: Sequence[str], results: Path, by: str | None, base: str | None) -> list[list[Path]]:
     """The results of one side or two. Raises InvalidInput, StoreError."""
-    from linewatt.store.read import find_anywhere
+    from linewatt.store.read import find
 
     if len(wanted) > 2:
         raise InvalidInput(f"compare takes one result or two, got {len(wanted)}")
@@ -212,7 +212,7 @@ def _paths(wanted: Sequence[str], results: Path, by: str | None, base: str | Non
         )
     if len(wanted) == 2 and base is not None:
         raise InvalidInput("--base names a level of one result; of two, the first is the base")
-    paths = [[find_anywhere(results, one) for one in _names(side)] for side in wanted]
+    paths = [[find(results, one) for one in _names(side)] for side in wanted]
     every = [path.resolve() for side in paths for path in side]
     if len(set(every)) < len(every):
         raise InvalidInput(f"{' and '.join(wanted)} are the same result; name two, or one with --by")

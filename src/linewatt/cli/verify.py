@@ -20,10 +20,10 @@ def verify(
 ) -> None:
     """Compare a result with the checksums it was stored with; exit 1 if anything is not as it was."""
     from linewatt.foreign import one_line
-    from linewatt.store.read import find_anywhere
+    from linewatt.store.read import find
     from linewatt.store.verify import verify as verified
 
-    found = verified(find_anywhere(results, wanted))
+    found = verified(find(results, wanted))
     if as_json:
         print_json(
             {

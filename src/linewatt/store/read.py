@@ -80,12 +80,13 @@ class Result:
 
 
 def find(root: Path, wanted: str) -> Path:
-    """Directory of the result whose id is, or uniquely starts with, ``wanted``; ``last`` is the newest.
+    """Directory of a result: the one at the path ``wanted``, or whose id is, or uniquely starts with, that.
 
-    Raises StoreError naming what exists when none or several match.
+    ``last`` is the newest below ``root``. Raises StoreError naming what exists when none or several match.
     """
+    if (Path(wanted) / "manifest.json").is_file():
+        return Path(wanted)
     ids = [path.name for path in result_dirs(root)]
-    wanted = _named_by_path(root, wanted)
     if wanted == "last" and ids:
         return root / ids[-1]
     matching = [name for name in ids if name == wanted] or [name for name in ids if name.startswith(wanted)]
@@ -95,18 +96,6 @@ def find(root: Path, wanted: str) -> Path:
         raise StoreError(f"{wanted}: several results match: {', '.join(matching)}; give more of the id")
     there = f"there are: {', '.join(ids[-5:])}" if ids else "there are none yet"
     raise StoreError(f"{wanted}: no such result below {root}; {there}")
-
-
-def _named_by_path(root: Path, wanted: str) -> str:
-    """The id in ``results/ID``, which is what a shell completes and ``run`` prints."""
-    path = Path(wanted)
-    return path.name if len(path.parts) > 1 and path.parent.resolve() == root.resolve() else wanted
-
-
-def find_anywhere(root: Path, wanted: str) -> Path:
-    """As :func:`find`; a directory that is a result, wherever it is, is one, too."""
-    own = Path(wanted)
-    return own if (own / "manifest.json").is_file() else find(root, wanted)
 
 
 def load(path: Path) -> Result:
