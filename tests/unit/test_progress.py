@@ -8,6 +8,7 @@ import json
 import pytest
 
 from linewatt.cli import progress
+from linewatt.cli.live import LiveProgress
 from linewatt.engine import events
 from linewatt.model import Case, EndResult, Trial
 
@@ -89,17 +90,8 @@ def test_json_is_one_event_a_line_with_its_kind(capsys: pytest.CaptureFixture[st
     assert documents[6]["trial"]["throughput_bps"] is None
 
 
-def test_the_live_line_tells_case_throughput_and_time_left() -> None:
-    started = events.TrialStarted(2, 3, CASE, 1, 5.0, 10.0)
-    line = progress.running([started], 1.6e6, 8.0)
-    assert line.startswith("[2/3] udp-60, h1 → h2")
-    assert "1.60 Mbps now, 8.0" in line
-    assert "… now" in progress.running([started], None, 8.0)
-    assert "and 2 more" in progress.running([started] * 3, None, 8.0)
-
-
 def test_the_live_display_ends_with_every_line_printed(capsys: pytest.CaptureFixture[str]) -> None:
-    with progress.LiveProgress() as show:
+    with LiveProgress() as show:
         for event in EVENTS:
             show(event)
     assert "FAILED: h2: lost" in capsys.readouterr().err

@@ -1,23 +1,20 @@
 # SPDX-License-Identifier: Apache-2.0
-"""How a running campaign is shown: a live line on a terminal, plain lines elsewhere, NDJSON for programs."""
+"""How a running campaign is shown: plain lines, above a display on a terminal; NDJSON for programs."""
 
 from __future__ import annotations
 
 import json
+import os
 import sys
-from collections.abc import Sequence
 from types import TracebackType
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
-from linewatt.cli.output import console, say
+from linewatt.cli.output import say
 from linewatt.engine import events
 from linewatt.findings import kind_of
 from linewatt.foreign import one_line
 from linewatt.model import Case, Trial, document_of
-from linewatt.units import format_rate, format_seconds
-
-if TYPE_CHECKING:
-    from rich.live import Live
+from linewatt.units import format_percent, format_rate, format_seconds
 
 SCHEMA_VERSION = 1
 SAY_EVERY_S = 600.0
@@ -37,6 +34,10 @@ def describe(case: Case) -> str:
         words.append(case.direction)
     if case.family != "ipv4":
         words.append(case.family)
+    if case.network != "bare":
+        words.append(case.network)
+    if case.load_level is not None:
+        words.append(f"load {format_percent(case.load_level, 0)}")
     if case.rate_bps is not None:
         words.append(f"{format_rate(case.rate_bps)} each")
     if case.zerocopy:
@@ -120,65 +121,6 @@ class PlainProgress:
             tell(soaking(event))
 
 
-class LiveProgress(PlainProgress):
-    """The same lines above one that moves: case, trial, throughput now, time left."""
-
-    def __init__(self) -> None:
-        super().__init__()
-        self._running: dict[int, events.TrialStarted] = {}
-        self._live: Live | None = None
-
-    def __enter__(self) -> LiveProgress:
-        from rich.live import Live
-
-        self._live = Live(
-            "", console=console(stderr=True), refresh_per_second=4, transient=True, redirect_stderr=True
-        )
-        self._live.__enter__()
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        if self._live is not None:
-            self._live.__exit__(kind, error, trace)
-
-    def __call__(self, event: events.Event) -> None:
-        match event:
-            case events.TrialStarted():
-                self._running[event.number] = event
-                self._show(None, event.remaining_s)
-            case events.Throughput():
-                self._show(event.throughput_bps, event.remaining_s)
-            case events.TrialStored():
-                self._running.pop(event.trial.number, None)
-            case events.Soaking():
-                self._update(soaking(event))
-                return
-        super().__call__(event)
-
-    def _show(self, throughput_bps: float | None, remaining_s: float) -> None:
-        if self._running:
-            self._update(running(list(self._running.values()), throughput_bps, remaining_s))
-
-    def _update(self, line: str) -> None:
-        from rich.text import Text
-
-        if self._live is not None:
-            self._live.update(Text(one_line(line), overflow="ellipsis", no_wrap=True))
-
-
-def running(trials: Sequence[events.TrialStarted], throughput_bps: float | None, remaining_s: float) -> str:
-    """The line that moves: what runs, how fast now, how long still."""
-    first = trials[0]
-    others = f" and {len(trials) - 1} more" if len(trials) > 1 else ""
-    now = "…" if throughput_bps is None else format_rate(throughput_bps)
-    return (
-        f"[{first.number}/{first.trials}] {describe(first.case)}{others}, trial {first.repetition}: "
-        f"{now} now, {format_seconds(remaining_s)} left"
-    )
-
-
 def soaking(event: events.Soaking) -> str:
     """How a soak goes on, in a line."""
     now = "…" if event.throughput_bps is None else format_rate(event.throughput_bps)
@@ -225,7 +167,11 @@ def ended(event: events.Ended) -> str:
 
 
 def chosen(as_json: bool) -> PlainProgress:
-    """NDJSON if asked for; a live display on a terminal; plain lines anywhere else."""
+    """NDJSON if asked for; a live display on a terminal that can have one; plain lines anywhere else."""
     if as_json:
         return JsonProgress()
-    return LiveProgress() if sys.stderr.isatty() else PlainProgress()
+    if not sys.stderr.isatty() or os.environ.get("TERM", "dumb") in ("", "dumb"):
+        return PlainProgress()
+    from linewatt.cli.live import LiveProgress
+
+    return LiveProgress()

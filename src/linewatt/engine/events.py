@@ -6,7 +6,16 @@ from __future__ import annotations
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from linewatt.model import Case, Trial
+from linewatt.model import Case, Provenance, Trial
+
+
+@dataclass(frozen=True, slots=True)
+class Watts:
+    """The system's power of a host now."""
+
+    host: str
+    power_w: float
+    provenance: Provenance
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,10 +52,14 @@ class TrialStarted:
 
 @dataclass(frozen=True, slots=True)
 class Throughput:
-    """What receivers' interfaces take in now, all running trials together; ``None`` while not known."""
+    """What receivers' interfaces take in now, all running trials together; ``None`` while not known.
+
+    ``watts`` are those of their hosts whose meters tell it now.
+    """
 
     throughput_bps: float | None
     remaining_s: float
+    watts: tuple[Watts, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,13 +88,14 @@ class LeftChanged:
 class Soaking:
     """A soak goes on: what its server's (or receivers') interfaces carry both ways now, and users at work.
 
-    ``None``: not known yet, or no such thing.
+    ``None``: not known yet, or no such thing. ``watts`` are those of its hosts whose meters tell it now.
     """
 
     throughput_bps: float | None
     users: int | None
     elapsed_s: float
     remaining_s: float
+    watts: tuple[Watts, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ from linewatt.campaign.plan import PlannedTrial
 from linewatt.engine import events
 from linewatt.engine.live.asking import Asking, Configuration
 from linewatt.engine.live.feed import Feed, Reading
+from linewatt.engine.live.now import is_current, watts_now
 from linewatt.engine.live.readback import ReadBack
 from linewatt.engine.live.session import Session
 from linewatt.engine.live.trial import Levels, LiveTrial, LoadTime, TrialRun
@@ -171,16 +172,19 @@ class RoundRunner:
 
     async def _tick(self, lives: Sequence[LiveTrial], started_s: float, remaining_s: float) -> None:
         receivers = {live.case.receiver for live in lives}
+        hosts = dict.fromkeys(name for live in lives for name in live.case.hosts)
         while True:
             await asyncio.sleep(TICK_S)
             left_s = max(0.0, remaining_s - (now_s() - started_s))
-            self._say(events.Throughput(whole_sum(map(self._rate_bps, receivers)), left_s))
+            rate_bps = whole_sum(self._rate_bps(name, started_s) for name in receivers)
+            self._say(events.Throughput(rate_bps, left_s, watts_now(self._session.all_feeds(hosts))))
 
-    def _rate_bps(self, host: str) -> float | None:
-        """What a host's data interface takes in, from its newest two counter readings."""
+    def _rate_bps(self, host: str, since_s: float) -> float | None:
+        """What a host's data interface takes in, from its newest two counter readings, both since then."""
         for feed in self._session.feeds[host]:
             if feed.counts_bytes:
-                return feed.rate_bps("nic.rx_bytes")
+                of_now = is_current(feed) and feed.latest(2)[0].received_s >= since_s
+                return feed.rate_bps("nic.rx_bytes") if of_now else None
         return None
 
     async def _store(self, runs: Sequence[TrialRun], overhead_s: float) -> None:

@@ -101,6 +101,11 @@ def system(power: Sequence[PowerResult]) -> Total | str:
     return _first(tuple(power), SYSTEM_SCOPES, "no source of system power is named")
 
 
+def system_now(power: Sequence[PowerResult]) -> Total | str:
+    """The same of readings that nobody asks for again."""
+    return _first.__wrapped__(tuple(power), SYSTEM_SCOPES, "no source of system power is named")
+
+
 def cpu(power: Sequence[PowerResult]) -> Total | str:
     """The CPUs' power, or why there is none."""
     return _first(tuple(power), CPU_SCOPES, "no source of CPU power is named")

@@ -6,7 +6,7 @@ from __future__ import annotations
 import asyncio
 import json
 from collections import deque
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -327,6 +327,10 @@ class Feed:
     def counts_bytes(self) -> bool:
         """Whether it reads the counters of an interface."""
         return self.sensor.name == "netcounters"
+
+    def channels_in(self, units: Collection[str]) -> list[Channel]:
+        """What it has delivered so far in some units."""
+        return [channel for channel in self._channels.values() if channel.unit in units]
 
     def rate_bps(self, *channels: str) -> float | None:
         """What counters of bytes together grew by, between the newest two records."""

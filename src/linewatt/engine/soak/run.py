@@ -17,6 +17,7 @@ from linewatt.campaign.places import Site
 from linewatt.campaign.plan import Round
 from linewatt.campaign.soak_plan import SoakPlan, as_dict, plan_soak
 from linewatt.engine import events
+from linewatt.engine.live.now import is_current, watts_now
 from linewatt.engine.live.secrets import server_password
 from linewatt.engine.live.sensing import Restarts, start_sensors, tried
 from linewatt.engine.measuring.window import whole_sum
@@ -191,19 +192,23 @@ class SoakRun(Run[events.SoakEnded]):
             elapsed_s = now_s() - self._began_s
             running = None if self._fleet is None else self._recorder.users.running
             left_s = max(0.0, self._until_s - now_s())
-            self._say(events.Soaking(self._rate_bps(), running, elapsed_s, left_s))
+            watts = watts_now(self._session.all_feeds(self._measured))
+            self._say(events.Soaking(self._rate_bps(), running, elapsed_s, left_s, watts))
+
+    @property
+    def _measured(self) -> set[str]:
+        """The server, or else clients, or receivers."""
+        users = self._plan.users
+        if users is None:
+            return {trial.case.receiver for one in self._plan.rounds for trial in one.trials}
+        return {users.server_host} if users.server_host is not None else set(users.clients)
 
     def _rate_bps(self) -> float | None:
-        """What the interfaces of the server, or of receivers, carry both ways."""
-        users = self._plan.users
-        if users is not None:
-            names = {users.server_host} if users.server_host is not None else set(users.clients)
-        else:
-            names = {trial.case.receiver for one in self._plan.rounds for trial in one.trials}
+        """What their interfaces carry both ways."""
         return whole_sum(
-            feed.rate_bps("nic.rx_bytes", "nic.tx_bytes")
-            for feed in self._session.all_feeds()
-            if feed.host in names and feed.counts_bytes
+            feed.rate_bps("nic.rx_bytes", "nic.tx_bytes") if is_current(feed) else None
+            for feed in self._session.all_feeds(self._measured)
+            if feed.counts_bytes
         )
 
     # --- hosts that go and come ------------------------------------------------------------------------

@@ -1,0 +1,227 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What moves at the foot of a terminal while a campaign runs.
+
+The controller may be a host that is measured: the display is drawn once a second at most, by the loop that
+runs the campaign, without a thread; and whatever it needs is imported before the first load.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from types import TracebackType
+from typing import TYPE_CHECKING
+
+from linewatt.cli.output import console
+from linewatt.cli.progress import PlainProgress, describe, tells
+from linewatt.engine import events
+from linewatt.findings import kind_of
+from linewatt.foreign import one_line
+from linewatt.model import Trial
+from linewatt.report.provenance import mark
+from linewatt.units import format_rate, format_seconds
+
+if TYPE_CHECKING:
+    from rich.console import RenderableType
+    from rich.live import Live
+
+DRAWN_EVERY_S = 1.0
+NOW_S = 3.0
+"""after which a throughput is not of now"""
+MOST_FINDINGS = 3
+MOST_HOSTS = 2
+"""whose watts stand alone; of more, their sum"""
+_BAR = 24
+
+
+class Seen:
+    """What the events so far say of how far a campaign is, what runs, and what was found."""
+
+    def __init__(self) -> None:
+        self.findings: dict[str, str] = {}
+        """by what was found: the newest last"""
+        self._started: events.Started | None = None
+        self._stored = 0
+        self._phase = ""
+        self._running: dict[int, tuple[float, events.TrialStarted]] = {}
+        self._now: tuple[float, events.Throughput | events.Soaking] | None = None
+        self._left: tuple[float, float] | None = None
+        """when it was said, and the seconds that were left"""
+
+    def take(self, event: events.Event, at_s: float) -> None:
+        match event:
+            case events.Started():
+                self._started, self._stored = event, event.trials_stored
+                self._left = at_s, event.duration_s
+            case events.Phase():
+                self._phase = event.text
+                self._running.clear()  # one that was cut off, too
+                self._over()
+            case events.TrialStarted():
+                self._running[event.number] = at_s, event
+                self._left = at_s, event.remaining_s
+            case events.Throughput() | events.Soaking():
+                self._now = at_s, event
+                self._left = at_s, event.remaining_s
+            case events.TrialStored():
+                self._running.pop(event.trial.number, None)
+                self._stored += 1
+                self._over()
+                self._find(event.trial)
+            case events.Warned():
+                self._add(event.text, event.text)
+            case _:
+                pass
+
+    def _over(self) -> None:
+        """What was told of a load is not of now once it has ended."""
+        if not self._running and self._now is not None and isinstance(self._now[1], events.Throughput):
+            self._now = None
+
+    def _find(self, trial: Trial) -> None:
+        """What makes its figures doubtful: of the same kind the newest."""
+        for flag in trial.flags:
+            if tells(flag.code):
+                title = kind_of(flag.code).title
+                self._add(
+                    title, f"{title} ({describe(trial.case)}, trial {trial.repetition}): {flag.evidence}"
+                )
+
+    def _add(self, what: str, said: str) -> None:
+        self.findings.pop(what, None)
+        self.findings[what] = said
+        for older in list(self.findings)[:-MOST_FINDINGS]:
+            del self.findings[older]
+
+    def done(self, at_s: float) -> float | None:
+        """The part of it that is done, 0..1: trials, or seconds of a soak; None: not known yet."""
+        if self._now is not None and isinstance(self._now[1], events.Soaking):
+            since_s = at_s - self._now[0]
+            elapsed_s, left_s = self._now[1].elapsed_s + since_s, self._now[1].remaining_s - since_s
+            return elapsed_s / (elapsed_s + max(0.0, left_s)) if elapsed_s > 0 else 0.0
+        if self._started is None or not self._started.trials:
+            return None
+        parts = (
+            min(1.0, (at_s - began_s) / max(1e-9, one.load_s)) for began_s, one in self._running.values()
+        )
+        return min(1.0, (self._stored + sum(parts)) / self._started.trials)
+
+    def progress(self, at_s: float) -> str:
+        """``6 of 15 trials, 1 min 20 s left``."""
+        words = []
+        if self._now is not None and isinstance(self._now[1], events.Soaking):
+            words.append(f"{format_seconds(self._now[1].elapsed_s)} run")
+        elif self._started is not None and self._started.trials:
+            words.append(f"{self._stored} of {self._started.trials} trials")
+        left = self.left_s(at_s)
+        if left is not None:
+            bound = "at most " if self._started is not None and self._started.at_most else ""
+            words.append(f"{bound}{f'{left:.0f} s' if left < 60 else format_seconds(left)} left")
+        return ", ".join(words)
+
+    def left_s(self, at_s: float) -> float | None:
+        """Seconds until its end, as it was last said; None: unknown, or longer ago than was left."""
+        if self._left is None:
+            return None
+        said_s, left_s = self._left
+        left_s -= at_s - said_s
+        return left_s if left_s >= 0 else None
+
+    def what(self) -> str:
+        """Which case runs, or what else happens."""
+        if not self._running:
+            return self._phase
+        first, *others = (one for _, one in self._running.values())
+        more = f" and {len(others)} more" if others else ""
+        return f"{describe(first.case)}, trial {first.repetition}{more}"
+
+    def now(self, at_s: float) -> str:
+        """Throughput and watts as they are now, as far as anything tells them."""
+        if self._now is None or at_s - self._now[0] > NOW_S:
+            return ""
+        event = self._now[1]
+        rate = [] if event.throughput_bps is None else [f"{format_rate(event.throughput_bps)} now"]
+        users = (
+            [f"{event.users} users"] if isinstance(event, events.Soaking) and event.users is not None else []
+        )
+        return ", ".join([*rate, *users, *_watts(event.watts)])
+
+
+def _watts(every: Sequence[events.Watts]) -> Iterable[str]:
+    """``h1 229 W sim``; of many hosts their sum, and how many they are."""
+    if len(every) > MOST_HOSTS:
+        marks = " ".join(dict.fromkeys(filter(None, (mark(one.provenance) for one in every))))
+        yield f"{len(every)} hosts {sum(one.power_w for one in every):,.0f} W{f' {marks}' if marks else ''}"
+        return
+    for one in every:
+        sure = mark(one.provenance)
+        yield f"{one.host} {one.power_w:,.0f} W{f' {sure}' if sure else ''}"
+
+
+class LiveProgress(PlainProgress):
+    """The same lines above a display: bar, case, throughput and watts now, time left, what was found."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self.seen = Seen()
+        self._live: Live | None = None
+        self._timer: asyncio.TimerHandle | None = None
+
+    def __enter__(self) -> LiveProgress:
+        import rich.progress_bar
+        import rich.table
+        import rich.text  # noqa: F401  all that drawing needs, before any load
+        from rich.live import Live
+
+        screen = console(stderr=True)
+        self._live = Live("", console=screen, auto_refresh=False, transient=True)
+        self._live.__enter__()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._timer is not None:
+            self._timer.cancel()
+        if self._live is not None:
+            self._live.__exit__(kind, error, trace)
+
+    def __call__(self, event: events.Event) -> None:
+        self.seen.take(event, time.monotonic())
+        if not isinstance(event, events.Soaking):
+            super().__call__(event)
+        if self._timer is None:
+            self._draw()
+
+    def _draw(self) -> None:
+        """Draw it now, and again each second while the loop runs."""
+        if self._live is not None:
+            self._live.update(self.frame(time.monotonic()), refresh=True)
+        with suppress(RuntimeError):  # no loop: nothing runs
+            self._timer = asyncio.get_running_loop().call_later(DRAWN_EVERY_S, self._draw)
+
+    def frame(self, at_s: float) -> RenderableType:
+        """The display at a time."""
+        from rich.console import Group
+        from rich.progress_bar import ProgressBar
+        from rich.table import Table
+        from rich.text import Text
+
+        seen = self.seen
+        done = seen.done(at_s)
+        lines = [line for line in (seen.what(), seen.now(at_s)) if line]
+        found = [f"! {said}" for said in seen.findings.values()]
+        parts: list[RenderableType] = [
+            Text(one_line(line), no_wrap=True, overflow="ellipsis") for line in lines
+        ]
+        parts += [Text(one_line(line), "yellow", no_wrap=True, overflow="ellipsis") for line in found]
+        if done is not None:
+            row = Table.grid(padding=(0, 1))
+            row.add_row(
+                ProgressBar(total=1.0, completed=done, width=_BAR),
+                Text(seen.progress(at_s), no_wrap=True, overflow="ellipsis"),
+            )
+            parts.insert(0, row)
+        return Group(*parts)
