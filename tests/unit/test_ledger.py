@@ -137,6 +137,25 @@ def test_nics_that_saw_less_than_the_payload_are_off() -> None:
     assert "server's NICs, gets: 1 B less than the payload: off by 1 B" in found.words
 
 
+def test_what_sockets_held_of_puts_that_were_cut_need_not_have_passed_a_nic() -> None:
+    """A client counts what its socket took; where the server is killed the rest of that never leaves."""
+    held, payload = 172_750, GB + 172_750
+    cut = {("c1", "users.sent_bytes"): GB / 2 + held, ("c1", "users.failed.put.lost"): 1.0}
+    nics = {
+        ("dut", "nic.rx_bytes"): float(GB),
+        ("c1", "nic.tx_bytes"): GB / 2,
+        ("c2", "nic.tx_bytes"): GB / 2,
+    }
+    book, found = checked(cut | nics)
+    assert book.value("put_bytes", CLIENTS).value == payload
+    assert found.verdict == "balanced", found.words
+    assert "sockets of puts that were cut may have held up to 172,750 B" in str(found.checks)
+    _, found = checked(cut | nics | {("dut", "nic.rx_bytes"): GB - 1.0})
+    assert "server's NICs, puts: 172,751 B less than the payload: off by 1 B" in found.words
+    _, found = checked(nics | {("c1", "users.sent_bytes"): GB / 2 + held})
+    assert found.verdict == "off", "nothing was cut that would explain it"
+
+
 def test_a_super_packet_whose_header_counts_once_is_within_the_bounds() -> None:
     _, found = checked({("dut", "nic.tx_bytes"): 2 * GB + 1.0})
     assert found.verdict == "balanced"

@@ -5,7 +5,8 @@ Programs and logs must agree to the byte: what clients hold for done is what the
 NICs count frames, so their bytes lie between two bounds:
 
 - at least the payload: each byte passed once. Not more, because a NIC or a veth pair that passes packets of
-  many segments (TSO, GRO) may count their headers once;
+  many segments (TSO, GRO) may count their headers once. Of puts that were cut a client has given its socket
+  what never left it: up to :data:`SOCKET_BYTES` each, and no more than all that was incomplete;
 - at most the payload with a header for each segment of the smallest size, :data:`SEGMENT_BYTES`; an
   acknowledgement for each segment of the other direction; each segment that was sent again; for each transfer
   and login :data:`CONTROL_BYTES` of control connection and handshakes; for each transfer that was cut what
@@ -135,19 +136,34 @@ def _nics(book: Ledger, duration_s: float) -> Iterator[Check]:
                 continue
             name = f"{title}: {who}, payload with its overhead"
             counted = book.value(f"{way}_bytes", column)
-            least, most = _bounds(book, way, column, duration_s)
-            if counted.value is None or least.value is None or most is None:
-                yield Check(f"{way}_{column}", name, None, None, f"{who}: {_reason(counted, least)}")
+            payload, most = _bounds(book, way, column, duration_s)
+            if counted.value is None or payload.value is None or most is None:
+                yield Check(f"{way}_{column}", name, None, None, f"{who}: {_reason(counted, payload)}")
             else:
-                within = _within(f"{who}, {way}s", counted.value, least.value, most)
+                held = _held(book) if way == "put" else 0.0
+                within = _within(f"{who}, {way}s", counted.value, payload.value, held, most)
                 yield Check(f"{way}_{column}", name, *within)
 
 
-def _within(what: str, counted: float, least: float, most: float) -> tuple[Verdict, float, str]:
-    apart = counted - least
-    ratio = f"{100 * apart / least:+.2f} % of the payload" if least else f"{apart:,.0f} B"
-    if counted < least:
-        return "off", apart, f"{what}: {-apart:,.0f} B less than the payload: off by {-apart:,.0f} B"
+def _held(book: Ledger) -> float:
+    """What sockets of clients may have held of puts that were cut, B: it counts as payload and never left."""
+    cut = sum(book.value(key, CLIENTS).value or 0.0 for key in ("puts_failed", "unfinished"))
+    return min(book.value("put_vain_bytes", CLIENTS).value or 0.0, cut * SOCKET_BYTES)
+
+
+def _within(
+    what: str, counted: float, payload: float, held: float, most: float
+) -> tuple[Verdict, float, str]:
+    apart = counted - payload
+    ratio = f"{100 * apart / payload:+.2f} % of the payload" if payload else f"{apart:,.0f} B"
+    if apart < -held:
+        return "off", apart, f"{what}: {-apart:,.0f} B less than the payload: off by {-apart - held:,.0f} B"
+    if apart < 0:
+        return (
+            "balanced",
+            apart,
+            f"{what}: {ratio}: sockets of puts that were cut may have held up to {held:,.0f} B",
+        )
     if counted > most:
         over = counted - most
         return "off", apart, f"{what}: {ratio}, {over:,.0f} B above what protocols need: off by {over:,.0f} B"
