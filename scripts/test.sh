@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # SPDX-License-Identifier: Apache-2.0
 # Runs the tests that are named, or all: those that measure one after the other, because hosts of a lab share
-# the CPUs with everything else that runs, then all others side by side.
+# the CPUs with everything else that runs; those on seconds of several processes, which mostly wait, a few at
+# a time; then all others side by side.
 set -euo pipefail
 
 cd -- "$(dirname -- "${BASH_SOURCE[0]}")/.."
@@ -12,9 +13,12 @@ fi
 # What is rewritten to say why an assertion failed is kept: by the first run for the workers of the second.
 unset PYTHONDONTWRITEBYTECODE
 status=0
-"$python" -m pytest -m "measures and not idle_machine" --durations=15 tests/lab tests/truth tests/unit || status=$?
+mapfile -t measuring < <(grep -lr --include='test_*.py' 'mark\.measures' tests/lab tests/truth tests/unit)
+"$python" -m pytest -m "measures and not idle_machine" --durations=10 "${measuring[@]}" || status=$?
+"$python" -m pytest -m timed -n "$(($(nproc) + 1))" --dist loadscope --no-loadscope-reorder \
+    --durations=5 tests/lab || status=$?
 # Four workers more than there are CPUs, because labs wait for two thirds of their time; tests/conftest.py deals
 # them out among what computes.
-"$python" -m pytest -m "not measures" -n "$(($(nproc) + 4))" --dist loadscope --no-loadscope-reorder \
+"$python" -m pytest -m "not measures and not timed" -n "$(($(nproc) + 4))" --dist loadscope --no-loadscope-reorder \
     --durations=15 tests/faults tests/lab tests/browser tests/unit tests/fuzz || status=$?
 exit "$status"

@@ -28,14 +28,15 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 LONGEST = (
-    *("test_slow_meters", "test_network_matrix", "test_sockperf", "test_soak", "test_faults", "test_lost"),
+    *("test_slow_meters", "test_idle", "test_network_matrix", "test_sockperf", "test_ledgers", "test_soak"),
+    *("test_faults", "test_lost"),
     *("test_report_browser", "test_prepare", "test_matrix_browser", "test_experiment", "test_slow_writes"),
     *("test_campaign_bad", "test_mutants", "test_store"),
 )
 """files whose tests begin first, so that none of them is what all wait for at the end"""
 APART = (
     *("test_slow_meters", "test_soak", "test_lost", "test_experiment", "test_slow_writes", "test_storing"),
-    *("test_campaign", "test_garbage", "test_evidence", "test_check", "test_ends", "test_ledgers"),
+    *("test_campaign", "test_garbage", "test_evidence", "test_check", "test_ends"),
 )
 """files of the labs whose tests have nothing in common but a lab that any worker has"""
 NICE = 5
@@ -60,7 +61,7 @@ def _unit(nodeid: str) -> str:
 @pytest.hookimpl(optionalhook=True)
 def pytest_xdist_make_scheduler(config: pytest.Config, log: Any) -> LoadScopeScheduling:
     scheduling = LoadScopeScheduling(config, log)
-    scheduling._split_scope = _unit
+    scheduling._split_scope = str if config.option.markexpr == "timed" else _unit
     return scheduling
 
 

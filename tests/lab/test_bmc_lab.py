@@ -257,7 +257,7 @@ def test_status_shows_that_values_no_longer_follow_the_host(
     monkeypatch.setattr(bmc, "_FED_LIMIT_S", 1.0)
     one = lab.up(lab.LabRequest(name=name))
     (pid,) = processes_of(one, "linewatt.lab.feeder")
-    assert os.getpriority(os.PRIO_PROCESS, pid) == 10
+    assert os.getpriority(os.PRIO_PROCESS, pid) == min(os.getpriority(os.PRIO_PROCESS, 0) + 10, 19)
     os.kill(pid, signal.SIGKILL)
     until(
         lambda: [host.bmc for host in lab.status(name)[0].hosts] == ["not fed", "not fed"],

@@ -34,6 +34,12 @@ HANG_LIMIT_S = 600.0
 """for a command to end that would not otherwise; how long it takes is not what is tested"""
 
 
+class Impatient(forked.Forked):
+    """A command that takes a host for gone sooner, where how soon is not what is tested."""
+
+    before = "from linewatt.hosts import login\nlogin.CONNECT_LIMIT_S = 3.0"
+
+
 class Bench:
     """A lab, a place for results and a place for state: what one test works with."""
 
@@ -74,8 +80,8 @@ class Bench:
         assert done.returncode == status, done.stderr + done.stdout
         return done
 
-    def start(self, *words: str | Path) -> subprocess.Popen[str]:
-        return forked.Forked(
+    def start(self, *words: str | Path, kind: type[forked.Forked] = forked.Forked) -> subprocess.Popen[str]:
+        return kind(
             [*self.words(*words), "--json"],
             env=self.environment,
             stdout=subprocess.PIPE,
@@ -206,7 +212,7 @@ def bench(lab2: Any, tmp_path: Path) -> Iterator[Bench]:
 CHANGES: Mapping[str, object] = {"settings": {"sysctl": {"net.ipv4.tcp_rmem": "4096 131072 7340032"}}}
 
 
-@pytest.mark.measures
+@pytest.mark.timed
 def test_a_trial_says_what_its_raw_files_say(bench: Bench) -> None:
     """Throughput, loss and CPU computed here from the raw iperf3 and mpstat output alone."""
     bench.run(
@@ -278,7 +284,7 @@ def test_a_result_made_again_from_its_raw_files_is_the_same_to_the_byte(bench: B
     assert document["written"] is None
 
 
-@pytest.mark.measures
+@pytest.mark.timed
 def test_counters_show_the_bytes_that_the_load_moved(bench: Bench) -> None:
     bench.run("run", bench.campaign(trials=1, rate="500M", window=LONG))
     (trial,) = bench.trials()
@@ -312,7 +318,7 @@ def test_every_kind_of_load_gives_a_number(bench: Bench, keys: dict[str, object]
     assert (trial["retransmits"] is not None) == (not udp)
 
 
-@pytest.mark.measures
+@pytest.mark.timed
 def test_kill_dash_nine_leaves_no_process_and_restore_and_resume_finish_the_campaign(bench: Bench) -> None:
     before = bench.settings("net.ipv4.tcp_rmem")
     file = bench.campaign(trials=3, window=LONG, **CHANGES)
@@ -392,7 +398,7 @@ def test_a_host_whose_sshd_dies_in_mid_trial_fails_that_trial_and_the_others_go_
     assert "mpstat.jsonl" in raw
 
 
-@pytest.mark.measures
+@pytest.mark.timed
 def test_a_host_that_goes_silent_ends_its_processes_and_comes_back(bench: Bench) -> None:
     """The cable of the management network is pulled, and plugged in again."""
     process = bench.start("run", bench.campaign(trials=3, window=LONG))
@@ -435,7 +441,7 @@ def test_pairs_without_the_dead_host_go_on_and_the_rest_waits_for_resume(
     ]
 
 
-@pytest.mark.measures
+@pytest.mark.timed
 def test_concurrent_pairs_start_at_one_barrier(make_lab: Callable[..., Any], tmp_path: Path) -> None:
     bench = Bench(make_lab(hosts=4, rate="1gbit"), tmp_path)
     file = bench.campaign(

@@ -390,7 +390,7 @@ def test_a_wrong_bmc_password_is_found_and_never_shown(bench: CheckBench) -> Non
     assert "password" in found
 
 
-@pytest.mark.measures
+@pytest.mark.timed
 @pytest.mark.skipif(shutil.which("ipmi_sim") is None, reason="needs ipmi_sim")
 def test_a_silent_bmc_delays_no_other_check_beyond_its_limit(bench: CheckBench) -> None:
     began_s = time.monotonic()

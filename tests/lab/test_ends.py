@@ -14,7 +14,7 @@ from contextlib import ExitStack, suppress
 from pathlib import Path
 
 import pytest
-from tests.lab.test_campaign import CHANGES, HANG_LIMIT_S, Bench, await_event, bench, until
+from tests.lab.test_campaign import CHANGES, HANG_LIMIT_S, Bench, Impatient, await_event, bench, until
 from tests.lab.test_lost import await_phase, carrier
 
 __all__ = ["bench"]
@@ -114,7 +114,7 @@ def test_a_wait_for_a_link_is_gone_two_seconds_after_ctrl_c(bench: Bench) -> Non
 
 
 def test_a_host_that_stays_away_before_anything_is_measured_leaves_nothing_to_resume(bench: Bench) -> None:
-    process = bench.start("run", bench.campaign(idle={"seconds": 3}, **CHANGES))
+    process = bench.start("run", bench.campaign(idle={"seconds": 3}, **CHANGES), kind=Impatient)
     await_phase(process, "idle window")
     management = bench.lab.hosts[1].management_link
     subprocess.run(["ip", "link", "set", management, "down"], check=True)

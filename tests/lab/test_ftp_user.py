@@ -147,7 +147,7 @@ def test_a_login_for_each_cycle_logs_in_as_often(server: Server) -> None:
     assert total.logins > 10
 
 
-@pytest.mark.measures
+@pytest.mark.timed
 def test_an_open_loop_moves_what_arrives_and_no_more(server: Server) -> None:
     total = users_in_threads.run(job_of(server, duration_s=3.0, arrival_rate_hz=40.0)).total()
     assert total.failures == {}

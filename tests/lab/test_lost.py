@@ -14,7 +14,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.lab.test_campaign import CHANGES, LONG, Bench, await_event, connection_pids, end, until
+from tests.lab.test_campaign import CHANGES, LONG, Bench, Impatient, await_event, connection_pids, end, until
 
 from linewatt.lab import system
 
@@ -70,7 +70,7 @@ def carrier(bench: Bench, number: int, state: str) -> None:
 def test_a_host_lost_in_an_idle_window_is_connected_again_and_the_campaign_goes_on(
     bench: Bench, number: int
 ) -> None:
-    process = bench.start("run", bench.campaign(idle={"seconds": 2}, **CHANGES))
+    process = bench.start("run", bench.campaign(idle={"seconds": 1}, **CHANGES))
     await_phase(process, "idle window")
     cut_off(bench, number)
     last = await_event(process, "ended")
@@ -114,7 +114,7 @@ def _writers(bench: Bench, number: int) -> list[str]:
 def test_a_host_that_stays_away_ends_the_campaign_with_the_way_on(bench: Bench) -> None:
     """Its sshd listens no more; what was measured is kept, and resume does the rest once it is back."""
     file = bench.campaign(trials=3, window=LONG, tests=["tcp", "udp-1500"], **CHANGES)
-    process = bench.start("run", file)
+    process = bench.start("run", file, kind=Impatient)
     await_event(process, "trial_started", 2)
     management = bench.lab.hosts[1].management_link
     try:
@@ -177,7 +177,7 @@ def test_a_sensor_that_hangs_is_started_again_and_its_trial_names_the_cause(benc
 
 @pytest.mark.parametrize("tool", ["mpstat", "netcounters"])
 def test_a_sensor_that_dies_in_an_idle_window_is_started_again(bench: Bench, tool: str) -> None:
-    process = bench.start("run", bench.campaign(idle={"seconds": 2}, window=LONG))
+    process = bench.start("run", bench.campaign(idle={"seconds": 1}, window=LONG))
     await_phase(process, "idle window")
     found = sensors(bench, 1, tool)
     assert found

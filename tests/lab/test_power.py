@@ -188,7 +188,7 @@ def driven(bmc: Bmc, course: Course, begun: threading.Event, stop: threading.Eve
     return thread
 
 
-@pytest.mark.measures
+@pytest.mark.timed
 @pytest.mark.parametrize(
     "course",
     [lambda t: 180 if t < 2 else (240, 120, 180)[int(t - 2) % 3], lambda t: 100 + 12 * t],
@@ -224,7 +224,7 @@ def test_energy_is_the_integral_of_what_was_written_within_its_own_uncertainty(
     assert "power-frozen" not in [flag["code"] for flag in trial["flags"]]
 
 
-@pytest.mark.measures
+@pytest.mark.timed
 def test_a_frozen_sensor_is_flagged_where_the_cpu_worked_more_than_idle(scene: Scene) -> None:
     """Beside other work linewatt itself may keep a CPU as busy idle as a load does: then nothing shows it."""
     scene.bench.run(
@@ -260,7 +260,7 @@ def _cpus_read(bench: Bench) -> int:
     return len(found.select("channel").distinct().fetchall())
 
 
-@pytest.mark.measures
+@pytest.mark.timed
 def test_an_independent_reader_agrees(scene: Scene) -> None:
     scene.bmc.write(144)
     seen: list[str] = []
@@ -300,7 +300,7 @@ def _nothing() -> None:
     """No more of it."""
 
 
-@pytest.mark.measures
+@pytest.mark.timed
 @pytest.mark.parametrize("trouble", ["hangs", "ends"])
 def test_a_bmc_that_fails_in_mid_trial_costs_the_power_and_nothing_else(scene: Scene, trouble: str) -> None:
     """How fast this machine is at the moment, the way to the first load says: 1.5 s on an idle one."""
