@@ -10,7 +10,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
+from datetime import UTC, datetime
 from decimal import ROUND_DOWN, Context, Decimal, InvalidOperation
 from typing import Final
 
@@ -221,6 +222,18 @@ def format_seconds(seconds: float | None) -> str:
         return f"{minutes // 60} h {minutes % 60:02d} min"
     hours = round(seconds / 3600)
     return f"{hours // 24} d {hours % 24:02d} h"
+
+
+def when(time_s: float | None) -> str:
+    """A Unix time for people, in UTC: ``2026-02-03 14:05 UTC``."""
+    return MISSING if time_s is None else datetime.fromtimestamp(time_s, UTC).strftime("%Y-%m-%d %H:%M UTC")
+
+
+def first_of(items: Sequence[str], most: int, noun: str = "", between: str = "; ") -> str:
+    """The first ``most`` of some words, and how many more there are: ``a; b and 3 more``."""
+    more = len(items) - most
+    left = f" and {more} more{f' {noun}' if noun else ''}" if more > 0 else ""
+    return between.join(items[:most]) + left
 
 
 def number_ranges(numbers: Iterable[int], dash: str = "–", comma: str = ", ") -> str:

@@ -4,12 +4,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Any
 
 from linewatt.analysis.metrics.unit import same
 from linewatt.model import Case
-from linewatt.units import MISSING
+from linewatt.units import when as when
 
 if TYPE_CHECKING:
     from linewatt.analysis.comparison.verdicts import Verdict
@@ -60,10 +59,3 @@ def numbers(response: Response, verdict: Verdict | None) -> dict[str, Any]:
 def p_text(p: float) -> str:
     """``0.012``, and ``<0.001`` for what is smaller."""
     return "<0.001" if p < 0.001 else f"{p:.3f}" if p < 0.0995 else f"{p:.2f}"
-
-
-def when(created_s: float | None) -> str:
-    """A Unix time for people, in UTC: ``2026-02-03 14:05 UTC``."""
-    if created_s is None:
-        return MISSING
-    return datetime.fromtimestamp(created_s, UTC).strftime("%Y-%m-%d %H:%M UTC")

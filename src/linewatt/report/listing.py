@@ -13,11 +13,10 @@ from rich.text import Text
 from linewatt.errors import StoreError
 from linewatt.foreign import one_line
 from linewatt.model import Provenance
-from linewatt.report.series import first_of, test_title
 from linewatt.store import sums
 from linewatt.store.read import Damaged, Result
 from linewatt.store.soak import FOLDER
-from linewatt.units import MISSING, format_rate
+from linewatt.units import MISSING, first_of, format_rate, when
 
 if TYPE_CHECKING:
     from linewatt.report.soak.digest import Soak
@@ -195,7 +194,6 @@ def id_of(one: Listed | Damaged) -> str:
 
 
 def _row(one: Listed | Damaged) -> Row:
-    from linewatt.report.export import when
     from linewatt.report.table import Cell, Row, texts
 
     if isinstance(one, Damaged):
@@ -212,6 +210,7 @@ def _answer(best: Best | None) -> tuple[Cell, ...]:
     """How fast, what in, and for each watt."""
     from linewatt.analysis.metrics.of_power import MBPS_PER_W
     from linewatt.report.provenance import mark
+    from linewatt.report.series import test_title
     from linewatt.report.table import Cell, texts
     from linewatt.report.text_table import DOUBTFUL
 

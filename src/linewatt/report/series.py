@@ -177,13 +177,6 @@ def describe_cases(cases: Iterable[Case], labels: Mapping[Case, str]) -> str:
     )
 
 
-def first_of(items: Sequence[str], most: int, noun: str = "", between: str = "; ") -> str:
-    """The first ``most`` of some words, and how many more there are: ``a; b and 3 more``."""
-    more = len(items) - most
-    left = f" and {more} more{f' {noun}' if noun else ''}" if more > 0 else ""
-    return between.join(items[:most]) + left
-
-
 def plural(count: int, noun: str) -> str:
     """``1 instance``, ``4 instances``."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"

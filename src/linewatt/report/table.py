@@ -10,8 +10,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 from typing import Literal
 
-from linewatt.report.series import first_of
-from linewatt.units import MISSING
+from linewatt.units import MISSING, first_of
 
 Kind = Literal["number", "text", "prose"]
 NoteKind = Literal["remark", "doubt", "legend", "absence"]

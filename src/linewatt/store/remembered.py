@@ -14,7 +14,7 @@ import hashlib
 import os
 import stat
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from contextlib import suppress
 from functools import cache
 from pathlib import Path
@@ -67,9 +67,11 @@ def _read(file: Path, head: str) -> bytes | None:
     """What was kept under this head; ``None`` where it is another, damaged, or may be another user's."""
     try:
         with open(file, "rb", buffering=0) as handle:  # noqa: PTH123  thousands of them
-            if not _is_ours(os.fstat(handle.fileno()), os.stat(file.parent)):  # noqa: PTH116
+            seen = os.fstat(handle.fileno())
+            if not _is_ours(seen, os.stat(file.parent)):  # noqa: PTH116
                 return None
-            first, _, kept = handle.read(_MOST_BYTES).partition(b"\n")
+            most = min(seen.st_size, _MOST_BYTES)  # room for what it may have takes longer than reading it
+            first, _, kept = handle.read(most).partition(b"\n")
     except OSError:
         return None
     return kept if first == _line(head, kept) else None
@@ -123,34 +125,37 @@ def state_of(result: Path) -> str | None:
 
     Of trials the documents count: samples and what tools wrote are not what a list is made of.
     """
-    found = hashlib.sha256()
-    newest_ns = 0
+    root = str(result)
     try:
-        for path in _files(str(result)):
-            seen = os.stat(path)  # noqa: PTH116  thousands of them
-            times = seen.st_mtime_ns, seen.st_ctime_ns
-            newest_ns = max(newest_ns, *times)
-            what = (path[len(str(result)) :], seen.st_mode, seen.st_dev, seen.st_ino, seen.st_size, *times)
-            found.update(repr(what).encode())
+        seen = [(path[len(root) :], os.stat(path)) for path in _files(root)]  # noqa: PTH116  thousands
     except OSError:
         return None
-    return found.hexdigest() if newest_ns < (time.time() - SETTLED_S) * 1e9 else None
+    what = [
+        (path, one.st_mode, one.st_dev, one.st_ino, one.st_size, one.st_mtime_ns, one.st_ctime_ns)
+        for path, one in seen
+    ]
+    newest_ns = max(max(one[-2:]) for one in what)
+    if newest_ns >= (time.time() - SETTLED_S) * 1e9:
+        return None
+    return hashlib.sha256(repr(what).encode()).hexdigest()
 
 
-def _files(folder: str, *, trials: bool = False) -> Iterator[str]:
+def _files(folder: str, *, trials: bool = False) -> list[str]:
     """A folder, and all below it; ``trials``: it holds trials. Raises OSError, also where there is a link."""
-    yield folder
     with os.scandir(folder) as entries:
-        own = sorted(entries, key=lambda one: one.name)
-    for one in own:
+        own = {one.name: one for one in entries}
+    files = [folder]
+    for name in sorted(own):
+        one = own[name]
         if one.is_symlink():
             raise OSError(f"{one.path}: is a link")
         if not one.is_dir():
-            yield one.path
+            files.append(one.path)
         elif not trials:
-            yield from _files(one.path, trials=one.name == "trials")
+            files += _files(one.path, trials=name == "trials")
         else:  # a trial, or what a crash left of one
-            yield one.path if one.name.startswith(".") else f"{one.path}/trial.json"
+            files.append(one.path if name.startswith(".") else f"{one.path}/trial.json")
+    return files
 
 
 @cache
