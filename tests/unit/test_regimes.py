@@ -128,6 +128,24 @@ def test_a_paced_series_has_no_scaling_and_no_regime_but_paced() -> None:
     assert "held to a rate" in found[1].reasons["scaling_factor"]
 
 
+def test_a_rate_that_does_not_arrive_since_a_cpu_is_full_is_not_held() -> None:
+    """8.8 of 14 Gbps at a full sender was called paced, in the table above the line that names the CPU."""
+
+    def asked(count: int, gbps: float, busy: float) -> Trial:
+        case = Case("tcp", "h1", "h2", instances=count, rate_bps=3.5e9)
+        shares_of = {"app_cpu": shares(busy, cpus=(0,)), "irq_cpu": shares(busy, cpus=(0,))}
+        sender = end("h1", "sender", busy, 0, 0, **shares_of)
+        receiver = end("h2", "receiver", 0.4, 0, 0, **QUIET)
+        ends = {"sender": sender, "receiver": receiver, "line_goodput_bps": 94e9}
+        return trial(count, case, gbps * 1e9, 1.0, offered_bps=count * 3.5e9, **ends)
+
+    held = summarise([asked(1, 3.5, 0.3), asked(2, 7.0, 0.7), asked(4, 8.8, 0.998)])
+    assert regimes(held) == ("paced", "paced", "saturated")
+    assert "sender's app" in explained(held)[2].why
+    assert held[2].scalings["scaling_factor"] is None
+    assert regimes(summarise([asked(1, 2.9, 0.998)])) == ("single",)
+
+
 def full_cpus(per_instance: bool) -> list[CaseSummary]:
     """Full app CPUs at the sender: one for each instance, or the same two for all."""
     made = []

@@ -2,7 +2,7 @@
 """In which regime a case runs: one process, several, or more than bring anything; and why. Pure.
 
 single: one instance. saturated: what instances share is full, or twice as many brought less than LITTLE_GAIN.
-multi: between. What is held to a rate is paced, whatever its instances.
+multi: between. What was asked for a rate and held it is paced, whatever its instances.
 """
 
 from __future__ import annotations
@@ -50,13 +50,14 @@ def knee_of(series: Sequence[CaseSummary]) -> Knee | None:
 
 def _regime(series: Sequence[CaseSummary], at: int, bend: Knee | None) -> RowRegime:
     summary, limit = series[at], series[at].limit
-    if summary.case.paced:
-        return RowRegime("paced", "held to a rate: how much is sent says nothing of how it scales")
-    if summary.case.instances == 1:
+    held = summary.case.paced and (not limit.found or limit.kind == "paced")
+    if summary.case.instances == 1 and not held:
         return RowRegime("single", "one instance")
     more = series[at + 1] if at + 1 < len(series) else None
-    if limit.found and _is_ceiling(summary, more):
+    if not held and limit.found and _is_ceiling(summary, more):
         return RowRegime("saturated", f"{limit.lead[0].lower()}{limit.lead[1:]}: {limit.evidence}")
+    if summary.case.paced:
+        return RowRegime("paced", "held to a rate: how much is sent says nothing of how it scales")
     fewer = series[at - 1] if at else None
     if fewer is None:
         return RowRegime("multi", "no case with fewer instances, and nothing that they share is full")
