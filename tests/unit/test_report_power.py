@@ -396,6 +396,15 @@ def test_idle_power_before_and_after_in_words(after_w: float | None, says: str, 
     assert one.drifted is drifted
 
 
+def test_idle_power_of_the_cpu_withholds_nothing() -> None:
+    """Watts above idle are the system's; beside a drift of the CPU's it was said that there are none."""
+    before = idle_reading(watts("cpu:CPU", 40.0))
+    after = idle_reading(watts("cpu:CPU", 30.0))
+    [one] = idle_power({"idle": {"h2": before}, "idle_end": {"h2": after}})
+    assert one.clause.endswith("10.0 W less (25.0 %)")
+    assert not one.drifted
+
+
 def test_simulated_idle_power_says_so() -> None:
     assert "PSU DC out (simulated)" in idle_power(idle_result(180.0, "simulated"))[0].clause
 

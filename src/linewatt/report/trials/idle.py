@@ -33,8 +33,8 @@ class IdlePower:
 
     @property
     def drifted(self) -> bool:
-        """Whether the difference is more than an idle host should show."""
-        if self.before_w is None or self.after_w is None:
+        """Whether idle is too unlike for what is told above it, which is of the system only."""
+        if self.before_w is None or self.after_w is None or self.scope not in power.SYSTEM_SCOPES:
             return False
         return power.idle_drift((self.before_w, self.after_w), self.step_w) is not None
 
