@@ -303,6 +303,58 @@ def test_a_damaged_soak_hides_no_other_result(tmp_path: Path, run: Run, name: st
         assert path.name in err or command[0] == "resume", command
 
 
+def _breaks(*_: object) -> None:
+    raise IndexError("list index out of range")
+
+
+@pytest.fixture
+def wrong_report(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Code of linewatt's own that is wrong: in what shows a result, and in what lists it."""
+    monkeypatch.setattr("linewatt.report.trials.digest.digest", _breaks)
+    monkeypatch.setattr("linewatt.report.listing.listed", _breaks)
+
+
+@pytest.mark.usefixtures("wrong_report")
+@pytest.mark.parametrize("command", [("show", "last"), ("list",), ("list", "--json"), ("analyze", "last")])
+@pytest.mark.parametrize("added", [(), ("notes.txt",)])
+def test_an_error_of_linewatt_itself_is_no_word_on_a_result_that_is_as_it_was_stored(
+    result: Path, run: Run, added: tuple[str, ...], command: tuple[str, ...]
+) -> None:
+    """A file that was put beside what is stored is none that was read."""
+    for name in added:
+        (result / name).write_text("mine")
+    with pytest.raises(IndexError):
+        run(*command)
+
+
+@pytest.mark.usefixtures("wrong_report")
+def test_an_error_of_linewatt_itself_calls_no_file_damaged_where_nothing_tells(run: Run) -> None:
+    """A result that was stored before there were checksums."""
+    shutil.copytree(OLD, Path("results") / "20260101-000000-a")
+    said = (
+        "results/20260101-000000-a: what is made of the result failed: IndexError: list index out of range; "
+        "without SHA256SUMS nothing tells whether its files or linewatt are wrong"
+    )
+    assert run("show", "last") == (1, "", f"linewatt: {said}\n")
+    code, out, _ = run("list")
+    assert code == 0
+    assert "damaged" not in out
+    assert "not shown" in out
+    assert json.loads(run("list", "--json")[1])["results"] == [{"id": "20260101-000000-a", "damaged": said}]
+
+
+@pytest.mark.usefixtures("wrong_report")
+def test_a_file_that_is_not_as_it_was_stored_is_named_beside_the_error(result: Path, run: Run) -> None:
+    file = result / "trials/00007/trial.json"
+    file.write_bytes(file.read_bytes().replace(b"1250000.0", b"1350000.0"))
+    assert run("show", "last") == (
+        1,
+        "",
+        f"linewatt: results/{result.name}/trials/00007/trial.json: has another checksum than when it was "
+        "stored; what is made of the result failed: IndexError: list index out of range\n",
+    )
+
+
 VALUES: list[Any] = [None, [], {}, "x", -1, 1.5, True, 10**40, [None], {"x": None}, "NaN"]
 BROKE: dict[str, list[tuple[tuple[Any, ...], Any]]] = {
     "manifest.json": [(("campaign",), [None]), (("created_s",), 10**40), (("schema_version",), None)],

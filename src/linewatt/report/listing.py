@@ -197,7 +197,8 @@ def _row(one: Listed | Damaged) -> Row:
     from linewatt.report.table import Cell, Row, texts
 
     if isinstance(one, Damaged):
-        return Row(texts(one.id), texts(MISSING, "", MISSING, MISSING, "damaged", MISSING, ""))
+        state = "damaged" if one.proven else "not shown"
+        return Row(texts(one.id), texts(MISSING, "", MISSING, MISSING, state, MISSING, ""))
     cells = (
         *_answer(one.best),
         Cell(MISSING if one.findings is None else str(one.findings)),

@@ -221,13 +221,18 @@ def read_json(path: Path) -> dict[str, Any]:
     return document
 
 
+class Unproven(StoreError):
+    """What was made of a result failed, and nothing tells whether its files or linewatt are wrong."""
+
+
 @dataclass(frozen=True, slots=True)
 class Damaged:
-    """A result that cannot be read, and why."""
+    """A result that cannot be read, and why; ``proven``: it is no fault of linewatt's own."""
 
     id: str
     path: Path
     reason: str
+    proven: bool = True
 
 
 _OF_OUTPUT = (errno.EPIPE, errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EFBIG)
@@ -236,10 +241,11 @@ _OF_OUTPUT = (errno.EPIPE, errno.ENOSPC, errno.EIO, errno.EDQUOT, errno.EFBIG)
 
 @contextmanager
 def readable(*paths: Path) -> Iterator[None]:
-    """Whatever trips over a value of results that are not as they were written says which result it is.
+    """Around what reads results and makes something of them.
 
-    Raises StoreError; anything else where all is as it was written, for then the reader is wrong, or the
-    output cannot be written.
+    Only a reader calls a file damaged, by a StoreError. Any other error may be linewatt's own, and is raised
+    as it is where every file is as it was written. Where one is not, that is said beside the error, in a
+    StoreError; where no checksums tell, just that, in Unproven.
     """
     try:
         yield
@@ -248,11 +254,19 @@ def readable(*paths: Path) -> Iterator[None]:
     except Exception as error:
         if isinstance(error, OSError) and error.filename is None and error.errno in _OF_OUTPUT:
             raise
-        path = next((one for one in paths if not sums.is_intact(one)), None)
-        if path is None:
-            raise
         said = foreign.one_line(f"{type(error).__name__}: {error}"[:200])
-        raise StoreError(f"{path}: damaged: {said}; see linewatt verify {path.name}") from error
+        listed = [path for path in paths if sums.has_list(path)]
+        for path in listed:
+            if (found := sums.damage(path)) is not None:
+                raise StoreError(f"{path / found.name}: {found.why}; {_NOT_SHOWN}: {said}") from error
+        if len(listed) == len(paths):
+            raise
+        path = next(one for one in paths if one not in listed)
+        raise Unproven(f"{path}: {_NOT_SHOWN}: {said}; without {sums.NAME} {_UNTOLD}") from error
+
+
+_NOT_SHOWN = "what is made of the result failed"
+_UNTOLD = "nothing tells whether its files or linewatt are wrong"
 
 
 def read_each(root: Path, reader: Callable[[Path], T]) -> tuple[list[T], list[Damaged]]:
@@ -264,7 +278,7 @@ def read_each(root: Path, reader: Callable[[Path], T]) -> tuple[list[T], list[Da
             with readable(path):
                 found.append(reader(path))
         except StoreError as error:
-            unread.append(Damaged(path.name, path, str(error)))
+            unread.append(Damaged(path.name, path, str(error), not isinstance(error, Unproven)))
     return found, unread
 
 

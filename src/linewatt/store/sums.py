@@ -95,9 +95,14 @@ class Problem:
     why: str
 
 
-def is_intact(result: Path) -> bool:
-    """Whether the result has checksums, and all that they list is as it was written."""
-    return (result / NAME).exists() and not any(problems(result))
+def has_list(result: Path) -> bool:
+    """Whether checksums were stored with the result."""
+    return (result / NAME).exists()
+
+
+def damage(result: Path) -> Problem | None:
+    """The first file that was stored and is not as it was written; what was added counts for nothing."""
+    return next((one for one in problems(result) if one.kind != "foreign"), None)
 
 
 def gone(result: Path) -> list[str]:

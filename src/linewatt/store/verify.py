@@ -58,5 +58,7 @@ def _unreadable(result: Path) -> Iterator[Problem]:
         try:
             with read.readable(result):
                 reader()
+        except read.Unproven:
+            raise
         except StoreError as error:
             yield Problem("damaged", path.relative_to(result).as_posix(), str(error))
