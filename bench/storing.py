@@ -56,7 +56,7 @@ def _rows(measured: Measured, directory: Path, times: int) -> list[Row]:
 def _again(result: Path) -> Measured:
     """The first trial of a result with all that is stored beside it."""
     texts = raw.texts(write.trial_dir(result, 1) / write.RAW)
-    campaign = stored.from_dict(read.load_manifest(result)["campaign"])
+    campaign = stored.from_dict(read.load_manifest(result).asked.written)
     known = kept.read(texts[kept.NAME], texts, campaign.hosts, LOADS[campaign.load])
     readings = readings_of(known.sources, texts, campaign, known.run.clocks)
     return measured_of(known.run, readings, known.setup, LOADS[campaign.load], known.overhead_s)

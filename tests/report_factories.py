@@ -24,6 +24,7 @@ from linewatt.model import (
     Trial,
     Window,
 )
+from linewatt.records import Host, Idle, Manifest
 from linewatt.store.read import Result
 
 # instances → Mbps and receiver CPU %, from the published 32-core x64 study (100 GbE)
@@ -291,19 +292,48 @@ def result(trials: Sequence[Trial], *, planned: int | None = None, **manifest: A
         "hosts": hosts,
         "idle": {},
     } | manifest
-    return Result(str(base["id"]), Path(str(base["id"])), base, tuple(trials))
+    return result_of(base, trials)
+
+
+def result_of(document: Mapping[str, Any], trials: Sequence[Trial] = ()) -> Result:
+    """A result in memory; ``idle`` and ``idle_end`` of its document are hosts in such windows."""
+    idle = [
+        Idle.model_validate({"hosts": document[name], "after": name == "idle_end"})
+        for name in ("idle", "idle_end")
+        if document.get(name)
+    ]
+    path = Path(str(document.get("id", "id")))
+    return Result(path.name, path, manifest_of(**document), tuple(trials), tuple(idle))
+
+
+def hosts_of(documents: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Host]:
+    """Hosts as a manifest has them."""
+    return manifest_of(hosts=documents).hosts
+
+
+def manifest_of(**fields: Any) -> Manifest:
+    """A manifest with these fields, as it is read."""
+    written = {"schema_version": 1, "trials_planned": 0, **fields}
+    return Manifest.model_validate(json.loads(json.dumps(written)))
 
 
 def stored(root: Path, made: Result) -> Path:
     """The result on disk, as the store lays it out (without samples)."""
     path = root / made.id
     (path / "trials").mkdir(parents=True)
-    (path / "manifest.json").write_text(json.dumps(made.manifest))
+    (path / "manifest.json").write_text(json.dumps(written(made.manifest)))
     for each in made.trials:
         directory = path / "trials" / f"{each.number:05d}"
         directory.mkdir()
         (directory / "trial.json").write_text(json.dumps(asdict(each)))
     return path
+
+
+def written(manifest: Manifest) -> dict[str, Any]:
+    """The manifest as JSON has it."""
+    hosts = {name: {**one.said, "facts": one.facts} for name, one in manifest.hosts.items()}
+    campaign = {} if manifest.campaign is None else {"campaign": manifest.campaign.written}
+    return {**manifest.as_written(), **campaign, "hosts": hosts}
 
 
 def regimes(series: Sequence[CaseSummary]) -> tuple[Regime, ...]:

@@ -116,7 +116,7 @@ def test_an_idle_window_of_any_stream_can_be_stored(drawn: tuple[str, str]) -> N
     with survived(f"idle: {drawn[0]}"):
         spec, window = GIVEN.setup.hosts["h1"], Window(START_S + 2, START_S + 22)
         readings = with_reading(GIVEN, read_again(*drawn)).readings["h1"]
-        json.dumps(host_values(spec, readings, window, None, {}), allow_nan=False).encode()
+        json.dumps(host_values(spec, readings, window, None, {}).as_written(), allow_nan=False).encode()
 
 
 _MARKS = f"""linewatt-leash: pid 1000

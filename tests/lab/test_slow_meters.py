@@ -121,7 +121,7 @@ def test_how_long_a_bmc_averages_is_learned(make_lab: Callable[..., lab.Lab], tm
     truth = Truth(values_of(built))
     result = measured(Bench(built, tmp_path), truth, trials=2, idle_s=10)
     assert_bounds_hold(result, truth)
-    known = [one for one in result.manifest["meters"] if one["channel"].startswith("PSU1 Power Out")]
-    learned = [one["averaging_s"] for one in known if one["averaging_s"] is not None]
+    known = [one for one in result.meters if one.channel.startswith("PSU1 Power Out")]
+    learned = [one.averaging_s for one in known if one.averaging_s is not None]
     assert learned
     assert all(0.7 * AVERAGE_S <= averaging_s <= 1.6 * AVERAGE_S for averaging_s in learned)

@@ -16,6 +16,7 @@ from types import SimpleNamespace
 from typing import Any, cast
 
 import pytest
+from tests.report_factories import manifest_of
 from tests.unit.conftest import Run
 
 from linewatt.campaign import stored
@@ -386,7 +387,7 @@ tests: [tcp]
 
 
 def test_a_report_shows_the_campaign_without_logins() -> None:
-    shown = campaign_text({"campaign_text": SECRETIVE})
+    shown = campaign_text(manifest_of(campaign_text=SECRETIVE))
     assert shown is not None
     for word in ("alice", "2222", "bob", "keys", "here", "carol", "dave", "erin", "BMC_PW", "frank"):
         assert word not in shown
@@ -400,8 +401,8 @@ def test_a_report_shows_the_campaign_without_logins() -> None:
 
 
 def test_an_imported_table_is_shown_as_it_is() -> None:
-    assert campaign_text({"campaign_text": "a,b\n", "imported_from": "t.csv"}) == "a,b\n"
-    assert campaign_text({}) is None
+    assert campaign_text(manifest_of(campaign_text="a,b\n", imported_from="t.csv")) == "a,b\n"
+    assert campaign_text(manifest_of()) is None
 
 
 def test_a_server_that_listens_everywhere_is_said_to(write: Write, run: Run) -> None:

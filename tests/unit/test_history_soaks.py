@@ -235,7 +235,7 @@ def test_a_soak_of_iperf3_alone_is_a_job_of_its_pairs_and_compared_by_what_was_r
         value, whole = one_of(path), digest(load(path))
         assert value == pytest.approx(rate_bps)
         assert value == pytest.approx(whole.total_bytes * 8 / whole.load_s)
-        assert job_of(load(path).manifest["campaign"]).under_test == ("h1", "h2")
+        assert job_of(load(path).manifest.asked.written).under_test == ("h1", "h2")
     assert "soak of 1 min 00 s, iperf3 on h1, h2 [" in run("history")[1]
     code, out, _ = run("compare", paths[0].name, paths[1].name, "--json")
     assert code == 4

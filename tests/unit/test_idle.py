@@ -57,13 +57,15 @@ def taken(
 
 def of_host(one: idle.Measured) -> tuple[float, float, str | None]:
     """Its idle power, the bound of that, and what moved."""
-    values = one.document["hosts"]["h1"]
-    (power,) = values["power"]
-    return power["power_w"], power["idle_uncertainty_w"], values["moving"]
+    values = one.window.hosts["h1"]
+    (power,) = values.power
+    assert power.power_w is not None
+    assert power.idle_uncertainty_w is not None
+    return power.power_w, power.idle_uncertainty_w, values.moving
 
 
 def waited_s(one: idle.Measured) -> float:
-    return float(one.document["window"]["start_s"]) - END_S
+    return one.window.window.start_s - END_S
 
 
 @pytest.mark.parametrize("time_constant_s", [0.1, 2.0, 5.0, 8.0])
@@ -139,7 +141,9 @@ def test_a_slow_meter_is_looked_at_for_three_of_its_responses(clock: Clock) -> N
     session.feeds["h1"][1].updates_s["Total"] = 8.0
     (one,) = asyncio.run(idle.measure(cast(Any, session), 30.0, {"h1": ()}, {"h1"}))
     assert waited_s(one) == pytest.approx(24.0, abs=1.0)
-    assert one.document["hosts"]["h1"]["look"]["needed_s"] == 24.0
+    look = one.window.hosts["h1"].look
+    assert look is not None
+    assert look.needed_s == 24.0
 
 
 def test_what_the_campaign_has_learned_of_a_meter_counts(clock: Clock) -> None:
@@ -301,7 +305,7 @@ def test_each_setting_has_idle_before_its_first_and_after_its_last_trial(
     ]
     for one in windows:
         times = [time_s for time_s, mtu in order if mtu == one.setting["mtu"]]
-        assert one.start_s > max(times) if one.after else one.end_s < min(times)
+        assert one.window.start_s > max(times) if one.after else one.window.end_s < min(times)
         assert set(one.hosts) == {"a", "b"}
     assert said == []
 

@@ -12,16 +12,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.report_factories import idle_reading, result, stored, trial, watts
+from tests.report_factories import idle_reading, result, result_of, stored, trial, watts
 
 from linewatt.analysis.cases.detail import detail_blocks
 from linewatt.analysis.cases.summary import CaseSummary, summarise
 from linewatt.analysis.power.summary import EndPower
 from linewatt.model import Case, PowerResult, Trial
+from linewatt.records import Idle, IdleHost, Times
 from linewatt.report.trials.digest import as_json, digest
 from linewatt.report.trials.idle import idle_notes
 from linewatt.report.trials.power import power_cases, power_table
-from linewatt.store.idle import IdleWindow, with_idle
+from linewatt.store.idle import with_idle
 from linewatt.store.read import load
 
 TCP = Case("tcp", "h1", "h2")
@@ -38,14 +39,19 @@ def loaded(*watts_of_trials: float, case: Case = TCP, bps: float = 1e9, **change
     return made
 
 
-def window(*power_w: float, start_s: float = 0.0, after: bool = False, **setting: str) -> IdleWindow:
+def window(*power_w: float, start_s: float = 0.0, after: bool = False, **setting: str) -> Idle:
     """An idle window of h2 with one channel of so many watts, or several."""
     scopes = ["system"] if len(power_w) == 1 else [f"psu-out:PSU{at}" for at in range(len(power_w))]
     power = [watts(scope, value) for scope, value in zip(scopes, power_w, strict=True)]
-    return IdleWindow({"h2": idle_reading(*power)}, setting, after, start_s, start_s + 30)
+    return idle_window(*power, start_s=start_s, after=after, setting=setting)
 
 
-def around(before_w: float, after_w: float) -> list[IdleWindow]:
+def idle_window(*power: PowerResult, start_s: float = 0.0, **fields: Any) -> Idle:
+    times = Times(start_s=start_s, end_s=start_s + 30)
+    return Idle(window=times, hosts={"h2": IdleHost(cpu_cores=0.02, power=power)}, **fields)
+
+
+def around(before_w: float, after_w: float) -> list[Idle]:
     return [window(before_w), window(after_w, start_s=900, after=True)]
 
 
@@ -141,7 +147,7 @@ def test_a_mean_that_may_be_nothing_is_not_told_as_a_cost() -> None:
 def test_a_mean_whose_spread_reaches_idle_is_not_told_as_a_cost() -> None:
     sharp: dict[str, Any] = {"energy_uncertainty_j": 0.06}
     trials = loaded(90.0, 112.0, 95.0, 115.0, 94.0, 102.0, **sharp)
-    idle = IdleWindow({"h2": idle_reading(watts("system", 100.0, **sharp))})
+    idle = idle_window(watts("system", 100.0, **sharp))
     said = receiver(with_idle(trials, [idle])).reasons["dynamic_w_per_bps"]
     assert said.startswith("not distinguishable from idle: 1.3 W, 95 % CI −")
     steady = receiver(with_idle(loaded(*[104.0, 104.5, 103.5] * 2, **sharp), [idle]))
@@ -168,7 +174,7 @@ def test_nothing_is_told_above_an_idle_that_drifted(before_w: float, after_w: fl
 
 def test_two_coarse_supplies_that_differ_by_a_step_did_not_drift() -> None:
     windows = [
-        IdleWindow({"h2": idle_reading(*(watts(f"psu-out:PSU{at}", power_w, step_w=4.0) for at in (1, 2)))})
+        idle_window(*(watts(f"psu-out:PSU{at}", power_w, step_w=4.0) for at in (1, 2)))
         for power_w in (36.0, 39.0)
     ]
     one = loaded(1.0)[0]
@@ -198,9 +204,8 @@ def test_power_under_load_below_idle_beyond_the_bounds_is_told() -> None:
 
 
 def test_idle_that_had_not_settled_is_told_with_what_moved() -> None:
-    restless = IdleWindow(
-        {"h2": {**idle_reading(watts("system", 100.0)), "moving": "power still fell by 9 W"}}
-    )
+    values = IdleHost(power=(watts("system", 100.0),), moving="power still fell by 9 W")
+    restless = Idle(hosts={"h2": values})
     trials = with_idle(loaded(150.0), [restless])
     assert codes(trials) == {"idle-not-settled": "when an idle window began, power still fell by 9 W"}
     assert receiver(trials).dynamic_w is not None
@@ -231,7 +236,7 @@ def test_windows_of_later_settings_and_parts_are_read_too(tmp_path: Path) -> Non
 def test_idle_is_told_in_one_line_a_host() -> None:
     hosts = {"h2": idle_reading(watts("system", 100.0), watts("cpu", 40.0))}
     after = {"h2": idle_reading(watts("system", 80.0), watts("cpu", 40.5))}
-    (line,) = idle_notes({"idle": hosts, "idle_end": after})
+    (line,) = idle_notes(result_of({"idle": hosts, "idle_end": after}))
     assert line.kind == "doubt"
     assert line.sentence == (
         "h2, system: 100.0 W before the trials, 80.0 W after: 20.0 W less (20.0 %), so nothing is told above "

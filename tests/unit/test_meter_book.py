@@ -20,6 +20,7 @@ from linewatt.engine.live.meter_book import MeterBook
 from linewatt.errors import InvalidInput
 from linewatt.findings.meters import LONGER
 from linewatt.model import Case, Channel, EndResult, Flag, PowerResult, Trial, Window
+from linewatt.records import Idle, IdleHost, Meter, Times
 from linewatt.sensors.power.base import PowerConfig
 from linewatt.sensors.power.dynamics import Dynamics
 from linewatt.store import read
@@ -62,7 +63,7 @@ def test_a_campaign_that_is_gone_on_with_knows_what_it_knew(tmp_path: Path) -> N
     assert second.of("h1") == first.of("h1")
     second.write()
     assert (tmp_path / "meters-2.json").exists()
-    assert read.meters(tmp_path)[0]["averaging_s"] == pytest.approx(10.0, rel=0.3)
+    assert read.meters(tmp_path)[0].averaging_s == pytest.approx(10.0, rel=0.3)
 
 
 def test_what_a_file_declares_is_known_from_the_beginning(tmp_path: Path) -> None:
@@ -82,12 +83,12 @@ def test_nothing_is_learned_over_a_gap_and_nothing_twice(tmp_path: Path) -> None
     assert book.seen_s("h1", "bmc") == 109.0
     assert book.seen_s("h1", "pdu") == 0.0
     book.write()
-    assert read.meters(tmp_path)[0]["distances"] == 0
+    assert read.meters(tmp_path)[0].distances == 0
 
 
 def test_a_campaign_without_power_has_no_such_file(tmp_path: Path) -> None:
     MeterBook(tmp_path, {}).write()
-    assert read.meters(tmp_path) == []
+    assert read.meters(tmp_path) == ()
 
 
 def measured(**fields: Any) -> Trial:
@@ -172,8 +173,8 @@ def test_totals_of_energy_and_results_without_meters_stay_as_they_are() -> None:
     assert with_meters([stored], {("h1", "pdu", "out"): Known(Dynamics(30.0))}) == (stored,)
 
 
-def meter(**fields: Any) -> dict[str, Any]:
-    return {"host": "h1", "source": "bmc", "channel": "out", "read_every_s": 1.0, **fields}
+def meter(**fields: Any) -> Meter:
+    return Meter(**{"host": "h1", "source": "bmc", "channel": "out", "read_every_s": 1.0, **fields})
 
 
 @pytest.mark.parametrize(
@@ -188,7 +189,7 @@ def meter(**fields: Any) -> dict[str, Any]:
     ],
 )
 def test_slow_meters_are_told_of_once(known: dict[str, Any], codes: list[str]) -> None:
-    flags = list(meter_flags({"meters": [meter(**known)]}, []))
+    flags = list(meter_flags([meter(**known)], [], []))
     assert [one.code for one in flags] == codes
     assert all(one.where == "h1: bmc out" for one in flags)
 
@@ -217,21 +218,18 @@ def still(
 def test_one_value_over_trials_of_different_loads_is_a_meter_that_hangs(
     trials: list[Trial], hangs: bool
 ) -> None:
-    flags = [one for one in meter_flags({}, trials) if one.code == "meter-hangs"]
+    flags = [one for one in meter_flags([], [], trials) if one.code == "meter-hangs"]
     assert [one.evidence for one in flags] == (
         ["reads 210 W all through trial 1 to trial 3, with 1.00 to 3.00 cores busy"] if hangs else []
     )
 
 
 def test_a_meter_that_hung_under_load_and_stays_so_idle_is_seen() -> None:
-    power = [{"source": "bmc", "channel": "out", "scope": "psu-out:PSU1", "power_w": 210.0, "spread_w": 0.0}]
-    idle = {
-        "setting": {},
-        "after": True,
-        "start_s": 900.0,
-        "hosts": {"h1": {"cpu_cores": 0.0, "power": power}},
-    }
-    flags = list(meter_flags({"idle_windows": [idle]}, [still(1, 1.5), still(2, 1.5)]))
+    end = still(1, 0.0).receiver
+    assert end is not None
+    values = IdleHost(cpu_cores=0.0, power=end.power)
+    idle = Idle(after=True, window=Times(start_s=900.0, end_s=930.0), hosts={end.host: values})
+    flags = list(meter_flags([], [idle], [still(1, 1.5), still(2, 1.5)]))
     assert [one.code for one in flags] == ["meter-hangs"]
     assert "trial 1 to idle, with 0.00 to 1.50 cores" in flags[0].evidence
 
@@ -265,7 +263,7 @@ def test_a_stored_result_is_joined_when_it_is_read(tmp_path: Path) -> None:
     assert found.trials[0].receiver is not None
     assert found.trials[0].receiver.power[0].power_w == 248.0
     known = {"refresh_s": 30.0, "averaging_s": 0.0, "delay_s": 0.0, "settle_s": 30.0}
-    write_json(path / "meters.json", {"schema_version": 1, "meters": [meter(**known)]})
+    write_json(path / "meters.json", {"schema_version": 1, "meters": [meter(**known).as_written()]})
     (one,) = read.load(path).trials
     assert one.receiver is not None
     assert one.receiver.power[0].power_w is None

@@ -81,7 +81,7 @@ def with_idle(path: Path) -> Path:
     document = {
         "schema_version": 1,
         "window": asdict(window),
-        "hosts": {"h1": host_values(given.setup.hosts["h1"], own, window, look, known["h1"])},
+        "hosts": {"h1": host_values(given.setup.hosts["h1"], own, window, look, known["h1"]).as_written()},
     }
     raw = {f"h1/{one.source}.jsonl": one.raw() for one in own}
     write_idle(path / "idle.json", document, raw | {kept.NAME: kept.idle_text({"h1": own}, known)})
@@ -101,7 +101,9 @@ def test_an_idle_window_is_made_again_from_its_readings(tmp_path: Path) -> None:
     (one,) = again.rederive(read.load(path)).idle
     assert [change.figure for change in one.changes] == ["hosts.h1.cpu_cores"]
     again.write(again.rederive(read.load(path)))
-    assert read.load(path).manifest["idle"]["h1"]["cpu_cores"] == one.changes[0].after
+    again_before = read.load(path).idle_before
+    assert again_before is not None
+    assert again_before.hosts["h1"].cpu_cores == one.changes[0].after
     assert json.loads((path / "idle.json").read_text()) == stored, "the original is as it was"
 
 
@@ -207,7 +209,7 @@ def test_a_figure_that_changes_is_told_with_both_values(tmp_path: Path, run: Run
     ("manifest", "message"),
     [
         ({"imported_from": "table.csv"}, "was imported from table.csv"),
-        ({"campaign": {"soak": {"duration_s": 60}}}, "is a soak"),
+        ({"campaign": {"soak": {"duration_s": 60, "interval_s": 10}}}, "is a soak"),
     ],
     ids=["imported", "a soak"],
 )

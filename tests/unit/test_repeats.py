@@ -12,7 +12,9 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.report_factories import manifest_of
 
+from linewatt import records
 from linewatt.analysis.statistics.repeats import Repeats, Rule, half_width_ratio, met
 from linewatt.campaign import file, stored
 from linewatt.campaign.campaign import Campaign
@@ -21,7 +23,7 @@ from linewatt.cli.plan import _lines as plan_lines
 from linewatt.engine.repeats import Remaining
 from linewatt.model import Case, Trial
 from linewatt.report.trials.repeats import repeats_lines
-from linewatt.store.read import Result
+from linewatt.store.read import Result, read_as
 
 RULE = Rule(10, 30, 0.01)
 CASE = Case("tcp", "a", "b")
@@ -169,16 +171,17 @@ def recorded(tmp_path: Path, loud: float) -> Result:
     engine = Engine(of, planned)
     engine.run(dict.fromkeys(planned.cases, loud))
     engine.remaining.record(tmp_path)
-    manifest = {"trials_planned": 15, "repeats": json.loads((tmp_path / "repeats.json").read_text())}
-    return Result("id", tmp_path, manifest, tuple(engine.trials))
+    repeats = read_as(tmp_path / "repeats.json", records.Repeats)
+    return Result("id", tmp_path, manifest_of(trials_planned=15), tuple(engine.trials), repeats=repeats)
 
 
 def test_a_result_whose_cases_are_sure_enough_is_complete_and_says_why_they_stopped(tmp_path: Path) -> None:
     result = recorded(tmp_path, QUIET)
     assert (result.complete, result.trials_planned, len(result.trials)) == (True, 10, 10)
-    (case,) = result.manifest["repeats"]["cases"]
-    assert (case["runs"], case["trials_left_out"], case["until_met"]) == (10, 5, True)
-    assert case["why"].endswith("after 10 runs, ± 1 % was asked for")
+    assert result.repeats is not None
+    (case,) = result.repeats.cases
+    assert (case.runs, case.trials_left_out, case.until_met) == (10, 5, True)
+    assert case.why.endswith("after 10 runs, ± 1 % was asked for")
     (line,) = repeats_lines(result)
     assert "reached by 1 case after 10 runs" in line
 
@@ -186,8 +189,9 @@ def test_a_result_whose_cases_are_sure_enough_is_complete_and_says_why_they_stop
 def test_a_case_that_was_never_sure_says_how_sure_it_is(tmp_path: Path) -> None:
     result = recorded(tmp_path, LOUD)
     assert (result.complete, result.trials_planned) == (True, 15)
-    (case,) = result.manifest["repeats"]["cases"]
-    assert not case["until_met"]
+    assert result.repeats is not None
+    (case,) = result.repeats.cases
+    assert not case.until_met
     assert "± 1 % was not reached in 15 trials" in repeats_lines(result)[1]
 
 
@@ -197,7 +201,7 @@ def test_a_result_is_not_complete_before_its_cases_are_done(tmp_path: Path) -> N
     engine.run(dict.fromkeys(plan(of, 1).cases, QUIET), most=4)
     engine.remaining.record(tmp_path)
     assert not (tmp_path / "repeats.json").exists()
-    assert not Result("id", tmp_path, {"trials_planned": 15}, tuple(engine.trials)).complete
+    assert not Result("id", tmp_path, manifest_of(trials_planned=15), tuple(engine.trials)).complete
 
 
 def test_the_plan_says_what_is_least_and_most(tmp_path: Path) -> None:

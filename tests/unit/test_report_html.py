@@ -21,6 +21,7 @@ from tests.report_factories import (
     failed,
     host,
     idle_reading,
+    manifest_of,
     powered,
     renumbered,
     result,
@@ -330,7 +331,7 @@ def test_the_page_holds_campaign_versions_and_definitions() -> None:
 
 def test_a_manifest_of_the_least_is_enough() -> None:
     least = result(scaling_trials((1,)))
-    manifest = {key: least.manifest[key] for key in ("schema_version", "id", "trials_planned")}
+    manifest = manifest_of(id=least.id, trials_planned=least.manifest.trials_planned)
     assert "20260101-000000-x64-scaling" in page(replace(least, manifest=manifest)).words
 
 

@@ -20,6 +20,7 @@ from tests.report_factories import (
     regimes,
     renumbered,
     result,
+    result_of,
     scaling_trials,
     stored,
     trial,
@@ -39,6 +40,7 @@ from linewatt.report.trials.idle import idle_power
 from linewatt.report.trials.power import power_cases, power_table
 from linewatt.report.trials.words import caveats
 from linewatt.store import read
+from linewatt.store.read import Result
 from linewatt.store.samples import Series, write_samples
 
 TCP = Case("tcp", "h1", "h2")
@@ -375,10 +377,10 @@ def test_thinning_keeps_the_peak_and_the_dip() -> None:
     assert thinned(points[:50], 200) == points[:50]
 
 
-def idle_result(after_w: float | None, provenance: Provenance = "measured") -> dict[str, Any]:
+def idle_result(after_w: float | None, provenance: Provenance = "measured") -> Result:
     before = idle_reading(watts("psu-out:PSU1", 180.0, provenance=provenance))
     after = idle_reading(watts("psu-out:PSU1", after_w, provenance=provenance))
-    return {"idle": {"h2": before}, "idle_end": {"h2": after}}
+    return result_of({"idle": {"h2": before}, "idle_end": {"h2": after}})
 
 
 @pytest.mark.parametrize(
@@ -400,7 +402,7 @@ def test_idle_power_of_the_cpu_withholds_nothing() -> None:
     """Watts above idle are the system's; beside a drift of the CPU's it was said that there are none."""
     before = idle_reading(watts("cpu:CPU", 40.0))
     after = idle_reading(watts("cpu:CPU", 30.0))
-    [one] = idle_power({"idle": {"h2": before}, "idle_end": {"h2": after}})
+    [one] = idle_power(result_of({"idle": {"h2": before}, "idle_end": {"h2": after}}))
     assert one.clause.endswith("10.0 W less (25.0 %)")
     assert not one.drifted
 
@@ -410,25 +412,25 @@ def test_simulated_idle_power_says_so() -> None:
 
 
 def test_idle_power_that_was_not_read_says_why() -> None:
-    lost = {"idle": {"h2": idle_reading(watts("wall", None))}}
+    lost = result_of({"idle": {"h2": idle_reading(watts("wall", None))}})
     assert idle_power(lost)[0].clause == ("wall: not known before the trials: bmc wall: no answer within 5 s")
 
 
 def test_a_source_that_was_down_before_the_trials_says_why() -> None:
     reasons = {"power.bmc": "192.0.2.9: no answer within 5 s"}
-    silent = {"h2": {"power": [], "power_reasons": reasons}}
-    [one] = idle_power({"idle": silent})
+    silent = result_of({"idle": {"h2": {"power": [], "power_reasons": reasons}}})
+    [one] = idle_power(silent)
     assert one.clause == "bmc: not known before the trials: 192.0.2.9: no answer within 5 s"
     assert (one.before_w, one.provenance, one.drifted) == (None, None, False)
-    [again] = idle_power({"idle": silent, "idle_end": idle_result(181.0)["idle_end"]})
+    [again] = idle_power(replace(silent, idle=(*silent.idle, *idle_result(181.0).idle[1:])))
     assert again.clause == (
         "PSU DC out: not known before the trials: 192.0.2.9: no answer within 5 s; 181.0 W after them"
     )
 
 
 def test_results_without_idle_power_have_none() -> None:
-    assert idle_power({"idle": {"h1": {"cpu_cores": 0.1, "reason": None}}}) == ()
-    assert idle_power({}) == ()
+    assert idle_power(result_of({"idle": {"h1": {"cpu_cores": 0.1, "reason": None}}})) == ()
+    assert idle_power(result_of({})) == ()
 
 
 def test_idle_power_of_the_end_is_read_from_its_file(tmp_path: Path) -> None:

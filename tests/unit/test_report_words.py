@@ -3,9 +3,19 @@
 
 from __future__ import annotations
 
-from tests.report_factories import FACTS, demo_trials, failed, host, renumbered, result, scaling_trials
+from tests.report_factories import (
+    FACTS,
+    demo_trials,
+    failed,
+    host,
+    hosts_of,
+    renumbered,
+    result,
+    scaling_trials,
+)
 
 from linewatt.model import Case
+from linewatt.records import Idle, IdleHost
 from linewatt.report.export import when
 from linewatt.report.machine.environment import FactGroup, environment
 from linewatt.report.trials.digest import digest
@@ -19,7 +29,10 @@ LAB = {
 
 
 def sections(*hosts: dict[str, object]) -> dict[str, FactGroup]:
-    return {section.name: section for section in environment({str(each["name"]): each for each in hosts})}
+    return {
+        section.name: section
+        for section in environment(hosts_of({str(each["name"]): each for each in hosts}))
+    }
 
 
 def test_lab_and_shared_cpus_are_said_first() -> None:
@@ -97,8 +110,9 @@ def test_whatever_looks_like_a_secret_is_not_shown() -> None:
 
 
 def test_idle_is_in_percent_and_unknown_idle_says_why() -> None:
-    idle = {"h1": {"cpu_cores": 0.021, "reason": None}, "h2": {"cpu_cores": None, "reason": "no mpstat"}}
-    [section] = [s for s in environment({"h1": {}, "h2": {}}, idle) if s.name.startswith("Idle")]
+    idle = Idle(hosts={"h1": IdleHost(cpu_cores=0.021), "h2": IdleHost(reason="no mpstat")})
+    every = environment(hosts_of({"h1": {}, "h2": {}}), idle)
+    [section] = [one for one in every if one.name.startswith("Idle")]
     assert section.rows[0].values == ("2.1 %", "– (no mpstat)")
 
 

@@ -139,7 +139,7 @@ def test_a_rough_soak_shows_exactly_the_failures_drops_gaps_and_stalls_there_wer
         "client-saturated",
         "stalls",
     }
-    assert [one["kind"] for one in soak.events] == ["server-ended", "server-started"]
+    assert [one.kind for one in soak.events] == ["server-ended", "server-started"]
     cells = soak.rate("clients|users.received_bytes", inside=False)
     assert [at for at, value in enumerate(cells[:42]) if value is None] == [
         *(15, 16, 17, 18, 19, 20),  # the controller was away

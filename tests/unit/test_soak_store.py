@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import errno
+import json
 import os
 import subprocess
 from collections.abc import Iterator
@@ -17,6 +18,7 @@ from linewatt.errors import DiskFull, StoreError
 from linewatt.loads.users.base import Transfer
 from linewatt.loads.users.tally import Tally
 from linewatt.model import Channel, Sample
+from linewatt.records import Event, UsersTally
 from linewatt.report.soak.users import users_done
 from linewatt.store import soak as store
 from linewatt.store.samples import Series
@@ -54,8 +56,9 @@ def small_disk(tmp_path: Path) -> Iterator[Path]:
 
 def test_parts_and_chunks_are_found_in_order_with_what_belongs_to_them(tmp_path: Path) -> None:
     first = store.new_part(tmp_path, 1000.0)
-    event = {"time_s": 1001.0, "kind": "server-ended", "host": "dut", "text": "vsftpd was ended by signal 9"}
-    store.write_chunk(first, 1, [series([1.0, 2.0])], USERS, [event])
+    said = "vsftpd was ended by signal 9"
+    event = Event(time_s=1001.0, kind="server-ended", host="dut", text=said)
+    store.write_chunk(first, 1, [series([1.0, 2.0])], USERS, [event.as_written()])
     store.write_chunk(first, 2, [series([5.0], 1002.0)])
     second = store.new_part(tmp_path, 2000.0)
     store.end_part(second, 2010.0, "done")
@@ -66,7 +69,7 @@ def test_parts_and_chunks_are_found_in_order_with_what_belongs_to_them(tmp_path:
     ]
     assert [one.number for one in found[0].chunks] == [1, 2]
     assert list(store.events(found[0], {})) == [event]
-    assert [one for _, one in store.users(found[0], {})] == [USERS]
+    assert [one for _, one in store.users(found[0], {})] == [UsersTally.model_validate(USERS)]
     assert sorted(path.name for path in first.iterdir()) == [
         "chunk-000001.parquet",
         "chunk-000002.parquet",
@@ -89,8 +92,8 @@ def test_users_of_many_chunks_are_read_once_and_from_their_sums(
     read = list(store.users(found, {}))
     assert len(read) == 4  # 1 to 3, 4 to 6, 7, 8
     total = Tally()
-    for _, one in read:
-        total.merge(Tally.from_dict(one))
+    for path, _ in read:
+        total.merge(Tally.from_dict(json.loads(path.read_text())))
     assert total.total().done_received_bytes == sum(10**number for number in (1, 2, 3, 5, 6, 7, 8))
     assert total.times["get.total"].count == 7
     assert users_done(read, {}).times["get.total"].count == 7

@@ -14,7 +14,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
-from tests.report_factories import HOSTILE, host, result, scaling_trials
+from tests.report_factories import HOSTILE, host, hosts_of, result, scaling_trials
 from tests.topology_factories import NIC, machine, placed_result, placed_trial
 
 from linewatt.hosts.cpulist import parse_cpulist
@@ -365,7 +365,7 @@ def test_a_terminal_says_in_a_line_for_each_host_where_it_ran() -> None:
 
 def test_lists_of_cpus_of_a_large_machine_are_short_in_the_environment() -> None:
     facts = machine(packages=2, caches=4, cores=8, threads=2, isolated=[1, 2, 3])
-    (section,) = environment({"h2": {"facts": {"cpus": facts["cpus"]}}})
+    (section,) = environment(hosts_of({"h2": {"facts": {"cpus": facts["cpus"]}}}))
     rows = {row.name: row.values[0] for row in section.rows}
     assert rows["online"] == "0-127"
     assert rows["isolated"] == "1-3"
@@ -376,7 +376,7 @@ def test_lists_of_cpus_of_a_large_machine_are_short_in_the_environment() -> None
 
 def test_cores_of_two_kinds_and_damaged_ones_are_told_as_they_are() -> None:
     mixed = {"cores": ["0,1", "2,3", "4", "5", "6"], "caches": ["0-x", "1"]}
-    (section,) = environment({"h2": {"facts": {"cpus": mixed}}})
+    (section,) = environment(hosts_of({"h2": {"facts": {"cpus": mixed}}}))
     rows = {row.name: row.values[0] for row in section.rows}
     assert rows["cores"] == "2 cores of 2 threads, 3 cores of 1 thread (the first: CPU 0,1)"
     assert rows["caches"] == "0-x, 1"

@@ -89,11 +89,11 @@ def resume(
             raise StoreError(
                 f"{result.id}: imported from {result.imported_from}, so there is nothing to resume"
             )
-        campaign = stored.from_dict(result.manifest["campaign"])
+        campaign = stored.from_dict(result.manifest.asked.written)
         if not allow_commands:
             refuse(programs(campaign), f"{result.id}: its stored campaign")
         _tell_edits(campaign, result)
-        planned = None if campaign.soak is not None else plan(campaign, result.manifest["seed"] or 0)
+        planned = None if campaign.soak is not None else plan(campaign, result.manifest.seed or 0)
         if planned is not None:
             _check_plan(as_dict(planned), result)
     if planned is None:
@@ -120,7 +120,7 @@ def _tell_edits(campaign: Campaign, result: Result) -> None:
         return
     used = f"{result.id} goes on with the campaign as it was stored; linewatt run begins one with the file"
     try:
-        edits = stored.differences(result.manifest["campaign"], load(campaign.path, campaign.inventory))
+        edits = stored.differences(result.manifest.asked.written, load(campaign.path, campaign.inventory))
     except InvalidInput as error:
         say(f"note: {error}; {used}")
         return
@@ -239,9 +239,9 @@ def execute(
 def _check_plan(planned: dict[str, Any], result: Result) -> None:
     from linewatt.errors import StoreError
 
-    if planned != result.manifest["plan"]:
+    if planned != result.manifest.plan:
         raise StoreError(
-            f"{result.id}: linewatt {result.manifest['linewatt_version']} planned it otherwise than this one "
+            f"{result.id}: linewatt {result.manifest.linewatt_version} planned it otherwise than this one "
             "does; resume it with that version"
         )
 

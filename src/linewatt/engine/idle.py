@@ -5,10 +5,9 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, replace
 from pathlib import Path
 from types import MappingProxyType
-from typing import Any
 
 from linewatt.analysis.power import totals as power
 from linewatt.campaign.idle import settling
@@ -19,14 +18,13 @@ from linewatt.engine.measuring.idle import Look, host_values, moving, needed_s
 from linewatt.engine.measuring.power import IdlePower, Meters
 from linewatt.errors import HostError, WaitTimeout
 from linewatt.hosts.clock import now_s
-from linewatt.model import PowerResult, Window
-from linewatt.store.idle import IdleWindow, idle_cores, idle_of, window_of
+from linewatt.model import Window
+from linewatt.records import SCHEMA_VERSION, Idle, IdleHost, Times
+from linewatt.store.idle import idle_cores, idle_of
 from linewatt.store.read import idle_files, idle_windows
 from linewatt.store.write import write_idle
 
 LATE_LIMIT_S = 5.0
-SCHEMA_VERSION = 1
-_RESULT = {field.name for field in fields(PowerResult)}
 
 
 Setting = tuple[tuple[str, str], ...]
@@ -35,17 +33,16 @@ Setting = tuple[tuple[str, str], ...]
 
 @dataclass(frozen=True, slots=True)
 class Measured:
-    """An idle window of some hosts with one setting: its document, and what tools wrote, by file name."""
+    """An idle window of some hosts with one setting, and what tools wrote, by file name."""
 
     setting: Setting
-    document: dict[str, Any]
+    window: Idle
     raw: dict[str, str]
 
     @property
     def moving(self) -> dict[str, str]:
         """Host → what still moved when the window began."""
-        found = {name: values.get("moving") for name, values in self.document["hosts"].items()}
-        return {name: what for name, what in found.items() if what}
+        return {name: values.moving for name, values in self.window.hosts.items() if values.moving}
 
 
 async def measure(
@@ -82,7 +79,7 @@ def _measured(
     looks: Mapping[str, Look | None],
     known: Mapping[str, Meters],
 ) -> Measured:
-    hosts: dict[str, Any] = {}
+    hosts: dict[str, IdleHost] = {}
     raw: dict[str, str] = {}
     every: dict[str, list[Reading]] = {}
     for name in names:
@@ -92,13 +89,9 @@ def _measured(
         raw |= {f"{name}/{one.source}.jsonl": one.raw() for one in readings}
         every[name] = readings
     raw[kept.NAME] = kept.idle_text(every, {name: known.get(name, {}) for name in every})
-    document = {
-        "schema_version": SCHEMA_VERSION,
-        **({"setting": dict(setting)} if setting else {}),
-        "window": {"start_s": window.start_s, "end_s": window.end_s},
-        "hosts": hosts,
-    }
-    return Measured(setting, document, raw)
+    times = Times(start_s=window.start_s, end_s=window.end_s)
+    found = Idle(schema_version=SCHEMA_VERSION, window=times, hosts=hosts)
+    return Measured(setting, found.model_copy(update={"setting": dict(setting)} if setting else {}), raw)
 
 
 async def _settle(session: Session, name: str, idle_s: float, powered: bool, known: Meters) -> Look | None:
@@ -144,13 +137,15 @@ class IdleBook:
 
     def __init__(self, path: Path) -> None:
         self._path = path
-        self._windows: list[IdleWindow] = list(idle_windows(path))
+        self._windows: list[Idle] = list(idle_windows(path))
 
     def add(self, measured: Measured, *, after: bool = False) -> None:
         """Keep an idle window, on disk before anything else happens."""
         files = idle_files(self._path, "idle-end" if after else "idle")
-        write_idle(next(file for file in files if not file.exists()), measured.document, measured.raw)
-        self._windows.append(window_of(measured.document, after=after))
+        write_idle(
+            next(file for file in files if not file.exists()), measured.window.as_written(), measured.raw
+        )
+        self._windows.append(measured.window.model_copy(update={"after": after}))
 
     def lacking(self, hosts: Collection[str], setting: Setting) -> set[str]:
         """Those of ``hosts`` that have no idle window with this setting."""
@@ -176,23 +171,21 @@ class IdleBook:
         found = {name: _drift(own, name) for name in hosts}
         return {name: what for name, what in found.items() if what is not None}
 
-    def _of(self, setting: Setting) -> list[IdleWindow]:
+    def _of(self, setting: Setting) -> list[Idle]:
         return [one for one in self._windows if dict(one.setting) == dict(setting)]
 
 
-def _is_in(windows: Iterable[IdleWindow], host: str) -> bool:
+def _is_in(windows: Iterable[Idle], host: str) -> bool:
     return any(host in one.hosts for one in windows)
 
 
-def _drift(windows: list[IdleWindow], host: str) -> str | None:
+def _drift(windows: list[Idle], host: str) -> str | None:
     joined = idle_of(windows, host)
-    stored = (windows[-1].hosts.get(host) or {}).get("power") or ()
-    results = []
-    for one in stored:
-        idle = joined.get((one["source"], one["channel"]))
-        if idle is not None:
-            known = {name: value for name, value in one.items() if name in _RESULT}
-            results.append(PowerResult(**{**known, "idle_windows_w": idle.windows_w}))
+    results = [
+        replace(one, idle_windows_w=idle.windows_w)
+        for one in windows[-1].hosts.get(host, IdleHost()).power
+        if (idle := joined.get((one.source, one.channel))) is not None
+    ]
     system = power.system(results)
     return system.idle_drift if isinstance(system, power.Total) else None
 

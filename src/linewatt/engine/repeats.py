@@ -7,15 +7,14 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
 
 from linewatt.analysis.statistics import repeats
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.plan import Plan, Round
 from linewatt.model import Case, Trial
+from linewatt.records import SCHEMA_VERSION, Repeats, StoppedCase
 from linewatt.store import write
 
-SCHEMA_VERSION = 1
 FILE = "repeats.json"
 
 
@@ -57,34 +56,33 @@ class Remaining:
     def record(self, result: Path) -> None:
         """Write down why each case stopped, once nothing is left to run. Raises StoreError."""
         if self._book is not None and not self.to_run and not (result / FILE).exists():
-            write.write_json(result / FILE, self._document(self._book))
+            write.write_json(result / FILE, self._stopped(self._book).as_written())
 
     def _needs(self, case: Case) -> bool:
         return self._book is None or self._book.needs(case)
 
-    def _document(self, book: repeats.Repeats) -> dict[str, Any]:
-        rule = book.rule
-        return {
-            "schema_version": SCHEMA_VERSION,
-            "min": rule.fewest,
-            "max": rule.most,
-            "until_ratio": rule.until_ratio,
-            "trials_left_out": sum(self._left.values()),
-            "cases": [self._case(case, book.outcome(case)) for case in self._plan.cases],
-        }
+    def _stopped(self, book: repeats.Repeats) -> Repeats:
+        return Repeats(
+            schema_version=SCHEMA_VERSION,
+            min=book.rule.fewest,
+            max=book.rule.most,
+            until_ratio=book.rule.until_ratio,
+            trials_left_out=sum(self._left.values()),
+            cases=[self._case(case, book.outcome(case)) for case in self._plan.cases],
+        )
 
-    def _case(self, case: Case, outcome: repeats.Outcome) -> dict[str, Any]:
-        return {
-            "case_key": case.key,
-            "sender": case.sender,
-            "receiver": case.receiver,
-            "runs": outcome.runs,
-            "trials_failed": outcome.failed,
-            "trials_left_out": self._left[case],
-            "half_width_ratio": outcome.half_width_ratio,
-            "until_met": outcome.stopped,
-            "why": outcome.why,
-        }
+    def _case(self, case: Case, outcome: repeats.Outcome) -> StoppedCase:
+        return StoppedCase(
+            case_key=case.key,
+            sender=case.sender,
+            receiver=case.receiver,
+            runs=outcome.runs,
+            trials_failed=outcome.failed,
+            trials_left_out=self._left[case],
+            half_width_ratio=outcome.half_width_ratio,
+            until_met=outcome.stopped,
+            why=outcome.why,
+        )
 
 
 def _book(campaign: Campaign, plan: Plan, stored: Sequence[Trial]) -> repeats.Repeats | None:

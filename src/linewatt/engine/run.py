@@ -197,7 +197,7 @@ def _refuse_others(campaign: Campaign, facts: Mapping[str, Facts], result: read.
     for name, known in facts.items():
         if campaign.labels:  # what hands change is what such a campaign is about
             continue
-        then, now = (identity(one, campaign.load) for one in (result.manifest["hosts"][name]["facts"], known))
+        then, now = (identity(one, campaign.load) for one in (result.manifest.hosts[name].facts, known))
         for what, value in then.items():
             if now[what] != value:
                 raise StoreError(

@@ -176,7 +176,7 @@ class Stage:
         for one in measured:
             self._tell(one.moving)
             self.idle.add(one, after=True)
-            for name, what in self.idle.drifted(one.setting, one.document["hosts"]).items():
+            for name, what in self.idle.drifted(one.setting, one.window.hosts).items():
                 self._say(events.Warned(f"{name}: {what}; nothing is told above idle with this setting"))
 
     def _meters(self, names: Iterable[str]) -> dict[str, Meters]:

@@ -4,21 +4,22 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from typing import Any
 
 from linewatt.analysis.comparison.differences import LOGIN, SECRET
 from linewatt.document import KeyPath, parse_yaml
 from linewatt.errors import InvalidInput
+from linewatt.records import Manifest
 
 LEFT_OUT = "(left out)"
 _QUOTED = re.compile(r"\"(?:[^\"\\]|\\.)*\"|'(?:[^']|'')*'", re.DOTALL)
 
 
-def campaign_text(manifest: Mapping[str, Any]) -> str | None:
+def campaign_text(manifest: Manifest) -> str | None:
     """The file that was run, with logins left out; a table that was imported is shown as it is."""
-    text = manifest.get("campaign_text")
-    if not isinstance(text, str) or manifest.get("imported_from"):
+    text = manifest.campaign_text
+    if text is None or manifest.imported_from:
         return text
     try:
         document = parse_yaml(text, "campaign")

@@ -17,6 +17,7 @@ from markupsafe import Markup
 from linewatt import __version__, durable
 from linewatt.analysis.findings import counted
 from linewatt.errors import StoreError
+from linewatt.records import Host
 from linewatt.report.campaign_text import campaign_text
 from linewatt.report.export import when
 from linewatt.report.glossary import GLOSSARY, LEVEL_GLOSSARY, POWER_GLOSSARY
@@ -43,7 +44,7 @@ def render(view: Digest) -> str:
         "report.html.j2",
         view.result,
         view.hosts,
-        idle=view.result.manifest.get("idle"),
+        idle=view.result.idle_before,
         view=view,
         kind="report",
         complete=view.result.complete,
@@ -63,20 +64,20 @@ def render(view: Digest) -> str:
     )
 
 
-def page(template: str, result: Result, hosts: Mapping[str, Mapping[str, Any]], **values: Any) -> str:
+def page(template: str, result: Result, hosts: Mapping[str, Host], **values: Any) -> str:
     """The page of a result: what each has, and ``values`` of its kind; ``idle``: what idle windows read."""
     manifest = result.manifest
     return (
         environment_of_pages()
         .get_template(template)
         .render(
-            name=manifest.get("name") or result.id,
+            name=manifest.name or result.id,
             hosts=hosts,
-            measured_with=manifest.get("linewatt_version"),
+            measured_with=manifest.linewatt_version,
             campaign_text=campaign_text(manifest),
             version=__version__,
-            created=when(manifest.get("created_s")),
-            lab=any(host.get("lab") for host in hosts.values()),
+            created=when(manifest.created_s),
+            lab=any(host.lab for host in hosts.values()),
             environment=environment_section(environment(hosts, values.pop("idle", None)), hosts),
             **values,
         )
@@ -87,9 +88,9 @@ def _campaign_words(view: Digest) -> str:
     """Where the campaign is from, and in which order its trials ran."""
     manifest, source = view.result.manifest, view.result.imported_from
     said = f"The table that was imported, {source}" if source else "The file that was run"
-    if manifest.get("order"):
-        said += f"; order of the trials: {manifest['order']}"
-        said += "" if manifest.get("seed") is None else f", seed {manifest['seed']}"
+    if manifest.order:
+        said += f"; order of the trials: {manifest.order}"
+        said += "" if manifest.seed is None else f", seed {manifest.seed}"
     return f"{said}."
 
 

@@ -11,11 +11,11 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from linewatt.findings.meters import LONGER
 from linewatt.loads.registry import DEFAULT, LOADS
 from linewatt.model import EndResult, Flag, PowerResult, Trial, Window
+from linewatt.records import Meter
 from linewatt.sensors.power.dynamics import POLL_LIMITED, Dynamics, student_t, too_short
 
 CODE = "power-window-too-short"
@@ -32,12 +32,11 @@ class Known:
     read_every_s: float = 1.0
 
 
-def known_of(meters: Iterable[Mapping[str, Any]]) -> dict[Key, Known]:
-    """The meters of a stored document as values."""
+def known_of(meters: Iterable[Meter]) -> dict[Key, Known]:
+    """What was learned of each channel, as it is on record."""
     return {
-        (one["host"], one["source"], one["channel"]): Known(
-            Dynamics(*(one.get(name) for name in ("refresh_s", "averaging_s", "delay_s", "settle_s"))),
-            float(one.get("read_every_s") or 1.0),
+        (one.host, one.source, one.channel): Known(
+            Dynamics(one.refresh_s, one.averaging_s, one.delay_s, one.settle_s), one.read_every_s or 1.0
         )
         for one in meters
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import errno
 import itertools
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from functools import cache
@@ -17,12 +17,13 @@ from pydantic import TypeAdapter, ValidationError
 from linewatt import foreign
 from linewatt.errors import LinewattError, ParseError, StoreError
 from linewatt.model import Trial
-from linewatt.store import derived, documents, sums
-from linewatt.store.documents import SCHEMA_VERSION
-from linewatt.store.idle import IdleWindow, window_of, with_idle
+from linewatt.records import SCHEMA_VERSION, Document, Idle, Manifest, Meter, Meters, PartEnd, Repeats, told
+from linewatt.store import derived, sums
+from linewatt.store.idle import with_idle
 from linewatt.store.meters import known_of, with_meters
 
 T = TypeVar("T")
+D = TypeVar("D", bound=Document)
 
 
 @cache
@@ -33,50 +34,55 @@ def _trial_shape() -> TypeAdapter[Trial]:
 
 @dataclass(frozen=True, slots=True)
 class Result:
-    """A stored campaign run.
-
-    ``manifest`` has: ``schema_version``, ``id``, ``name``, ``linewatt_version``, ``created_s``,
-    ``campaign_text``, ``campaign``, ``plan``, ``seed``, ``order``, ``trials_planned``, ``hosts`` (host name →
-    its specification with ``facts``, a mapping of section → {fact: value or null}), ``idle`` and
-    ``idle_end`` (host name → readings of the first setting's idle windows before and after its trials; empty
-    until they were taken), and ``idle_windows`` (those of all settings). ``repeats`` says why each case
-    stopped where cases stop by themselves (``engine/repeats.py``); None until all have.
-    """
+    """A stored campaign run. ``idle`` are all idle windows in the order of time, ``meters`` what was known of
+    each meter at the end; ``repeats`` says why each case stopped where cases stop by themselves
+    (``engine/repeats.py``), None until all have."""
 
     id: str
     path: Path
-    manifest: dict[str, Any]
+    manifest: Manifest
     trials: tuple[Trial, ...]
+    idle: tuple[Idle, ...] = ()
+    meters: tuple[Meter, ...] = ()
+    repeats: Repeats | None = None
+
+    @property
+    def idle_before(self) -> Idle | None:
+        """The first setting's idle window before its trials."""
+        return self.idle[0] if self.idle else None
+
+    @property
+    def idle_after(self) -> Idle | None:
+        """That setting's last one after its trials; ``None`` until it was taken."""
+        own = [one for one in self.idle if one.after and one.setting == self.idle[0].setting]
+        return own[-1] if own else None
 
     @property
     def imported_from(self) -> str | None:
         """The file whose figures these are; ``None`` where linewatt measured them."""
-        source = self.manifest.get("imported_from")
-        return None if source is None else str(source)
+        return self.manifest.imported_from
 
     @property
     def is_soak(self) -> bool:
         """Whether it is one long load in place of trials (``store/soak.py``)."""
-        return bool((self.manifest.get("campaign") or {}).get("soak"))
+        return self.manifest.asked.soak is not None
 
     @property
-    def created_s(self) -> int | float | None:
+    def created_s(self) -> float | None:
         """When it began, Unix seconds."""
-        found = self.manifest.get("created_s")
-        return found if isinstance(found, (int, float)) else None
+        return self.manifest.created_s
 
     @property
     def complete(self) -> bool:
         if self.is_soak:
             ends = sorted((self.path / "soak").glob("part-*/ended.json"))
-            return bool(ends) and read_checked(ends[-1], documents.PartEnd)["why"] == "done"
+            return bool(ends) and read_as(ends[-1], PartEnd).why == "done"
         return len(self.trials) == self.trials_planned
 
     @property
     def trials_planned(self) -> int:
         """Trials the campaign asks for; those not counted that cases did not need to be sure enough."""
-        repeats = self.manifest.get("repeats") or {}
-        return int(self.manifest["trials_planned"]) - int(repeats.get("trials_left_out", 0))
+        return self.manifest.trials_planned - (self.repeats.trials_left_out if self.repeats else 0)
 
 
 def find(root: Path, wanted: str) -> Path:
@@ -102,47 +108,45 @@ def load(path: Path) -> Result:
     """Read a result directory. Raises StoreError naming the damaged file."""
     manifest = load_manifest(path)
     files = derived.files(path, [directory.name for directory in trial_dirs(path)])
-    trials = with_idle([_read_trial(file) for file in files], idle_windows(path))
-    return Result(path.name, path, manifest, with_meters(trials, known_of(manifest["meters"])))
-
-
-def load_manifest(path: Path) -> dict[str, Any]:
-    """A result's manifest with its idle windows. Raises StoreError naming the damaged file."""
-    manifest = read_json(path / "manifest.json")
-    documents.check(path / "manifest.json", {"schema_version": None, **manifest}, documents.Manifest)
-    windows = idle_windows(path)
-    manifest["idle"] = dict(windows[0].hosts) if windows else {}
-    last = [one for one in windows if one.after and one.setting == windows[0].setting]
-    manifest["idle_end"] = dict(last[-1].hosts) if last else {}
-    manifest["idle_windows"] = [
-        {"setting": dict(one.setting), "after": one.after, "start_s": one.start_s, "hosts": dict(one.hosts)}
-        for one in windows
-    ]
-    manifest["meters"] = meters(path)
+    idle, learned = idle_windows(path), meters(path)
+    trials = with_idle([_read_trial(file) for file in files], idle)
     repeats = path / "repeats.json"
-    manifest["repeats"] = read_checked(repeats, documents.Repeats) if repeats.exists() else None
-    return manifest
+    return Result(
+        path.name,
+        path,
+        manifest,
+        with_meters(trials, known_of(learned)),
+        idle,
+        learned,
+        read_as(repeats, Repeats) if repeats.exists() else None,
+    )
 
 
-def idle_windows(path: Path) -> tuple[IdleWindow, ...]:
+def load_manifest(path: Path) -> Manifest:
+    """A result's manifest. Raises StoreError naming the damaged file."""
+    return read_as(path / "manifest.json", Manifest)
+
+
+def idle_windows(path: Path) -> tuple[Idle, ...]:
     """The idle windows of a result in the order of time: those before a setting's trials, and after them."""
-    before = [window_of(one, after=False) for one in _numbered(path, "idle", documents.Idle)]
-    after = [window_of(one, after=True) for one in _numbered(path, "idle-end", documents.Idle)]
-    return tuple(sorted([*before, *after], key=lambda one: one.start_s))
+    every = [
+        window.model_copy(update={"after": after})
+        for name, after in (("idle", False), ("idle-end", True))
+        for window in _numbered(path, name, Idle)
+    ]
+    return tuple(sorted(every, key=lambda one: one.window.start_s))
 
 
-def _numbered(path: Path, name: str, shape: type[documents.Document]) -> Iterator[dict[str, Any]]:
+def _numbered(path: Path, name: str, shape: type[D]) -> Iterator[D]:
     """``name.json``, ``name-2.json`` and so on, as far as there are any."""
-    for file in idle_files(path, name):
-        if not file.exists():
-            return
-        yield read_checked(derived.document(path, file.name), shape)
+    for file in itertools.takewhile(Path.exists, idle_files(path, name)):
+        yield read_as(derived.document(path, file.name), shape)
 
 
-def meters(path: Path) -> list[dict[str, Any]]:
+def meters(path: Path) -> tuple[Meter, ...]:
     """What was known of each meter when the result's last part ended; empty where there is none."""
-    parts = list(_numbered(path, "meters", documents.Meters))
-    return list(parts[-1]["meters"]) if parts else []
+    parts = list(_numbered(path, "meters", Meters))
+    return tuple(parts[-1].meters) if parts else ()
 
 
 def idle_files(path: Path, name: str) -> Iterator[Path]:
@@ -197,15 +201,29 @@ def _trial_of(data: bytes, kind: TypeAdapter[T]) -> T:
 
 def damaged(path: Path | str, error: ValueError) -> StoreError:
     """What is wrong with a document."""
-    why = documents.told(error) if isinstance(error, ValidationError) else str(error)
+    why = told(error) if isinstance(error, ValidationError) else str(error)
     return StoreError(f"{path}: damaged: {why}")
 
 
-def read_checked(path: Path, shape: type[documents.Document]) -> dict[str, Any]:
+def read_as(path: Path, shape: type[D]) -> D:
     """Read a document of a result. Raises StoreError."""
-    document = read_json(path)
-    documents.check(path, document, shape)
-    return document
+    return value_of(path, read_json(path), shape)
+
+
+def value_of(path: Path, document: object, shape: type[D]) -> D:
+    """A document that was read from a file as a value of its kind.
+
+    Raises StoreError for one that is of another version, or has a value that cannot be.
+    """
+    if not isinstance(document, Mapping):
+        raise StoreError(f"{path}: damaged: not a JSON object")
+    version = document.get("schema_version", SCHEMA_VERSION)
+    if version != SCHEMA_VERSION:
+        raise StoreError(f"{path}: schema_version {version!r:.40}, this linewatt reads {SCHEMA_VERSION}")
+    try:
+        return shape.model_validate(document)
+    except ValidationError as error:
+        raise damaged(path, error) from error
 
 
 def read_json(path: Path) -> dict[str, Any]:

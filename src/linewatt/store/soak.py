@@ -19,12 +19,13 @@ from typing import Any
 
 from linewatt import durable, foreign
 from linewatt.errors import ParseError, StoreError
-from linewatt.store import documents, sums
-from linewatt.store.read import read_checked, read_json
+from linewatt.records import SCHEMA_VERSION, Event, PartEnd, UsersTally
+from linewatt.records import Part as PartBegin
+from linewatt.store import sums
+from linewatt.store.read import read_as, read_json, value_of
 from linewatt.store.samples import Series, write_samples
 from linewatt.store.write import unstored
 
-SCHEMA_VERSION = 1
 FOLDER = "soak"
 _PART = re.compile(r"part-(\d{3,})")
 _CHUNK = re.compile(r"chunk-(\d{6,})\.parquet")
@@ -82,14 +83,14 @@ def new_part(result: Path, started_s: float) -> Path:
     numbers = [int(found[1]) for path, found in _named(result / FOLDER, _PART)]
     number = max(numbers, default=0) + 1
     path = result / FOLDER / f"part-{number:03d}"
-    document = {"schema_version": SCHEMA_VERSION, "number": number, "started_s": started_s}
+    begin = PartBegin(schema_version=SCHEMA_VERSION, number=number, started_s=started_s)
     try:
         path.parent.mkdir(exist_ok=True)
         path.mkdir()
         durable.sync_folder(path.parent)
     except OSError as error:
         raise unstored(path, "the part", error) from error
-    _write_whole(path / "part.json", document)
+    _write_whole(path / "part.json", begin.as_written())
     return path
 
 
@@ -141,7 +142,7 @@ def end_part(part: Path, ended_s: float, why: str) -> None:
 
     Raises StoreError; DiskFull when there is no room even for that.
     """
-    _write_whole(part / "ended.json", {"ended_s": ended_s, "why": why})
+    _write_whole(part / "ended.json", PartEnd(ended_s=ended_s, why=why).as_written())
 
 
 def parts(result: Path) -> list[Part]:
@@ -159,7 +160,7 @@ def parts_gone(result: Path) -> list[str]:
     return [name for name in names if not (result / FOLDER / name).is_dir()]
 
 
-def events(part: Part, damaged: dict[Path, str]) -> Iterator[dict[str, Any]]:
+def events(part: Part, damaged: dict[Path, str]) -> Iterator[Event]:
     """What happened in a part, as it was written; files that cannot be read are put down as ``damaged``."""
     for path in (chunk.events for chunk in part.chunks if chunk.events):
         try:
@@ -168,7 +169,7 @@ def events(part: Part, damaged: dict[Path, str]) -> Iterator[dict[str, Any]]:
             damaged[path] = _why(path, error)
 
 
-def _events(path: Path) -> list[dict[str, Any]]:
+def _events(path: Path) -> list[Event]:
     """Raises StoreError."""
     try:
         every = foreign.read_each_json(path.read_text(encoding="utf-8"), "damaged", foreign.STORED)
@@ -176,9 +177,7 @@ def _events(path: Path) -> list[dict[str, Any]]:
         raise StoreError(f"{path}: {error.strerror}") from error
     except (ValueError, ParseError) as error:
         raise StoreError(f"{path}: {error}") from error
-    for one in every:
-        documents.check(path, one, documents.Event)
-    return every
+    return [value_of(path, one, Event) for one in every]
 
 
 def _why(path: Path, error: StoreError) -> str:
@@ -186,7 +185,7 @@ def _why(path: Path, error: StoreError) -> str:
     return str(error).removeprefix(f"{path}: ").removeprefix("damaged: ")
 
 
-def users(part: Part, damaged: dict[Path, str]) -> Iterator[tuple[Path, dict[str, Any]]]:
+def users(part: Part, damaged: dict[Path, str]) -> Iterator[tuple[Path, UsersTally]]:
     """What users did, as ``Tally.as_dict`` says it, for one chunk or many at a time; each chunk once.
 
     Files that cannot be read are put down as ``damaged``.
@@ -198,7 +197,7 @@ def users(part: Part, damaged: dict[Path, str]) -> Iterator[tuple[Path, dict[str
         if path is None:
             continue
         try:
-            document = read_checked(path, documents.Users)
+            document = read_as(path, UsersTally)
         except StoreError as error:
             damaged[path] = _why(path, error)
         else:
@@ -209,15 +208,14 @@ _ENDS = {"users": "json", "events": "jsonl", "chunk": "parquet"}
 
 
 def _part(path: Path, gone: Sequence[str]) -> Part:
-    about = read_checked(path / "part.json", documents.Part)
-    started_s = float(about["started_s"])
+    begin = read_as(path / "part.json", PartBegin)
     chunks = tuple(_chunk(path, int(found[1])) for _, found in _named(path, _CHUNK))
     if (path / "ended.json").exists():
-        ended = read_checked(path / "ended.json", documents.PartEnd)
-        ended_s, why = float(ended["ended_s"]), str(ended["why"])
+        end = read_as(path / "ended.json", PartEnd)
+        ended_s, why = end.ended_s, end.why
     else:
-        ended_s, why = _last_s(chunks, started_s), None
-    return Part(int(about["number"]), path, started_s, ended_s, why, chunks, tuple(gone))
+        ended_s, why = _last_s(chunks, begin.started_s), None
+    return Part(begin.number, path, begin.started_s, ended_s, why, chunks, tuple(gone))
 
 
 def _chunk(part: Path, number: int) -> Chunk:

@@ -30,7 +30,7 @@ def verify(result: Path) -> Verified:
         return Verified(result.name, files, True, tuple(sums.problems(result)))
     found = list(_unreadable(result))
     try:
-        listed = bool(read.read_json(result / "manifest.json").get("checksums"))
+        listed = read.load_manifest(result).checksums is not None
     except StoreError:
         listed = False  # named by what is unreadable
     if listed:

@@ -136,8 +136,8 @@ def is_expected(fact: str, by: str | None) -> bool:
 
 
 def _host(side: Side, name: str) -> dict[str, str | None]:
-    host = side.hosts.get(name) or {}
-    own = {key: value for key, value in host.items() if key not in CONNECTION}
+    host = side.hosts.get(name)
+    own = {key: value for key, value in (host.said if host else {}).items() if key not in CONNECTION}
     facts = {section: found for section, found in side.facts(name).items() if section != NOT_KNOWN}
     return {**dict(_leaves(own, "host")), **dict(_leaves(facts, ""))}
 

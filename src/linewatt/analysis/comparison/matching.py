@@ -14,6 +14,7 @@ from linewatt.analysis.comparison.runs import CaseRuns
 from linewatt.analysis.metrics.of_soak import SoakRun
 from linewatt.analysis.soak.job import Job, host_pairs
 from linewatt.model import Case
+from linewatt.records import Host
 
 HOST_LIKE = ("host", "kernel", "sender", "receiver")
 """properties that are of the hosts: cases match whatever their hosts are called"""
@@ -43,7 +44,7 @@ class Side:
     name: str
     id: str
     campaign: Mapping[str, Any]
-    hosts: Mapping[str, Mapping[str, Any]]
+    hosts: Mapping[str, Host]
     cases: Mapping[Case, CaseRuns]
     created_s: float | None = None
     soak: SoakRun | None = None
@@ -57,8 +58,8 @@ class Side:
 
     def facts(self, host: str) -> Facts:
         """Section → fact → value of a host; empty where nothing is on record."""
-        facts = (self.hosts.get(host) or {}).get("facts")
-        return facts if isinstance(facts, Mapping) else {}
+        found = self.hosts.get(host)
+        return {} if found is None else found.facts
 
     def fact(self, host: str, section: str, name: str) -> Any:
         """One fact of a host, ``None`` where it is not known."""

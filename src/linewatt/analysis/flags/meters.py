@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from linewatt.findings.meters import (
     HUNG_CORES,
@@ -15,22 +14,23 @@ from linewatt.findings.meters import (
     STANDS_WINDOWS,
 )
 from linewatt.model import Flag, Trial
+from linewatt.records import Idle, Meter
 from linewatt.sensors.power.dynamics import POLL_LIMITED
 
 FOLLOW_THE_CPU = ("psu-in", "psu-out", "system", "wall", "cpu", "psys", "package", "core")
 
 
-def meter_flags(manifest: Mapping[str, Any], trials: Sequence[Trial]) -> Iterator[Flag]:
+def meter_flags(meters: Iterable[Meter], idle: Iterable[Idle], trials: Sequence[Trial]) -> Iterator[Flag]:
     """Flags of the meters of a result; ``where`` begins with their host."""
-    for one in manifest.get("meters") or ():
+    for one in meters:
         yield from _slow(one)
-    yield from _hung(trials, manifest.get("idle_windows") or ())
+    yield from _hung(trials, idle)
 
 
-def _slow(one: Mapping[str, Any]) -> Iterator[Flag]:
-    where = f"{one['host']}: {one['source']} {one['channel']}"
-    refresh_s, averaging_s = one.get("refresh_s"), one.get("averaging_s")
-    read_every_s = one.get("read_every_s") or 1.0
+def _slow(one: Meter) -> Iterator[Flag]:
+    where = f"{one.host}: {one.source} {one.channel}"
+    refresh_s, averaging_s = one.refresh_s, one.averaging_s
+    read_every_s = one.read_every_s or 1.0
     if refresh_s is not None and refresh_s >= max(SLOW_REFRESH_S, POLL_LIMITED * read_every_s):
         yield Flag(
             "meter-refreshes-slowly",
@@ -39,10 +39,11 @@ def _slow(one: Mapping[str, Any]) -> Iterator[Flag]:
             "let windows be many of its refreshes long; take no single reading for the power of its moment",
         )
     if averaging_s is not None and averaging_s >= LONG_AVERAGING_S:
+        needs = "" if one.settle_s is None else f"; after a load begins it needs up to {one.settle_s:.3g} s"
         yield Flag(
             "meter-averages",
             where,
-            f"averages over {averaging_s:.3g} s; after a load begins it needs up to {one['settle_s']:.3g} s",
+            f"averages over {averaging_s:.3g} s{needs}",
             "let omit be as long, or windows much longer",
         )
 
@@ -58,7 +59,7 @@ class _Still:
     step_w: float
 
 
-def _hung(trials: Sequence[Trial], idle: Sequence[Mapping[str, Any]]) -> Iterator[Flag]:
+def _hung(trials: Sequence[Trial], idle: Iterable[Idle]) -> Iterator[Flag]:
     """One value over several windows although the CPUs' use changed between them."""
     courses: dict[str, list[_Window]] = {}
     for where, window in [*_of_trials(trials), *_of_idle(idle)]:
@@ -92,14 +93,14 @@ def _of_trials(trials: Iterable[Trial]) -> Iterator[tuple[str, _Window]]:
                     yield f"{end.host}: {one.source} {one.channel}", (trial.started_s, still)
 
 
-def _of_idle(windows: Iterable[Mapping[str, Any]]) -> Iterator[tuple[str, _Window]]:
+def _of_idle(windows: Iterable[Idle]) -> Iterator[tuple[str, _Window]]:
     for window in windows:
-        for host, values in window["hosts"].items():
-            for one in values.get("power") or ():
-                if _follows(one["scope"]):
-                    known = (one.get("spread_w"), one["power_w"], values.get("cpu_cores"), one.get("step_w"))
-                    still = _still("idle", window["start_s"], *known)
-                    yield f"{host}: {one['source']} {one['channel']}", (window["start_s"], still)
+        start_s = window.window.start_s
+        for host, values in window.hosts.items():
+            for one in values.power:
+                if _follows(one.scope):
+                    known = (one.spread_w, one.power_w, values.cpu_cores, one.step_w)
+                    yield f"{host}: {one.source} {one.channel}", (start_s, _still("idle", start_s, *known))
 
 
 def _follows(scope: str) -> bool:

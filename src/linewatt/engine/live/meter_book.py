@@ -13,19 +13,18 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
 
 from linewatt.analysis.power import meters
 from linewatt.analysis.power.meters import Step
 from linewatt.campaign.campaign import PowerSource
 from linewatt.engine.live.feed import Reading
+from linewatt.records import SCHEMA_VERSION, Meter, Meters
 from linewatt.sensors.power.dynamics import Dynamics, declared
 from linewatt.store.meters import Known, known_of
 from linewatt.store.read import idle_files
 from linewatt.store.read import meters as stored_meters
 from linewatt.store.write import write_json
 
-SCHEMA_VERSION = 1
 MOST_DISTANCES = 2000
 MOST_STEPS = 40
 KEPT_S = 90.0
@@ -130,10 +129,10 @@ class MeterBook:
         """What is known now, beside what a first part of the result had known. Raises StoreError."""
         with self._lock:
             hosts = dict.fromkeys([*self._before, *self._channels])
-            found = [self._document(host, key) for host in hosts for key in self._keys(host)]
+            found = [self._record(host, key) for host in hosts for key in self._keys(host)]
         if found:
             file = next(one for one in idle_files(self._path, "meters") if not one.exists())
-            write_json(file, {"schema_version": SCHEMA_VERSION, "meters": found})
+            write_json(file, Meters(schema_version=SCHEMA_VERSION, meters=found).as_written())
 
     def _keys(self, host: str) -> list[tuple[str, str]]:
         return list(dict.fromkeys([*self._before.get(host, {}), *self._channels.get(host, {})]))
@@ -150,19 +149,19 @@ class MeterBook:
         )
         return merged | self._declared.get((host, key[0]), Dynamics())
 
-    def _document(self, host: str, key: tuple[str, str]) -> dict[str, Any]:
+    def _record(self, host: str, key: tuple[str, str]) -> Meter:
         own = self._channels.get(host, {}).get(key) or _Channel()
         known = self._known(host, key)
-        return {
-            "host": host,
-            "source": key[0],
-            "channel": key[1],
-            "scope": own.scope,
-            "refresh_s": known.refresh_s,
-            "averaging_s": known.averaging_s,
-            "delay_s": known.delay_s,
-            "settle_s": known.settle_s,
-            "read_every_s": own.every_s,
-            "distances": len(own.distances_s),
-            "steps": len(own.steps),
-        }
+        return Meter(
+            host=host,
+            source=key[0],
+            channel=key[1],
+            scope=own.scope,
+            refresh_s=known.refresh_s,
+            averaging_s=known.averaging_s,
+            delay_s=known.delay_s,
+            settle_s=known.settle_s,
+            read_every_s=own.every_s,
+            distances=len(own.distances_s),
+            steps=len(own.steps),
+        )

@@ -5,11 +5,12 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import dataclass, replace
 from itertools import pairwise
 from statistics import fmean
 from typing import Any
 
+from linewatt import records
 from linewatt.analysis.power.totals import CPU_SCOPES, SYSTEM_SCOPES
 from linewatt.engine.live.feed import Reading
 from linewatt.engine.measuring.ends import cpu_shares, end_result
@@ -24,6 +25,7 @@ from linewatt.findings.idle import (
 )
 from linewatt.hosts.base import HostSpec
 from linewatt.model import Channel, EndResult, PowerResult, Window
+from linewatt.records import IdleHost
 
 NOISE_SDS = 2.0
 """A slope counts as far as it is more than the readings' own noise makes of it."""
@@ -128,24 +130,24 @@ def _step_w(channel: Channel, course: Points) -> float:
 
 def host_values(
     host: HostSpec, readings: Sequence[Reading], window: Window, look: Look | None, known: Meters
-) -> dict[str, Any]:
-    """What one host did in an idle window, as an idle document has it; ``known`` is of its meters."""
+) -> IdleHost:
+    """What one host did in an idle window; ``known`` is of its meters."""
     bare = end_result(host, "receiver", readings, window, (), None, None)
     end = with_power(bare, readings, window, {}, known)
-    return {
-        "cpu_cores": end.cpu_cores,
-        "reason": end.reasons.get("cpu_cores"),
+    return IdleHost(
+        cpu_cores=end.cpu_cores,
+        reason=end.reasons.get("cpu_cores"),
         **_looked(host, readings, look),
-        "power": [asdict(one) for one in _bounded(end, readings, look)],
-        "power_reasons": {key: why for key, why in end.reasons.items() if key.startswith("power.")},
-    }
+        power=tuple(_bounded(end, readings, look)),
+        power_reasons={key: why for key, why in end.reasons.items() if key.startswith("power.")},
+    )
 
 
 def _looked(host: HostSpec, readings: Sequence[Reading], look: Look | None) -> dict[str, Any]:
     if look is None:
         return {}
     return {
-        "look": {"start_s": look.window.start_s, "end_s": look.window.end_s, "needed_s": look.needed_s},
+        "look": records.Look(start_s=look.window.start_s, end_s=look.window.end_s, needed_s=look.needed_s),
         "moving": moving(host, readings, look.window),
     }
 

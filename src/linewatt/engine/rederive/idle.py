@@ -21,6 +21,7 @@ from linewatt.errors import LinewattError, ParseError
 from linewatt.foreign import STORED, contained, read_json
 from linewatt.hosts.clock import Offset
 from linewatt.model import Window
+from linewatt.records import Idle, IdleHost
 from linewatt.sensors.base import Stamped
 from linewatt.sensors.registry import POWER, SENSORS
 from linewatt.store import derived, raw, read
@@ -62,20 +63,21 @@ def _made(before: Mapping[str, Any], folder: Path, campaign: Campaign) -> dict[s
         raise ParseError("what was known of its sensors was not stored then; it stays as it is")
     known = kept.read_idle(files[kept.NAME])
     readings = readings_of(known.sources, files, campaign, {})
-    window = Window(before["window"]["start_s"], before["window"]["end_s"])
+    stored = Idle.model_validate(before)
+    window = Window(stored.window.start_s, stored.window.end_s)
     hosts = {
         name: host_values(
             campaign.hosts[name], readings[name], window, _look(values), known.meters.get(name, {})
-        )
-        for name, values in before["hosts"].items()
+        ).as_written()
+        for name, values in stored.hosts.items()
     }
     again: dict[str, Any] = json.loads(json.dumps({**before, "hosts": hosts}))
     return again
 
 
-def _look(values: Mapping[str, Any]) -> Look | None:
-    look = values.get("look")
-    return None if look is None else Look(Window(look["start_s"], look["end_s"]), look["needed_s"])
+def _look(values: IdleHost) -> Look | None:
+    look = values.look
+    return None if look is None else Look(Window(look.start_s, look.end_s), look.needed_s)
 
 
 def readings_of(

@@ -100,9 +100,7 @@ def _run(campaign: Campaign, trial: Trial, files: Mapping[str, str]) -> TrialRun
 def _session(result: Result, campaign: Campaign) -> Session:
     """The hosts with the facts that they had, without any connection."""
     session = Session(campaign, defaultdict(lambda: None))
-    session.facts = {
-        name: defaultdict(dict, host.get("facts") or {}) for name, host in result.manifest["hosts"].items()
-    }
+    session.facts = {name: defaultdict(dict, host.facts) for name, host in result.manifest.hosts.items()}
     return session
 
 

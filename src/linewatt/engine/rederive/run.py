@@ -64,7 +64,7 @@ def rederive(result: read.Result) -> Rederived:
         raise InvalidInput(f"{result.id}: was imported from {result.imported_from}; import it again instead")
     if result.is_soak:
         raise InvalidInput(f"{result.id}: is a soak, whose figures are made anew whenever it is shown")
-    campaign = stored.from_dict(result.manifest["campaign"])
+    campaign = stored.from_dict(result.manifest.asked.written)
     directories = read.trial_dirs(result.path)
     files = derived.files(result.path, [directory.name for directory in directories])
     pairs = zip(directories, files, strict=True)

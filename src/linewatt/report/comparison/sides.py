@@ -59,5 +59,4 @@ def side_of(path: Path, found: Kept) -> Side:
 def with_surroundings(side: Side, path: Path) -> Side:
     """A side with what is on record of its campaign and its hosts. Raises StoreError."""
     manifest = load_manifest(path)
-    hosts = {host: one for host, one in (manifest.get("hosts") or {}).items() if isinstance(one, dict)}
-    return replace(side, campaign=manifest.get("campaign") or {}, hosts=hosts)
+    return replace(side, campaign=manifest.asked.written, hosts=manifest.hosts)

@@ -13,6 +13,7 @@ from linewatt.errors import InvalidInput
 from linewatt.hosts.cores import WORDS as CORE_WORDS
 from linewatt.hosts.cores import CoreKind, core_is
 from linewatt.hosts.cpulist import format_cpulist, parse_cpulist
+from linewatt.records import Host, Idle, IdleHost
 from linewatt.report.section import Section
 from linewatt.report.series import plural
 from linewatt.report.table import Cell, Head, Row, RowGroup, Table, texts
@@ -51,28 +52,26 @@ class FactGroup:
         return sum(row.differs for row in self.rows)
 
 
-def environment(
-    hosts: Mapping[str, Mapping[str, Any]], idle: Mapping[str, Any] | None = None
-) -> tuple[FactGroup, ...]:
+def environment(hosts: Mapping[str, Host], idle: Idle | None = None) -> tuple[FactGroup, ...]:
     """Groups of facts, hosts in columns: the campaign's settings, what was read, the idle window."""
     own = {name: _without_connection(host) for name, host in hosts.items()}
     sections = [_section("In the campaign", own)] if any(own.values()) else []
-    facts = {name: _in_short(_mapping(host.get("facts"))) for name, host in hosts.items()}
+    facts = {name: _in_short(host.facts) for name, host in hosts.items()}
     titles = dict.fromkeys(title for sections_of in facts.values() for title in sections_of)
     for title in (title for title in titles if title != _REASONS):
         sections.append(_section(_title(title), {name: facts[name].get(title) for name in hosts}))
-    if idle:
-        values = tuple(_idle_text(_mapping(idle.get(name))) for name in hosts)
+    if idle and idle.hosts:
+        values = tuple(_idle_text(idle.hosts.get(name, IdleHost())) for name in hosts)
         sections.append(FactGroup("Idle, before any load", (FactRow("CPU used", values, differs=False),)))
     return tuple(section for section in sections if section.rows or section.unread)
 
 
-def cores_are(hosts: Mapping[str, Mapping[str, Any]]) -> dict[str, CoreKind | None]:
+def cores_are(hosts: Mapping[str, Host]) -> dict[str, CoreKind | None]:
     """Host → what one CPU of it is; ``None`` where its facts do not tell."""
-    return {name: core_is(_mapping(host.get("facts"))) for name, host in hosts.items()}
+    return {name: core_is(host.facts) for name, host in hosts.items()}
 
 
-def core_words(hosts: Mapping[str, Mapping[str, Any]]) -> str:
+def core_words(hosts: Mapping[str, Host]) -> str:
     """What a core of CPU use and Mbps/core is on each host, in one sentence."""
     found: dict[CoreKind | None, list[str]] = {}
     for name, kind in cores_are(hosts).items():
@@ -84,9 +83,11 @@ def core_words(hosts: Mapping[str, Mapping[str, Any]]) -> str:
     return f"A core of CPU use and Mbps/core is what the system counts as a CPU: {'; '.join(said)}."
 
 
-def _without_connection(host: Mapping[str, Any]) -> dict[str, Any]:
+def _without_connection(host: Host) -> dict[str, Any]:
     return {
-        key: value for key, value in host.items() if key not in CONNECTION and value not in (None, [], (), {})
+        key: value
+        for key, value in host.said.items()
+        if key not in CONNECTION and value not in (None, [], (), {})
     }
 
 
@@ -114,16 +115,11 @@ def _cpus_text(name: str, value: Any) -> Any:
     return f"{', '.join(counts)} (the first: CPU {value[0]})"
 
 
-def _mapping(value: Any) -> Mapping[str, Any]:
-    return value if isinstance(value, Mapping) else {}
-
-
-def _idle_text(reading: Mapping[str, Any]) -> str:
+def _idle_text(reading: IdleHost) -> str:
     """CPU used in the idle window in the field's %, or why it is unknown."""
-    cores = reading.get("cpu_cores")
-    if cores is None:
-        return f"{MISSING} ({reading.get('reason') or 'not recorded'})"
-    return f"{percent_from_cores(cores):,.1f} %"
+    if reading.cpu_cores is None:
+        return f"{MISSING} ({reading.reason or 'not recorded'})"
+    return f"{percent_from_cores(reading.cpu_cores):,.1f} %"
 
 
 def _section(title: str, values: Mapping[str, Any]) -> FactGroup:
@@ -193,11 +189,9 @@ _MOST_OPEN = 8
 """hosts whose facts stand open on a page"""
 
 
-def environment_section(groups: Sequence[FactGroup], hosts: Mapping[str, Mapping[str, Any]]) -> Section:
+def environment_section(groups: Sequence[FactGroup], hosts: Mapping[str, Host]) -> Section:
     """What is on record of the hosts: what differs between them, then everything."""
-    heads = tuple(
-        Head(name, kind="text", provenance="lab" if one.get("lab") else "") for name, one in hosts.items()
-    )
+    heads = tuple(Head(name, kind="text", provenance="lab" if one.lab else "") for name, one in hosts.items())
     differing = sum(group.differing for group in groups)
     rows = [_fact_row(row, f"{group.name}: ") for group in groups for row in group.rows if row.differs]
     every = [

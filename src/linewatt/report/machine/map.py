@@ -10,6 +10,7 @@ from typing import Any
 from linewatt.errors import InvalidInput
 from linewatt.placement.sysfs import from_facts
 from linewatt.placement.topology import Topology
+from linewatt.records import Host
 from linewatt.report.machine.boxes import CpuCell, Mark, NodeBox, boxes, legend
 from linewatt.report.series import plural
 from linewatt.report.trials.digest import Digest
@@ -83,11 +84,10 @@ def _alike(maps: Sequence[MachineMap]) -> Iterator[MachineMap]:
 
 def _host_maps(view: Digest, host: str) -> Iterator[MachineMap]:
     spec = view.hosts[host]
-    facts = spec.get("facts")
-    topology = topology_of(facts, _name(spec.get("data")))
-    if topology is None or not isinstance(facts, Mapping):
+    topology = topology_of(spec.facts, _name(spec.data))
+    if topology is None:
         return
-    machine = _Machine(spec, topology, _nic(spec, facts, topology))
+    machine = _Machine(spec, topology, _nic(spec, topology))
     drawn, others = split(placements(view, host))
     if not drawn:
         yield _map(view, host, machine, None)
@@ -97,9 +97,9 @@ def _host_maps(view: Digest, host: str) -> Iterator[MachineMap]:
     yield _map(view, host, machine, drawn[-1], drawn, others)
 
 
-def topology_of(facts: Any, nic: str) -> Topology | None:
+def topology_of(facts: Mapping[str, Any], nic: str) -> Topology | None:
     """The topology in a host's facts; ``None`` where they have none, or none that can be read."""
-    known = facts.get("cpus") if isinstance(facts, Mapping) else None
+    known = facts.get("cpus")
     if not isinstance(known, Mapping) or not known.get("online") or "cores" not in known:
         return None
     try:
@@ -110,19 +110,19 @@ def topology_of(facts: Any, nic: str) -> Topology | None:
 
 @dataclass(frozen=True, slots=True)
 class _Machine:
-    spec: Mapping[str, Any]
+    spec: Host
     topology: Topology
     nic: Nic
 
 
-def _name(value: Any) -> str:
-    return value if isinstance(value, str) and value else "data interface"
+def _name(interface: str | None) -> str:
+    return interface or "data interface"
 
 
-def _nic(spec: Mapping[str, Any], facts: Mapping[str, Any], topology: Topology) -> Nic:
-    known = facts.get("nic")
+def _nic(spec: Host, topology: Topology) -> Nic:
+    known = spec.facts.get("nic")
     nic = known if isinstance(known, Mapping) else {}
-    name = _name(spec.get("data"))
+    name = _name(spec.data)
     device = topology.device(name)
     model = nic.get("model") or nic.get("driver")
     at = f"NUMA node {device.node}" if device.node is not None else "no node: local everywhere"
@@ -149,7 +149,7 @@ def _map(
     return MachineMap(
         host=host,
         title=title,
-        lab=bool(machine.spec.get("lab")),
+        lab=bool(machine.spec.lab),
         label=f"{title}. {_shape(topology)}. {_sentence(machine, placed)}",
         nodes=nodes,
         offline=offline,
@@ -197,5 +197,4 @@ def _sentence(machine: _Machine, placed: Placed | None) -> str:
 def _usable(machine: _Machine) -> frozenset[int]:
     """CPUs that may be used: what a session may run on, and what is isolated from it; of the host's own."""
     usable = {*machine.topology.allowed, *machine.topology.isolated}
-    own = machine.spec.get("cpus")
-    return frozenset(usable & set(own) if isinstance(own, list) and own else usable)
+    return frozenset(usable & set(machine.spec.cpus) if machine.spec.cpus else usable)

@@ -209,7 +209,7 @@ def _marks(soak: Soak, unit_s: float, x: Spec) -> list[Spec]:
 
 def _event_times_s(soak: Soak) -> list[float]:
     """When something happened while loads ran; what was before that is in the list of events alone."""
-    times = (float(one["time_s"]) for one in soak.events if one["kind"] != "first-failure")
+    times = (one.time_s for one in soak.events if one.kind != "first-failure")
     return [time_s for time_s in times if time_s >= soak.scan.start_s]
 
 

@@ -9,7 +9,6 @@ from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass, replace
 from functools import cached_property
 from pathlib import Path
-from typing import Any
 
 from linewatt.analysis.power import totals as power
 from linewatt.analysis.soak import figures
@@ -18,7 +17,8 @@ from linewatt.analysis.soak.ledger import CLIENTS, SERVER, Ends, Ledger, Total, 
 from linewatt.errors import StoreError
 from linewatt.loads.registry import SOAKING
 from linewatt.model import PowerResult
-from linewatt.report.soak.tracks import Group, Roles, roles, track
+from linewatt.records import Event, Host, SoakTimes, UserGroup, Users
+from linewatt.report.soak.tracks import Roles, roles, track
 from linewatt.report.soak.users import UsersDone, users_done
 from linewatt.store import soak as store
 from linewatt.store.read import Result
@@ -69,12 +69,13 @@ class Soak:
     """Everything that was read of a soak; what follows from it is computed when asked for."""
 
     result: Result
+    plan: SoakTimes
     parts: tuple[Part, ...]
     series: tuple[SeriesInfo, ...]
     roles: Roles
     scan: Scan
     damaged: Mapping[Path, str]
-    events: tuple[Mapping[str, Any], ...]
+    events: tuple[Event, ...]
     users: UsersDone | None
     missing: tuple[Missing, ...] = ()
     """chunks that were stored and are not there"""
@@ -82,25 +83,22 @@ class Soak:
     """what else was stored and is not there"""
 
     @property
-    def hosts(self) -> dict[str, dict[str, Any]]:
+    def hosts(self) -> Mapping[str, Host]:
         """Host name → what the manifest has of it."""
-        hosts = self.result.manifest.get("hosts") or {}
-        return {name: host if isinstance(host, dict) else {} for name, host in hosts.items()}
+        return self.result.manifest.hosts
 
     @property
     def is_lab(self) -> bool:
-        return any(host.get("lab") for host in self.hosts.values())
+        return any(host.lab for host in self.hosts.values())
 
     @property
-    def plan(self) -> Mapping[str, Any]:
-        """duration_s, interval_s and segment_s of the campaign."""
-        found: Mapping[str, Any] = self.result.manifest["campaign"]["soak"]
-        return found
+    def asked(self) -> Users:
+        """What the campaign asks of users."""
+        return self.result.manifest.asked.users or Users()
 
     @property
     def sustained_bps(self) -> float | None:
-        users = self.result.manifest["campaign"].get("users") or {}
-        return users.get("sustained_bps")
+        return self.asked.sustained_bps
 
     @property
     def sustained_users(self) -> int | None:
@@ -111,8 +109,7 @@ class Soak:
 
     @property
     def users_planned(self) -> int | None:
-        users = self.result.manifest["campaign"].get("users") or {}
-        return users.get("users")
+        return self.asked.users
 
     @property
     def ran_s(self) -> float:
@@ -182,7 +179,7 @@ class Soak:
     def lost_clients(self) -> tuple[str, ...]:
         """Clients whose users were silent for a while."""
         gaps = (gap.host for gap in self.scan.gaps if gap.source == "users")
-        told = (str(one["host"]) for one in self.events if one["kind"] == "client-lost")
+        told = (one.host for one in self.events if one.kind == "client-lost" and one.host is not None)
         return tuple(sorted({*gaps, *told} & set(self.roles.ends.clients)))
 
     def rate(self, *tracks: str, scale: float = 1.0, inside: bool = True) -> Cells:
@@ -340,22 +337,34 @@ _LATE_CELLS = 2
 
 def digest(result: Result) -> Soak:
     """Read a soak. Raises StoreError when it has no part, or nothing of it can be read."""
-    parts = tuple(store.parts(result.path))
+    parts, campaign = tuple(store.parts(result.path)), result.manifest.asked
+    if campaign.soak is None:
+        raise StoreError(f"{result.id}: its campaign is that of no soak")
     if not parts:
         raise StoreError(f"{result.id}: the soak ended before its first part; run it anew")
     with Chunks(parts) as chunks, ThreadPoolExecutor(1) as reader:
-        campaign = result.manifest["campaign"]
-        scanned = reader.submit(_scan, chunks, campaign)
-        has_users = bool(campaign.get("users"))
+        scanned = reader.submit(_scan, chunks, campaign.users, campaign.soak)
         damaged: dict[Path, str] = {}
         tallies = (one for part in parts for one in store.users(part, damaged))
-        users = users_done(tallies, damaged) if has_users else None
+        users = users_done(tallies, damaged) if campaign.users else None
         series, found, scan = scanned.result()
         missing = chunks.missing(_LATE_CELLS * scan.cell_s)
         damaged |= chunks.damaged
     events = tuple(one for part in parts for one in store.events(part, damaged))
     gone = tuple(_gone(result.path, parts))
-    return Soak(result, parts, tuple(series), found, scan, damaged, events, users, tuple(missing), gone)
+    return Soak(
+        result,
+        campaign.soak,
+        parts,
+        tuple(series),
+        found,
+        scan,
+        damaged,
+        events,
+        users,
+        tuple(missing),
+        gone,
+    )
 
 
 def _gone(result: Path, parts: Sequence[Part]) -> Iterator[str]:
@@ -365,16 +374,16 @@ def _gone(result: Path, parts: Sequence[Part]) -> Iterator[str]:
     yield from (f"all of {name}" for name in store.parts_gone(result))
 
 
-def _scan(chunks: Chunks, campaign: Mapping[str, Any]) -> tuple[list[SeriesInfo], Roles, Scan]:
+def _scan(chunks: Chunks, users: Users | None, times: SoakTimes) -> tuple[list[SeriesInfo], Roles, Scan]:
     series = chunks.series()
-    found = roles(campaign, series)
+    found = roles(users, series)
     named = {one.number: track(one, found.side(one.host)) for one in series}
     tracks = {number: name for number, name in named.items() if name is not None}
-    return series, found, chunks.scan(series, tracks, float(campaign["soak"]["interval_s"]))
+    return series, found, chunks.scan(series, tracks, times.interval_s)
 
 
-def _group(group: Group, totals: Sequence[Total]) -> GroupTotals:
-    own = ledger(totals, Ends(group.clients, None))
+def _group(group: UserGroup, totals: Sequence[Total]) -> GroupTotals:
+    own = ledger(totals, Ends(tuple(group.clients), None))
 
     def of(*keys: str) -> float:
         return sum(own.value(key, CLIENTS).value or 0.0 for key in keys)

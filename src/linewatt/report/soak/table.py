@@ -3,10 +3,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from datetime import UTC, datetime
 from itertools import groupby
-from typing import Any
 
 from linewatt.analysis.soak.ledger import (
     CLIENT_NICS,
@@ -18,6 +17,7 @@ from linewatt.analysis.soak.ledger import (
     Ledger,
 )
 from linewatt.loads.registry import SOAKING
+from linewatt.records import Event
 from linewatt.report.soak.digest import Interval, Soak
 from linewatt.report.soak.summary import Fact, bytes_text, count_text
 from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table, texts
@@ -164,10 +164,10 @@ def stamp(time_s: float) -> str:
     return datetime.fromtimestamp(time_s, UTC).strftime("%m-%d %H:%M:%S")
 
 
-def event_line(event: Mapping[str, Any]) -> str:
+def event_line(event: Event) -> str:
     """``01-09 23:06:35 dut: vsftpd was ended by signal 9``."""
-    host = f" {event['host']}:" if event.get("host") else ""
-    return f"{stamp(float(event['time_s']))}{host} {event['text']}"
+    host = f" {event.host}:" if event.host else ""
+    return f"{stamp(event.time_s)}{host} {event.text}"
 
 
 def part_lines(soak: Soak) -> list[str]:

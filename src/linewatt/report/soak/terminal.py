@@ -38,17 +38,17 @@ def show(soak: Soak, width: int | None = None) -> RenderableType:
 
 def state(soak: Soak) -> str:
     """How long it ran of how long it should, in how many parts."""
-    ran = f"{format_seconds(soak.ran_s)} of {format_seconds(float(soak.plan['duration_s']))}"
+    ran = f"{format_seconds(soak.ran_s)} of {format_seconds(soak.plan.duration_s)}"
     parts = "" if len(soak.parts) == 1 else f" in {plural(len(soak.parts), 'part')}"
     return f"{ran}{parts}" + ("" if soak.complete else "; not complete")
 
 
 def _heading(soak: Soak) -> RenderableType:
     manifest = soak.result.manifest
-    name = f"{manifest.get('name') or soak.result.id} [{soak.result.id}]"
+    name = f"{manifest.name or soak.result.id} [{soak.result.id}]"
     lines = [
         Text(one_line(name), style="bold"),
-        Text(f"{when(manifest.get('created_s'))}, a soak: {state(soak)}"),
+        Text(f"{when(manifest.created_s)}, a soak: {state(soak)}"),
     ]
     if soak.is_lab:
         lines.append(Text("Lab result: simulated hosts on one machine; not how fast hardware is."))
@@ -79,7 +79,7 @@ def _failures(soak: Soak) -> Iterator[RenderableType]:
 
 
 def _events(soak: Soak) -> Iterator[RenderableType]:
-    events = [one for one in soak.events if one["kind"] != "first-failure"]
+    events = [one for one in soak.events if one.kind != "first-failure"]
     if events:
         more = len(events) - _MOST_EVENTS
         lines = [event_line(one) for one in events[:_MOST_EVENTS]]

@@ -4,13 +4,13 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from linewatt.analysis.power.totals import CPU_SCOPES, SYSTEM_SCOPES
 from linewatt.analysis.soak.ledger import CLIENTS, NEEDED, SERVER, Ends, is_counted
 from linewatt.loads.registry import SOAKING
+from linewatt.records import UserGroup, Users
 from linewatt.store.soak_scan import SeriesInfo
 
 OTHERS = "others"
@@ -19,19 +19,11 @@ _OF_LOADS = ("users", "server", *SOAKING)
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
-    """Clients that use one port of the server, as the campaign names them."""
-
-    name: str
-    clients: tuple[str, ...]
-
-
-@dataclass(frozen=True, slots=True)
 class Roles:
     """Who is what: the ends of the ledger, and groups of clients."""
 
     ends: Ends
-    groups: tuple[Group, ...]
+    groups: tuple[UserGroup, ...]
     has_users: bool
 
     def side(self, host: str) -> str:
@@ -40,15 +32,12 @@ class Roles:
         return CLIENTS if host in self.ends.clients else OTHERS
 
 
-def roles(campaign: Mapping[str, Any], series: Sequence[SeriesInfo]) -> Roles:
-    """From the campaign as the manifest has it; without users every host that ran a load is an end."""
-    users = campaign.get("users")
-    if not users:
+def roles(users: Users | None, series: Sequence[SeriesInfo]) -> Roles:
+    """From the users of the campaign; without any every host that ran a load is an end."""
+    if users is None:
         hosts = dict.fromkeys(one.host for one in series if one.source in SOAKING)
         return Roles(Ends(tuple(hosts), None), (), has_users=False)
-    groups = tuple(Group(str(one["name"]), tuple(one["clients"])) for one in users["groups"])
-    clients = tuple(dict.fromkeys(name for group in groups for name in group.clients))
-    return Roles(Ends(clients, users["server"].get("host")), groups, has_users=True)
+    return Roles(Ends(users.clients, users.server.host), tuple(users.groups), has_users=True)
 
 
 def track(one: SeriesInfo, side: str) -> str | None:

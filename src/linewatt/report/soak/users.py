@@ -7,11 +7,11 @@ from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
 
 from linewatt.errors import InvalidInput, ParseError
 from linewatt.foreign import contained
 from linewatt.loads.users.percentiles import Summary, Times
+from linewatt.records import UsersTally
 
 TITLES = {
     "login": "Login",
@@ -42,18 +42,18 @@ class UsersDone:
         return sum(moved >= least_bytes for moved in self.bytes_by_user.values())
 
 
-def users_done(tallies: Iterable[tuple[Path, Mapping[str, Any]]], damaged: dict[Path, str]) -> UsersDone:
+def users_done(tallies: Iterable[tuple[Path, UsersTally]], damaged: dict[Path, str]) -> UsersDone:
     """Add up what ``Tally.as_dict`` said from chunk to chunk; times that are none are put down as damaged."""
     done = UsersDone()
     times = {name: Times() for name in TITLES}
     for path, tally in tallies:
         try:
             with contained("what users counted"):
-                for user, counts in tally["users"].items():
-                    done.bytes_by_user[user] += counts["received_bytes"] + counts["sent_bytes"]
-                for action, failure, line in tally["said"]:
+                for user, counts in tally.users.items():
+                    done.bytes_by_user[user] += counts.received_bytes + counts.sent_bytes
+                for action, failure, line in tally.said:
                     done.first_lines.setdefault(f"{action} {failure}", line)
-                done.reason = done.reason or _add_times(times, tally["times"])
+                done.reason = done.reason or _add_times(times, tally.times)
         except ParseError as error:
             damaged[path] = str(error)
     if done.reason is None:

@@ -6,7 +6,7 @@ Values are SI; those of power have the units of their keys.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from linewatt.analysis.flags.meters import meter_flags
 from linewatt.analysis.power import totals as power
 from linewatt.findings import kind_of
 from linewatt.model import Case, EndResult, Role, Trial, document_of
+from linewatt.records import Host
 from linewatt.report.columns import power_reasons
 from linewatt.report.export import case_keys
 from linewatt.report.findings import FindingNote, Marks, finding_notes, marks_of
@@ -90,10 +91,9 @@ class Digest:
         return self.result.trials_planned
 
     @property
-    def hosts(self) -> dict[str, dict[str, Any]]:
+    def hosts(self) -> Mapping[str, Host]:
         """Host name → what the manifest has of it."""
-        hosts = self.result.manifest.get("hosts") or {}
-        return {name: host if isinstance(host, dict) else {} for name, host in hosts.items()}
+        return self.result.manifest.hosts
 
 
 def digest(result: Result) -> Digest:
@@ -101,7 +101,7 @@ def digest(result: Result) -> Digest:
     summaries = summarise(result.trials)
     labels = case_labels({replace(summary.case, instances=1): None for summary in summaries})
     groups = by_test(series_of([one for one in summaries if one.case.load_level is None]))
-    findings = gather(result.trials, summaries, meter_flags(result.manifest, result.trials))
+    findings = gather(result.trials, summaries, meter_flags(result.meters, result.idle, result.trials))
     return Digest(result, summaries, groups, curves(summaries), findings, finding_notes(findings), labels)
 
 
@@ -110,7 +110,7 @@ def as_json(view: Digest, *, trials: bool = False) -> dict[str, Any]:
     keys = level_keys(view.levels)
     document = {
         **heading(view),
-        "linewatt_version": view.result.manifest.get("linewatt_version"),
+        "linewatt_version": view.result.manifest.linewatt_version,
         "method": min((trial.method for trial in view.result.trials), default=None),
         "hosts": list(view.hosts),
         "core_is": cores_are(view.hosts),
@@ -124,7 +124,7 @@ def as_json(view: Digest, *, trials: bool = False) -> dict[str, Any]:
         ],
         "load_levels": as_documents(view.levels),
         "repeats": repeats_document(view.result),
-        "idle_power": [asdict(one) for one in idle_power(view.result.manifest)],
+        "idle_power": [asdict(one) for one in idle_power(view.result)],
         "flags": [_note(note) for note in view.notes],
         "failed_trials": [
             {"number": trial.number, **case_keys(trial.case), "reason": trial.reason} for trial in view.failed
@@ -144,8 +144,8 @@ def heading(view: Digest) -> dict[str, Any]:
     return {
         "schema_version": SCHEMA_VERSION,
         "id": view.result.id,
-        "name": manifest.get("name"),
-        "created_s": manifest.get("created_s"),
+        "name": manifest.name,
+        "created_s": manifest.created_s,
         "imported_from": view.result.imported_from,
         "complete": view.result.complete,
         "soak": view.result.is_soak,

@@ -51,10 +51,10 @@ def experiment(result: Result) -> Experiment | None:
     """The effects of a result's factors; ``None`` where its cases have none."""
     if not any(trial.case.factors for trial in result.trials):
         return None
-    campaign = result.manifest.get("campaign") or {}
-    factors = {name: tuple(levels) for name, levels in (campaign.get("factors") or {}).items()}
+    campaign = result.manifest.asked
+    factors = {name: tuple(levels) for name, levels in campaign.factors.items()}
     known = get_args(design.Design)
-    named: design.Design = next((one for one in known if one == campaign.get("design")), "one-at-a-time")
+    named: design.Design = next((one for one in known if one == campaign.design), "one-at-a-time")
     groups = effects(result.trials, factors, named)
     of_cases = case_names([group.case for group in groups], with_test=True)
     names = {group: of_cases[group.case] for group in groups}

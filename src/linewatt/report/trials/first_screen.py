@@ -46,8 +46,8 @@ def _further(view: Digest) -> Iterator[str]:
 
 
 def _heading(view: Digest) -> RenderableType:
-    name = one_line(str(view.result.manifest.get("name") or MISSING))
-    facts = (view.result.id, when(view.result.manifest.get("created_s")), progress(view))
+    name = one_line(str(view.result.manifest.name or MISSING))
+    facts = (view.result.id, when(view.result.manifest.created_s), progress(view))
     return Group(
         Text(f"{name} · {', '.join(map(one_line, view.hosts))}", style="bold"),
         Text(" · ".join(map(one_line, facts))),

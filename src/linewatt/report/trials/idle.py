@@ -4,15 +4,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, fields
-from typing import Any
+from dataclasses import dataclass
 
 from linewatt.analysis.power import totals as power
 from linewatt.model import PowerResult, Provenance
+from linewatt.records import IdleHost
 from linewatt.report.provenance import words
 from linewatt.report.table import Note
-
-_KNOWN = {field.name for field in fields(PowerResult)}
+from linewatt.store.read import Result
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,10 +63,10 @@ class IdlePower:
         return change.replace("%", " %") + doubt
 
 
-def idle_notes(manifest: Mapping[str, Any]) -> tuple[Note, ...]:
+def idle_notes(result: Result) -> tuple[Note, ...]:
     """A line a host, however many meters it has; doubtful where one of them drifted."""
     by_host: dict[str, list[IdlePower]] = {}
-    for idle in idle_power(manifest):
+    for idle in idle_power(result):
         by_host.setdefault(idle.host, []).append(idle)
     return tuple(
         Note(
@@ -78,18 +77,17 @@ def idle_notes(manifest: Mapping[str, Any]) -> tuple[Note, ...]:
     )
 
 
-def idle_power(manifest: Mapping[str, Any]) -> tuple[IdlePower, ...]:
+def idle_power(result: Result) -> tuple[IdlePower, ...]:
     """System and CPU power of every host in the idle windows; nothing for hosts without a source."""
-    before, after = _hosts(manifest.get("idle")), _hosts(manifest.get("idle_end"))
+    before, after = (one.hosts if one else {} for one in (result.idle_before, result.idle_after))
     found: list[IdlePower] = []
     for host in dict.fromkeys([*before, *after]):
-        then, now = before.get(host, ()), after.get(host, ())
-        reasons = _reasons(manifest.get("idle"), host)
+        then, now = before.get(host, IdleHost()), after.get(host, IdleHost())
         for which in (power.SYSTEM_SCOPES, power.CPU_SCOPES):
-            one = _idle(host, which, then, now, reasons)
+            one = _idle(host, which, then.power, now.power, then.power_reasons)
             if one is not None:
                 found.append(one)
-        found += _silent(host, reasons, now)
+        found += _silent(host, then.power_reasons, now.power)
     return tuple(found)
 
 
@@ -100,11 +98,6 @@ def _silent(host: str, reasons: Mapping[str, str], now: Sequence[PowerResult]) -
         source = key.removeprefix("power.")
         if source not in later:
             yield IdlePower(host, source, None, None, None, reason)
-
-
-def _reasons(document: Any, host: str) -> Mapping[str, str]:
-    values = document.get(host) if isinstance(document, Mapping) else None
-    return values.get("power_reasons") or {} if isinstance(values, Mapping) else {}
 
 
 def _idle(
@@ -133,16 +126,3 @@ def _idle(
             of_scope = (one.provenance for one in then if one.scope.partition(":")[0] == scope)
             return IdlePower(host, scope, power.least_sure(of_scope), None, None, before)
     return None
-
-
-def _hosts(document: Any) -> dict[str, list[PowerResult]]:
-    hosts = document if isinstance(document, Mapping) else {}
-    return {
-        name: [_result(one) for one in values.get("power") or ()]
-        for name, values in hosts.items()
-        if isinstance(values, Mapping)
-    }
-
-
-def _result(stored: Mapping[str, Any]) -> PowerResult:
-    return PowerResult(**{name: value for name, value in stored.items() if name in _KNOWN})

@@ -198,10 +198,7 @@ def _interrupts(trials: Sequence[Trial], role: Role) -> tuple[tuple[int, ...], s
 
 
 def _policy(view: Digest, case: Case) -> str | None:
-    campaign = view.result.manifest.get("campaign")
-    asked = campaign.get(FACTOR) if isinstance(campaign, dict) else None
-    found = dict(case.factors).get(FACTOR, asked)
-    return found if isinstance(found, str) else None
+    return dict(case.factors).get(FACTOR, view.result.manifest.asked.placement)
 
 
 def policy_words(placed: Placed) -> str | None:
@@ -213,9 +210,8 @@ def policy_words(placed: Placed) -> str | None:
 
 def policy_lines(view: Digest, host: str) -> tuple[str, ...]:
     """What the placement policy said of a host, as the manifest has it: ``rule 1: …``, and notes."""
-    lines = view.result.manifest.get("places")
-    told = [line for line in lines if isinstance(line, str)] if isinstance(lines, list) else []
-    return tuple(line.removeprefix(f"{host}: ") for line in told if line.startswith(f"{host}: "))
+    lines = view.result.manifest.places
+    return tuple(line.removeprefix(f"{host}: ") for line in lines if line.startswith(f"{host}: "))
 
 
 def why(placed: Placed, lines: Iterable[str]) -> str | None:

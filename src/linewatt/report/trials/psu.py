@@ -3,20 +3,20 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from typing import Any
+from collections.abc import Iterator
 
 from linewatt.analysis.psu.advice import Advice, Option, Question, advise
 from linewatt.analysis.psu.supplies import Measured, Operation, Supply, in_words
 from linewatt.analysis.psu.tables import EfficiencyTable, certified, percent
 from linewatt.errors import InvalidInput
+from linewatt.records import Supplies
 from linewatt.report.trials.charts.components import EndBreakdown, breakdowns
 from linewatt.report.trials.digest import Digest
 
 
 def psu_lines(view: Digest) -> list[str]:
     """For every host that declares its supplies: what its highest power says of them, a heading each."""
-    declared = (view.result.manifest.get("campaign") or {}).get("psus") or {}
+    declared = view.result.manifest.asked.psus
     found: list[str] = []
     for one in breakdowns(view):
         supplies = declared.get(one.breakdown.host)
@@ -25,13 +25,12 @@ def psu_lines(view: Digest) -> list[str]:
     return found
 
 
-def _advice(one: EndBreakdown, supplies: Mapping[str, Any]) -> list[str]:
+def _advice(one: EndBreakdown, supplies: Supplies) -> list[str]:
     load_w = round(one.breakdown.system_w or 0.0, 1)
     if one.breakdown.system_scope != "psu-out":
         return ["    their DC output is not read, so nothing can be said of them"]
-    supply = Supply(supplies["count"], supplies["rating_w"], supplies["mode"])
-    level = supplies.get("level")
-    table = certified(level) if level else None
+    supply = Supply(supplies.count, supplies.rating_w, supplies.mode)
+    table = certified(supplies.level) if supplies.level else None
     try:
         advice = advise(Question(supply, load_w, load_w, table))
     except InvalidInput as error:

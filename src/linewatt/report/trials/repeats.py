@@ -14,25 +14,24 @@ MOST_NAMED = 5
 
 def repeats_document(result: Result) -> Mapping[str, Any] | None:
     """What is stored of it; ``None`` where every case has the same number of trials, or some go on."""
-    found: Mapping[str, Any] | None = result.manifest.get("repeats")
-    return found
+    return None if result.repeats is None else result.repeats.as_written()
 
 
 def repeats_lines(result: Result) -> list[str]:
     """How many runs cases took to be sure enough, and which of them never were."""
-    found = repeats_document(result)
+    found = result.repeats
     if found is None:
         return []
-    wanted = f"± {100 * found['until_ratio']:g} %"
-    short = [case for case in found["cases"] if not case["until_met"]]
-    met = [case["runs"] for case in found["cases"] if case["until_met"]]
-    first = f"Trials: {found['min']} to {found['max']} a case, until its mean throughput is known to {wanted}"
+    wanted = f"± {100 * found.until_ratio:g} %"
+    short = [case for case in found.cases if not case.until_met]
+    met = [case.runs for case in found.cases if case.until_met]
+    first = f"Trials: {found.min} to {found.max} a case, until its mean throughput is known to {wanted}"
     if met:
         runs = f"{min(met)}" if min(met) == max(met) else f"{min(met)} to {max(met)}"
         first += f"; reached by {plural(len(met), 'case')} after {runs} runs"
     lines = [f"{first}."]
     for case in short[:MOST_NAMED]:
-        lines.append(f"{case['sender']} → {case['receiver']}, case {case['case_key']}: {case['why']}.")
+        lines.append(f"{case.sender} → {case.receiver}, case {case.case_key}: {case.why}.")
     if len(short) > MOST_NAMED:
         more = plural(len(short) - MOST_NAMED, "case")
         lines.append(f"And {more} more that did not reach it: --json has all.")

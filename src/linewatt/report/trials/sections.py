@@ -117,7 +117,7 @@ def _power(view: Digest, runs: Runs) -> Section:
         tuple(drawn(charts, "power-figure")),
         notes=(
             listed("Power supplies", psu_lines(view) if cases else [], preformatted=True),
-            Lines("Idle power", idle_notes(view.result.manifest)),
+            Lines("Idle power", idle_notes(view.result)),
         ),
         elsewhere=True,
     )

@@ -75,7 +75,7 @@ def show(
     if told:
         parts.append(Group(*(Text(one_line(line)) for line in told)))
     parts += [render(level_table(cases, marks), width) for cases in level_cases(view.levels)]
-    idle = idle_notes(view.result.manifest)
+    idle = idle_notes(view.result)
     if idle:
         parts.append(Group(Text("Idle power", style="bold"), *map(note_text, idle)))
     parts += [detail_blocks(group) for group in (detail_groups(view) if detail else ())]
@@ -101,13 +101,13 @@ def _breakdown(one: EndBreakdown) -> RenderableType:
 
 
 def _name(view: Digest) -> str:
-    return one_line(str(view.result.manifest.get("name") or MISSING))
+    return one_line(str(view.result.manifest.name or MISSING))
 
 
 def _heading(view: Digest) -> RenderableType:
     lines = [Text(_name(view), style="bold"), Text(one_line(view.result.id))]
     facts = [
-        when(view.result.manifest.get("created_s")),
+        when(view.result.manifest.created_s),
         ", ".join(map(one_line, view.hosts)),
         progress(view),
     ]

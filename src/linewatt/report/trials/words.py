@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from typing import Any
 
 from linewatt.model import ENDS, METHOD
+from linewatt.records import Host
 from linewatt.report.provenance import words as sources
 from linewatt.report.series import plural
 from linewatt.report.trials.digest import Digest
@@ -34,7 +34,7 @@ def caveats(view: Digest) -> tuple[str, ...]:
             f"Imported from {source}: linewatt did not measure these figures, and knows of hosts and trials "
             "only what that table says."
         )
-    lab = [name for name, host in view.hosts.items() if host.get("lab")]
+    lab = [name for name, host in view.hosts.items() if host.lab]
     if lab:
         said.append(
             f"Lab: {_listed(lab)} {'is a simulated host' if len(lab) == 1 else 'are simulated hosts'} on one "
@@ -78,12 +78,12 @@ def _unmeasured(view: Digest) -> str:
     return "; ".join(f"Watts on {_listed(sorted(names))} are {kinds}" for kinds, names in hosts.items())
 
 
-def sharing_hosts(hosts: Mapping[str, Mapping[str, Any]]) -> tuple[str, ...]:
+def sharing_hosts(hosts: Mapping[str, Host]) -> tuple[str, ...]:
     """Hosts of the result that run on CPUs of another host of it."""
     return tuple(
         name
         for name, host in hosts.items()
-        if any(other in hosts and other != name for other in host.get("shares_cpus_with") or ())
+        if any(other in hosts and other != name for other in host.shares_cpus_with)
     )
 
 

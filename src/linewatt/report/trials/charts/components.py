@@ -73,7 +73,7 @@ def breakdowns(view: Digest) -> tuple[EndBreakdown, ...]:
         return ()
     _, case = max(known, key=lambda one: one[0])
     trials = [trial for trial in view.result.trials if trial.case == case]
-    declared = (view.result.manifest.get("campaign") or {}).get("components") or {}
+    declared = view.result.manifest.asked.components
     parts: dict[Role, list[Component]] = {
         role: [Component(**entry) for entry in declared.get(case.host(role), ())] for role in ENDS
     }

@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What is on record of a result beside its trials: values for who writes a document and who reads it.
+
+A reader keeps to what is named here; what a newer linewatt may write beside it is left alone.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Annotated, Any, Literal
+
+from pydantic import (
+    BaseModel,
+    BeforeValidator,
+    ConfigDict,
+    Field,
+    StrictFloat,
+    StrictStr,
+    ValidationError,
+    model_validator,
+)
+
+from linewatt.model import Case, PowerResult
+
+SCHEMA_VERSION = 1
+_Count = Annotated[int, Field(ge=0)]
+_Time = Annotated[float, Field(ge=0, le=1e11)]
+"""Unix seconds that a calendar has"""
+_BARE = "bare"
+
+
+def _null_is(empty: Callable[[], Any]) -> BeforeValidator:
+    return BeforeValidator(lambda value: empty() if value is None else value)
+
+
+_DictOrNull = _null_is(dict)
+
+
+class Document(BaseModel):
+    """What is not named here may be anything; what is named and not there, too, has its default."""
+
+    model_config = ConfigDict(extra="ignore", strict=True, allow_inf_nan=False, defer_build=True, frozen=True)
+
+    def as_written(self) -> dict[str, Any]:
+        """As JSON has it: what was given, in the order of its class."""
+        return self.model_dump(exclude_unset=True)
+
+
+class SoakTimes(Document):
+    """How long a soak was to run, and its slices, s."""
+
+    duration_s: float
+    interval_s: float
+
+
+class UserGroup(Document):
+    """Clients that use one port of the server, as the campaign names them."""
+
+    name: str
+    clients: list[str]
+
+
+class UserServer(Document):
+    """``host``: the name of the one of the campaign's on which it ran."""
+
+    host: str | None = None
+
+
+class Users(Document):
+    """Of the users of a soak what reports say; ``analysis.soak.job`` has all that they were asked."""
+
+    groups: list[UserGroup] = []
+    server: Annotated[UserServer, _null_is(dict)] = Field(default_factory=UserServer)
+    users: int | None = None
+    sustained_bps: float | None = None
+
+    @property
+    def clients(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(name for group in self.groups for name in group.clients))
+
+
+class Supplies(Document):
+    """The power supplies that a host declares."""
+
+    count: Annotated[int, Field(ge=1)]
+    rating_w: Annotated[float, Field(gt=0)]
+    mode: Literal["shared", "standby"]
+    level: str | None = None
+
+
+class Campaign(Document):
+    """Of the campaign what reports ask for; ``written`` is all of it, for ``campaign.stored``."""
+
+    written: dict[str, Any]
+    soak: SoakTimes | None = None
+    users: Users | None = None
+    factors: Annotated[dict[str, list[str]], _DictOrNull] = {}
+    design: str | None = None
+    placement: str | None = None
+    psus: Annotated[dict[str, Supplies], _DictOrNull] = {}
+    components: Annotated[dict[str, list[dict[str, Any]]], _DictOrNull] = {}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _keep_all(cls, value: Any) -> Any:
+        return {**value, "written": value} if isinstance(value, dict) else value
+
+
+class Host(Document):
+    """A host: what the campaign says of it, and its facts, section → fact → value."""
+
+    said: dict[str, Any]
+    """what the campaign says of it, by name"""
+    data: str | None = None
+    lab: str | bool | None = None
+    cpus: list[int] | None = None
+    shares_cpus_with: Annotated[list[str], _null_is(list)] = []
+    facts: Annotated[dict[str, Any], _DictOrNull] = {}
+
+    @model_validator(mode="before")
+    @classmethod
+    def _keep_all(cls, value: Any) -> Any:
+        if not isinstance(value, dict):
+            return value
+        return {**value, "said": {key: one for key, one in value.items() if key != "facts"}}
+
+
+class Manifest(Document):
+    """What a run knew before anything was measured."""
+
+    schema_version: int
+    id: str | None = None
+    name: str | None = None
+    linewatt_version: str | None = None
+    created_s: _Time | None = None
+    campaign_text: str | None = None
+    campaign: Campaign | None = None
+    plan: Any = None
+    places: list[str] = []
+    seed: int | None = None
+    order: str | None = None
+    trials_planned: _Count
+    hosts: Annotated[dict[str, Host], _DictOrNull] = {}
+    imported_from: str | None = None
+    checksums: str | None = None
+
+    @property
+    def asked(self) -> Campaign:
+        """The campaign; an empty one where none is on record, as of an import."""
+        return self.campaign or Campaign(written={})
+
+
+class Look(Document):
+    """The last look at a host before its idle window, and how long it would have been, given the time."""
+
+    start_s: _Time
+    end_s: _Time
+    needed_s: float
+
+
+class IdleHost(Document):
+    """What one host did in an idle window; ``moving``: what of it was not steady when that began."""
+
+    model_config = ConfigDict(strict=False)  # its power is read as that of trials is
+
+    cpu_cores: StrictFloat | None = None
+    reason: StrictStr | None = None
+    look: Look | None = None
+    moving: StrictStr | None = None
+    power: Annotated[tuple[PowerResult, ...], _null_is(tuple)] = ()
+    power_reasons: Annotated[dict[StrictStr, StrictStr], _DictOrNull] = {}
+    """of each source that gave no power, ``power.<source>``"""
+
+
+class Times(Document):
+    """From when to when, Unix seconds."""
+
+    start_s: _Time = 0.0
+    end_s: _Time = 0.0
+
+
+class Idle(Document):
+    """One idle window: the setting it is of, and what each host showed; ``after`` that setting's trials."""
+
+    after: bool = False
+    schema_version: int = SCHEMA_VERSION
+    setting: Annotated[dict[str, str], _DictOrNull] = {}
+    window: Annotated[Times, _null_is(dict)] = Field(default_factory=Times)
+    hosts: Annotated[dict[str, IdleHost], _DictOrNull] = {}
+
+    def is_of(self, case: Case) -> bool:
+        """Whether the hosts of a case were set like this; what is of the load alone is in no setting."""
+        levels = dict(case.factors)
+        network = self.setting.get("network", _BARE)
+        own = ((name, level) for name, level in self.setting.items() if name != "network")
+        return network == case.network and all(levels.get(name) == level for name, level in own)
+
+
+class Meter(Document):
+    """What a campaign learned of one channel of a meter, and how often it was read."""
+
+    host: str
+    source: str
+    channel: str
+    scope: str = ""
+    refresh_s: float | None = None
+    averaging_s: float | None = None
+    delay_s: float | None = None
+    settle_s: float | None = None
+    read_every_s: float | None = None
+    distances: _Count = 0
+    steps: _Count = 0
+
+
+class Meters(Document):
+    """What was known of each meter when a part of a campaign ended."""
+
+    schema_version: int = SCHEMA_VERSION
+    meters: list[Meter]
+
+
+class StoppedCase(Document):
+    """Why a case stopped that stops by itself."""
+
+    model_config = ConfigDict(extra="allow")
+
+    case_key: str
+    sender: str
+    receiver: str
+    runs: _Count
+    trials_failed: _Count = 0
+    trials_left_out: _Count = 0
+    half_width_ratio: float | None = None
+    until_met: bool
+    why: str
+
+
+class Repeats(Document):
+    """How sure cases were to be, and why each of them stopped."""
+
+    model_config = ConfigDict(extra="allow")
+
+    schema_version: int = SCHEMA_VERSION
+    min: _Count
+    max: _Count
+    until_ratio: float
+    trials_left_out: _Count
+    cases: list[StoppedCase] = []
+
+
+class Part(Document):
+    """The beginning of one run of a soak, Unix seconds."""
+
+    schema_version: int = SCHEMA_VERSION
+    number: _Count
+    started_s: _Time
+
+
+class PartEnd(Document):
+    """Its end: ``done``, ``interrupted``, ``disk full`` or ``failed: …``."""
+
+    ended_s: _Time
+    why: str
+
+
+class UserCounts(Document):
+    """What one user moved."""
+
+    received_bytes: _Count
+    sent_bytes: _Count
+
+
+class UsersTally(Document):
+    """What users did since the chunk before, as ``loads.users.tally`` says it."""
+
+    users: dict[str, UserCounts]
+    times: dict[str, str]
+    said: list[list[str]]
+
+
+class Event(Document):
+    """Something that happened in a soak, Unix seconds."""
+
+    model_config = ConfigDict(extra="allow")
+
+    time_s: _Time
+    kind: str
+    host: str | None = None
+    text: str
+
+
+def told(error: ValidationError) -> str:
+    """Where in a document the first thing is wrong, and what."""
+    first = error.errors(include_url=False, include_context=False)[0]
+    where = ".".join(str(one) for one in first["loc"])
+    return f"{where}: {first['msg']}" if where else str(first["msg"])
