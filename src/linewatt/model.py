@@ -19,7 +19,7 @@ Direction = Literal["forward", "reverse"]
 Role = Literal["sender", "receiver"]
 ENDS: tuple[Role, Role] = ("receiver", "sender")
 Provenance = Literal["measured", "datasheet", "estimate", "simulated"]
-METHOD = 2
+METHOD = 3
 """Counts up whenever the same raw output would make other figures or findings."""
 
 

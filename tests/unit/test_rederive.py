@@ -15,6 +15,7 @@ from tests.unit.conftest import Run
 from tests.unit.test_wiring import HEALTHY, LIES
 from tests.wiring import START_S, Change, counters, story, told
 
+from linewatt.analysis.methods import why
 from linewatt.engine.measuring import flags as registry
 from linewatt.engine.measuring import kept
 from linewatt.engine.measuring.idle import Look, host_values
@@ -240,3 +241,8 @@ def test_a_failed_trial_of_before_stays_as_it_is(tmp_path: Path) -> None:
     assert "it failed, and how it ran was not stored" in str(found.trials[0].problem)
     again.write(found)
     assert read.load(path).trials[0].status == "failed"
+
+
+def test_a_figure_that_differs_within_one_method_is_not_put_down_to_the_method() -> None:
+    assert why("receiver.throughput_bps", METHOD, METHOD) == "another version of linewatt makes it otherwise"
+    assert why("sender.power[bmc out].power_w", 2, 3).startswith("readings count once the stated meter")

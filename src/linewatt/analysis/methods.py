@@ -33,6 +33,12 @@ CHANGED = (
         r"(sender|receiver)\.power\[.*\]\..*",
         "meters: what is an update, its refresh and averaging, the last reading of the window",
     ),
+    Since(
+        3,
+        r"(sender|receiver)\.power\[.*\]\..*",
+        "readings count once the stated meter has settled; what the slowest likely one would still show is in "
+        "the bound",
+    ),
     Since(2, r"(sender|receiver)\.(app|irq)_cpu\..*", "time that a hypervisor took stands apart"),
     Since(2, r"(sender|receiver)\.settings\..*", "settings are read at the window's start and end"),
 )
@@ -46,4 +52,6 @@ def why(figure: str, before: int, after: int) -> str:
         for one in CHANGED
         if before < one.method <= after and re.fullmatch(one.pattern, figure) is not None
     )
+    if before == after:
+        return "another version of linewatt makes it otherwise"
     return next(known, f"method {after} makes it otherwise than method {before}")
