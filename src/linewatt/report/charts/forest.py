@@ -29,7 +29,7 @@ def panel(
     x = specs.amount("change", f"Change ({unit})", _domain(rows), 4, labelOverlap="greedy", labelSeparation=8)
     places = {"field": "level", "type": "nominal", "title": None, "scale": {"domain": list(labels)}}
     axis = {"ticks": False, "labelPadding": 8} | ({} if first else {"labels": False})
-    zero = {"type": "rule", "strokeWidth": 1.5, "color": specs.SHARE_COLOURS["other"]}
+    zero = {"type": "rule", "strokeWidth": 1.5, "color": specs.MUTED}
     inside = {"color": specs.RECEIVER, "clip": True}
     layers = [*specs.error_bars("x", specs.only(kind="effect"), x, **inside), _point(x), _unknown()]
     return {
@@ -79,5 +79,5 @@ def _unknown() -> Spec:
     return {
         "transform": specs.only(kind="unknown"),
         "mark": {"type": "text", "align": "left", "fontStyle": "italic", "text": "not enough runs"},
-        "encoding": {"x": {"value": 4}, "color": {"value": specs.SHARE_COLOURS["other"]}},
+        "encoding": {"x": {"value": 4}, "color": {"value": specs.MUTED}},
     }

@@ -19,17 +19,19 @@ VEGA_LITE = "5.20"
 """The version the specifications are written for; vl-convert carries several."""
 
 RECEIVER = "var(--chart-receiver, #1a5fb4)"
-SENDER = "var(--chart-sender, #c64600)"
+SENDER = "var(--chart-sender, #e06a1b)"
 LINES = (RECEIVER, SENDER, "var(--chart-third, #26794e)", "var(--chart-fourth, #813d9c)")
 DASHES = ([1, 0], [6, 3], [2, 2], [8, 3, 2, 3])
 SHARE_COLOURS = {
-    "usr": "var(--chart-usr, #3584e4)",
-    "sys": "var(--chart-sys, #e66100)",
-    "irq": "var(--chart-irq, #813d9c)",
-    "soft": "var(--chart-soft, #d4a017)",
-    "other": "var(--chart-other, #77767b)",
+    "usr": "var(--chart-usr, #2c78d0)",
+    "sys": "var(--chart-sys, #5e2000)",
+    "irq": "var(--chart-irq, #763a94)",
+    "soft": "var(--chart-soft, #f6d45c)",
+    "other": "var(--chart-other, #92919a)",
 }
-MUTED = "var(--chart-muted, #77767b)"
+MUTED = "var(--chart-muted, #6f6e73)"
+SHARE_BAR: Spec = {"type": "bar", "stroke": MUTED, "strokeWidth": 0.7}
+"""with an outline: the lightest of the shares is near the ground"""
 HEADROOM = 1.12
 """a scale goes on so far beyond what is drawn on it"""
 HEADER: Spec = {
@@ -242,7 +244,7 @@ def _stacked(colour: Spec) -> list[Spec]:
     stack = {"x": {"field": "value", "type": "quantitative", "stack": "zero"}}
     order = {"order": {"field": "order", "type": "quantitative"}}
     ink = {"color": {"value": "currentColor"}}
-    part = {"transform": only(kind="part"), "mark": "bar", "encoding": stack | order | colour}
+    part = {"transform": only(kind="part"), "mark": SHARE_BAR, "encoding": stack | order | colour}
     return [part, *(layer | {"encoding": layer["encoding"] | ink} for layer in error_bars("x"))]
 
 

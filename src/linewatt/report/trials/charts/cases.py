@@ -226,7 +226,7 @@ def _share_layer(names: Sequence[str]) -> Spec:
     shown = {name: specs.SHARE_COLOURS[name] for name in names}
     return {
         "transform": specs.only(kind="share"),
-        "mark": {"type": "bar"},
+        "mark": specs.SHARE_BAR,
         "encoding": {
             "x": specs.amount("percent", None, (0, 100), **axis) | {"stack": "zero"},
             "color": specs.looks("share", shown, {"title": None}),

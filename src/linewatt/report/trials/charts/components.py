@@ -29,7 +29,7 @@ _LOOKS: dict[str, tuple[str, float, list[int], str]] = {
     "measured": (specs.LINES[0], 0.85, [1, 0], "Filled: measured."),
     "from datasheet": (specs.LINES[2], 0.4, [1, 0], "Pale: from a datasheet."),
     "estimated": (
-        specs.SHARE_COLOURS["other"],
+        specs.MUTED,
         0.12,
         [4, 3],
         "Dashed: estimated, or what is left of the system.",
