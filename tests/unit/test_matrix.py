@@ -155,6 +155,26 @@ def test_a_heat_map_prints_every_value_and_colours_it_from_zero() -> None:
     assert throughput.row("arm") == ["", "10.1", "11.1"]
 
 
+def test_the_best_cell_of_each_map_is_outlined() -> None:
+    maps = heat_maps(pair_cases(view_of(pair_trials(networks=("bare", "vxlan"))).groups))
+    best = {(one.name, one.label): [cell.text for cell in one.cells if cell.best] for one in maps}
+    for one in maps:
+        values = sorted((float(cell.text) for cell in one.cells), reverse="cpu" not in one.name)
+        assert set(map(float, best[one.name, one.label])) == {values[0]}
+    figure = heat_figures(maps)[0]
+    assert "Outlined: the best of each map." in figure.caption
+    assert render_svg(figure.spec).count('stroke="currentColor" stroke-width="3"') == sum(
+        cell.best for one in maps for cell in one.cells if one.name == maps[0].name
+    )
+
+
+def test_no_cell_is_the_best_where_all_have_the_same_figure() -> None:
+    trials = [replace(one, throughput_bps=94e9) for one in pair_trials(trials=1)]
+    throughput = heat_maps(pair_cases(view_of(trials).groups))[0]
+    assert not any(cell.best for cell in throughput.cells)
+    assert "Outlined" not in heat_figures([throughput])[0].caption
+
+
 def test_nearly_equal_values_have_one_colour() -> None:
     trials = [replace(one, throughput_bps=94e9 + one.number * 1e6) for one in pair_trials(trials=1)]
     throughput = heat_maps(pair_cases(view_of(trials).groups))[0]

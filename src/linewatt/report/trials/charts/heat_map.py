@@ -8,8 +8,8 @@ light or dark. Steps begin at 0, so that small differences look small.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from itertools import permutations
 
 from linewatt.analysis.cases.matrix import Matrix
@@ -52,6 +52,8 @@ class HeatCell:
     text: str
     step: int | None
     reason: str | None = None
+    best: bool = False
+    """of its map, as far as its figures tell"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,13 +87,15 @@ def grid(one: HeatMap) -> Table:
     )
 
 
-# metric, its words, and how to read it
-_QUANTITIES = (
-    ("throughput_bps", "throughput", "Mean of the trials; more is better."),
+_Best = Callable[[Iterable[float]], float]
+# metric, its words, how to read it, and which of its values is the best
+_QUANTITIES: tuple[tuple[str, str, str, _Best], ...] = (
+    ("throughput_bps", "throughput", "Mean of the trials; more is better.", max),
     (
         "receiver_cpu_cores_per_bps",
         "CPU per throughput at the receiver",
         "App and IRQ CPUs, 100 % is one core; less is better.",
+        min,
     ),
 )
 
@@ -100,7 +104,7 @@ def heat_maps(tests: Iterable[PairCases]) -> tuple[HeatMap, ...]:
     """Throughput and receiver CPU of every matrix; maps of one test share their scale."""
     made = []
     for cases in tests:
-        for field, words, remark in _QUANTITIES:
+        for field, words, remark, best in _QUANTITIES:
             summaries = [one for _, matrix in cases.drawn for one in matrix.cells.values()]
             values = [value.mean for one in summaries if (value := one.values.get(field)) is not None]
             unit = BY_NAME[field].unit(summaries)
@@ -111,7 +115,7 @@ def heat_maps(tests: Iterable[PairCases]) -> tuple[HeatMap, ...]:
                         label=label,
                         unit=unit.name,
                         hosts=matrix.hosts,
-                        cells=tuple(_cells(matrix, field, unit, max(values))),
+                        cells=_marked(_cells(matrix, field, unit, max(values)), best),
                         remark=remark,
                         name=f"{field}-{cases.test}",
                     )
@@ -119,16 +123,25 @@ def heat_maps(tests: Iterable[PairCases]) -> tuple[HeatMap, ...]:
     return tuple(made)
 
 
-def _cells(matrix: Matrix, field: str, unit: Unit, top: float) -> Iterator[HeatCell]:
+def _marked(cells: Iterable[tuple[HeatCell, float | None]], best: _Best) -> tuple[HeatCell, ...]:
+    """The cells, with those marked whose figure is the best one; none where all have the same."""
+    valued = list(cells)
+    known = {value: cell.text for cell, value in valued if value is not None}
+    text = known[best(known)] if len(set(known.values())) > 1 else None
+    return tuple(replace(cell, best=value is not None and cell.text == text) for cell, value in valued)
+
+
+def _cells(matrix: Matrix, field: str, unit: Unit, top: float) -> Iterator[tuple[HeatCell, float | None]]:
+    """The cell of each ordered pair, and its value, SI."""
     for sender, receiver in permutations(matrix.hosts, 2):
         summary = matrix.cells.get((sender, receiver))
         value = None if summary is None else summary.values.get(field)
         if value is not None:
             step = min(len(STEPS) - 1, int(len(STEPS) * value.mean / top)) if top > 0 else 0
-            yield HeatCell(sender, receiver, _SHORT(unit.from_si(value.mean)), step)
+            yield HeatCell(sender, receiver, _SHORT(unit.from_si(value.mean)), step), value.mean
         else:
             why = NO_TRIAL if summary is None else summary.reasons.get(field, "not recorded")
-            yield HeatCell(sender, receiver, MISSING, None, why)
+            yield HeatCell(sender, receiver, MISSING, None, why), None
 
 
 def heat_figures(maps: Sequence[HeatMap]) -> tuple[Figure, ...]:
@@ -145,6 +158,8 @@ def _figure(panels: Sequence[HeatMap]) -> Figure:
     missing = sorted({cell.reason or "" for one in panels for cell in one.cells if cell.step is None})
     if missing:
         caption += f" Dashed, {MISSING}: {'; '.join(missing)}."
+    if any(cell.best for one in panels for cell in one.cells):
+        caption += f" Outlined: the best{' of each map' if len(panels) > 1 else ''}."
     columns = panel_columns(len(first.hosts), len(panels))
     rows = [row for one in panels for row in _rows(one)]
     return Figure(
@@ -164,6 +179,7 @@ def _rows(one: HeatMap) -> list[data.Row]:
             "sender": cell.sender,
             "receiver": cell.receiver,
             "text": cell.text,
+            "best": cell.best,
         }
         | ({} if cell.step is None else {"fill": _colour(cell.step, 0), "ink": _colour(cell.step, 1)})
         for cell in one.cells
@@ -207,6 +223,7 @@ def _spec(rows: Sequence[data.Row], hosts: Sequence[str], panels: Sequence[str],
     layers = [
         {"transform": filled, "mark": "rect", "encoding": {"fill": {"field": "fill", **as_is}}},
         {"transform": hollow, "mark": _OUTLINE},
+        {"transform": specs.only(best=True), "mark": _BEST},
         {"transform": filled, "mark": text, "encoding": shown | {"color": {"field": "ink", **as_is}}},
         {"transform": hollow, "mark": text, "encoding": shown | {"color": {"value": specs.MUTED}}},
     ]
@@ -231,6 +248,7 @@ _OUTLINE: Spec = {
     "strokeDash": [4, 3],
     "strokeWidth": 1,
 }
+_BEST: Spec = {"type": "rect", "filled": False, "stroke": "currentColor", "strokeWidth": 3}
 
 
 def _by_hosts(hosts: Sequence[str]) -> Spec:
