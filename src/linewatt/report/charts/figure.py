@@ -20,7 +20,8 @@ _XMLNS = re.compile(r'\sxmlns(:\w+)?="[^"]*"')
 _TAG = re.compile(r"<[^>]+>")
 _UNSEEN = re.compile(r'<path class="(?:back|fore)ground"(?![^>]* (?:fill|stroke)=)[^>]*/>')
 _BEYOND_PIXELS = re.compile(r"(\.[0-9]{2})[0-9]+")
-_AS_IT_IS = re.compile(r' (?:opacity|stroke-width)="1"')
+_AS_IT_IS = re.compile(r' (?:(?:opacity|stroke-width)="1"|(?:role|aria-[a-z]+)="[^"]*")')
+"""defaults, and what the parts of a chart say to screen readers: it is one image with words of its own"""
 
 
 @dataclass(frozen=True, slots=True)

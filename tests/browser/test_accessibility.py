@@ -1,0 +1,140 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What axe finds in every kind of page, light and dark, wide and on a phone, with everything unfolded."""
+
+from __future__ import annotations
+
+import itertools
+from collections.abc import Callable, Mapping
+from dataclasses import replace
+from functools import cache
+from importlib.resources import files
+from pathlib import Path
+from typing import Any
+
+import pytest
+from playwright.sync_api import Page
+from tests import compare_factories
+from tests.browser.conftest import Open, Scheme
+from tests.effect_factories import experiment_result, experiment_trials
+from tests.report_factories import (
+    demo_trials,
+    failed,
+    host,
+    idle_reading,
+    level_trials,
+    powered,
+    renumbered,
+    result,
+    scaling_trials,
+    watts,
+)
+from tests.soak_result import Shape, write
+
+from linewatt.analysis.comparison.compare import finding
+from linewatt.model import Case
+from linewatt.report import html
+from linewatt.report.comparison import page as comparison_page
+from linewatt.report.soak import digest as soaks
+from linewatt.report.soak import page as soak_page
+from linewatt.report.trials.digest import digest
+from linewatt.store import read
+
+pytestmark = pytest.mark.browser
+
+
+def trials_page(_: Path) -> str:
+    """Lines, bars, watts, levels, findings and a failed trial."""
+    tcp = powered(scaling_trials(), provenance="simulated", ends=("receiver", "sender"))
+    levels = level_trials(Case("udp-1500", "h1", "h2"), provenance="simulated", met={0.5: 0.9})
+    bad = failed(1, Case("udp-60", "h1", "h2"), "h2: no route to host")
+    hosts = {name: host(name, lab="demo", shares_cpus_with=["h1", "h2"]) for name in ("h1", "h2")}
+    idle = {"h2": idle_reading(watts("psu-out:PSU1", 180.0, provenance="simulated"))}
+    made = renumbered(tcp, demo_trials(), levels, (bad,))
+    return html.render(digest(result(made, hosts=hosts, idle=idle)))
+
+
+def matrix_page(_: Path) -> str:
+    """Three hosts and two networks; one pair was not run."""
+    pairs = list(itertools.permutations(("altra", "netdev19", "x89"), 2))[1:]
+    made = [
+        replace(one, case=replace(one.case, sender=sender, receiver=receiver, network=network))
+        for sender, receiver in pairs
+        for network in ("bare", "vxlan")
+        for one in scaling_trials((1,), 2)
+    ]
+    return html.render(digest(result(renumbered(made))))
+
+
+def experiment_page(_: Path) -> str:
+    return html.render(digest(experiment_result(experiment_trials())))
+
+
+def soak_page_of(root: Path) -> str:
+    shape = Shape(duration_s=420, kill_at=150, away_s=60, drops_at=220, lost_client=("c3", 330, 390))
+    return soak_page.render(soaks.digest(read.load(write(root, shape)[0])))
+
+
+def comparison(_: Path) -> str:
+    runs = compare_factories.runs
+    case = replace(compare_factories.TCP, instances=4)
+    base = compare_factories.made("base", compare_factories.numbered(runs(), runs(case, seed=2)))
+    slower = compare_factories.numbered(runs(ratio=0.9, seed=3), runs(case, seed=4))
+    found = compare_factories.compared(base, compare_factories.made("other", slower, day=2))
+    return comparison_page.render(found, finding(found, ()))
+
+
+PAGES: Mapping[str, Callable[[Path], str]] = {
+    "trials": trials_page,
+    "matrix": matrix_page,
+    "experiment": experiment_page,
+    "soak": soak_page_of,
+    "comparison": comparison,
+}
+
+
+@pytest.fixture(scope="module")
+def pages(tmp_path_factory: pytest.TempPathFactory) -> Callable[[str], Path]:
+    @cache
+    def written(name: str) -> Path:
+        folder = tmp_path_factory.mktemp(name)
+        path = folder / "page.html"
+        path.write_text(PAGES[name](folder / "results"), encoding="utf-8")
+        return path
+
+    return written
+
+
+@cache
+def axe() -> str:
+    return (files("axe_playwright_python") / "axe.min.js").read_text(encoding="utf-8")
+
+
+def violations(page: Page) -> list[str]:
+    """What axe calls serious or critical, each with the first elements that it is about."""
+    page.evaluate("document.querySelectorAll('details').forEach(e => { e.open = true })")
+    page.evaluate(axe())  # as a user of the page would: the page itself may run no script
+    found: dict[str, Any] = page.evaluate("axe.run(document, {resultTypes: ['violations']})")
+    assert found["passes"], "axe looked at nothing"
+    return [
+        f"{one['id']}: {one['help']}: {[node['target'] for node in one['nodes'][:4]]}"
+        for one in found["violations"]
+        if one["impact"] in ("serious", "critical")
+    ]
+
+
+@pytest.mark.parametrize(("scheme", "width"), [("light", 1400), ("dark", 390)])
+@pytest.mark.parametrize("name", PAGES)
+def test_axe_finds_nothing_serious(
+    open_file: Open, pages: Callable[[str], Path], name: str, scheme: Scheme, width: int
+) -> None:
+    seen = open_file(pages(name), scheme, width)
+    assert violations(seen.page) == []
+
+
+def test_axe_finds_what_is_there(open_file: Open, tmp_path: Path) -> None:
+    bad = tmp_path / "bad.html"
+    bad.write_text(
+        "<!DOCTYPE html><html lang='en'><title>x</title><main><h1>x</h1>"
+        "<p style='color:#ccc;background:#fff'>pale</p></main>"
+    )
+    assert [one.partition(":")[0] for one in violations(open_file(bad).page)] == ["color-contrast"]
