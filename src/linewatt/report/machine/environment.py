@@ -185,12 +185,8 @@ def fact_text(value: Any) -> str | None:
     return str(value)
 
 
-_MOST_OPEN = 8
-"""hosts whose facts stand open on a page"""
-
-
 def environment_section(groups: Sequence[FactGroup], hosts: Mapping[str, Host]) -> Section:
-    """What is on record of the hosts: what differs between them, then everything."""
+    """What is on record of the hosts: what differs between them, then everything, folded for several."""
     heads = tuple(Head(name, kind="text", provenance="lab" if one.lab else "") for name, one in hosts.items())
     differing = sum(group.differing for group in groups)
     rows = [_fact_row(row, f"{group.name}: ") for group in groups for row in group.rows if row.differs]
@@ -198,7 +194,7 @@ def environment_section(groups: Sequence[FactGroup], hosts: Mapping[str, Host]) 
         RowGroup(group.name, (*(_fact_row(row, "") for row in group.rows), *_unread(group)))
         for group in groups
     ]
-    folded = f"{plural(len(hosts), 'host')} side by side" if len(hosts) > _MOST_OPEN else ""
+    folded = f"{plural(len(hosts), 'host')} side by side" if len(hosts) > 1 else ""
     tables = {"Differences": ((RowGroup("", tuple(rows)),), ""), "Hosts side by side": (tuple(every), folded)}
     return Section(
         "Environment",
