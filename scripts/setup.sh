@@ -368,12 +368,20 @@ compile_sources() {
     as_caller "$venv/bin/python" -m compileall -q "$top/src"
 }
 
+# The man page and what shells complete commands with, made of the program: as new as its commands.
+write_manual() {
+    local page=$venv/share/man/man1/linewatt.1
+    [[ ! -e $page || -n $(find "$top/src/linewatt/cli" -name '*.py' -newer "$page" -print -quit) ]] || return 0
+    as_caller "$venv/bin/python" -m linewatt.cli.manual --prefix "$venv" >/dev/null
+}
+
 # --- The stages ---------------------------------------------------------------------------------------
 
 distribution=$(family)
 if [[ $stage != lint ]]; then install_tools; fi
 install_python_packages
 compile_sources
+write_manual
 if [[ $stage != lint ]]; then install_bmcs; fi
 case $stage in
     bench)

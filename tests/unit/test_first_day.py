@@ -243,7 +243,7 @@ def test_wrong_use_is_one_line(run: Run, arguments: tuple[str, ...], expected: s
 def test_no_command_at_all_prints_what_there_is(run: Run) -> None:
     code, _, err = run()
     assert code == 2
-    assert "Commands:" in err
+    assert "Measure:" in err
 
 
 @pytest.mark.parametrize("command", [("list",), ("show",), ("report",), ("resume", "last")])

@@ -20,12 +20,14 @@ from typing import NoReturn
 import typer
 
 from linewatt import __version__
+from linewatt.cli.help import Command, Group, group_of
 from linewatt.cli.output import put, say
 from linewatt.errors import LinewattError
 from linewatt.foreign import one_line
 
 app = typer.Typer(
     name="linewatt",
+    cls=Group,
     help="How fast a server moves network traffic, what it costs in CPU at both ends, and how sure that is.",
     no_args_is_help=True,
     add_completion=False,
@@ -72,7 +74,7 @@ MODULES = {
     "lab": {"lab": "lab_app"},
     "demo": {"demo": "demo"},
 }
-"""module of this package → its commands in the order of the help, and what makes each"""
+"""module of this package → its commands, and what makes each"""
 _ready: set[str] = set()
 _COLLECTED = (50_000, 20, 100)
 """new objects, and younger collections, after which Python looks for garbage: with its own 700 a tenth of the
@@ -93,9 +95,9 @@ def add(program: typer.Typer, name: str) -> None:
     for command, maker in MODULES[name].items():
         made = getattr(module, maker)
         if isinstance(made, typer.Typer):
-            program.add_typer(made, name=command)
+            program.add_typer(made, name=command, rich_help_panel=group_of(command))
         else:
-            program.command(command)(made)
+            program.command(command, cls=Command, rich_help_panel=group_of(command))(made)
 
 
 def whole() -> typer.Typer:
@@ -111,6 +113,17 @@ def _prepare_for(arguments: list[str]) -> None:
     """
     word = arguments[0] if arguments else ""
     _prepare(next(([name] for name, own in MODULES.items() if word in own), MODULES))
+
+
+def _completed() -> list[str] | None:
+    """The words of a command line that a shell wants completed, without the program; None: it wants none."""
+    if "_LINEWATT_COMPLETE" not in os.environ:
+        return None
+    from typer.completion import completion_init  # type: ignore[attr-defined]
+
+    completion_init()
+    line = os.environ.get("COMP_WORDS") or os.environ.get("_TYPER_COMPLETE_ARGS") or ""
+    return line.split()[1:]
 
 
 def program() -> NoReturn:
@@ -144,7 +157,8 @@ def _leave(code: int) -> None:
 
 def main() -> None:
     """Entry point: expected failures become one line on stderr and an exit code."""
-    _prepare_for(sys.argv[1:])
+    completed = _completed()
+    _prepare_for(sys.argv[1:] if completed is None else completed)
     try:
         status = app(prog_name="linewatt", standalone_mode=False)
         sys.stdout.flush()

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
+from linewatt.cli.help import Command, Group
 from linewatt.cli.output import print_json, put, say
 from linewatt.errors import InvalidInput
 from linewatt.units import ratio_from_percent
@@ -25,40 +26,64 @@ Word = TypeVar("Word", bound=str)
 SCHEMA_VERSION = 1
 MOST_UNITS = 16
 
-advise_app = typer.Typer(help="What could be built differently, from a few numbers.", no_args_is_help=True)
+advise_app = typer.Typer(
+    cls=Group, help="Say what could be built differently, from a few numbers.", no_args_is_help=True
+)
 
 
 @advise_app.callback()
 def _commands() -> None: ...
 
 
-@advise_app.command("psu")
+@advise_app.command("psu", cls=Command)
 def psu_command(  # noqa: PLR0913  a question has this many sides
-    rating_w: float = typer.Option(..., "--rating-w", help="Rating of one unit, W of DC output."),
+    rating_w: float = typer.Option(
+        ..., "--rating-w", metavar="W", help="Rating of one unit, W of DC output."
+    ),
     load_w: float | None = typer.Option(
-        None, "--load-w", help="What the server draws from its units, W of DC output; left out: --out-w."
+        None,
+        "--load-w",
+        metavar="W",
+        help="What the server draws from its units, W of DC output; left out: --out-w.",
     ),
-    count: int = typer.Option(2, "--count", help=f"How many alike units there are, 1 to {MOST_UNITS}."),
-    mode: str = typer.Option("shared", "--mode", help="shared: all carry the load; standby: one is spare."),
+    count: int = typer.Option(
+        2, "--count", metavar="N", help=f"How many alike units there are, 1 to {MOST_UNITS}."
+    ),
+    mode: str = typer.Option(
+        "shared", "--mode", metavar="WHAT", help="shared: all carry the load; standby: one is spare."
+    ),
     level: str | None = typer.Option(
-        None, "--level", help="80 PLUS level: bronze, silver, gold, platinum or titanium."
+        None, "--level", metavar="LEVEL", help="80 PLUS level: bronze, silver, gold, platinum or titanium."
     ),
-    mains: str = typer.Option("230", "--mains", help="Certificate: 230 (V, redundant) or 115 (V, internal)."),
+    mains: str = typer.Option(
+        "230", "--mains", metavar="WHAT", help="Certificate: 230 (V, redundant) or 115 (V, internal)."
+    ),
     table: Path | None = typer.Option(
-        None, "--table", metavar="FILE.csv", help="Efficiency of your unit: load_percent, efficiency_percent."
+        None, "--table", metavar="TABLE", help="Efficiency of your unit: load_percent, efficiency_percent."
     ),
     peak_w: float | None = typer.Option(
-        None, "--peak-w", help="The most the server ever draws, W; left out: the load."
+        None, "--peak-w", metavar="W", help="The most the server ever draws, W; left out: the load."
     ),
-    in_w: float | None = typer.Option(None, "--in-w", help="Measured: W into all units together (AC)."),
-    out_w: float | None = typer.Option(None, "--out-w", help="Measured: W out of all units together (DC)."),
+    in_w: float | None = typer.Option(
+        None, "--in-w", metavar="W", help="Measured: W into all units together (AC)."
+    ),
+    out_w: float | None = typer.Option(
+        None, "--out-w", metavar="W", help="Measured: W out of all units together (DC)."
+    ),
     tolerance_percent: float | None = typer.Option(
-        None, "--tolerance-percent", help="Accuracy of both readings, ± %; left out: 5, below 20 % load 15."
+        None,
+        "--tolerance-percent",
+        metavar="PERCENT",
+        help="Accuracy of both readings, ± %; left out: 5, below 20 % load 15.",
     ),
-    price_per_kwh: float | None = typer.Option(None, "--price-per-kwh", help="Price of one kWh."),
+    price_per_kwh: float | None = typer.Option(
+        None, "--price-per-kwh", metavar="PRICE", help="Price of one kWh."
+    ),
     as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout."),
 ) -> None:
-    """How far power supplies are loaded, and what other units or hot standby would save.
+    """Say how far power supplies are loaded, and what others would save.
+
+    Other units, or hot standby of those there are.
 
     Efficiency comes from the minimums that a level certifies, or from a table of your own. Both hold between
     their first and last load only: outside there is no number. docs/power.md explains the figures.

@@ -25,17 +25,17 @@ def analyze(
     wanted: Annotated[
         str,
         typer.Argument(
-            metavar="TABLE.csv|ID", help="A table with a header line (- reads stdin), or a stored result."
+            metavar="TABLE|ID", help="A table with a header line (- reads stdin), or a stored result."
         ),
     ],
     results: Results = Path("results"),
     as_json: Json = False,
 ) -> None:
-    """Say what a series of instances shows: regimes, knee, limits, hidden ceilings, power that stands out.
+    """Say what a series shows: regimes, knee, limits, ceilings.
 
-    Columns of a table are those of derive, and line_rate_gbps, mtu (1500 where it is not named),
-    app_cpu_idle_pct, irq_cpu_idle_pct (both of the receiver) and fan_rpm. Nothing is said that the table
-    does not carry.
+    Power that stands out, too. Columns of a table are those of derive, and line_rate_gbps, mtu (1500 where
+    it is not named), app_cpu_idle_pct, irq_cpu_idle_pct (both of the receiver) and fan_rpm. Nothing is said
+    that the table does not carry.
     """
     from linewatt.analysis.cases.analyse import document
     from linewatt.cli.output import print_json, print_rich

@@ -11,7 +11,8 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
-from linewatt.cli.output import print_json, put, say
+from linewatt.cli.options import File, Hosts, Results
+from linewatt.cli.output import RESULTS, print_json, put, say
 
 if TYPE_CHECKING:  # imported when the command runs
     from linewatt.campaign.campaign import Campaign
@@ -29,13 +30,9 @@ LEGEND = ". ok   ! warning   X would spoil a result   ? not known"
 
 
 def check_command(
-    file: Path = typer.Argument(help="The campaign file (YAML).", metavar="FILE", show_default=False),
-    hosts: Path | None = typer.Option(
-        None, "--hosts", metavar="INVENTORY", help="Take the hosts from this Ansible inventory."
-    ),
-    results: Path = typer.Option(
-        Path("results"), "--results", envvar="LINEWATT_RESULTS", help="Where a run would store its results."
-    ),
+    file: File,
+    hosts: Hosts = None,
+    results: Results = RESULTS,
     fix: bool = typer.Option(
         False, "--fix", help="Make the changes that are safe; linewatt restore takes them back."
     ),
@@ -44,9 +41,9 @@ def check_command(
     ),
     as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout."),
 ) -> None:
-    """Say whether the hosts of a campaign are ready; exit 1 if something would spoil a result.
+    """Say whether hosts are ready, and what would spoil a result.
 
-    Nothing is changed without --fix. docs/check.md says what each check looks at.
+    Exit 1 if something would. Nothing is changed without --fix. docs/check.md says what each check looks at.
     """
     import asyncio
 

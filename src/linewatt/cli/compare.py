@@ -27,7 +27,7 @@ NOTHING = "nothing"
 _Wanted = Annotated[
     list[str],
     typer.Argument(
-        metavar="A [B]",
+        metavar="ID [ID]",
         help="Ids of results, their beginnings, 'last', or directories; of soaks several a side: A1,A2,A3.",
     ),
 ]
@@ -97,7 +97,7 @@ def compare(  # noqa: PLR0913 - one parameter an option
     as_csv: _Csv = False,
     output: _Output = None,
 ) -> None:
-    """Compare two results, or levels of one: ratios with intervals, and verdicts in words.
+    """Compare two results, or levels of one, with verdicts in words.
 
     A soak is one run of its case, so that one against one has no verdict: name several a side.
 

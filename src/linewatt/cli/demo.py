@@ -11,22 +11,27 @@ from typing import TYPE_CHECKING
 
 import typer
 
-from linewatt.cli.output import can_be_made, put, say
-from linewatt.cli.run import RESULTS
+from linewatt.cli.options import Results
+from linewatt.cli.output import RESULTS, can_be_made, put, say
 
 if TYPE_CHECKING:
     from linewatt.lab import Lab
 
 _PREFIX = "demo-"
-_FILE = typer.Option(None, "--campaign", help="Campaign to run in place of the one shipped.")
-_OUTPUT = typer.Option(None, "--output", "-o", help="Report to write; left out: beside the result.")
-_RATE = typer.Option("10gbit", "--rate", help="Rate of the lab's data links.")
+_FILE = typer.Option(None, "--campaign", metavar="FILE", help="Campaign to run in place of the one shipped.")
+_OUTPUT = typer.Option(
+    None, "--output", "-o", metavar="FILE", help="Report to write; left out: beside the result."
+)
+_RATE = typer.Option("10gbit", "--rate", metavar="RATE", help="Rate of the lab's data links.")
 
 
 def demo(
-    file: Path | None = _FILE, results: Path = RESULTS, output: Path | None = _OUTPUT, rate: str = _RATE
+    file: Path | None = _FILE, results: Results = RESULTS, output: Path | None = _OUTPUT, rate: str = _RATE
 ) -> None:
-    """Bring up a lab, run the example campaign on it, print the table, write the report, remove the lab."""
+    """Run the example campaign on two simulated hosts, with its report.
+
+    A lab is brought up for it on this machine, and is gone afterwards. Needs root.
+    """
     from linewatt.campaign.file import load
     from linewatt.campaign.plan import plan
     from linewatt.cli.run import execute

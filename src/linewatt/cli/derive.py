@@ -29,11 +29,11 @@ MAX_INT_DIGITS = 15
 
 
 def derive_command(
-    table: str = typer.Argument(..., metavar="TABLE.csv", help="A table with a header line; - reads stdin."),
+    table: str = typer.Argument(..., metavar="TABLE", help="A table with a header line; - reads stdin."),
     as_json: bool = typer.Option(False, "--json", help="Print JSON: numbers as numbers, missing as null."),
     as_csv: bool = typer.Option(False, "--csv", help="Print CSV: the table with the new columns added."),
 ) -> None:
-    """Derive efficiency, scaling, CPU cost and energy from the raw columns of a table.
+    """Derive efficiency, scaling and energy from a raw table.
 
     Columns it reads: instances, throughput_mbps, throughput_gbps or throughput_bps (or throughput with
     throughput_unit), remote_cpu_pct, local_cpu_pct, cpu_pct (or app_cpu_idle_pct with irq_cpu_idle_pct),

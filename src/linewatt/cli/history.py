@@ -49,7 +49,7 @@ def history(
     ] = None,
     as_json: Json = False,
 ) -> None:
-    """Show the means of each case over all results in time order, and where they changed for good.
+    """Follow each case over all results: where it changed for good.
 
     A soak is one run: its mean rate over all soaks of the same job, whatever its hosts were called.
     """

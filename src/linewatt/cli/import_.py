@@ -16,12 +16,14 @@ SCHEMA_VERSION = 1
 
 
 def import_command(
-    table: str = typer.Argument(..., metavar="TABLE.csv", help="A row a host block; - reads stdin."),
-    name: str | None = typer.Option(None, "--name", metavar="N", help="Name of the result; default TABLE."),
+    table: str = typer.Argument(..., metavar="TABLE", help="A row a host block; - reads stdin."),
+    name: str | None = typer.Option(
+        None, "--name", metavar="NAME", help="Name of the result; default TABLE."
+    ),
     results: Results = Path("results"),
     as_json: bool = typer.Option(False, "--json", help="Say what was stored as JSON."),
 ) -> None:
-    """Store a table of host blocks as a result, for show, report and compare.
+    """Store a table of host blocks as a result.
 
     A row is one end of one trial: test, receiver, sender, host, role, throughput, throughput_unit, and what
     there is of power_w, idle_w, app_cpu_usr_pct … irq_cpu_idle_pct, network, kernel, instances, direction,

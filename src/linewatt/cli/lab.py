@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from linewatt.cli.help import Command, Group
 from linewatt.cli.output import print_json, put, say
 
 if TYPE_CHECKING:
@@ -15,33 +16,49 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION = 1
 
-_NAME = typer.Option("lab", "--name", help="Name of the lab: a-z, 0-9 and -, at most 20.")
+_NAME = typer.Option("lab", "--name", metavar="NAME", help="Name of the lab: a-z, 0-9 and -, at most 20.")
 _JSON = typer.Option(False, "--json", help="One JSON document on stdout.")
 
 lab_app = typer.Typer(
-    help="Hosts as network namespaces of this machine, each with its own sshd.", no_args_is_help=True
+    cls=Group,
+    help="Bring up hosts as network namespaces of this machine.",
+    no_args_is_help=True,
 )
 
 
-@lab_app.command("up")
+@lab_app.command("up", cls=Command)
 def up(  # noqa: PLR0913  one parameter an option
     name: str = _NAME,
-    hosts: int = typer.Option(2, "--hosts", help="How many hosts, 1 to 250."),
+    hosts: int = typer.Option(2, "--hosts", metavar="N", help="How many hosts, 1 to 250."),
     rate: str = typer.Option(
-        "10gbit", "--rate", help="Rate of each data link, like 10gbit, 10G or 100M; none: unshaped."
+        "10gbit",
+        "--rate",
+        metavar="RATE",
+        help="Rate of each data link, like 10gbit, 10G or 100M; none: unshaped.",
     ),
-    mtu: int = typer.Option(1500, "--mtu", help="MTU of the data network, 1280 to 9216."),
-    inventory: Path | None = typer.Option(None, "--inventory", help="Write the inventory here too."),
+    mtu: int = typer.Option(1500, "--mtu", metavar="BYTES", help="MTU of the data network, 1280 to 9216."),
+    inventory: Path | None = typer.Option(
+        None, "--inventory", metavar="FILE", help="Write the inventory here too."
+    ),
     bmc: bool = typer.Option(True, "--bmc/--no-bmc", help="A simulated BMC for each host."),
     bmc_refresh: float = typer.Option(
-        0.0, "--bmc-refresh", help="Seconds that BMCs hold their readings, as slow ones do; 0: they do not."
+        0.0,
+        "--bmc-refresh",
+        metavar="SECONDS",
+        help="Seconds that BMCs hold their readings, as slow ones do; 0: they do not.",
     ),
     bmc_average: float = typer.Option(
-        0.0, "--bmc-average", help="Seconds that BMCs average over, as many do; 0: they do not."
+        0.0,
+        "--bmc-average",
+        metavar="SECONDS",
+        help="Seconds that BMCs average over, as many do; 0: they do not.",
     ),
     as_json: bool = _JSON,
 ) -> None:
-    """Build a lab and print the path of its inventory, which a campaign's hosts: can name. Needs root."""
+    """Build a lab and print the path of its inventory.
+
+    A campaign's hosts: can name it. Needs root.
+    """
     from linewatt import lab
 
     request = lab.LabRequest(name, hosts, rate, mtu, bmc, bmc_refresh, bmc_average)
@@ -67,13 +84,16 @@ def up(  # noqa: PLR0913  one parameter an option
         put(str(path))
 
 
-@lab_app.command("down")
+@lab_app.command("down", cls=Command)
 def down(
     name: str = _NAME,
     every: bool = typer.Option(False, "--all", help="All labs of this machine."),
     as_json: bool = _JSON,
 ) -> None:
-    """Remove a lab: its processes, namespaces, links and files; also what a killed up left. Needs root."""
+    """Remove a lab: its processes, namespaces, links and files.
+
+    Also what a killed up left. Needs root.
+    """
     from linewatt import lab
 
     removed = lab.down_all() if every else [name] if lab.down(name) else []
@@ -89,12 +109,15 @@ def down(
         )
 
 
-@lab_app.command("status")
+@lab_app.command("status", cls=Command)
 def status(
-    name: str | None = typer.Option(None, "--name", help="Only this lab."),
+    name: str | None = typer.Option(None, "--name", metavar="NAME", help="Only this lab."),
     as_json: bool = _JSON,
 ) -> None:
-    """List the labs of this machine, their hosts, and whether each host's sshd and BMC answer."""
+    """List the labs of this machine, and whether their hosts answer.
+
+    Of each host its sshd and its BMC are asked.
+    """
     from linewatt import lab
 
     labs = lab.status(name)

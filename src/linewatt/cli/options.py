@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Options and arguments that commands on stored results share."""
+"""Options and arguments that commands share: the same name, placeholder and words everywhere."""
 
 from __future__ import annotations
 
@@ -8,11 +8,29 @@ from typing import Annotated
 
 import typer
 
+
+def _ids(begun: str) -> list[str]:
+    """Ids of stored results, the newest first, for a shell to complete."""
+    import os
+
+    root = Path(os.environ.get("LINEWATT_RESULTS") or "results")
+    found = sorted((path.parent.name for path in root.glob("*/manifest.json")), reverse=True)
+    return [name for name in (*found, "last") if name.startswith(begun)]
+
+
+File = Annotated[Path, typer.Argument(metavar="FILE", help="The campaign file (YAML).", show_default=False)]
+Hosts = Annotated[
+    Path | None,
+    typer.Option("--hosts", metavar="INVENTORY", help="Take the hosts from this Ansible inventory."),
+]
 Results = Annotated[
     Path,
     typer.Option(
         "--results", envvar="LINEWATT_RESULTS", help="Directory that holds the results.", metavar="DIR"
     ),
 ]
-Wanted = Annotated[str, typer.Argument(metavar="ID", help="Id of a result, its beginning, or 'last'.")]
+Wanted = Annotated[
+    str,
+    typer.Argument(metavar="ID", help="Id of a result, its beginning, or 'last'.", autocompletion=_ids),
+]
 Json = Annotated[bool, typer.Option("--json", help="One JSON document, units in key names.")]

@@ -24,16 +24,18 @@ MOST_BYTES = 64 * 2**20
 
 def place_command(  # noqa: PLR0913  a question has this many sides
     topology: str = typer.Argument(
-        ..., metavar="TOPOLOGY.xml", help="What lstopo --of xml wrote on the machine; - reads stdin."
+        ..., metavar="FILE", help="What lstopo --of xml wrote on the machine; - reads stdin."
     ),
-    processes: int = typer.Option(..., "--processes", help="How many load processes run at once."),
+    processes: int = typer.Option(
+        ..., "--processes", metavar="N", help="How many load processes run at once."
+    ),
     nic: str | None = typer.Option(
         None, "--nic", metavar="NAME", help="The network device that carries the load."
     ),
     numa_node: int | None = typer.Option(
-        None, "--numa-node", help="Its NUMA node in place of its name, as for a virtual device."
+        None, "--numa-node", metavar="N", help="Its NUMA node in place of its name, as for a virtual device."
     ),
-    policy: str = typer.Option("auto", "--policy", help="auto, none, neighbour or remote."),
+    policy: str = typer.Option("auto", "--policy", metavar="WHAT", help="auto, none, neighbour or remote."),
     smt: bool = typer.Option(False, "--smt", help="Use every hardware thread, not one a core."),
     process_cpus: str | None = typer.Option(
         None, "--process-cpus", metavar="LIST", help="Processes on these."
@@ -45,7 +47,7 @@ def place_command(  # noqa: PLR0913  a question has this many sides
     ),
     as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout."),
 ) -> None:
-    """Say on which CPUs load processes and interrupts should run, by which rule, and why.
+    """Say on which CPUs load and interrupts should run, and why.
 
     Everything that a process needs should be close to the network device. docs/placement.md has the rules.
     """

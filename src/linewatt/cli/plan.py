@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
+from linewatt.cli.options import File, Hosts
 from linewatt.cli.output import print_json, put
 
 if TYPE_CHECKING:
@@ -19,20 +19,17 @@ if TYPE_CHECKING:
     from linewatt.model import Case
     from linewatt.tuning.base import Change
 
-_FILE = typer.Argument(help="The campaign file (YAML).", metavar="FILE", show_default=False)
-_HOSTS = typer.Option(
-    None, "--hosts", metavar="INVENTORY", help="Take the hosts from this Ansible inventory."
-)
 _JSON = typer.Option(False, "--json", help="One JSON document on stdout.")
 _TRIALS = typer.Option(False, "--trials", help="List every trial, with its ports and CPUs.")
 
 SEED_LIMIT = 2**32
 
 
-def plan_command(
-    file: Path = _FILE, hosts: Path | None = _HOSTS, as_json: bool = _JSON, trials: bool = _TRIALS
-) -> None:
-    """Print what a campaign would do: cases, CPUs, ports, host changes, time. Touches no host."""
+def plan_command(file: File, hosts: Hosts = None, as_json: bool = _JSON, trials: bool = _TRIALS) -> None:
+    """Print what a campaign would do; touches no host.
+
+    Cases, CPUs, ports, every change to a host, and the time it takes.
+    """
     import secrets
 
     from linewatt.campaign import plan as planning

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import typer
 
+from linewatt.cli.options import File, Hosts
 from linewatt.cli.output import print_json, put, say
 from linewatt.errors import InvalidInput
 
@@ -27,10 +28,8 @@ _WORDS = {
 
 
 def prepare_command(
-    file: Path = typer.Argument(help="The campaign file (YAML).", metavar="FILE", show_default=False),
-    hosts: Path | None = typer.Option(
-        None, "--hosts", metavar="INVENTORY", help="Take the hosts from this Ansible inventory."
-    ),
+    file: File,
+    hosts: Hosts = None,
     wheelhouse: Path | None = typer.Option(
         None,
         "--wheelhouse",
@@ -42,9 +41,10 @@ def prepare_command(
     ),
     as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout."),
 ) -> None:
-    """Put what scripted users need on the client hosts of a campaign that lack it; exit 1 if one failed.
+    """Put what scripted users need on client hosts that lack it.
 
-    It is one folder in the login user's cache and stays until --remove. docs/users.md says what is in it.
+    Exit 1 if one failed. It is one folder in the login user's cache and stays until --remove. docs/users.md
+    says what is in it.
     """
     import asyncio
 

@@ -31,7 +31,10 @@ def rederive(
     trials: Annotated[bool, typer.Option("--trials", help="List each figure of every trial.")] = False,
     as_json: Json = False,
 ) -> None:
-    """Make a result again from its raw files by today's method, and list what changes and why."""
+    """Make a result again from its raw files by today's method.
+
+    What changes is listed with its reason; --write keeps it beside the original.
+    """
     from linewatt.engine.rederive import run
     from linewatt.store import read
 

@@ -10,7 +10,8 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import typer
 
-from linewatt.cli.output import can_be_made, print_json, results_there, say
+from linewatt.cli.options import File, Hosts, Results, Wanted
+from linewatt.cli.output import RESULTS, can_be_made, print_json, results_there, say
 
 if TYPE_CHECKING:
     from linewatt.campaign.campaign import Campaign
@@ -20,9 +21,6 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-RESULTS = typer.Option(
-    Path("results"), "--results", envvar="LINEWATT_RESULTS", help="Directory that results are stored in."
-)
 JSON = typer.Option(False, "--json", help="One JSON event a line on stdout.")
 ALLOW = typer.Option(
     False,
@@ -30,18 +28,20 @@ ALLOW = typer.Option(
     help="Run programs that an inventory or a stored campaign names (sources of power, hooks).",
 )
 WAIT = typer.Option(False, "--wait", help="Wait for other controllers that work on the hosts, until Ctrl-C.")
-HOSTS = typer.Option(None, "--hosts", help="Ansible inventory to use instead of the file's hosts.")
 
 
 def run(
-    file: Path = typer.Argument(help="Campaign file (YAML)."),
-    hosts: Path | None = HOSTS,
-    results: Path = RESULTS,
+    file: File,
+    hosts: Hosts = None,
+    results: Results = RESULTS,
     wait: bool = WAIT,
     as_json: bool = JSON,
     allow_commands: bool = ALLOW,
 ) -> None:
-    """Run a campaign and store its trials; Ctrl-C undoes every change and keeps what was measured."""
+    """Run a campaign: each trial is stored before the next begins.
+
+    Ctrl-C undoes every change and keeps what was measured; resume goes on with it.
+    """
     import random
 
     from linewatt.campaign.file import load
@@ -68,13 +68,16 @@ def _can_be_stored(results: Path) -> None:
 
 
 def resume(
-    result_id: str = typer.Argument(metavar="ID", help="Result to go on with; `last` is the newest."),
-    results: Path = RESULTS,
+    result_id: Wanted,
+    results: Results = RESULTS,
     wait: bool = WAIT,
     as_json: bool = JSON,
     allow_commands: bool = ALLOW,
 ) -> None:
-    """Run what an interrupted campaign lacks: its trials, none lost or repeated; the rest of a soak."""
+    """Go on with an interrupted campaign or soak.
+
+    Trials that it lacks are run, none is lost or repeated; of a soak, what is left of its time.
+    """
     from linewatt.campaign import stored
     from linewatt.campaign.plan import as_dict, plan
     from linewatt.campaign.programs import programs, refuse

@@ -18,7 +18,11 @@ if TYPE_CHECKING:
 
 
 def list_results(results: Results = Path("results"), as_json: Json = False) -> None:
-    """List stored results: id, when, trials done, failed, findings; a damaged one with what is wrong."""
+    """List stored results, each on a line with its answer.
+
+    Best throughput, Mbps/W, findings, trials; of a damaged result what is wrong. A narrow terminal gets
+    fewer columns.
+    """
     from pydantic import TypeAdapter
 
     from linewatt.report import listing
@@ -56,7 +60,10 @@ def show(  # noqa: PLR0913  one parameter an option
         bool, typer.Option("--detail", help="Each end of each case in full, as host matrices print it.")
     ] = False,
 ) -> None:
-    """Show a result: how fast, limited by what, at what cost, and whether to trust it; --full has all."""
+    """Show a result: how fast, limited by what, at what cost, how sure.
+
+    The answer on one screen; --full has every table and finding.
+    """
     if as_json and as_csv:
         raise InvalidInput("--json and --csv: choose one")
     if effects and (trials or not as_csv):
@@ -134,7 +141,7 @@ def report(
     results: Results = Path("results"),
     as_json: Annotated[bool, typer.Option("--json", help="Say what was written as JSON.")] = False,
 ) -> None:
-    """Write a report: one HTML file that needs nothing else, not even a network."""
+    """Write a report: one file that needs no network."""
     from linewatt.report.html import write
     from linewatt.store import read
 

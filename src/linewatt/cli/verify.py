@@ -18,7 +18,10 @@ def verify(
     results: Results = Path("results"),
     as_json: Annotated[bool, typer.Option("--json", help="One JSON document.")] = False,
 ) -> None:
-    """Compare a result with the checksums it was stored with; exit 1 if anything is not as it was."""
+    """Check a stored result against its checksums.
+
+    Exit 1 if anything is not as it was.
+    """
     from linewatt.foreign import one_line
     from linewatt.store.read import find
     from linewatt.store.verify import verify as verified

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How ``--help`` looks: commands by what they are for, no description cut, one word for each value."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from typer.core import TyperCommand, TyperGroup
+
+GROUPS: dict[str, tuple[str, ...]] = {
+    "Measure": ("plan", "check", "prepare", "run", "resume", "restore"),
+    "Read": ("list", "show", "report", "verify", "rederive", "import"),
+    "Compare": ("compare", "history"),
+    "Tools": ("derive", "analyze", "advise", "place", "schema", "lab", "demo"),
+}
+"""what commands are for → those, in the order of the help"""
+
+
+def group_of(command: str) -> str:
+    """What a command is for."""
+    return next(title for title, names in GROUPS.items() if command in names)
+
+
+def summary(command: Any) -> str:
+    """The first paragraph of its description."""
+    return " ".join((command.help or "").split("\n\n")[0].split())
+
+
+def grouped(group: Any) -> Iterator[tuple[str, list[Any]]]:
+    """The commands of a program by what they are for; of a group within it, all under one title."""
+    commands = group.commands
+    for title, names in GROUPS.items():
+        found = [
+            commands[name] for name in names if name in commands and commands[name].rich_help_panel == title
+        ]
+        if found:
+            yield title, found
+    others = [one for one in commands.values() if one.rich_help_panel not in GROUPS]
+    if others:
+        yield "Commands", others
+
+
+def records(command: Any, context: Any) -> dict[str, list[tuple[str, str]]]:
+    """Its arguments and its options: how each is written, and what it is."""
+    found: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+    for parameter in command.get_params(context):
+        record = parameter.get_help_record(context)
+        if record is not None and parameter.param_type_name == "argument":
+            found["Arguments"].append((parameter.metavar or record[0], record[1]))
+        elif record is not None:
+            found["Options"].append(record)
+    return found
+
+
+class Command(TyperCommand):
+    """A command whose arguments stand in its help by the name that its usage has for them."""
+
+    def format_options(self, ctx: Any, formatter: Any) -> None:
+        for title, rows in records(self, ctx).items():
+            if rows:
+                with formatter.section(title):
+                    formatter.write_dl(rows)
+
+
+class Group(TyperGroup):
+    """Commands by what they are for, each with the whole first paragraph of its description."""
+
+    def format_commands(self, ctx: Any, formatter: Any) -> None:
+        width = max(map(len, self.commands), default=0)
+        for title, commands in grouped(self):
+            with formatter.section(title):
+                formatter.write_dl([(f"{one.name:<{width}}", summary(one)) for one in commands])
