@@ -229,6 +229,11 @@ def when(time_s: float | None) -> str:
     return MISSING if time_s is None else datetime.fromtimestamp(time_s, UTC).strftime("%Y-%m-%d %H:%M UTC")
 
 
+def stamp(time_s: float) -> str:
+    """A Unix time as names of files begin with it, in UTC: ``20260203-140509``."""
+    return datetime.fromtimestamp(time_s, UTC).strftime("%Y%m%d-%H%M%S")
+
+
 def first_of(items: Sequence[str], most: int, noun: str = "", between: str = "; ") -> str:
     """The first ``most`` of some words, and how many more there are: ``a; b and 3 more``."""
     more = len(items) - most

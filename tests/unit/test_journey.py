@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -66,6 +67,15 @@ def test_a_result_may_be_named_by_its_path(run: Run, command: tuple[str, ...]) -
     code, _, err = run(command[0], "elsewhere/20260101-000000-x64-scaling", *command[1:])
     assert code == 1
     assert "no such result" in err
+
+
+def test_the_last_result_is_the_newest_and_not_the_last_by_name(run: Run) -> None:
+    keep(result(scaling_trials((1,))))
+    old = Path("results/20260101-000000-x64-scaling")
+    shutil.copytree(old, "results/20260202-000000-x64-scaling")
+    old.rename("results/kept-for-the-talk")
+    assert json.loads(run("show", "last", "--json")[1])["id"] == "20260202-000000-x64-scaling"
+    assert json.loads(run("show", "kept", "--json")[1])["id"] == "kept-for-the-talk"
 
 
 def test_python_runs_the_program_as_a_module() -> None:

@@ -36,8 +36,8 @@ CHANGED = (
     Since(
         3,
         r"(sender|receiver)\.power\[.*\]\..*",
-        "readings count once the stated meter has settled; what the slowest likely one would still show is in "
-        "the bound",
+        "readings count once the stated meter has settled; what the slowest likely one would still show is "
+        "in the bound",
     ),
     Since(2, r"(sender|receiver)\.(app|irq)_cpu\..*", "time that a hypervisor took stands apart"),
     Since(2, r"(sender|receiver)\.settings\..*", "settings are read at the window's start and end"),

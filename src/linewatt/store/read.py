@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import errno
 import itertools
+import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -21,6 +22,7 @@ from linewatt.records import SCHEMA_VERSION, Document, Idle, Manifest, Meter, Me
 from linewatt.store import derived, sums
 from linewatt.store.idle import with_idle
 from linewatt.store.meters import known_of, with_meters
+from linewatt.units import stamp
 
 T = TypeVar("T")
 D = TypeVar("D", bound=Document)
@@ -92,9 +94,10 @@ def find(root: Path, wanted: str) -> Path:
     """
     if (Path(wanted) / "manifest.json").is_file():
         return Path(wanted)
-    ids = [path.name for path in result_dirs(root)]
-    if wanted == "last" and ids:
-        return root / ids[-1]
+    paths = result_dirs(root)
+    if wanted == "last" and paths:
+        return max(paths, key=_begun)
+    ids = [path.name for path in paths]
     matching = [name for name in ids if name == wanted] or [name for name in ids if name.startswith(wanted)]
     if len(matching) == 1:
         return root / matching[0]
@@ -102,6 +105,17 @@ def find(root: Path, wanted: str) -> Path:
         raise StoreError(f"{wanted}: several results match: {', '.join(matching)}; give more of the id")
     there = f"there are: {', '.join(ids[-5:])}" if ids else "there are none yet"
     raise StoreError(f"{wanted}: no such result below {root}; {there}")
+
+
+def _begun(path: Path) -> str:
+    """What orders results by when they were begun: their id; of a folder that was renamed, its manifest."""
+    if re.match(r"\d{8}-\d{6}-", path.name):
+        return path.name
+    try:
+        created_s = load_manifest(path).created_s
+    except StoreError:
+        return ""
+    return "" if created_s is None else stamp(created_s)
 
 
 def load(path: Path) -> Result:

@@ -8,7 +8,6 @@ import json
 import shutil
 from collections.abc import Mapping, Sequence
 from contextlib import ExitStack, suppress
-from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +16,7 @@ from linewatt.errors import DiskFull, StoreError
 from linewatt.model import Trial, document_of
 from linewatt.store import raw, sums
 from linewatt.store.samples import FULL, Series, write_samples
+from linewatt.units import stamp
 
 RAW = "raw"
 """of a trial: the folder of what tools wrote, as it is packed"""
@@ -24,16 +24,16 @@ RAW = "raw"
 
 def new_result(root: Path, name: str, created_s: float, manifest: Mapping[str, Any]) -> Path:
     """Make ``root/<id>`` with its manifest, or nothing. Raises StoreError; DiskFull."""
-    stamp = datetime.fromtimestamp(created_s, UTC).strftime("%Y%m%d-%H%M%S")
+    begun = stamp(created_s)
     try:
         durable.make_folder(root)
         for attempt in range(100):
-            path = root / (f"{stamp}-{name}" + (f"-{attempt + 1}" if attempt else ""))
+            path = root / (f"{begun}-{name}" + (f"-{attempt + 1}" if attempt else ""))
             if not path.exists() and _begin(path, {**manifest, "id": path.name, "checksums": sums.NAME}):
                 return path
     except OSError as error:
         raise unstored(root, "results", error) from error
-    raise StoreError(f"{root}: too many results called {stamp}-{name}; wait a second")
+    raise StoreError(f"{root}: too many results called {begun}-{name}; wait a second")
 
 
 def _begin(path: Path, manifest: Mapping[str, Any]) -> bool:

@@ -10,7 +10,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
-from datetime import UTC, datetime
 from pathlib import Path
 
 from linewatt.engine.readiness.readiness import without_name
@@ -24,6 +23,7 @@ from linewatt.hosts.lock import Holder, take_all
 from linewatt.hosts.process import completed
 from linewatt.tuning.base import Change
 from linewatt.tuning.registry import KNOBS
+from linewatt.units import stamp
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,9 +93,9 @@ async def _fixed(
 
 
 def _new_journal(campaign: str, state: Path) -> Journal:
-    stamp = datetime.fromtimestamp(now_s(), UTC).strftime("%Y%m%d-%H%M%S")
+    begun = stamp(now_s())
     for attempt in range(100):
-        path = journal_path(state, f"{FIXES}{campaign}-{stamp}" + (f"-{attempt + 1}" if attempt else ""))
+        path = journal_path(state, f"{FIXES}{campaign}-{begun}" + (f"-{attempt + 1}" if attempt else ""))
         if not path.exists():
             return Journal(path, create=True)
     raise ChangeError(f"{path.stem}: too many checks at once; wait a second")
