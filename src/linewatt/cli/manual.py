@@ -65,6 +65,7 @@ def pages() -> dict[str, str]:
 def _page(program: Any) -> Iterator[str]:
     """Source: man-pages(7), groff_man(7)."""
     from linewatt import __version__
+    from linewatt.loads.registry import LOADS
 
     yield f'.TH LINEWATT 1 "" "linewatt {__version__}" "linewatt"'
     yield from (".SH NAME", r"linewatt \- line rate per watt: network throughput and what it costs")
@@ -78,7 +79,7 @@ def _page(program: Any) -> Iterator[str]:
         yield f".SH {title}"
         for word, meaning in words.items():
             yield from (".TP", rf"\fB{_text(word)}\fR", _text(meaning))
-    yield from (".SH SEE ALSO", ".BR iperf3 (1),", ".BR mpstat (1)")
+    yield from (".SH SEE ALSO", *(f".BR {name} (1)," for name in sorted(LOADS)), ".BR mpstat (1)")
 
 
 def _command(command: Any, name: str) -> Iterator[str]:
