@@ -100,8 +100,15 @@ def _users(server: ftp_server.Server, kind: Kind, round_s: float, discard: Disca
         files=(server.file(_FILE),),
         put_sizes=(PutSize(FILE_BYTES),),
         get_share=1.0 if kind == "get" else 0.0,
+        think_s=0.0,
+        think="fixed",
+        login_per="session",
+        cycle_transfers=2,
         checked_share=0.0,  # nobody beside it looks at what it gets
+        start="independent",
         spread_s=0.0,
+        arrival_rate_hz=None,
+        seed=1,
         discard=discard,
     )
     argv = [sys.executable, "-m", "bench.ftp_users"]

@@ -69,7 +69,7 @@ def with_facts(name: str, **sections: dict[str, Any]) -> dict[str, Any]:
 def side(name: str, one: Result) -> Side:
     """A result as analysis takes it."""
     manifest = one.manifest
-    return Side(name, one.id, manifest.asked.written, manifest.hosts, by_case(one.trials), manifest.created_s)
+    return Side(name, one.id, manifest.asked, manifest.hosts, by_case(one.trials), manifest.created_s)
 
 
 def compared(base: Result, other: Result, **options: Any) -> Comparison:

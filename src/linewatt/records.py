@@ -61,15 +61,16 @@ class UserGroup(Document):
 
 
 class UserServer(Document):
-    """``host``: the name of the one of the campaign's on which it ran."""
+    """``host`` is the one of the campaign's on which linewatt ran it, ``url`` that of another server."""
 
     host: str | None = None
+    url: str | None = None
 
 
 class Users(Document):
     """Of the users of a soak what reports say; ``analysis.soak.job`` has all that they were asked."""
 
-    groups: list[UserGroup] = []
+    groups: Annotated[list[UserGroup], _null_is(list)] = []
     server: Annotated[UserServer, _null_is(dict)] = Field(default_factory=UserServer)
     users: int | None = None
     sustained_bps: float | None = None
@@ -99,11 +100,21 @@ class Campaign(Document):
     placement: str | None = None
     psus: Annotated[dict[str, Supplies], _DictOrNull] = {}
     components: Annotated[dict[str, list[dict[str, Any]]], _DictOrNull] = {}
+    settings: Annotated[dict[str, Any], _DictOrNull] = {}
+    networks: Annotated[list[str], _null_is(list)] = []
+    load: str | None = None
+    tests: Annotated[list[dict[str, Any]], _null_is(list)] = []
+    pairs: Annotated[list[list[str]], _null_is(list)] = []
 
     @model_validator(mode="before")
     @classmethod
     def _keep_all(cls, value: Any) -> Any:
         return {**value, "written": value} if isinstance(value, dict) else value
+
+    @property
+    def paired(self) -> list[str]:
+        """The hosts of its pairs, each as often as it is in one."""
+        return [host for pair in self.pairs for host in pair]
 
 
 class Host(Document):

@@ -24,6 +24,7 @@ import pytest
 from tests import users_in_threads
 from tests.clock import Stopwatch
 from tests.ftp_server import Server, vsftpd, why_not
+from tests.users_jobs import USUAL
 
 from linewatt import lab
 from linewatt.loads.users.base import ActionFailed, ByteCount, Failure, RemoteFile
@@ -61,7 +62,7 @@ def job_of(server: Server, **changed: Any) -> UsersJob:
     files = tuple(server.file(name) for name in ("small", "odd"))
     values: dict[str, Any] = {"users": 6, "duration_s": 1.5, "spread_s": 0.2, "limits": LIMITS}
     values |= {"files": files, "put_sizes": (PutSize(2 * MIB + 5, 1), PutSize(100, 2))}
-    return UsersJob(**{"target": server.target(), **values, **changed})
+    return UsersJob(**{**USUAL, "target": server.target(), **values, **changed})
 
 
 def run_until(what: str, enough: Callable[[UserCounts], bool], job: UsersJob) -> Tally:

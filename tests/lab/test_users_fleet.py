@@ -20,6 +20,7 @@ from typing import Any
 
 import pytest
 from tests.ftp_server import PASSWORD, Server, vsftpd, why_not
+from tests.users_jobs import USUAL
 
 from linewatt import lab
 from linewatt.campaign.file import load
@@ -107,7 +108,7 @@ def server(lab2: lab.Lab, tmp_path: Path) -> Iterator[Server]:
 def job_of(server: Server, **changed: Any) -> UsersJob:
     values: dict[str, Any] = {"users": 5, "duration_s": 3.0, "spread_s": 0.2, "limits": LIMITS}
     values |= {"files": tuple(map(server.file, FILES)), "put_sizes": (PutSize(2 * MIB + 5), PutSize(100, 2))}
-    return UsersJob(**{"target": server.target(), "checked_share": 0.2, **values, **changed})
+    return UsersJob(**{**USUAL, "target": server.target(), "checked_share": 0.2, **values, **changed})
 
 
 @asynccontextmanager

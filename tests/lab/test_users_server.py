@@ -23,6 +23,7 @@ from typing import Any
 import pytest
 from tests import users_in_threads
 from tests.ftp_server import below, why_not
+from tests.users_jobs import USUAL
 
 from linewatt.engine.soak.vsftpd import VsftpdServer, VsftpdSettings
 from linewatt.engine.undo.knobs import KNOBS
@@ -183,7 +184,7 @@ def job(target: Target, running: Running, **changed: Any) -> UsersJob:
     values: dict[str, Any] = {"users": 4, "duration_s": 1.5, "spread_s": 0.2, "checked_share": 0.3}
     values |= {"files": running.server.files, "put_sizes": (PutSize(MIB),)}
     values |= {"limits": Limits(connect_s=2.0, reply_s=5.0, stall_s=5.0, grace_s=5.0)}
-    return UsersJob(**{"target": target, **values, **changed})
+    return UsersJob(**{**USUAL, "target": target, **values, **changed})
 
 
 # --- what it serves ----------------------------------------------------------------------------------------

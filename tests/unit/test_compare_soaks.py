@@ -21,7 +21,7 @@ from linewatt.analysis.metrics.of_soak import RESPONSES
 from linewatt.analysis.soak.job import Job, host_pairs, job_of
 from linewatt.report.soak.digest import digest
 from linewatt.report.soak.document import as_json as shown
-from linewatt.store.read import load
+from linewatt.store.read import load, load_manifest
 
 PAIR = ("compare", "20260101", "20260102")
 
@@ -281,7 +281,7 @@ def test_other_names_of_hosts_are_the_same_job_and_it_is_said_who_stands_for_who
         hosts = manifest["hosts"]
         manifest["hosts"] = {"dut": hosts["dut"], "n7": hosts["c1"], "n8": hosts["c2"]}
 
-    own = job_of(json.loads((soak(2, renamed) / "manifest.json").read_text())["campaign"])
+    own = job_of(load_manifest(soak(2, renamed)).asked)
     assert own.hosts == ("dut", "n7", "n8")
     _, out, _ = run(*PAIR)
     assert "c1 in A is compared with n7 in B" in out

@@ -15,11 +15,12 @@ from linewatt.analysis.comparison.history import Point, course
 from linewatt.analysis.comparison.matching import Side
 from linewatt.analysis.soak.job import Job
 from linewatt.analysis.statistics.stats import Estimate
+from linewatt.records import Campaign
 
 COURSES = 100
 CV = 0.02
 _JOB = Job({"users": 4}, "dut", ("dut", "c1"))
-_SIDE = Side("s", "s", {}, {}, {})
+_SIDE = Side("s", "s", Campaign(written={}), {}, {})
 _ROW = re.compile(
     r"\| (\d+) \| (\d+) \| (\d+) % \| ([\d.]+) % \| (none|\d+ %) \| (\d+) % \| (\d+) % \| (\d+ %|–) \|"
 )

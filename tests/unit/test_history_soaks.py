@@ -6,8 +6,9 @@ from __future__ import annotations
 import json
 import math
 from collections.abc import Iterator, Sequence
+from dataclasses import fields, is_dataclass
 from pathlib import Path
-from typing import Any
+from typing import Any, cast, get_args, get_type_hints
 
 import numpy as np
 import pytest
@@ -17,12 +18,15 @@ from tests.soak_pairs import asked, soak
 from tests.soak_result import STARTED_S
 from tests.unit.conftest import Run
 
+from linewatt import records
 from linewatt.analysis.comparison.history import Course, courses
 from linewatt.analysis.comparison.matching import Side
 from linewatt.analysis.metrics.of_soak import CLIENT_CPU, RATE, Quantity, SoakRun
-from linewatt.analysis.soak.job import Job, job_of
+from linewatt.analysis.soak.job import ASKED, Job, job_of
+from linewatt.campaign.soak import Users
 from linewatt.engine.soak.segments import CHANNELS
 from linewatt.model import Channel, Sample
+from linewatt.records import Campaign
 from linewatt.report.comparison.sides import Kept, with_surroundings
 from linewatt.report.soak.digest import digest
 from linewatt.report.soak.runs import followed
@@ -44,7 +48,7 @@ def one_of(path: Path, response: Any = RATE) -> float | None:
 
 
 def side_with(value: float) -> Side:
-    return Side("s", "s", {}, {}, {}, soak=SoakRun(JOB, {RATE.name: Quantity(value)}))
+    return Side("s", "s", Campaign(written={}), {}, {}, soak=SoakRun(JOB, {RATE.name: Quantity(value)}))
 
 
 @pytest.mark.parametrize(
@@ -156,7 +160,7 @@ def test_a_job_is_what_was_asked_whatever_hosts_are_called_but_not_of_another_se
     def job(edit: Any) -> Job:
         manifest = json.loads((Path("results") / "20260101-000000-soak" / "manifest.json").read_text())
         edit(manifest)
-        return job_of(manifest["campaign"])
+        return job_of(Campaign.model_validate(manifest["campaign"]))
 
     soak(1)
     base = job(lambda _: None)
@@ -172,10 +176,41 @@ def test_a_job_is_what_was_asked_whatever_hosts_are_called_but_not_of_another_se
     assert run("history", "--case", base.key[:5], "--json")[1].count('"job_key"') == 1
 
 
+def _paths(kind: type, at: tuple[str, ...] = ()) -> Iterator[tuple[str, ...]]:
+    """Where a class that a campaign writes has values, those of its own classes included."""
+    types = get_type_hints(kind)
+    for one in fields(kind):
+        inner = [each for each in (types[one.name], *get_args(types[one.name])) if is_dataclass(each)]
+        for each in inner:
+            yield from _paths(cast(type, each), (*at, one.name))
+        if not inner:
+            yield (*at, one.name)
+
+
+OF_NO_JOB = {("groups", "server"), ("server", "password_env"), ("server", "password_file"), ("put_folder",)}
+OF_NO_JOB |= {("groups", "name"), ("python",), ("put", "count")}
+"""where users are and how they get in"""
+
+
+def test_all_that_a_campaign_says_of_users_is_asked_for_under_its_name() -> None:
+    """A value that is part of no job makes two soaks repetitions of each other that are none."""
+    campaign: dict[str, Any] = {}
+    for path in _paths(Users):
+        inner = campaign
+        for name in path[:-1]:
+            inner = inner.setdefault(name, {})
+        inner[path[-1]] = "/".join(path)
+    campaign["users"], campaign["groups"] = 4, [{"name": "all", "clients": ["a"]}]
+    found = Campaign.model_construct(written={"users": campaign}, users=records.Users(users=4))
+    read = {str(one.read(found)) for one in ASKED}
+    lacking = {path for path in _paths(Users) if "/".join(path) not in read} - OF_NO_JOB
+    assert lacking == {("users",), ("groups", "clients"), ("server", "host"), ("server", "url")}
+
+
 def test_the_key_of_a_job_never_changes() -> None:
     users = {"users": 4, "groups": [{"name": "all", "clients": ["a", "b"]}], "think_s": 1.5, "seed": 3}
     campaign = {"soak": {"duration_s": 60.0, "interval_s": 10.0}, "users": users, "networks": ["bare"]}
-    job = job_of(campaign)
+    job = job_of(Campaign.model_validate(campaign))
     assert job.parameters == {
         "duration_s": 60.0,
         "network": "bare",
@@ -235,7 +270,7 @@ def test_a_soak_of_iperf3_alone_is_a_job_of_its_pairs_and_compared_by_what_was_r
         value, whole = one_of(path), digest(load(path))
         assert value == pytest.approx(rate_bps)
         assert value == pytest.approx(whole.total_bytes * 8 / whole.load_s)
-        assert job_of(load(path).manifest.asked.written).under_test == ("h1", "h2")
+        assert job_of(load(path).manifest.asked).under_test == ("h1", "h2")
     assert "soak of 1 min 00 s, iperf3 on h1, h2 [" in run("history")[1]
     code, out, _ = run("compare", paths[0].name, paths[1].name, "--json")
     assert code == 4

@@ -12,6 +12,7 @@ import zlib
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.users_jobs import USUAL
 
 from linewatt.errors import InvalidInput
 from linewatt.loads.users import content, decisions, job
@@ -25,7 +26,7 @@ TARGET = Target("192.0.2.1", 21, "ftp", "hidden")
 
 def a_job(**changed: object) -> UsersJob:
     values: dict[str, object] = {"users": 4, "duration_s": 10.0, "files": (RemoteFile("get/a", 1),)}
-    return UsersJob(TARGET, **{**values, "put_sizes": (PutSize(1),), **changed})  # type: ignore[arg-type]
+    return UsersJob(TARGET, **{**USUAL, **values, "put_sizes": (PutSize(1),), **changed})
 
 
 @given(st.integers(1, 400), st.fractions(0, 1, max_denominator=100))

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.users_jobs import USUAL
 
 from linewatt.engine.soak import master
 from linewatt.engine.soak.fleet import Client, Fleet
@@ -28,7 +29,7 @@ from linewatt.loads.users.percentiles import Times
 from linewatt.loads.users.tally import Tally, WorkerReport
 
 TARGET = Target("192.0.2.1", 21, "ftp", "not to be seen")
-JOB = UsersJob(TARGET, 5, 60.0, (RemoteFile("get/one"),), (PutSize(1),), arrival_rate_hz=50.0)
+JOB = UsersJob(TARGET, 5, 60.0, (RemoteFile("get/one"),), (PutSize(1),), **USUAL | {"arrival_rate_hz": 50.0})
 
 
 # --- shares ------------------------------------------------------------------------------------------------

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from linewatt.loads.users.job import Discard, LoginPer, Start, ThinkKind
+from linewatt.loads.users.job import Behaviour
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,12 +56,9 @@ class Sizes:
     sigma: float
 
 
-@dataclass(frozen=True, slots=True)
-class Users:
-    """Scripted users: where they run, what they use, and what each does, as in ``loads/users/job.py``.
-
-    ``get`` are files that linewatt makes, ``get_paths`` those of a server that is there already.
-    """
+@dataclass(frozen=True)
+class _Where:
+    """``get`` are files that linewatt makes, ``get_paths`` those of a server that is there already."""
 
     server: OwnServer | OtherServer
     groups: tuple[Group, ...]
@@ -70,17 +67,12 @@ class Users:
     get_paths: tuple[str, ...]
     put: Sizes
     put_folder: str
-    get_share: float
-    think_s: float
-    think: ThinkKind
-    login_per: LoginPer
-    cycle_transfers: int
-    checked_share: float
-    start: Start
-    spread_s: float
-    arrival_rate_hz: float | None
-    seed: int
-    discard: Discard
+
+
+@dataclass(frozen=True, kw_only=True)
+class Users(Behaviour, _Where):
+    """Scripted users: where they run, what they use, and what each does."""
+
     sustained_bps: float | None
     python: str | None
 

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+from abc import ABC, abstractmethod
 from collections.abc import Awaitable, Callable, Sequence
 from contextlib import suppress
 from typing import Protocol, TypeVar
@@ -154,7 +155,7 @@ class LeashedProcess:
             await self.stop(MARGIN_S)
 
 
-class LeashedHost:
+class LeashedHost(ABC):
     """A host on which everything that runs is on a leash; how it gets there is its subclass's business."""
 
     def __init__(self, spec: HostSpec) -> None:
@@ -164,11 +165,11 @@ class LeashedHost:
     def spec(self) -> HostSpec:
         return self._spec
 
+    @abstractmethod
     async def _begin(
         self, words: Sequence[str], argv: Sequence[str], on_line: Callable[[Line], None] | None
     ) -> LeashedProcess:
         """The leash ``words`` around ``argv``. Raises HostError."""
-        raise NotImplementedError
 
     async def run(
         self, argv: Sequence[str], *, stdin: str = "", timeout_s: float = 10.0, root: bool = False

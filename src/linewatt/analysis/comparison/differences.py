@@ -143,7 +143,7 @@ def _host(side: Side, name: str) -> dict[str, str | None]:
 
 
 def _campaign(side: Side) -> dict[str, Any]:
-    return {key: side.campaign[key] for key in _CAMPAIGN if key in side.campaign}
+    return {key: side.campaign.written[key] for key in _CAMPAIGN if key in side.campaign.written}
 
 
 def _leaves(value: Any, path: str) -> Iterator[tuple[str, str | None]]:

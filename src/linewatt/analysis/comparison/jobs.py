@@ -108,7 +108,7 @@ def _asked(sides: Sides) -> Iterator[Obstacle]:
 
 def _ran(sides: Sides) -> Iterator[Obstacle]:
     """One that was cut off is another soak: what warms up, fills or leaks has had less time."""
-    own, theirs = (side.campaign.get("soak", {}).get("duration_s") for side in sides)
+    own, theirs = (side.campaign.soak and side.campaign.soak.duration_s for side in sides)
     one, two = (soaks(side)[0].ran_s for side in sides)
     if own == theirs and one and two and abs(two / one - 1) > _RAN_TOLERANCE:
         yield Obstacle("window", f"ran {between(sides, one, two, format_seconds)}")
@@ -131,7 +131,7 @@ def _offloads(sides: Sides) -> Iterator[Obstacle]:
 def _features(side: Side, host: str) -> dict[str, str]:
     """As the campaign set them, or as facts have them."""
     found = offloads_found(side, host)
-    for name, level in (side.campaign.get("settings") or {}).items():
+    for name, level in side.campaign.settings.items():
         short = _OF_SETTING.get(name, name.removeprefix("offload."))
         feature = ABBREVIATIONS.get(short, short)
         if feature in OFFLOADS:
@@ -144,13 +144,12 @@ _OF_SETTING = {"udp_gro_list": "rx-gro-list"}
 
 
 def _load(sides: Sides) -> Iterator[Obstacle]:
-    load = LOADS[sides[0].campaign.get("load", DEFAULT)]
+    load = LOADS[sides[0].campaign.load or DEFAULT]
     yield from options_differ(sides, load)
-    tests = [test for side in sides for test in side.campaign.get("tests") or ()]
+    tests = [test for side in sides for test in side.campaign.tests]
     if max((each for test in tests for each in test["streams"]), default=0) < 2:
         return
-    hosts = ([str(host) for pair in side.campaign.get("pairs") or () for host in pair] for side in sides)
-    one, two = (threaded(side, own, load) for side, own in zip(sides, hosts, strict=True))
+    one, two = (threaded(side, side.campaign.paired, load) for side in sides)
     if one is not None and two is not None and one != two:
         yield Obstacle(
             f"{load.name}-threads", f"streams of {load.name}: {between(sides, one, two, threads_text)}"

@@ -14,7 +14,7 @@ from linewatt.analysis.comparison.runs import CaseRuns
 from linewatt.analysis.metrics.of_soak import SoakRun
 from linewatt.analysis.soak.job import Job, host_pairs
 from linewatt.model import Case
-from linewatt.records import Host
+from linewatt.records import Campaign, Host
 
 HOST_LIKE = ("host", "kernel", "sender", "receiver")
 """properties that are of the hosts: cases match whatever their hosts are called"""
@@ -43,7 +43,7 @@ class Side:
 
     name: str
     id: str
-    campaign: Mapping[str, Any]
+    campaign: Campaign
     hosts: Mapping[str, Host]
     cases: Mapping[Case, CaseRuns]
     created_s: float | None = None

@@ -10,12 +10,11 @@ from dataclasses import dataclass
 from typing import Any, Literal
 
 from linewatt.loads.registry import DEFAULT, SOAKING
+from linewatt.records import Campaign, UserServer
 from linewatt.units import format_percent, format_rate, format_seconds
 
 SoakCode = Literal["job", "server", "network", "window"]
 """what of a job refuses a verdict where it differs; ``--allow`` may name it"""
-Campaign = Mapping[str, Any]
-"""as a manifest has it"""
 DRIFT, SUSTAINED = "drift_ratio_per_day", "sustained_ratio"
 """quantities that hang on what is no part of a job"""
 
@@ -82,63 +81,42 @@ def host_pairs(base: Job, other: Job) -> tuple[tuple[str, str], ...]:
     return (*pairs, *((name, name) for name in own if name in theirs))
 
 
-def users_of(campaign: Campaign) -> Mapping[str, Any]:
-    """The users of a campaign; empty without any."""
-    return campaign.get("users") or {}
-
-
-def clients_of(campaign: Campaign) -> tuple[str, ...]:
-    """Hosts on which users ran, in the order of their groups."""
-    return tuple(dict.fromkeys(name for group in _groups(campaign) for name in group.get("clients") or ()))
-
-
-def _groups(campaign: Campaign) -> Sequence[Mapping[str, Any]]:
-    return users_of(campaign).get("groups") or ()
-
-
 def _hosts(campaign: Campaign) -> Iterator[str]:
-    server = _server(campaign)
-    if server.get("host"):
-        yield str(server["host"])
-    yield from clients_of(campaign)
-    for pair in campaign.get("pairs") or ():
-        yield from map(str, pair)
-
-
-def _server(campaign: Campaign) -> Mapping[str, Any]:
-    return users_of(campaign).get("server") or {}
+    if campaign.users is not None:
+        if campaign.users.server.host:
+            yield campaign.users.server.host
+        yield from campaign.users.clients
+    yield from campaign.paired
 
 
 def _server_name(campaign: Campaign) -> str | None:
-    server = _server(campaign)
-    found = server.get("host") or server.get("url")
-    return None if found is None else str(found)
+    server = campaign.users.server if campaign.users else UserServer()
+    return server.host or server.url
 
 
 def _server_kind(campaign: Campaign) -> str | None:
-    server = _server(campaign)
-    if not server:
-        return None
-    return "one that was there already" if "url" in server else "one that linewatt starts"
+    server = campaign.users.server if campaign.users else UserServer()
+    if server.url is not None:
+        return "one that was there already"
+    return None if server.host is None else "one that linewatt starts"
 
 
 def _clients(campaign: Campaign) -> list[int] | None:
-    return [len(group.get("clients") or ()) for group in _groups(campaign)] or None
+    return [len(group.clients) for group in campaign.users.groups] or None if campaign.users else None
 
 
 def _network(campaign: Campaign) -> str | None:
-    networks = campaign.get("networks") or ()
-    return str(networks[0]) if networks else None
+    return next(iter(campaign.networks), None)
 
 
-def _users(campaign: Campaign) -> Any:
+def _users(campaign: Campaign) -> int | None:
     """How many; 0 where the campaign says that there are none."""
-    return users_of(campaign).get("users") if users_of(campaign) else 0 if "users" in campaign else None
+    return campaign.users.users if campaign.users else 0 if "users" in campaign.written else None
 
 
-def _arrival_rate(campaign: Campaign) -> Any:
+def _arrival_rate(campaign: Campaign) -> float | None:
     """Transfers a second; 0 is a closed loop."""
-    users = users_of(campaign)
+    users = campaign.written.get("users") or {}
     return (users["arrival_rate_hz"] or 0.0) if "arrival_rate_hz" in users else None
 
 
@@ -146,20 +124,14 @@ def _rate_text(rate_hz: float) -> str:
     return f"{rate_hz:g}/s" if rate_hz else "a closed loop"
 
 
-def _tests(load: str) -> Callable[[Campaign], Any]:
+def _of(*path: str) -> Callable[[Campaign], Any]:
+    """What is on record at a path of the campaign."""
+
     def read(campaign: Campaign) -> Any:
-        own = campaign.get("load", DEFAULT) == load
-        return list(campaign["tests"]) if own and "tests" in campaign else None
-
-    return read
-
-
-def _of_users(*path: str) -> Callable[[Campaign], Any]:
-    def read(campaign: Campaign) -> Any:
-        found: Any = users_of(campaign)
+        found: Any = campaign.written
         for name in path:
             found = found.get(name) if isinstance(found, Mapping) else None
-        return list(found) if isinstance(found, tuple) else found
+        return found
 
     return read
 
@@ -168,18 +140,17 @@ def _of_load(load: str) -> Iterator[Asked]:
     """What only means something where this load has tests."""
 
     def own(read: Callable[[Campaign], Any]) -> Callable[[Campaign], Any]:
-        return lambda campaign: read(campaign) if _tests(load)(campaign) else None
+        return lambda campaign: read(campaign) if tests(campaign) else None
 
-    yield Asked(load, f"tests of {load}", "job", _tests(load), _test_text)
-    yield Asked(f"{load}_pairs", f"pairs of {load}", "job", own(lambda one: len(one.get("pairs") or ())))
-    yield Asked(f"{load}_directions", "directions", "job", own(lambda one: one.get("directions")), _plain)
-    yield Asked(f"{load}_families", "families", "job", own(lambda one: one.get("families")), _plain)
-    yield Asked(f"{load}_concurrent", "pairs at once", "job", own(lambda one: one.get("concurrent_pairs")))
-    yield Asked(f"{load}_segment_s", "segment", "window", own(_of_soak("segment_s")), format_seconds)
+    def tests(campaign: Campaign) -> Any:
+        return campaign.written.get("tests") if (campaign.load or DEFAULT) == load else None
 
-
-def _of_soak(name: str) -> Callable[[Campaign], Any]:
-    return lambda campaign: (campaign.get("soak") or {}).get(name)
+    yield Asked(load, f"tests of {load}", "job", tests, _test_text)
+    yield Asked(f"{load}_pairs", f"pairs of {load}", "job", own(lambda one: len(one.pairs)))
+    yield Asked(f"{load}_directions", "directions", "job", own(_of("directions")), _plain)
+    yield Asked(f"{load}_families", "families", "job", own(_of("families")), _plain)
+    yield Asked(f"{load}_concurrent", "pairs at once", "job", own(_of("concurrent_pairs")))
+    yield Asked(f"{load}_segment_s", "segment", "window", own(_of("soak", "segment_s")), format_seconds)
 
 
 def _test_text(tests: Sequence[Mapping[str, Any]]) -> str:
@@ -206,42 +177,42 @@ def _by_group(value: Sequence[int]) -> str:
 
 
 ASKED: tuple[Asked, ...] = (
-    Asked("duration_s", "duration", "window", _of_soak("duration_s"), format_seconds),
-    Asked("interval_s", "slices", "window", _of_soak("interval_s"), format_seconds, (DRIFT,)),
+    Asked("duration_s", "duration", "window", _of("soak", "duration_s"), format_seconds),
+    Asked("interval_s", "slices", "window", _of("soak", "interval_s"), format_seconds, (DRIFT,)),
     Asked("network", "network", "network", _network),
     Asked("users", "users", "job", _users),
     Asked("clients", "clients by group", "job", _clients, _by_group),
-    Asked("get_files", "files to get", "job", _of_users("get", "count")),
-    Asked("get_bytes", "size of gets", "job", _of_users("get", "median_bytes"), _size),
-    Asked("get_sigma", "spread of the sizes of gets", "job", _of_users("get", "sigma"), _plain),
-    Asked("get_paths", "files to get", "job", _of_users("get_paths"), _plain),
-    Asked("put_bytes", "size of puts", "job", _of_users("put", "median_bytes"), _size),
-    Asked("put_sigma", "spread of the sizes of puts", "job", _of_users("put", "sigma"), _plain),
-    Asked("get_share_ratio", "share of gets", "job", _of_users("get_share"), _share),
-    Asked("think_s", "think time", "job", _of_users("think_s"), format_seconds),
-    Asked("think", "kind of think time", "job", _of_users("think")),
-    Asked("login_per", "login per", "job", _of_users("login_per")),
-    Asked("cycle_transfers", "transfers of a login", "job", _of_users("cycle_transfers")),
-    Asked("checked_ratio", "share whose content is checked", "job", _of_users("checked_share"), _share),
-    Asked("start", "start", "job", _of_users("start")),
-    Asked("spread_s", "spread of the start", "job", _of_users("spread_s"), format_seconds),
+    Asked("get_files", "files to get", "job", _of("users", "get", "count")),
+    Asked("get_bytes", "size of gets", "job", _of("users", "get", "median_bytes"), _size),
+    Asked("get_sigma", "spread of the sizes of gets", "job", _of("users", "get", "sigma"), _plain),
+    Asked("get_paths", "files to get", "job", _of("users", "get_paths"), _plain),
+    Asked("put_bytes", "size of puts", "job", _of("users", "put", "median_bytes"), _size),
+    Asked("put_sigma", "spread of the sizes of puts", "job", _of("users", "put", "sigma"), _plain),
+    Asked("get_share_ratio", "share of gets", "job", _of("users", "get_share"), _share),
+    Asked("think_s", "think time", "job", _of("users", "think_s"), format_seconds),
+    Asked("think", "kind of think time", "job", _of("users", "think")),
+    Asked("login_per", "login per", "job", _of("users", "login_per")),
+    Asked("cycle_transfers", "transfers of a login", "job", _of("users", "cycle_transfers")),
+    Asked("checked_ratio", "share whose content is checked", "job", _of("users", "checked_share"), _share),
+    Asked("start", "start", "job", _of("users", "start")),
+    Asked("spread_s", "spread of the start", "job", _of("users", "spread_s"), format_seconds),
     Asked("arrival_rate_hz", "arrival rate", "job", _arrival_rate, _rate_text),
-    Asked("discard", "where received bytes end", "job", _of_users("discard")),
+    Asked("discard", "where received bytes end", "job", _of("users", "discard")),
     Asked("server", "server", "server", _server_kind),
-    Asked("server_folder", "folder of the server", "server", _of_users("server", "folder")),
-    Asked("server_logins", "logins the server allows", "server", _of_users("server", "max_clients")),
+    Asked("server_folder", "folder of the server", "server", _of("users", "server", "folder")),
+    Asked("server_logins", "logins the server allows", "server", _of("users", "server", "max_clients")),
     *(asked for load in SOAKING for asked in _of_load(load)),
     Asked(
         "sustained_at_bps",
         "rate from which a user is sustained",
         "job",
-        _of_users("sustained_bps"),
+        _of("users", "sustained_bps"),
         format_rate,
         (SUSTAINED,),
     ),
-    Asked("seed", "seed", None, _of_users("seed")),
-    Asked("server_port", "port of the server", None, _of_users("server", "port")),
-    Asked("server_passive_ports", "passive ports", None, _of_users("server", "passive_ports"), _plain),
+    Asked("seed", "seed", None, _of("users", "seed")),
+    Asked("server_port", "port of the server", None, _of("users", "server", "port")),
+    Asked("server_passive_ports", "passive ports", None, _of("users", "server", "passive_ports"), _plain),
 )
 """In the order in which differences are told. One that is added later and is part of the job is left out
 (``None``) where it is what was done before, so that keys stay."""

@@ -290,17 +290,21 @@ LIMIT_S = 10.0
 async def ready_for_users(host: Host, users: Users | None) -> Check | None:
     """What this host is among the users; ``None``: it takes no part."""
     name = host.spec.name
-    if users is None or name not in users.hosts:
+    if users is None:
+        return None
+    if name in users.clients:
+        found = _client(host, users)
+    elif isinstance(users.server, OwnServer) and users.server.host == name:
+        found = _server(host, users.server)
+    else:
         return None
     try:
-        if name in users.clients:
-            return Check(name, "users", "ok", await _client(host, users))
-        return Check(name, "users", "ok", await _server(host, users))
+        return Check(name, "users", "ok", await found)
     except (HostLost, WaitTimeout) as error:
         return Check(name, "users", "unknown", without_name(name, error))
     except HostError as error:
-        found, _, advice = without_name(name, error).partition("; ")
-        return Check(name, "users", "fail", found, advice.removeprefix("run: "))
+        what, _, advice = without_name(name, error).partition("; ")
+        return Check(name, "users", "fail", what, advice.removeprefix("run: "))
 
 
 async def _client(host: Host, users: Users) -> str:
@@ -309,14 +313,13 @@ async def _client(host: Host, users: Users) -> str:
     return f"{(await prepare.given(host, users.python)).python} has what they need"
 
 
-async def _server(host: Host, users: Users) -> str:
+async def _server(host: Host, server: OwnServer) -> str:
     """Raises HostError saying what is missing."""
-    assert isinstance(users.server, OwnServer)  # noqa: S101
-    words = [users.server.folder, str(users.server.port)]
+    words = [server.folder, str(server.port)]
     argv = ["bash", "-c", ground.LOOK, "linewatt", *words]
     done = await host.run(argv, timeout_s=LIMIT_S, root=True)
     if done.status and "uid " not in done.stdout:
         raise HostError(last_line(done.stderr))
-    found = ground.ground(host.spec.name, done.stdout, users.server.folder, users.server.port)
+    found = ground.ground(host.spec.name, done.stdout, server.folder, server.port)
     room = f"{found.free_bytes / 1e9:.1f} GB in {found.folder}"
-    return f"{found.program}, port {users.server.port} is free, {room}"
+    return f"{found.program}, port {server.port} is free, {room}"

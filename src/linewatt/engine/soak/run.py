@@ -143,14 +143,13 @@ class SoakRun(Run[events.SoakEnded]):
         if users is None:
             return
         reached_by = await work.addresses(users, session, self._campaign.families[0])
-        host = None if users.server_host is None else session.hosts[users.server_host]
         server = work.make_server(
-            users, host, reached_by, self._password, folder, self._happened, soak.interval_s
+            users, session.hosts, reached_by, self._password, folder, self._happened, soak.interval_s
         )
         clients = await work.clients_of(users, session, server, reached_by)
         job = work.job_of(users, server, next(iter(reached_by.values())), left_s)
-        if host is not None:
-            self._say(events.Phase(f"starting the server on {host.spec.name}"))
+        if users.server_host is not None:
+            self._say(events.Phase(f"starting the server on {users.server_host}"))
         await server.start()
         self._server = server
         self._say(events.Phase(f"starting {users.users} users on {len(clients)} clients"))

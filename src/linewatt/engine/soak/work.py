@@ -5,12 +5,11 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
-from dataclasses import fields
 from itertools import zip_longest
 
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.fields import is_ip
-from linewatt.campaign.soak import Group, OtherServer, OwnServer, Users
+from linewatt.campaign.soak import Group, OtherServer, Users
 from linewatt.campaign.soak_plan import sizes
 from linewatt.engine.live.feed import Feed
 from linewatt.engine.live.session import Session
@@ -31,10 +30,6 @@ ASK_LIMIT_S = 10.0
 COUNTERS = ("netcounters", "qdisc")
 _IDLE_MARGIN_S = 600.0
 """beyond a user's longest pause, before the server takes a session for one that nobody uses"""
-
-
-_ALIKE = {one.name for one in fields(UsersJob)} & {one.name for one in fields(Users)} - {"put_folder"}
-"""what a campaign and a job say of users in the same words"""
 
 
 async def addresses(users: Users, session: Session, family: Family) -> dict[str, str]:
@@ -87,7 +82,7 @@ def counter_feeds(campaign: Campaign) -> list[Feed]:
 
 def make_server(
     users: Users,
-    host: Host | None,
+    hosts: Mapping[str, Host],
     reached_by: Mapping[str, str],
     password: str | None,
     undoable: Settings,
@@ -101,7 +96,6 @@ def make_server(
     server = users.server
     if isinstance(server, OtherServer):
         return ExistingServer(parse_url(server.url), password, users.get_paths, users.put_folder)
-    assert isinstance(server, OwnServer) and host is not None  # noqa: S101, PT018
     settings = VsftpdSettings(
         addresses=tuple(dict.fromkeys(reached_by.values())),
         users=users.users,
@@ -114,7 +108,7 @@ def make_server(
         idle_limit_s=round(users.think_s + users.spread_s + _IDLE_MARGIN_S),
         read_every_s=interval_s,
     )
-    return VsftpdServer(host, settings, undoable, say)
+    return VsftpdServer(hosts[server.host], settings, undoable, say)
 
 
 def _put_sizes(users: Users) -> tuple[int, ...]:
@@ -125,11 +119,12 @@ def job_of(users: Users, server: Server, address: str, duration_s: float) -> Use
     """What users do; its target is that of one group. Raises InvalidInput."""
     return UsersJob(
         target=server.target_for(address),
+        users=users.users,
         duration_s=duration_s,
         files=server.files,
         put_sizes=tuple(PutSize(size) for size in _put_sizes(users)),
         put_folder=server.put_folder,
-        **{name: getattr(users, name) for name in _ALIKE},
+        **users.behaviour,
     )
 
 

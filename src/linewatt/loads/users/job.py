@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Mapping
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, fields
 from statistics import NormalDist
 from typing import Any, Literal
 
@@ -57,9 +57,9 @@ class PutSize:
     weight: float = 1.0
 
 
-@dataclass(frozen=True, slots=True)
-class UsersJob:
-    """What ``users`` users do for ``duration_s``.
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Behaviour:
+    """What each user does, wherever it runs: as a campaign asks for it, and as a job has it.
 
     ``get_share`` of the transfers are gets, evenly spread: 0.5 alternates. Closed loop: a user thinks for
     ``think_s`` between transfers. Open loop (``arrival_rate_hz``): transfers arrive as a Poisson process,
@@ -68,6 +68,30 @@ class UsersJob:
     reading it back with the next get.
     """
 
+    get_share: float
+    think_s: float
+    think: ThinkKind
+    login_per: LoginPer
+    cycle_transfers: int
+    checked_share: float
+    start: Start
+    spread_s: float
+    """independent: everybody begins at random within it; ramped: one after the other"""
+    arrival_rate_hz: float | None
+    seed: int
+    discard: Discard
+    """what becomes of bytes that are not checked: dropped in the kernel, or copied to the user first"""
+
+    @property
+    def behaviour(self) -> dict[str, Any]:
+        """This alone, by name."""
+        return {one.name: getattr(self, one.name) for one in fields(Behaviour)}
+
+
+@dataclass(frozen=True, slots=True)
+class UsersJob(Behaviour):
+    """What ``users`` users do for ``duration_s``."""
+
     target: Target
     users: int
     duration_s: float
@@ -75,19 +99,6 @@ class UsersJob:
     put_sizes: tuple[PutSize, ...] = ()
     put_folder: str = "put"
     name: str = "users"
-    get_share: float = 0.5
-    think_s: float = 0.0
-    think: ThinkKind = "fixed"
-    login_per: LoginPer = "session"
-    cycle_transfers: int = 2
-    checked_share: float = 0.01
-    start: Start = "independent"
-    spread_s: float = 1.0
-    """independent: everybody begins at random within it; ramped: one after the other"""
-    arrival_rate_hz: float | None = None
-    seed: int = 1
-    discard: Discard = "kernel"
-    """what becomes of bytes that are not checked: dropped in the kernel, or copied to the user first"""
     limits: Limits = Limits()
 
     def __post_init__(self) -> None:

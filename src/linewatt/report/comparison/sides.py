@@ -12,6 +12,7 @@ from pydantic import TypeAdapter
 from linewatt.analysis.comparison.matching import Side
 from linewatt.analysis.comparison.runs import CaseRuns, by_case
 from linewatt.errors import StoreError
+from linewatt.records import Campaign
 from linewatt.store.read import load, load_manifest
 from linewatt.store.remembered import remembered
 
@@ -26,7 +27,9 @@ class Kept:
 
     def side(self, name: str) -> Side:
         """The result called ``name``, without what is on record of its campaign and hosts."""
-        return Side(name, name, {}, {}, {one.case: one for one in self.cases}, self.created_s)
+        return Side(
+            name, name, Campaign(written={}), {}, {one.case: one for one in self.cases}, self.created_s
+        )
 
 
 @cache
@@ -59,4 +62,4 @@ def side_of(path: Path, found: Kept) -> Side:
 def with_surroundings(side: Side, path: Path) -> Side:
     """A side with what is on record of its campaign and its hosts. Raises StoreError."""
     manifest = load_manifest(path)
-    return replace(side, campaign=manifest.asked.written, hosts=manifest.hosts)
+    return replace(side, campaign=manifest.asked, hosts=manifest.hosts)

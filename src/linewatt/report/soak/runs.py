@@ -12,7 +12,7 @@ from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.metrics.of_soak import CLIENT_CPU, RATE, UNEXPLAINED, Quantity, SoakRun
 from linewatt.analysis.power import totals as power
 from linewatt.analysis.soak import figures
-from linewatt.analysis.soak.job import DRIFT, SUSTAINED, clients_of, job_of
+from linewatt.analysis.soak.job import DRIFT, SUSTAINED, job_of
 from linewatt.analysis.soak.ledger import CLIENTS, Figure
 from linewatt.errors import StoreError
 from linewatt.loads.registry import DEFAULT
@@ -140,10 +140,10 @@ def followed(result: Result, side: Side, response: Response) -> Side | str:
     """A soak with its value of a response alone, or why it has none: one that was cut off is no run."""
     if not result.complete:
         return "not complete"
-    clients = clients_of(side.campaign)
-    pairs = [host for pair in side.campaign.get("pairs") or () for host in pair]
-    load = side.campaign.get("load", DEFAULT)
-    needed = {*((name, USERS) for name in clients), *((name, load) for name in pairs)}
+    campaign = side.campaign
+    clients = campaign.users.clients if campaign.users else ()
+    load = campaign.load or DEFAULT
+    needed = {*((name, USERS) for name in clients), *((name, load) for name in campaign.paired)}
     try:
         stored = parts(result.path)
         lacking = [f"all of {name}" for name in parts_gone(result.path)]

@@ -9,6 +9,7 @@ Source: kernel, Documentation/admin-guide/pm/cpufreq.rst.
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 
 from linewatt.errors import ChangeError, ParseError
 from linewatt.tuning.base import Command
@@ -35,7 +36,7 @@ _POLICY = re.compile(r"policy(\d+) (\S+)", re.ASCII)
 _OF = " of="
 
 
-class PolicyText:
+class PolicyText(ABC):
     """A knob that turns ``file`` of every policy; the driver lists what it takes in ``available``."""
 
     file: str
@@ -46,8 +47,8 @@ class PolicyText:
     def tool(self) -> str:
         return f"/sys/devices/system/cpu/cpufreq/policy*/{self.file}"
 
-    def check(self, value: str) -> str:
-        raise NotImplementedError
+    @abstractmethod
+    def check(self, value: str) -> str: ...
 
     def read(self, target: str) -> Command:
         whole_host(target)

@@ -7,6 +7,7 @@ Source: kernel, Documentation/networking/scaling.rst and Documentation/ABI/testi
 from __future__ import annotations
 
 import re
+from abc import ABC, abstractmethod
 from collections.abc import Mapping, Sequence
 
 from linewatt.errors import ParseError
@@ -68,7 +69,7 @@ def format_queues(found: Settings, base: int = 16) -> str:
     )
 
 
-class CpuMasks:
+class CpuMasks(ABC):
     """A knob that turns a mask of CPUs which every queue of a direction has; a user writes a list of CPUs."""
 
     direction: str
@@ -92,9 +93,9 @@ class CpuMasks:
         queues = sorted(parse_queues(before, self.direction))
         return format_queues(dict(zip(queues, self.masks(_cpus(value), len(queues)), strict=True)))
 
+    @abstractmethod
     def masks(self, cpus: Sequence[int], queues: int) -> list[int]:
         """What each queue gets of the CPUs that are asked for, of which there are none for ``off``."""
-        raise NotImplementedError
 
     def write(self, target: str, setting: str) -> Command:
         masks = parse_queues(setting, self.direction)
