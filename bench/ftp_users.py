@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Literal
 
 from tests import ftp_server
+from tests.users_jobs import USUAL
 
 from bench.rows import MeasurementFailed, Peer, Row, Target
 from linewatt.loads.users.job import Discard, PutSize, UsersJob, as_dict, from_dict
@@ -93,23 +94,15 @@ def _round(server: ftp_server.Server, kind: Kind, round_s: float) -> tuple[Cost,
 
 
 def _users(server: ftp_server.Server, kind: Kind, round_s: float, discard: Discard) -> Cost:
+    about = {"get_share": 1.0 if kind == "get" else 0.0, "spread_s": 0.0, "discard": discard}
+    about["checked_share"] = 0.0  # nobody beside it looks at what it gets
     job = UsersJob(
         server.target(),
         USERS,
         round_s,
         files=(server.file(_FILE),),
         put_sizes=(PutSize(FILE_BYTES),),
-        get_share=1.0 if kind == "get" else 0.0,
-        think_s=0.0,
-        think="fixed",
-        login_per="session",
-        cycle_transfers=2,
-        checked_share=0.0,  # nobody beside it looks at what it gets
-        start="independent",
-        spread_s=0.0,
-        arrival_rate_hz=None,
-        seed=1,
-        discard=discard,
+        **USUAL | about,
     )
     argv = [sys.executable, "-m", "bench.ftp_users"]
     (answer,), cpu_s = _run([(argv, json.dumps(as_dict(job)))])
@@ -219,22 +212,14 @@ def main() -> None:
     from gevent import joinall, monkey, spawn
 
     monkey.patch_all()
+    from tests.users_in_threads import live
+
     from linewatt.loads.users.content import MemoryFile
     from linewatt.loads.users.crew import Crew, Share
 
     job = from_dict(json.load(sys.stdin))
     crew = Crew(job, Share(0, 1, job.users), job.duration_s, MemoryFile() if job.get_share < 1 else None)
-
-    def live() -> None:
-        life = crew.life()
-        try:
-            life.begin()
-            while not life.over():
-                life.step()
-        finally:
-            life.end()
-
-    joinall([spawn(live) for _ in range(job.users)], raise_error=True)
+    joinall([spawn(live, crew.life()) for _ in range(job.users)], raise_error=True)
     total = crew.tally.total()
     print(json.dumps({"transfers": total.transfers, "failures": list(crew.tally.said.values())}))
 

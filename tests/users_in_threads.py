@@ -31,11 +31,11 @@ def run(job: UsersJob, stop: threading.Event | None = None, tally: Tally | None 
         around = Surroundings(source, job.limits, company.until_s + job.limits.grace_s, discard=job.discard)
         with ThreadPoolExecutor(job.users, "user") as pool:
             lives = [_life(job, index, company, around) for index in range(job.users)]
-            _await([pool.submit(_live, life) for life in lives], company)
+            _await([pool.submit(live, life) for life in lives], company)
     return tally
 
 
-def _live(life: Life) -> None:
+def live(life: Life) -> None:
     """Until the time is over; then everything is taken back."""
     try:
         life.begin()
