@@ -102,7 +102,7 @@ def test_what_the_tunnel_costs_is_said_with_its_interval(matrix: Networks) -> No
         ("udp-60", 6),
     ]
     assert all(row["ratio_low"] < row["ratio"] < row["ratio_high"] for row in overall)
-    shown = matrix.run("compare", "last", "--by", "network").stdout
+    shown = matrix.run("compare", "last", "--by", "network", "--full").stdout
     assert "vxlan ÷ bare" in shown
     assert "all 6 pairs of hosts, 20.0 Mbps per instance, 1 instance" in shown
 

@@ -133,5 +133,7 @@ def test_a_new_metric_or_column_is_one_declaration(copy: Path) -> None:
     linewatt(copy, "report", stored, "--output", "x.html")
     assert "Datagrams that never came." in (copy / "x.html").read_text()
     shutil.copytree(OLD, copy / "results" / "20261123-031105-demo")
-    compared = linewatt(copy, "compare", stored, "last", "--metric", "packets", "--fail-on", "nothing")
+    compared = linewatt(
+        copy, "compare", stored, "last", "--metric", "packets", "--fail-on", "nothing", "--full"
+    )
     assert "Lost packets" in compared

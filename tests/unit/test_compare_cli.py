@@ -33,7 +33,7 @@ def keep(*results: Result) -> None:
 
 def test_a_slower_result_ends_with_3_and_a_table_that_says_so(run: Run) -> None:
     keep(made("a", runs()), made("b", runs(ratio=0.95, seed=2), day=2))
-    code, out, err = run("compare", "20260101", "20260102")
+    code, out, err = run("compare", "20260101", "20260102", "--full")
     assert (code, err) == (3, "")
     assert "h1 → h2, 1 instance" in out
     assert "slower by 5." in out or "slower by 4." in out
@@ -47,7 +47,7 @@ def test_an_equal_result_ends_with_0_and_a_thin_one_with_4(run: Run) -> None:
     keep(made("a", runs()), made("b", runs(seed=2), day=2), made("c", runs(n=3, seed=3), day=3))
     keep(made("d", runs(n=3, seed=4), day=4))
     assert run("compare", "20260101", "20260102")[0] == 0
-    code, out, _ = run("compare", "20260103", "20260104")
+    code, out, _ = run("compare", "20260103", "20260104", "--full")
     assert code == 4
     assert "Not enough evidence: 1 of 1 comparisons have no verdict on slower." in out
     assert run("compare", "20260103", "20260104", "--fail-on", "nothing")[0] == 0
@@ -57,7 +57,7 @@ def test_what_differs_is_listed_and_what_is_refused_is_said(run: Run) -> None:
     hosts = {"h1": with_facts("h1"), "h2": with_facts("h2", nic={"firmware": "22.41"})}
     base = made("a", numbered(runs(), runs(UDP)))
     keep(base, made("b", runs(seed=2), day=2, hosts=hosts, campaign={"omit_s": 1.0}))
-    code, out, _ = run("compare", "20260101", "20260102")
+    code, out, _ = run("compare", "20260101", "20260102", "--full")
     assert code == 4
     assert "h2: nic.firmware 22.39.1002 → 22.41" in out
     assert "campaign: campaign.omit_s 5 → 1" in out
@@ -68,7 +68,7 @@ def test_what_differs_is_listed_and_what_is_refused_is_said(run: Run) -> None:
 def test_flags_of_either_side_stand_beside_the_verdict(run: Run) -> None:
     flag = Flag("process-moved", "h2", "seen on CPU 5", "pin it")
     keep(made("a", runs()), made("b", runs(seed=2, flags=(flag,)), day=2))
-    _, out, _ = run("compare", "20260101", "20260102")
+    _, out, _ = run("compare", "20260101", "20260102", "--full")
     assert "B: process-moved ×10" in out
 
 
@@ -77,7 +77,7 @@ def test_simulated_watts_are_marked_at_every_number(run: Run) -> None:
         made("a", powered(runs(), provenance="simulated")),
         made("b", powered(runs(seed=2), provenance="simulated"), day=2),
     )
-    _, out, _ = run("compare", "20260101", "20260102", "--metric", "power")
+    _, out, _ = run("compare", "20260101", "20260102", "--full", "--metric", "power")
     (row,) = [line for line in out.splitlines() if line.startswith("h1 → h2")]
     assert row.count(" sim") == 4
     assert "simulated, not measured" in out
@@ -117,7 +117,7 @@ def test_of_very_many_cases_those_that_changed_most_are_drawn() -> None:
 def test_levels_of_one_result_are_compared_and_end_with_0(run: Run) -> None:
     slow = runs(replace(TCP, network="vxlan"), 0.7, seed=2)
     keep(made("a", numbered(runs(), slow)))
-    code, out, _ = run("compare", "last", "--by", "network")
+    code, out, _ = run("compare", "last", "--by", "network", "--full")
     assert code == 0
     assert "vxlan ÷ bare" in out
     assert "slower by 30." in out or "slower by 29." in out
@@ -161,7 +161,7 @@ def test_results_may_be_directories_anywhere(run: Run) -> None:
 def test_names_cannot_colour_or_break_the_table(run: Run) -> None:
     case = replace(TCP, network=f"{HOSTILE}\x1b[31m\n")
     keep(made("a", runs(case)), made("b", runs(case, seed=2), day=2))
-    _, out, _ = run("compare", "20260101", "20260102")
+    _, out, _ = run("compare", "20260101", "20260102", "--full")
     assert "\x1b" not in out
     assert len([line for line in out.splitlines() if line.startswith("h1 → h2")]) == 3
 
@@ -198,7 +198,7 @@ def test_a_missing_result_and_a_damaged_trial_are_one_line_and_1(run: Run) -> No
     assert run("compare", "20260101", "2027")[0] == 1
     path = next(Path("results").glob("20260102*/trials/00003/trial.json"))
     path.write_text('{"number": 3')
-    code, _, err = run("compare", "20260101", "20260102")
+    code, _, err = run("compare", "20260101", "20260102", "--full")
     assert code == 1
     assert str(path) in err
     assert "damaged" in err

@@ -38,7 +38,7 @@ def rows(found: dict[str, Any]) -> dict[str, dict[str, Any]]:
 def test_two_soaks_are_one_run_each_and_the_verdict_is_not_enough_runs(run: Run) -> None:
     soak(1)
     soak(2, drift_per_s=0.02)
-    code, out, err = run(*PAIR)
+    code, out, err = run(*PAIR, "--full")
     assert (code, err) == (4, "")
     (rate,) = [line for line in out.splitlines() if line.startswith("Mean rate")]
     assert rate.endswith("not enough runs: 1 and 1 runs, and each side needs 3")
@@ -64,7 +64,7 @@ def test_several_soaks_a_side_are_as_many_runs_and_then_there_are_verdicts(run: 
     assert found["client_cpu_s_per_gbit"]["base_n"] == 4
     assert found["throughput_bps"]["kind"] != "worse"
     assert [one["id"][:8] for one in json.loads(out)["other"]["soaks"]] == days(5).split(",")
-    _, out, _ = run("compare", days(1), days(5), "-o", "page.html")
+    _, out, _ = run("compare", days(1), days(5), "--full", "-o", "page.html")
     (cpu,) = [line for line in out.splitlines() if line.startswith("Client CPU per Gbit")]
     assert "more CPU per Gbit by " in cpu
     assert out.count("a soak, ran 1 min 00 s, ledger balanced") == 8
@@ -85,7 +85,7 @@ def test_runs_of_one_side_that_are_not_alike_are_refused_and_what_differs_of_the
     assert (code, out) == (2, "")
     assert "are not runs of the same: users: 4 in 20260101-000000-soak, 8 in 20260102-000000-soak" in err
     assert run("compare", "20260101,20260102", "20260104", "--allow", "job")[0] == 4
-    _, out, _ = run("compare", "20260101,20260103", "20260104")
+    _, out, _ = run("compare", "20260101,20260103", "20260104", "--full")
     assert "A: its soaks differ in dut: kernel.release" in out
 
 
@@ -141,7 +141,7 @@ def test_a_failed_transfer_is_in_the_share_and_a_flag_and_an_unbalanced_ledger_s
     (base,), (other,) = found["base"]["soaks"], found["other"]["soaks"]
     assert (base["balance"], other["balance"]) == ("balanced", "off")
     assert "ledger-off" in {flag["code"] for flag in other["flags"]}
-    _, out, _ = run(*PAIR)
+    _, out, _ = run(*PAIR, "--full")
     assert "ran 1 min 00 s, ledger balanced [" in out
     assert "ran 1 min 00 s, ledger off [" in out
     assert "B: the ledger does not balance: " in out
@@ -192,7 +192,7 @@ def test_what_was_asked_otherwise_is_not_comparable_by_name(
 ) -> None:
     soak(1)
     soak(2, other)
-    exit_code, out, _ = run(*PAIR)
+    exit_code, out, _ = run(*PAIR, "--full")
     assert exit_code == 4
     (rate,) = [line for line in out.splitlines() if line.startswith("Mean rate")]
     assert "–  not comparable: " in rate
@@ -215,14 +215,14 @@ def test_what_only_one_quantity_hangs_on_refuses_no_other(run: Run) -> None:
     found = rows(document(run))
     assert found["sustained_ratio"]["kind"] == "refused"
     assert {row["kind"] for name, row in found.items() if name != "sustained_ratio"} == {"undecided"}
-    _, out, _ = run(*PAIR)
+    _, out, _ = run(*PAIR, "--full")
     assert "not comparable: rate from which a user is sustained: 1.00 Mbps in A, 2.00 Mbps in B" in out
 
 
 def test_a_soak_that_was_cut_off_is_not_compared_with_a_whole_one(run: Run) -> None:
     soak(1)
     soak(2, lambda manifest: manifest["campaign"]["soak"].update(duration_s=60.0), duration_s=30)
-    _, out, _ = run(*PAIR)
+    _, out, _ = run(*PAIR, "--full")
     assert "not comparable: ran 1 min 00 s in A, 30 s in B" in out
 
 
@@ -244,13 +244,13 @@ def test_cpu_time_by_the_tick_refuses_only_what_is_made_of_it(run: Run) -> None:
 def test_simulated_and_measured_watts_are_never_compared_and_marked_at_every_number(run: Run) -> None:
     soak(1)
     soak(2, provenance="measured")
-    _, out, _ = run(*PAIR, "--metric", "power", "--allow", "job")
+    _, out, _ = run(*PAIR, "--metric", "power", "--allow", "job", "--full")
     (energy,) = [line for line in out.splitlines() if line.startswith("Energy per GB, server")]
     assert " sim (1) " in energy
     assert energy.endswith("–  not comparable: watts simulated in A, measured in B")
     assert "simulated, not measured" in out
     soak(3)
-    _, out, _ = run("compare", "20260101", "20260103", "--metric", "power")
+    _, out, _ = run("compare", "20260101", "20260103", "--metric", "power", "--full")
     (energy,) = [line for line in out.splitlines() if line.startswith("Energy per GB, server")]
     assert energy.count(" sim ") == 2, "both values; without a change nothing is told of their ratio"
 
@@ -264,7 +264,7 @@ def test_what_differs_of_hosts_is_listed_the_same_of_many_in_one_line(run: Run) 
 
     soak(1, lambda manifest: manifest["hosts"]["dut"]["facts"]["nic"].update(firmware="1"))
     soak(2, newer)
-    code, out, _ = run(*PAIR, "--fail-on", "nothing")
+    code, out, _ = run(*PAIR, "--fail-on", "nothing", "--full")
     assert code == 0
     assert "3 hosts: kernel.release 6.1.0 → 6.12.1" in out
     assert "dut: nic.firmware 1 → 2" in out
@@ -283,7 +283,7 @@ def test_other_names_of_hosts_are_the_same_job_and_it_is_said_who_stands_for_who
 
     own = job_of(load_manifest(soak(2, renamed)).asked)
     assert own.hosts == ("dut", "n7", "n8")
-    _, out, _ = run(*PAIR)
+    _, out, _ = run(*PAIR, "--full")
     assert "c1 in A is compared with n7 in B" in out
     assert out.count(f"[{own.key}]") == 2
 
@@ -320,7 +320,10 @@ def test_what_no_soak_has_is_told_with_its_reason_and_asks_for_no_verdict(run: R
     soak(1)
     soak(2)
     assert "drift_ratio_per_day" not in rows(document(run))
-    assert "Slow drift: no value on either side: too short: from an hour and 24 slices on" in run(*PAIR)[1]
+    assert (
+        "Slow drift: no value on either side: too short: from an hour and 24 slices on"
+        in run(*PAIR, "--full")[1]
+    )
 
 
 def test_the_page_holds_everything_and_loads_nothing(run: Run) -> None:
@@ -342,7 +345,7 @@ def test_the_page_holds_everything_and_loads_nothing(run: Run) -> None:
 def test_names_cannot_colour_the_table(run: Run) -> None:
     soak(1)
     soak(2, lambda manifest: manifest["campaign"].update(networks=[f"{HOSTILE}\x1b[31m\n"]))
-    assert "\x1b" not in run(*PAIR)[1]
+    assert "\x1b" not in run(*PAIR, "--full")[1]
 
 
 @pytest.mark.parametrize(
@@ -373,7 +376,7 @@ def test_a_soak_that_never_began_is_one_line_and_1(run: Run) -> None:
     soak(1)
     path = soak(2) / "soak"
     path.rename(path.with_name("elsewhere"))
-    code, out, err = run(*PAIR)
+    code, out, err = run(*PAIR, "--full")
     assert (code, out) == (1, "")
     assert "the soak ended before its first part" in err
 

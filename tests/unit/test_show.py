@@ -75,7 +75,7 @@ def test_show_has_tables_roles_flags_and_advice(run: Run) -> None:
 def test_show_without_an_id_is_the_last_result(run: Run) -> None:
     keep(result(scaling_trials((1,))))
     keep(result(scaling_trials((1,)), id="20270101-000000-later", name="later"))
-    assert run("show")[1].startswith("later · h1, h2\n20270101-000000-later · ")
+    assert run("show")[1].startswith("later · h1, h2 · 3 of 3 trials done · ")
     assert run("show", "2026")[1].startswith("x64-scaling · ")
 
 

@@ -259,21 +259,21 @@ def test_what_was_stored_of_a_soak_and_is_not_there_is_named_wherever_it_is_show
         "part-002/users-000001.json (users: Field required)",
         "part 1, chunk 5, after ",
     )
-    for command in ("show", "list"):
-        done = CliRunner().invoke(whole(), [command, "--results", str(tmp_path)], env={"COLUMNS": "500"})
+    for command in (["show", "--full"], ["list"]):
+        done = CliRunner().invoke(whole(), [*command, "--results", str(tmp_path)], env={"COLUMNS": "500"})
         for one in said:
             assert one in " ".join(done.stdout.split()), command
     page = render(digest(read.load(path)))
     assert all(one in page for one in said)
     shutil.rmtree(path / "soak" / "part-002")
-    done = CliRunner().invoke(whole(), ["show", "--results", str(tmp_path)], env={"COLUMNS": "500"})
+    done = CliRunner().invoke(whole(), ["show", "--full", "--results", str(tmp_path)], env={"COLUMNS": "500"})
     assert "all of part-002" in done.stdout
 
 
 def test_missing_chunks_stand_in_every_view(tmp_path: Path) -> None:
     path, _ = write(tmp_path, CALM)
     without(path, 1)
-    done = CliRunner().invoke(whole(), ["show", path.name, "--results", str(tmp_path)])
+    done = CliRunner().invoke(whole(), ["show", path.name, "--full", "--results", str(tmp_path)])
     assert "chunk-missing (the result): not there: part 1, chunk 1, " in done.stdout
     told = CliRunner().invoke(whole(), ["show", path.name, "--results", str(tmp_path), "--json"])
     (one,) = json.loads(told.stdout)["missing"]
@@ -309,7 +309,7 @@ def test_of_many_the_first_four_are_named_and_the_others_counted(
 
 def test_show_prints_summary_ledger_failures_events_and_flags(results: Path, tmp_path: Path) -> None:
     path, _ = write(tmp_path, ROUGH)
-    done = CliRunner().invoke(whole(), ["show", path.name, "--results", str(tmp_path)])
+    done = CliRunner().invoke(whole(), ["show", path.name, "--full", "--results", str(tmp_path)])
     assert done.exit_code == 0, done.output
     for said in (
         "a soak: 6 min 00 s of 7 min 00 s in 2 parts",

@@ -81,6 +81,9 @@ _Output = Annotated[
         "--output", "-o", metavar="FILE", help="Also write an HTML page with charts; needs no network."
     ),
 ]
+_Full = Annotated[
+    bool, typer.Option("--full", help="Every verdict and note, not the tally and the largest changes alone.")
+]
 _Csv = Annotated[bool, typer.Option("--csv", help="One CSV row a case and metric.")]
 
 
@@ -95,6 +98,7 @@ def compare(  # noqa: PLR0913 - one parameter an option
     results: Results = Path("results"),
     as_json: Json = False,
     as_csv: _Csv = False,
+    full: _Full = False,
     output: _Output = None,
 ) -> None:
     """Compare two results, or levels of one, with verdicts in words.
@@ -128,12 +132,12 @@ def compare(  # noqa: PLR0913 - one parameter an option
             from linewatt.report.html import write
 
             write(target, render(found, verdict))
-        _print(found, verdict, as_json=as_json, as_csv=as_csv)
+        _print(found, verdict, as_json=as_json, as_csv=as_csv, full=full)
     if verdict.exit_code:
         raise typer.Exit(verdict.exit_code)
 
 
-def _print(found: Comparison, verdict: Finding, *, as_json: bool, as_csv: bool) -> None:
+def _print(found: Comparison, verdict: Finding, *, as_json: bool, as_csv: bool, full: bool) -> None:
     if as_json or as_csv:
         from linewatt.report.comparison.document import CSV_COLUMNS, as_document, csv_rows
 
@@ -141,10 +145,16 @@ def _print(found: Comparison, verdict: Finding, *, as_json: bool, as_csv: bool) 
             print_json(as_document(found, verdict))
         else:
             print_csv(CSV_COLUMNS, csv_rows(found))
-    else:
+    elif full:
         from linewatt.report.comparison.terminal import show
 
         print_rich(lambda width: show(found, verdict, width))
+    else:
+        from linewatt.report.comparison.first_screen import first_screen
+        from linewatt.report.screen import text
+
+        screen = first_screen(found, verdict)
+        print_rich(lambda width: text(screen, width))
 
 
 def parse_factor(text: str) -> float:

@@ -83,16 +83,24 @@ def show(  # noqa: PLR0913  one parameter an option
 
 
 def _show_first(result: Result) -> None:
-    """The answer; of a soak, and of a result without any number, all there is."""
-    from linewatt.report.trials.answer import best_cases
+    """The answer; of a result without any number all there is."""
+    from linewatt.report.screen import text
+
+    if result.is_soak:
+        from linewatt.report.soak.digest import digest as read_soak
+        from linewatt.report.soak.first_screen import first_screen as of_soak
+
+        screen = of_soak(read_soak(result))
+        print_rich(lambda width: text(screen, width))
+        return
     from linewatt.report.trials.digest import digest
     from linewatt.report.trials.first_screen import first_screen
 
-    view = None if result.is_soak else digest(result)
-    if view is not None and (best_cases(view) or view.levels):
-        print_rich(lambda width: first_screen(view, width))
-    else:
+    found = first_screen(digest(result))
+    if found is None:
         _show(result, as_json=False, as_csv=False, trials=False, effects=False, detail=False)
+    else:
+        print_rich(lambda width: text(found, width))
 
 
 def _show(result: Result, *, as_json: bool, as_csv: bool, trials: bool, effects: bool, detail: bool) -> None:

@@ -14,7 +14,8 @@ from typing import Any
 
 from linewatt import units
 from linewatt.analysis.cases.summary import CaseSummary
-from linewatt.analysis.metrics.metric import Metric
+from linewatt.analysis.comparison.verdicts import Verdict, signed, unit_of_change
+from linewatt.analysis.metrics.metric import Metric, Response
 from linewatt.analysis.metrics.of_power import POWER_METRICS, PowerMetric
 from linewatt.analysis.metrics.of_trial import METRICS
 from linewatt.analysis.metrics.unit import Unit
@@ -245,3 +246,27 @@ def of_power(
         return replace(power_cell(column, power, unit, summary.trials_done), doubts=doubts)
 
     return Shown(power_head(column, role, unit, scope, powers.values()), cell)
+
+
+_RESPONSES = {
+    "throughput_bps": "throughput",
+    "efficiency_receiver_bps_per_core": "Mbps/core of receiver",
+    "efficiency_sender_bps_per_core": "Mbps/core of sender",
+    "receiver_system_bps_per_w": "Mbps/W of receiver",
+    "sender_system_bps_per_w": "Mbps/W of sender",
+}
+
+
+def response_words(response: Response) -> str:
+    """What a change is of, in few words."""
+    return _RESPONSES.get(response.name, response.title[0].lower() + response.title[1:])
+
+
+def change_figures(response: Response, verdict: Verdict, provenance: Provenance | None) -> tuple[str, ...]:
+    """``−12.3 %`` and ``(−13.0 to −11.6)``, its 95 % CI; nothing where runs are too few for a change."""
+    change, sure = verdict.change, mark(provenance)
+    if change is None:
+        return ()
+    value = f"{signed(change.value, response)} {unit_of_change(response)}"
+    span = f"({signed(change.low, response)} to {signed(change.high, response)})"
+    return (f"{value} {sure}" if sure else value, span)

@@ -25,14 +25,14 @@ from linewatt.report.machine.environment import environment, environment_section
 from linewatt.report.machine.map import machine_maps
 from linewatt.report.page_rows import marks_html, rows_html
 from linewatt.report.series import plural
-from linewatt.report.trials.answer import answer
 from linewatt.report.trials.digest import Digest
+from linewatt.report.trials.first_screen import first_screen
 from linewatt.report.trials.levels import where
 from linewatt.report.trials.repeats import repeats_lines
 from linewatt.report.trials.sections import page_sections
 from linewatt.report.trials.words import caveats, progress
 from linewatt.store.read import Result
-from linewatt.units import MISSING, number_ranges
+from linewatt.units import MISSING, number_ranges, unbroken
 
 _HERE = Path(__file__).parent
 
@@ -53,7 +53,7 @@ def render(view: Digest) -> str:
         progress=progress(view),
         repeats=repeats_lines(view.result),
         caveats=caveats(view),
-        answer=answer(view),
+        screen=first_screen(view),
         marks=view.marks,
         results=results,
         details=details,
@@ -117,6 +117,7 @@ def environment_of_pages() -> Environment:
     )
     made.filters["ranges"] = number_ranges
     made.filters["counted"] = counted
+    made.filters["unbroken"] = unbroken
     made.globals["plural"] = plural
     made.globals["missing"] = MISSING
     made.globals["flagmarks"] = marks_html

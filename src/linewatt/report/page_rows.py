@@ -59,6 +59,9 @@ def _data(head: Head, cell: Cell) -> str:
 
 def _text(cell: Cell, head: Head) -> str:
     parts = [_value(cell)]
+    if cell.bar is not None:
+        part = min(1.0, max(0.0, cell.bar))
+        parts.append(f'<span class="bar"><span style="width:{100 * part:.1f}%"></span></span>')
     if cell.mark:
         parts.append(f' <span class="unmeasured">{escape(cell.mark)}</span>')
     if cell.doubts:

@@ -39,6 +39,8 @@ class Cell:
     warning: str = ""
     """a word behind it that warns, as ``missed``"""
     strong: bool = False
+    bar: float | None = None
+    """0..1: how long a bar a page draws beside it"""
 
     @property
     def missing(self) -> bool:

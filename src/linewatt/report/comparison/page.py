@@ -10,9 +10,9 @@ from linewatt.analysis.comparison.compare import Comparison, Finding
 from linewatt.report.charts import forest, specs
 from linewatt.report.charts.data import Row
 from linewatt.report.charts.figure import DrawnFigure, Figure, drawn
+from linewatt.report.comparison.first_screen import first_screen
 from linewatt.report.comparison.tables import SOAKS, ResponseTable, tables
-from linewatt.report.comparison.terminal import ENDS
-from linewatt.report.comparison.words import factor_words, heading, lists
+from linewatt.report.comparison.words import factor_words, lists
 from linewatt.report.html import environment_of_pages
 from linewatt.report.section import Section, listed
 
@@ -30,9 +30,7 @@ def render(found: Comparison, verdict: Finding) -> str:
         kind="comparison",
         name=_title(found),
         complete=True,
-        heading=heading(found),
-        outcome=ENDS[verdict.exit_code],
-        verdict=verdict,
+        screen=first_screen(found, verdict),
         sections=sections,
         lab=False,
         elsewhere=None,
@@ -40,14 +38,14 @@ def render(found: Comparison, verdict: Finding) -> str:
 
 
 def _verdicts(found: Comparison) -> Iterator[Section]:
-    """A section a response; the first one is where a reader goes first."""
+    """A section a response."""
     shown = tables(found)
     if not shown:
-        yield Section("Verdicts", "results", intro=("Nothing was compared.",))
+        yield Section("Verdicts", "verdicts-1", intro=("Nothing was compared.",))
     for at, (one, chart) in enumerate(zip(shown, drawings(shown), strict=True)):
         yield Section(
             one.title,
-            f"verdicts-{at + 1}" if at else "results",
+            f"verdicts-{at + 1}",
             (one.table,),
             () if chart is None else (chart,),
             intro=() if at else (factor_words(found),),

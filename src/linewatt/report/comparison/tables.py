@@ -176,9 +176,9 @@ def _with_scopes(title: str, rows: Sequence[Row]) -> str:
 
 def _made(found: Comparison, name: str, title: str, lines: Sequence[Line], unit: str = "") -> ResponseTable:
     kinds = [line.row.provenance for line in lines]
-    tally = _tally([line.row for line in lines if line.row.pairs == 1])
+    counted = tally([line.row for line in lines if line.row.pairs == 1])
     return ResponseTable(
-        name, title, side_names(found), tuple(lines), tally, sources(kinds), legend(kinds), unit
+        name, title, side_names(found), tuple(lines), counted, sources(kinds), legend(kinds), unit
     )
 
 
@@ -239,7 +239,7 @@ def _ratio_text(row: Row) -> str:
     return f"{value} ({low} to {high}) {unit_of_change(row.response)}"
 
 
-def _tally(rows: Sequence[Row]) -> str:
+def tally(rows: Sequence[Row]) -> str:
     """``2 slower, 1 faster, 17 the same, 3 without a verdict``; of several responses worse and better."""
     responses = dict.fromkeys(row.response for row in rows)
     down, up = "worse", "better"

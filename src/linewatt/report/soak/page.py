@@ -13,6 +13,7 @@ from linewatt.report.provenance import legend
 from linewatt.report.section import Section
 from linewatt.report.soak.charts import figures
 from linewatt.report.soak.digest import Soak
+from linewatt.report.soak.first_screen import first_screen
 from linewatt.report.soak.flags import flags
 from linewatt.report.soak.summary import details, summary
 from linewatt.report.soak.table import (
@@ -42,7 +43,7 @@ def render(soak: Soak) -> str:
         elsewhere=None,
         state=state(soak),
         flags=flags(soak),
-        summary=summary(soak),
+        screen=first_screen(soak),
         tables=_summary_tables(soak),
         figures=Section("Over time", "figures", figures=tuple(drawn(_figures(soak), "soak-figure"))),
         ledger=ledger_table(soak.ledger),
@@ -56,7 +57,7 @@ def render(soak: Soak) -> str:
 
 def _summary_tables(soak: Soak) -> list[Table]:
     marks = legend_notes(legend(one.total.provenance for one in soak.power if one.total is not None))
-    facts = facts_table("In detail", details(soak), marks)
+    facts = facts_table("In detail", [*summary(soak), *details(soak)], marks)
     return [facts, groups_table(soak)] if len(soak.groups) > 1 else [facts]
 
 

@@ -107,7 +107,7 @@ def _slice(soak: Soak) -> str:
 
 def details(soak: Soak) -> list[Fact]:
     """Percentiles of the rate, drift, users, their CPU, and energy."""
-    return [*_rates(soak), *_users(soak), *_cpu(soak), *_energy(soak)]
+    return [*_rates(soak), *users_facts(soak), *cpu_facts(soak), *_energy(soak)]
 
 
 def _rates(soak: Soak) -> Iterator[Fact]:
@@ -121,7 +121,8 @@ def _rates(soak: Soak) -> Iterator[Fact]:
         yield Fact("Slow drift", change, f"95 % CI {low.removesuffix(' %')} to {high} (Theil–Sen)")
 
 
-def _users(soak: Soak) -> Iterator[Fact]:
+def users_facts(soak: Soak) -> Iterator[Fact]:
+    """Users sustained, and times of what they did."""
     done, sustained = soak.users, soak.sustained_users
     if done is None:
         return
@@ -142,7 +143,8 @@ def _point(name: str) -> str:
     return name.removesuffix("_s")
 
 
-def _cpu(soak: Soak) -> Iterator[Fact]:
+def cpu_facts(soak: Soak) -> Iterator[Fact]:
+    """What the clients' processes used."""
     each, saturated = soak.client_cpu
     if each is not None:
         note = f"saturated: {', '.join(saturated)}" if saturated else "no client was saturated"

@@ -12,33 +12,32 @@ from typing import TypeVar
 
 from linewatt.analysis.cases.summary import CaseSummary
 from linewatt.analysis.findings import Finding
-from linewatt.analysis.limits.ranking import Ranked
 from linewatt.analysis.limits.verdict import Limit
 from linewatt.analysis.limits.words import short
-from linewatt.analysis.metrics.metric import Metric
 from linewatt.analysis.metrics.of_power import POWER_BY_NAME
 from linewatt.analysis.metrics.of_trial import BY_NAME
 from linewatt.analysis.metrics.unit import Unit, fixed, same
 from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.findings import Figure, kind_of
+from linewatt.findings.limits import FULL
 from linewatt.model import ENDS, Role
 from linewatt.report.columns import case_cell, ci_text, power_cell
 from linewatt.report.findings import Marks
-from linewatt.report.machine.environment import core_words
+from linewatt.report.machine.environment import cores_are
 from linewatt.report.provenance import words as provenance_words
-from linewatt.report.series import Series
+from linewatt.report.screen import Block, Entry, Line
+from linewatt.report.series import Series, plural
 from linewatt.report.table import Cell, Head, Lack, Note, Row, RowGroup, Table, absences
 from linewatt.report.trials.digest import Digest
-from linewatt.report.trials.scalability import INSTANCES, TRIALS, trials_cell
-from linewatt.units import MISSING, format_percent, format_rate
+from linewatt.report.trials.scalability import trials_cell
+from linewatt.units import MISSING, first_of, format_percent, format_rate, unbroken
 
 T = TypeVar("T")
 
 MOST_SERIES = 6
 """of more, those with the most throughput are shown"""
-MOST_DOUBTS = 3
-
-CORES = Unit("cores", same, fixed(2))
+MOST_NAMED = 3
+"""series that share a limit; of more, how many there are"""
 
 _FIGURES: tuple[tuple[str, Figure], ...] = (
     ("throughput", "throughput"),
@@ -58,26 +57,35 @@ class Best:
 
 @dataclass(frozen=True, slots=True)
 class Answer:
-    """The first screen: tables, and sentences on trust; ``limits`` has one for each row of the result."""
+    """How fast, at what cost, and whether to trust it: blocks of the first screen, and rows of a page."""
 
-    result: Table
-    limits: tuple[Note, ...]
-    cost: Table
-    trust: tuple[Note, ...]
+    sentence: str
+    trust: str
+    result: Block
+    cost: Block
+    doubts: Block
+    series: Table
 
 
-def answer(view: Digest) -> Answer | None:
-    """Of a result with any case that has a throughput; load levels have a table of their own."""
+def answer(view: Digest, at: Best | None = None) -> Answer | None:
+    """Of a result with any case that has a throughput; load levels have a table of their own.
+
+    ``at``: the case whose cost is told, if not the fastest.
+    """
     best = best_cases(view)
     if not best:
         return None
-    fastest = sorted(best, key=_throughput, reverse=True)[:MOST_SERIES]
-    shown = [one for one in best if one in fastest]
+    fastest = sorted(best, key=_throughput, reverse=True)
+    shown = [one for one in best if one in fastest[:MOST_SERIES]]
+    costing = at or fastest[0]
+    trust = " · ".join(_verdicts(view, shown, costing))
     return Answer(
-        _result_table(shown, view, tuple(_left_out(view, best, shown))),
-        tuple(Note("remark", limit_words(one.summary), one.name) for one in shown),
-        _cost_table(fastest[0], view.marks),
-        tuple(_trust(view, shown, fastest[0])),
+        f"{fastest[0].name}: {spoken(fastest[0].summary, view)}.",
+        trust,
+        _result(shown, fastest, view),
+        _cost(costing, view),
+        Block("Can I trust it", tuple(_doubts(view, shown)), trust, rest="finding", least=0),
+        series_table(shown, view, tuple(_left_out(view, best, shown))),
     )
 
 
@@ -87,6 +95,10 @@ def _left_out(view: Digest, best: Sequence[Best], shown: Sequence[Best]) -> Iter
     if rest:
         span = " to ".join(dict.fromkeys(format_rate(bps) for bps in (min(rest), max(rest))))
         yield Note("remark", f"{len(rest)} more series have less: {span}")
+    yield from _without_number(view)
+
+
+def _without_number(view: Digest) -> Iterator[Note]:
     for group in view.groups:
         for series in group.series:
             if not any(summary.throughput_bps for summary in series.summaries):
@@ -122,64 +134,126 @@ def _throughput(best: Best) -> float:
     return _bps(best.summary)
 
 
-def _result_table(shown: Sequence[Best], view: Digest, notes: tuple[Note, ...]) -> Table:
-    """How fast: a row a series."""
-    summaries = [one.summary for one in shown]
-    metrics = [
-        metric
-        for name in ("line_rate_ratio", "lost_ratio", "latency_p50_s", "latency_p99_s")
-        if (metric := BY_NAME.get(name)) is not None and metric.has_values(summaries)
-    ]
-    heads = (
-        Head("Throughput", kind="number"),
-        Head("95 % CI", kind="number"),
-        *(Head(metric.title, metric.unit(summaries).name, lines=metric.heading) for metric in metrics),
-        INSTANCES,
-        TRIALS,
-    )
-    rows = [_result_row(one, metrics, summaries, view) for one in shown]
-    return Table(
-        "Result, mean ± SD over the trials",
-        (Head("Series", kind="text"),),
-        heads,
-        (RowGroup("", tuple(rows)),),
-        notes,
-    )
+def rate(summary: CaseSummary, view: Digest) -> tuple[str, str]:
+    """``9.154 Gbps (a)``, with what makes it doubtful, and ``(8.895 to 9.414)``, the 95 % CI of its mean.
 
-
-def _result_row(one: Best, metrics: Sequence[Metric], all_shown: Sequence[CaseSummary], view: Digest) -> Row:
-    summary, marks, source = one.summary, view.marks, view.result.imported_from
+    Why there is none stands in its place.
+    """
     speed = BY_NAME["throughput_bps"]
     unit = speed.unit([summary])
     cell = case_cell(speed, summary, unit)
-    spread = "" if cell.sd is None else f" ± {cell.sd}"
-    value = replace(
-        cell,
-        text=f"{cell.text}{spread} {unit.name}",
-        sd=None,
-        doubts=marks.cell(summary.case, "throughput"),
-        strong=True,
-    )
     ci = ci_text(speed, summary, unit)
+    source = view.result.imported_from
     unknown = "one trial: its spread is not known" if source is None else f"{source} says nothing of runs"
-    cells = (
-        value,
-        Cell(ci) if ci else Cell(MISSING, reason=unknown),
-        *(
-            replace(
-                case_cell(metric, summary, metric.unit(all_shown)),
-                sd=None,
-                doubts=marks.cell(summary.case, metric.figure, metric.role),
-            )
-            for metric in metrics
-        ),
-        Cell(f"{summary.case.instances}"),
-        trials_cell(summary),
+    value = figure(cell, unit.name, view.marks.cell(summary.case, "throughput"))
+    return value, f"({ci or unknown})"
+
+
+def figure(cell: Cell, unit: str, doubts: Sequence[str] = ()) -> str:
+    """``161.2 W sim (a)``: a value with its unit, what it is not (measured), the letters of its findings."""
+    letters = f"({','.join(doubts)})" if doubts else ""
+    note = f"({cell.note})" if cell.note else ""
+    return " ".join(part for part in (cell.text, unit, cell.mark, note, letters) if part)
+
+
+def spoken(summary: CaseSummary, view: Digest) -> str:
+    """A case in one sentence: how fast, with its CI, how much of the line, limited by what."""
+    value, ci = rate(summary, view)
+    said = [
+        f"{value} {ci.replace('(', '(95 % CI ', 1) if ' to ' in ci else ci}",
+        *_beside([summary], summary),
+    ]
+    return f"{', '.join(said)}; {limit_words(summary)}"
+
+
+_BESIDE = {
+    "line_rate_ratio": "{} of line",
+    "lost_ratio": "{} lost",
+    "latency_p50_s": "{} median",
+    "latency_p99_s": "{} at p99",
+}
+"""what stands beside a throughput, in words"""
+
+
+def _beside(shown: Sequence[CaseSummary], summary: CaseSummary) -> Iterator[str]:
+    """What of the line, loss and latency, where a case of those shown has any; else an empty text."""
+    for name, words in _BESIDE.items():
+        metric = BY_NAME.get(name)
+        if metric is not None and metric.has_values(shown):
+            cell = case_cell(metric, summary, unit := metric.unit(shown))
+            if not cell.missing:
+                yield words.format(f"{cell.text} {unit.name}")
+
+
+def _result(shown: Sequence[Best], fastest: Sequence[Best], view: Digest) -> Block:
+    """How fast: an entry a series, then what limits several of them alike."""
+    counts = {trials_cell(one.summary).text for one in shown}
+    alike = f" of {plural(shown[0].summary.trials_done, 'trial')}" if len(counts) == 1 else ""
+    told = []
+    for one in shown:
+        trials = () if alike else (f"{trials_cell(one.summary).text} trials",)
+        beside = _beside([one.summary], one.summary)
+        case = plural(one.summary.case.instances, "instance")
+        told.append((Line(one.name, (*rate(one.summary, view), case, *trials, *beside)), one.summary))
+    entries = with_limits(told)
+    failed = [(Line("", prose=note.sentence, style="yellow"),) for note in _without_number(view)]
+    left = len(fastest) - len(shown)
+    return Block("Result", (*entries, *failed), f"mean (95 % CI){alike}", rest="series", left=left)
+
+
+def with_limits(told: Sequence[tuple[Line, CaseSummary]]) -> list[Entry]:
+    """Lines with what limits their case; what limits several of them alike once, below."""
+    names: dict[str, list[str]] = {}
+    for line, summary in told:
+        names.setdefault(limit_words(summary), []).append(line.name)
+    entries: list[Entry] = []
+    for line, summary in told:
+        limit = limit_words(summary)
+        forms = (limit, limit_words(summary, other_end=False)) if len(names[limit]) == 1 else ("",)
+        entries.append(tuple(replace(line, prose=words) for words in dict.fromkeys(forms)))
+    for text, own in names.items():
+        if len(own) > 1:
+            several = f"each of the {len(own)}" if len(names) == 1 else first_of(own, MOST_NAMED)
+            entries.append((Line("", prose=f"{several}: {text}"),))
+    return entries
+
+
+def series_table(shown: Sequence[Best], view: Digest, notes: tuple[Note, ...]) -> Table:
+    """The same for a page: a row a series, with what it cost at both ends."""
+    columns = [
+        (replace(head, title=f"{head.title}, {role}"), name, role)
+        for name, head in _PAGE_COLUMNS.items()
+        for role in ENDS
+        if any(_end_cell(name, role, one.summary, view.marks).text != MISSING for one in shown)
+    ]
+    line = BY_NAME["line_rate_ratio"]
+    lined = line.has_values([one.summary for one in shown])
+    heads = (
+        Head("Throughput", kind="number"),
+        Head("95 % CI", kind="number"),
+        *([Head("Of the line", kind="text")] if lined else []),
+        *(head for head, _, _ in columns),
+        Head("Limited by", kind="prose"),
     )
-    return Row((Cell(one.name),), cells, marks.row(summary.case))
+    rows = []
+    for one in shown:
+        value, ci = rate(one.summary, view)
+        part = case_cell(line, one.summary, line.unit([one.summary]))
+        cells = (
+            Cell(value, strong=True),
+            Cell(ci.strip("()")),
+            *([replace(part, text=f"{part.text} %", sd=None, bar=part.si)] if lined else []),
+            *(_end_cell(name, role, one.summary, view.marks) for _, name, role in columns),
+            Cell(unbroken(limit_words(one.summary).removeprefix("limited by "))),
+        )
+        rows.append(Row((Cell(one.name),), cells, view.marks.row(one.summary.case)))
+    title = "Each series at its most throughput"
+    return Table(
+        title, (Head("Series", kind="text"),), heads, (RowGroup("", tuple(rows)),), notes, style="first"
+    )
 
 
-def limit_words(summary: CaseSummary) -> str:
+def limit_words(summary: CaseSummary, *, other_end: bool = True) -> str:
     """What limits a case in one sentence: the finder's verdict, where, and how busy the other end is."""
     limit = summary.limit
     asked = limit.candidate("paced")
@@ -188,7 +262,8 @@ def limit_words(summary: CaseSummary) -> str:
     missed = f"; {short(asked)} arrived" if asked is not None and not asked.holds else ""
     if not limit.found:
         return f"{limit.lead}{f': {limit.margin}' if limit.margin else ''}{missed}"
-    return f"limited by {limit.what} ({_where(limit)}){missed}{_other_end(limit)}"
+    other = _other_end(limit) if other_end else ""
+    return f"limited by {limit.what} ({_where(limit)}){other}{missed}"
 
 
 def _where(limit: Limit) -> str:
@@ -203,130 +278,138 @@ def _where(limit: Limit) -> str:
 
 
 def _other_end(limit: Limit) -> str:
-    """How busy the other end is, where one end limits and the CPUs of the other are known."""
+    """Whether the other end is the limit, too: how busy it is, where one end limits, or none does."""
     ends = {one.end for one in limit.named}
-    if len(ends) != 1 or None in ends:
-        return ""
-    others: list[Ranked] = [
+    others = [
         one for one in limit.ranked if one.end not in ends and one.end is not None and one.cpu is not None
     ]
-    if not others:
+    if len(ends) != 1 or not others:
         return ""
     busiest = max(others, key=lambda one: one.share)
-    return f"; the busiest CPU of {busiest.host} is at {format_percent(busiest.share, 0)}"
+    share = format_percent(min(1.0, busiest.share), 0)
+    if busiest.share >= FULL:
+        return f"; the busiest CPU of {busiest.host} is at {share}, too"
+    if ends == {None}:
+        return f", not by a host: the busiest CPU, of {busiest.host}, is at {share}"
+    return f", not by {busiest.host}, whose busiest CPU is at {share}"
 
 
-def _cost_table(best: Best, marks: Marks) -> Table:
-    """What it cost: a row for each end of the case; below it why anything is not known."""
-    columns = _columns(best.summary, marks)
-    ends = [(role, [read(role) for _, read in columns]) for role in ENDS]
-    kept = [at for at in range(len(columns)) if any(cells[at].text not in ("", MISSING) for _, cells in ends)]
-    without_power = best.summary.power("sender") is None and best.summary.power("receiver") is None
-    lacks = (
-        Lack(head.title, cells[at].reason or "not known", "", role)
-        for role, cells in ends
-        for at, (head, _) in enumerate(columns)
-        if cells[at].missing and not (without_power and head.title in _OF_POWER)
+CORES = Unit("cores", same, fixed(2))
+_PAGE_COLUMNS = {
+    "{role}_cpu_cores": Head("CPU", "cores"),
+    "system_w": Head("Power", "W"),
+    "system_bps_per_w": Head("Per watt", "Mbps/W"),
+}
+
+
+def _end_cell(name: str, role: Role, summary: CaseSummary, marks: Marks) -> Cell:
+    """A figure of one end of a case: of its CPU, or of its watts."""
+    if name in POWER_BY_NAME:
+        metric, power = POWER_BY_NAME[name], summary.power(role)
+        if power is None:
+            return Cell(MISSING, reason="no source of power was named")
+        cell = power_cell(metric, power, metric.units[0], summary.trials_done)
+        return replace(cell, sd=None, doubts=marks.cell(summary.case, metric.figure, role))
+    of_case = BY_NAME[name.format(role=role)]
+    unit = CORES if name == "{role}_cpu_cores" else of_case.unit([summary])
+    cell = case_cell(of_case, summary, unit)
+    return replace(cell, sd=None, doubts=marks.cell(summary.case, "cpu", role))
+
+
+def _cost(best: Best, view: Digest) -> Block:
+    """What it cost: an entry an end of the case, then why anything is not known."""
+    summary, marks = best.summary, view.marks
+    wanted = [("{role}_cpu_cores", "CPU", "{}"), ("efficiency_{role}_bps_per_core", "Per core", "{}")]
+    if not _ends(best, CaseSummary.cpu_cores):
+        wanted = [("{role}_cpu_cores_per_bps", "App + IRQ CPU", "{} on app and IRQ CPUs"), *wanted]
+    if _ends(best, CaseSummary.power):
+        wanted += _OF_POWER
+    ends: list[tuple[Role, Line]] = []
+    lacks: list[Lack] = []
+    for role in ENDS:
+        cells = {title: _end_cell(name, role, summary, marks) for name, title, _ in wanted}
+        units = {title: _unit_of(name, role, summary) for name, title, _ in wanted}
+        figures = (
+            words.format(figure(cells[title], units[title], cells[title].doubts))
+            for _, title, words in wanted
+            if not cells[title].missing
+        )
+        ends.append((role, Line(f"{role} {summary.case.host(role)}", tuple(figures))))
+        lacks += [
+            Lack(title, cell.reason or "not known", "", role) for title, cell in cells.items() if cell.missing
+        ]
+    reasons = [(Line("", prose=note.sentence),) for note in absences(lacks, len(ENDS))]
+    scopes = dict.fromkeys(
+        SCOPE_WORDS.get(power.system_scope, power.system_scope)
+        for power in _ends(best, CaseSummary.power)
+        if power.system_scope
     )
-    rows = (
-        Row((Cell(f"{role} {best.summary.case.host(role)}"),), tuple(cells[at] for at in kept))
-        for role, cells in ends
-    )
-    return Table(
-        f"What it cost: {best.name}",
-        (Head("End", kind="text"),),
-        tuple(columns[at][0] for at in kept),
-        (RowGroup("", tuple(rows)),),
-        absences(lacks, len(ends)),
-    )
+    said = [f"watts: {', '.join(scopes)}"] if scopes else []
+    if _ends(best, CaseSummary.cpu_cores):
+        kinds = (cores_are(view.hosts).get(summary.case.host(role)) for role in ENDS)
+        said.append(f"core: {' and '.join(dict.fromkeys(kind or 'of a kind not known' for kind in kinds))}")
+    entries = (*((line,) for _, line in ends if line.figures), *reasons)
+    return Block("Cost of", entries, "; ".join(said), best.name, "reason", least=2)
 
 
-_OF_POWER = ("Power", "Per watt", "Above idle", "Watts of")
-_Column = tuple[Head, Callable[[Role], Cell]]
+_OF_POWER = [
+    ("system_w", "Power", "{}"),
+    ("system_bps_per_w", "Per watt", "{}"),
+    ("dynamic_w", "Above idle", "{} above idle"),
+]
 
 
-def _columns(summary: CaseSummary, marks: Marks) -> list[_Column]:
-    """CPU and watts of an end, and what arrived for each."""
-
-    def cpu(name: str, unit: Unit) -> Callable[[Role], Cell]:
-        def read(role: Role) -> Cell:
-            cell = case_cell(BY_NAME[name.format(role=role)], summary, unit)
-            return replace(cell, sd=None, doubts=marks.cell(summary.case, "cpu", role))
-
-        return read
-
-    def watts(name: str) -> Callable[[Role], Cell]:
-        metric = POWER_BY_NAME[name]
-
-        def read(role: Role) -> Cell:
-            power = summary.power(role)
-            if power is None:
-                return Cell(MISSING, reason="no source of power was named")
-            cell = power_cell(metric, power, metric.units[0], summary.trials_done)
-            return replace(cell, sd=None, doubts=marks.cell(summary.case, metric.figure, role))
-
-        return read
-
-    def scope(role: Role) -> Cell:
-        power = summary.power(role)
-        scope = None if power is None else power.system_scope
-        return Cell(SCOPE_WORDS[scope] if scope else "")
-
-    cost = BY_NAME["efficiency_receiver_bps_per_core"].unit([summary])
-    parts = BY_NAME["receiver_cpu_cores_per_bps"].unit([summary])
-    of_host: list[_Column] = [
-        (Head("CPU", CORES.name), cpu("{role}_cpu_cores", CORES)),
-        (Head("Per core", cost.name), cpu("efficiency_{role}_bps_per_core", cost)),
-    ]
-    of_roles: _Column = (Head("App + IRQ CPU", parts.name), cpu("{role}_cpu_cores_per_bps", parts))
-    return [
-        *of_host,
-        *([] if any(summary.cpu_cores(role) for role in ENDS) else [of_roles]),
-        (Head("Power", "W"), watts("system_w")),
-        (Head("Per watt", "Mbps/W"), watts("system_bps_per_w")),
-        (Head("Above idle", "W"), watts("dynamic_w")),
-        (Head("Watts of", kind="text"), scope),
-    ]
+def _unit_of(name: str, role: Role, summary: CaseSummary) -> str:
+    if name in POWER_BY_NAME:
+        return POWER_BY_NAME[name].units[0].name
+    return CORES.name if name == "{role}_cpu_cores" else BY_NAME[name.format(role=role)].unit([summary]).name
 
 
-def _trust(view: Digest, shown: Sequence[Best], fastest: Best) -> Iterator[Note]:
-    """For each group of figures above whether anything makes it doubtful, then the gravest reasons."""
-    yield Note("remark", " · ".join(_verdicts(view, shown, fastest)), "Can I trust it")
-    if _ends(fastest, CaseSummary.cpu_cores):
-        yield Note("remark", core_words(view.hosts))
+def _doubts(view: Digest, shown: Sequence[Best]) -> Iterator[Entry]:
+    """The gravest reasons not to trust a figure shown, each with what to do; then what else was found."""
     cases = {one.summary.case for one in shown}
     here = [note for note in view.notes if cases & set(note.cases)]
-    grave = [note for note in here if note.rank != "note"][:MOST_DOUBTS]
+    grave = [note for note in here if note.rank != "note"]
     for note in grave:
         found = [one for one in view.findings.every if one.code == note.code and cases & set(one.cases)]
-        yield Note("doubt", f"({note.mark}) {_doubt(note.title, found)}")
-    for lead, notes in (
-        ("Also found" if grave else "Found", [note for note in here if note not in grave]),
-        ("In other cases", [note for note in view.notes if note not in here]),
+        yield tuple(Line(f"({note.mark})", prose=said, style="yellow") for said in _doubt(note.title, found))
+    for lead, others in (
+        ("also found" if grave else "found", [note for note in here if note not in grave]),
+        ("in other cases", [note for note in view.notes if note not in here]),
     ):
-        if notes:
-            yield Note("remark", ", ".join(note.title for note in notes), lead)
+        if others:
+            titles = ", ".join(note.title for note in others)
+            yield (
+                Line("", prose=f"{lead}: {titles}"),
+                Line("", prose=f"{lead}: {plural(len(others), 'finding')}"),
+            )
 
 
-def _doubt(title: str, found: Sequence[Finding]) -> str:
-    """What was seen of it in the cases shown, and what to do."""
+def _doubt(title: str, found: Sequence[Finding]) -> Iterator[str]:
+    """What was seen of it in the cases shown, and what to do, in ever fewer words."""
     seen = found[0].sightings[0]
     more = sum(len(one.sightings) for one in found) - 1
     evidence = f"{seen.where}: {seen.evidence}{f' and {more} more' if more else ''}"
-    return f"{title}: {evidence}; do: {found[0].advice[0]}"
+    advice = found[0].advice[0]
+    yield f"{title}: {evidence}; do: {advice}"
+    yield f"{title} ({seen.where}); do: {advice}"
+    yield f"{title} ({seen.where})"
 
 
-def _verdicts(view: Digest, shown: Sequence[Best], fastest: Best) -> Iterator[str]:
-    """Of throughput in all rows, of CPU and watts in the one whose cost is shown."""
-    for word, figure in _FIGURES:
-        rows = shown if figure == "throughput" else [fastest]
-        without = _without_doubt(view, figure, rows)
-        codes = dict.fromkeys(code for one in rows for code in view.findings.doubts(one.summary.case, figure))
-        if without is not None and codes:
+def _verdicts(view: Digest, shown: Sequence[Best], costing: Best) -> Iterator[str]:
+    """Of throughput in all rows, of CPU and watts in the one whose cost is shown; what is alike together."""
+    alike: dict[str, list[str]] = {}
+    for word, group in _FIGURES:
+        rows = shown if group == "throughput" else [costing]
+        said = _without_doubt(view, group, rows)
+        codes = dict.fromkeys(code for one in rows for code in view.findings.doubts(one.summary.case, group))
+        if said is not None and codes:
             rank = "withheld" if any(kind_of(code).rank == "withheld" for code in codes) else "doubtful"
-            yield f"{word}: {rank} ({', '.join(view.marks.of(codes))})"
-        elif without is not None:
-            yield f"{word}: {without}"
+            said = f"{rank} ({', '.join(view.marks.of(codes))})"
+        if said is not None:
+            alike.setdefault(said, []).append(word)
+    for said, words in alike.items():
+        yield f"{', '.join(words)}: {said}"
 
 
 def _without_doubt(view: Digest, figure: Figure, rows: Sequence[Best]) -> str | None:
@@ -342,7 +425,7 @@ def _without_doubt(view: Digest, figure: Figure, rows: Sequence[Best]) -> str | 
     value = "system_w" if figure == "power" else "dynamic_w"
     known = [power for power in powers if power.values.get(value) is not None]
     if not known:
-        return "none" if powers else None
+        return "not known" if powers else None
     said = provenance_words([power.system_provenance for power in known]) or "no doubt found"
     return said if len(known) == len(powers) else f"{said} for {len(known)} of {len(powers)} ends"
 

@@ -3,13 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 
 from linewatt.model import ENDS, METHOD
 from linewatt.records import Host
 from linewatt.report.provenance import words as sources
 from linewatt.report.series import plural
 from linewatt.report.trials.digest import Digest
+from linewatt.report.trials.repeats import repeats_lines
+from linewatt.units import first_of
+
+MOST_HOSTS = 4
+"""that are named on the first screen"""
 
 
 def progress(view: Digest) -> str:
@@ -65,6 +70,35 @@ def caveats(view: Digest) -> tuple[str, ...]:
             "left out of every number."
         )
     return tuple(said)
+
+
+def in_short(view: Digest) -> tuple[str, ...]:
+    """The same caveats in few words, for the first screen."""
+    said = []
+    result, source = view.result, view.result.imported_from
+    if source is not None:
+        said.append(f"Imported from {source}: not measured by linewatt")
+    lab = [name for name, host in view.hosts.items() if host.lab]
+    if lab:
+        said.append(f"Lab: {_few(lab)} simulated on one machine; no measure of hardware")
+    shared = sharing_hosts(view.hosts)
+    if shared:
+        said.append(f"{_few(shared)} share CPUs: CPU of one may be work of the other")
+    unmeasured = _unmeasured(view)
+    if unmeasured:
+        said.append(unmeasured)
+    older = sum(trial.method < METHOD for trial in result.trials)
+    if older and source is None:
+        count = f"{plural(older, 'trial')} of {len(result.trials)}"
+        said.append(f"Made by an older method: {count}. 'linewatt rederive {result.id}' says what changes")
+    if not result.complete:
+        said.append(f"Unfinished: 'linewatt resume {result.id}' goes on")
+    said += [line.removesuffix(".") for line in repeats_lines(result)[1:2]]
+    return tuple(said)
+
+
+def _few(names: Sequence[str]) -> str:
+    return first_of(names, MOST_HOSTS, between=", ")
 
 
 def _unmeasured(view: Digest) -> str:

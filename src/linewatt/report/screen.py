@@ -1,0 +1,296 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The first screen of anything stored, as a value: a sentence, trust, and blocks of lines for 24 lines.
+
+Who makes one decides what is said and in which order it may be left out; what is left out is counted and
+named with the command that shows it. A figure stands with its unit and is never broken.
+"""
+
+from __future__ import annotations
+
+import textwrap
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from rich.cells import cell_len
+from rich.text import Text
+
+from linewatt.foreign import one_line
+from linewatt.report.section import Lines
+from linewatt.report.table import Note, Table
+from linewatt.units import NO_BREAK, unbroken
+
+MOST_LINES = 24
+MOST_ON_PAGE = 12
+"""lines of a block that a page lists"""
+_GAP = "  "
+_WIDEST_NAME = 36
+"""a longer name has a line of its own"""
+_FEW = 3
+"""entries that a block gives up last"""
+
+
+@dataclass(frozen=True, slots=True)
+class Line:
+    """One thing said: its name, its figures, and prose about it, which may wrap at words."""
+
+    name: str
+    figures: tuple[str, ...] = ()
+    prose: str = ""
+    style: str = ""
+    drawn: bool = False
+    """a picture of signs, in place of which a page has a chart"""
+
+
+Entry = tuple[Line, ...]
+"""the same in ever fewer words: the first that there is room for is shown"""
+
+
+@dataclass(frozen=True, slots=True)
+class Block:
+    """Entries under a title, what matters most first; of more than there is room for the rest is counted.
+
+    ``of`` goes on the title, ``remark`` stands behind it. ``rest`` is what one that is left out is called,
+    ``command`` what shows it, if not the screen's own. ``least`` entries always stay; a ``grid`` is shown
+    whole or not at all. ``left`` are entries of which nobody made a line.
+    """
+
+    title: str
+    entries: tuple[Entry, ...] = ()
+    remark: str = ""
+    of: str = ""
+    rest: str = "line"
+    command: str = ""
+    least: int = 1
+    left: int = 0
+    grid: bool = False
+
+    @property
+    def heading(self) -> str:
+        """Its title in a terminal: ``COST OF TCP``."""
+        return " ".join(filter(None, (self.title.upper(), self.of)))
+
+
+@dataclass(frozen=True, slots=True)
+class Screen:
+    """``sentence`` and ``trust`` are the answer in two lines, for a page, which has ``tables`` in place of
+    blocks that are not among ``lists``. ``more`` are commands that say more: the first says all, ``full`` in
+    short.
+    """
+
+    title: str
+    facts: tuple[str, ...]
+    caveats: tuple[str, ...]
+    sentence: str
+    trust: str
+    blocks: tuple[Block, ...]
+    more: tuple[str, ...]
+    full: str = "show --full"
+    tables: tuple[Table, ...] = ()
+    lists: tuple[Lines, ...] = ()
+
+
+def page_lists(blocks: Iterable[Block]) -> tuple[Lines, ...]:
+    """Blocks as lists of a page, which has room for whole sentences."""
+    return tuple(
+        Lines(
+            f"{block.title} {block.of}".strip() + (f": {block.remark}" if block.remark else ""),
+            (
+                *(_note(one) for one in block.entries[:MOST_ON_PAGE] if not one[0].drawn),
+                *_more_on_page(block),
+            ),
+        )
+        for block in blocks
+        if not block.grid and (block.entries or block.remark)
+    )
+
+
+def _on_page(block: Block) -> list[Entry]:
+    return [one for one in block.entries[:MOST_ON_PAGE] if not one[0].drawn]
+
+
+def _note(entry: Entry) -> Note:
+    line = entry[0]
+    figures = ", ".join(line.figures).replace(", (", " (")
+    said = "; ".join(filter(None, (figures, line.prose)))
+    return Note("doubt" if line.style == "yellow" else "remark", unbroken(said), unbroken(line.name))
+
+
+def _more_on_page(block: Block) -> tuple[Note, ...]:
+    left = max(0, len(block.entries) - MOST_ON_PAGE) + block.left
+    return (Note("remark", f"{_more(left, block.rest)}: see below"),) if left else ()
+
+
+def text(screen: Screen, width: int | None) -> Text:
+    """The screen for a terminal of ``width`` columns, ``None`` for one without an end."""
+    shown = Text()
+    for at, (line, style) in enumerate(fitted(screen, width or 100_000)):
+        shown.append("\n" if at else "").append(line, style)
+    shown.no_wrap, shown.overflow = True, "ignore"
+    return shown
+
+
+def fitted(screen: Screen, width: int) -> list[tuple[str, str]]:
+    """Its lines with their style, at most :data:`MOST_LINES` of them unless what must stay is more."""
+    blocks = [_Fitting(block, [0] * len(block.entries)) for block in screen.blocks]
+    head, tail = list(_head(screen, width)), list(_tail(screen, width))
+    for one in blocks:
+        if one.block.grid and len(one.lines(screen.full, width)) > 1 + len(one.block.entries):
+            one.give()  # a row would wrap
+    while True:
+        body = [line for one in blocks for line in one.lines(screen.full, width)]
+        if len(head) + len(body) + len(tail) <= MOST_LINES:
+            break
+        giving = [one for one in reversed(blocks) if one.gives]
+        if not giving:
+            break
+        max(giving, key=lambda one: one.gives).give()
+    return [*head, *body, *tail]
+
+
+@dataclass
+class _Fitting:
+    """A block while room is made: ``forms`` is which form of each entry is shown, of those not dropped."""
+
+    block: Block
+    forms: list[int]
+
+    @property
+    def gives(self) -> int:
+        """How gladly it gives a line: evidence first, then a grid, then entries where there are many."""
+        block, shown = self.block, len(self.forms)
+        if block.grid:
+            return 30_000 if self.forms else 0
+        shorter = [
+            form for entry, form in zip(block.entries, self.forms, strict=False) if form + 1 < len(entry)
+        ]
+        if shorter and min(shorter) == 0:
+            return 40_000
+        if shown > max(block.least, _FEW):
+            return 20_000 + shown
+        if shorter:
+            return 10_000
+        return shown if shown > block.least else 0
+
+    def give(self) -> None:
+        """Say the last entry of those said at most length in fewer words, or drop the last one."""
+        entries = self.block.entries
+        if self.block.grid:
+            self.forms = []
+            return
+        shorter = [at for at, form in enumerate(self.forms) if form + 1 < len(entries[at])]
+        least = min((self.forms[at] for at in shorter), default=1)
+        if not shorter or (least and len(self.forms) > max(self.block.least, _FEW)):
+            self.forms.pop()
+        else:
+            self.forms[max(at for at in shorter if self.forms[at] == least)] += 1
+
+    def lines(self, command: str, width: int) -> list[tuple[str, str]]:
+        block = self.block
+        shown = [entry[form] for entry, form in zip(block.entries, self.forms, strict=False)]
+        command = block.command or command
+        if block.grid and not shown:
+            return _lines([Line(block.heading, (f"{block.rest}: {command}",), style="bold")], width, "")
+        left = len(block.entries) - len(shown) + block.left
+        made = (
+            _lines([Line(block.heading, prose=block.remark, style="bold")], width, "")
+            if shown or left or block.remark
+            else []
+        )
+        made += _lines(shown, width, _GAP)
+        return made + (
+            _lines([Line("", (f"{_more(left, block.rest)}: {command}",))], width, _GAP) if left else []
+        )
+
+
+def _more(count: int, noun: str) -> str:
+    return f"{count} more {noun if count == 1 or noun.endswith('s') else f'{noun}s'}"
+
+
+def _head(screen: Screen, width: int) -> Iterator[tuple[str, str]]:
+    yield from _lines([Line(screen.title, screen.facts, style="bold")], width, "", between=" · ")
+    yield from _lines(
+        [Line("!", prose=one, style="yellow") for one in screen.caveats], width, "", between=" "
+    )
+
+
+def _tail(screen: Screen, width: int) -> Iterator[tuple[str, str]]:
+    yield from _lines([Line("MORE", screen.more)], width, "")
+
+
+def _lines(lines: Sequence[Line], width: int, indent: str, between: str = _GAP) -> list[tuple[str, str]]:
+    """Lines of text: figures under each other where they have one place, all within ``width``."""
+    lines = [_safe(one) for one in lines]
+    names = [one.name for one in lines if cell_len(one.name) <= _WIDEST_NAME]
+    name_width = max(map(cell_len, names), default=0)
+    columns = _columns(lines)
+    return [
+        (made, one.style) for one in lines for made in _line(one, columns, indent, name_width, between, width)
+    ]
+
+
+def _safe(line: Line) -> Line:
+    figures = tuple(one_line(one) for one in line.figures)
+    return replace(line, name=one_line(line.name), figures=figures, prose=one_line(line.prose))
+
+
+def _columns(lines: Sequence[Line]) -> list[tuple[int, bool]]:
+    """The width of each place of figures, and whether they stand to the right: those of one unit do."""
+    found = []
+    for at in range(max((len(one.figures) for one in lines), default=0)):
+        own = [one.figures[at] for one in lines if at < len(one.figures) and one.figures[at]]
+        units = {one.rpartition(" ")[2] for one in own}
+        right = len(own) > 1 and len(units) == 1 and all(one[:1] in "0123456789+−-–" for one in own)
+        found.append((max(map(cell_len, own), default=0), right))
+    return found
+
+
+def _line(
+    line: Line, columns: Sequence[tuple[int, bool]], indent: str, name_width: int, between: str, width: int
+) -> Iterator[str]:
+    """One line of the screen, in as many lines of text as it needs."""
+    is_long = cell_len(line.name) > name_width
+    name = line.name if is_long else _padded(line.name, name_width)
+    start = indent + (name + between if name.strip() or name_width else "")
+    hang = indent + " " * (4 if is_long else name_width + len(between) if name_width else 0)
+    if is_long and line.figures and indent:
+        yield f"{indent}{line.name}"
+        start = hang
+    current, fresh = start, True
+    for figure, (wide, right) in zip(line.figures, columns, strict=False):
+        cell = _padded(figure, wide, right=right) if indent else figure
+        if not fresh and cell_len(current + between + cell.rstrip()) > width:
+            yield current.rstrip()
+            current, fresh = hang, True
+        current += cell if fresh else between + cell
+        fresh = False
+    yield from _with_prose(current, hang, line.prose, width, fresh=fresh)
+
+
+def _with_prose(current: str, hang: str, prose: str, width: int, *, fresh: bool) -> Iterator[str]:
+    """Prose behind the figures where it fits there whole, else below them."""
+    glued = unbroken(prose)
+    if prose and not fresh:
+        beside = current.rstrip() if cell_len(current + _GAP + prose) > width else current
+        if cell_len(beside + _GAP + prose) <= width:
+            yield beside + _GAP + prose.replace(NO_BREAK, " ")
+            return
+        yield current.rstrip()
+        current = hang
+    if not prose:
+        yield current.rstrip()
+        return
+    made = textwrap.wrap(
+        glued,
+        max(width, len(hang) + 20),
+        initial_indent=current,
+        subsequent_indent=hang,
+        break_long_words=False,
+        break_on_hyphens=False,
+        drop_whitespace=True,
+    )
+    yield from (one.replace(NO_BREAK, " ") for one in made)
+
+
+def _padded(word: str, wide: int, *, right: bool = False) -> str:
+    blank = " " * (wide - cell_len(word))
+    return blank + word if right else word + blank

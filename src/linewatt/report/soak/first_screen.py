@@ -1,0 +1,210 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What ``linewatt show`` prints of a soak first, and what its report begins with."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from dataclasses import replace
+
+from linewatt.analysis.power.totals import SCOPE_WORDS
+from linewatt.analysis.soak import figures
+from linewatt.findings import Figure
+from linewatt.foreign import one_line
+from linewatt.report.export import when
+from linewatt.report.provenance import mark
+from linewatt.report.provenance import words as sources
+from linewatt.report.screen import Block, Entry, Line, Screen, page_lists
+from linewatt.report.series import plural
+from linewatt.report.soak.digest import HostPower, Soak
+from linewatt.report.soak.flags import findings
+from linewatt.report.soak.summary import (
+    Fact,
+    bytes_text,
+    count_text,
+    cpu_facts,
+    energy_j,
+    of_packets,
+    packets,
+    transfers,
+    users_facts,
+)
+from linewatt.report.soak.table import event_line
+from linewatt.report.soak.terminal import state
+from linewatt.units import (
+    MISSING,
+    first_of,
+    format_change,
+    format_percent,
+    format_rate,
+    format_seconds,
+    format_significant,
+)
+
+MOST_HOSTS = 4
+
+
+def first_screen(soak: Soak) -> Screen:
+    """How fast over time, what became of every byte, what it cost, and whether to trust it."""
+    name = one_line(soak.result.id)
+    balance = soak.balance
+    ledger = (
+        f"the ledger {balance.words}" if balance.verdict else f"whether the ledger balances {balance.words}"
+    )
+    rate = format_rate(soak.mean_bps, 4)
+    lab = ["Lab: simulated hosts on one machine; no measure of hardware"] if soak.is_lab else []
+    unmeasured = sources(one.total.provenance for one in soak.power if one.total is not None)
+    lab += [f"Watts are {unmeasured}"] if unmeasured else []
+    lab += [] if soak.complete else [f"Unfinished: 'linewatt resume {name}' goes on"]
+    blocks = (
+        Block("Rate", tuple(_rate(soak)), _steadiness(soak)),
+        Block("Ledger", tuple(_ledger(soak)), ledger.removeprefix("the ledger "), least=2),
+        Block("Users", tuple(_facts([*users_facts(soak), *cpu_facts(soak)])), rest="line"),
+        Block("Cost", tuple(_cost(soak)), "mean over the soak", rest="host"),
+        Block("Can I trust it", tuple(_doubts(soak)), _trust(soak), rest="finding", least=0),
+    )
+    return Screen(
+        str(soak.result.manifest.name or MISSING),
+        (
+            first_of([*soak.hosts], MOST_HOSTS, between=", "),
+            f"a soak, {state(soak)}",
+            when(soak.result.manifest.created_s),
+        ),
+        (" · ".join(lab),) if lab else (),
+        f"{rate} of payload, mean over {format_seconds(soak.load_s)} of load; {ledger}.",
+        _trust(soak),
+        blocks,
+        (f"linewatt show {name} --full", f"linewatt report {name}"),
+        lists=page_lists(blocks[:-1]),
+    )
+
+
+_MARKS = "▁▂▃▄▅▆▇█"
+_MOST_MARKS = 40
+
+
+def _rate(soak: Soak) -> Iterator[Entry]:
+    """Mean, least and most slice in a line, then the rate over time as a line of marks, then percentiles."""
+    found, cell_s = soak.rates, soak.scan.cell_s
+    mean = f"{format_rate(soak.mean_bps, 4)} mean"
+    if found is None:
+        yield (Line("", (mean,), "no slice of time has readings all through"),)
+        return
+    hidden = "" if found.peak_at is not None else ", the most in time without readings"
+    ends = (f"{format_rate(found.least_bps, 4)} least", f"{format_rate(found.peak_bps, 4)} most")
+    of = f"of {plural(found.cells, 'slice')} of {format_seconds(cell_s)}{hidden}"
+    yield (Line("", (mean, *ends), of),)
+    points = figures.downsample(soak.payload, _MOST_MARKS)
+    top = max((one.mean for one in points if one.mean is not None), default=0.0)
+    if top > 0:
+        marks = "".join(" " if one.mean is None else _MARKS[int(7 * one.mean / top)] for one in points)
+        each = format_seconds((points[0].end - points[0].first) * cell_s)
+        yield (Line("", (marks,), f"from 0 to {format_rate(top, 4)}, {each} a mark", drawn=True),)
+    shown = [f"{point} {format_rate(value)}" for point, value in found.percentiles_bps.items()]
+    yield (Line("", prose=f"slices: {', '.join(shown)}"),)
+
+
+def _steadiness(soak: Soak) -> str:
+    """Stalls and drift in few words."""
+    said = [plural(len(soak.stalls), "stall") if soak.stalls else "no stall"]
+    drift = soak.drift
+    if drift is None:
+        said.append("drift not known")
+    elif drift.is_sure:
+        said.append(f"drift {format_change(drift.per_day, 2)} a day")
+    else:
+        said.append("no drift shown")
+    return " · ".join(said)
+
+
+def _ledger(soak: Soak) -> Iterator[Entry]:
+    every, dropped = packets(soak), soak.ledger.dropped
+    ratio = dropped / every.value if dropped is not None and every.value else None
+    moved = [f"{bytes_text(soak.total_bytes)} in all"]
+    moved += [f"{count_text(transfers(soak).value)} transfers done"] if soak.roles.has_users else []
+    yield (Line("moved", tuple(moved), f"{count_text(every.value)} packets"),)
+    share = "" if ratio is None else of_packets(ratio)
+    lost = Line("dropped", (f"{count_text(dropped)} packets" if dropped is not None else "not counted",))
+    unexplained = soak.balance.unexplained
+    short = (
+        "whether any is unexplained is not known"
+        if unexplained is None
+        else f"{unexplained:,} more unexplained"
+    )
+    words = (
+        (soak.balance.unexplained_words, short)
+        if unexplained
+        else ("none unexplained" if unexplained == 0 else short,)
+    )
+    yield tuple(replace(lost, prose="; ".join(filter(None, (share, one)))) for one in dict.fromkeys(words))
+    if soak.events:
+        told = [one for one in soak.events if one.kind != "first-failure"]
+        if told:
+            more = f" (and {len(told) - 1} more)" if len(told) > 1 else ""
+            yield (Line("events", prose=f"{event_line(told[0])}{more}"),)
+
+
+def _facts(facts: list[Fact]) -> Iterator[Entry]:
+    for fact in facts:
+        short = Line(fact.title, prose=fact.value)
+        yield Line(fact.title, prose=f"{fact.value}; {fact.note}" if fact.note else fact.value), short
+
+
+def _cost(soak: Soak) -> Iterator[Entry]:
+    server = soak.roles.ends.server
+    for one in sorted(soak.power, key=lambda one: one.host != server):
+        about = f"{'server ' if one.host == server else ''}{one.host}"
+        if one.total is None:
+            yield (Line(about, prose=one.reason or "no power"),)
+            continue
+        yield (Line(about, tuple(_watts(soak, one)), _covered(one)),)
+    if not soak.power:
+        yield (Line("watts", prose="no source of power was named"),)
+
+
+def _watts(soak: Soak, one: HostPower) -> Iterator[str]:
+    if one.total is None:
+        return
+    behind = f" {sure}" if (sure := mark(one.total.provenance)) else ""
+    yield f"{one.total.power_w:,.1f} W{behind}"
+    per = figures.j_per_gb(energy_j(soak, one) or 0.0, soak.total_bytes)
+    if per is not None:
+        yield f"{format_significant(per)} J/GB{behind}"
+
+
+def _covered(one: HostPower) -> str:
+    if one.total is None:
+        return ""
+    scope = SCOPE_WORDS.get(one.total.scope, one.total.scope)
+    return scope if one.covered > 0.99 else f"{scope}, read in {format_percent(one.covered, 0)} of the time"
+
+
+_FIGURES: tuple[tuple[str, Figure], ...] = (("rate", "throughput"), ("CPU", "cpu"), ("watts", "power"))
+
+
+def _trust(soak: Soak) -> str:
+    """Of rate, CPU and watts whether a finding speaks against them; of the ledger it says so itself."""
+    numbered = list(enumerate(findings(soak).every, start=1))
+    watts = [one.total.provenance for one in soak.power if one.total is not None]
+    known = {"throughput": True, "cpu": soak.client_cpu[0] is not None, "power": bool(watts)}
+    fine = {"power": sources(watts)}
+    alike: dict[str, list[str]] = {}
+    for word, group in _FIGURES:
+        doubts = [f"{number}" for number, one in numbered if group in one.kind.figures]
+        if known[group]:
+            said = f"doubtful ({', '.join(doubts)})" if doubts else fine.get(group) or "no doubt found"
+            alike.setdefault(said, []).append(word)
+    told = [f"{', '.join(words)}: {said}" for said, words in alike.items()]
+    return " · ".join([*told, "one soak is one run: its rate has no CI"])
+
+
+def _doubts(soak: Soak) -> Iterator[Entry]:
+    for number, one in enumerate(findings(soak).every, start=1):
+        seen, advice = one.sightings[0], one.advice[0]
+        more = f" and {len(one.sightings) - 1} more" if len(one.sightings) > 1 else ""
+        said = (
+            f"{one.kind.title}: {seen.where}: {seen.evidence}{more}; do: {advice}",
+            f"{one.kind.title} ({seen.where}); do: {advice}",
+            f"{one.kind.title} ({seen.where})",
+        )
+        style = "" if one.kind.rank == "note" else "yellow"
+        yield tuple(Line(f"({number})", prose=words, style=style) for words in said)

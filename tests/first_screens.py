@@ -1,0 +1,125 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A stored result of each kind that has a first screen, made of the factories of other tests."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from itertools import permutations
+from pathlib import Path
+
+from tests.compare_factories import TCP, UDP, made, numbered, runs, with_facts
+from tests.effect_factories import SWEEP, experiment_trials
+from tests.report_factories import (
+    demo_trials,
+    host,
+    level_trials,
+    powered,
+    renumbered,
+    result,
+    scaling_trials,
+    stored,
+    trial,
+)
+from tests.soak_pairs import soak
+
+from linewatt.model import Case, Trial
+
+LINE_BPS = 94.9e9
+FACTORS: dict[str, tuple[str, ...]] = {**SWEEP} | {
+    "tso": ("on", "off"),
+    "ring": ("1024", "8192"),
+    "governor": ("performance", "powersave"),
+    "coalescing": ("adaptive", "8us", "64us"),
+    "pause": ("off", "on"),
+}
+_RATIOS = {"tso=off": 0.93, "ring=8192": 1.02, "governor=powersave": 0.97, "coalescing=64us": 1.031}
+
+
+def _campaign() -> list[Path]:
+    lab = {"lab": "demo", "shares_cpus_with": ["h1", "h2"]}
+    trials = powered(demo_trials(), provenance="simulated", ends=("receiver", "sender"))
+    lined = [replace(one, line_goodput_bps=LINE_BPS) for one in trials]
+    hosts = {name: host(name, **lab) for name in ("h1", "h2")}
+    return [stored(Path("results"), result(lined, id="20260101-000000-demo", name="demo", hosts=hosts))]
+
+
+def _effect(levels: dict[str, str]) -> float:
+    known = (1.06 if levels.get("mtu") == "9000" else 1.0) * (0.8 if levels.get("gro") == "off" else 1.0)
+    for name, level in levels.items():
+        known *= _RATIOS.get(f"{name}={level}", 1.0)
+    return known
+
+
+def _experiment() -> list[Path]:
+    trials = powered(experiment_trials(factors=FACTORS, effect=_effect, trials=5))  # type: ignore[arg-type]
+    campaign = {
+        "factors": {name: list(levels) for name, levels in FACTORS.items()},
+        "design": "one-at-a-time",
+    }
+    made = result(trials, campaign=campaign, id="20260102-000000-sweep", name="sweep")
+    return [stored(Path("results"), made)]
+
+
+def _matrix() -> list[Path]:
+    pairs = list(permutations(("h1", "h2", "h3", "h4"), 2))
+    groups: list[list[Trial]] = []
+    for at, (sender, receiver) in enumerate(pairs):
+        for test, bps in (("tcp", 80e9), ("udp-1500", 8e9)):
+            case = Case(test, sender, receiver)  # type: ignore[arg-type]
+            rate = bps * (1 - 0.031 * at)
+            groups.append([trial(1, case, rate * (1 + 0.004 * n), 3.2, repetition=n + 1) for n in range(3)])
+    return [stored(Path("results"), result(renumbered(*groups), id="20260103-000000-matrix", name="matrix"))]
+
+
+def _levels() -> list[Path]:
+    trials = level_trials(Case("tcp", "h1", "h2"), met={0.5: 0.93})
+    return [stored(Path("results"), result(trials, id="20260104-000000-levels", name="levels"))]
+
+
+def _vxlan() -> list[Path]:
+    bare = powered(scaling_trials((1, 2, 4), 5))
+    tunnel = [
+        replace(one, throughput_bps=(one.throughput_bps or 0) * 0.71)
+        for one in powered(scaling_trials((1, 2, 4), 5, network="vxlan"))
+    ]
+    trials = renumbered(bare, tunnel)
+    return [stored(Path("results"), result(trials, id="20260105-000000-vxlan", name="vxlan"))]
+
+
+def _soak() -> list[Path]:
+    return [
+        soak(6, duration_s=600, clients=("c1", "c2", "c3", "c4"), users=8, server_dies_at=200, drops_at=300)
+    ]
+
+
+def _comparison() -> list[Path]:
+    cases = [replace(TCP, instances=count) for count in (1, 2, 4, 8)] + [replace(UDP, instances=2)]
+    base = numbered(*(runs(case, seed=at) for at, case in enumerate(cases)))
+    ratios = (0.95, 1.0, 0.998, 1.08, 0.9)
+    other = numbered(
+        *(runs(case, ratio, seed=9 + at) for at, (case, ratio) in enumerate(zip(cases, ratios, strict=True))),
+        runs(replace(TCP, instances=16), seed=30),
+    )
+    newer = with_facts("h2", nic={"firmware": "22.41"}, kernel={"release": "6.12.1"})
+    return [
+        stored(Path("results"), made("before", base)),
+        stored(Path("results"), made("after", other, day=2, hosts={"h1": host("h1"), "h2": newer})),
+    ]
+
+
+KINDS: dict[str, Callable[[], list[Path]]] = {
+    "campaign": _campaign,
+    "experiment": _experiment,
+    "matrix": _matrix,
+    "levels": _levels,
+    "vxlan": _vxlan,
+    "soak": _soak,
+    "comparison": _comparison,
+}
+"""kind → lays its results out below ``results`` and names them"""
+
+
+def command(kind: str, paths: list[Path]) -> tuple[str, ...]:
+    """That prints the first screen of a kind."""
+    return ("compare" if kind == "comparison" else "show", *(path.name for path in paths))
