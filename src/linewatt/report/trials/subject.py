@@ -158,7 +158,7 @@ def networks_subject(view: Digest) -> Subject | None:
     if len({summary.case.network for summary in view.summaries}) < 2:
         return None
     cases = by_case(result.trials)
-    side = Side("A", result.id, result.manifest.asked.written, view.hosts, cases, result.created_s)
+    side = Side("A", result.id, result.manifest.asked, view.hosts, cases, result.created_s)
     base, *_ = levels_of(side, "network")
     found = compare(side, side, match_levels(side, "network", base), Options("network", metrics=_TOLL))
     fastest = {one.summary.case for one in best_cases(view) if one.summary.case.network == base}
