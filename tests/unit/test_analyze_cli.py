@@ -17,7 +17,7 @@ from typer.testing import CliRunner
 from linewatt.cli import whole
 from linewatt.errors import InvalidInput
 
-PUBLISHED = Path(__file__).resolve().parents[1] / "captures" / "derive" / "published" / "x64_scaling.csv"
+PUBLISHED = Path(__file__).resolve().parents[2] / "docs" / "published" / "x64_scaling.csv"
 Add = Callable[[dict[str, str]], dict[str, str]]
 
 

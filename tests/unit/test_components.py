@@ -27,7 +27,7 @@ from linewatt.analysis.power.components import (
 from linewatt.analysis.power.totals import Total
 from linewatt.model import PowerResult, Provenance, Trial
 
-SHIPPED = Path(__file__).resolve().parents[1] / "captures" / "components" / "published"
+SHIPPED = Path(__file__).resolve().parents[2] / "docs" / "published"
 BESIDE = Path(__file__).resolve().parents[2].parent / "shared" / "published"
 
 DDR5 = Component("DDR5 module", 4, "datasheet", count=12, kind="memory")
@@ -44,11 +44,11 @@ def watts_of(found: Breakdown) -> dict[str, float]:
     return {part.name: part.power_w for part in found.parts}
 
 
-@pytest.fixture(params=[SHIPPED, BESIDE], ids=["captured", "beside-the-clone"])
+@pytest.fixture(params=[SHIPPED, BESIDE], ids=["shipped", "beside-the-clone"])
 def published(request: pytest.FixtureRequest) -> list[dict[str, str]]:
     folder: Path = request.param
     if not folder.is_dir():
-        pytest.skip(f"no {folder.parent.name}/{folder.name} beside this clone; captures are tested")
+        pytest.skip(f"no {folder.parent.name}/{folder.name} beside this clone; shipped tables are tested")
     with (folder / "x64_components.csv").open(encoding="utf-8", newline="") as file:
         return list(csv.DictReader(file))
 

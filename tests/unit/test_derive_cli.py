@@ -19,7 +19,8 @@ from tests import forked
 from linewatt.units import number_ranges
 
 CAPTURES = Path(__file__).resolve().parents[1] / "captures" / "derive"
-X64 = CAPTURES / "published" / "x64_scaling.csv"
+SHIPPED = Path(__file__).resolve().parents[2] / "docs" / "published"
+X64 = SHIPPED / "x64_scaling.csv"
 
 
 def run(*arguments: str | Path, stdin: bytes = b"") -> subprocess.CompletedProcess[bytes]:
@@ -117,7 +118,7 @@ def test_the_table_off_a_terminal_shows_every_cell_in_full() -> None:
 def test_a_narrow_terminal_shows_names_and_derived_figures_unbroken() -> None:
     leader, follower = pty.openpty()
     environment = {**os.environ, "COLUMNS": "100", "TERM": "xterm", "NO_COLOR": "1"}
-    table = CAPTURES / "published" / "vxlan_eln.csv"
+    table = SHIPPED / "vxlan_eln.csv"
     with forked.Forked(
         ["derive", table], stdout=follower, stderr=subprocess.PIPE, env=environment
     ) as process:

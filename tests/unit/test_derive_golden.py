@@ -12,17 +12,17 @@ from linewatt.analysis.tables.derive import derive
 from linewatt.analysis.tables.inputs import RECOGNISED
 from linewatt.analysis.tables.table import read_table
 
-SHIPPED = Path(__file__).resolve().parents[1] / "captures" / "derive" / "published"
+SHIPPED = Path(__file__).resolve().parents[2] / "docs" / "published"
 BESIDE = Path(__file__).resolve().parents[2].parent / "shared" / "published"
 
 Rows = list[dict[str, str | float | None]]
 
 
-@pytest.fixture(params=[SHIPPED, BESIDE], ids=["captured", "beside-the-clone"])
+@pytest.fixture(params=[SHIPPED, BESIDE], ids=["shipped", "beside-the-clone"])
 def published(request: pytest.FixtureRequest) -> Path:
     folder: Path = request.param
     if not folder.is_dir():
-        pytest.skip(f"no {folder.parent.name}/{folder.name} beside this clone; captures are tested")
+        pytest.skip(f"no {folder.parent.name}/{folder.name} beside this clone; shipped tables are tested")
     return folder
 
 

@@ -21,16 +21,16 @@ from linewatt.errors import InvalidInput
 from linewatt.report.trials.detail import layout
 from linewatt.store.read import load
 
-SHIPPED = Path(__file__).resolve().parents[1] / "captures" / "derive" / "published" / "arm_vs_intel.csv"
+SHIPPED = Path(__file__).resolve().parents[2] / "docs" / "published" / "arm_vs_intel.csv"
 BESIDE = Path(__file__).resolve().parents[2].parent / "shared" / "published" / "arm_vs_intel.csv"
 COLUMNS = ("test", "receiver", "sender", "host", "role", "throughput", "throughput_unit")
 
 
-@pytest.fixture(params=[SHIPPED, BESIDE], ids=["captured", "beside-the-clone"])
+@pytest.fixture(params=[SHIPPED, BESIDE], ids=["shipped", "beside-the-clone"])
 def published(request: pytest.FixtureRequest) -> Path:
     path: Path = request.param
     if not path.is_file():
-        pytest.skip(f"no {path.parent.name}/{path.name} beside this clone; captures are tested")
+        pytest.skip(f"no {path.parent.name}/{path.name} beside this clone; shipped tables are tested")
     return path
 
 

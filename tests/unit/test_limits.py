@@ -33,7 +33,7 @@ from linewatt.report.trials.digest import as_json, case_rows, digest
 from linewatt.report.trials.limits import MOST_NAMED, limit_notes
 
 GIVEN = ("usr", "sys", "irq", "soft", "idle")
-PUBLISHED = Path(__file__).resolve().parents[1] / "captures" / "derive" / "published"
+PUBLISHED = Path(__file__).resolve().parents[2] / "docs" / "published"
 
 
 def vxlan_rows() -> dict[tuple[str, str], Limit]:

@@ -44,7 +44,7 @@ from linewatt.store.read import Result
 from linewatt.store.samples import Series, write_samples
 
 TCP = Case("tcp", "h1", "h2")
-GOLDEN = Path(__file__).parents[1] / "captures" / "derive" / "published" / "x64_scaling.csv"
+GOLDEN = Path(__file__).parents[2] / "docs" / "published" / "x64_scaling.csv"
 UNMEASURED: tuple[tuple[Provenance, str, str], ...] = (
     ("simulated", "sim", "simulated"),
     ("estimate", "est", "estimated"),

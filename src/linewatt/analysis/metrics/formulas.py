@@ -37,7 +37,7 @@ def scaling_factor(
     """Efficiency of N instances ÷ efficiency of 1, a ratio.
 
     Not the ratio of throughputs: the published table prints 0.69 at 8 instances, not 0.485
-    (tests/captures/derive/published/x64_scaling.csv).
+    (docs/published/x64_scaling.csv).
     """
     return _quotient(efficiency_bps_per_core, single_efficiency_bps_per_core)
 
