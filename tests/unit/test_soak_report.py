@@ -21,6 +21,7 @@ from linewatt.cli import whole
 from linewatt.errors import StoreError
 from linewatt.model import Channel, Sample
 from linewatt.report import listing
+from linewatt.report.soak.diagram import soak_diagram
 from linewatt.report.soak.digest import Soak, digest
 from linewatt.report.soak.flags import flags
 from linewatt.report.soak.page import render
@@ -29,6 +30,7 @@ from linewatt.store import read, sums
 from linewatt.store import soak as store
 from linewatt.store.samples import Series
 from linewatt.store.write import new_result
+from linewatt.units import format_rate
 
 CALM = Shape(duration_s=240)
 ROUGH = Shape(
@@ -100,6 +102,16 @@ def test_groups_add_up_to_all_clients(results: Path) -> None:
     soak, _ = soak_of(results, CALM)
     assert [(group.name, group.clients) for group in soak.groups] == [("port1", 2), ("port2", 2)]
     assert sum(group.got_bytes for group in soak.groups) == soak.ledger.value("get_bytes", CLIENTS).value
+
+
+def test_the_rates_of_groups_add_up_to_the_mean_and_stand_in_the_diagram(results: Path) -> None:
+    soak, _ = soak_of(results, CALM)
+    assert sum(soak.rate_of(one) or 0.0 for one in soak.groups) == pytest.approx(soak.mean_bps)
+    diagram = soak_diagram(soak)
+    assert diagram is not None
+    for one in soak.groups:
+        assert f"{one.name}: {one.clients} clients" in diagram.description
+        assert format_rate(soak.rate_of(one)) in diagram.description
 
 
 def test_the_intervals_of_the_ledger_add_up_to_its_total(results: Path) -> None:
@@ -391,7 +403,7 @@ def test_the_page_loads_nothing_runs_nothing_and_marks_simulated_watts(results: 
     page.feed(text)
     assert page.loads == []
     assert "script" not in page.tags
-    assert text.count("<svg") == 5
+    assert text.count("<svg") == 6
     assert "Power over time (simulated)" in text
     assert '<span class="unmeasured">sim</span>' in text
     assert "nothing was read" in text

@@ -44,6 +44,11 @@ class Published:
     total_bits: float | None
     disagreement: Disagreement | None
     warnings: tuple[TableWarning, ...]
+    clients: float | None = None
+    groups: float | None = None
+    ports: float | None = None
+    port_words: str = ""
+    """what its ports are, as the table has it"""
 
     @property
     def mean_bps(self) -> float | None:
@@ -131,6 +136,10 @@ def published(table: Table) -> Published:
         total_bits,
         apart,
         tuple(warnings),
+        value("clients"),
+        value("client_groups"),
+        value("ports"),
+        read["ports"].cells["unit"] if "ports" in read else "",
     )
 
 

@@ -13,6 +13,7 @@ from linewatt.report.charts.figure import Figure
 from linewatt.report.charts.specs import Spec
 from linewatt.report.export import when
 from linewatt.report.provenance import words as sources
+from linewatt.report.soak.diagram import soak_diagram
 from linewatt.report.soak.digest import Cells, Soak
 from linewatt.report.soak.tracks import OTHERS
 from linewatt.sensors.drops import CAUSES
@@ -28,7 +29,7 @@ _RETRANSMITS = "nstat.TcpRetransSegs"
 
 def figures(soak: Soak) -> tuple[Figure, ...]:
     """All charts that there are readings for."""
-    drawn = (_rate(soak), _cpu(soak), _power(soak), _drops(soak), _users(soak))
+    drawn = (soak_diagram(soak), _rate(soak), _cpu(soak), _power(soak), _drops(soak), _users(soak))
     return tuple(one for one in drawn if one is not None)
 
 

@@ -278,6 +278,10 @@ class Soak:
     def groups(self) -> list[GroupTotals]:
         return [_group(group, self.totals) for group in self.roles.groups]
 
+    def rate_of(self, group: GroupTotals) -> float | None:
+        """Payload of a group both ways over the time that loads ran, bit/s."""
+        return 8 * (group.got_bytes + group.put_bytes) / self.load_s if self.load_s > 0 else None
+
     @cached_property
     def client_cpu(self) -> tuple[float | None, dict[str, float]]:
         """CPU seconds of the clients' processes for each Gbit, and client → part of the time saturated."""

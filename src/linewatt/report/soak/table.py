@@ -21,7 +21,7 @@ from linewatt.records import Event
 from linewatt.report.soak.digest import Interval, Soak
 from linewatt.report.soak.summary import Fact, bytes_text, count_text
 from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table, texts
-from linewatt.units import MISSING
+from linewatt.units import MISSING, format_rate
 
 TITLES = {
     CLIENTS: "Clients",
@@ -89,13 +89,14 @@ def groups_table(soak: Soak) -> Table:
                 f"{one.clients}",
                 bytes_text(one.got_bytes),
                 bytes_text(one.put_bytes),
+                format_rate(soak.rate_of(one)),
                 count_text(one.transfers),
                 count_text(one.failed),
             ),
         )
         for one in soak.groups
     ]
-    heads = tuple(map(Head, ("Clients", "Received", "Sent", "Transfers", "Failed")))
+    heads = tuple(map(Head, ("Clients", "Received", "Sent", "Rate, mean", "Transfers", "Failed")))
     return Table("Groups of clients", (Head("Group", kind="text"),), heads, (RowGroup("", tuple(rows)),))
 
 
