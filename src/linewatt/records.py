@@ -58,6 +58,8 @@ class UserGroup(Document):
 
     name: str
     clients: list[str]
+    server: str | None = None
+    """the port"""
 
 
 class UserServer(Document):
@@ -153,6 +155,8 @@ class Manifest(Document):
     trials_planned: _Count
     hosts: Annotated[dict[str, Host], _DictOrNull] = {}
     imported_from: str | None = None
+    imported_kind: str | None = None
+    """of a table that holds no trials"""
     checksums: str | None = None
 
     @property

@@ -122,6 +122,7 @@ def compare(  # noqa: PLR0913 - one parameter an option
     named = _fail_on(fail_on, metrics, two=len(wanted) == 2)
     paths = _paths(wanted, results, by, base)
     with readable(*(path for side in paths for path in side)):
+        _refuse_published([path for side in paths for path in side])
         loaded = [[(path, kept(path)) for path in side] for side in paths]
         of_soaks = _of_soaks(loaded, by)
         options = Options(by, matters, metrics, _allowed(allow, of_soaks=of_soaks))
@@ -227,6 +228,19 @@ def _paths(wanted: Sequence[str], results: Path, by: str | None, base: str | Non
     if len(set(every)) < len(every):
         raise InvalidInput(f"{' and '.join(wanted)} are the same result; name two, or one with --by")
     return paths
+
+
+def _refuse_published(paths: Sequence[Path]) -> None:
+    """What holds no runs cannot be tested. Raises InvalidInput."""
+    from linewatt.store.read import load_manifest
+
+    for path in paths:
+        kind = load_manifest(path).imported_kind
+        if kind:
+            raise InvalidInput(
+                f"{path.name}: is a published table ({kind}) without runs, so that no difference can be "
+                "tested; 'linewatt show' has its figures"
+            )
 
 
 def _names(side: str) -> list[str]:

@@ -92,21 +92,9 @@ def _quantities(raw: Table, found: list[TableWarning], *, as_json: bool, as_csv:
 def _show_quantities(found: Published) -> None:
     """The summary as studies print it, and the flags."""
     from linewatt.cli.output import put
-    from linewatt.report.soak.summary import bits_text, bytes_text, count_text
+    from linewatt.report.soak.summary import quantity_facts
 
-    ratio = f" ({found.dropped_ratio:.2g} of the packets)" if found.dropped_ratio is not None else ""
-    facts = (
-        ("Duration", units.format_seconds(found.duration_s)),
-        ("Rate, as stated", units.format_rate(found.rate_bps)),
-        ("Rate, mean", units.format_rate(found.mean_bps)),
-        ("File transfers", count_text(found.transfers)),
-        ("Packets", count_text(found.packets)),
-        ("Dropped or overrun", count_text(found.dropped) + ratio),
-        ("Total data", units.MISSING if found.total_bits is None else bits_text(found.total_bits)),
-        ("Mean transfer", bytes_text(found.bytes_per_transfer, 3)),
-        ("Mean packet", bytes_text(found.bytes_per_packet, 3)),
-    )
-    for title, value in facts:
+    for title, value in quantity_facts(found):
         put(f"{title:<20}{value}")
     for flag in found.flags:
         put(f"\n{flag.code} ({flag.where}): {flag.evidence}\n  {flag.advice}")

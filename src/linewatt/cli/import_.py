@@ -16,20 +16,21 @@ SCHEMA_VERSION = 1
 
 
 def import_command(
-    table: str = typer.Argument(..., metavar="TABLE", help="A row a host block; - reads stdin."),
+    table: str = typer.Argument(..., metavar="TABLE", help="A published table; - reads stdin."),
     name: str | None = typer.Option(
         None, "--name", metavar="NAME", help="Name of the result; default TABLE."
     ),
     results: Results = Path("results"),
     as_json: bool = typer.Option(False, "--json", help="Say what was stored as JSON."),
 ) -> None:
-    """Store a table of host blocks as a result.
+    """Store a published table as a result.
 
-    A row is one end of one trial: test, receiver, sender, host, role, throughput, throughput_unit, and what
-    there is of power_w, idle_w, app_cpu_usr_pct … irq_cpu_idle_pct, network, kernel, instances, direction,
-    family, repetition. What the table does not say is missing in the result, never 0.
+    Its columns tell which kind it is: host blocks (a row an end of a trial), scaling (a row a number of
+    instances), packet power of a router, components of a machine, mean ± SD, or the summary of a soak; of
+    columns that are of none, the message lists each kind's. A mean with its SD is stored as such, never as
+    runs. What the table does not say is missing in the result, never 0. docs/report.md has the columns.
     """
-    from linewatt.analysis.tables.imported import RECOGNISED, import_table
+    from linewatt.analysis.tables.kinds import RECOGNISED, import_any
     from linewatt.analysis.tables.table import read_table
     from linewatt.cli.derive import read_bytes
     from linewatt.cli.output import print_json, put, say
@@ -39,10 +40,17 @@ def import_command(
     called = _name(name, table)
     raw, _ = read_table(data, source, known=RECOGNISED)
     now_s = time.time()
-    found = import_table(raw, source, now_s)
+    kind, found = import_any(raw, source, now_s)
     text = data.decode("utf-8-sig")
     manifest = imported_manifest(
-        called, Path(source).name, text, now_s, found.trials, found.hosts, found.factors
+        called,
+        Path(source).name,
+        text,
+        now_s,
+        found.trials,
+        found.hosts,
+        found.factors,
+        None if kind.trials else kind.name,
     )
     path = write_imported(results, manifest, found.trials)
     if found.ignored:
@@ -53,12 +61,18 @@ def import_command(
                 "schema_version": SCHEMA_VERSION,
                 "id": path.name,
                 "path": str(path),
+                "kind": kind.name,
                 "trials": len(found.trials),
                 "ignored_columns": list(found.ignored),
             }
         )
     else:
-        say(f"{len(raw.rows)} rows stored as {len(found.trials)} trials of {len(found.hosts)} hosts")
+        made = (
+            f"{len(found.trials)} trials of {len(found.hosts)} hosts"
+            if kind.trials
+            else "published, no trials"
+        )
+        say(f"{len(raw.rows)} rows of {kind.name} stored as {made}")
         put(path.name)
 
 

@@ -114,6 +114,14 @@ def _show(result: Result, *, as_json: bool, as_csv: bool, trials: bool, effects:
             )
         _show_soak(result, as_json=as_json)
         return
+    if result.imported_kind:
+        if trials or detail or effects:
+            raise InvalidInput(
+                f"--trials, --detail, --effects: {result.id} is a published table ({result.imported_kind}) "
+                "without trials"
+            )
+        _show_published(result, as_json=as_json, as_csv=as_csv)
+        return
     view = digest(result)
     if as_json:
         print_json(document(view, trials=trials) | _detail(view, wanted=detail))
@@ -170,6 +178,11 @@ def _page(result: Result) -> str:
         from linewatt.report.soak.page import render as render_soak
 
         return render_soak(read_soak(result))
+    if result.imported_kind:
+        from linewatt.report.published.printers import render_page
+        from linewatt.report.published.view import view
+
+        return render_page(view(result))
     from linewatt.report.html import render
     from linewatt.report.trials.digest import digest
 
@@ -186,6 +199,19 @@ def _show_soak(result: Result, *, as_json: bool) -> None:
         print_json(soak_document.as_json(soak))
     else:
         print_rich(lambda width: soak_terminal.show(soak, width))
+
+
+def _show_published(result: Result, *, as_json: bool, as_csv: bool) -> None:
+    from linewatt.report.published import printers
+    from linewatt.report.published.view import view
+
+    found = view(result)
+    if as_json:
+        print_json(printers.document(found))
+    elif as_csv:
+        print_csv([*dict.fromkeys(name for row in found.rows for name in row)], found.rows)
+    else:
+        print_rich(lambda width: printers.show(found, width))
 
 
 def _path(results: Path, wanted: str) -> Path:

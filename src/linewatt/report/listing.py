@@ -65,6 +65,15 @@ def listed(result: Result) -> Listed:
 
     view = digest(result)
     about = heading(view)
+    if result.imported_kind:
+        from linewatt.report.published.view import view as published
+
+        found = published(result)
+        bps = found.throughput_bps
+        why = f"{found.answer} No check applies to a published table without trials."
+        return Listed(
+            about, None, why, best=None if bps is None else Best("soak", bps, reason="no watts in the table")
+        )
     if not result.is_soak:
         return Listed(about, len(view.findings.every), best=_best_case(view))
     size = sum(path.stat().st_size for path in result.path.glob("soak/part-*/chunk-*.parquet"))

@@ -15,7 +15,7 @@ from linewatt.store.write import new_result, write_trial
 RAW_NAME = "table.csv"
 
 
-def imported_manifest(
+def imported_manifest(  # noqa: PLR0913  what a manifest has
     name: str,
     source: str,
     text: str,
@@ -23,14 +23,19 @@ def imported_manifest(
     trials: Sequence[Trial],
     hosts: Mapping[str, Mapping[str, Any]],
     factors: Mapping[str, Sequence[str]],
+    kind: str | None = None,
 ) -> dict[str, Any]:
-    """The manifest of an imported table: ``imported_from`` names it, ``campaign_text`` is its text."""
+    """The manifest of an imported table: ``imported_from`` names it, ``campaign_text`` is its text.
+
+    ``kind`` is that of a table which holds no trials.
+    """
     from linewatt import __version__
 
     return {
         "schema_version": 1,
         "name": name,
         "imported_from": source,
+        **({} if kind is None else {"imported_kind": kind}),
         "linewatt_version": __version__,
         "created_s": created_s,
         "campaign_text": text,

@@ -65,6 +65,11 @@ class Result:
         return self.manifest.imported_from
 
     @property
+    def imported_kind(self) -> str | None:
+        """What kind of published table it is that holds no trials; ``None`` for every other result."""
+        return self.manifest.imported_kind
+
+    @property
     def is_soak(self) -> bool:
         """Whether it is one long load in place of trials (``store/soak.py``)."""
         return self.manifest.asked.soak is not None

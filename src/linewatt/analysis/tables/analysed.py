@@ -31,7 +31,7 @@ _EXTRA_SOURCES: Mapping[str, Source] = {
     "irq_idle": Source({"irq_cpu_idle_pct": inputs.idle_ratio}, lambda value: value),
     "fan_rpm": Source({"fan_rpm": inputs.number}, lambda value: value),
 }
-_TESTS: dict[str, TestName] = {"tcp-tput": "tcp", **{name: name for name in get_args(TestName)}}
+TESTS: dict[str, TestName] = {"tcp-tput": "tcp", **{name: name for name in get_args(TestName)}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,7 +82,7 @@ def _read(row: Row, sources: Mapping[str, Source], warnings: list[TableWarning])
 
 def _trial(number: int, row: Row, read: Mapping[str, float], agree: Sequence[str]) -> Trial:
     case = Case(
-        test=_TESTS.get(row.cells.get("test", ""), "tcp"),
+        test=TESTS.get(row.cells.get("test", ""), "tcp"),
         sender="sender",
         receiver="receiver",
         instances=int(read["instances"]),
@@ -126,6 +126,7 @@ def _receiver(case: Case, read: Mapping[str, float]) -> EndResult:
     return replace(
         end,
         role="receiver",
+        base_frequency_hz=read.get("base_frequency_hz"),
         app_cpu=_shares(read.get("app_idle")),
         irq_cpu=_shares(read.get("irq_idle")),
         power=tuple(_power(read)),

@@ -109,8 +109,8 @@ def import_table(table: Table, source: str, imported_s: float) -> Imported:
 def _line(row: Row, source: str) -> _Line:
     if not row.aligned:
         raise InvalidInput(f"{source}: {_place(row)}: its cells are not as many as the header has")
-    read = _Reader(row, source)
-    role, implied = read.cell("role", lambda cell: _one_of(cell, _ROLES))
+    read = Reader(row, source)
+    role, implied = read.cell("role", lambda cell: one_of(cell, _ROLES))
     case = _case(read, implied)
     host = read.cell("host", _name)
     if host != case.host(role):
@@ -127,25 +127,25 @@ def _line(row: Row, source: str) -> _Line:
     )
 
 
-def _case(read: _Reader, implied: Direction | None) -> Case:
+def _case(read: Reader, implied: Direction | None) -> Case:
     case = Case(
-        test=read.cell("test", lambda cell: _one_of(cell, _TESTS)),
+        test=read.cell("test", lambda cell: one_of(cell, _TESTS)),
         sender=read.cell("sender", _name),
         receiver=read.cell("receiver", _name),
         instances=read.optional("instances", _whole, 1),
-        family=read.optional("family", lambda cell: _one_of(cell.lower(), _same("ipv4", "ipv6")), "ipv4"),
+        family=read.optional("family", lambda cell: one_of(cell.lower(), same_words("ipv4", "ipv6")), "ipv4"),
         network=read.optional("network", _name, "bare"),
     )
     if case.sender == case.receiver:
         read.fail("sender", f"{case.sender} cannot be the receiver as well")
     directions: dict[str, Direction] = {"forward": "forward", "reverse": "reverse"}
-    given = read.optional("direction", lambda cell: _one_of(cell, directions), None)
+    given = read.optional("direction", lambda cell: one_of(cell, directions), None)
     if given and implied and given != implied:
         read.fail("direction", f"{given} is not what role {quoted(read.row.cells['role'])} says")
     return replace(case, direction=given or implied or "forward")
 
 
-def _end(read: _Reader, host: str, role: Role) -> EndResult:
+def _end(read: Reader, host: str, role: Role) -> EndResult:
     shares = {part: _shares(read, part) for part in PARTS}
     power = _power(read)
     return replace(
@@ -162,7 +162,7 @@ def _unknown_end(host: str, role: Role) -> EndResult:
     return EndResult(host, role, None, None, None, None, None, reasons=reasons)
 
 
-def _shares(read: _Reader, part: str) -> CpuShares | None:
+def _shares(read: Reader, part: str) -> CpuShares | None:
     """What one role's CPU did; all of its five columns are given, or none is."""
     columns = {name: f"{part}_cpu_{name}_pct" for name in _GIVEN}
     filled = [column for column in columns.values() if read.row.cells.get(column)]
@@ -185,17 +185,17 @@ def _shares(read: _Reader, part: str) -> CpuShares | None:
     )
 
 
-def _power(read: _Reader) -> PowerResult | None:
+def _power(read: Reader) -> PowerResult | None:
     """The watts of a row; ``None`` where the table has no column for them."""
     if "power_w" not in read.row.cells:
         return None
     power_w = read.optional("power_w", inputs.positive, None)
-    scopes, known = _same(*SYSTEM_SCOPES), _same(*get_args(Provenance))
+    scopes, known = same_words(*SYSTEM_SCOPES), same_words(*get_args(Provenance))
     return PowerResult(
         source=SOURCE,
         channel="power_w",
-        scope=read.optional("power_scope", lambda cell: _one_of(cell, scopes), "system"),
-        provenance=read.optional("power_provenance", lambda cell: _one_of(cell, known), "measured"),
+        scope=read.optional("power_scope", lambda cell: one_of(cell, scopes), "system"),
+        provenance=read.optional("power_provenance", lambda cell: one_of(cell, known), "measured"),
         method="as the imported table has it",
         power_w=power_w,
         idle_w=read.optional("idle_w", inputs.positive, None),
@@ -264,7 +264,7 @@ D = TypeVar("D")
 
 
 @dataclass(frozen=True, slots=True)
-class _Reader:
+class Reader:
     """Cells of one row; what is wrong with one ends the import."""
 
     row: Row
@@ -291,11 +291,13 @@ def _place(row: Row) -> str:
     return f"row {row.number} (line {row.line})"
 
 
-def _same(*words: str) -> dict[str, Any]:
+def same_words(*words: str) -> dict[str, Any]:
+    """Each word for itself."""
     return {word: word for word in words}
 
 
-def _one_of(cell: str, known: Mapping[str, T]) -> T:
+def one_of(cell: str, known: Mapping[str, T]) -> T:
+    """What a word stands for. Raises BadCell."""
     if cell not in known:
         raise BadCell(f"{_shown(cell)} is none of {', '.join(known)}")
     return known[cell]

@@ -3,9 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass
-from typing import Any
 
 from linewatt.analysis.tables.quantities import Published
 from linewatt.report.charts import specs
@@ -32,8 +31,7 @@ class Link:
 
 def soak_diagram(soak: Soak) -> Figure | None:
     """Of a soak that ran; ``None`` where no groups of clients are named."""
-    users: Mapping[str, Any] = soak.result.manifest["campaign"].get("users") or {}
-    ports = {str(one["name"]): str(one.get("server") or "") for one in users.get("groups") or ()}
+    ports = {one.name: one.server or "" for one in soak.asked.groups}
     links = [
         Link(
             f"{one.name}: {plural(one.clients, 'client')}",
@@ -42,7 +40,7 @@ def soak_diagram(soak: Soak) -> Figure | None:
         )
         for one in soak.groups
     ]
-    server = str((users.get("server") or {}).get("host", "server"))
+    server = soak.asked.server.host or "server"
     note = "Rates: payload both ways, mean over the time that loads ran. Switches are not on record."
     return diagram(links, "network", server, format_rate(soak.mean_bps), note) if links else None
 

@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from linewatt.analysis.power.totals import SCOPE_WORDS, least_sure
 from linewatt.analysis.soak import figures
 from linewatt.analysis.soak.ledger import CLIENT_NICS, CLIENTS, SERVER_NICS, Figure
+from linewatt.analysis.tables.quantities import Published
 from linewatt.report.provenance import mark
 from linewatt.report.soak.digest import HostPower, Soak
 from linewatt.report.soak.users import TITLES
@@ -52,6 +53,22 @@ def bits_text(value: float, digits: int = 4) -> str:
 
 def count_text(value: float | None) -> str:
     return MISSING if value is None else f"{value:,.0f}"
+
+
+def quantity_facts(found: Published) -> tuple[tuple[str, str], ...]:
+    """The summary of a published soak: what, and its value."""
+    ratio = f" ({found.dropped_ratio:.2g} of the packets)" if found.dropped_ratio is not None else ""
+    return (
+        ("Duration", format_seconds(found.duration_s)),
+        ("Rate, as stated", format_rate(found.rate_bps)),
+        ("Rate, mean", format_rate(found.mean_bps)),
+        ("File transfers", count_text(found.transfers)),
+        ("Packets", count_text(found.packets)),
+        ("Dropped or overrun", count_text(found.dropped) + ratio),
+        ("Total data", MISSING if found.total_bits is None else bits_text(found.total_bits)),
+        ("Mean transfer", bytes_text(found.bytes_per_transfer, 3)),
+        ("Mean packet", bytes_text(found.bytes_per_packet, 3)),
+    )
 
 
 def packets(soak: Soak) -> Figure:

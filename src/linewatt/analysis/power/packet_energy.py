@@ -1,0 +1,102 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a bit and a packet cost a router: watts over rates and packet sizes, two least squares. Pure.
+
+For each packet size W rises with the bit rate by a slope of J/bit in all ports together. A packet of L bytes
+then costs slope · 8 · (L + header) / ports, and over the sizes that is E_bit · 8 · (L + header) + E_packet.
+Source: NetPowerBench (ETH Zürich).
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from statistics import fmean, linear_regression
+
+from linewatt.analysis.statistics.stats import t_quantile
+
+FEWEST = 2
+"""rates of a size, and sizes, through which there is a line"""
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """One reading: bytes a packet, bit/s a port, W of the whole router."""
+
+    size_bytes: float
+    rate_bps: float
+    power_w: float
+
+
+@dataclass(frozen=True, slots=True)
+class SizeFit:
+    """The line through the readings of one packet size; ``base_w`` is where it meets no traffic."""
+
+    size_bytes: float
+    readings: int
+    slope_j_per_bit: float
+    base_w: float
+    packet_j: float
+    """what a packet of this size costs a port"""
+
+
+@dataclass(frozen=True, slots=True)
+class PacketEnergy:
+    """J a bit and J a packet, each with half of its 95 % CI; two sizes have none, as a line meets both."""
+
+    ports: float
+    header_bytes: float
+    fits: tuple[SizeFit, ...]
+    bit_j: float
+    packet_j: float
+    bit_reach_j: float | None
+    packet_reach_j: float | None
+
+    def at(self, size_bytes: float) -> float:
+        """What a packet of a size costs by these two, J."""
+        return self.packet_j + self.bit_j * 8 * (size_bytes + self.header_bytes)
+
+
+def packet_energy(readings: Sequence[Reading], ports: float, header_bytes: float) -> PacketEnergy | str:
+    """Both costs, or why they cannot be told."""
+    by_size: dict[float, list[Reading]] = {}
+    for one in readings:
+        by_size.setdefault(one.size_bytes, []).append(one)
+    if len(by_size) < FEWEST:
+        return f"{len(by_size)} packet size: two are needed to tell bits from packets"
+    flat = [size for size, own in by_size.items() if len({one.rate_bps for one in own}) < FEWEST]
+    if flat:
+        return f"packet size {flat[0]:g} B has one rate: two are needed for a slope"
+    fits = tuple(_fit(size, own, ports, header_bytes) for size, own in sorted(by_size.items()))
+    sizes, costs = [one.size_bytes for one in fits], [one.packet_j for one in fits]
+    line = linear_regression(sizes, costs)
+    bit_reach, packet_reach = _reach(sizes, costs, line.slope, line.intercept, -header_bytes)
+    return PacketEnergy(
+        ports,
+        header_bytes,
+        fits,
+        line.slope / 8,
+        line.intercept - header_bytes * line.slope,
+        None if bit_reach is None else bit_reach / 8,
+        packet_reach,
+    )
+
+
+def _fit(size: float, own: Sequence[Reading], ports: float, header_bytes: float) -> SizeFit:
+    line = linear_regression([one.rate_bps for one in own], [one.power_w for one in own])
+    cost_j = line.slope * 8 * (size + header_bytes) / ports
+    return SizeFit(size, len(own), line.slope, line.intercept, cost_j)
+
+
+def _reach(
+    x: Sequence[float], y: Sequence[float], slope: float, intercept: float, at: float
+) -> tuple[float | None, float | None]:
+    """Half of the 95 % CI of the slope, and of the line at ``at``."""
+    degrees = len(x) - 2
+    if degrees < 1:
+        return None, None
+    mean = fmean(x)
+    squares = math.fsum((one - mean) ** 2 for one in x)
+    rest = math.fsum((b - intercept - slope * a) ** 2 for a, b in zip(x, y, strict=True))
+    spread = t_quantile(degrees) * math.sqrt(rest / degrees)
+    return spread / math.sqrt(squares), spread * math.sqrt(1 / len(x) + (at - mean) ** 2 / squares)

@@ -1,0 +1,163 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which kind a published table is of, told from its columns, and what is stored of it. Pure.
+
+Host blocks and series of instances become trials. What is no run (a mean with its SD, a part of a machine, a
+reading of a router, a soak's summary) never does: the table itself is stored, and read by each view.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, replace
+
+from linewatt.analysis.tables import analysed, imported, inputs, published, quantities
+from linewatt.analysis.tables.imported import NOT_SAID, SOURCE, Imported
+from linewatt.analysis.tables.table import Table, TableWarning
+from linewatt.errors import InvalidInput
+from linewatt.model import EndResult, Trial
+
+_RATES = ("throughput_mbps", "throughput_gbps", "throughput_bps")
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """A kind of table: what it is called, the columns that it needs, and those in words where they vary."""
+
+    name: str
+    needs: tuple[str, ...]
+    words: str = ""
+    trials: bool = False
+
+    @property
+    def columns(self) -> str:
+        """What a table of this kind has, for people."""
+        return self.words or ", ".join(self.needs)
+
+
+KINDS = (
+    Kind(
+        published.MEANS,
+        (),
+        "NAME beside NAME_sd for each figure; what a row is (test, direction, …) in words; runs, if stated",
+    ),
+    Kind("host blocks", imported.REQUIRED, trials=True),
+    Kind("scaling", ("instances",), f"instances, and one of {', '.join(_RATES)}", trials=True),
+    Kind(published.PACKET_POWER, published.PACKET_POWER_COLUMNS),
+    Kind(published.COMPONENTS, published.COMPONENT_COLUMNS),
+    Kind(published.SOAK, ("quantity", "value", "unit")),
+)
+"""In the order in which they are tried."""
+RECOGNISED = tuple(
+    dict.fromkeys(
+        [
+            *imported.RECOGNISED,
+            *inputs.RECOGNISED,
+            *analysed.EXTRA,
+            *(n for kind in KINDS for n in kind.needs),
+        ]
+    )
+)
+
+
+def kind_of(table: Table, source: str) -> Kind:
+    """The kind that its columns are of. Raises InvalidInput with a line for each kind there is."""
+    columns = set(table.columns)
+    for kind in KINDS:
+        if _is(kind, columns):
+            return kind
+    nearest = max(KINDS, key=lambda kind: _part(kind, columns))
+    lacking = [name for name in nearest.needs if name not in columns]
+    near = f"; nearest is {nearest.name}, without {', '.join(lacking)}" if _part(nearest, columns) else ""
+    width = max(len(kind.name) for kind in KINDS)
+    lines = "".join(f"\n  {kind.name:<{width}}  {kind.columns}" for kind in KINDS)
+    raise InvalidInput(f"{source}: its columns are those of no kind of table that is known{near}{lines}")
+
+
+def _is(kind: Kind, columns: set[str]) -> bool:
+    if kind.name == published.MEANS:
+        return bool(published.with_sd(columns))
+    if kind.name == "scaling":
+        return columns >= set(kind.needs) and "throughput_bps" in inputs.resolve(columns)
+    return columns >= set(kind.needs)
+
+
+def _part(kind: Kind, columns: set[str]) -> float:
+    """How much of what a kind needs is there."""
+    return sum(name in columns for name in kind.needs) / len(kind.needs) if kind.needs else 0.0
+
+
+def import_any(table: Table, source: str, imported_s: float) -> tuple[Kind, Imported]:
+    """What is stored of a table. Raises InvalidInput, for a wrong cell one line with row and column."""
+    kind = kind_of(table, source)
+    if kind.name == "host blocks":
+        return kind, imported.import_table(table, source, imported_s)
+    if kind.name == "scaling":
+        return kind, _series(table, source, imported_s)
+    return kind, Imported((), {}, {}, _CHECKS[kind.name](table, source))
+
+
+def _series(table: Table, source: str, imported_s: float) -> Imported:
+    """A row a number of instances, as a trial."""
+    _known_tests(table, source)
+    try:
+        read = analysed.trials_of(table)
+    except InvalidInput as error:
+        raise InvalidInput(f"{source}: {error}") from None
+    _refuse(table, source, read.warnings)
+    if len(read.trials) < len(table.rows):
+        raise InvalidInput(
+            f"{source}: a row has no instances or no throughput, or other cells than the header"
+        )
+    scope = "psu-out" if "psu_out_w" in table.columns else "system"
+    trials = tuple(_imported_trial(one, imported_s, scope) for one in read.trials)
+    levels: dict[str, tuple[str, ...]] = {}
+    for name, level in (pair for one in trials for pair in one.case.factors):
+        levels[name] = tuple(dict.fromkeys((*levels.get(name, ()), level)))
+    hosts: dict[str, dict[str, object]] = {host: {} for one in trials for host in reversed(one.case.hosts)}
+    used = {name for source_of in inputs.resolve(table.columns).values() for name in source_of.columns}
+    taken = {*used, *levels, *analysed.EXTRA, "test"} - {"fan_rpm"}
+    return Imported(trials, hosts, levels, tuple(name for name in table.columns if name not in taken))
+
+
+def _known_tests(table: Table, source: str) -> None:
+    for row in table.rows:
+        test = row.cells.get("test", "")
+        if test and test not in analysed.TESTS:
+            known = ", ".join(analysed.TESTS)
+            raise InvalidInput(f"{source}: row {row.number}, column test: {test!r} is none of {known}")
+
+
+def _imported_trial(trial: Trial, at_s: float, scope: str) -> Trial:
+    """A row as other imported trials are; ``scope`` is that of the watts of its system."""
+    receiver, sender = (
+        None if end is None else _imported_end(end, scope) for end in (trial.receiver, trial.sender)
+    )
+    return replace(trial, started_s=at_s, reason=NOT_SAID, receiver=receiver, sender=sender)
+
+
+def _imported_end(end: EndResult, scope: str) -> EndResult:
+    watts = tuple(
+        replace(one, source=SOURCE, scope=scope if one.scope == "system" else one.scope) for one in end.power
+    )
+    return replace(end, power=watts, reasons=dict.fromkeys(end.reasons, NOT_SAID))
+
+
+def _refuse(table: Table, source: str, warnings: Iterable[TableWarning]) -> None:
+    """An empty cell is what the table does not say; any other that was not read is wrong."""
+    cells = {row.number: row.cells for row in table.rows}
+    for one in warnings:
+        if one.row is not None and (one.column is None or cells[one.row].get(one.column)):
+            raise InvalidInput(f"{source}: {one}")
+
+
+def _soak(table: Table, source: str) -> tuple[str, ...]:
+    _refuse(table, source, quantities.published(table).warnings)
+    return ()
+
+
+_CHECKS: dict[str, Callable[[Table, str], tuple[str, ...]]] = {
+    published.MEANS: lambda table, source: published.means(table, source).unread,
+    published.PACKET_POWER: lambda table, source: published.packet_power(table, source).unread,
+    published.COMPONENTS: lambda table, source: published.components(table, source).unread,
+    published.SOAK: _soak,
+}

@@ -1,0 +1,70 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A published table in a terminal, as a page, and as data."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from linewatt.foreign import one_line
+from linewatt.report.charts.figure import drawn
+from linewatt.report.export import when
+from linewatt.report.html import page
+from linewatt.report.published.view import View
+from linewatt.report.section import Section, listed
+from linewatt.report.text_table import render
+
+SCHEMA_VERSION = 1
+
+
+def show(view: View, width: int | None = None) -> RenderableType:
+    """The whole of ``linewatt show`` for a published table."""
+    manifest = view.result.manifest
+    head = [
+        Text(one_line(str(manifest.name or view.result.id)), style="bold"),
+        Text(one_line(f"{view.result.id} · {when(manifest.created_s)}")),
+        Text(f"! {one_line(view.caveat)}", style="yellow"),
+    ]
+    parts: list[RenderableType] = [Group(*head), Text(one_line(view.answer), style="bold")]
+    parts += [render(table, width) for table in view.tables]
+    parts += [Group(*(Text(one_line(note)) for note in view.notes))] if view.notes else []
+    return Group(*(part for each in parts for part in (each, Text())))
+
+
+def render_page(view: View) -> str:
+    """The whole page."""
+    tables = Section("Published figures", "results", view.tables, notes=(listed("", view.notes),))
+    figures = Section("Figures", "figures", figures=tuple(drawn(view.figures, "figure")))
+    return page(
+        "published.html.j2",
+        view.result,
+        {},
+        kind="report",
+        complete=True,
+        view=view,
+        tables=tables,
+        figures=figures,
+        campaign_title="Imported table",
+        campaign_words=f"The table that was imported, {view.result.imported_from}.",
+        elsewhere=None,
+        glossary=(),
+    )
+
+
+def document(view: View) -> dict[str, Any]:
+    """The document of ``show --json``."""
+    manifest = view.result.manifest
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "id": view.result.id,
+        "name": manifest.name,
+        "created_s": manifest.created_s,
+        "imported_from": view.result.imported_from,
+        "imported_kind": view.result.imported_kind,
+        "provenance": "published",
+        "answer": view.answer,
+        **view.document,
+        "warnings": list(view.notes),
+    }

@@ -1,0 +1,205 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A published table that holds no trials, as what every view of it prints: its answer, tables and figures.
+
+Nothing in it was measured by linewatt, and every view says so.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from linewatt.analysis.metrics.unit import significant
+from linewatt.analysis.power.packet_energy import PacketEnergy
+from linewatt.analysis.tables import published
+from linewatt.analysis.tables.quantities import published as soak_summary
+from linewatt.analysis.tables.table import Table as RawTable
+from linewatt.analysis.tables.table import read_table
+from linewatt.errors import InvalidInput, StoreError
+from linewatt.report.charts.figure import Figure
+from linewatt.report.provenance import words as sources
+from linewatt.report.published import charts, means
+from linewatt.report.series import plural
+from linewatt.report.soak.diagram import published_diagram
+from linewatt.report.soak.summary import quantity_facts
+from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table, texts
+from linewatt.store.read import Result
+
+_TWO, _FOUR = significant(2), significant(4)
+
+
+@dataclass(frozen=True, slots=True)
+class View:
+    """``answer`` is one sentence; ``document`` what ``--json`` adds; ``rows`` those of ``--csv``."""
+
+    result: Result
+    answer: str
+    tables: tuple[Table, ...]
+    figures: tuple[Figure, ...]
+    document: Mapping[str, Any]
+    rows: Sequence[Mapping[str, Any]]
+    notes: tuple[str, ...] = ()
+    throughput_bps: float | None = None
+
+    @property
+    def caveat(self) -> str:
+        """What a reader must know before any number."""
+        return (
+            f"Imported from {self.result.imported_from}: published figures ({self.result.imported_kind}); "
+            "linewatt did not measure them, and knows only what that table says."
+        )
+
+
+def view(result: Result) -> View:
+    """What there is to say. Raises StoreError where the stored table cannot be read."""
+    make = _VIEWS.get(str(result.imported_kind))
+    source = str(result.imported_from)
+    if make is None:
+        raise StoreError(f"{result.path}: imported_kind {result.imported_kind!r} is not known here")
+    try:
+        raw, _ = read_table(str(result.manifest.campaign_text).encode(), source)
+        return make(result, raw, source)
+    except (InvalidInput, KeyError) as error:
+        raise StoreError(f"{result.path}: the stored table is damaged: {error}") from None
+
+
+def _means(result: Result, raw: RawTable, source: str) -> View:
+    found = published.means(raw, source)
+    rows = means.data_rows(found)
+    said = tuple(map(str, found.warnings))
+    answer = means.answer(found)
+    return View(result, answer, means.tables(found), charts.of_means(found), {"rows": rows}, rows, said)
+
+
+def _components(result: Result, raw: RawTable, source: str) -> View:
+    found = published.components(raw, source)
+    largest = max(found.parts, key=lambda part: part.power_w)
+    shares = {part: 100 * part.power_w / found.total_w for part in found.parts}
+    answer = (
+        f"{plural(len(found.parts), 'part')} draw {found.total_w:g} W together, most the {largest.name} "
+        f"with {largest.power_w:g} W ({shares[largest]:.0f} %)."
+    )
+    shown = [
+        Row(texts(part.name), texts(f"{part.power_w:g}", f"{share:.1f}", part.provenance))
+        for part, share in shares.items()
+    ]
+    kinds = sources([part.provenance for part in found.parts]) or "measured"
+    total = Row(texts("Sum"), (Cell(f"{found.total_w:g}", strong=True), *texts("100.0", kinds)))
+    note = "The table has no reading of the whole machine beside its parts: the sum is theirs."
+    heads = (Head("Power", "W"), Head("Share", "%"), Head("From", kind="text"))
+    table = _table("Where the watts go", Head("Part", kind="text"), heads, [*shown, total], [note])
+    rows = [
+        {"component": part.name, "power_w": part.power_w, "provenance": part.provenance, "share_pct": share}
+        for part, share in shares.items()
+    ]
+    document = {"power_w": found.total_w, "parts": rows}
+    return View(result, answer, (table,), charts.of_components(found), document, rows)
+
+
+def _packet_power(result: Result, raw: RawTable, source: str) -> View:
+    found = published.packet_power(raw, source)
+    drawn = charts.of_readings(found)
+    if found.model is None:
+        why = f"cost of a bit and of a packet withheld: {found.reason}"
+        answer = f"{plural(len(found.readings), 'reading')}; {why}."
+        return View(result, answer, (), drawn, {"reason": found.reason}, [])
+    model = found.model
+    answer = (
+        f"A bit costs {_FOUR(model.bit_j * 1e12)}{_reach(model.bit_reach_j, 1e12)} pJ, a packet "
+        f"{_FOUR(model.packet_j * 1e9)}{_reach(model.packet_reach_j, 1e9)} nJ, above what the router draws "
+        "without traffic."
+    )
+    rows = _size_rows(model)
+    document = {
+        "bit_pj": model.bit_j * 1e12,
+        "bit_ci95_pj": None if model.bit_reach_j is None else model.bit_reach_j * 1e12,
+        "packet_nj": model.packet_j * 1e9,
+        "packet_ci95_nj": None if model.packet_reach_j is None else model.packet_reach_j * 1e9,
+        "ports": model.ports,
+        "header_bytes": model.header_bytes,
+        "sizes": rows,
+    }
+    return View(result, answer, (_size_table(model, rows),), drawn, document, rows)
+
+
+def _reach(reach_j: float | None, scale: float) -> str:
+    return "" if reach_j is None else f" ± {_TWO(reach_j * scale)}"
+
+
+def _size_rows(model: PacketEnergy) -> list[dict[str, Any]]:
+    return [
+        {
+            "packet_size_bytes": one.size_bytes,
+            "readings": one.readings,
+            "slope_w_per_gbps": one.slope_j_per_bit * 1e9,
+            "base_w": one.base_w,
+            "packet_nj": one.packet_j * 1e9,
+            "model_nj": model.at(one.size_bytes) * 1e9,
+        }
+        for one in model.fits
+    ]
+
+
+def _size_table(model: PacketEnergy, rows: Sequence[Mapping[str, Any]]) -> Table:
+    heads = (
+        Head("Readings"),
+        Head("Slope", "W/Gbps"),
+        Head("Without traffic", "W"),
+        Head("Packet", "nJ"),
+        Head("By the two costs", "nJ"),
+    )
+    figures = ("slope_w_per_gbps", "base_w", "packet_nj", "model_nj")
+    shown = [
+        Row(
+            texts(f"{row['packet_size_bytes']:g}"),
+            texts(f"{row['readings']}", *(_FOUR(row[name]) for name in figures)),
+        )
+        for row in rows
+    ]
+    notes = [
+        f"Slope: of the router's W over bit/s of a port; {model.ports:g} ports carry the same rate, "
+        f"{model.header_bytes:g} B of headers a packet.",
+        "± is half of the 95 % CI over the packet sizes (Student's t): of the line, not of the meter.",
+    ]
+    return _table("Cost of a packet by its size", Head("Packet size", "B"), heads, shown, notes)
+
+
+def _soak(result: Result, raw: RawTable, source: str) -> View:
+    del source
+    found = soak_summary(raw)
+    facts = quantity_facts(found)
+    others = [row.cells for row in raw.rows if row.aligned and row.cells["quantity"] not in _TOLD]
+    rows = [Row(texts(title), texts(value)) for title, value in facts]
+    rows += [Row(texts(row["quantity"]), texts(f"{row['value']} {row['unit']}")) for row in others]
+    doubts = [Note("doubt", f"{one.evidence}; {one.advice}", one.code) for one in found.flags]
+    heads = (Head("Value", kind="text"),)
+    table = _table("Summary", Head("What", kind="text"), heads, rows, doubts)
+    said = dict(facts)
+    answer = (
+        f"{said['Rate, mean']} on average over {said['Duration']}: {said['Total data']} in "
+        f"{said['File transfers']} transfers."
+    )
+    document = {"summary": found.figures, "flags": [asdict(flag) for flag in found.flags]}
+    data = [{"quantity": name, "value": value} for name, value in found.figures.items()]
+    diagram = published_diagram(found)
+    drawn = () if diagram is None else (diagram,)
+    return View(result, answer, (table,), drawn, document, data, throughput_bps=found.mean_bps)
+
+
+def _table(
+    title: str, key: Head, heads: tuple[Head, ...], rows: Sequence[Row], notes: Sequence[Note | str]
+) -> Table:
+    said = (Note("remark", one) if isinstance(one, str) else one for one in notes)
+    return Table(title, (key,), heads, (RowGroup("", tuple(rows)),), tuple(said))
+
+
+_SUMMED = ("duration", "transfer_rate", "file_transfers", "packets", "dropped_or_overrun_packets")
+_TOLD = frozenset({*_SUMMED, "data_transferred"})
+"""quantities that stand among the facts"""
+_VIEWS: Mapping[str, Callable[[Result, RawTable, str], View]] = {
+    published.MEANS: _means,
+    published.COMPONENTS: _components,
+    published.PACKET_POWER: _packet_power,
+    published.SOAK: _soak,
+}

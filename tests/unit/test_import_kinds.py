@@ -1,0 +1,265 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``linewatt import`` of other published tables: their kind is told from their columns, and shown."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from pathlib import Path
+from xml.etree import ElementTree as ET
+
+import pytest
+from tests.unit.conftest import Run
+
+from linewatt.analysis.power.packet_energy import Reading, packet_energy
+from linewatt.analysis.tables import published
+from linewatt.analysis.tables.kinds import KINDS, import_any
+from linewatt.analysis.tables.table import read_table
+from linewatt.errors import InvalidInput
+from linewatt.report.charts.figure import render_svg
+from linewatt.report.published.view import View, view
+from linewatt.store.read import load
+
+SHIPPED = Path(__file__).resolve().parents[2] / "docs" / "published"
+WITHOUT_TRIALS = {
+    "x64_components": "components",
+    "vxlan_eln": "mean ± SD",
+    "router_power_8201": "packet power",
+    "opteron_soak": "soak",
+}
+MEANS = "test,direction,runs,cpu_pct,cpu_pct_sd,mbps\n"
+
+
+def refused(content: str) -> str:
+    table, _ = read_table(content.encode(), "t.csv")
+    with pytest.raises(InvalidInput) as caught:
+        import_any(table, "t.csv", 1e9)
+    return str(caught.value)
+
+
+def view_of(run: Run, table: str) -> View:
+    assert run("import", str(SHIPPED / f"{table}.csv"))[0] == 0
+    return view(load(next(Path("results").glob(f"*{table}*"))))
+
+
+def test_a_row_of_a_scaling_table_is_a_trial_with_what_the_row_says(run: Run) -> None:
+    code, _, err = run("import", str(SHIPPED / "x64_scaling.csv"))
+    assert (code, "5 rows of scaling stored as 5 trials of 2 hosts" in err) == (0, True)
+    cases = json.loads(run("show", "--json")[1])["cases"]
+    rows = csv.DictReader((SHIPPED / "x64_scaling.csv").open())
+    for case, row in zip(cases, rows, strict=True):
+        assert case["instances"] == int(row["instances"])
+        assert case["throughput_bps_mean"] == pytest.approx(float(row["throughput_mbps"]) * 1e6)
+        at_3ghz = case["efficiency_at_3ghz_bps_per_core_mean"] / 1e6
+        assert at_3ghz == pytest.approx(float(row["published_mbps_per_core_3ghz"]), abs=0.06)
+        assert case["receiver_system_w_mean"] == float(row["psu_out_w"])
+        assert case["receiver_system_scope"] == "psu-out"
+        assert case["sender_cpu_cores_mean"] is None
+        assert case["reasons"]["sender_cpu_cores"] == "not in the imported table"
+    for view_ in (("show",), ("show", "--full"), ("list",), ("verify",), ("analyze", "last")):
+        assert run(*view_)[0] == 0, view_
+    assert "mported from x64_scaling.csv" in run("show")[1]
+    run("report", "-o", "r.html")
+    assert "mported from x64_scaling.csv" in Path("r.html").read_text()
+
+
+def test_scaling_tables_compare_case_by_case(run: Run) -> None:
+    text = (SHIPPED / "x64_scaling.csv").read_text()
+    Path("slower.csv").write_text(text.replace("94237.26", "80000"))
+    for name in (str(SHIPPED / "x64_scaling.csv"), "slower.csv"):
+        run("import", name)
+    one, other = sorted(path.name for path in Path("results").iterdir())
+    code, out, _ = run("compare", one, other)
+    assert code == 4
+    assert "not enough runs" in out
+
+
+def test_the_line_rate_of_a_table_is_what_its_throughput_is_a_part_of(run: Run) -> None:
+    Path("t.csv").write_text(
+        "instances,throughput_gbps,line_rate_gbps,kernel\n1,47.07,100,a\n1,94.15,100,b\n"
+    )
+    run("import", "t.csv")
+    cases = json.loads(run("show", "--json")[1])["cases"]
+    assert [round(case["line_rate_ratio_mean"], 2) for case in cases] == [0.5, 1.0]
+    assert [case["factors"] for case in cases] == [{"kernel": "a"}, {"kernel": "b"}]
+
+
+def test_an_empty_cell_is_missing_and_a_wrong_one_ends_the_import() -> None:
+    table, _ = read_table(b"instances,throughput_mbps,psu_out_w\n1,100,\n2,190,200\n", "t.csv")
+    _, found = import_any(table, "t.csv", 1e9)
+    first, second = (trial.receiver for trial in found.trials)
+    assert first is not None
+    assert second is not None
+    assert (first.power, second.power[0].power_w) == ((), 200)
+    assert "row 2 (line 3), column psu_out_w: 'x' is not a number" in refused(
+        "instances,throughput_mbps,psu_out_w\n1,100,150\n2,190,x\n"
+    )
+    assert "has no instances or no throughput" in refused("instances,throughput_mbps\n1,100\n2,\n")
+    assert "'tpc' is none of" in refused("instances,throughput_mbps,test\n1,100,tpc\n")
+
+
+def test_columns_of_no_kind_list_each_kind_in_a_line_once(run: Run) -> None:
+    Path("t.csv").write_text("host,role,test,colour\na,b,c,d\n")
+    code, out, err = run("import", "t.csv")
+    assert (code, out) == (2, "")
+    first, *lines = err.splitlines()
+    assert "nearest is host blocks, without receiver, sender, throughput, throughput_unit" in first
+    assert [line.split("  ")[1].strip() for line in lines] == [kind.name for kind in KINDS]
+    for kind in KINDS:
+        assert err.count(kind.columns) == 1
+    assert not Path("results").exists()
+
+
+@pytest.mark.parametrize(("table", "kind"), WITHOUT_TRIALS.items())
+def test_a_table_without_runs_is_published_in_every_view_and_has_no_trial(
+    run: Run, table: str, kind: str
+) -> None:
+    made = json.loads(run("import", str(SHIPPED / f"{table}.csv"), "--json")[1])
+    assert (made["kind"], made["trials"]) == (kind, 0)
+    result = load(Path(made["path"]))
+    assert (result.imported_kind, result.trials, result.complete) == (kind, (), True)
+    says = f"mported from {table}.csv"
+    assert run("show")[1] == run("show", "--full")[1]
+    for words in (run("show")[1], run("list")[1]):
+        assert says in words
+        assert view(result).answer in words.replace("\n", " ")
+    assert json.loads(run("show", "--json")[1])["imported_kind"] == kind
+    assert len(list(csv.DictReader(io.StringIO(run("show", "--csv")[1])))) >= 5
+    run("report", "-o", "r.html")
+    page = Path("r.html").read_text()
+    assert says in page
+    assert "<svg" in page
+    assert "linewatt did not measure them" in page
+    assert run("verify")[0] == 0
+
+
+@pytest.mark.parametrize("table", WITHOUT_TRIALS)
+def test_what_cannot_be_asked_of_it_is_one_line_that_says_why(run: Run, table: str) -> None:
+    run("import", str(SHIPPED / f"{table}.csv"))
+    run("import", str(SHIPPED / "arm_vs_intel.csv"), "--name", "other")
+    for words, why in (
+        (("show", table, "--trials"), "without trials"),
+        (("show", table, "--detail"), "without trials"),
+        (("compare", table, "other"), "without runs"),
+    ):
+        named = [
+            next(Path("results").glob(f"*{one}")).name if one in (table, "other") else one for one in words
+        ]
+        code, out, err = run(*named)
+        assert (code, out, err.count("\n")) == (2, "", 1)
+        assert why in err
+
+
+def test_what_a_bit_and_a_packet_cost_is_as_published_to_the_last_digit(run: Run) -> None:
+    found = view_of(run, "router_power_8201").document
+    assert f"{found['bit_pj']:.8f}" == "3.20041614"
+    assert f"{found['packet_nj']:.8f}" == "13.35646479"
+    assert 0 < found["bit_ci95_pj"] < 0.1
+    assert 0 < found["packet_ci95_nj"] < 2
+
+
+def test_planted_costs_are_found_and_two_sizes_have_no_interval() -> None:
+    def watts(size: float, rate: float) -> float:
+        return 300 + 32 * rate / 8 / (size + 58) * (13e-9 + 3e-12 * 8 * (size + 58))
+
+    readings = [Reading(s, r, watts(s, r)) for s in (256, 512, 1024) for r in (1e10, 5e10, 9e10)]
+    found = packet_energy(readings, 32, 58)
+    assert not isinstance(found, str)
+    assert found.bit_j == pytest.approx(3e-12)
+    assert found.packet_j == pytest.approx(13e-9)
+    assert found.fits[0].base_w == pytest.approx(300)
+    assert found.at(1024) == pytest.approx(found.fits[-1].packet_j)
+    two = packet_energy(readings[:6], 32, 58)
+    assert not isinstance(two, str)
+    assert (two.bit_reach_j, two.packet_reach_j) == (None, None)
+    assert packet_energy(readings[:3], 32, 58) == "1 packet size: two are needed to tell bits from packets"
+    assert packet_energy([*readings[:3], readings[3]], 32, 58) == (
+        "packet size 512 B has one rate: two are needed for a slope"
+    )
+
+
+def test_a_router_whose_costs_cannot_be_told_says_why(run: Run) -> None:
+    header = ",".join(published.PACKET_POWER_COLUMNS)
+    Path("t.csv").write_text(f"{header}\n32,58,256,10,301\n32,58,256,20,303\n")
+    assert run("import", "t.csv")[0] == 0
+    assert "withheld: 1 packet size" in run("show")[1]
+    assert "ports and header_bytes vary" in refused(f"{header}\n32,58,256,10,301\n16,58,256,20,303\n")
+
+
+def test_means_stand_as_printed_with_their_sd_and_never_as_trials(run: Run) -> None:
+    found = view_of(run, "vxlan_eln")
+    table = found.tables[0]
+    printed = list(csv.DictReader((SHIPPED / "vxlan_eln.csv").open()))
+    names = [name for name in printed[0] if f"{name}_sd" in printed[0]]
+    for row, want in zip(table.rows, printed, strict=True):
+        assert [(cell.text, cell.sd) for cell in row.cells] == [(want[n], want[f"{n}_sd"]) for n in names]
+    assert "how many runs is not in the table" in found.answer
+    assert any("no interval and no test" in note.text for note in table.notes)
+
+
+def test_each_mean_with_its_whiskers_is_in_a_chart(run: Run) -> None:
+    figures = {one.name: one for one in view_of(run, "vxlan_eln").figures}
+    bars = figures["published-means-tcp"].spec["data"]["values"]
+    (sys,) = [row for row in bars if (row["pair"], row["bar"]) == ("receive, app CPU", "sys")]
+    assert (sys["low"], sys["value"], sys["high"]) == (pytest.approx(53.6), 54.2, pytest.approx(54.8))
+    assert "receive throughput 24;" in figures["throughput-tcp"].description
+    texts = {one.text for one in ET.fromstring(render_svg(figures["published-means-tcp"].spec)).iter()}  # noqa: S314
+    assert {"54.2 ± 0.6", "99.9 ± 0.1"} <= texts
+    assert not [row for row in bars if "value" in row and row["bar"] == "idle"]
+
+
+def test_two_kernels_of_one_table_stand_side_by_side_in_a_panel() -> None:
+    head, *rows = (SHIPPED / "vxlan_eln.csv").read_text().splitlines()
+    kernel = rows[0].partition(",")[0]
+    both = "\n".join([head, rows[0], rows[0].replace(kernel, "5.14.0-427")])
+    table, _ = read_table(both.encode(), "t.csv")
+    from linewatt.report.published.charts import of_means
+
+    (throughput, *_, means) = of_means(published.means(table, "t.csv"))
+    bars = [row["bar"] for row in throughput.spec["data"]["values"]]
+    assert bars == [kernel, "5.14.0-427"]
+    assert len({row["pair"] for row in means.spec["data"]["values"]}) == 2
+
+
+def test_means_say_over_how_many_runs_where_the_table_does() -> None:
+    table, _ = read_table(f"{MEANS}tcp,send,10,50,1.5,\nudp-60,send,10,,,7\n".encode(), "t.csv")
+    found = published.means(table, "t.csv")
+    assert [row.runs for row in found.rows] == [10, 10]
+    assert found.rows[1].means["cpu_pct"] is None
+    assert "is below 0" in refused(f"{MEANS}tcp,send,10,50,-1,\n")
+    assert "is not a number" in refused(f"{MEANS}tcp,send,10,many,1,\n")
+
+
+def test_a_mean_beside_its_sd_is_no_run_even_where_the_other_columns_would_make_it_one() -> None:
+    table, _ = read_table(b"instances,throughput_mbps,throughput_mbps_sd\n1,100,2\n", "t.csv")
+    kind, found = import_any(table, "t.csv", 1e9)
+    assert (kind.name, found.trials) == (published.MEANS, ())
+
+
+def test_components_sum_and_each_says_where_it_is_from(run: Run) -> None:
+    found = view_of(run, "x64_components")
+    assert found.document["power_w"] == 249
+    assert [part["provenance"] for part in found.document["parts"]].count("datasheet") == 3
+    assert found.answer.startswith("6 parts draw 249 W together, most the CPU with 136 W (55 %)")
+    assert "'guess' is none of" in refused("component,power_w,provenance\nCPU,136,guess\n")
+
+
+def test_the_diagram_of_the_published_soak_has_its_clients_ports_and_rates(run: Run) -> None:
+    (diagram,) = view_of(run, "opteron_soak").figures
+    drawn = ET.fromstring(render_svg(diagram.spec))  # noqa: S314 - our own
+    texts = [one.text for one in drawn.iter() if one.text]
+    assert [f"Group {n}: 16 clients" for n in range(1, 7)] == [
+        one for one in texts if one.startswith("Group")
+    ]
+    assert {"port 6", "gigabit Ethernet", "6.12 Gbps mean", "6.50 Gbps peak"} <= set(texts)
+    assert "Not published: the rate of each group" in diagram.caption
+
+
+def test_a_stored_table_that_was_changed_is_named_and_no_traceback(run: Run) -> None:
+    run("import", str(SHIPPED / "x64_components.csv"))
+    manifest = next(Path("results").glob("*/manifest.json"))
+    manifest.write_text(manifest.read_text().replace("power_w", "power"))
+    code, _, err = run("show")
+    assert (code, err.count("\n")) == (1, 1)
+    assert "damaged" in err
