@@ -19,9 +19,11 @@ from typing import TYPE_CHECKING, Any
 
 from linewatt.errors import InvalidInput
 from linewatt.foreign import shown
+from linewatt.units import NO_BREAK, unbroken
 
 if TYPE_CHECKING:
     from rich.console import Console, ConsoleOptions, RenderableType
+    from rich.text import Text
 
 
 RESULTS = Path("results")
@@ -72,15 +74,36 @@ def console(**options: Any) -> Console:
     """A console of Rich that escapes what comes in the text of anything it renders."""
     from rich import console as rich
     from rich.segment import Segment
+    from rich.text import Text
 
     class Escaping(rich.Console):
         def render(
             self, renderable: RenderableType, options: ConsoleOptions | None = None
         ) -> Iterable[Segment]:
+            if isinstance(renderable, Text):
+                renderable = _unbroken(renderable, self, (options or self.options).max_width)
             for one in super().render(renderable, options):
                 yield one if one.control else Segment(shown(one.text), one.style)
 
     return Escaping(markup=False, emoji=False, highlight=False, **options)
+
+
+_HELD = "\ue000"
+"""in the place of a blank at which no line ends: Rich wraps at every other"""
+
+
+def _unbroken(text: Text, screen: Console, width: int) -> Text:
+    """A text in lines of at most ``width``, none of which ends inside a figure if it has room on one."""
+    if text.no_wrap or all(len(line) <= width for line in text.plain.split("\n")):
+        return text
+    held = text.copy()
+    held.plain = unbroken(text.plain).replace(NO_BREAK, _HELD)
+    if held.plain == text.plain or any(len(word) > width for word in held.plain.split()):
+        return text
+    lines = held.wrap(screen, width)
+    for line in lines:
+        line.plain = line.plain.replace(_HELD, " ")
+    return type(text)("\n", justify=text.justify, overflow=text.overflow).join(lines)
 
 
 def results_there(results: Path) -> None:

@@ -59,6 +59,7 @@ def head(metric: Metric, unit: Unit) -> Head:
         key=metric.si_key if metric.of_series else f"{metric.si_key}_mean",
         show_sd=metric.show_sd,
         show_ci=metric.show_ci,
+        rank=metric.rank,
     )
 
 

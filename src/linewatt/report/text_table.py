@@ -7,8 +7,8 @@ split into several.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
 from itertools import chain
 
@@ -26,7 +26,8 @@ from linewatt.report.table import Cell, Head, Note, Row, Table
 from linewatt.units import MISSING
 
 _GAP = 2
-_PROSE = 24
+_KEY, _PROSE, _MOST_WORD = 9, 14, 24
+"""characters that what a row is and other words are given before they wrap; a longer word may be parted"""
 _STYLES = {"remark": "", "doubt": "yellow", "legend": "yellow", "absence": "dim"}
 _SIGNS = {"doubt": "! ", "absence": f"{MISSING} "}
 
@@ -50,10 +51,15 @@ class TextColumn:
         """Characters of its longest line."""
         return max(map(cell_len, chain(self.heading.split("\n"), self.cells)))
 
-    @property
+    @cached_property
     def needed(self) -> int:
         """Characters without which it does not read well."""
-        return min(self.width, _PROSE) if self.free else self.width
+        if not self.free:
+            return self.width
+        word = max(
+            (cell_len(word) for text in (self.heading, *self.cells) for word in text.split()), default=0
+        )
+        return min(self.width, _KEY if self.key else max(_PROSE, min(word, _MOST_WORD)))
 
 
 def render(table: Table, width: int | None) -> RenderableType:
@@ -66,7 +72,7 @@ def render(table: Table, width: int | None) -> RenderableType:
             _wrapped(part) if width and any(one.free for one in part) else _plain(part)
             for part in split(columns, width)
         ),
-        *([Text(f"Not at {width} columns: {', '.join(without)}", style="dim")] if without else []),
+        *([Text(f"Not at {width} columns: {' · '.join(without)}", style="dim")] if without else []),
         *_starred(table.rows),
         *map(note_text, table.notes),
     )
@@ -130,22 +136,45 @@ def _safe_lines(text: str) -> str:
 
 
 def fitting(columns: Sequence[TextColumn], width: int | None) -> tuple[list[TextColumn], list[str]]:
-    """Columns for a width, and the names of those left out: the highest rank first, of equals the last."""
-    kept, without = list(columns), list[str]()
-    while width is not None and sum(one.needed + _GAP for one in kept) - _GAP > width:
-        least = max(reversed(kept), key=lambda one: one.rank, default=None)
-        if least is None or not least.rank:
+    """Columns for a width, and the names of those left out: the highest rank first, of equals the last.
+
+    Words that say what a row is wrap where no column has room beside them.
+    """
+    if width is None:
+        return list(columns), []
+    kept, without = _beside(columns, width, min), list[str]()
+    while sum(one.needed + _GAP for one in kept) - _GAP > width and sum(not one.key for one in kept) > 1:
+        least = max(reversed(kept), key=lambda one: one.rank)
+        if not least.rank:
             break
         kept.remove(least)
         without.insert(0, least.name)
-    return kept, without
+    return _beside(kept, width, max), without
+
+
+def _beside(
+    columns: Sequence[TextColumn], width: int, which: Callable[[Iterable[int]], int]
+) -> list[TextColumn]:
+    """The columns; where one other, the narrowest or widest, has no room beside the keys, words wrap."""
+    found = list(columns)
+    for wraps_key in (False, True):
+        keys = sum(one.needed + _GAP for one in found if one.key)
+        if keys + which([one.needed for one in found if not one.key] or [-_GAP]) <= width:
+            break
+        found = [
+            replace(one, free=True)
+            if one.left and one.key == wraps_key and (one.key or keys + one.needed > width)
+            else one
+            for one in found
+        ]
+    return found
 
 
 def split(columns: Sequence[TextColumn], width: int | None) -> list[list[TextColumn]]:
     """Columns in portions that fit ``width``, key columns in each; a portion has at least one other."""
     keys = [column for column in columns if column.key]
     others = [column for column in columns if not column.key]
-    room = None if width is None else width - sum(column.width + _GAP for column in keys)
+    room = None if width is None else width - sum(column.needed + _GAP for column in keys)
     parts: list[list[TextColumn]] = [[]]
     used = 0
     for column in others:
@@ -171,7 +200,8 @@ def _wrapped(columns: Sequence[TextColumn]) -> RenderableType:
             justify="left" if column.left else "right",
             vertical="bottom",
             no_wrap=not column.free,
-            min_width=None if column.free else column.width,
+            overflow="fold",
+            min_width=column.needed,
         )
     for cells in zip(*(column.cells for column in columns), strict=True):
         table.add_row(*map(Text, cells))

@@ -75,6 +75,8 @@ class Metric:
     show_sd: bool = False
     show_ci: bool = False
     """whether JSON, CSV and the report have its 95 % CI"""
+    rank: int = 0
+    """of its column on a narrow terminal, as that of a :class:`linewatt.report.table.Head`"""
     figure: Figure | None = None
     """what findings may make doubtful about it"""
     role: Role | None = None

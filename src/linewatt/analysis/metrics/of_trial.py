@@ -272,6 +272,7 @@ METRICS: tuple[Metric, ...] = (
         _packets_per_s,
         figure="throughput",
         loads="udp",
+        rank=3,
     ),
     *(
         Metric(
@@ -345,6 +346,7 @@ METRICS: tuple[Metric, ...] = (
         term="Efficiency at 3 GHz (rough)",
         meaning="Efficiency × 3 GHz ÷ base frequency. Only for rough comparison across CPUs: cores differ in "
         "more than their clock.",
+        rank=4,
     ),
     Metric(
         "scaling_factor",
@@ -367,6 +369,7 @@ METRICS: tuple[Metric, ...] = (
         key="throughput_scaling_ratio",
         figure="throughput",
         meaning="T(N) ÷ (N · T(1)): 1.00 is perfectly linear growth with the number of instances.",
+        rank=2,
     ),
     Metric(
         "receiver_cpu_cores_per_bps",
@@ -378,6 +381,7 @@ METRICS: tuple[Metric, ...] = (
         role="receiver",
         term="CPU per throughput",
         meaning="CPU % of the application CPUs and the IRQ CPUs ÷ throughput. Smaller is better.",
+        rank=3,
     ),
     Metric(
         "retransmits",
@@ -389,6 +393,7 @@ METRICS: tuple[Metric, ...] = (
         loads="tcp",
         term="Retransmits",
         meaning="TCP segments sent again, over all instances, a trial.",
+        rank=1,
     ),
     Metric("target_bps", "Target", "Target", unit.RATE, _target, tabled=False),
     Metric("target_deviation_ratio", "Off target", "Off\ntarget", unit.OFF, _target_deviation, tabled=False),

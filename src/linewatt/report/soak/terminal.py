@@ -26,7 +26,7 @@ def show(soak: Soak, width: int | None = None) -> RenderableType:
     """The whole of ``linewatt show`` for a soak; ``width`` is the terminal's, ``None`` for no limit."""
     parts = [
         _heading(soak),
-        render(facts_table("Summary", [*summary(soak), *details(soak)]), None),
+        render(facts_table("Summary", [*summary(soak), *details(soak)]), width),
         *_groups(soak, width),
         _ledger(soak, width),
         *_failures(soak),
