@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import json
 import os
 import signal
@@ -214,6 +215,28 @@ def test_everything_ends_within_two_seconds_of_a_killed_controller() -> None:
     controller.wait(5)
     until(lambda: not alive(child), 2, "the leashed command to be gone")
     controller.stdout.close()
+
+
+def test_a_closed_host_has_nothing_running_and_leaves_no_stream_to_its_event_loop(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    """A stream that is open when its loop closes is told on stderr, once it is collected."""
+    told: list[object] = []
+    monkeypatch.setattr(sys, "unraisablehook", told.append)
+
+    async def leave_one() -> int | None:
+        host = LocalHost(HostSpec("here", "local", "lo"))
+        await host.run(["true"])
+        process = await host.start(["sleep", "60"])
+        await process.ready()
+        await host.close()
+        return process.pid
+
+    pid = asyncio.run(leave_one())
+    gc.collect()
+    assert told == []
+    assert pid is not None
+    assert not alive(pid)
 
 
 def test_a_wait_that_runs_out_says_what_was_awaited() -> None:

@@ -7,11 +7,12 @@ import asyncio
 import os
 from asyncio.subprocess import PIPE
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 
-from linewatt.errors import HostError
-from linewatt.hosts.base import Line
+from linewatt.errors import HostError, WaitTimeout
+from linewatt.hosts.base import HostSpec, Line
 from linewatt.hosts.clock import Offset
-from linewatt.hosts.process import LeashedHost, LeashedProcess, ignore_broken_pipe
+from linewatt.hosts.process import MARGIN_S, LeashedHost, LeashedProcess, bounded, ignore_broken_pipe
 
 KEPT = {"PATH", "HOME", "USER", "LOGNAME", "SHELL", "LANG", "LANGUAGE", "TZ", "TMPDIR"}
 """variables that commands on this machine inherit, and LC_*"""
@@ -43,11 +44,26 @@ class _LocalPipes:
         status = await self._child.wait()
         return status if status >= 0 else 128 - status
 
+    @property
+    def ended(self) -> bool:
+        return self._child.returncode is not None
+
+    async def close(self) -> None:
+        """Talk to it no more, so that its leash ends it, and let go of its streams, whoever else has them."""
+        self.write_eof()
+        with suppress(WaitTimeout):
+            await bounded(self._child.wait(), MARGIN_S, "its end")
+        self._child._transport.close()  # type: ignore[attr-defined]  # asyncio gives it no public name
+
 
 class LocalHost(LeashedHost):
     """The controller's own machine."""
 
     lost: str | None = None
+
+    def __init__(self, spec: HostSpec) -> None:
+        super().__init__(spec)
+        self._begun: list[_LocalPipes] = []
 
     @property
     def clock(self) -> Offset:
@@ -56,7 +72,9 @@ class LocalHost(LeashedHost):
     async def _begin(
         self, words: Sequence[str], argv: Sequence[str], on_line: Callable[[Line], None] | None
     ) -> LeashedProcess:
-        return LeashedProcess(self.spec.name, argv, _LocalPipes(await self._spawn(words)), on_line)
+        pipes = _LocalPipes(await self._spawn(words))
+        self._begun = [*(one for one in self._begun if not one.ended), pipes]
+        return LeashedProcess(self.spec.name, argv, pipes, on_line)
 
     async def _spawn(self, argv: Sequence[str]) -> asyncio.subprocess.Process:
         try:
@@ -69,7 +87,10 @@ class LocalHost(LeashedHost):
     async def forward(self, port: int) -> int:
         return port
 
-    async def close(self) -> None: ...
+    async def close(self) -> None:
+        """End what still runs: a stream that is open when its event loop closes is told on stderr."""
+        await asyncio.gather(*(one.close() for one in self._begun))
+        self._begun = []
 
 
 def _environment() -> dict[str, str]:
