@@ -8,10 +8,12 @@ from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Mapping
+import math
+from array import array
+from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
 from functools import lru_cache
-from typing import Any, Literal, NamedTuple
+from typing import Any, ClassVar, Literal, NamedTuple
 
 TestName = Literal["tcp", "udp-1500", "udp-60", "tcp-rr", "udp-rr"]
 Family = Literal["ipv4", "ipv6"]
@@ -242,6 +244,36 @@ class PowerResult:
     """by how much its samples in the window differ"""
 
 
+class Counters(Mapping[str, float | None]):
+    """Counters of one end of a trial, read-only, as numbers alone: a tenth of a dictionary.
+
+    Ends of hosts that are alike have the same names, which are kept once.
+    """
+
+    __slots__ = ("_at", "_values")
+    _known: ClassVar[dict[tuple[str, ...], dict[str, int]]] = {}
+
+    def __init__(self, counters: Mapping[str, float | None]) -> None:
+        names = tuple(counters)
+        at = self._known.get(names)
+        self._at = at or self._known.setdefault(names, {name: place for place, name in enumerate(names)})
+        self._values = array("d", [math.nan if value is None else value for value in counters.values()])
+
+    def __getitem__(self, name: str) -> float | None:
+        value = self._values[self._at[name]]
+        return None if value != value else value
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._at)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __deepcopy__(self, _: object) -> dict[str, float | None]:
+        """As a document has them."""
+        return dict(self)
+
+
 @dataclass(frozen=True, slots=True)
 class EndResult:
     """One end of a trial: what it cost the host and what the host's counters saw.
@@ -258,7 +290,7 @@ class EndResult:
     irq_cpu: CpuShares | None
     load_cpu_cores: float | None
     base_frequency_hz: float | None
-    counters: dict[str, float | None] = field(default_factory=dict)
+    counters: Mapping[str, float | None] = field(default_factory=dict)
     reasons: dict[str, str] = field(default_factory=dict)
     power: tuple[PowerResult, ...] = ()
     hottest_app: CpuShares | None = None

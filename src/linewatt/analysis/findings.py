@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 
 from linewatt.analysis.cases.summary import CaseSummary
 from linewatt.findings import RANKS, Figure, Kind, kind_of
@@ -49,8 +49,8 @@ class Finding:
         return self.kind.code
 
     def doubts(self, case: Case, figure: Figure, role: Role | None = None) -> bool:
-        """Whether a figure of a case, of one of its ends or of both, is doubtful because of it."""
-        if self.kind.rank == "note" or figure not in self.kind.figures or case not in self.cases:
+        """Whether a figure of one of its cases, of an end of it or of both, is doubtful because of it."""
+        if self.kind.rank == "note" or figure not in self.kind.figures:
             return False
         host = None if role is None else case.host(role)
         return host is None or any(seen.is_of(host, case.hosts) for seen in self.sightings)
@@ -61,14 +61,21 @@ class Findings:
     """All findings of a result, the gravest first."""
 
     every: tuple[Finding, ...] = ()
+    _of: dict[Case, list[Finding]] = field(init=False, default_factory=dict, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        for one in self.every:
+            for case in one.cases:
+                self._of.setdefault(case, []).append(one)
 
     def of(self, case: Case) -> tuple[Finding, ...]:
         """Those that a case is concerned by."""
-        return tuple(one for one in self.every if case in one.cases)
+        return tuple(self._of.get(case, ()))
 
     def doubts(self, case: Case, figure: Figure, role: Role | None = None) -> tuple[str, ...]:
         """Codes of what makes a figure of a case doubtful, each once."""
-        return tuple(dict.fromkeys(one.code for one in self.every if one.doubts(case, figure, role)))
+        own = self._of.get(case, ())
+        return tuple(dict.fromkeys(one.code for one in own if one.doubts(case, figure, role)))
 
     def counted(self) -> str:
         """How many of which rank."""

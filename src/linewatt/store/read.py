@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import errno
 import itertools
+import os
 import re
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
@@ -17,7 +18,7 @@ from pydantic import TypeAdapter, ValidationError
 
 from linewatt import foreign
 from linewatt.errors import LinewattError, ParseError, StoreError
-from linewatt.model import Trial
+from linewatt.model import Counters, Trial
 from linewatt.records import SCHEMA_VERSION, Document, Idle, Manifest, Meter, Meters, PartEnd, Repeats, told
 from linewatt.store import derived, sums
 from linewatt.store.idle import with_idle
@@ -177,7 +178,13 @@ def idle_files(path: Path, name: str) -> Iterator[Path]:
 
 def trial_dirs(path: Path) -> list[Path]:
     """Stored trials in order of their number; one that a crash left half-written is not among them."""
-    return sorted(entry for entry in (path / "trials").glob("[0-9]*") if entry.is_dir())
+    folder = path / "trials"
+    try:
+        with os.scandir(folder) as entries:
+            names = sorted(one.name for one in entries if "0" <= one.name[0] <= "9" and one.is_dir())
+    except OSError:
+        return []
+    return [folder / name for name in names]
 
 
 def read_trial(directory: Path) -> Trial:
@@ -187,6 +194,9 @@ def read_trial(directory: Path) -> Trial:
 
 def _read_trial(path: str) -> Trial:
     trial = read_document(path, _trial_shape())
+    for end in (trial.sender, trial.receiver):
+        if end is not None:
+            object.__setattr__(end, "counters", Counters(end.counters))  # nobody has seen the trial yet
     if trial.schema_version != SCHEMA_VERSION:
         raise StoreError(
             f"{path}: schema_version {trial.schema_version!r}, this linewatt reads {SCHEMA_VERSION}"

@@ -12,7 +12,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
-from functools import lru_cache
 
 from linewatt.findings.idle import DRIFT_RATIO
 from linewatt.model import PowerResult, Provenance
@@ -39,6 +38,7 @@ SCOPE_WORDS = {
 WEIGHT: dict[Provenance, int] = {"measured": 0, "datasheet": 1, "estimate": 2, "simulated": 3}
 _MOST_KEPT = 1 << 15
 """ends of trials whose totals are kept: every table, finding and figure asks for them"""
+_KEPT: dict[tuple[int, tuple[str, ...]], tuple[tuple[PowerResult, ...], Total | str]] = {}
 
 
 def least_sure(provenances: Iterable[Provenance | None]) -> Provenance | None:
@@ -103,7 +103,7 @@ def system(power: Sequence[PowerResult]) -> Total | str:
 
 def system_now(power: Sequence[PowerResult]) -> Total | str:
     """The same of readings that nobody asks for again."""
-    return _first.__wrapped__(tuple(power), SYSTEM_SCOPES, "no source of system power is named")
+    return _found(tuple(power), SYSTEM_SCOPES, "no source of system power is named")
 
 
 def cpu(power: Sequence[PowerResult]) -> Total | str:
@@ -168,8 +168,20 @@ def _idle_windows_w(power: Sequence[PowerResult]) -> tuple[float, ...]:
     return tuple(math.fsum(values) for values in zip(*(one.idle_windows_w for one in power), strict=True))
 
 
-@lru_cache(_MOST_KEPT)
 def _first(power: tuple[PowerResult, ...], scopes: tuple[str, ...], none: str) -> Total | str:
+    """Kept by which readings they are: to look at what is in them takes longer than to add them up."""
+    key = id(power), scopes
+    known = _KEPT.get(key)
+    if known is not None and known[0] is power:
+        return known[1]
+    if len(_KEPT) >= _MOST_KEPT:
+        _KEPT.clear()
+    found = _found(power, scopes, none)
+    _KEPT[key] = power, found
+    return found
+
+
+def _found(power: tuple[PowerResult, ...], scopes: tuple[str, ...], none: str) -> Total | str:
     measured = [one for one in power if one.provenance != "estimate"]
     for results in (measured, power):
         there = {one.scope.partition(":")[0] for one in results}

@@ -10,6 +10,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cache
 
 from linewatt.errors import InvalidInput
 from linewatt.hosts.cpulist import format_cpulist, parse_cpulist
@@ -180,6 +181,7 @@ def _ran_on(one: InstanceResult, role: Role) -> str | None:
     return one.sender_ran_on if role == "sender" else one.receiver_ran_on
 
 
+@cache  # few texts, on every instance of every trial
 def _cpus(text: str | None) -> tuple[int, ...] | None:
     """A CPU list of a stored trial; ``None`` where there is none, or none that can be read."""
     try:
