@@ -20,7 +20,7 @@ from pydantic import (
     model_validator,
 )
 
-from linewatt.model import Case, PowerResult
+from linewatt.model import Case, PowerResult, Window
 
 SCHEMA_VERSION = 1
 _Count = Annotated[int, Field(ge=0)]
@@ -171,6 +171,10 @@ class Look(Document):
     start_s: _Time
     end_s: _Time
     needed_s: float
+
+    @property
+    def window(self) -> Window:
+        return Window(self.start_s, self.end_s)
 
 
 class IdleHost(Document):

@@ -18,13 +18,14 @@ from tests.wiring import START_S, Change, counters, story, told
 from linewatt.analysis.methods import why
 from linewatt.engine.measuring import flags as registry
 from linewatt.engine.measuring import kept
-from linewatt.engine.measuring.idle import Look, host_values
+from linewatt.engine.measuring.idle import host_values
 from linewatt.engine.measuring.measure import measure
 from linewatt.engine.measuring.power import Meters
 from linewatt.engine.rederive import run as again
 from linewatt.errors import InvalidInput
 from linewatt.loads.iperf3.load import Iperf3
 from linewatt.model import METHOD, Window
+from linewatt.records import Look
 from linewatt.store import raw, read
 from linewatt.store.write import write_idle, write_trial
 
@@ -76,7 +77,10 @@ def test_a_fresh_result_made_again_is_the_same_to_the_byte(tmp_path: Path) -> No
 def with_idle(path: Path) -> Path:
     """An idle window of h1 beside it, of the readings of a trial, as campaigns store it."""
     given = told()
-    window, look = Window(START_S + 4, START_S + 20), Look(Window(START_S + 1, START_S + 4), 3.0)
+    window, look = (
+        Window(START_S + 4, START_S + 20),
+        Look(start_s=START_S + 1, end_s=START_S + 4, needed_s=3.0),
+    )
     known: dict[str, Meters] = {"h1": {}}
     own = list(given.readings["h1"])
     document = {

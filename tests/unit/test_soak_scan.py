@@ -16,7 +16,8 @@ from hypothesis import strategies as st
 from linewatt.model import Channel, ChannelKind, Sample
 from linewatt.store import soak as store
 from linewatt.store.samples import Series
-from linewatt.store.soak_scan import Chunks, Scan, SeriesInfo
+from linewatt.store.soak_scan import Chunks, Scan
+from linewatt.store.soak_steps import SeriesInfo
 
 START_S = 1_768_000_000.0
 

@@ -14,12 +14,12 @@ from linewatt.campaign.idle import settling
 from linewatt.engine.live.feed import Feed, Reading
 from linewatt.engine.live.session import Session
 from linewatt.engine.measuring import kept
-from linewatt.engine.measuring.idle import Look, host_values, moving, needed_s
+from linewatt.engine.measuring.idle import host_values, moving, needed_s
 from linewatt.engine.measuring.power import IdlePower, Meters
 from linewatt.errors import HostError, WaitTimeout
 from linewatt.hosts.clock import now_s
 from linewatt.model import Window
-from linewatt.records import SCHEMA_VERSION, Idle, IdleHost, Times
+from linewatt.records import SCHEMA_VERSION, Idle, IdleHost, Look, Times
 from linewatt.store.idle import idle_cores, idle_of
 from linewatt.store.read import idle_files, idle_windows
 from linewatt.store.write import write_idle
@@ -108,7 +108,8 @@ async def _settle(session: Session, name: str, idle_s: float, powered: bool, kno
         given = settling(idle_s, powered=powered, needed_s=needed)
         end_s = min(feed.latest_s for feed in live)
         if end_s - given.look_s >= began_s:
-            look = Look(Window(end_s - given.look_s, end_s), needed if powered else given.look_s)
+            needed = needed if powered else given.look_s
+            look = Look(start_s=end_s - given.look_s, end_s=end_s, needed_s=needed)
             readings = _readings(session, name, look.window.start_s, end_s)
             if moving(session.specs[name], readings, look.window) is None or end_s - began_s >= given.limit_s:
                 return look

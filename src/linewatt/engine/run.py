@@ -35,10 +35,10 @@ from linewatt.errors import InvalidInput, LinewattError, StoreError
 from linewatt.hosts.clock import now_s
 from linewatt.hosts.journal import Journal, journal_path
 from linewatt.hosts.process import completed
+from linewatt.records import SCHEMA_VERSION
 from linewatt.store import read, samples, write
 from linewatt.tuning.base import Change
 
-SCHEMA_VERSION = 1
 NAMED = 8
 """hosts that are all named; of more the first ones are"""
 

@@ -22,9 +22,8 @@ from pathlib import Path
 from typing import Any
 
 from linewatt.errors import StoreError
-from linewatt.model import ChannelKind, Provenance
 from linewatt.store.soak import Part
-from linewatt.store.soak_steps import SPARSE, Cells, Counted, Gap, Steps, pulses
+from linewatt.store.soak_steps import SPARSE, Cells, Counted, Gap, SeriesInfo, Steps, pulses
 
 MEMORY = "700MB"
 BATCH_BYTES = 24 << 20
@@ -33,24 +32,6 @@ MOST_CELLS = 10_000
 """of 48 hours: 20 s each; with twice as many, reading takes a third longer"""
 _SPAN_CHUNKS = 10
 _MAGIC = b"PAR1"
-
-
-@dataclass(frozen=True, slots=True)
-class SeriesInfo:
-    """One channel of one source on one host over the whole soak: how many rows it has, how many of them have
-    a reason in place of a reading, and one of these reasons."""
-
-    number: int
-    host: str
-    source: str
-    channel: str
-    unit: str
-    kind: ChannelKind
-    scope: str
-    provenance: Provenance
-    rows: int
-    missing: int
-    reason: str | None
 
 
 @dataclass(slots=True)

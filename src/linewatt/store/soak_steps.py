@@ -5,11 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 from linewatt.loads.registry import SOAKING
+from linewatt.model import ChannelKind, Provenance
 from linewatt.sensors.counters import MAX_GAP_INTERVALS, WRAP_PART
 from linewatt.sensors.netcounters import SOFTNET_BITS
+from linewatt.store.soak import Part
 
 if TYPE_CHECKING:
     import numpy as np
@@ -30,32 +32,22 @@ Again = Callable[[Sequence[int], Sequence[int]], Mapping[tuple[int, int], Sequen
 """(series, cells) → the readings of each (series, cell) in order of time"""
 
 
-class _Series(Protocol):
-    @property
-    def number(self) -> int: ...
-    @property
-    def host(self) -> str: ...
-    @property
-    def source(self) -> str: ...
-    @property
-    def channel(self) -> str: ...
-    @property
-    def unit(self) -> str: ...
-    @property
-    def kind(self) -> str: ...
-    @property
-    def rows(self) -> int: ...
-    @property
-    def missing(self) -> int: ...
+@dataclass(frozen=True, slots=True)
+class SeriesInfo:
+    """One channel of one source on one host over the whole soak: how many rows it has, how many of them have
+    a reason in place of a reading, and one of these reasons."""
 
-
-class _Part(Protocol):
-    @property
-    def number(self) -> int: ...
-    @property
-    def started_s(self) -> float: ...
-    @property
-    def ended_s(self) -> float: ...
+    number: int
+    host: str
+    source: str
+    channel: str
+    unit: str
+    kind: ChannelKind
+    scope: str
+    provenance: Provenance
+    rows: int
+    missing: int
+    reason: str | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -121,7 +113,7 @@ class Steps:
     def __init__(
         self,
         grid: tuple[int, float, float],
-        series: Sequence[_Series],
+        series: Sequence[SeriesInfo],
         tracks: Mapping[int, str],
         beats: Collection[int],
         usual_s: Mapping[tuple[str, str], float],
@@ -154,7 +146,7 @@ class Steps:
         self.totals: dict[tuple[int, int], Counted] = {}
         self.gaps: list[Gap] = []
 
-    def begin(self, part: _Part, holes: Sequence[tuple[float, float]] = (), *, whole: bool = True) -> None:
+    def begin(self, part: Part, holes: Sequence[tuple[float, float]] = (), *, whole: bool = True) -> None:
         """The next part: nothing is known of any series yet. ``holes`` are times whose chunks are not there.
 
         Not ``whole``: its first chunk is not there, so that nothing is known of the time before the first
@@ -187,7 +179,7 @@ class Steps:
         ends = np.append(np.flatnonzero(np.diff(at)), len(at) - 1)
         self._last_s[at[ends]], self._last[at[ends]] = readings["last_s"][ends], readings["last"][ends]
 
-    def end(self, part: _Part) -> None:
+    def end(self, part: Part) -> None:
         """The part is over: keep what each of its series counted."""
         for place in self._np.flatnonzero(self._seen):
             self.totals[part.number, int(self._places[place])] = Counted(
@@ -305,7 +297,7 @@ class Steps:
         np.add.at(self._spread, (self._track[at], cell), weighted)
         np.add.at(self._seconds, (self._track[at], cell), seconds)
 
-    def _cover(self, part: _Part) -> None:
+    def _cover(self, part: Part) -> None:
         """Where in the part each source spoke: between its ends, but not in its gaps."""
         np, numbers = self._np, {each: number for number, each in enumerate(self._sources)}
         for place in np.flatnonzero(self._seen & self._pulse):
@@ -348,17 +340,17 @@ def _increase(np: Any, before: Array, after: Array, wraps: Array) -> tuple[Array
     return np.where(is_wrap, wrapped, np.where(step >= 0, step, 0.0)), is_reset
 
 
-def _wraps_at(one: _Series) -> float:
+def _wraps_at(one: SeriesInfo) -> float:
     """Where a counter wraps; infinity where it does not (the stored samples do not say it)."""
     return 2.0**SOFTNET_BITS if one.channel.startswith(_NARROW) else float("inf")
 
 
-def pulses(series: Sequence[_Series]) -> frozenset[int]:
+def pulses(series: Sequence[SeriesInfo]) -> frozenset[int]:
     """The series whose silence is its source's: one that is always stored, else the one with most rows.
 
     A host's sensor talks over the network, so some counter of netcounters moves with each of its records.
     """
-    best: dict[tuple[str, str], _Series] = {}
+    best: dict[tuple[str, str], SeriesInfo] = {}
     for one in series:
         known = best.get((one.host, one.source))
         if known is None or _fullness(one) > _fullness(known):
@@ -366,5 +358,5 @@ def pulses(series: Sequence[_Series]) -> frozenset[int]:
     return frozenset(one.number for one in best.values())
 
 
-def _fullness(one: _Series) -> tuple[bool, int]:
+def _fullness(one: SeriesInfo) -> tuple[bool, int]:
     return one.kind != "counter", one.rows - one.missing

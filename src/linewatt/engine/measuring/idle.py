@@ -5,12 +5,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from itertools import pairwise
 from statistics import fmean
 from typing import Any
 
-from linewatt import records
 from linewatt.analysis.power.totals import CPU_SCOPES, SYSTEM_SCOPES
 from linewatt.engine.live.feed import Reading
 from linewatt.engine.measuring.ends import cpu_shares, end_result
@@ -25,7 +24,7 @@ from linewatt.findings.idle import (
 )
 from linewatt.hosts.base import HostSpec
 from linewatt.model import Channel, EndResult, PowerResult, Window
-from linewatt.records import IdleHost
+from linewatt.records import IdleHost, Look
 
 NOISE_SDS = 2.0
 """A slope counts as far as it is more than the readings' own noise makes of it."""
@@ -33,14 +32,6 @@ FEWEST_READINGS = 3
 WATCHED = (*SYSTEM_SCOPES, *CPU_SCOPES)
 
 Points = Sequence[tuple[float, float]]
-
-
-@dataclass(frozen=True, slots=True)
-class Look:
-    """The last look at a host before its idle window, and how long it would have been, given the time."""
-
-    window: Window
-    needed_s: float
 
 
 def needed_s(readings: Sequence[Reading], known: Meters) -> float:
@@ -134,22 +125,16 @@ def host_values(
     """What one host did in an idle window; ``known`` is of its meters."""
     bare = end_result(host, "receiver", readings, window, (), None, None)
     end = with_power(bare, readings, window, {}, known)
+    looked: dict[str, Any] = {}
+    if look is not None:
+        looked = {"look": look, "moving": moving(host, readings, look.window)}
     return IdleHost(
         cpu_cores=end.cpu_cores,
         reason=end.reasons.get("cpu_cores"),
-        **_looked(host, readings, look),
+        **looked,
         power=tuple(_bounded(end, readings, look)),
         power_reasons={key: why for key, why in end.reasons.items() if key.startswith("power.")},
     )
-
-
-def _looked(host: HostSpec, readings: Sequence[Reading], look: Look | None) -> dict[str, Any]:
-    if look is None:
-        return {}
-    return {
-        "look": records.Look(start_s=look.window.start_s, end_s=look.window.end_s, needed_s=look.needed_s),
-        "moving": moving(host, readings, look.window),
-    }
 
 
 def _bounded(end: EndResult, readings: Sequence[Reading], look: Look | None) -> Iterator[PowerResult]:

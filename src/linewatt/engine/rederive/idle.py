@@ -14,14 +14,14 @@ from linewatt.campaign.campaign import Campaign
 from linewatt.engine.live.feed import Feed, Reading
 from linewatt.engine.live.meters import MeterRecords
 from linewatt.engine.measuring import kept
-from linewatt.engine.measuring.idle import Look, host_values
+from linewatt.engine.measuring.idle import host_values
 from linewatt.engine.measuring.kept import Source
 from linewatt.engine.rederive.differences import Change, changes
 from linewatt.errors import LinewattError, ParseError
 from linewatt.foreign import STORED, contained, read_json
 from linewatt.hosts.clock import Offset
 from linewatt.model import Window
-from linewatt.records import Idle, IdleHost
+from linewatt.records import Idle
 from linewatt.sensors.base import Stamped
 from linewatt.sensors.registry import POWER, SENSORS
 from linewatt.store import derived, raw, read
@@ -67,17 +67,12 @@ def _made(before: Mapping[str, Any], folder: Path, campaign: Campaign) -> dict[s
     window = Window(stored.window.start_s, stored.window.end_s)
     hosts = {
         name: host_values(
-            campaign.hosts[name], readings[name], window, _look(values), known.meters.get(name, {})
+            campaign.hosts[name], readings[name], window, values.look, known.meters.get(name, {})
         ).as_written()
         for name, values in stored.hosts.items()
     }
     again: dict[str, Any] = json.loads(json.dumps({**before, "hosts": hosts}))
     return again
-
-
-def _look(values: IdleHost) -> Look | None:
-    look = values.look
-    return None if look is None else Look(Window(look.start_s, look.end_s), look.needed_s)
 
 
 def readings_of(

@@ -23,8 +23,8 @@ from linewatt.report.soak.users import UsersDone, users_done
 from linewatt.store import soak as store
 from linewatt.store.read import Result
 from linewatt.store.soak import Part
-from linewatt.store.soak_scan import Chunks, Missing, Scan, SeriesInfo
-from linewatt.store.soak_steps import Counted
+from linewatt.store.soak_scan import Chunks, Missing, Scan
+from linewatt.store.soak_steps import Counted, SeriesInfo
 
 MOST_INTERVALS = 48
 """rows of the ledger by interval"""
