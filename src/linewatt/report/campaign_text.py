@@ -7,7 +7,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
-from linewatt.analysis.comparison.differences import LOGIN, SECRET
+from linewatt.analysis.comparison.differences import LOGIN, is_secret
 from linewatt.document import KeyPath, parse_yaml
 from linewatt.errors import InvalidInput
 from linewatt.records import Manifest
@@ -46,7 +46,7 @@ def _logins(value: Any, path: KeyPath) -> Iterator[tuple[KeyPath, Any]]:
 
 def _is_login(path: KeyPath) -> bool:
     name = str(path[-1]).lower()
-    if any(word in name for word in SECRET):
+    if is_secret(name):
         return True
     return (path[0] == "hosts" and name in LOGIN) or path == ("users", "server", "url")
 

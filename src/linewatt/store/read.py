@@ -257,15 +257,20 @@ def value_of(path: Path, document: object, shape: type[D]) -> D:
 
 def read_json(path: Path) -> dict[str, Any]:
     """Read a JSON object. Raises StoreError."""
+    document = parsed(path, foreign.read_json)
+    if not isinstance(document, dict):
+        raise StoreError(f"{path}: damaged: not a JSON object")
+    return document
+
+
+def parsed(path: Path, parse: Callable[[str, str, foreign.Limits], T]) -> T:
+    """What a parser of JSON makes of a file's text. Raises StoreError."""
     try:
-        document = foreign.read_json(path.read_text(encoding="utf-8"), "damaged", foreign.STORED)
+        return parse(path.read_text(encoding="utf-8"), "damaged", foreign.STORED)
     except OSError as error:
         raise StoreError(f"{path}: {error.strerror}") from error
     except (ValueError, ParseError) as error:
         raise StoreError(f"{path}: {error}") from error
-    if not isinstance(document, dict):
-        raise StoreError(f"{path}: damaged: not a JSON object")
-    return document
 
 
 class Unproven(StoreError):

@@ -18,11 +18,11 @@ from pathlib import Path
 from typing import Any
 
 from linewatt import durable, foreign
-from linewatt.errors import ParseError, StoreError
+from linewatt.errors import StoreError
 from linewatt.records import SCHEMA_VERSION, Event, PartEnd, UsersTally
 from linewatt.records import Part as PartBegin
 from linewatt.store import sums
-from linewatt.store.read import read_as, read_json, value_of
+from linewatt.store.read import parsed, read_as, read_json, value_of
 from linewatt.store.samples import Series, write_samples
 from linewatt.store.write import unstored
 
@@ -164,20 +164,9 @@ def events(part: Part, damaged: dict[Path, str]) -> Iterator[Event]:
     """What happened in a part, as it was written; files that cannot be read are put down as ``damaged``."""
     for path in (chunk.events for chunk in part.chunks if chunk.events):
         try:
-            yield from _events(path)
+            yield from [value_of(path, one, Event) for one in parsed(path, foreign.read_each_json)]
         except StoreError as error:
             damaged[path] = _why(path, error)
-
-
-def _events(path: Path) -> list[Event]:
-    """Raises StoreError."""
-    try:
-        every = foreign.read_each_json(path.read_text(encoding="utf-8"), "damaged", foreign.STORED)
-    except OSError as error:
-        raise StoreError(f"{path}: {error.strerror}") from error
-    except (ValueError, ParseError) as error:
-        raise StoreError(f"{path}: {error}") from error
-    return [value_of(path, one, Event) for one in every]
 
 
 def _why(path: Path, error: StoreError) -> str:

@@ -6,7 +6,7 @@ What is known to change such figures comes first. What a comparison is about is 
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -32,6 +32,7 @@ IDENTITY = {
     "boot_id",
 }
 """These name a host; that they differ says nothing."""
+HIDDEN = object()
 SECRET = ("password", "secret", "token", "passphrase", "private_key", "community")
 NOT_KNOWN = "not_known"
 
@@ -95,7 +96,7 @@ def differences_of_hosts(
         left, right = _host(base, own), _host(other, theirs)
         for fact in dict.fromkeys([*left, *right]):
             _note(found, where, fact, left.get(fact), right.get(fact), by)
-    settings = [dict(_leaves(_campaign(side), "campaign")) for side in (base, other)]
+    settings = [_leaves(_campaign(side), "campaign") for side in (base, other)]
     for fact in dict.fromkeys([*settings[0], *settings[1]]):
         _note(found, "campaign", fact, settings[0].get(fact), settings[1].get(fact), by)
     return tuple(sorted(found.values(), key=_order))
@@ -139,26 +140,38 @@ def _host(side: Side, name: str) -> dict[str, str | None]:
     host = side.hosts.get(name)
     own = {key: value for key, value in (host.said if host else {}).items() if key not in CONNECTION}
     facts = {section: found for section, found in side.facts(name).items() if section != NOT_KNOWN}
-    return {**dict(_leaves(own, "host")), **dict(_leaves(facts, ""))}
+    return {**_leaves(own, "host"), **_leaves(facts, "")}
 
 
 def _campaign(side: Side) -> dict[str, Any]:
     return {key: side.campaign.written[key] for key in _CAMPAIGN if key in side.campaign.written}
 
 
-def _leaves(value: Any, path: str) -> Iterator[tuple[str, str | None]]:
-    """Leaves of nested values as ``outer.inner`` and text; names and secrets of hosts stay out."""
+def _leaves(value: Any, path: str) -> dict[str, str | None]:
+    """Texts of nested values by ``outer.inner``; names and secrets of hosts stay out."""
+    every = leaves(value, path, lambda key: key in IDENTITY or is_secret(key))
+    return {at: _text(leaf) for at, leaf in every if leaf is not HIDDEN}
+
+
+def leaves(value: Any, path: str, is_hidden: Callable[[str], bool]) -> Iterator[tuple[str, Any]]:
+    """Leaves of nested values with their place, ``outer.inner``; what a hidden key has is one, HIDDEN."""
     if isinstance(value, Mapping):
         for key, inner in value.items():
-            name = str(key)
-            if name in IDENTITY or any(word in name.lower() for word in SECRET):
-                continue
-            yield from _leaves(inner, f"{path}.{name}" if path else name)
+            at = f"{path}.{key}" if path else str(key)
+            if is_hidden(str(key)):
+                yield at, HIDDEN
+            else:
+                yield from leaves(inner, at, is_hidden)
     elif isinstance(value, (list, tuple)) and any(isinstance(one, (Mapping, list, tuple)) for one in value):
         for number, inner in enumerate(value, start=1):
-            yield from _leaves(inner, f"{path}.{number}")
+            yield from leaves(inner, f"{path}.{number}" if path else str(number), is_hidden)
     else:
-        yield path, _text(value)
+        yield path, value
+
+
+def is_secret(key: str) -> bool:
+    """Whether what is called so may be a secret."""
+    return any(word in key.lower() for word in SECRET)
 
 
 def _text(value: Any) -> str | None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from linewatt.analysis.comparison.differences import CONNECTION, IDENTITY, SECRET
+from linewatt.analysis.comparison.differences import CONNECTION, HIDDEN, IDENTITY, is_secret, leaves
 from linewatt.errors import InvalidInput
 from linewatt.hosts.cores import WORDS as CORE_WORDS
 from linewatt.hosts.cores import CoreKind, core_is
@@ -146,20 +146,10 @@ def _title(section: str) -> str:
     return " ".join([words[0][:1].upper() + words[0][1:], *words[1:]])
 
 
-def _flatten(value: Any, path: str = "") -> Iterator[tuple[str, str | None]]:
+def _flatten(value: Any) -> Iterator[tuple[str, str | None]]:
     """Leaves of nested facts as ``outer.inner`` and text; anything that looks like a secret stays out."""
-    if isinstance(value, Mapping):
-        for key, inner in value.items():
-            name = f"{path}.{key}" if path else str(key)
-            if any(word in str(key).lower() for word in SECRET) and not str(key).endswith("_env"):
-                yield name, "(not shown)"
-            else:
-                yield from _flatten(inner, name)
-    elif isinstance(value, (list, tuple)) and any(isinstance(item, (Mapping, list, tuple)) for item in value):
-        for number, item in enumerate(value, start=1):
-            yield from _flatten(item, f"{path}.{number}" if path else str(number))
-    else:
-        yield _in_habit(path or "value", value)
+    for at, leaf in leaves(value, "", lambda key: is_secret(key) and not key.endswith("_env")):
+        yield (at, "(not shown)") if leaf is HIDDEN else _in_habit(at or "value", leaf)
 
 
 def _in_habit(fact: str, value: Any) -> tuple[str, str | None]:
