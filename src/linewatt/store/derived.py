@@ -8,7 +8,6 @@ what is not in it as it was measured. To go back to what was measured, remove ``
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -17,8 +16,8 @@ from typing import Any
 from linewatt import durable
 from linewatt.model import Trial
 from linewatt.store import sums
+from linewatt.store.write import json_of, unstored
 from linewatt.store.write import text_of as text_of
-from linewatt.store.write import unstored
 
 FOLDER = "derived"
 
@@ -55,7 +54,7 @@ def write(result: Path, about: Mapping[str, Any], trials: Sequence[Trial], other
     """
     last = newest(result)
     final = result / FOLDER / f"{1 if last is None else int(last.name) + 1:04d}"
-    documents = {"derived.json": _json(about), **{name: _json(other) for name, other in others.items()}}
+    documents = {"derived.json": json_of(about), **{name: json_of(other) for name, other in others.items()}}
     documents |= {f"trials/{trial.number:05d}.json": text_of(trial).encode() for trial in trials}
     try:
         with durable.whole_folder(final) as partial:
@@ -69,7 +68,3 @@ def write(result: Path, about: Mapping[str, Any], trials: Sequence[Trial], other
     except OSError as error:
         raise unstored(final, "what was made again", error) from error
     return final
-
-
-def _json(document: Mapping[str, Any]) -> bytes:
-    return json.dumps(dict(document), indent=1, allow_nan=False).encode() + b"\n"

@@ -21,7 +21,7 @@ Key = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
-class IdlePower:
+class JoinedIdle:
     """Idle power of one channel, W, made of all its windows."""
 
     power_w: float
@@ -30,7 +30,7 @@ class IdlePower:
     doubt: str | None = None
 
 
-def idle_of(windows: Iterable[Idle], host: str) -> dict[Key, IdlePower]:
+def idle_of(windows: Iterable[Idle], host: str) -> dict[Key, JoinedIdle]:
     """Idle power of a host's channels over windows of one setting, given in the order of time."""
     found: dict[Key, list[tuple[float, float | None]]] = {}
     doubts: dict[str, None] = {}
@@ -45,12 +45,12 @@ def idle_of(windows: Iterable[Idle], host: str) -> dict[Key, IdlePower]:
     return {key: _joined(values, doubt) for key, values in found.items()}
 
 
-def _joined(values: Sequence[tuple[float, float | None]], doubt: str | None) -> IdlePower:
+def _joined(values: Sequence[tuple[float, float | None]], doubt: str | None) -> JoinedIdle:
     powers = tuple(power_w for power_w, _ in values)
     bounds = [bound_w for _, bound_w in values if bound_w is not None]
     half_w = (max(powers) - min(powers)) / 2
     bound_w = math.hypot(half_w, fmean(bounds)) if len(bounds) == len(values) else None
-    return IdlePower(fmean(powers), bound_w, powers, doubt)
+    return JoinedIdle(fmean(powers), bound_w, powers, doubt)
 
 
 def _bound_w(stored: PowerResult) -> float | None:
@@ -73,9 +73,9 @@ def with_idle(trials: Sequence[Trial], windows: Sequence[Idle]) -> tuple[Trial, 
     """The trials, each end's power beside what its host drew idle with the same setting."""
     if not windows:
         return tuple(trials)
-    known: dict[tuple[Case, str], dict[Key, IdlePower]] = {}
+    known: dict[tuple[Case, str], dict[Key, JoinedIdle]] = {}
 
-    def idle(case: Case, host: str) -> dict[Key, IdlePower]:
+    def idle(case: Case, host: str) -> dict[Key, JoinedIdle]:
         if (case, host) not in known:
             known[case, host] = idle_of((one for one in windows if one.is_of(case)), host)
         return known[case, host]
@@ -92,13 +92,13 @@ def _trial(trial: Trial, idle: Any) -> Trial:
     return replace(trial, sender=sender, receiver=receiver)
 
 
-def _end(end: EndResult, idle: Mapping[Key, IdlePower]) -> EndResult:
+def _end(end: EndResult, idle: Mapping[Key, JoinedIdle]) -> EndResult:
     if not idle or not end.power:
         return end
     return replace(end, power=tuple(_power(one, idle.get((one.source, one.channel))) for one in end.power))
 
 
-def _power(one: PowerResult, idle: IdlePower | None) -> PowerResult:
+def _power(one: PowerResult, idle: JoinedIdle | None) -> PowerResult:
     if idle is None:
         return one
     return replace(

@@ -38,7 +38,7 @@ def new_result(root: Path, name: str, created_s: float, manifest: Mapping[str, A
 
 def _begin(path: Path, manifest: Mapping[str, Any]) -> bool:
     """Make a result whole or not at all; whether nobody else took its name. Raises OSError."""
-    data = _json(manifest)
+    data = json_of(manifest)
     try:
         with durable.whole_folder(path, shared=True) as partial:
             (partial / "trials").mkdir()
@@ -142,7 +142,7 @@ def remove_if_empty(result: Path) -> bool:
 
 def _write(path: Path, document: Mapping[str, Any], others: Mapping[str, str]) -> None:
     """A document of a result, listed with other files that belong to it. Raises OSError."""
-    data = _json(document)
+    data = json_of(document)
     with sums.listed(path.parent, {**others, path.name: sums.of_data(data)}):
         durable.write_whole(path, data)
 
@@ -162,5 +162,6 @@ def _refuse_removed(result: Path) -> None:
         )
 
 
-def _json(document: Mapping[str, Any]) -> bytes:
+def json_of(document: Mapping[str, Any]) -> bytes:
+    """A document as its file has it."""
     return json.dumps(document, indent=1, allow_nan=False).encode() + b"\n"
