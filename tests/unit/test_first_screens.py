@@ -10,19 +10,25 @@ from __future__ import annotations
 import json
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
+from itertools import pairwise, permutations, product
 from pathlib import Path
 from typing import Any
 
 import duckdb
 import pytest
 from tests.first_screens import KINDS, command
+from tests.report_factories import powered, renumbered, result, trial
 from tests.unit.conftest import Run
 
 from linewatt.cli import output
-from linewatt.report.screen import MOST_LINES
+from linewatt.findings import CATALOGUE
+from linewatt.model import Case, Flag, Trial
+from linewatt.report.screen import MOST_LINES, fitted
+from linewatt.report.trials.digest import digest
+from linewatt.report.trials.first_screen import first_screen
+from linewatt.store.read import Result
 
 KEPT = Path(__file__).parents[1] / "captures" / "first-screens"
 WIDTHS = (80, 120)
@@ -128,9 +134,9 @@ def screen(run: Run, monkeypatch: pytest.MonkeyPatch) -> Any:
             ]
         if kind == "soak":
             document["slices_bps"] = slices_bps(paths[0])
-        monkeypatch.setattr(output, "print_rich", lambda render: output.put(render(width).plain))
         for module in ("show", "compare"):
-            monkeypatch.setattr(f"linewatt.cli.{module}.print_rich", output.print_rich)
+            name = f"linewatt.cli.{module}.print_rich"
+            monkeypatch.setattr(name, lambda render: output.put(render(width).plain))
         return run(*words)[1].removesuffix("\n").split("\n"), document
 
     return made
@@ -435,3 +441,58 @@ FEWEST = {
     "soak": 12,
     "comparison": 15,
 }
+
+
+HOSTS = [f"receiver-host-with-a-rather-long-name-{number}.example.org" for number in range(4)]
+GRAVE = [one.code for one in CATALOGUE.values() if one.rank != "note"][:12]
+FLAGS = tuple(
+    Flag(code, "h1, h2", "evidence that takes a sentence " * 6, "what to do about it " * 5) for code in GRAVE
+)
+BOTH = {"mtu": ("1500", "9000"), "net.ipv4.tcp_rmem": ("4096 131072", "9")}
+WORLDS: dict[str, dict[str, Any]] = {
+    "series": {"hosts": HOSTS[:2], "tests": ("tcp", "udp-1500", "udp-60"), "counts": (1, 2)},
+    "matrix": {"hosts": HOSTS, "tests": ("tcp", "udp-1500"), "counts": (1, 2)},
+    "networks": {
+        "hosts": HOSTS[:3],
+        "networks": ("bare", "vxlan-with-a-long-name", "geneve"),
+        "counts": (4,),
+    },
+    "factors": {
+        "hosts": HOSTS[:2],
+        "factors": {"mtu": ("1500", "9000"), "net.ipv4.tcp_rmem": ("4096 131072", "9")},
+    },
+    "everything": {"hosts": HOSTS[:3], "networks": ("bare", "gre"), "factors": {"mtu": ("1500", "9000")}},
+}
+
+
+def world(
+    hosts: Sequence[str],
+    tests: Sequence[str] = ("tcp",),
+    networks: Sequence[str] = ("bare",),
+    counts: Sequence[int] = (1,),
+    factors: Mapping[str, Sequence[str]] | None = None,
+) -> Result:
+    """A campaign of much of everything, with long names, every trial with a dozen grave findings."""
+    levels = [tuple(zip(factors or {}, each, strict=True)) for each in product(*(factors or {}).values())]
+    trials: list[Trial] = []
+    for (sender, receiver), test, network, count, setting in product(
+        permutations(hosts, 2), tests, networks, counts, levels
+    ):
+        case = Case(test, sender, receiver, instances=count, network=network, factors=setting)  # type: ignore[arg-type]
+        rate = 40e9 + 1e9 * (len(trials) % 37)
+        trials += [trial(1, case, rate + 1e8 * at, 3.2, repetition=at + 1, flags=FLAGS) for at in range(3)]
+    asked = {"factors": {name: list(own) for name, own in (factors or {}).items()}, "design": "full"}
+    return result(powered(renumbered(trials), provenance="simulated"), campaign=asked)
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+@pytest.mark.parametrize("name", WORLDS)
+def test_much_of_everything_with_long_names_is_still_one_screen(name: str, width: int) -> None:
+    screen = first_screen(digest(world(**WORLDS[name])))
+    assert screen is not None
+    lines = [line for line, _ in fitted(screen, width)]
+    assert len(lines) <= MOST_LINES, "\n".join(lines)
+    assert max(map(len, lines)) <= width, "\n".join(lines)
+    assert any(" more " in line and "show --full" in line for line in lines)
+    assert any(line.startswith("CAN I TRUST IT") for line in lines)
+    assert any(re.match(r"  \(a\)", line) for line in lines)

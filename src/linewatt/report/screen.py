@@ -16,8 +16,9 @@ from rich.text import Text
 
 from linewatt.foreign import one_line
 from linewatt.report.section import Lines
+from linewatt.report.series import plural
 from linewatt.report.table import Note, Table
-from linewatt.units import NO_BREAK, unbroken
+from linewatt.units import NO_BREAK, first_of, unbroken
 
 MOST_LINES = 24
 MOST_ON_PAGE = 12
@@ -25,6 +26,10 @@ MOST_ON_PAGE = 12
 _GAP = "  "
 _WIDEST_NAME = 36
 """a longer name has a line of its own"""
+_MOST_HOSTS, _MOST_OF_NAMES = 4, 60
+"""hosts that are named, in how many columns"""
+_LEAST_PROSE = 20
+"""columns of prose behind a name; of fewer it begins below"""
 _FEW = 3
 """entries that a block gives up last"""
 
@@ -89,6 +94,12 @@ class Screen:
     lists: tuple[Lines, ...] = ()
 
 
+def hosts_words(names: Sequence[str]) -> str:
+    """The first hosts by name; only how many they are where names are long."""
+    said = first_of(names, _MOST_HOSTS, between=", ")
+    return said if len(said) <= _MOST_OF_NAMES else plural(len(names), "host")
+
+
 def page_lists(blocks: Iterable[Block]) -> tuple[Lines, ...]:
     """Blocks as lists of a page, which has room for whole sentences."""
     return tuple(
@@ -130,8 +141,12 @@ def text(screen: Screen, width: int | None) -> Text:
 
 
 def fitted(screen: Screen, width: int) -> list[tuple[str, str]]:
-    """Its lines with their style, at most :data:`MOST_LINES` of them unless what must stay is more."""
+    """Its lines with their style, at most :data:`MOST_LINES` of them.
+
+    Where what shall stay is more, all but the first entry of the first block and of the last one goes.
+    """
     blocks = [_Fitting(block, [0] * len(block.entries)) for block in screen.blocks]
+    kept = (blocks[0], blocks[-1]) if blocks else ()
     head, tail = list(_head(screen, width)), list(_tail(screen, width))
     for one in blocks:
         if one.block.grid and len(one.lines(screen.full, width)) > 1 + len(one.block.entries):
@@ -140,7 +155,9 @@ def fitted(screen: Screen, width: int) -> list[tuple[str, str]]:
         body = [line for one in blocks for line in one.lines(screen.full, width)]
         if len(head) + len(body) + len(tail) <= MOST_LINES:
             break
-        giving = [one for one in reversed(blocks) if one.gives]
+        giving = [one for one in reversed(blocks) if one.gives] or [
+            one for one in blocks if len(one.forms) > (one in kept)
+        ]
         if not giving:
             break
         max(giving, key=lambda one: one.gives).give()
@@ -188,18 +205,15 @@ class _Fitting:
         block = self.block
         shown = [entry[form] for entry, form in zip(block.entries, self.forms, strict=False)]
         command = block.command or command
-        if block.grid and not shown:
-            return _lines([Line(block.heading, (f"{block.rest}: {command}",), style="bold")], width, "")
         left = len(block.entries) - len(shown) + block.left
-        made = (
-            _lines([Line(block.heading, prose=block.remark, style="bold")], width, "")
-            if shown or left or block.remark
-            else []
-        )
+        rest = f"{block.rest if block.grid else _more(left, block.rest)}: {command}"
+        if not shown and left:
+            return _lines([Line(block.heading, (rest,), style="bold")], width, "")
+        made = []
+        if shown or left or block.remark:
+            made = _lines([Line(block.heading, prose=block.remark, style="bold")], width, "")
         made += _lines(shown, width, _GAP)
-        return made + (
-            _lines([Line("", (f"{_more(left, block.rest)}: {command}",))], width, _GAP) if left else []
-        )
+        return made + (_lines([Line("", (rest,))], width, _GAP) if left else [])
 
 
 def _more(count: int, noun: str) -> str:
@@ -252,8 +266,8 @@ def _line(
     name = line.name if is_long else _padded(line.name, name_width)
     start = indent + (name + between if name.strip() or name_width else "")
     hang = indent + " " * (4 if is_long else name_width + len(between) if name_width else 0)
-    if is_long and line.figures and indent:
-        yield f"{indent}{line.name}"
+    if is_long and ((line.figures and indent) or cell_len(start) > width - _LEAST_PROSE * bool(line.prose)):
+        yield from _wrapped(line.name, indent, hang, width)
         start = hang
     current, fresh = start, True
     for figure, (wide, right) in zip(line.figures, columns, strict=False):
@@ -261,6 +275,11 @@ def _line(
         if not fresh and cell_len(current + between + cell.rstrip()) > width:
             yield current.rstrip()
             current, fresh = hang, True
+        if cell_len(current + figure) > width:
+            *whole, figure = _wrapped(figure, current, hang, width)
+            yield from whole
+            current, fresh = figure, False
+            continue
         current += cell if fresh else between + cell
         fresh = False
     yield from _with_prose(current, hang, line.prose, width, fresh=fresh)
@@ -268,7 +287,6 @@ def _line(
 
 def _with_prose(current: str, hang: str, prose: str, width: int, *, fresh: bool) -> Iterator[str]:
     """Prose behind the figures where it fits there whole, else below them."""
-    glued = unbroken(prose)
     if prose and not fresh:
         beside = current.rstrip() if cell_len(current + _GAP + prose) > width else current
         if cell_len(beside + _GAP + prose) <= width:
@@ -279,16 +297,27 @@ def _with_prose(current: str, hang: str, prose: str, width: int, *, fresh: bool)
     if not prose:
         yield current.rstrip()
         return
-    made = textwrap.wrap(
-        glued,
-        max(width, len(hang) + 20),
-        initial_indent=current,
-        subsequent_indent=hang,
-        break_long_words=False,
-        break_on_hyphens=False,
-        drop_whitespace=True,
-    )
-    yield from (one.replace(NO_BREAK, " ") for one in made)
+    yield from _wrapped(prose, current, hang, width)
+
+
+def _wrapped(words: str, start: str, hang: str, width: int) -> list[str]:
+    """Words in lines of ``width``, broken between words, never inside a figure, at arrows if need be."""
+    room = max(width, len(hang) + _LEAST_PROSE)
+
+    def wrapped(text: str) -> list[str]:
+        return textwrap.wrap(
+            text,
+            room,
+            initial_indent=start,
+            subsequent_indent=hang,
+            break_long_words=False,
+            break_on_hyphens=False,
+        )
+
+    made = wrapped(unbroken(words))
+    if max(map(cell_len, made), default=0) > room:
+        made = wrapped(unbroken(words).replace(f"{NO_BREAK}→{NO_BREAK}", " → "))
+    return [one.replace(NO_BREAK, " ") for one in made]
 
 
 def _padded(word: str, wide: int, *, right: bool = False) -> str:

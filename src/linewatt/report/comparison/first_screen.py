@@ -31,7 +31,7 @@ def first_screen(found: Comparison, verdict: Finding) -> Screen:
         Block("Verdict", tuple((Line("", prose=one),) for one in tallies), outcome, rest="response", least=2),
         Block("What differs", tuple(_differs(found)), _surely(found), rest="difference"),
         Block("Largest changes", tuple(_changes(shown)), _changes_words(found), rest="comparison", least=2),
-        Block("Not told", tuple((Line("", prose=one),) for one in _open(found)), rest="reason"),
+        Block("Without a verdict", tuple((Line("", prose=one),) for one in _open(found)), rest="reason"),
     )
     return Screen(
         " against ".join(reversed(side_names(found))),

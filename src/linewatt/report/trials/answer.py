@@ -36,6 +36,8 @@ T = TypeVar("T")
 
 MOST_SERIES = 6
 """of more, those with the most throughput are shown"""
+MOST_LETTERS = 3
+"""of findings behind a figure"""
 MOST_NAMED = 3
 """series that share a limit; of more, how many there are"""
 
@@ -84,7 +86,7 @@ def answer(view: Digest, at: Best | None = None) -> Answer | None:
         trust,
         _result(shown, fastest, view),
         _cost(costing, view),
-        Block("Can I trust it", tuple(_doubts(view, shown)), trust, rest="finding", least=0),
+        Block("Can I trust it", tuple(_doubts(view, shown)), trust, rest="finding"),
         series_table(shown, view, tuple(_left_out(view, best, shown))),
     )
 
@@ -151,7 +153,8 @@ def rate(summary: CaseSummary, view: Digest) -> tuple[str, str]:
 
 def figure(cell: Cell, unit: str, doubts: Sequence[str] = ()) -> str:
     """``161.2 W sim (a)``: a value with its unit, what it is not (measured), the letters of its findings."""
-    letters = f"({','.join(doubts)})" if doubts else ""
+    more = len(doubts) - MOST_LETTERS
+    letters = f"({','.join(doubts[:MOST_LETTERS])}{f',+{more}' if more > 0 else ''})" if doubts else ""
     note = f"({cell.note})" if cell.note else ""
     return " ".join(part for part in (cell.text, unit, cell.mark, note, letters) if part)
 
@@ -349,7 +352,7 @@ def _cost(best: Best, view: Digest) -> Block:
         kinds = (cores_are(view.hosts).get(summary.case.host(role)) for role in ENDS)
         said.append(f"core: {' and '.join(dict.fromkeys(kind or 'of a kind not known' for kind in kinds))}")
     entries = (*((line,) for _, line in ends if line.figures), *reasons)
-    return Block("Cost of", entries, "; ".join(said), best.name, "reason", least=2)
+    return Block("Cost of", entries, "; ".join(said), best.name, least=2)
 
 
 _OF_POWER = [
@@ -405,7 +408,7 @@ def _verdicts(view: Digest, shown: Sequence[Best], costing: Best) -> Iterator[st
         codes = dict.fromkeys(code for one in rows for code in view.findings.doubts(one.summary.case, group))
         if said is not None and codes:
             rank = "withheld" if any(kind_of(code).rank == "withheld" for code in codes) else "doubtful"
-            said = f"{rank} ({', '.join(view.marks.of(codes))})"
+            said = f"{rank} ({first_of(view.marks.of(codes), 2 * MOST_LETTERS, between=', ')})"
         if said is not None:
             alike.setdefault(said, []).append(word)
     for said, words in alike.items():

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from linewatt.foreign import one_line
 from linewatt.report.export import when
-from linewatt.report.screen import Screen, page_lists
+from linewatt.report.screen import Block, Line, Screen, hosts_words, page_lists
 from linewatt.report.trials.answer import answer
 from linewatt.report.trials.digest import Digest
 from linewatt.report.trials.subject import (
@@ -17,8 +17,8 @@ from linewatt.report.trials.subject import (
     matrix_subject,
     networks_subject,
 )
-from linewatt.report.trials.words import MOST_HOSTS, in_short, progress
-from linewatt.units import MISSING, first_of
+from linewatt.report.trials.words import in_short, progress
+from linewatt.units import MISSING
 
 
 def first_screen(view: Digest) -> Screen | None:
@@ -29,10 +29,12 @@ def first_screen(view: Digest) -> Screen | None:
     if found is None and not subjects:
         return None
     name = one_line(view.result.id)
-    blocks = [block for one in subjects for block in one.blocks]
+    blocks = list(subjects[0].blocks) if subjects else []
+    also = tuple((Line("", prose=one.sentence),) for one in subjects[1:] if one.sentence)
+    blocks += [Block("Also", also, rest="subject", least=0)] if also else []
     if found is not None:
         blocks += (found.cost, found.doubts) if subjects else (found.result, found.cost, found.doubts)
-    hosts = first_of([*view.hosts], MOST_HOSTS, between=", ")
+    hosts = hosts_words([*view.hosts])
     caveats = " · ".join(in_short(view))
     return Screen(
         str(view.result.manifest.name or MISSING),

@@ -36,6 +36,7 @@ from linewatt.report.trials.levels import LevelCases, level_cases, level_name, s
 from linewatt.report.trials.matrix import PairCases, pair_cases
 from linewatt.units import first_of, format_rate
 
+MOST_GRIDS = 2
 MOST_FACTORS = 4
 """that are named of those without an effect"""
 
@@ -66,11 +67,11 @@ def experiment_subject(view: Digest) -> Subject | None:
         return None
     bests = [_best(group, found.names[group], view) for group in groups]
     first = groups[0]
-    about = f", {found.names[first]}" if len(groups) > 1 else ""
+    about = f" (the first of {len(groups)} groups)" if len(groups) > 1 else ""
     effects = _effects(first.responses[0], about)
     others = [forms for one in first.responses[1:] if (forms := _others(one))]
     entries = tuple(tuple(forms) for _, forms in bests)
-    blocks = [Block("Best setting", entries, "mean (95 % CI)", rest="group of cases")]
+    blocks = [Block("Best setting", entries, "mean (95 % CI)", rest="group")]
     blocks += [effects] if effects else []
     blocks += [Block("Effects on cost and loss", tuple(others), rest="response")] if others else []
     summary, (line, *_) = bests[0]
@@ -211,7 +212,10 @@ def matrix_subject(view: Digest) -> Subject | None:
     told = [one for cases in pairs for one in _extremes(cases, view)]
     entries = with_limits(told)
     entries += [(Line(about, prose=words),) for cases in pairs for about, words in _absent(cases)]
-    grids = [_grid(grid(one)) for one in heat_maps(pairs) if one.name.startswith("throughput_bps")]
+    maps = [grid(one) for one in heat_maps(pairs) if one.name.startswith("throughput_bps")]
+    grids = [_grid(one) for one in maps[:MOST_GRIDS]]
+    if len(maps) > MOST_GRIDS:
+        grids.append(Block("Heat maps", rest="heat map", left=len(maps) - MOST_GRIDS))
     sentence = ""
     if told:
         line, summary = told[0]

@@ -3,18 +3,15 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from linewatt.model import ENDS, METHOD
 from linewatt.records import Host
 from linewatt.report.provenance import words as sources
+from linewatt.report.screen import hosts_words
 from linewatt.report.series import plural
 from linewatt.report.trials.digest import Digest
 from linewatt.report.trials.repeats import repeats_lines
-from linewatt.units import first_of
-
-MOST_HOSTS = 4
-"""that are named on the first screen"""
 
 
 def progress(view: Digest) -> str:
@@ -51,7 +48,7 @@ def caveats(view: Digest) -> tuple[str, ...]:
             f"{_listed(shared)} share CPUs: what one uses the other lacks, and the CPU use of each may "
             "contain work of the other. Do not read CPU and efficiency as those of separate hosts."
         )
-    unmeasured = _unmeasured(view)
+    unmeasured = _unmeasured(view, _listed)
     if unmeasured:
         said.append(f"{unmeasured}: no hardware drew them. Each such figure is marked.")
     older = [trial for trial in view.result.trials if trial.method < METHOD]
@@ -80,11 +77,11 @@ def in_short(view: Digest) -> tuple[str, ...]:
         said.append(f"Imported from {source}: not measured by linewatt")
     lab = [name for name, host in view.hosts.items() if host.lab]
     if lab:
-        said.append(f"Lab: {_few(lab)} simulated on one machine; no measure of hardware")
+        said.append(f"Lab: {hosts_words(lab)} simulated on one machine; no measure of hardware")
     shared = sharing_hosts(view.hosts)
     if shared:
-        said.append(f"{_few(shared)} share CPUs: CPU of one may be work of the other")
-    unmeasured = _unmeasured(view)
+        said.append(f"{hosts_words(shared)} share CPUs: CPU of one may be work of the other")
+    unmeasured = _unmeasured(view, hosts_words)
     if unmeasured:
         said.append(unmeasured)
     older = sum(trial.method < METHOD for trial in result.trials)
@@ -97,11 +94,7 @@ def in_short(view: Digest) -> tuple[str, ...]:
     return tuple(said)
 
 
-def _few(names: Sequence[str]) -> str:
-    return first_of(names, MOST_HOSTS, between=", ")
-
-
-def _unmeasured(view: Digest) -> str:
+def _unmeasured(view: Digest, named: Callable[[Sequence[str]], str]) -> str:
     """``Watts on h1 and h2 are simulated``; nothing where all were measured."""
     hosts: dict[str, list[str]] = {}
     for summary in view.summaries:
@@ -109,7 +102,7 @@ def _unmeasured(view: Digest) -> str:
             kinds = sources((power.system_provenance, power.cpu_provenance))
             if kinds and power.host not in hosts.setdefault(kinds, []):
                 hosts[kinds].append(power.host)
-    return "; ".join(f"Watts on {_listed(sorted(names))} are {kinds}" for kinds, names in hosts.items())
+    return "; ".join(f"Watts on {named(sorted(names))} are {kinds}" for kinds, names in hosts.items())
 
 
 def sharing_hosts(hosts: Mapping[str, Host]) -> tuple[str, ...]:
