@@ -62,6 +62,16 @@ def bps_from_gbps(rate_gbps: float) -> float:
     return rate_gbps * BPS_PER_GBPS
 
 
+def kpps_from_pps(rate_pps: float) -> float:
+    """Thousands of packets a second."""
+    return rate_pps / 1e3
+
+
+def mpps_from_pps(rate_pps: float) -> float:
+    """Millions of packets a second."""
+    return rate_pps / 1e6
+
+
 def percent_from_ratio(ratio: float) -> float:
     """Percent of a ratio 0..1."""
     return ratio * PERCENT

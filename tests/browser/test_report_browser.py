@@ -95,7 +95,7 @@ def test_text_and_charts_stand_out_in_both_colour_schemes(open_report: Open, sch
 def test_charts_have_a_size_and_tables_are_visible(open_report: Open, width: int) -> None:
     page = open_report(demo(), width=width).page
     charts = page.locator("svg")
-    assert charts.count() == 5
+    assert charts.count() == 6
     for index in range(charts.count()):
         box = charts.nth(index).bounding_box()
         assert box is not None

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import itertools
 import math
 from dataclasses import replace
 from typing import Any
@@ -30,12 +31,14 @@ def rows(figure: Figure, kind: str) -> list[dict[str, Any]]:
 
 
 def texts(svg: str) -> list[str]:
-    return [element.text or "" for element in ET.fromstring(svg).iter(f"{SVG}text")]  # noqa: S314 - our own
+    every = ET.fromstring(svg).iter(f"{SVG}text")  # noqa: S314 - our own
+    return [" ".join(element.itertext()) for element in every]
 
 
 def test_demo_has_lines_for_tcp_bars_for_udp_and_roles_for_all() -> None:
     assert list(drawn(demo_trials())) == [
         "throughput-tcp",
+        "cpu-tcp",
         "efficiency-tcp",
         "throughput-tests",
         "efficiency-tests",
@@ -106,10 +109,85 @@ def test_one_trial_has_no_error_bar() -> None:
     assert render_svg(figure.spec)
 
 
-def test_bars_say_each_value_in_its_own_unit() -> None:
+def test_bars_of_each_test_have_an_axis_and_a_unit_of_their_own() -> None:
     figure = drawn(demo_trials())["throughput-tests"]
-    assert [row["text"] for row in rows(figure, "mean")] == ["3.737 Gbps", "90.90 Mbps"]
-    assert {"3.737 Gbps", "90.90 Mbps"} <= set(texts(render_svg(figure.spec)))
+    packets = digest(result(demo_trials())).summaries[-1].values["packets_per_s"]
+    assert packets is not None
+    assert [row["text"] for row in rows(figure, "mean")] == ["3.737 Gbps", f"{packets.mean / 1e3:.1f} kpps"]
+    titles = {"Throughput (Gbps)", "Throughput (kpps)"}
+    assert {"3.737 Gbps", *titles} <= set(texts(render_svg(figure.spec)))
+    reach = [panel["encoding"]["x"]["scale"]["domain"][1] for panel in figure.spec["vconcat"]]
+    assert reach[0] < 6 < 600 < reach[1]
+
+
+def test_small_packets_that_were_not_counted_are_bits() -> None:
+    trials = tuple(replace(each, packets=None) for each in demo_trials())
+    assert "90.90 Mbps" in [row["text"] for row in rows(drawn(trials)["throughput-tests"], "mean")]
+
+
+def test_lines_are_named_at_their_ends_and_no_name_covers_another() -> None:
+    series = [scaling_trials((1, 2, 4), 1, sender=f"g{n}") for n in range(4)]
+    figure = drawn(renumbered(*series))["throughput-tcp"]
+    labels = rows(figure, "label")
+    assert sorted(text for row in labels for text in row["text"]) == [f"g{n} → h2" for n in range(4)]
+    means = {(row["series"], row["x"]): row["value"] for row in rows(figure, "mean")}
+    assert all(row["end"] == means[row["series"], 4] for row in labels), "the last of its line"
+    scale = figure.spec["height"] / figure.spec["encoding"]["y"]["scale"]["domain"][1]
+    places = sorted(row["value"] * scale for row in labels)
+    assert all(after - before >= 14.9 for before, after in itertools.pairwise(places))
+    assert figure.spec["encoding"]["color"]["legend"] is None
+    both = drawn(series[0])["efficiency-tcp"]
+    assert {" ".join(row["text"]) for row in rows(both, "label")} == {"Receiver (remote)", "Sender (local)"}
+
+
+def test_the_line_rate_is_a_reference_of_what_it_carries() -> None:
+    trials = tuple(replace(each, line_goodput_bps=118e9) for each in scaling_trials())
+    figure = drawn(trials)["throughput-tcp"]
+    [row] = rows(figure, "reference")
+    assert (row["value"], row["text"]) == (118, "line rate 118.0 Gbps")
+    assert figure.spec["encoding"]["y"]["scale"]["domain"][1] > 118
+    assert "line rate 118.0 Gbps" in texts(render_svg(figure.spec))
+
+
+def test_a_line_rate_far_above_is_said_and_does_not_flatten_the_chart() -> None:
+    trials = tuple(replace(each, line_goodput_bps=400e9) for each in scaling_trials())
+    figure = drawn(trials)["throughput-tcp"]
+    assert rows(figure, "reference") == []
+    assert "Line rate: 400.0 Gbps of payload, beyond the chart." in figure.caption
+    assert figure.spec["encoding"]["y"]["scale"]["domain"][1] < 130
+
+
+def test_a_line_rate_that_some_trial_does_not_know_is_no_reference() -> None:
+    first, *rest = (replace(each, line_goodput_bps=118e9) for each in scaling_trials())
+    figure = drawn((replace(first, line_goodput_bps=None), *rest))["throughput-tcp"]
+    assert rows(figure, "reference") == []
+    assert "ine rate" not in figure.caption
+
+
+def test_what_was_offered_is_drawn_for_paced_tcp_and_for_udp_in_place_of_linear_growth() -> None:
+    paced = drawn(scaling_trials((1, 2, 4), rate_bps=20e9))["throughput-tcp"]
+    assert [(row["x"], row["value"]) for row in rows(paced, "offered")] == [(1, 20), (2, 40), (4, 80)]
+    assert rows(paced, "ideal") == []
+    case = Case("udp-1500", "h1", "h2", rate_bps=4e9)
+    udp = [trial(1, replace(case, instances=n), 3.5e9 * n, 1.5) for n in (1, 2)]
+    figure = drawn(renumbered(udp))["throughput-udp-1500"]
+    assert [row["value"] for row in rows(figure, "offered")] == pytest.approx([4, 8])
+    assert "offered" in texts(render_svg(figure.spec))
+
+
+def test_cpu_against_instances_has_both_ends_of_the_summary_in_percent() -> None:
+    trials = scaling_trials()
+    figure = drawn(trials)["cpu-tcp"]
+    for summary in digest(result(trials)).summaries:
+        for role, name in (("receiver", "Receiver (remote)"), ("sender", "Sender (local)")):
+            [row] = [
+                row
+                for row in rows(figure, "mean")
+                if (row["part"], row["x"]) == (name, summary.case.instances)
+            ]
+            value = summary.values[f"{role}_cpu_cores"]
+            assert value is not None
+            assert math.isclose(row["value"], 100 * value.mean)
 
 
 def test_unknown_role_says_not_measured_and_is_no_empty_bar() -> None:

@@ -37,6 +37,8 @@ class Section:
     nav: str = ""
     elsewhere: bool = False
     """whether cases at load levels are left out of it"""
+    small_figures: bool = False
+    """three of which stand side by side"""
 
     def __bool__(self) -> bool:
         return bool(self.tables or self.figures or any(each.notes for each in self.notes))

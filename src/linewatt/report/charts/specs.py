@@ -30,6 +30,8 @@ SHARE_COLOURS = {
     "other": "var(--chart-other, #92919a)",
 }
 MUTED = "var(--chart-muted, #6f6e73)"
+GROUND = "var(--ground, #ffffff)"
+"""the page: inside a hollow point and around a name, so that no line runs through"""
 SHARE_BAR: Spec = {"type": "bar", "stroke": MUTED, "strokeWidth": 0.7}
 """with an outline: the lightest of the shares is near the ground"""
 HEADROOM = 1.12
@@ -81,11 +83,12 @@ def looks(field: str, by_name: Mapping[str, Any], legend: Spec | None = None) ->
     return {"field": field, "type": "nominal", "scale": scale, "legend": legend}
 
 
-def colours(field: str, names: Sequence[str], shown: Sequence[str] = LINES, **legend: Any) -> Spec:
-    """A colour for each name, with a legend as wide as the names allow."""
+def colours(field: str, names: Sequence[str], legend: Spec | None) -> Spec:
+    """A colour for each name, with a legend as wide as the names allow, unless names stand at the lines."""
     columns = 2 if max(map(len, names), default=0) <= _SHORT_LABEL else 1
-    named = {name: shown[at % len(shown)] for at, name in enumerate(names)}
-    return looks(field, named, {"title": None, "columns": columns} | legend)
+    named = {name: LINES[at % len(LINES)] for at, name in enumerate(names)}
+    shown = None if legend is None else {"title": None, "columns": columns} | legend
+    return looks(field, named, shown)
 
 
 def panels(field: str, names: Sequence[str], header: Spec | None = None) -> Spec:
@@ -169,13 +172,55 @@ def ideal_layers() -> list[Spec]:
     ]
 
 
-def lines(rows: Sequence[Row], layers: Sequence[Spec], encoding: Spec, names: Sequence[str]) -> Spec:
-    """One chart, or one panel for each series of ``names`` on common scales."""
+def reference_layers() -> list[Spec]:
+    """What a line carries as a rule through the chart, what was offered as dots, both named at their end."""
+    muted = {"color": {"value": MUTED}}
+    rule = {"type": "rule", "strokeDash": [10, 4], "strokeWidth": 1.4}
+    dots = {"type": "line", "strokeDash": [2, 3], "strokeWidth": 1.8}
+    name = {"type": "text", "baseline": "bottom", "dy": -3, "fontStyle": "italic"}
+    most: Spec = {"transform": only(kind="reference")}
+    across = {"x": {"value": 0}, "x2": {"value": "width"}}
+    names: list[Spec] = [
+        most | {"mark": name | {"align": "left"}, "encoding": {"x": {"value": 4}, "text": {"field": "text"}}},
+        {"transform": only(kind="offered", end=True), "mark": name | {"align": "right", "text": "offered"}},
+    ]
+    halo = {"stroke": GROUND, "strokeWidth": 4}
+    return [
+        most | {"mark": rule, "encoding": muted | across},
+        {"transform": only(kind="offered"), "mark": dots, "encoding": muted},
+        *(
+            layer | {"mark": layer["mark"] | look, "encoding": layer.get("encoding", {}) | muted}
+            for look in (halo, {})
+            for layer in names
+        ),
+    ]
+
+
+def end_label_layers() -> list[Spec]:
+    """The name of a line behind its end, with a stroke of its colour in between."""
+    to = {"y": {"field": "end", "type": "quantitative"}, "y2": {"field": "value"}, "x2": {"field": "x"}}
+    stroke = {"type": "rule", "xOffset": 8, "x2Offset": 18, "strokeWidth": 2}
+    name = {"type": "text", "align": "left", "baseline": "middle", "dx": 22}
+    text = {"text": {"field": "text"}, "color": {"value": "currentColor"}}
+    labels = {"transform": only(kind="label")}
+    return [labels | {"mark": stroke, "encoding": to}, labels | {"mark": name, "encoding": text}]
+
+
+def lines(
+    rows: Sequence[Row],
+    layers: Sequence[Spec],
+    encoding: Spec,
+    names: Sequence[str],
+    size_px: tuple[int, int],
+    right_px: int,
+) -> Spec:
+    """One chart with some room to its right, or one panel for each series of ``names`` on common scales."""
     spec: Spec = {"encoding": encoding, "layer": list(layers)}
+    inner = {"width": size_px[0], "height": size_px[1], **spec}
+    padding = {"left": 5, "top": 5, "bottom": 5, "right": 5 + right_px}
     if not names:
-        return themed({"data": {"values": list(rows)}, "width": 460, "height": 260, **spec})
+        return themed({"data": {"values": list(rows)}, "padding": padding, **inner})
     facet = panels("series", names, {"labelLimit": 400})  # what tells panels apart stands at the end
-    inner = {"width": 400, "height": 200, **spec}
     return themed({"data": {"values": list(rows)}, "facet": facet, "columns": 2, "spec": inner})
 
 
@@ -193,13 +238,12 @@ def text_behind(field: str = "edge", dx: int = 8) -> Spec:
     }
 
 
-def bars(rows: Sequence[Row], title: str, encoding: Spec) -> Spec:
-    """Horizontal bars from zero, with room at the end for the value in words."""
+def bars(rows: Sequence[Row], titles: Mapping[str, str], encoding: Spec) -> Spec:
+    """Horizontal bars from zero, with room at the end for the value in words.
+
+    A panel for each ``panel`` of rows, with an axis of its own that has its title.
+    """
     labels = list(dict.fromkeys(row["series"] for row in rows))
-    places = {
-        "x": amount("value", title, (0, 1.3 * top_of(rows))),
-        "y": labels_down("series", labels),
-    }
     dot = {"type": "point", "filled": True, "size": 20, "opacity": 0.8}
     layers: list[Spec] = [
         {"transform": only(kind="mean"), "mark": {"type": "bar", "opacity": 0.45}},
@@ -209,8 +253,17 @@ def bars(rows: Sequence[Row], title: str, encoding: Spec) -> Spec:
     ]
     beside = "yOffset" in encoding
     height = {"step": 22 if beside else 34, "for": "offset" if beside else "position"}
-    spec: Spec = {"data": {"values": list(rows)}, "width": 360, "height": height, "layer": layers}
-    return themed(spec | {"encoding": places | encoding} | room(labels))
+    shown: list[Spec] = []
+    for name, title in titles.items():
+        own = [row for row in rows if row["panel"] == name]
+        down = labels_down("series", list(dict.fromkeys(row["series"] for row in own)))
+        down["axis"] |= {"minExtent": min(260, 6 * max(map(len, labels)))}
+        places = {"x": amount("value", title, (0, 1.3 * (top_of(own) or 1.0))), "y": down}
+        colour = encoding["color"] if not shown else encoding["color"] | {"legend": None}
+        looked = encoding | ({"color": colour} if "field" in colour else {})
+        panel = {"width": 360, "height": height, "layer": layers, "encoding": places | looked}
+        shown.append({"transform": only(panel=name), **panel})
+    return themed({"data": {"values": list(rows)}, "vconcat": shown, "spacing": 18} | room(labels))
 
 
 def grouped_bars(

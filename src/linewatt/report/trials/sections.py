@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 from linewatt.analysis.cases.detail import DetailBlock, detail_blocks
 from linewatt.report.charts.data import Runs, runs_of
-from linewatt.report.charts.figure import drawn
+from linewatt.report.charts.figure import Figure, drawn
 from linewatt.report.machine.environment import core_words
 from linewatt.report.section import Lines, Section, listed
 from linewatt.report.table import Note
@@ -15,6 +15,7 @@ from linewatt.report.trials.charts.cases import figures
 from linewatt.report.trials.charts.components import component_figures
 from linewatt.report.trials.charts.effects import effect_figures
 from linewatt.report.trials.charts.heat_map import heat_figures, heat_maps
+from linewatt.report.trials.charts.overview import overview_figures, overview_words
 from linewatt.report.trials.charts.paired_bars import paired_figures
 from linewatt.report.trials.charts.power import level_figures, power_figures
 from linewatt.report.trials.detail import detail_groups
@@ -40,11 +41,14 @@ MOST_TRIALS = 2000
 def page_sections(view: Digest) -> tuple[list[Section], list[Section], Section]:
     """What was measured, the details of it, and every trial; only sections with anything in them.
 
-    The first one, of scalability, is always there.
+    The one of scalability is always there.
     """
     trials = view.result.trials
     runs, blocks = runs_of(trials), detail_blocks(trials)
-    charts = Section("Figures", "figures", figures=tuple(drawn(figures(view.groups, runs), "figure")))
+    overview = overview_figures(view.groups, runs)
+    known = {figure.name for figure in overview}
+    others_of_cases = [one for one in figures(view.groups, runs) if one.name not in known]
+    charts = Section("Figures", "figures", figures=tuple(drawn(others_of_cases, "figure")))
     others = (
         _matrix(view, blocks, runs),
         _effects(view),
@@ -53,8 +57,23 @@ def page_sections(view: Digest) -> tuple[list[Section], list[Section], Section]:
         charts,
     )
     details = (_roles(view, blocks), _detail(view, blocks))
-    results = [_scalability(view), *(section for section in others if section)]
+    results = [
+        *filter(None, [_overview(view, overview)]),
+        _scalability(view),
+        *(section for section in others if section),
+    ]
     return results, [section for section in details if section], _trials(view)
+
+
+def _overview(view: Digest, charts: Sequence[Figure]) -> Section:
+    return Section(
+        "Against instances",
+        "overview",
+        figures=tuple(drawn(charts, "overview-figure")),
+        intro=overview_words(view.groups, charts),
+        nav="Charts",
+        small_figures=True,
+    )
 
 
 def _scalability(view: Digest) -> Section:

@@ -4,26 +4,33 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
 from functools import partial
 
 from linewatt.analysis.cases.summary import CaseSummary
 from linewatt.analysis.metrics.of_trial import BY_NAME
-from linewatt.analysis.metrics.unit import MBPS_PER_CORE
-from linewatt.model import Case, CpuShares, Role, Trial
+from linewatt.analysis.metrics.unit import KPPS, MBPS_PER_CORE, MPPS, Unit
+from linewatt.model import Case, CpuShares, Trial
 from linewatt.report.charts import data, specs
-from linewatt.report.charts.data import END_NAMES, Row, Runs
+from linewatt.report.charts.data import END_NAMES, Read, Row, Runs
 from linewatt.report.charts.figure import Figure
 from linewatt.report.charts.specs import Spec
 from linewatt.report.columns import ROLES
-from linewatt.report.series import Series, TestGroup, plural
+from linewatt.report.series import Series, TestGroup, by_test, plural, test_title
 from linewatt.report.trials.charts.lines import Line, LineChart, Point, Quantity
-from linewatt.units import format_percent, format_rate, mbps_from_bps, percent_from_ratio
+from linewatt.units import format_percent, format_rate, mbps_from_bps, percent_from_cores, percent_from_ratio
 
 _MOST_ROWS = 24
 MOST_BARS = 40
 """in one figure; of more the highest and the lowest"""
+SMALL_PACKETS = ("udp-60",)
+"""tests whose rate is counted in packets"""
+_ALIKE = 1.01
+"""lines whose rates differ by less are one"""
 _BUSY_SHARES = ("usr", "sys", "irq", "soft", "other")
 _EFFICIENCY = Quantity("efficiency", MBPS_PER_CORE.name, mbps_from_bps)
+_CPU = Quantity("CPU used", "%", percent_from_cores)
+_ALL_CPUS = "All CPUs of each end together; 100 % is one full core."
 _PER_CORE = "Throughput for each core of CPU used at either end; higher is better."
 _BARS = "Bar: mean of the trials; line: standard deviation; small dots: every trial."
 
@@ -32,10 +39,10 @@ def figures(groups: Sequence[TestGroup], runs: Runs) -> tuple[Figure, ...]:
     """All figures of a result: lines where instances vary, bars where they do not, then CPU by role."""
     drawn: list[Figure | None] = []
     for group in groups:
-        series = [one for one in group.series if _measured(one) > 1]
-        drawn += [chart.figure(runs) for chart in _line_charts(group, series)]
-    single = [series for group in groups for series in group.series if _measured(series) == 1]
-    bars = data.few(single, _rate, MOST_BARS, 10)
+        series = [one for one in group.series if measured(one) > 1]
+        drawn += [chart.figure(runs) for chart in line_charts(group, series, runs)] if series else []
+    single = [series for group in groups for series in group.series if measured(series) == 1]
+    bars = data.few(single, top_bps, MOST_BARS, 10)
     left = data.few_words(bars, single, "series")
     drawn += [_throughput_bars(bars, runs, left), _efficiency_bars(bars, runs, left)]
     cases = sum(len(group.summaries) for group in groups)
@@ -44,45 +51,116 @@ def figures(groups: Sequence[TestGroup], runs: Runs) -> tuple[Figure, ...]:
     return tuple(figure for figure in drawn if figure)
 
 
-def _measured(series: Series) -> int:
+def measured(series: Series) -> int:
+    """How many cases of a series have a throughput."""
     return sum(summary.throughput_bps is not None for summary in series.summaries)
 
 
-def _rate(series: Series) -> float:
+def top_bps(series: Series) -> float:
+    """The largest throughput of a series."""
     return max(one.throughput_bps.mean for one in series.summaries if one.throughput_bps)
 
 
-def _line_charts(group: TestGroup, series: Sequence[Series]) -> Iterator[LineChart]:
-    """Throughput with linear growth from one instance, and efficiency of both ends."""
-    unit = data.rate_unit(series)
-    for name, quantity, read, caption in (
-        (
-            "throughput",
-            Quantity("throughput", unit.name, unit.from_si),
-            _throughput,
-            "Dashed: ideal linear scaling.",
-        ),
-        ("efficiency", _EFFICIENCY, _efficiency, _PER_CORE),
+@dataclass(frozen=True, slots=True)
+class Rate:
+    """What the throughput of a test is counted in: bits, or packets where these are small."""
+
+    unit: Unit
+    metric: str
+    read: Read
+
+    @property
+    def quantity(self) -> Quantity:
+        return Quantity("throughput", self.unit.name, self.unit.from_si)
+
+    def points(self, series: Series) -> Iterator[Point]:
+        for summary in series.summaries:
+            value = summary.values.get(self.metric)
+            if value is not None:
+                yield Point(*_place(summary), value, self.read)
+
+    def line(self, series: Series, runs: Runs) -> Line:
+        """A series with what the line between its hosts can carry, and what was offered of a rate."""
+        return Line(series.label, tuple(self.points(series)), *self._references(series, runs))
+
+    def _references(self, series: Series, runs: Runs) -> tuple[float | None, tuple[tuple[float, float], ...]]:
+        rates = [trial.line_goodput_bps for one in series.summaries for trial in runs.get(one.case, ())]
+        known = {rate for rate in rates if rate}
+        alike = known and None not in rates and max(known) <= _ALIKE * min(known)
+        scale = [one for summary in series.summaries if (one := self._per_bit(summary)) is not None]
+        most = max(known) * max(scale) if alike and scale else None
+        offered = (
+            (float(summary.case.instances), bps * per_bit)
+            for summary in series.summaries
+            if (bps := _offered_bps(summary)) is not None and (per_bit := self._per_bit(summary)) is not None
+        )
+        return most, tuple(offered)
+
+    def _per_bit(self, summary: CaseSummary) -> float | None:
+        """What one bit of throughput is in SI of this rate."""
+        counted, bits = summary.values.get(self.metric), summary.throughput_bps
+        if counted is None or bits is None or bits.mean <= 0:
+            return None
+        return counted.mean / bits.mean
+
+
+def rate_of(series: Sequence[Series]) -> Rate:
+    """Packets for tests of small ones, as far as they were counted; else bits."""
+    measured = [one for each in series for one in each.summaries if one.throughput_bps is not None]
+    packets = [one.values.get("packets_per_s") for one in measured]
+    if packets and all(one.test in SMALL_PACKETS for one in series) and None not in packets:
+        top = max(value.mean for value in packets if value is not None)
+        return Rate(MPPS if top >= 1e6 else KPPS, "packets_per_s", partial(_metric_of, "packets_per_s"))
+    return Rate(data.rate_unit(series), "throughput_bps", _throughput_of)
+
+
+def _offered_bps(summary: CaseSummary) -> float | None:
+    """What was offered of a rate: of UDP what the sender sent, of TCP what was asked for."""
+    case = summary.case
+    if case.is_tcp:
+        return None if case.rate_bps is None else case.rate_bps * case.instances
+    return summary.offered_bps.mean if summary.offered_bps is not None else None
+
+
+def line_charts(group: TestGroup, series: Sequence[Series], runs: Runs) -> Iterator[LineChart]:
+    """Throughput with its references, CPU used and efficiency of both ends."""
+    rate = rate_of(series)
+    lines = [rate.line(one, runs) for one in series]
+    yield _chart("throughput", group, rate.quantity, lines, ideal=True)
+    for name, quantity, metric, caption in (
+        ("cpu", _CPU, "{role}_cpu_cores", _ALL_CPUS),
+        ("efficiency", _EFFICIENCY, "efficiency_{role}_bps_per_core", _PER_CORE),
     ):
-        lines = [Line(one.label, points) for one in series if (points := tuple(read(one)))]
-        if lines:
-            title = f"{group.title}: {name} against instances"
-            ideal = name == "throughput"
-            yield LineChart(f"{name}-{group.test}", title, quantity, lines, caption, ideal)
+        of_ends = [Line(one.label, tuple(_of_ends(one, metric))) for one in series]
+        yield _chart(name, group, quantity, of_ends, caption)
 
 
-def _throughput(series: Series) -> Iterator[Point]:
-    for summary in series.summaries:
-        if summary.throughput_bps is not None:
-            yield Point(*_place(summary), summary.throughput_bps, _throughput_of)
+def _chart(
+    name: str,
+    group: TestGroup,
+    quantity: Quantity,
+    lines: Sequence[Line],
+    caption: str = "",
+    *,
+    ideal: bool = False,
+) -> LineChart:
+    title = f"{group.title}: {quantity.words} against instances"
+    drawn = [line for line in lines if line.points]
+    return LineChart(f"{name}-{group.test}", title, quantity, drawn, caption, ideal)
 
 
-def _efficiency(series: Series) -> Iterator[Point]:
+def _of_ends(series: Series, metric: str) -> Iterator[Point]:
+    """A metric of both ends of each case that has it."""
     for summary in series.summaries:
         for role, name in END_NAMES.items():
-            value = summary.values.get(f"efficiency_{role}_bps_per_core")
+            value = summary.values.get(metric.format(role=role))
             if value is not None:
-                yield Point(*_place(summary), value, partial(_efficiency_of, role), name)
+                yield Point(*_place(summary), value, partial(_metric_of, metric.format(role=role)), name)
+
+
+def _metric_of(name: str, trial: Trial) -> float | None:
+    read = BY_NAME[name].read
+    return read(trial)[0] if read else None
 
 
 def _place(summary: CaseSummary) -> tuple[int, str, Case]:
@@ -94,20 +172,18 @@ def _throughput_of(trial: Trial) -> float | None:
     return trial.throughput_bps
 
 
-def _efficiency_of(role: Role, trial: Trial) -> float | None:
-    read = BY_NAME[f"efficiency_{role}_bps_per_core"].read
-    return read(trial)[0] if read else None
-
-
 def _throughput_bars(single: Sequence[Series], runs: Runs, left: str) -> Figure | None:
-    """Throughput of the series with one instance count: a bar each, with its value."""
-    unit = data.rate_unit(single)
-    rows = [
-        row | {"text": format_rate(point.value.mean, 4)}
-        for series in single
-        for point in _throughput(series)
-        for row in _bar_rows(series, point, unit.from_si, runs)
-    ]
+    """Throughput of the series with one instance count: a bar each, with its value; a panel a test."""
+    rows, axes = [], {}
+    for group in by_test(single):
+        rate = rate_of(group.series)
+        axes[group.title] = rate.quantity.title
+        rows += [
+            row | {"text": _rate_text(point.value.mean, rate), "panel": group.title}
+            for series in group.series
+            for point in rate.points(series)
+            for row in _bar_rows(series, point, rate.unit.from_si, runs)
+        ]
     if not rows:
         return None
     return Figure(
@@ -115,29 +191,39 @@ def _throughput_bars(single: Sequence[Series], runs: Runs, left: str) -> Figure 
         title="Throughput of tests with one instance count",
         caption=f"{_BARS}{left}",
         description="; ".join(f"{row['series']}: {row['text']}" for row in rows if row["kind"] == "mean"),
-        spec=specs.bars(rows, f"Throughput ({unit.name})", {"color": {"value": specs.RECEIVER}}),
+        spec=specs.bars(rows, axes, {"color": {"value": specs.RECEIVER}}),
     )
 
 
+def _rate_text(value: float, rate: Rate) -> str:
+    """``3.737 Gbps`` or ``90.90 Mbps``, each in its own unit; packets in that of their axis."""
+    return format_rate(value, 4) if rate.metric == "throughput_bps" else rate.quantity.text(value)
+
+
 def _efficiency_bars(single: Sequence[Series], runs: Runs, left: str) -> Figure | None:
-    """Efficiency of both ends of the series with one instance count."""
+    """Efficiency of both ends of the series with one instance count; a panel a test."""
+    metric = "efficiency_{role}_bps_per_core"
     rows = [
-        row | {"text": MBPS_PER_CORE.text(row["value"]), "part": point.part}
+        row | {"text": MBPS_PER_CORE.text(row["value"]), "part": point.part, "panel": test_title(series.test)}
         for series in single
-        for point in _efficiency(series)
+        for point in _of_ends(series, metric)
         for row in _bar_rows(series, point, mbps_from_bps, runs)
     ]
     if not rows:
         return None
     ends = list(END_NAMES.values())
     beside = {"yOffset": {"field": "part", "type": "nominal", "sort": None}}
-    lines = (Line(series.title, tuple(_efficiency(series))) for series in single)
+    lines = (Line(series.title, tuple(_of_ends(series, metric))) for series in single)
     return Figure(
         name="efficiency-tests",
         title="Efficiency of tests with one instance count",
         caption=f"{_PER_CORE} {_BARS}{left}",
         description="; ".join(line.words(_EFFICIENCY) for line in lines),
-        spec=specs.bars(rows, _EFFICIENCY.title, {"color": specs.colours("part", ends)} | beside),
+        spec=specs.bars(
+            rows,
+            {row["panel"]: _EFFICIENCY.title for row in rows},
+            {"color": specs.colours("part", ends, {})} | beside,
+        ),
     )
 
 

@@ -1,12 +1,14 @@
 # SPDX-License-Identifier: Apache-2.0
 """Figures of lines: a quantity of cases against their instances or their load, a line a series.
 
-Few series are told apart by colour; more of them, and those with two parts (both ends, system and CPU), have
-a panel each. Of many only the highest and the lowest are drawn: the tables have all.
+Up to four lines of a panel are named at their ends; more series, and those with two parts (both ends, system
+and CPU), have a panel each. What the line can carry and what was offered are references, named likewise. Of
+many series only the highest and the lowest are drawn: the tables have all.
 """
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -20,6 +22,13 @@ from linewatt.units import format_significant
 
 MOST_DOTS = 2000
 """beyond which only means are drawn"""
+_REACH = 1.6
+"""a reference that is more times the largest value is beyond the chart: it would flatten what was measured"""
+_ROW_PX = 15
+_LETTER_PX = 6.6
+_LONG_LABEL = 18
+_WIDER = 0.25
+"""a reader's letters, and those on a phone (style.css), may be wider by this part"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,6 +72,10 @@ class Line:
 
     label: str
     points: tuple[Point, ...]
+    most: float | None = None
+    """what the line between the hosts can carry, SI; None: not known, or no limit of what is shown"""
+    offered: tuple[tuple[float, float], ...] = ()
+    """at each place what was offered, SI, where the load is held to a rate"""
 
     @property
     def top(self) -> float:
@@ -94,6 +107,14 @@ class LineChart:
     axis_note: str = ""
     layers: Callable[[Sequence[Row]], Sequence[Spec]] | None = None
     """in place of plain lines"""
+    size_px: tuple[int, int] = (460, 260)
+    """of one chart with the names of its lines; panels are smaller"""
+    places: tuple[float, ...] = ()
+    """where its axis has marks, if not where there are points"""
+    names_px: int = 0
+    """room for the names of lines at the least, so that charts beside each other are equally wide"""
+    brief: bool = False
+    """whether what lines, bars and dots are is said elsewhere"""
 
     def figure(self, runs: Runs) -> Figure | None:
         """The chart; ``None`` where there is no line."""
@@ -103,22 +124,38 @@ class LineChart:
         dots = sum(len(runs.get(point.case, ())) for line in shown for point in line.points)
         drawn = runs if dots <= MOST_DOTS else {}
         rows = [row for line in shown for row in self._rows(line, drawn)]
-        top = specs.HEADROOM * data.top_of(rows)
-        if self.ideal:
-            rows += [row for line in shown for row in self._linear(line, top)]
+        measured = data.top_of(rows)
+        marks = _References(self, shown, _REACH * measured)
+        top = specs.HEADROOM * max([measured, *marks.within])
         labels = [line.label for line in shown]
         parts = list(dict.fromkeys(point.part for line in shown for point in line.points if point.part))
         apart = len(labels) > 1 if parts else len(labels) > len(specs.LINES)
-        spread = _spread_words(dots, spread=any("low" in row for row in rows))
+        field = "part" if parts else "series"
+        spread = "" if self.brief else spread_words(dots, spread=any("low" in row for row in rows))
         left = data.few_words(shown, self.lines, "lines")
+        size = (400, 200) if apart else self.size_px
+        references = marks.rows(top, apart=apart)
+        ends = _end_labels(rows, field, size[1] / top if top else 1.0, apart=apart)
+        named = max((row["wide"] for row in ends), default=0.0)
+        width = round(size[0] - max(self.names_px, named))
+        spec = specs.lines(
+            [*rows, *references, *ends],
+            [
+                *(specs.reference_layers() if references else ()),
+                *self._layers(rows, parts),
+                *(specs.end_label_layers() if ends else ()),
+            ],
+            self._encoding(labels, parts, top),
+            labels if apart else (),
+            (width, size[1]),
+            right_px=round(max(0.0, self.names_px - named) + _WIDER * named),
+        )
         return Figure(
             name=self.name,
             title=self.title,
-            caption=" ".join(filter(None, (self.caption, spread))) + left,
+            caption=" ".join(filter(None, (self.caption, marks.words, spread))) + left,
             description="; ".join(line.words(self.quantity) for line in shown),
-            spec=specs.lines(
-                rows, self._layers(rows, parts), self._encoding(labels, parts, top), labels if apart else ()
-            ),
+            spec=spec,
             wide=apart,
         )
 
@@ -131,16 +168,6 @@ class LineChart:
             yield mean | dict(point.look)
             yield from dots
 
-    def _linear(self, line: Line, top: float) -> list[Row]:
-        """Ends of the line of linear growth from one instance, cut where it would leave the chart."""
-        single, last = line.points[0], line.points[-1]
-        rate = self.quantity.from_si(single.value.mean)
-        most = min(last.x, top / rate) if single.x == 1 and rate > 0 else 0.0
-        if most <= 1:
-            return []
-        base: Row = {"kind": "ideal", "series": line.label}
-        return [base | {"x": count, "value": count * rate, "end": count == most} for count in (1.0, most)]
-
     def _layers(self, rows: Sequence[Row], parts: Sequence[str]) -> Sequence[Spec]:
         if self.layers is not None:
             return self.layers(rows)
@@ -150,14 +177,142 @@ class LineChart:
     def _encoding(self, labels: Sequence[str], parts: Sequence[str], top: float) -> Spec:
         title = [self.quantity.title, self.axis_note] if self.axis_note else self.quantity.title
         if parts:
-            colour = specs.colours("part", parts)
+            colour = specs.colours("part", parts, legend=None)
         elif 1 < len(labels) <= len(specs.LINES):
-            colour = specs.colours("series", labels, symbolType="circle")
+            colour = specs.colours("series", labels, legend=None)
         else:
             colour = {"value": specs.RECEIVER}
-        places = sorted({point.x for line in self.lines for point in line.points})
+        places = self.places or sorted({point.x for line in self.lines for point in line.points})
         x = (self.axis or _instances)(places)
         return {"x": x, "y": specs.amount("value", title, (0, top)), "color": colour}
+
+
+@dataclass(frozen=True, slots=True)
+class _References:
+    """What the line carries, what was offered, and linear growth: drawn up to ``reach``, the chart's unit."""
+
+    chart: LineChart
+    lines: Sequence[Line]
+    reach: float
+
+    @property
+    def within(self) -> list[float]:
+        """The references that the chart's scale takes in."""
+        every = [*self._most.values(), *(value for line in self.lines for _, value in self._offered(line))]
+        return [value for value in every if value <= self.reach]
+
+    @property
+    def words(self) -> str:
+        """What the caption says of them."""
+        said = []
+        if self.chart.ideal and any(self._linear(line, 1.0) for line in self.lines):
+            said.append("Dashed: ideal linear scaling.")
+        if any(line.offered for line in self.lines):
+            said.append("Dotted: what was offered.")
+        if any(line.most is not None for line in self.lines):
+            said.append("Line rate: the payload that it carries.")
+        beyond = {line.most for line in self.lines if self._most.get(line.label, 0.0) > self.reach}
+        if beyond:
+            rates = " and ".join(self.chart.quantity.text(most) for most in sorted(filter(None, beyond)))
+            said[-1] = f"Line rate: {rates} of payload, beyond the chart."
+        return " ".join(said)
+
+    def rows(self, top: float, *, apart: bool) -> list[Row]:
+        """Rows of all references; what is the same for all lines is drawn once unless they stand apart."""
+        made: list[Row] = []
+        known: set[object] = set()
+        for line in self.lines:
+            most = self._most.get(line.label)
+            if most is not None and line.most is not None and most <= top and (apart or most not in known):
+                known.add(most)
+                text = f"line rate {self.chart.quantity.text(line.most)}"
+                made.append({"kind": "reference", "series": line.label, "value": most, "text": text})
+            for kind, course in (("offered", self._offered(line)), ("ideal", self._linear(line, top))):
+                drawn = _up_to(course, top)
+                if len(drawn) > 1 and (apart or kind == "ideal" or tuple(drawn) not in known):
+                    known.add(tuple(drawn))
+                    base: Row = {"kind": kind, "series": line.label}
+                    last = len(drawn) - 1 if apart or kind not in known else -1
+                    known.add(kind)  # its name stands once
+                    made += [
+                        base | {"x": x, "value": value, "end": at == last}
+                        for at, (x, value) in enumerate(drawn)
+                    ]
+        return made
+
+    @property
+    def _most(self) -> dict[str, float]:
+        from_si = self.chart.quantity.from_si
+        return {line.label: from_si(line.most) for line in self.lines if line.most is not None}
+
+    def _offered(self, line: Line) -> list[tuple[float, float]]:
+        return [(x, self.chart.quantity.from_si(value)) for x, value in line.offered]
+
+    def _linear(self, line: Line, top: float) -> list[tuple[float, float]]:
+        """Ends of the line of linear growth from one instance; none where a rate is what growth follows."""
+        single, last = line.points[0], line.points[-1]
+        rate = self.chart.quantity.from_si(single.value.mean)
+        if not self.chart.ideal or line.offered or single.x != 1 or rate <= 0 or last.x <= 1 or top <= rate:
+            return []
+        return [(1.0, rate), (last.x, last.x * rate)]
+
+
+def _up_to(course: Sequence[tuple[float, float]], top: float) -> list[tuple[float, float]]:
+    """The course of a reference as far as it stays in the chart, with the place where it leaves it."""
+    kept: list[tuple[float, float]] = []
+    for x, value in course:
+        if value <= top:
+            kept.append((x, value))
+            continue
+        if kept:
+            before_x, before = kept[-1]
+            kept.append((before_x + (x - before_x) * (top - before) / (value - before), top))
+        break
+    return kept
+
+
+def _end_labels(rows: Sequence[Row], field: str, px_per_unit: float, *, apart: bool) -> list[Row]:
+    """The name of each line beside its end, moved up or down as far as names need; none of a lone line."""
+    ends: dict[tuple[str, str], Row] = {}
+    for row in rows:
+        if row["kind"] == "mean":
+            panel = row["series"] if apart else ""
+            if row["x"] >= ends.get((panel, row[field]), row)["x"]:
+                ends[panel, row[field]] = row
+    if field == "series" and (apart or len(ends) < 2):
+        return []
+    made: list[Row] = []
+    for panel in dict.fromkeys(panel for panel, _ in ends):
+        own = sorted((end["value"], name) for (where, name), end in ends.items() if where == panel)
+        for (value, name), at in zip(own, _spread(own, px_per_unit), strict=True):
+            wide = _LETTER_PX * max(map(len, _broken(name))) + 20
+            base = ends[panel, name] | {"kind": "label", "end": value, "value": at}
+            made.append(base | {"text": _broken(name), "wide": wide})
+    return made
+
+
+def _spread(ends: Sequence[tuple[float, str]], px_per_unit: float) -> list[float]:
+    """Where names of ends, the lowest first, stand so that none covers another: about the ends they name."""
+    places: list[float] = []
+    free = -math.inf
+    for value, name in ends:
+        half = len(_broken(name)) * _ROW_PX / 2 / px_per_unit
+        places.append(max(value, free + half))
+        free = places[-1] + half
+    above = sum(at - value for at, (value, _) in zip(places, ends, strict=True)) / len(places)
+    return [at - above for at in places]
+
+
+def _broken(name: str) -> list[str]:
+    """A long name in lines: at its commas, else before what is in brackets or behind an arrow."""
+    if len(name) <= _LONG_LABEL:
+        return [name]
+    for mark in (", ", ": ", " (", " → "):
+        head, found, tail = name.partition(mark)
+        if found:
+            kept, moved = (found.rstrip(), "") if mark != " (" else ("", "(")
+            return [head + kept, *_broken(moved + tail)]
+    return [name]
 
 
 def _instances(counts: Sequence[float]) -> Spec:
@@ -165,7 +320,8 @@ def _instances(counts: Sequence[float]) -> Spec:
     return specs.amount("x", "Instances", (0, counts[-1] * 1.04), **axis)
 
 
-def _spread_words(dots: int, *, spread: bool) -> str:
+def spread_words(dots: int, *, spread: bool) -> str:
+    """What lines, bars and dots are."""
     if not spread:
         return "Line: one trial a case."
     seen = f"small dots: {'every trial' if dots <= MOST_DOTS else 'left out of so many trials'}"

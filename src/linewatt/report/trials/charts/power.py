@@ -33,8 +33,6 @@ from linewatt.units import mbps_from_bps, percent_from_ratio
 
 _MOST_PANELS = 12
 _MOST_POINTS = 200
-_GROUND = "var(--ground, #ffffff)"
-"""Inside of a hollow point: the page, so that no line runs through it"""
 
 # dashes of the line, whether its points are hollow, and what that means
 _LOOKS: dict[str, tuple[list[int], bool, str]] = {
@@ -206,7 +204,7 @@ def _courses(rows: Sequence[Row], cases: Sequence[str], names: Sequence[str], to
     line = {
         "x": x,
         "y": specs.amount("value", "Power (W)", (0, top)),
-        "color": specs.colours("channel", names, symbolType="stroke"),
+        "color": specs.colours("channel", names, {"symbolType": "stroke"}),
         "strokeDash": specs.looks(
             "channel", {name: specs.DASHES[at % len(specs.DASHES)] for at, name in enumerate(names)}
         ),
@@ -318,7 +316,7 @@ def _look_layers(rows: Sequence[Row]) -> list[Spec]:
             "mark": {"type": "point", "filled": not hollow, "opacity": 1, **look},
             "encoding": met_or_missed,
         }
-        for hollow, look in ((False, {}), (True, {"fill": _GROUND, "strokeWidth": 1.8}))
+        for hollow, look in ((False, {}), (True, {"fill": specs.GROUND, "strokeWidth": 1.8}))
         if any(row["hollow"] == hollow for row in means)
     ]
     return [*specs.spread_layers(), line, *points]
