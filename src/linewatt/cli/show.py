@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -56,6 +57,9 @@ def show(  # noqa: PLR0913  one parameter an option
     full: Annotated[
         bool, typer.Option("--full", help="All tables and findings, not the answer alone.")
     ] = False,
+    as_md: Annotated[
+        bool, typer.Option("--md", help="As Markdown, to paste into a pull request; --full: all of it.")
+    ] = False,
     detail: Annotated[
         bool, typer.Option("--detail", help="Each end of each case in full, as host matrices print it.")
     ] = False,
@@ -66,6 +70,8 @@ def show(  # noqa: PLR0913  one parameter an option
     """
     if as_json and as_csv:
         raise InvalidInput("--json and --csv: choose one")
+    if as_md and (as_json or as_csv or trials or effects or detail):
+        raise InvalidInput("--md: goes with --full alone")
     if effects and (trials or not as_csv):
         raise InvalidInput("--effects: goes with --csv alone; everything else has the effects anyway")
     if detail and as_csv:
@@ -76,10 +82,19 @@ def show(  # noqa: PLR0913  one parameter an option
     path = _path(results, wanted)
     with readable(path):
         result = read.load(path)
-        if full or trials or detail or as_json or as_csv or effects:
+        if as_md:
+            _show_markdown(result, full=full)
+        elif full or trials or detail or as_json or as_csv or effects:
             _show(result, as_json=as_json, as_csv=as_csv, trials=trials, effects=effects, detail=detail)
         else:
             _show_first(result)
+
+
+def _show_markdown(result: Result, *, full: bool) -> None:
+    from linewatt.report.markdown_report import first, render
+
+    text = None if full else first(result)
+    put((render(result) if text is None else text).rstrip("\n"))
 
 
 def _show_first(result: Result) -> None:
@@ -152,24 +167,49 @@ def _detail(view: Digest, *, wanted: bool) -> dict[str, Any]:
 def report(
     wanted: Wanted = "last",
     output: Annotated[
-        Path | None, typer.Option("--output", "-o", help="File to write; default ID.html.", metavar="FILE")
+        Path | None,
+        typer.Option("--output", "-o", help="File to write; default ID.html, .md or .pdf.", metavar="FILE"),
     ] = None,
     results: Results = Path("results"),
     as_json: Annotated[bool, typer.Option("--json", help="Say what was written as JSON.")] = False,
+    form: Annotated[
+        str,
+        typer.Option("--format", metavar="WHAT", help="html; md: Markdown; pdf: printed by a Chromium."),
+    ] = "html",
 ) -> None:
     """Write a report: one file that needs no network."""
     from linewatt.report.html import write
     from linewatt.store import read
 
+    if form not in FORMATS:
+        raise InvalidInput(f"--format {form}: not a format; choose {', '.join(FORMATS)}")
     path = _path(results, wanted)
-    target = checked_target(output or Path(f"{path.name}.html"))
+    target = checked_target(output or Path(f"{path.name}.{form}"))
+    make = _made_by(form)
     with read.readable(path):
-        page = _page(read.load(path))
-    write(target, page)
+        made = make(read.load(path))
+    write(target, made)
     if as_json:
         print_json({"schema_version": 1, "id": path.name, "path": str(target)})
     else:
         put(str(target))
+
+
+FORMATS = ("html", "md", "pdf")
+
+
+def _made_by(form: str) -> Callable[[Result], bytes]:
+    """What makes a report of a result. Raises InvalidInput where it cannot be made here."""
+    if form == "md":
+        from linewatt.report.markdown_report import render
+
+        return lambda result: render(result).encode()
+    if form == "pdf":
+        from linewatt.report import pdf
+
+        browser = pdf.browser()
+        return lambda result: pdf.printed(_page(result), browser)
+    return lambda result: _page(result).encode()
 
 
 def _page(result: Result) -> str:

@@ -44,7 +44,7 @@ def render(soak: Soak) -> str:
         state=state(soak),
         flags=flags(soak),
         screen=first_screen(soak),
-        tables=_summary_tables(soak),
+        tables=summary_tables(soak),
         figures=Section("Over time", "figures", figures=tuple(drawn(_figures(soak), "soak-figure"))),
         ledger=ledger_table(soak.ledger),
         intervals=Section("By interval", "intervals", (interval_table(soak),)),
@@ -55,7 +55,8 @@ def render(soak: Soak) -> str:
     )
 
 
-def _summary_tables(soak: Soak) -> list[Table]:
+def summary_tables(soak: Soak) -> list[Table]:
+    """What a soak did as a whole, and by group of clients where there are several."""
     marks = legend_notes(legend(one.total.provenance for one in soak.power if one.total is not None))
     facts = facts_table("In detail", [*summary(soak), *details(soak)], marks)
     return [facts, groups_table(soak)] if len(soak.groups) > 1 else [facts]
