@@ -17,12 +17,10 @@ from typing import Final
 
 from linewatt.errors import InvalidInput
 
-BITS_PER_BYTE: Final = 8
 BPS_PER_KBPS: Final = 1e3
 BPS_PER_MBPS: Final = 1e6
 BPS_PER_GBPS: Final = 1e9
 HZ_PER_GHZ: Final = 1e9
-HZ_PER_MHZ: Final = 1e6
 PJ_PER_J: Final = 1e12
 PERCENT: Final = 100.0
 

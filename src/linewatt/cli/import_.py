@@ -34,7 +34,7 @@ def import_command(
     from linewatt.analysis.tables.table import read_table
     from linewatt.cli.derive import read_bytes
     from linewatt.cli.output import print_json, put, say
-    from linewatt.store.imported import imported_manifest, write_imported
+    from linewatt.store.write import imported_manifest, write_imported
 
     source, data = read_bytes(table)
     called = _name(name, table)

@@ -14,6 +14,7 @@ from typing import Any
 from linewatt import durable
 from linewatt.errors import DiskFull, StoreError
 from linewatt.model import Trial, document_of
+from linewatt.records import SCHEMA_VERSION
 from linewatt.store import raw, sums
 from linewatt.store.samples import FULL, Series, write_samples
 from linewatt.units import stamp
@@ -115,6 +116,51 @@ def write_trial(result: Path, trial: Trial, series: Sequence[Series], texts: Map
     except OSError as error:
         raise unstored(final, "the trial", error) from error
     return final
+
+
+def imported_manifest(  # noqa: PLR0913  what a manifest has
+    name: str,
+    source: str,
+    text: str,
+    created_s: float,
+    trials: Sequence[Trial],
+    hosts: Mapping[str, Mapping[str, Any]],
+    factors: Mapping[str, Sequence[str]],
+    kind: str | None = None,
+) -> dict[str, Any]:
+    """The manifest of an imported table: ``imported_from`` names it, ``campaign_text`` is its text.
+
+    ``kind`` is that of a table which holds no trials.
+    """
+    from linewatt import __version__
+
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "name": name,
+        "imported_from": source,
+        **({} if kind is None else {"imported_kind": kind}),
+        "linewatt_version": __version__,
+        "created_s": created_s,
+        "campaign_text": text,
+        "campaign": {"factors": {factor: list(levels) for factor, levels in factors.items()}},
+        "plan": None,
+        "seed": None,
+        "order": None,
+        "trials_planned": len(trials),
+        "hosts": {host: dict(facts) for host, facts in hosts.items()},
+    }
+
+
+def write_imported(root: Path, manifest: Mapping[str, Any], trials: Sequence[Trial]) -> Path:
+    """Store the whole import, or nothing. Raises StoreError."""
+    path = new_result(root, manifest["name"], manifest["created_s"], manifest)
+    try:
+        for trial in trials:
+            write_trial(path, trial, (), {})
+    except StoreError:
+        shutil.rmtree(path, ignore_errors=True)
+        raise
+    return path
 
 
 def text_of(trial: Trial) -> str:
