@@ -5,12 +5,13 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import asdict, dataclass
+from typing import Any, Generic, TypeVar
 
 from linewatt.analysis.methods import why
 from linewatt.model import METHOD
 
+A = TypeVar("A")
 ROUNDED = 1e-5
 """Method 1 stored stamps of records rounded to a microsecond: no figure made again is more exact."""
 _NO_FIGURES = ("flags", "method", "schema_version")
@@ -39,6 +40,24 @@ class Told:
     code: str
     where: str
     evidence: str
+
+
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Again(Generic[A]):
+    """A document of a result: what today's method makes of it, and what differs.
+
+    ``after`` is None where it cannot be made again, ``problem`` says why. ``same``: to the byte.
+    """
+
+    after: A | None = None
+    problem: str | None = None
+    same: bool = False
+    changes: tuple[Change, ...] = ()
+
+    def as_document(self) -> dict[str, Any]:
+        """Without ``after``, for ``--json``."""
+        changes = [asdict(change) for change in self.changes]
+        return {"same": self.same, "problem": self.problem, "changes": changes}
 
 
 def changes(number: int, before: Mapping[str, Any], after: Mapping[str, Any]) -> Iterator[Change]:

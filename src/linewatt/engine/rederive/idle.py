@@ -16,7 +16,7 @@ from linewatt.engine.live.meters import MeterRecords
 from linewatt.engine.measuring import kept
 from linewatt.engine.measuring.idle import host_values
 from linewatt.engine.measuring.kept import Source
-from linewatt.engine.rederive.differences import Change, changes
+from linewatt.engine.rederive.differences import Again, changes
 from linewatt.errors import LinewattError, ParseError
 from linewatt.foreign import STORED, contained, read_json
 from linewatt.hosts.clock import Offset
@@ -27,18 +27,11 @@ from linewatt.sensors.registry import POWER, SENSORS
 from linewatt.store import derived, raw, read
 
 
-@dataclass(frozen=True, slots=True)
-class IdleAgain:
-    """One idle window by the name of its file: what today's method makes of it, and what differs.
-
-    ``after`` is None where it cannot be made again, ``problem`` says why.
-    """
+@dataclass(frozen=True, slots=True, kw_only=True)
+class IdleAgain(Again[Mapping[str, Any]]):
+    """One idle window by the name of its file."""
 
     name: str
-    after: Mapping[str, Any] | None
-    problem: str | None = None
-    same: bool = False
-    changes: tuple[Change, ...] = ()
 
 
 def idle_again(result: Path, campaign: Campaign) -> Iterator[IdleAgain]:
@@ -50,10 +43,10 @@ def idle_again(result: Path, campaign: Campaign) -> Iterator[IdleAgain]:
                 with contained(file.name):
                     after = _made(before, result / "raw" / file.stem, campaign)
             except LinewattError as error:
-                yield IdleAgain(file.name, None, str(error))
+                yield IdleAgain(name=file.name, problem=str(error))
             else:
-                differences = tuple(changes(0, before, after))
-                yield IdleAgain(file.name, after, None, after == before, differences)
+                found = tuple(changes(0, before, after))
+                yield IdleAgain(name=file.name, after=after, same=after == before, changes=found)
 
 
 def _made(before: Mapping[str, Any], folder: Path, campaign: Campaign) -> dict[str, Any]:

@@ -15,7 +15,7 @@ from linewatt.engine.measuring import kept
 from linewatt.engine.measuring.kept import Kept
 from linewatt.engine.measuring.measure import measure
 from linewatt.engine.rederive import older
-from linewatt.engine.rederive.differences import Change, Told, changes, told
+from linewatt.engine.rederive.differences import Again, Told, changes, told
 from linewatt.engine.rederive.idle import IdleAgain, idle_again, readings_of
 from linewatt.errors import InvalidInput, LinewattError
 from linewatt.foreign import STORED, contained, read_json, understood
@@ -26,19 +26,12 @@ from linewatt.store import derived, raw, read
 from linewatt.store.write import RAW
 
 
-@dataclass(frozen=True, slots=True)
-class Again:
-    """One trial: what is stored, what today's method makes of it, and what differs.
-
-    ``after`` is None where it cannot be made again, ``problem`` says why. ``same``: to the byte.
-    """
+@dataclass(frozen=True, slots=True, kw_only=True)
+class TrialAgain(Again[Trial]):
+    """One trial, and the method that it is stored by."""
 
     number: int
     method: int
-    after: Trial | None
-    problem: str | None = None
-    same: bool = False
-    changes: tuple[Change, ...] = ()
     told: tuple[Told, ...] = ()
 
 
@@ -47,7 +40,7 @@ class Rederived:
     """A result made again."""
 
     result: read.Result
-    trials: tuple[Again, ...]
+    trials: tuple[TrialAgain, ...]
     idle: tuple[IdleAgain, ...] = ()
 
     @property
@@ -84,7 +77,7 @@ def write(found: Rederived) -> Path | None:
     return derived.write(found.result.path, about, trials, idle)
 
 
-def _again(result: read.Result, campaign: Campaign, directory: Path, file: Path) -> Again:
+def _again(result: read.Result, campaign: Campaign, directory: Path, file: Path) -> TrialAgain:
     before_text = raw.text_of(file)
     with contained(str(file)):
         before = read_json(before_text, str(file), STORED)
@@ -92,13 +85,13 @@ def _again(result: read.Result, campaign: Campaign, directory: Path, file: Path)
     try:
         after = understood(lambda: _made(result, campaign, directory), directory.name)
     except LinewattError as error:
-        return Again(number, method, None, str(error))
+        return TrialAgain(number=number, method=method, problem=str(error))
     text = derived.text_of(after)
     now = json.loads(text)
-    return Again(
-        number,
-        method,
-        after,
+    return TrialAgain(
+        number=number,
+        method=method,
+        after=after,
         same=text == before_text,
         changes=tuple(changes(number, before, now)),
         told=tuple(told(number, before, now)),
@@ -132,20 +125,10 @@ def as_document(found: Rederived) -> dict[str, Any]:
             {
                 "number": one.number,
                 "method": one.method,
-                "same": one.same,
-                "problem": one.problem,
-                "changes": [asdict(change) for change in one.changes],
+                **one.as_document(),
                 "findings": [asdict(finding) for finding in one.told],
             }
             for one in found.trials
         ],
-        "idle": [
-            {
-                "name": one.name,
-                "same": one.same,
-                "problem": one.problem,
-                "changes": [asdict(change) for change in one.changes],
-            }
-            for one in found.idle
-        ],
+        "idle": [{"name": one.name, **one.as_document()} for one in found.idle],
     }
