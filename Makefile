@@ -4,7 +4,7 @@
 
 .DEFAULT_GOAL := help
 .NOTPARALLEL:
-.PHONY: help setup demo test truth fuzz faults lint bench mutants findings pins clean
+.PHONY: help setup demo test truth fuzz faults lint bench mutants findings gallery pins clean
 
 python := .venv/bin/python
 
@@ -54,6 +54,10 @@ mutants:  ## whether a test notices each change of a check: 0 may survive; ARGS=
 findings:  ## write docs/findings.md from the declarations of findings
 	@scripts/setup.sh demo $@
 	$(python) -m linewatt.findings.page >docs/findings.md
+
+gallery:  ## write docs/gallery.md and its pictures from the tables in docs/published
+	@scripts/setup.sh demo $@
+	$(python) -m scripts.gallery.page
 
 pins:  ## resolve pyproject.toml's dependencies anew into requirements/
 	scripts/pins.sh

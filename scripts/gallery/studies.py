@@ -1,0 +1,302 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What each shipped table is of, and what of its published figures linewatt derives."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from scripts.gallery.values import Line, Status, Study, Value, absent, compared, shown
+
+from linewatt.analysis.cases.analyse import analyse
+from linewatt.analysis.tables import published
+from linewatt.analysis.tables.derive import derive
+from linewatt.analysis.tables.inputs import RECOGNISED
+from linewatt.analysis.tables.kinds import import_any
+from linewatt.analysis.tables.published import MeanRow
+from linewatt.analysis.tables.quantities import published as soak_summary
+from linewatt.analysis.tables.table import Table, read_table
+from linewatt.report.charts.figure import Figure
+from linewatt.report.published.view import view
+from linewatt.report.trials.digest import digest
+from linewatt.report.trials.sections import page_sections
+from linewatt.store.imported import imported_manifest, write_imported
+from linewatt.store.read import Result, load
+
+TABLES = Path(__file__).resolve().parents[2] / "docs" / "published"
+STAMP_S = 1.7e9
+"""of results that are made for the page and thrown away"""
+SHOW, FULL, DETAIL = "`linewatt show last`", "`linewatt show last --full`", "`linewatt show last --detail`"
+DERIVE = "`linewatt derive docs/published/x64_scaling.csv`"
+REPORT, ANALYZE = "`linewatt report last`", "`linewatt analyze last`"
+STUDIED_PAIRS = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Read:
+    """A shipped table: as it is, what is derived of it, as a stored result, and the figures of its report."""
+
+    table: Table
+    derived: tuple[Mapping[str, float | None], ...]
+    result: Result
+    figures: Mapping[str, Figure]
+
+    def column(self, name: str) -> list[str]:
+        return [row.cells[name] for row in self.table.rows]
+
+    def numbers(self, name: str) -> list[float]:
+        return [float(cell) for cell in self.column(name)]
+
+    def values(self, printed: str, derived: str, names: Sequence[str], *, cut: bool = False) -> list[Value]:
+        cells = zip(names, self.column(printed), self.derived, strict=True)
+        return [Value(at, cell, row[derived], cut) for at, cell, row in cells]
+
+    def named(self, *names: str) -> tuple[str, ...]:
+        """Those figures that there are."""
+        return tuple(name for name in names if name in self.figures)
+
+
+def read(name: str, root: Path) -> Read:
+    """Import a shipped table below ``root``, as the command does."""
+    path = TABLES / f"{name}.csv"
+    table, _ = read_table(path.read_bytes(), path.name, known=RECOGNISED)
+    derived = derive(table).values if set(table.columns) & set(RECOGNISED) else ()
+    kind, found = import_any(table, path.name, STAMP_S)
+    text, without_trials = path.read_text(encoding="utf-8"), None if kind.trials else kind.name
+    head = (name, path.name, text, STAMP_S)
+    manifest = imported_manifest(*head, found.trials, found.hosts, found.factors, without_trials)
+    result = load(write_imported(root, manifest, found.trials))
+    return Read(table, derived, result, _figures(result))
+
+
+def _figures(result: Result) -> dict[str, Figure]:
+    if result.imported_kind:
+        return {one.name: one for one in view(result).figures}
+    results, details, _ = page_sections(digest(result))
+    return {one.figure.name: one.figure for part in (*results, *details) for one in part.figures}
+
+
+def scaling(root: Path) -> Study:
+    """000: instances of one server."""
+    found = read("x64_scaling", root)
+    at = [f"{cell} instance{'s' * (cell != '1')}" for cell in found.column("instances")]
+
+    def raw(what: str, column: str, unit: str, picture: str) -> Line:
+        return shown(what, REPORT, f"{', '.join(found.column(column))} {unit}", picture, found.figures)
+
+    def made(what: str, column: str, *pictures: str) -> Line:
+        values = found.values(f"published_{column}", column, at)
+        return compared(what, DERIVE, values, *found.named(*pictures))
+
+    lines = (
+        raw("Throughput against instances", "throughput_mbps", "Mbps", "throughput-tcp"),
+        raw("Figure 2: CPU against instances", "remote_cpu_pct", "%", "cpu-tcp"),
+        made("Mbps per core against instances", "mbps_per_core", "efficiency-tcp"),
+        made("Mbps per core at 3 GHz", "mbps_per_core_3ghz"),
+        made("Scaling factor", "scaling_factor"),
+        raw("Watts against instances", "psu_out_w", "W", "power-tcp-receiver-1"),
+        made("System Mbps/W against instances", "system_mbps_per_w", "power-efficiency-tcp-receiver-1"),
+        made("CPU Mbps/W against instances, same picture", "cpu_mbps_per_w"),
+        made("CPU part of the power, %", "cpu_power_pct"),
+        *_series_lines(found),
+    )
+    words = (
+        "One 32-core x64 server, one 100 GbE card, 1 to 16 iperf3 instances. Which number each of its "
+        "Figures 1–6 has is on record here of Figure 2 only; all are drawn of this table and the components."
+    )
+    return Study("000: a server with 1 to 16 instances", "x64_scaling", words, lines, found.figures)
+
+
+def _series_lines(found: Read) -> Iterator[Line]:
+    """Regimes, the row whose power stands out, what the last doubling cost, and the hidden ceiling."""
+    (series,) = (one for group in digest(found.result).groups for one in group.series)
+    told = analyse(series.title, series.summaries)
+    printed, regimes = found.column("regime"), [row.regime for row in told.regimes]
+    counts = found.column("instances")
+    off = [at for at, (one, other) in enumerate(zip(printed, regimes, strict=True)) if one != other]
+    why = "; ".join(f"{counts[at]} instances: {told.regimes[at].why}" for at in off)
+    status: Status = "**not met**" if off else "met"
+    yield Line("Regime", ANALYZE, ", ".join(printed), ", ".join(regimes), why or "none", status)
+    watts, cpu, rate = map(found.numbers, ("psu_out_w", "remote_cpu_pct", "throughput_mbps"))
+    outliers = [one for one in told.findings if one.kind == "power-outlier"]
+    seen = [one.instances for one in outliers] == [8]
+    yield Line(
+        "8 instances draw 90 W more than 16, and not by the CPU",
+        ANALYZE,
+        "90 W; the fans",
+        f"{watts[3] - watts[4]:.2f} W; {'; '.join(one.message for one in outliers)}",
+        "no fan is in the table: its speed is named as what to look at",
+        "met" if seen else "**not met**",
+    )
+    growth = [
+        Value(what, text, 100 * (own[4] / own[3] - 1), cut=True)
+        for what, text, own in (("CPU", "42", cpu), ("throughput", "17", rate))
+    ]
+    yield compared("From 8 to 16 instances, %: more CPU, more throughput", FULL, growth)
+    yield Line(
+        "The card's inner limit of 100 Gbps in sum",
+        ANALYZE,
+        "16 instances, by its datasheet",
+        "not named",
+        "line rate, each CPU and loss are not in the table, so that no other limit can be ruled out",
+        "cannot be",
+    )
+
+
+def components(root: Path) -> Study:
+    """000: where its watts go."""
+    found = read("x64_components", root)
+    parts = published.components(found.table, "x64_components.csv")
+    total = [Value("sum", "249", parts.total_w)]
+    lines = (compared("Breakdown of the watts, their sum", REPORT, total, *found.named("components")),)
+    names = ", ".join(f"{part.name} {part.power_w:g}" for part in parts.parts)
+    words = f"With 16 instances: {names} W."
+    return Study("000: component breakdown", "x64_components", words, lines, found.figures)
+
+
+def matrix(root: Path) -> Study:
+    """001: host blocks."""
+    found = read("arm_vs_intel", root)
+    cells = [row.cells for row in found.table.rows]
+    at = [f"{one['test']}, {one['sender']} → {one['receiver']}, {one['host']}" for one in cells]
+
+    def costs(printed: str, stem: str) -> list[Value]:
+        rows = zip(at, cells, found.derived, strict=True)
+        per = {"Mbits/sec": "mbps", "Gbits/sec": "gbps"}
+        return [
+            Value(name, one[printed], row[f"{stem}_{per[one['throughput_unit']]}"], cut=True)
+            for name, one, row in rows
+        ]
+
+    used = found.values("published_cpu_used_pct", "cpu_used_pct", at, cut=True)
+    per_unit = "per Gbit/s (UDP 60: per Mbit/s)"
+    lines = (
+        compared("Blocks: CPU used, %", DETAIL, used, *found.named("roles")),
+        compared(f"Blocks: CPU %, {per_unit}", DETAIL, costs("published_cpu_per_tput", "cpu_pct_per")),
+        compared(f"Blocks: W above idle, {per_unit}", DETAIL, costs("published_w_per_tput", "dynamic_w_per")),
+        *(_pairs(found, cells, test, title) for test, title in _TESTS.items()),
+    )
+    words = (
+        "Every ordered pair of an 80-core Arm server and two Xeons. The study has 36 blocks, one an end of "
+        f"each pair and test; {len(cells)} of them are on record here. Its costs are cut, not rounded."
+    )
+    return Study("001: a matrix of three hosts", "arm_vs_intel", words, lines, found.figures)
+
+
+_TESTS = {"tcp": "TCP", "udp-1500": "UDP 1500", "udp-60": "UDP 60"}
+
+
+def _pairs(found: Read, cells: Sequence[Mapping[str, str]], test: str, title: str) -> Line:
+    there = sum(one["test"].startswith(test) and one["role"] == "receiver" for one in cells)
+    lacking = STUDIED_PAIRS - there
+    return Line(
+        f"{title}: matrix of all pairs, CPU per throughput at both ends",
+        REPORT,
+        f"{STUDIED_PAIRS} pairs",
+        f"{there} pairs",
+        f"{lacking} pairs are not in the table: their fields are empty" if lacking else "none",
+        "cannot be" if lacking else "met",
+        found.named(f"matrix-throughput_bps-{test}", f"paired-cost-{test}"),
+    )
+
+
+def vxlan(root: Path) -> Study:
+    """003: means and SDs."""
+    found = read("vxlan_eln", root)
+    rows = published.means(found.table, "vxlan_eln.csv").rows
+    tests = [(test, [row for row in rows if row.names["test"] == test]) for test in _TESTS]
+    lines = [line for test, own in tests for line in _of_test(found, test, own)]
+    lines += [absent(what, why) for what, why in _NOT_IN_VXLAN]
+    words = (
+        "Two hosts through a VXLAN tunnel, kernel 6.9.0-rc4 (ELN), both ways: mean and SD over 10 runs. The "
+        "runs are not published, so that nothing is tested and no trial is made up. Of the eighteen bar "
+        "charts these are the ones whose figures are on record here; both directions share a chart."
+    )
+    return Study("003: VXLAN, mean ± SD", "vxlan_eln", words, tuple(lines), found.figures)
+
+
+def _of_test(found: Read, test: str, rows: Sequence[MeanRow]) -> Iterator[Line]:
+    per = "Mbps" if test == "udp-60" else "Gbps"
+    title = f"{_TESTS[test]}, receive and send"
+    costs = [
+        Value(row.names["direction"], row.printed["published_cpu_pct_per_unit"], cost, read_off=True)
+        for row in rows
+        for cost in (row.derived[f"cpu_pct_per_{per.lower()}"],)
+    ]
+    yield compared(f"{title}: CPU % per {per}", REPORT, costs, *found.named(f"CPU-per-throughput-{test}"))
+    rates = ", ".join(
+        f"{row.printed['published_throughput']} {row.printed['published_unit']}" for row in rows
+    )
+    yield shown(
+        f"{title}: throughput (no whiskers: no SD in the table)",
+        REPORT,
+        rates,
+        f"throughput-{test}",
+        found.figures,
+    )
+    count = sum(one is not None for row in rows for one in row.means.values())
+    means, name = f"{count} means, each with its SD", f"published-means-{test}"
+    yield shown(f"{title}: App and IRQ CPU with whiskers", REPORT, means, name, found.figures)
+
+
+_NOT_IN_VXLAN = (
+    ("The bare network's charts", "the table has the tunnel only"),
+    (
+        "RHEL 9.4 beside ELN",
+        "the table has one kernel; rows of a second one would stand beside it in each chart",
+    ),
+    ("Throughput generated beside received", "the table has one throughput a row"),
+    ("What limits each case", "limits are judged of trials; a mean with its SD is none"),
+)
+
+
+def soak(root: Path) -> Study:
+    """004: two days of FTP users."""
+    found = read("opteron_soak", root)
+    told = soak_summary(found.table)
+    mean, stated = ((bps or 0.0) / 1e9 for bps in (told.mean_bps, told.rate_bps))
+    ratio = f"{told.dropped_ratio or 0.0:.2g} of the packets dropped"
+    lines = (
+        Line(
+            "Rate over 48 hours, Gbit/s",
+            SHOW,
+            "6.5",
+            f"{mean:.2f}, the total over the time",
+            f"{100 * (mean / stated - 1):+.1f} %: 6.5 is the peak; named total-disagrees-with-rate",
+            "**not met**" if told.flags else "met",
+        ),
+        Line(
+            "Transfers, packets, dropped packets, total",
+            SHOW,
+            "7,885,579; 136e9; 50; 1.058 Pbit",
+            ratio,
+            "none: raw figures",
+            "as printed",
+        ),
+        shown("Diagram 1: clients, switches, ports", REPORT, "96 clients, 6 ports", "diagram", found.figures),
+        absent("Diagram 1: rates of groups and ports", "the table has the rate of all of them"),
+        absent("2 CPUs 4.8, 4 CPUs 6.5 Gbit/s", "shown as printed: there is nothing to derive them from"),
+    )
+    words = "96 machines with scripted FTP users against one server, 48 hours."
+    return Study("004: the 48-hour soak", "opteron_soak", words, lines, found.figures)
+
+
+def router(root: Path) -> Study:
+    """A router's energy model."""
+    found = read("router_power_8201", root)
+    model: Any = published.packet_power(found.table, "router_power_8201.csv").model
+    bit = [Value("fit", "3.20041614", model.bit_j * 1e12)]
+    packet = [Value("fit", "13.35646479", model.packet_j * 1e9)]
+    lines = (
+        compared("Energy of a bit, pJ", SHOW, bit, *found.named("packet-power")),
+        compared("Energy of a packet, nJ", SHOW, packet, *found.named("packet-cost")),
+    )
+    words = (
+        "Watts of a Cisco 8201-32FH against packet size and rate (NetPowerBench, ETH Zürich, MIT licence)."
+    )
+    return Study("A router's cost of bits and packets", "router_power_8201", words, lines, found.figures)
+
+
+STUDIES: tuple[Callable[[Path], Study], ...] = (scaling, components, matrix, vxlan, soak, router)
