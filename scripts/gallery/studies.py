@@ -22,8 +22,8 @@ from linewatt.report.charts.figure import Figure
 from linewatt.report.published.view import view
 from linewatt.report.trials.digest import digest
 from linewatt.report.trials.sections import page_sections
-from linewatt.store.imported import imported_manifest, write_imported
 from linewatt.store.read import Result, load
+from linewatt.store.write import imported_manifest, write_imported
 
 TABLES = Path(__file__).resolve().parents[2] / "docs" / "published"
 STAMP_S = 1.7e9

@@ -131,6 +131,13 @@ def test_a_table_without_runs_is_published_in_every_view_and_has_no_trial(
     assert says in page
     assert "<svg" in page
     assert "linewatt did not measure them" in page
+    for more in ((), ("--full",)):
+        pasted = run("show", "--md", *more)[1]
+        assert "\\r" not in pasted
+        pasted = pasted.replace("\\", "")
+        assert says in pasted
+        assert view(result).answer in pasted
+        assert "|" in pasted
     assert run("verify")[0] == 0
 
 

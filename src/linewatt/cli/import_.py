@@ -41,7 +41,7 @@ def import_command(
     raw, _ = read_table(data, source, known=RECOGNISED)
     now_s = time.time()
     kind, found = import_any(raw, source, now_s)
-    text = data.decode("utf-8-sig")
+    text = data.decode("utf-8-sig").replace("\r\n", "\n")
     manifest = imported_manifest(
         called,
         Path(source).name,

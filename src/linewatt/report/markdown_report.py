@@ -10,6 +10,8 @@ from linewatt import __version__
 from linewatt.report import markdown
 from linewatt.report.campaign_text import campaign_text
 from linewatt.report.machine.environment import environment, environment_section
+from linewatt.report.published.view import View
+from linewatt.report.published.view import view as published
 from linewatt.report.screen import Screen
 from linewatt.report.section import listed
 from linewatt.report.soak.digest import Soak
@@ -33,8 +35,20 @@ def first(result: Result) -> str | None:
 
 def render(result: Result) -> str:
     """All of it."""
-    parts = _of_soak(read_soak(result)) if result.is_soak else _of_trials(digest(result))
-    return markdown.document([*parts, *_campaign(result)])
+    return markdown.document([*_parts(result), *_campaign(result)])
+
+
+def _parts(result: Result) -> Iterator[str]:
+    if result.is_soak:
+        return _of_soak(read_soak(result))
+    return _of_published(published(result)) if result.imported_kind else _of_trials(digest(result))
+
+
+def _of_published(view: View) -> Iterator[str]:
+    yield from _top(None, view.result, (view.caveat, view.answer))
+    for one in view.tables:
+        yield from markdown.table(one, 2)
+    yield from markdown.lines(listed("Notes", view.notes), 2)
 
 
 def _of_trials(view: Digest) -> Iterator[str]:
