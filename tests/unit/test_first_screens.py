@@ -435,7 +435,7 @@ FACTS: dict[str, Any] = {
 FEWEST = {
     "campaign": 25,
     "experiment": 20,
-    "matrix": 20,
+    "matrix": 15,
     "levels": 15,
     "vxlan": 20,
     "soak": 12,

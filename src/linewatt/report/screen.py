@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import textwrap
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 
 from rich.cells import cell_len
 from rich.text import Text
@@ -30,8 +30,8 @@ _MOST_HOSTS, _MOST_OF_NAMES = 4, 60
 """hosts that are named, in how many columns"""
 _LEAST_PROSE = 20
 """columns of prose behind a name; of fewer it begins below"""
-_FEW = 3
-"""entries that a block gives up last"""
+_FEW, _FORMS = 3, 2
+"""entries of each block that come before all else; forms of an entry that are its fewest words"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,63 +143,50 @@ def text(screen: Screen, width: int | None) -> Text:
 def fitted(screen: Screen, width: int) -> list[tuple[str, str]]:
     """Its lines with their style, at most :data:`MOST_LINES` of them.
 
-    Where what shall stay is more, all but the first entry of the first block and of the last one goes.
+    What must stand is there in few words; then whatever there is room for is added, what matters most first.
     """
-    blocks = [_Fitting(block, [0] * len(block.entries)) for block in screen.blocks]
-    kept = (blocks[0], blocks[-1]) if blocks else ()
+    blocks = [_Fitting(block) for block in screen.blocks]
     head, tail = list(_head(screen, width)), list(_tail(screen, width))
-    for one in blocks:
-        if one.block.grid and len(one.lines(screen.full, width)) > 1 + len(one.block.entries):
-            one.give()  # a row would wrap
-    while True:
-        body = [line for one in blocks for line in one.lines(screen.full, width)]
-        if len(head) + len(body) + len(tail) <= MOST_LINES:
+
+    def body() -> list[tuple[str, str]]:
+        return [line for one in blocks for line in one.lines(screen.full, width)]
+
+    def fits() -> bool:
+        return len(head) + len(body()) + len(tail) <= MOST_LINES
+
+    spare = [one for one in (*blocks[1:-1], *blocks[:1], *blocks[-1:]) for _ in one.forms[1:] or one.forms]
+    for one in spare:
+        if fits():
             break
-        giving = [one for one in reversed(blocks) if one.gives] or [
-            one for one in blocks if len(one.forms) > (one in kept)
-        ]
-        if not giving:
-            break
-        max(giving, key=lambda one: one.gives).give()
-    return [*head, *body, *tail]
+        del one.forms[-1:]
+    for one, wished in _wishes(blocks):
+        before, one.forms = one.forms, wished
+        if not fits() or (one.block.grid and len(one.lines(screen.full, width)) > 1 + len(wished)):
+            one.forms = before
+    return [*head, *body(), *tail]
 
 
 @dataclass
 class _Fitting:
-    """A block while room is made: ``forms`` is which form of each entry is shown, of those not dropped."""
+    """A block that is given room: ``forms`` is which form of each entry is shown, of the first ones."""
 
     block: Block
-    forms: list[int]
+    forms: list[int] = field(default_factory=list)
 
-    @property
-    def gives(self) -> int:
-        """How gladly it gives a line: evidence first, then a grid, then entries where there are many."""
-        block, shown = self.block, len(self.forms)
-        if block.grid:
-            return 30_000 if self.forms else 0
-        shorter = [
-            form for entry, form in zip(block.entries, self.forms, strict=False) if form + 1 < len(entry)
-        ]
-        if shorter and min(shorter) == 0:
-            return 40_000
-        if shown > max(block.least, _FEW):
-            return 20_000 + shown
-        if shorter:
-            return 10_000
-        return shown if shown > block.least else 0
+    def __post_init__(self) -> None:
+        self.forms = [] if self.block.grid else self.shortest(self.block.least)
 
-    def give(self) -> None:
-        """Say the last entry of those said at most length in fewer words, or drop the last one."""
-        entries = self.block.entries
-        if self.block.grid:
-            self.forms = []
-            return
-        shorter = [at for at, form in enumerate(self.forms) if form + 1 < len(entries[at])]
-        least = min((self.forms[at] for at in shorter), default=1)
-        if not shorter or (least and len(self.forms) > max(self.block.least, _FEW)):
-            self.forms.pop()
-        else:
-            self.forms[max(at for at in shorter if self.forms[at] == least)] += 1
+    def shortest(self, count: int) -> list[int]:
+        """As many entries in the fewest words."""
+        return [len(entry) - 1 for entry in self.block.entries[:count]]
+
+    def more(self) -> list[int]:
+        """One entry more in the fewest words."""
+        return self.forms + self.shortest(len(self.forms) + 1)[len(self.forms) :]
+
+    def longer(self, at: int, form: int) -> list[int]:
+        """One entry in more words."""
+        return [min(own, form) if each == at else own for each, own in enumerate(self.forms)]
 
     def lines(self, command: str, width: int) -> list[tuple[str, str]]:
         block = self.block
@@ -214,6 +201,37 @@ class _Fitting:
             made = _lines([Line(block.heading, prose=block.remark, style="bold")], width, "")
         made += _lines(shown, width, _GAP)
         return made + (_lines([Line("", (rest,))], width, _GAP) if left else [])
+
+
+def _wishes(blocks: Sequence[_Fitting]) -> Iterator[tuple[_Fitting, list[int]]]:
+    """Ways to say more: advice, a few entries of each block, evidence, a grid, all entries, all words.
+
+    A wish is made of what the wishes before it came to. The last block is that on trust.
+    """
+    lists = [one for one in blocks if not one.block.grid]
+    grids = [(one, [0] * len(one.block.entries)) for one in blocks if one.block.grid]
+    yield from (_middle(one, 0) for one in lists[-1:] if one.forms)
+    for count in range(1, _FEW + 1):
+        yield from ((one, one.more()) for one in lists if len(one.forms) < min(count, len(one.block.entries)))
+    for one in (*lists[-1:], *lists[:-1]):
+        many = (at for at in range(len(one.forms)) if one is lists[-1] or len(one.block.entries[at]) > _FORMS)
+        yield from (_middle(one, at) for at in many)
+    yield from grids[:1]
+    for one in lists:
+        while len(one.forms) < len(one.block.entries):
+            shown = len(one.forms)
+            yield one, one.more()
+            if len(one.forms) == shown:
+                break
+    yield from grids[1:]
+    for form in range(max((len(entry) for one in lists for entry in one.block.entries), default=0), -1, -1):
+        for one in lists:
+            yield from ((one, one.longer(at, form)) for at in range(len(one.forms)))
+
+
+def _middle(one: _Fitting, at: int) -> tuple[_Fitting, list[int]]:
+    """An entry in more words than the fewest."""
+    return one, one.longer(at, max(0, len(one.block.entries[at]) - _FORMS))
 
 
 def _more(count: int, noun: str) -> str:

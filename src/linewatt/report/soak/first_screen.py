@@ -197,7 +197,7 @@ def _trust(soak: Soak) -> str:
 def _doubts(soak: Soak) -> Iterator[Entry]:
     for number, one in enumerate(findings(soak).every, start=1):
         seen, advice = one.sightings[0], one.advice[0]
-        more = f" and {len(one.sightings) - 1} more" if len(one.sightings) > 1 else ""
+        more = f" (and {len(one.sightings) - 1} more)" if len(one.sightings) > 1 else ""
         said = (
             f"{one.kind.title}: {seen.where}: {seen.evidence}{more}; do: {advice}",
             f"{one.kind.title} ({seen.where}); do: {advice}",

@@ -211,12 +211,12 @@ def with_limits(told: Sequence[tuple[Line, CaseSummary]]) -> list[Entry]:
         names.setdefault(limit_words(summary), []).append(line.name)
     entries: list[Entry] = []
     for line, summary in told:
-        limit = limit_words(summary)
-        forms = (limit, limit_words(summary, other_end=False)) if len(names[limit]) == 1 else ("",)
-        entries.append(tuple(replace(line, prose=words) for words in dict.fromkeys(forms)))
-    for text, own in names.items():
-        if len(own) > 1:
-            several = f"each of the {len(own)}" if len(names) == 1 else first_of(own, MOST_NAMED)
+        forms = limit_forms(summary)
+        own = forms if len(names[forms[0]]) == 1 else ("",)
+        entries.append(tuple(replace(line, prose=words) for words in own))
+    for text, sharing in names.items():
+        if len(sharing) > 1:
+            several = f"each of the {len(sharing)}" if len(names) == 1 else first_of(sharing, MOST_NAMED)
             entries.append((Line("", prose=f"{several}: {text}"),))
     return entries
 
@@ -256,17 +256,26 @@ def series_table(shown: Sequence[Best], view: Digest, notes: tuple[Note, ...]) -
     )
 
 
-def limit_words(summary: CaseSummary, *, other_end: bool = True) -> str:
+def limit_words(summary: CaseSummary) -> str:
     """What limits a case in one sentence: the finder's verdict, where, and how busy the other end is."""
+    return limit_forms(summary)[0]
+
+
+def limit_forms(summary: CaseSummary) -> tuple[str, ...]:
+    """The same in ever fewer words: without the other end, without evidence."""
     limit = summary.limit
     asked = limit.candidate("paced")
     if limit.kind == "paced":
-        return f"held to its rate: {limit.evidence}"
+        return (f"held to its rate: {limit.evidence}",)
     missed = f"; {short(asked)} arrived" if asked is not None and not asked.holds else ""
-    if not limit.found:
-        return f"{limit.lead}{f': {limit.margin}' if limit.margin else ''}{missed}"
-    other = _other_end(limit) if other_end else ""
-    return f"limited by {limit.what} ({_where(limit)}){other}{missed}"
+    if limit.found:
+        found = f"limited by {limit.what}"
+        where = f"{found} ({_where(limit)})"
+        forms = (f"{where}{_other_end(limit)}{missed}", f"{where}{missed}", found)
+    else:
+        lead = limit.lead[0].lower() + limit.lead[1:]
+        forms = (f"{lead}{f': {limit.margin}' if limit.margin else ''}{missed}", f"{lead}{missed}", lead)
+    return tuple(dict.fromkeys(forms))
 
 
 def _where(limit: Limit) -> str:
@@ -339,9 +348,11 @@ def _cost(best: Best, view: Digest) -> Block:
         )
         ends.append((role, Line(f"{role} {summary.case.host(role)}", tuple(figures))))
         lacks += [
-            Lack(title, cell.reason or "not known", "", role) for title, cell in cells.items() if cell.missing
+            Lack(title, _withheld(name, role, best, view) or cells[title].reason or "not known", "", role)
+            for name, title, _ in wanted
+            if cells[title].missing
         ]
-    reasons = [(Line("", prose=note.sentence),) for note in absences(lacks, len(ENDS))]
+    reasons = [_in_few(note.sentence) for note in absences(lacks, len(ENDS))]
     scopes = dict.fromkeys(
         SCOPE_WORDS.get(power.system_scope, power.system_scope)
         for power in _ends(best, CaseSummary.power)
@@ -350,9 +361,22 @@ def _cost(best: Best, view: Digest) -> Block:
     said = [f"watts: {', '.join(scopes)}"] if scopes else []
     if _ends(best, CaseSummary.cpu_cores):
         kinds = (cores_are(view.hosts).get(summary.case.host(role)) for role in ENDS)
-        said.append(f"core: {' and '.join(dict.fromkeys(kind or 'of a kind not known' for kind in kinds))}")
+        said.append(f"core: {' and '.join(dict.fromkeys(kind or 'kind not known' for kind in kinds))}")
     entries = (*((line,) for _, line in ends if line.figures), *reasons)
     return Block("Cost of", entries, "; ".join(said), best.name, least=2)
+
+
+def _withheld(name: str, role: Role, best: Best, view: Digest) -> str:
+    """By which finding a figure is withheld, which says below why; empty where none did."""
+    kind = POWER_BY_NAME[name].figure if name in POWER_BY_NAME else "cpu"
+    codes = view.findings.doubts(best.summary.case, kind, role) if kind else ()
+    letters = view.marks.of(code for code in codes if kind_of(code).rank == "withheld")
+    return f"withheld ({', '.join(letters)})" if letters else ""
+
+
+def _in_few(sentence: str) -> Entry:
+    """A reason, and its first clause alone."""
+    return tuple(Line("", prose=one) for one in dict.fromkeys((sentence, sentence.partition("; ")[0])))
 
 
 _OF_POWER = [
@@ -392,7 +416,7 @@ def _doubt(title: str, found: Sequence[Finding]) -> Iterator[str]:
     """What was seen of it in the cases shown, and what to do, in ever fewer words."""
     seen = found[0].sightings[0]
     more = sum(len(one.sightings) for one in found) - 1
-    evidence = f"{seen.where}: {seen.evidence}{f' and {more} more' if more else ''}"
+    evidence = f"{seen.where}: {seen.evidence}{f' (and {more} more)' if more else ''}"
     advice = found[0].advice[0]
     yield f"{title}: {evidence}; do: {advice}"
     yield f"{title} ({seen.where}); do: {advice}"

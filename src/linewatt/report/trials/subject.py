@@ -28,7 +28,15 @@ from linewatt.report.provenance import mark
 from linewatt.report.screen import Block, Entry, Line
 from linewatt.report.series import case_names, plural, test_title
 from linewatt.report.table import Table
-from linewatt.report.trials.answer import Best, best_cases, figure, limit_words, rate, with_limits
+from linewatt.report.trials.answer import (
+    Best,
+    best_cases,
+    figure,
+    limit_forms,
+    limit_words,
+    rate,
+    with_limits,
+)
 from linewatt.report.trials.charts.heat_map import grid, heat_maps
 from linewatt.report.trials.digest import Digest
 from linewatt.report.trials.effects import best_words, beyond_chance, experiment
@@ -95,7 +103,7 @@ def _best(group: GroupEffects, name: str, view: Digest) -> tuple[CaseSummary | N
     )
     figures = rate(reached, view) if reached is not None and reached.throughput_bps else ()
     words = best_words(group, first).removeprefix("Best setting found: ").removesuffix(".")
-    limits = (limit_words(reached), limit_words(reached, other_end=False)) if reached is not None else ()
+    limits = limit_forms(reached) if reached is not None else ()
     forms = [f"at {words}{limit}" for limit in [f"; {one}" for one in limits] or [""]]
     return reached, tuple(Line(name, figures, prose) for prose in dict.fromkeys(forms))
 
