@@ -89,6 +89,19 @@ class VsftpdSettings:
         return self.users * max(self.put_sizes, default=0)
 
 
+@dataclass(frozen=True, slots=True)
+class _Place:
+    """Where a server is, and of what it is made."""
+
+    ground: ground.Ground
+    folder: str
+    log: FollowedLog
+
+    @property
+    def conf(self) -> str:
+        return f"{self.folder}/{CONFIGURATION}"
+
+
 class VsftpdServer:
     """Keeps to :class:`~linewatt.engine.soak.server.Server`."""
 
@@ -99,8 +112,7 @@ class VsftpdServer:
         self._host, self._settings, self._undoable, self._say = host, settings, undoable, say
         self._name = host.spec.name
         self._password = secrets.token_urlsafe(18)
-        self._ground: ground.Ground | None = None
-        self._folder: str | None = None
+        self._place: _Place | None = None
         self._log: FollowedLog | None = None
         self._process: Process | None = None
         self._tasks: list[asyncio.Task[None]] = []
@@ -135,58 +147,60 @@ class VsftpdServer:
     async def start(self) -> None:
         """Raises HostError, ChangeError; nothing of it is left then."""
         try:
-            await self._start()
+            place, process = await self._start()
         except BaseException:
             await self.stop()
             raise
-        self._tasks = [asyncio.create_task(self._keep_running()), asyncio.create_task(self._keep_reading())]
+        self._tasks = [
+            asyncio.create_task(self._keep_running(place, process)),
+            asyncio.create_task(self._keep_reading(place.log)),
+        ]
 
-    async def _start(self) -> None:
+    async def _start(self) -> tuple[_Place, Process]:
         settings = self._settings
         words = [settings.folder, str(settings.port)]
         said = await self._script(ground.LOOK, *words, what="look at what there is for a vsftpd")
-        self._ground = found = ground.ground(self._name, said.stdout, settings.folder, settings.port)
+        found = ground.ground(self._name, said.stdout, settings.folder, settings.port)
         ground.check_room(self._name, found, sum(settings.get_sizes), settings.put_bytes)
         folder = f"{found.folder.rstrip('/')}/{PREFIX}{secrets.token_hex(6)}"
-        self._folder = folder
-        await self._undoable.to([self._present()], [self._name])
         self._log = FollowedLog(f"{folder}/server.log")
-        await self._furnish()
-        await self._launch()
+        self._place = place = _Place(found, folder, self._log)
+        await self._undoable.to([self._present(place)], [self._name])
+        await self._furnish(place)
+        process = await self._launch(place)
         self._say("server-started", self._name, f"vsftpd listens on port {settings.port}")
+        return place, process
 
-    async def _furnish(self) -> None:
+    async def _furnish(self, place: _Place) -> None:
         """Everything the server needs in its folder, which is empty."""
-        sizes, folder = self._settings.get_sizes, str(self._folder)
+        sizes = self._settings.get_sizes
         length = min(content.PERIOD_BYTES, max(sizes, default=0))
-        await self._bring_content(length)
+        await self._bring_content(place, length)
         await self._script(
             ground.FILL,
-            folder,
+            place.folder,
             str(length),
             what="make the files that users get",
             stdin="".join(f"{size}\n" for size in sizes) + "\n",
             limit_s=60 + sum(sizes) / SLOWEST_DISK_BYTES_PER_S,
         )
-        await self._keep("passwords", self._password + "\n")
-        await self._script(ground.TOUCH, f"{folder}/server.log", what="make its log")
-        await self._keep(CONFIGURATION, configuration(self._vsftpd()))
-        await self._read()  # keeps room for the log before users fill the disk
+        await self._keep(f"{place.folder}/passwords", self._password + "\n")
+        await self._script(ground.TOUCH, f"{place.folder}/server.log", what="make its log")
+        await self._keep(place.conf, configuration(self._vsftpd(place)))
+        await self._read(place.log)  # keeps room for the log before users fill the disk
 
-    async def _bring_content(self, length: int) -> None:
+    async def _bring_content(self, place: _Place, length: int) -> None:
         """The pattern that files are made of, in pieces small enough for heartbeats to pass between them."""
-        assert self._ground is not None  # noqa: S101
         pattern = (await asyncio.to_thread(content.period))[:length]
-        folder, what = str(self._folder), "bring the content of files to it"
+        folder, what = place.folder, "bring the content of files to it"
         for at in range(0, max(1, length), PIECE_BYTES):
             text = base64.encodebytes(pattern[at : at + PIECE_BYTES]).decode() + "\n"
             await self._script(ground.PIECE, folder, what=what, stdin=text, limit_s=PIECE_LIMIT_S)
         digest = (await asyncio.to_thread(hashlib.sha256, pattern)).hexdigest()
-        await self._script(ground.LAY_OUT, folder, self._ground.user, digest, what=what)
+        await self._script(ground.LAY_OUT, folder, place.ground.user, digest, what=what)
 
-    def _vsftpd(self) -> Vsftpd:
-        assert self._ground is not None  # noqa: S101
-        at, settings = PurePosixPath(str(self._folder)), self._settings
+    def _vsftpd(self, place: _Place) -> Vsftpd:
+        at, settings = PurePosixPath(place.folder), self._settings
         return Vsftpd(
             address=settings.listen_address,
             port=settings.port,
@@ -195,16 +209,15 @@ class VsftpdServer:
             empty=at / "empty",
             passwords_file=at / "passwords",
             server_log=at / "server.log",
-            system_user=self._ground.user,
+            system_user=place.ground.user,
             max_clients=settings.max_clients,
             idle_limit_s=settings.idle_limit_s,
         )
 
-    async def _launch(self) -> None:
+    async def _launch(self, place: _Place) -> Process:
         """Start vsftpd and wait until it listens. Raises HostError."""
-        assert self._ground is not None  # noqa: S101
-        port, conf = str(self._settings.port), self._conf
-        argv = ["bash", "-c", ground.SERVE, "linewatt", self._ground.program, conf, ground.WATCH]
+        port, conf = str(self._settings.port), place.conf
+        argv = ["bash", "-c", ground.SERVE, "linewatt", place.ground.program, conf, ground.WATCH]
         process = self._process = await self._host.start(argv, root=True)
         await process.ready()
         ending = asyncio.create_task(process.wait(LONGER_THAN_ANY_RUN_S, "vsftpd to end"))
@@ -232,18 +245,18 @@ class VsftpdServer:
             listening.cancel()
             await asyncio.gather(ending, listening, return_exceptions=True)
         self._starts += 1
+        return process
 
     # --- while it runs -------------------------------------------------------------------------------------
 
-    async def _keep_running(self) -> None:
+    async def _keep_running(self, place: _Place, process: Process) -> None:
         """Start it again whenever it ends by itself; ended by :meth:`stop`."""
         loop = asyncio.get_running_loop()
         tried = 0
         while True:
             began_s = loop.time()
             try:
-                assert self._process is not None  # noqa: S101
-                ended = await self._process.wait(LONGER_THAN_ANY_RUN_S, "vsftpd to end")
+                ended = await process.wait(LONGER_THAN_ANY_RUN_S, "vsftpd to end")
                 why = _why(ended)
             except HostError as error:
                 why = f"or is out of reach: {error}"
@@ -252,35 +265,34 @@ class VsftpdServer:
             while True:
                 await asyncio.sleep(BACK_OFF_S[min(tried, len(BACK_OFF_S) - 1)])
                 tried += 1
-                if await self._started_again():
+                if (again := await self._started_again(place)) is not None:
+                    process = again
                     break
 
-    async def _started_again(self) -> bool:
+    async def _started_again(self, place: _Place) -> Process | None:
         try:
-            there = await self._host.run(["test", "-f", self._conf], root=True)
+            there = await self._host.run(["test", "-f", place.conf], root=True)
             if there.status != 0:  # in memory, and the host was started anew
-                for changes in ([], [self._present()]):
+                for changes in ([], [self._present(place)]):
                     await self._undoable.to(changes, [self._name])
-                await self._furnish()
-            await self._launch()
+                await self._furnish(place)
+            process = await self._launch(place)
         except LinewattError as error:
             self._tell_once(f"vsftpd cannot be started again yet: {error}")
-            return False
+            return None
         self._told.clear()
         self._say("server-started", self._name, f"vsftpd was started again, start {self._starts}")
-        return True
+        return process
 
-    async def _keep_reading(self) -> None:
+    async def _keep_reading(self, log: FollowedLog) -> None:
         while True:
             await asyncio.sleep(self._settings.read_every_s)
             try:
-                await self._read()
+                await self._read(log)
             except (HostError, ParseError) as error:
                 self._tell_once(f"its log was not read this time: {error}")
 
-    async def _read(self) -> None:
-        log = self._log
-        assert log is not None  # noqa: S101
+    async def _read(self, log: FollowedLog) -> None:
         async with self._reading:
             await log.read(self._host)
         if log.totals.unknown:
@@ -297,10 +309,11 @@ class VsftpdServer:
 
     async def settle(self) -> None:
         """Wait until no session is left, at most ``SETTLE_LIMIT_S``, and read the log to its end."""
-        if self._log is None:
+        place = self._place
+        if place is None:
             return
         try:
-            words = [self._conf, f"{SETTLE_LIMIT_S:g}"]
+            words = [place.conf, f"{SETTLE_LIMIT_S:g}"]
             what = "wait for the sessions of users to end"
             done = await self._script(ground.SETTLED, *words, what=what, limit_s=SETTLE_LIMIT_S + 5)
             if done.stdout.strip() != "0":
@@ -308,7 +321,7 @@ class VsftpdServer:
                     f"after {SETTLE_LIMIT_S:g} s sessions of users go on; what they move yet is not counted"
                 )
                 self._tell_once(text)
-            await self._read()
+            await self._read(place.log)
         except (HostError, ParseError) as error:
             self._say("warning", self._name, f"its log was not read to the end: {error}")
 
@@ -321,31 +334,26 @@ class VsftpdServer:
         await asyncio.gather(*self._tasks, return_exceptions=True)
         self._tasks = []
         process, self._process = self._process, None
-        folder, self._folder = self._folder, None
+        place, self._place = self._place, None
         if process is not None:
             with suppress(HostError):  # its folder is not removed before its processes have ended
                 await process.stop(STOP_LIMIT_S)
-        if folder is None:
+        if place is None:
             return
         try:
-            files = ["rm", "-rf", "--one-file-system", "--", f"{folder}/home"]
+            files = ["rm", "-rf", "--one-file-system", "--", f"{place.folder}/home"]
             await self._host.run(files, timeout_s=REMOVE_LIMIT_S, root=True)
             await self._undoable.to([], [self._name])
         except LinewattError as error:
-            self._say("warning", self._name, f"{folder} was not removed: {error}")
+            self._say("warning", self._name, f"{place.folder} was not removed: {error}")
 
-    def _present(self) -> Change:
+    def _present(self, place: _Place) -> Change:
         why = "files and settings of the users' server"
-        return Change(self._name, KNOB, str(self._folder), PRESENT, why)
+        return Change(self._name, KNOB, place.folder, PRESENT, why)
 
     # --- on the host ---------------------------------------------------------------------------------------
 
-    @property
-    def _conf(self) -> str:
-        return f"{self._folder}/{CONFIGURATION}"
-
-    async def _keep(self, name: str, text: str) -> None:
-        path = f"{self._folder}/{name}"
+    async def _keep(self, path: str, text: str) -> None:
         await self._script(ground.KEEP, path, what=f"write {path}", stdin=text)
 
     async def _script(
