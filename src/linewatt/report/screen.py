@@ -56,7 +56,8 @@ class Block:
 
     ``of`` goes on the title, ``remark`` stands behind it. ``rest`` is what one that is left out is called,
     ``command`` what shows it, if not the screen's own. ``least`` entries always stay; a ``grid`` is shown
-    whole or not at all. ``left`` are entries of which nobody made a line.
+    whole or not at all. ``left`` are entries of which nobody made a line, ``beyond`` says what else is not
+    here, and which command has it.
     """
 
     title: str
@@ -68,6 +69,7 @@ class Block:
     least: int = 1
     left: int = 0
     grid: bool = False
+    beyond: str = ""
 
     @property
     def heading(self) -> str:
@@ -198,7 +200,8 @@ class _Fitting:
             return _lines([Line(block.heading, (rest,), style="bold")], width, "")
         made = []
         if shown or left or block.remark:
-            made = _lines([Line(block.heading, prose=block.remark, style="bold")], width, "")
+            remark = "; ".join(filter(None, (block.remark, block.beyond)))
+            made = _lines([Line(block.heading, prose=remark, style="bold")], width, "")
         made += _lines(shown, width, _GAP)
         return made + (_lines([Line("", (rest,))], width, _GAP) if left else [])
 

@@ -78,7 +78,7 @@ def answer(view: Digest, at: Best | None = None) -> Answer | None:
     if not best:
         return None
     fastest = sorted(best, key=_throughput, reverse=True)
-    shown = [one for one in best if one in fastest[:MOST_SERIES]]
+    shown = best if len(best) <= MOST_NAMED else fastest[:MOST_SERIES]
     costing = at or fastest[0]
     trust = " · ".join(_verdicts(view, shown, costing))
     return Answer(

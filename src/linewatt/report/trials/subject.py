@@ -120,7 +120,7 @@ def _effects(found: ResponseEffects, about: str) -> Block | None:
     }
     said = "; ".join(f"{len(own)} {words} ({_factors(own)})" for words, own in others.items() if own)
     of = f"{response_words(found.response)}{about}"
-    remark = f"(95 % CI), largest first{f'; {said}' if said else ''}" if telling else said
+    remark = f"largest first (95 % CI){f'; {said}' if said else ''}" if telling else said
     return Block("Effects on", tuple(entries), remark, of, "effect") if found.rows else None
 
 
@@ -182,11 +182,20 @@ def networks_subject(view: Digest) -> Subject | None:
         for case in shown
         if isinstance(case, Case)
     ]
-    said = next((f"{row.match.level} against {base}: {row.verdict.words}." for row in told), "")
+    said = next(
+        (f"{_toll_name(row, several=several)} against {base}: {row.verdict.words}." for row in told), ""
+    )
     command = f"linewatt compare {name} --by network"
-    more = f"; {plural(len(rest), 'other comparison')}: compare --by network" if rest else ""
-    remark = f"against {base} (95 % CI){more}"
-    toll = Block("Toll", tuple(entries), remark, rest="figure", command="compare --by network", least=2)
+    more = f"{plural(len(rest), 'other comparison')}: compare --by network" if rest else ""
+    toll = Block(
+        "Toll",
+        tuple(entries),
+        f"against {base} (95 % CI)",
+        rest="figure",
+        command="compare --by network",
+        least=2,
+        beyond=more,
+    )
     result_block = Block("Result", tuple(with_limits(reached)), "mean (95 % CI)", rest="case")
     return Subject(said, (result_block, toll), (command,))
 
@@ -199,9 +208,13 @@ def _on(case: Case, *, several: bool) -> str:
     return f"{case.network}{test}, {plural(case.instances, 'instance')}"
 
 
-def _toll(row: Compared, *, several: bool) -> Entry:
+def _toll_name(row: Compared, *, several: bool) -> str:
     test = f", {test_title(row.match.base.test)}" if several and isinstance(row.match.base, Case) else ""
-    name = f"{row.match.level}{test}: {response_words(row.response)}"
+    return f"{row.match.level}{test}: {response_words(row.response)}"
+
+
+def _toll(row: Compared, *, several: bool) -> Entry:
+    name = _toll_name(row, several=several)
     figures = change_figures(row.response, row.verdict, row.provenance)
     if row.outcome in ("undecided", "refused") or not figures:
         return (Line(name, prose=row.verdict.words), Line(name, prose="no verdict"))
@@ -281,7 +294,9 @@ def levels_subject(view: Digest) -> Subject | None:
     rows = [(Line(level_name(point.level), tuple(_point(point))),) for point in shown.points]
     more = len(view.levels) - 1
     others = f"{plural(more, 'other curve')}: show --full" if more else ""
-    curve = Block("Curve of", tuple(rows), others, f"{name}, {shown.role} {shown.host}", "level")
+    curve = Block(
+        "Curve of", tuple(rows), of=f"{name}, {shown.role} {shown.host}", rest="level", beyond=others
+    )
     lead = next((entry[0] for entry in scores if entry[0].figures), scores[0][0])
     said = "; ".join(filter(None, (" ".join(lead.figures), lead.prose)))
     score = Block("Overall score", tuple(scores), "Σ throughput ÷ Σ power over the levels", rest="score")
