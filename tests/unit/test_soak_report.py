@@ -13,6 +13,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.saved_files import saved
 from tests.soak_result import FILE_BYTES, STARTED_S, Shape, Truth, write
 from typer.testing import CliRunner
 
@@ -390,6 +391,9 @@ class _Page(HTMLParser):
 
     def handle_starttag(self, tag: str, attrs: list[tuple[str, str | None]]) -> None:
         self.tags.add(tag)
+        if tag == "a" and "download" in dict(attrs):
+            saved(dict(attrs))
+            return
         names = {"src", "href", "xlink:href", "action", "data"}
         self.loads += [
             value or "" for name, value in attrs if name in names and not (value or "").startswith("#")

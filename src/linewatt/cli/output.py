@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 
 
 RESULTS = Path("results")
-_FORMULA = ("=", "+", "-", "@", "\t", "\r")
-"""signs with which a spreadsheet takes a cell for a formula"""
 
 
 def print_json(document: Mapping[str, Any]) -> None:
@@ -39,23 +37,11 @@ def print_json(document: Mapping[str, Any]) -> None:
 
 def print_csv(columns: Sequence[str], rows: Sequence[Mapping[str, Any]]) -> None:
     """Rows as CSV on stdout; ``None`` is an empty cell, and no text is a formula to a spreadsheet."""
+    from linewatt.report.export import spreadsheet_cell
+
     writer = csv.writer(sys.stdout, lineterminator="\n")
-    writer.writerow([_cell(column) for column in columns])
-    writer.writerows([_cell(row.get(column)) for column in columns] for row in rows)
-
-
-def _cell(value: Any) -> Any:
-    """A cell that a spreadsheet shows as it is: a text that it would compute is quoted, as OWASP has it."""
-    if not isinstance(value, str):
-        return value
-    text = shown(value)
-    if not text.startswith(_FORMULA):
-        return text
-    try:
-        float(text)
-    except ValueError:
-        return f"'{text}"
-    return text
+    writer.writerow([spreadsheet_cell(column) for column in columns])
+    writer.writerows([spreadsheet_cell(row.get(column)) for column in columns] for row in rows)
 
 
 def say(message: str) -> None:

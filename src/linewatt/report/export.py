@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
 from linewatt.analysis.metrics.unit import same
+from linewatt.foreign import shown
 from linewatt.model import Case
 from linewatt.units import when as when
 
@@ -14,6 +15,9 @@ if TYPE_CHECKING:
     from linewatt.analysis.comparison.verdicts import Verdict
     from linewatt.analysis.metrics.metric import Response
     from linewatt.analysis.statistics.stats import Estimate
+
+_FORMULA = ("=", "+", "-", "@", "\t", "\r")
+"""signs with which a spreadsheet takes a cell for a formula"""
 
 
 def case_keys(case: Case) -> dict[str, Any]:
@@ -54,6 +58,20 @@ def numbers(response: Response, verdict: Verdict | None) -> dict[str, Any]:
         "kind": None if verdict is None else verdict.kind,
         "verdict": None if verdict is None else verdict.words,
     }
+
+
+def spreadsheet_cell(value: Any) -> Any:
+    """A cell that a spreadsheet shows as it is: a text that it would compute is quoted, as OWASP has it."""
+    if not isinstance(value, str):
+        return value
+    text = shown(value)
+    if not text.startswith(_FORMULA):
+        return text
+    try:
+        float(text)
+    except ValueError:
+        return f"'{text}"
+    return text
 
 
 def p_text(p: float) -> str:

@@ -24,6 +24,7 @@ from linewatt.report.glossary import GLOSSARY, LEVEL_GLOSSARY, POWER_GLOSSARY
 from linewatt.report.machine.environment import environment, environment_section
 from linewatt.report.machine.map import machine_maps
 from linewatt.report.page_rows import marks_html, rows_html
+from linewatt.report.saving import save_figure, save_table
 from linewatt.report.series import plural
 from linewatt.report.trials.digest import Digest
 from linewatt.report.trials.first_screen import first_screen
@@ -122,6 +123,8 @@ def environment_of_pages() -> Environment:
     made.globals["missing"] = MISSING
     made.globals["flagmarks"] = marks_html
     made.globals["rows_html"] = rows_html
+    made.globals["save_table"] = save_table
+    made.globals["save_figure"] = save_figure
     style = (_HERE / "style.css").read_text(encoding="utf-8")
     made.globals["style"] = Markup(style)  # noqa: S704 - our own file
     return made
