@@ -16,11 +16,11 @@ from pydantic import (
     Field,
     StrictFloat,
     StrictStr,
-    ValidationError,
     model_validator,
 )
 
 from linewatt.model import Case, PowerResult, Window
+from linewatt.sensors.power.dynamics import Dynamics
 
 SCHEMA_VERSION = 1
 _Count = Annotated[int, Field(ge=0)]
@@ -230,6 +230,10 @@ class Meter(Document):
     distances: _Count = 0
     steps: _Count = 0
 
+    @property
+    def dynamics(self) -> Dynamics:
+        return Dynamics(self.refresh_s, self.averaging_s, self.delay_s, self.settle_s)
+
 
 class Meters(Document):
     """What was known of each meter when a part of a campaign ended."""
@@ -306,10 +310,3 @@ class Event(Document):
     kind: str
     host: str | None = None
     text: str
-
-
-def told(error: ValidationError) -> str:
-    """Where in a document the first thing is wrong, and what."""
-    first = error.errors(include_url=False, include_context=False)[0]
-    where = ".".join(str(one) for one in first["loc"])
-    return f"{where}: {first['msg']}" if where else str(first["msg"])

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from dataclasses import replace
+from dataclasses import asdict, replace
 from pathlib import Path
 from typing import Any
 
@@ -24,7 +24,7 @@ from linewatt.records import Idle, IdleHost, Meter, Times
 from linewatt.sensors.power.base import PowerConfig
 from linewatt.sensors.power.dynamics import Dynamics
 from linewatt.store import read
-from linewatt.store.meters import Known, known_of, with_meters
+from linewatt.store.meters import known_of, with_meters
 from linewatt.store.write import write_json, write_trial
 
 OUT = Channel("out", "W", "gauge", "psu-out:PSU1", step=1.0)
@@ -91,6 +91,11 @@ def test_a_campaign_without_power_has_no_such_file(tmp_path: Path) -> None:
     assert read.meters(tmp_path) == ()
 
 
+def learned(known: Dynamics) -> Meter:
+    """What a result has of a meter that behaves like this."""
+    return Meter(host="h1", source="bmc", channel="out", **asdict(known))
+
+
 def measured(**fields: Any) -> Trial:
     """60 s of 248 W with 5 s of omit, as the first trial of a campaign is stored: nothing was learned yet."""
     one = PowerResult(
@@ -114,7 +119,7 @@ def measured(**fields: Any) -> Trial:
 
 
 def joined(known: Dynamics, **fields: Any) -> tuple[PowerResult, tuple[Flag, ...]]:
-    (found,) = with_meters([measured(**fields)], {KEY: Known(known)})
+    (found,) = with_meters([measured(**fields)], {KEY: learned(known)})
     assert found.receiver is not None
     return found.receiver.power[0], found.flags
 
@@ -137,7 +142,7 @@ def test_a_load_that_begins_late_is_shown_as_late() -> None:
     stored = measured()
     (found,) = with_meters(
         [replace(stored, case=replace(stored.case, load="sockperf"))],
-        {KEY: Known(Dynamics(1.0, 10.0, 0.0, 10.0))},
+        {KEY: learned(Dynamics(1.0, 10.0, 0.0, 10.0))},
     )
     assert found.receiver is not None
     late = found.receiver.power[0]
@@ -170,7 +175,7 @@ def test_totals_of_energy_and_results_without_meters_stay_as_they_are() -> None:
     assert one == measured(spread_w=None).receiver.power[0]  # type: ignore[union-attr]
     stored = measured()
     assert with_meters([stored], {}) == (stored,)
-    assert with_meters([stored], {("h1", "pdu", "out"): Known(Dynamics(30.0))}) == (stored,)
+    assert with_meters([stored], {("h1", "pdu", "out"): learned(Dynamics(30.0))}) == (stored,)
 
 
 def meter(**fields: Any) -> Meter:
@@ -186,6 +191,7 @@ def meter(**fields: Any) -> Meter:
         ({"refresh_s": 30.0, "averaging_s": None, "settle_s": None, "read_every_s": 30.0}, []),
         ({"refresh_s": 4.0, "averaging_s": 2.0, "settle_s": 3.0, "read_every_s": 0.2}, []),
         ({"refresh_s": 1.0, "averaging_s": 10.0, "settle_s": 11.0}, ["meter-averages"]),
+        ({"averaging_s": 10.0}, ["meter-averages"]),
     ],
 )
 def test_slow_meters_are_told_of_once(known: dict[str, Any], codes: list[str]) -> None:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from linewatt.findings.meters import LONGER
 from linewatt.loads.registry import DEFAULT, LOADS
@@ -24,30 +24,17 @@ Key = tuple[str, str, str]
 """host, source, channel"""
 
 
-@dataclass(frozen=True, slots=True)
-class Known:
-    """What was learned of one channel, and how often it was read."""
-
-    dynamics: Dynamics
-    read_every_s: float = 1.0
+def known_of(meters: Iterable[Meter]) -> dict[Key, Meter]:
+    """What was learned of each channel, by where it is."""
+    return {(one.host, one.source, one.channel): one for one in meters}
 
 
-def known_of(meters: Iterable[Meter]) -> dict[Key, Known]:
-    """What was learned of each channel, as it is on record."""
-    return {
-        (one.host, one.source, one.channel): Known(
-            Dynamics(one.refresh_s, one.averaging_s, one.delay_s, one.settle_s), one.read_every_s or 1.0
-        )
-        for one in meters
-    }
-
-
-def with_meters(trials: Sequence[Trial], known: Mapping[Key, Known]) -> tuple[Trial, ...]:
+def with_meters(trials: Sequence[Trial], known: Mapping[Key, Meter]) -> tuple[Trial, ...]:
     """The trials, each channel with what was learned of its meter. To be called once idle is known."""
     return tuple(_trial(trial, known) for trial in trials) if known else tuple(trials)
 
 
-def _trial(trial: Trial, known: Mapping[Key, Known]) -> Trial:
+def _trial(trial: Trial, known: Mapping[Key, Meter]) -> Trial:
     if trial.window is None or trial.status != "done":
         return trial
     sender, receiver = (_end(trial, trial.window, end, known) for end in (trial.sender, trial.receiver))
@@ -57,7 +44,7 @@ def _trial(trial: Trial, known: Mapping[Key, Known]) -> Trial:
     return replace(trial, sender=sender, receiver=receiver, flags=flags)
 
 
-def _end(trial: Trial, window: Window, end: EndResult | None, known: Mapping[Key, Known]) -> EndResult | None:
+def _end(trial: Trial, window: Window, end: EndResult | None, known: Mapping[Key, Meter]) -> EndResult | None:
     if end is None:
         return None
     load = LOADS.get(trial.case.load or DEFAULT)
@@ -77,11 +64,11 @@ def _withheld(then: EndResult | None, now: EndResult | None) -> Iterator[Flag]:
             yield Flag(CODE, f"{now.host}: {after.source} {after.channel}", after.reason or "", LONGER)
 
 
-def _power(begun_s: float, window: Window, one: PowerResult, known: Known | None) -> PowerResult:
+def _power(begun_s: float, window: Window, one: PowerResult, known: Meter | None) -> PowerResult:
     """One channel with what was learned. Totals of energy have no ``spread_w``: their steps say it all."""
     if known is None or one.spread_w is None or one.power_w is None:
         return one
-    learned, every_s = known.dynamics, known.read_every_s
+    learned, every_s = known.dynamics, known.read_every_s or 1.0
     now = replace(
         one,
         refresh_s=learned.refresh_s if learned.refresh_s is not None else one.refresh_s,

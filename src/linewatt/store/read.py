@@ -19,7 +19,7 @@ from pydantic import TypeAdapter, ValidationError
 from linewatt import foreign
 from linewatt.errors import LinewattError, ParseError, StoreError
 from linewatt.model import Counters, Trial
-from linewatt.records import SCHEMA_VERSION, Document, Idle, Manifest, Meter, Meters, PartEnd, Repeats, told
+from linewatt.records import SCHEMA_VERSION, Document, Idle, Manifest, Meter, Meters, PartEnd, Repeats
 from linewatt.store import derived, sums
 from linewatt.store.idle import with_idle
 from linewatt.store.meters import known_of, with_meters
@@ -229,9 +229,12 @@ def _trial_of(data: bytes, kind: TypeAdapter[T]) -> T:
 
 
 def damaged(path: Path | str, error: ValueError) -> StoreError:
-    """What is wrong with a document."""
-    why = told(error) if isinstance(error, ValidationError) else str(error)
-    return StoreError(f"{path}: damaged: {why}")
+    """What is wrong with a document: the first thing, and where in it that is."""
+    if not isinstance(error, ValidationError):
+        return StoreError(f"{path}: damaged: {error}")
+    first = error.errors(include_url=False, include_context=False)[0]
+    where = "".join(f"{one}." for one in first["loc"])[:-1]
+    return StoreError(f"{path}: damaged: {where}{': ' if where else ''}{first['msg']}")
 
 
 def read_as(path: Path, shape: type[D]) -> D:
@@ -307,14 +310,12 @@ def readable(*paths: Path) -> Iterator[None]:
         if isinstance(error, OSError) and error.filename is None and error.errno in _OF_OUTPUT:
             raise
         said = foreign.one_line(f"{type(error).__name__}: {error}"[:200])
-        listed = [path for path in paths if sums.has_list(path)]
-        for path in listed:
+        for path in sorted(paths, key=sums.has_list, reverse=True):  # what can be proven is said first
+            if not sums.has_list(path):
+                raise Unproven(f"{path}: {_NOT_SHOWN}: {said}; without {sums.NAME} {_UNTOLD}") from error
             if (found := sums.damage(path)) is not None:
                 raise StoreError(f"{path / found.name}: {found.why}; {_NOT_SHOWN}: {said}") from error
-        if len(listed) == len(paths):
-            raise
-        path = next(one for one in paths if one not in listed)
-        raise Unproven(f"{path}: {_NOT_SHOWN}: {said}; without {sums.NAME} {_UNTOLD}") from error
+        raise
 
 
 _NOT_SHOWN = "what is made of the result failed"

@@ -54,11 +54,9 @@ def _unreadable(result: Path) -> Iterator[Problem]:
             (chunk, partial(samples.read_channels, chunk))
             for chunk in sorted((result / soak.FOLDER).glob("part-*/chunk-*.parquet"))
         ]
-    for path, reader in readers:
-        try:
-            with read.readable(result):
+    with read.readable(result):
+        for path, reader in readers:
+            try:
                 reader()
-        except read.Unproven:
-            raise
-        except StoreError as error:
-            yield Problem("damaged", path.relative_to(result).as_posix(), str(error))
+            except StoreError as error:
+                yield Problem("damaged", path.relative_to(result).as_posix(), str(error))

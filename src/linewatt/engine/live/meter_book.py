@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 from itertools import pairwise
 from pathlib import Path
 
@@ -20,7 +20,7 @@ from linewatt.campaign.campaign import PowerSource
 from linewatt.engine.live.feed import Reading
 from linewatt.records import SCHEMA_VERSION, Meter, Meters
 from linewatt.sensors.power.dynamics import Dynamics, declared
-from linewatt.store.meters import Known, known_of
+from linewatt.store.meters import known_of
 from linewatt.store.read import idle_files
 from linewatt.store.read import meters as stored_meters
 from linewatt.store.write import write_json
@@ -84,7 +84,7 @@ class MeterBook:
     def __init__(self, path: Path, sources: Mapping[str, Mapping[str, PowerSource]]) -> None:
         """With what a first part of this result had learned, and what its file declares."""
         self._path = path
-        self._before: dict[str, dict[tuple[str, str], Known]] = {}
+        self._before: dict[str, dict[tuple[str, str], Meter]] = {}
         for (host, *key), known in known_of(stored_meters(path)).items():
             self._before.setdefault(host, {})[key[0], key[1]] = known
         self._declared = {
@@ -157,10 +157,7 @@ class MeterBook:
             source=key[0],
             channel=key[1],
             scope=own.scope,
-            refresh_s=known.refresh_s,
-            averaging_s=known.averaging_s,
-            delay_s=known.delay_s,
-            settle_s=known.settle_s,
+            **asdict(known),
             read_every_s=own.every_s,
             distances=len(own.distances_s),
             steps=len(own.steps),

@@ -35,7 +35,6 @@ from linewatt.report.trials.effects import experiment
 from linewatt.report.trials.idle import idle_power
 from linewatt.report.trials.levels import NO_LEVEL, as_documents, level_keys
 from linewatt.report.trials.limits import export_limit, limit_document
-from linewatt.report.trials.repeats import repeats_document
 from linewatt.report.trials.scalability import export_case
 from linewatt.store.read import Result
 
@@ -123,7 +122,7 @@ def as_json(view: Digest, *, trials: bool = False) -> dict[str, Any]:
             for summary in view.summaries
         ],
         "load_levels": as_documents(view.levels),
-        "repeats": repeats_document(view.result),
+        "repeats": view.result.repeats and view.result.repeats.as_written(),
         "idle_power": [asdict(one) for one in idle_power(view.result)],
         "flags": [_note(note) for note in view.notes],
         "failed_trials": [

@@ -3,18 +3,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any
-
 from linewatt.report.series import plural
 from linewatt.store.read import Result
 
 MOST_NAMED = 5
-
-
-def repeats_document(result: Result) -> Mapping[str, Any] | None:
-    """What is stored of it; ``None`` where every case has the same number of trials, or some go on."""
-    return None if result.repeats is None else result.repeats.as_written()
 
 
 def repeats_lines(result: Result) -> list[str]:
