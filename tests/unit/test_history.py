@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import math
+import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -268,3 +269,11 @@ def test_wrong_use_is_one_line_and_2(run: Run, arguments: list[str], said: str) 
     code, out, err = run("history", *arguments)
     assert (code, out) == (2, "")
     assert said in err
+
+
+def test_the_variance_of_runs_is_the_exact_one() -> None:
+    draw = np.random.default_rng(5)
+    for count in (2, 3, 7):
+        values = tuple(map(float, draw.normal(25.2, 0.02, count) * 10.0 ** draw.integers(-9, 9, count)))
+        point = Point(Side("", "", {}, {}, {}, 0.0), Case("tcp", "a", "b"), values, Estimate(0, None, count))
+        assert point.variance == statistics.variance(values)

