@@ -28,20 +28,18 @@ from tests.report_factories import (
 )
 
 from linewatt.analysis.metrics.of_power import POWER_METRICS
-from linewatt.errors import StoreError
-from linewatt.model import Case, Channel, PowerResult, Provenance, Sample, Trial
+from linewatt.model import Case, PowerResult, Provenance, Trial
 from linewatt.report import html
 from linewatt.report.charts.data import runs_of
 from linewatt.report.charts.figure import Figure, render_svg
 from linewatt.report.table import Table
-from linewatt.report.trials.charts.power import power_figures, thinned
+from linewatt.report.trials.charts.power import power_figures
 from linewatt.report.trials.digest import Digest, as_json, case_rows, csv_columns, digest, trial_rows
 from linewatt.report.trials.idle import idle_power
 from linewatt.report.trials.power import power_cases, power_table
 from linewatt.report.trials.words import caveats
 from linewatt.store import read
 from linewatt.store.read import Result
-from linewatt.store.samples import Series, write_samples
 
 TCP = Case("tcp", "h1", "h2")
 GOLDEN = Path(__file__).parents[2] / "docs" / "published" / "x64_scaling.csv"
@@ -144,7 +142,7 @@ def test_what_was_not_measured_says_so_at_every_number(provenance: Provenance, m
         assert {cell.mark for row in table.rows for cell in row.cells[2:]} == {mark}
         assert [row.cells[1].mark for row in table.rows] == [None, None]
         assert table.said("legend")[0].startswith(f"{mark}: ")
-    for figure in power_figures(power_cases(view.groups), made, runs_of(made.trials)):
+    for figure in power_figures(power_cases(view.groups), runs_of(made.trials)):
         assert word in figure.title
         assert word in re.sub(r"<title>.*?</title>", "", render_svg(figure.spec)), "in the drawing itself"
     assert any(word in caveat for caveat in caveats(view))
@@ -294,8 +292,7 @@ def test_csv_of_trials_has_the_watts_of_each() -> None:
 
 def figures_of(view: Digest) -> dict[str, Figure]:
     return {
-        figure.name: figure
-        for figure in power_figures(power_cases(view.groups), view.result, runs_of(view.result.trials))
+        figure.name: figure for figure in power_figures(power_cases(view.groups), runs_of(view.result.trials))
     }
 
 
@@ -318,63 +315,6 @@ def test_figures_have_the_means_and_every_trial() -> None:
 
 def test_one_instance_count_draws_no_line_of_power() -> None:
     assert figures_of(digest(result(powered(scaling_trials((4,)))))) == {}
-
-
-def with_samples(root: Path, trials: Sequence[Trial], provenance: Provenance = "measured") -> Digest:
-    """The result on disk with samples of one supply and the CPU, 5 s longer than the window at either end."""
-    path = stored(root, result(trials))
-    channels = {
-        name: Channel(name, "W", "gauge", scope, provenance=provenance)
-        for name, scope in (("psu-out PSU1", "psu-out:PSU1"), ("cpu", "cpu"), ("fan", "fan"))
-    }
-    for each in trials:
-        assert each.window is not None
-        samples = [
-            Sample(each.window.start_s + at, name, None if at == 3 else 100.0 + at)
-            for at in range(-5, 66)
-            for name in channels
-        ]
-        write_samples(
-            path / "trials" / f"{each.number:05d}" / "samples.parquet",
-            [Series("h2", "bmc", channels, samples), Series("h1", "bmc", channels, samples)],
-        )
-    return digest(read.load(path))
-
-
-def test_power_over_time_has_every_trial_and_the_window(tmp_path: Path) -> None:
-    view = with_samples(tmp_path, powered(scaling_trials((1, 2), 2), provenance="simulated"), "simulated")
-    figure = figures_of(view)["power-time-tcp-receiver-1"]
-    assert [(row["case"], row["until_s"]) for row in rows_of(figure, "window")] == [
-        ("1 instance", 60.0),
-        ("2 instances", 60.0),
-    ]
-    readings = rows_of(figure, "reading")
-    assert {row["channel"] for row in readings} == {"bmc psu-out PSU1 (simulated)", "bmc cpu (simulated)"}
-    own = [row for row in readings if row["trial"] == 3 and row["channel"].startswith("bmc cpu")]
-    assert len(own) == 70, "a missing reading is no point"
-    assert (own[0]["time_s"], own[0]["value"]) == (-5.0, 95.0)
-    assert render_svg(figure.spec)
-
-
-def test_no_samples_no_course_and_damaged_ones_are_named(tmp_path: Path) -> None:
-    view = with_samples(tmp_path, powered(scaling_trials((1,), 2)))
-    samples = sorted(view.result.path.glob("trials/*/samples.parquet"))
-    samples[0].unlink()
-    [figure] = figures_of(view).values()
-    assert {row["trial"] for row in rows_of(figure, "reading")} == {2}
-    samples[1].write_bytes(samples[1].read_bytes()[:200])
-    with pytest.raises(StoreError, match=r"00002/samples\.parquet: damaged"):
-        figures_of(view)
-
-
-def test_thinning_keeps_the_peak_and_the_dip() -> None:
-    points = [(float(at), 100.0) for at in range(10_000)]
-    points[4321], points[8765] = (4321.0, 900.0), (8765.0, 3.0)
-    kept = thinned(points, 200)
-    assert len(kept) <= 200
-    assert {(4321.0, 900.0), (8765.0, 3.0)} <= set(kept)
-    assert kept == sorted(kept)
-    assert thinned(points[:50], 200) == points[:50]
 
 
 def idle_result(after_w: float | None, provenance: Provenance = "measured") -> Result:

@@ -39,6 +39,8 @@ class Section:
     """whether cases at load levels are left out of it"""
     small_figures: bool = False
     """three of which stand side by side"""
+    folded: str = ""
+    """figures that open on request stand below this line"""
 
     def __bool__(self) -> bool:
         return bool(self.tables or self.figures or any(each.notes for each in self.notes))

@@ -18,7 +18,7 @@ from typing import Any
 
 from linewatt import durable
 from linewatt.errors import StoreError
-from linewatt.model import Channel, Provenance, Sample
+from linewatt.model import Channel, Sample
 
 _WORDS = ("host", "source", "channel", "unit", "kind", "scope", "provenance")
 _ROWS = f"""
@@ -72,34 +72,61 @@ def write_samples(path: Path, series: Sequence[Series]) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class PowerReading:
-    """One reading of a channel in W."""
+class Course:
+    """A quantity of a host over a trial: ``points`` are (s, value), None where a reading is missing.
 
+    ``name`` is the channel of watts and rates; ``cpu``, ``frequency`` and ``fan`` are over all of the host's.
+    """
+
+    host: str
     source: str
-    channel: str
-    provenance: Provenance
-    time_s: float
-    value_w: float
+    name: str
+    unit: str
+    points: tuple[tuple[float, float | None], ...]
 
 
-def read_power(path: Path, host: str) -> list[PowerReading]:
-    """Readings in W of one host in a trial's samples, in order of time; none where no samples are stored.
+_COURSES = r"""
+WITH counted AS (
+  SELECT * FROM read_parquet($path) WHERE scope LIKE 'cpu:%'
+  AND (list_contains($own, host || ' ' || scope) OR NOT list_contains($bound, host))
+), cpus AS (
+  SELECT host, source, time_s, count(*) AS known, if(count(value) = count(*),
+    sum(CASE WHEN channel LIKE '%.idle\_ratio' ESCAPE '\' THEN 1 - value ELSE -value END), NULL) AS value
+  FROM counted WHERE regexp_full_match(channel, 'cpu[0-9]+[.](idle|iowait|steal)_ratio')
+  GROUP BY ALL
+), samples AS (
+  SELECT host, source, channel AS name, unit, time_s, value FROM read_parquet($path)
+  WHERE unit = 'W' OR (unit = 'bit/s' AND channel LIKE '%.throughput\_bps' ESCAPE '\')
+  UNION ALL SELECT host, source, 'frequency', 'Hz', time_s, avg(value) FROM counted
+  WHERE unit = 'Hz' GROUP BY ALL
+  UNION ALL SELECT host, source, 'fan', 'rpm', time_s, max(value) FROM read_parquet($path)
+  WHERE unit = 'rpm' GROUP BY ALL
+  UNION ALL SELECT host, source, 'cpu', 'cores', time_s,
+    if(known = max(known) OVER (PARTITION BY host), value, NULL) FROM cpus
+)
+SELECT host, source, name, unit, list((time_s, value) ORDER BY time_s) FROM samples GROUP BY ALL ORDER BY ALL
+"""
 
+
+def read_courses(path: Path, cpus: Mapping[str, Sequence[int] | None]) -> list[Course]:
+    """What a trial's throughput, CPUs, watts, fans and frequencies did; nothing where no samples are stored.
+
+    CPU use is 1 − idle − iowait − steal of all CPUs of a host together, in cores: of those that ``cpus`` says
+    are its own, where it says so, else of all it tells of. Frequency is their mean, a fan the fastest one.
     Raises StoreError when the file is damaged.
     """
     if not path.exists():
         return []
     import duckdb
 
-    rows = (
-        "SELECT source, channel, provenance, time_s, value FROM read_parquet(?) "
-        "WHERE unit = 'W' AND host = ? AND value IS NOT NULL ORDER BY time_s"
-    )
+    bound = [host for host, own in cpus.items() if own is not None]
+    own = [f"{host} cpu:{cpu}" for host in bound for cpu in cpus[host] or ()]
+    wanted = {"path": str(path), "own": own, "bound": bound}
     try:
-        found = warm_up().cursor().execute(rows, [str(path), host]).fetchall()
+        found = warm_up().cursor().execute(_COURSES, wanted).fetchall()
     except duckdb.Error as error:
         raise StoreError(f"{path}: damaged: {str(error).splitlines()[0]}; move it away to go on") from error
-    return [PowerReading(*row) for row in found]
+    return [Course(host, source, name, unit, tuple(points)) for host, source, name, unit, points in found]
 
 
 def read_channels(path: Path) -> dict[tuple[str, str, str], Channel]:

@@ -10,11 +10,13 @@ from linewatt.report.charts.data import Runs, runs_of
 from linewatt.report.charts.figure import Figure, drawn
 from linewatt.report.machine.environment import core_words
 from linewatt.report.section import Lines, Section, listed
+from linewatt.report.series import plural
 from linewatt.report.table import Note
 from linewatt.report.trials.charts.cases import figures
 from linewatt.report.trials.charts.components import component_figures
 from linewatt.report.trials.charts.effects import effect_figures
 from linewatt.report.trials.charts.heat_map import heat_figures, heat_maps
+from linewatt.report.trials.charts.over_time import over_time_figures
 from linewatt.report.trials.charts.overview import overview_figures, overview_words
 from linewatt.report.trials.charts.paired_bars import paired_figures
 from linewatt.report.trials.charts.power import level_figures, power_figures
@@ -62,7 +64,7 @@ def page_sections(view: Digest) -> tuple[list[Section], list[Section], Section]:
         _scalability(view),
         *(section for section in others if section),
     ]
-    return results, [section for section in details if section], _trials(view)
+    return results, [section for section in details if section], _trials(view, runs)
 
 
 def _overview(view: Digest, charts: Sequence[Figure]) -> Section:
@@ -128,7 +130,7 @@ def _effects(view: Digest) -> Section:
 
 def _power(view: Digest, runs: Runs) -> Section:
     cases = power_cases(view.groups)
-    charts = [*power_figures(cases, view.result, runs), *component_figures(view)] if cases else []
+    charts = [*power_figures(cases, runs), *component_figures(view)] if cases else []
     return Section(
         "Power",
         "power",
@@ -179,8 +181,10 @@ def _detail(view: Digest, blocks: Sequence[DetailBlock]) -> Section:
     )
 
 
-def _trials(view: Digest) -> Section:
+def _trials(view: Digest, runs: Runs) -> Section:
     if not view.result.trials:
         return Section(EVERY_TRIAL, "trials", intro=("No trial is stored yet.",))
     table = trials_table(view, power=bool(power_cases(view.groups)), most=MOST_TRIALS)
-    return Section(EVERY_TRIAL, "trials", (table,))
+    courses = tuple(drawn(over_time_figures(view, runs), "time-figure"))
+    words = f"Over time: {plural(len(courses), 'case')}, throughput, CPU and system power of single trials"
+    return Section(EVERY_TRIAL, "trials", (table,), courses, folded=words)

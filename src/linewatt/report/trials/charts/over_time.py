@@ -1,0 +1,321 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Trials over time: throughput, CPU and the system's watts of both ends, the window shaded; a figure a case.
+
+A column is one trial. Fans and frequencies are there where they were read. The watts are the sum of the
+channels that the case's watts are made of, each with its last reading; while one is missing so is the sum.
+"""
+
+from __future__ import annotations
+
+import math
+from bisect import bisect_left
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from itertools import pairwise
+from pathlib import Path
+from statistics import median
+
+from linewatt.analysis.cases.summary import CaseSummary
+from linewatt.analysis.metrics.unit import GBPS, MBPS
+from linewatt.model import ENDS, Role, Trial
+from linewatt.report.charts import specs
+from linewatt.report.charts.data import Row, Runs
+from linewatt.report.charts.figure import Figure
+from linewatt.report.charts.specs import Spec
+from linewatt.report.provenance import words
+from linewatt.report.series import plural
+from linewatt.report.trials.charts.cases import top_bps
+from linewatt.report.trials.digest import Digest, system_power
+from linewatt.store.read import Result
+from linewatt.store.samples import Course, read_courses
+from linewatt.units import BPS_PER_GBPS, ghz_from_hz, percent_from_cores
+
+MOST_FIGURES = 12
+MOST_TRIALS = 4
+_MOST_POINTS = 120
+Points = list[tuple[float, float | None]]
+
+
+@dataclass(frozen=True, slots=True)
+class _Track:
+    """One row of a figure: what is read of a trial's courses at an end, SI, and how it is shown."""
+
+    name: str
+    read: Callable[[Sequence[Course], Trial, Role], Points]
+    from_si: Callable[[float], float]
+    ends: tuple[Role, ...] = ENDS
+    stepped: bool = False
+    """whether a reading is the mean since the one before"""
+    always: bool = True
+    """whether it is said where it was not read"""
+
+
+def over_time_figures(view: Digest, runs: Runs) -> tuple[Figure, ...]:
+    """A figure for each case with stored samples, of many cases for the best one of each series."""
+    series = [one for group in view.groups for one in group.series]
+    cases = [summary for one in series for summary in one.summaries]
+    if len(cases) > MOST_FIGURES:
+        fastest = sorted((one for one in series if _best(one.summaries)), key=top_bps, reverse=True)
+        cases = [best for one in fastest[:MOST_FIGURES] if (best := _best(one.summaries)) is not None]
+    drawn = (_figure(view, summary, runs.get(summary.case, ())) for summary in cases)
+    return tuple(figure for figure in drawn if figure is not None)
+
+
+def _best(summaries: Sequence[CaseSummary]) -> CaseSummary | None:
+    measured = [one for one in summaries if one.throughput_bps]
+    return max(measured, key=lambda one: one.throughput_bps.mean if one.throughput_bps else 0.0, default=None)
+
+
+def _figure(view: Digest, summary: CaseSummary, runs: Sequence[Trial]) -> Figure | None:
+    shown = _telling([trial for trial in runs if trial.window is not None])
+    cpus = {name: host.cpus for name, host in view.hosts.items()}
+    courses = {trial.number: read_courses(_samples(view.result, trial), cpus) for trial in shown}
+    if not any(courses.values()):
+        return None
+    labels = {trial.number: _label(view, trial) for trial in shown}
+    rows: dict[str, list[Row]] = {}
+    absent = []
+    for track in _tracks(summary):
+        found = [row for trial in shown for row in _rows(track, trial, courses[trial.number], labels)]
+        if any(row["kind"] == "reading" for row in found):
+            rows[track.name] = found
+        elif track.always:
+            absent.append(f" {track.name.partition(' (')[0]}: no reading is stored.")
+    if not rows:
+        return None
+    some = f" Drawn are {len(shown)} of {plural(len(runs), 'trial')}: those with findings, then the slowest "
+    left = f"{some}and the fastest." if len(shown) < len(runs) else ""
+    return Figure(
+        name=f"time-{summary.case.key}-{summary.case.sender}-{summary.case.receiver}",
+        title=f"{view.describe(summary.case)}: over time",
+        caption="A column is one trial; shaded: the window that figures are from. Rates and CPU are means "
+        f"since the reading before, watts as read.{_source(shown)}{left}{''.join(absent)}",
+        description="; ".join(_range(name, found) for name, found in rows.items()),
+        spec=_spec(rows, list(labels.values())),
+        wide=len(shown) > 2,
+    )
+
+
+def _telling(trials: Sequence[Trial]) -> list[Trial]:
+    """At most MOST_TRIALS: those with findings, then the slowest and the fastest; in the order they ran."""
+    if len(trials) <= MOST_TRIALS:
+        return list(trials)
+    by_rate = sorted(trials, key=lambda trial: trial.throughput_bps or 0.0)
+    extremes = [by_rate[at // 2 if at % 2 == 0 else -1 - at // 2] for at in range(len(by_rate))]
+    ordered = [*(one for one in trials if one.flags), *(one for one in extremes if not one.flags)]
+    return sorted(ordered[:MOST_TRIALS], key=lambda trial: trial.number)
+
+
+def _samples(result: Result, trial: Trial) -> Path:
+    return result.path / "trials" / f"{trial.number:05d}" / "samples.parquet"
+
+
+def _label(view: Digest, trial: Trial) -> str:
+    marks = ", ".join(view.marks.of(flag.code for flag in trial.flags))
+    return f"trial {trial.number}{f', see {marks}' if marks else ''}"
+
+
+def _source(shown: Sequence[Trial]) -> str:
+    """Where the watts are from, unless they were measured."""
+    totals = [system_power(trial.end(role)) for trial in shown for role in ENDS]
+    source = words([one.provenance for one in totals if one is not None])
+    return f" The watts are {source}." if source else ""
+
+
+def _tracks(summary: CaseSummary) -> tuple[_Track, ...]:
+    top = summary.throughput_bps.mean if summary.throughput_bps else 0.0
+    unit = GBPS if top >= BPS_PER_GBPS else MBPS
+    return (
+        _Track(f"Throughput ({unit.name})", _throughput, unit.from_si, ("receiver",), stepped=True),
+        _Track("CPU (%)", _of_host("cpu", "cores"), percent_from_cores, stepped=True),
+        _Track("System power (W)", _system, float),
+        _Track("Frequency (GHz)", _of_host("frequency", "Hz"), ghz_from_hz, always=False),
+        _Track("Fastest fan (rpm)", _of_host("fan", "rpm"), float, always=False),
+    )
+
+
+def _of_host(name: str, unit: str) -> Callable[[Sequence[Course], Trial, Role], Points]:
+    def read(courses: Sequence[Course], trial: Trial, role: Role) -> Points:
+        host = trial.case.host(role)
+        return next(
+            (list(one.points) for one in courses if (one.host, one.name, one.unit) == (host, name, unit)), []
+        )
+
+    return read
+
+
+def _throughput(courses: Sequence[Course], trial: Trial, role: Role) -> Points:
+    """What all instances got together, at the times of the first; where one is not known, nor is the sum."""
+    rates = [one for one in courses if one.unit == "bit/s" and f".{role}." in one.name]
+    if len(rates) < trial.case.instances:
+        return []
+    first = rates[0].points
+    half_s = median([after - before for (before, _), (after, _) in pairwise(first)] or [0.0]) / 2
+    total = [(time_s, _sum(_at(one.points, time_s, half_s) for one in rates)) for time_s, _ in first]
+    known = [at for at, (_, value) in enumerate(total) if value is not None]
+    return total[known[0] : known[-1] + 1] if known else []
+
+
+def _at(points: Sequence[tuple[float, float | None]], time_s: float, within_s: float) -> float | None:
+    """The reading nearest to a time, if it is no further away than that."""
+    at = bisect_left(points, time_s, key=lambda point: point[0])
+    near = min(points[max(0, at - 1) : at + 1], key=lambda point: abs(point[0] - time_s), default=None)
+    return near[1] if near is not None and abs(near[0] - time_s) <= within_s else None
+
+
+def _system(courses: Sequence[Course], trial: Trial, role: Role) -> Points:
+    """The sum of the channels that the metric counts, each with its last reading."""
+    total = system_power(trial.end(role))
+    if total is None:
+        return []
+    own = [
+        one
+        for one in courses
+        if (one.host, one.source, one.unit) == (trial.case.host(role), total.source, "W")
+        and one.name in total.channels
+    ]
+    if len(own) < len(total.channels):
+        return []
+    last: dict[str, float | None] = {}
+    points: Points = []
+    readings = sorted(
+        ((time_s, one.name, value) for one in own for time_s, value in one.points), key=lambda read: read[0]
+    )
+    for at, (time_s, name, value) in enumerate(readings):
+        last[name] = value
+        complete = at + 1 == len(readings) or readings[at + 1][0] > time_s
+        if complete and len(last) == len(own):
+            points.append((time_s, _sum(last.values())))
+    return points
+
+
+def _sum(values: Iterable[float | None]) -> float | None:
+    known = list(values)
+    return None if None in known else math.fsum(value for value in known if value is not None)
+
+
+def _rows(track: _Track, trial: Trial, courses: Sequence[Course], labels: Mapping[int, str]) -> Iterator[Row]:
+    window = trial.window
+    if window is None:
+        return
+    base: Row = {"trial": labels[trial.number]}
+    yield base | {"kind": "window", "time_s": 0.0, "until_s": window.seconds}
+    for role in track.ends:
+        points = [
+            (time_s - window.start_s, None if value is None else track.from_si(value))
+            for time_s, value in track.read(courses, trial, role)
+        ]
+        for time_s, value in thinned(points):
+            yield base | {
+                "kind": "reading",
+                "end": role,
+                "time_s": round(time_s, 3),
+                "value": None if value is None else float(f"{value:.5g}"),
+                "stepped": track.stepped,
+            }
+
+
+def thinned(points: Points, most: int = _MOST_POINTS) -> Points:
+    """At most ``most`` points that keep every peak and dip, and a gap of each portion that has one."""
+    if len(points) <= most:
+        return list(points)
+    portions = most // 3
+    kept: Points = []
+    for at in range(portions):
+        portion = points[at * len(points) // portions : (at + 1) * len(points) // portions]
+        known = [(value, time_s) for time_s, value in portion if value is not None]
+        gap = next((point for point in portion if point[1] is None), None)
+        ends: dict[float, float | None] = {}
+        if known:
+            ends = {time_s: value for value, time_s in (min(known), max(known))}
+        if gap is not None:
+            ends[gap[0]] = None
+        kept += sorted(ends.items())
+    return kept
+
+
+def _range(name: str, rows: Sequence[Row]) -> str:
+    values = [row["value"] for row in rows if row["kind"] == "reading" and row["value"] is not None]
+    return f"{name} from {min(values):.4g} to {max(values):.4g}" if values else f"{name}: no reading"
+
+
+_SIZE_PX = (205, 74)
+
+
+def _spec(tracks: Mapping[str, Sequence[Row]], trials: Sequence[str]) -> Spec:
+    """A row a track on a scale from 0, a column a trial; ends named behind the last one."""
+    every = [row["time_s"] for rows in tracks.values() for row in rows if row["kind"] == "reading"]
+    span = (min(every, default=0.0), max(every, default=1.0))
+    shown = [
+        _row(name, rows, trials, span, first=at == 0, last=at + 1 == len(tracks))
+        for at, (name, rows) in enumerate(tracks.items())
+    ]
+    return specs.themed({"vconcat": shown, "spacing": 6})
+
+
+def _row(
+    name: str,
+    rows: Sequence[Row],
+    trials: Sequence[str],
+    span: tuple[float, float],
+    *,
+    first: bool,
+    last: bool,
+) -> Spec:
+    values = [row["value"] for row in rows if row["kind"] == "reading" and row["value"] is not None]
+    top = specs.HEADROOM * max(values, default=0.0) or 1.0
+    bare = {} if last else {"labels": False, "tickSize": 0}
+    title = "s from the window's start" if last else None
+    x = specs.amount("time_s", title, span, ticks=5, grid=False, **bare)
+    y = specs.amount("value", name.replace(" (", "\n(").split("\n"), (0, top), ticks=3, minExtent=44)
+    stepped = any(row.get("stepped") for row in rows)
+    ends = [end for end in ENDS if any(row.get("end") == end for row in rows)]
+    course: Spec = {
+        "transform": specs.only(kind="reading"),
+        "mark": {"type": "line", "strokeWidth": 1.3, "interpolate": "step-before" if stepped else "linear"},
+        "encoding": {"x": x, "y": y, "color": _COLOURS},
+    }
+    shade = {"type": "rect", "fill": specs.MUTED, "opacity": 0.16}
+    layers: list[Spec] = [
+        {
+            "transform": specs.only(kind="window"),
+            "mark": shade,
+            "encoding": {"x": x, "x2": {"field": "until_s"}},
+        },
+        course,
+    ]
+    names = _names(rows, trials, top / _SIZE_PX[1]) if len(ends) > 1 else []
+    if names:
+        layers.append(
+            {
+                "transform": specs.only(kind="name"),
+                "mark": {"type": "text", "align": "left", "dx": 6},
+                "encoding": {"x": x, "y": y, "text": {"field": "end"}, "color": _COLOURS},
+            }
+        )
+    header: Spec = {} if first else {"header": {"labels": False}}
+    return {
+        "data": {"values": [*rows, *names]},
+        "facet": {"column": specs.panels("trial", trials) | header},
+        "spec": {"width": _SIZE_PX[0], "height": _SIZE_PX[1], "layer": layers},
+        "spacing": 16,
+        "bounds": "flush",
+    }
+
+
+_COLOURS = specs.looks("end", {"receiver": specs.RECEIVER, "sender": specs.SENDER})
+
+
+def _names(rows: Sequence[Row], trials: Sequence[str], unit_per_px: float) -> list[Row]:
+    """The names of both ends behind the last trial's courses, apart from each other."""
+    lasts = {
+        row["end"]: row
+        for row in rows
+        if row["kind"] == "reading" and row["trial"] == trials[-1] and row["value"] is not None
+    }
+    ordered = sorted(lasts.values(), key=lambda row: row["value"])
+    made: list[Row] = []
+    for row in ordered:
+        least = made[-1]["value"] + 13 * unit_per_px if made else row["value"]
+        made.append(row | {"kind": "name", "value": max(row["value"], least)})
+    return made

@@ -1,0 +1,188 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Trials over time: what is drawn is what the metrics count, and what was not read is a gap."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.report_factories import DISAGREE, host, powered, result, scaling_trials, stored
+
+from linewatt.errors import StoreError
+from linewatt.model import Channel, Provenance, Sample, Trial
+from linewatt.report import html
+from linewatt.report.charts.data import runs_of
+from linewatt.report.charts.figure import Figure, render_svg
+from linewatt.report.trials.charts.over_time import MOST_TRIALS, over_time_figures, thinned
+from linewatt.report.trials.digest import Digest, digest
+from linewatt.store import read
+from linewatt.store.samples import Series, write_samples
+
+Values = Mapping[str, tuple[str, float | None]]
+"""channel → (unit, value)"""
+SCOPES = {"psu-out PSU1": "psu-out:PSU1", "psu-out PSU2": "psu-out:PSU2", "cpu": "cpu"}
+
+
+def of_bmc(at: int) -> Values:
+    """Two supplies, of which the second one was not read at 3 s, the CPU, and two fans."""
+    second = None if at == 3 else 60.0
+    watts = {"psu-out PSU1": ("W", 100.0 + at), "psu-out PSU2": ("W", second), "cpu": ("W", 99.0)}
+    return watts | {"FAN1": ("rpm", 4000.0), "FAN2": ("rpm", 5000.0 + at)}
+
+
+def of_cpus(at: int) -> Values:
+    """Three CPUs, 30 % busy each; the third is another host's."""
+    shares = {"idle": 0.5, "iowait": 0.15, "steal": 0.05}
+    return {f"cpu{cpu}.{name}_ratio": ("ratio", value) for cpu in range(3) for name, value in shares.items()}
+
+
+def of_load(role: str, instances: int) -> Any:
+    def values(at: int) -> Values:
+        return {f"instance{n}.{role}.throughput_bps": ("bit/s", 1e9 + at) for n in range(instances)}
+
+    return values
+
+
+def series(name: str, source: str, start_s: float, values: Any, provenance: Provenance) -> Series:
+    channels, samples = {}, []
+    for at in range(-5, 66):
+        for channel, (unit, value) in values(at).items():
+            scope = SCOPES.get(channel) or (f"cpu:{channel[3]}" if channel[:3] == "cpu" else "host")
+            kind = "mean" if unit in ("ratio", "bit/s") else "gauge"
+            channels[channel] = Channel(channel, unit, kind, scope, provenance=provenance)  # type: ignore[arg-type]
+            samples.append(Sample(start_s + at, channel, value))
+    return Series(name, source, channels, samples)
+
+
+def with_samples(root: Path, trials: Sequence[Trial], **manifest: Any) -> Digest:
+    """The result on disk with a reading of everything a second, 5 s longer than the window at either end."""
+    path = stored(root, result(trials, **manifest))
+    for each in trials:
+        assert each.window is not None
+        begun = each.window.start_s
+        write_samples(
+            path / "trials" / f"{each.number:05d}" / "samples.parquet",
+            [
+                series("h2", "bmc", begun, of_bmc, "simulated"),
+                series("h2", "mpstat", begun, of_cpus, "measured"),
+                series("h1", "mpstat", begun, of_cpus, "measured"),
+                series("h2", "iperf3", begun, of_load("receiver", each.case.instances), "measured"),
+            ],
+        )
+    return digest(read.load(path))
+
+
+def figures(view: Digest) -> tuple[Figure, ...]:
+    return over_time_figures(view, runs_of(view.result.trials))
+
+
+def track(figure: Figure, name: str) -> list[dict[str, Any]]:
+    """The readings of a row of a figure."""
+    for row in figure.spec["vconcat"]:
+        if " ".join(row["spec"]["layer"][1]["encoding"]["y"]["title"]).startswith(name):
+            return [one for one in row["data"]["values"] if one["kind"] == "reading"]
+    return []
+
+
+def test_the_system_s_watts_are_the_sum_that_the_metric_counts(tmp_path: Path) -> None:
+    view = with_samples(tmp_path, powered(scaling_trials((1,), 2), provenance="simulated"))
+    [figure] = figures(view)
+    own = {row["time_s"]: row["value"] for row in track(figure, "System power") if row["trial"] == "trial 1"}
+    assert own[-5.0] == 95 + 60, "both supplies, and not the CPU"
+    assert own[3.0] is None, "one supply was not read"
+    assert own[4.0] == 104 + 60
+    assert {row["end"] for row in track(figure, "System power")} == {"receiver"}
+    assert "The watts are simulated." in figure.caption
+
+
+def test_cpu_is_that_of_the_host_s_own_cpus(tmp_path: Path) -> None:
+    hosts = {"h1": host("h1"), "h2": host("h2", cpus=[0, 1])}
+    [figure] = figures(with_samples(tmp_path, scaling_trials((1,), 1), hosts=hosts))
+    cpu = {row["end"]: row["value"] for row in track(figure, "CPU")}
+    assert cpu == {"receiver": pytest.approx(60), "sender": pytest.approx(90)}
+
+
+def test_throughput_is_of_all_instances_together(tmp_path: Path) -> None:
+    [figure] = figures(with_samples(tmp_path, scaling_trials((4,), 1)))
+    assert [row["value"] for row in track(figure, "Throughput")][:2] == [pytest.approx(4)] * 2
+    assert "(Gbps)" in figure.spec["vconcat"][0]["spec"]["layer"][1]["encoding"]["y"]["title"][1]
+
+
+def test_a_missing_instance_leaves_no_sum(tmp_path: Path) -> None:
+    view = with_samples(tmp_path, [replace(scaling_trials((2,), 1)[0])])
+    samples = view.result.path / "trials" / "00001" / "samples.parquet"
+    samples.unlink()
+    begun = view.result.trials[0].window
+    assert begun is not None
+    one = series("h2", "iperf3", begun.start_s, of_load("receiver", 1), "measured")
+    write_samples(samples, [one, series("h2", "mpstat", begun.start_s, of_cpus, "measured")])
+    [figure] = figures(view)
+    assert track(figure, "Throughput") == []
+    assert "Throughput: no reading is stored." in figure.caption
+
+
+def test_fans_are_there_where_they_were_read_and_frequencies_only_then(tmp_path: Path) -> None:
+    [figure] = figures(with_samples(tmp_path, scaling_trials((1,), 1)))
+    assert track(figure, "Fastest fan")[0]["value"] == 4995
+    assert track(figure, "Frequency") == []
+    assert "requency" not in figure.caption
+
+
+def test_every_trial_has_a_column_with_its_findings_and_the_window(tmp_path: Path) -> None:
+    first, *rest = scaling_trials((1,), 3)
+    view = with_samples(tmp_path, [replace(first, flags=(DISAGREE,)), *rest])
+    [figure] = figures(view)
+    top = figure.spec["vconcat"][0]
+    assert top["facet"]["column"]["sort"] == ["trial 1, see a", "trial 2", "trial 3"]
+    windows = [row for row in top["data"]["values"] if row["kind"] == "window"]
+    assert [(row["time_s"], row["until_s"]) for row in windows] == [(0.0, 60.0)] * 3
+    svg = render_svg(figure.spec)
+    assert "trial 1, see a" in svg
+    assert svg.count(">receiver</text>") == 1, "named once, behind the last trial"
+
+
+def test_of_many_trials_those_with_findings_and_the_extremes_are_drawn(
+    tmp_path: Path,
+) -> None:
+    trials = list(scaling_trials((1,), 9))
+    trials[4] = replace(trials[4], flags=(DISAGREE,))
+    trials[6] = replace(trials[6], throughput_bps=1e9)
+    trials[7] = replace(trials[7], throughput_bps=99e9)
+    [figure] = figures(with_samples(tmp_path, trials))
+    shown = figure.spec["vconcat"][0]["facet"]["column"]["sort"]
+    assert len(shown) == MOST_TRIALS
+    assert {"trial 5, see a", "trial 7", "trial 8"} <= set(shown)
+    assert "Drawn are 4 of 9 trials" in figure.caption
+
+
+def test_no_samples_no_course_and_damaged_ones_are_named(tmp_path: Path) -> None:
+    view = with_samples(tmp_path, scaling_trials((1,), 2))
+    samples = sorted(view.result.path.glob("trials/*/samples.parquet"))
+    samples[0].unlink()
+    [figure] = figures(view)
+    assert {row["trial"] for row in track(figure, "CPU")} == {"trial 2"}
+    samples[1].write_bytes(samples[1].read_bytes()[:200])
+    with pytest.raises(StoreError, match=r"00002/samples\.parquet: damaged"):
+        figures(view)
+    samples[1].unlink()
+    assert figures(view) == ()
+
+
+def test_courses_are_folded_below_every_trial(tmp_path: Path) -> None:
+    page = html.render(with_samples(tmp_path, scaling_trials((1, 2), 1)))
+    _, below = page.split('id="trials"', 1)
+    assert "<details><summary>Over time: 2 cases" in below
+    assert below.count('data-figure="time-') == 2
+
+
+def test_thinning_keeps_the_peak_the_dip_and_a_gap() -> None:
+    points: list[tuple[float, float | None]] = [(float(at), 100.0) for at in range(10_000)]
+    points[4321], points[8765], points[5000] = (4321.0, 900.0), (8765.0, 3.0), (5000.0, None)
+    kept = thinned(points, 200)
+    assert len(kept) <= 200
+    assert {(4321.0, 900.0), (8765.0, 3.0), (5000.0, None)} <= set(kept)
+    assert [time_s for time_s, _ in kept] == sorted(time_s for time_s, _ in kept)
+    assert thinned(points[:50], 200) == points[:50]
