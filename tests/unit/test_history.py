@@ -275,5 +275,5 @@ def test_the_variance_of_runs_is_the_exact_one() -> None:
     draw = np.random.default_rng(5)
     for count in (2, 3, 7):
         values = tuple(map(float, draw.normal(25.2, 0.02, count) * 10.0 ** draw.integers(-9, 9, count)))
-        point = Point(Side("", "", {}, {}, {}, 0.0), Case("tcp", "a", "b"), values, Estimate(0, None, count))
+        point = Point(sides([1.0])[0], Case("tcp", "a", "b"), values, Estimate(0, None, count))
         assert point.variance == statistics.variance(values)
