@@ -23,9 +23,10 @@ from linewatt.analysis.tables.imported import REQUIRED, SHARE_COLUMNS, import_ta
 from linewatt.analysis.tables.table import read_table
 from linewatt.model import Case, Flag, Trial
 from linewatt.report.screen import Block, Line, fitted
-from linewatt.report.trials.answer import MOST_SERIES, Answer, answer, limit_words
+from linewatt.report.trials.answer import MOST_SERIES, Answer, answer
 from linewatt.report.trials.digest import digest
 from linewatt.report.trials.first_screen import first_screen
+from linewatt.report.trials.limits import limit_words
 
 TCP = Case("tcp", "h1", "h2")
 

@@ -12,14 +12,11 @@ from typing import TypeVar
 
 from linewatt.analysis.cases.summary import CaseSummary
 from linewatt.analysis.findings import Finding
-from linewatt.analysis.limits.verdict import Limit
-from linewatt.analysis.limits.words import short
 from linewatt.analysis.metrics.of_power import POWER_BY_NAME
 from linewatt.analysis.metrics.of_trial import BY_NAME
 from linewatt.analysis.metrics.unit import Unit, fixed, same
 from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.findings import Figure, kind_of
-from linewatt.findings.limits import FULL
 from linewatt.model import ENDS, Role
 from linewatt.report.columns import case_cell, ci_text, power_cell
 from linewatt.report.findings import Marks
@@ -29,8 +26,9 @@ from linewatt.report.screen import Block, Entry, Line
 from linewatt.report.series import Series, plural
 from linewatt.report.table import Cell, Head, Lack, Note, Row, RowGroup, Table, absences
 from linewatt.report.trials.digest import Digest
+from linewatt.report.trials.limits import limit_forms, limit_words
 from linewatt.report.trials.scalability import trials_cell
-from linewatt.units import MISSING, first_of, format_percent, format_rate, unbroken
+from linewatt.units import MISSING, first_of, format_rate, unbroken
 
 T = TypeVar("T")
 
@@ -254,56 +252,6 @@ def series_table(shown: Sequence[Best], view: Digest, notes: tuple[Note, ...]) -
     return Table(
         title, (Head("Series", kind="text"),), heads, (RowGroup("", tuple(rows)),), notes, style="first"
     )
-
-
-def limit_words(summary: CaseSummary) -> str:
-    """What limits a case in one sentence: the finder's verdict, where, and how busy the other end is."""
-    return limit_forms(summary)[0]
-
-
-def limit_forms(summary: CaseSummary) -> tuple[str, ...]:
-    """The same in ever fewer words: without the other end, without evidence."""
-    limit = summary.limit
-    asked = limit.candidate("paced")
-    if limit.kind == "paced":
-        return (f"held to its rate: {limit.evidence}",)
-    missed = f"; {short(asked)} arrived" if asked is not None and not asked.holds else ""
-    if limit.found:
-        found = f"limited by {limit.what}"
-        where = f"{found} ({_where(limit)})"
-        forms = (f"{where}{_other_end(limit)}{missed}", f"{where}{missed}", found)
-    else:
-        lead = limit.lead[0].lower() + limit.lead[1:]
-        forms = (f"{lead}{f': {limit.margin}' if limit.margin else ''}{missed}", f"{lead}{missed}", lead)
-    return tuple(dict.fromkeys(forms))
-
-
-def _where(limit: Limit) -> str:
-    """``h1, 99.2 %``: of the first that is named; of a ceiling that only a series shows the evidence."""
-    evidence = limit.evidence.partition(";")[0]
-    if not limit.named:
-        return evidence
-    first = limit.named[0]
-    is_use = first.cpu is not None or first.unit == "bit/s"
-    share = format_percent(min(1.0, first.share)) if is_use else evidence
-    return ", ".join(part for part in (first.host, share) if part)
-
-
-def _other_end(limit: Limit) -> str:
-    """Whether the other end is the limit, too: how busy it is, where one end limits, or none does."""
-    ends = {one.end for one in limit.named}
-    others = [
-        one for one in limit.ranked if one.end not in ends and one.end is not None and one.cpu is not None
-    ]
-    if len(ends) != 1 or not others:
-        return ""
-    busiest = max(others, key=lambda one: one.share)
-    share = format_percent(min(1.0, busiest.share), 0)
-    if busiest.share >= FULL:
-        return f"; the busiest CPU of {busiest.host} is at {share}, too"
-    if ends == {None}:
-        return f", not by a host: the busiest CPU, of {busiest.host}, is at {share}"
-    return f", not by {busiest.host}, whose busiest CPU is at {share}"
 
 
 CORES = Unit("cores", same, fixed(2))

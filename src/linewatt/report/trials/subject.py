@@ -32,8 +32,6 @@ from linewatt.report.trials.answer import (
     Best,
     best_cases,
     figure,
-    limit_forms,
-    limit_words,
     rate,
     with_limits,
 )
@@ -41,6 +39,7 @@ from linewatt.report.trials.charts.heat_map import grid, heat_maps
 from linewatt.report.trials.digest import Digest
 from linewatt.report.trials.effects import best_words, beyond_chance, experiment
 from linewatt.report.trials.levels import LevelCases, level_cases, level_name, score_remark
+from linewatt.report.trials.limits import limit_forms, limit_words
 from linewatt.report.trials.matrix import PairCases, pair_cases
 from linewatt.units import first_of, format_rate
 
