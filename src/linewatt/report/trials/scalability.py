@@ -8,7 +8,7 @@ from typing import Any
 
 from linewatt.analysis.cases.summary import CaseSummary
 from linewatt.analysis.statistics.modes import FEWEST_RUNS
-from linewatt.model import CpuShares
+from linewatt.model import ENDS, CpuShares
 from linewatt.report.columns import (
     COLUMNS,
     MORE_COLUMNS,
@@ -23,6 +23,7 @@ from linewatt.report.export import case_keys, mean_keys
 from linewatt.report.findings import Marks
 from linewatt.report.series import TestGroup
 from linewatt.report.table import Cell, Head, Lack, Row, RowGroup, Table, absences
+from linewatt.units import MISSING
 
 
 def scalability_table(group: TestGroup, marks: Marks, *, intervals: bool = False) -> Table:
@@ -31,20 +32,45 @@ def scalability_table(group: TestGroup, marks: Marks, *, intervals: bool = False
     ``intervals``: with the 95 % CIs of means, which take their time.
     """
     columns = of_cases(COLUMNS, group.summaries, marks, intervals=intervals)
+    regimes = bool(regime_words(group))
     return Table(
         title=group.title if len(group.series) > 1 else group.series[0].title,
         keys=(INSTANCES,),
-        heads=(*(one.head for one in columns), TRIALS),
+        heads=(*(one.head for one in columns), *([REGIME] if regimes else []), TRIALS),
         groups=tuple(
-            RowGroup(label, tuple(_row(summary, columns, marks) for summary in series.summaries))
+            RowGroup(
+                label, tuple(_row(summary, columns, marks, regimes=regimes) for summary in series.summaries)
+            )
             for label, series in group.labelled
         ),
         notes=absences(_lacks(group), len(group.summaries), "instance"),
     )
 
 
+def regime_words(group: TestGroup) -> list[str]:
+    """In which regime each case ran, a line a series; with power the table of power says it."""
+    if any(one.power(role) for one in group.summaries for role in ENDS):
+        return []
+    return [
+        f"Regime{f', {label}' if label else ''}: {_by_regime(series.summaries)}"
+        for label, series in group.labelled
+        if len(series.summaries) > 1
+    ]
+
+
+def _by_regime(summaries: Sequence[CaseSummary]) -> str:
+    """``single 1, multi 2 and 4, saturated 8 instances``."""
+    found: dict[str, list[str]] = {}
+    for one in summaries:
+        if one.regime is not None and one.throughput_bps is not None:
+            found.setdefault(one.regime.regime, []).append(f"{one.case.instances}")
+    said = ", ".join(f"{regime} {' and '.join(own)}" for regime, own in found.items())
+    return f"{said} instances" if said else "not known, as no throughput is"
+
+
 INSTANCES = Head("Instances", lines="Inst.")
 TRIALS = Head("Trials", lines="n")
+REGIME = Head("Regime", kind="text", page_only=True)
 
 
 def trials_cell(summary: CaseSummary) -> Cell:
@@ -53,8 +79,19 @@ def trials_cell(summary: CaseSummary) -> Cell:
     return Cell(f"{done}/{done + bad}", reason=f"{bad} failed") if bad else Cell(f"{done}")
 
 
-def _row(summary: CaseSummary, columns: Sequence[Shown], marks: Marks) -> Row:
-    cells = (*(one.cell(summary) for one in columns), trials_cell(summary))
+def regime_cell(summary: CaseSummary) -> Cell:
+    """``single``, ``multi``, ``saturated`` or ``paced``; why stands on its page behind it."""
+    found = summary.regime if summary.throughput_bps else None
+    return (
+        Cell(MISSING, reason="no throughput is known")
+        if found is None
+        else Cell(found.regime, reason=found.why)
+    )
+
+
+def _row(summary: CaseSummary, columns: Sequence[Shown], marks: Marks, *, regimes: bool) -> Row:
+    behind = [regime_cell(summary)] if regimes else []
+    cells = (*(one.cell(summary) for one in columns), *behind, trials_cell(summary))
     return Row((Cell(f"{summary.case.instances}"),), cells, marks.row(summary.case))
 
 
