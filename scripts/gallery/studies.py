@@ -245,7 +245,7 @@ _NOT_IN_VXLAN = (
     ("The bare network's charts", "the table has the tunnel only"),
     (
         "RHEL 9.4 beside ELN",
-        "the table has one kernel; rows of a second one would stand beside it in each chart",
+        "the table has one kernel; a second one would stand beside it in each chart and in `compare`",
     ),
     ("Throughput generated beside received", "the table has one throughput a row"),
     ("What limits each case", "limits are judged of trials; a mean with its SD is none"),

@@ -122,7 +122,9 @@ def compare(  # noqa: PLR0913 - one parameter an option
     named = _fail_on(fail_on, metrics, two=len(wanted) == 2)
     paths = _paths(wanted, results, by, base)
     with readable(*(path for side in paths for path in side)):
-        _refuse_published([path for side in paths for path in side])
+        if _of_published(paths, plain=not (by or base or factor or fail_on or metric or allow or output)):
+            _compare_means(paths[0][0], paths[1][0], as_json=as_json, as_csv=as_csv)
+            return
         loaded = [[(path, kept(path)) for path in side] for side in paths]
         of_soaks = _of_soaks(loaded, by)
         options = Options(by, matters, metrics, _allowed(allow, of_soaks=of_soaks))
@@ -230,17 +232,45 @@ def _paths(wanted: Sequence[str], results: Path, by: str | None, base: str | Non
     return paths
 
 
-def _refuse_published(paths: Sequence[Path]) -> None:
-    """What holds no runs cannot be tested. Raises InvalidInput."""
+def _of_published(paths: Sequence[Sequence[Path]], *, plain: bool) -> bool:
+    """Whether two tables of published means are compared. Raises InvalidInput for what else holds no runs."""
+    from linewatt.analysis.tables.published import MEANS
     from linewatt.store.read import load_manifest
 
-    for path in paths:
-        kind = load_manifest(path).imported_kind
-        if kind:
-            raise InvalidInput(
-                f"{path.name}: is a published table ({kind}) without runs, so that no difference can be "
-                "tested; 'linewatt show' has its figures"
-            )
+    every = [path for side in paths for path in side]
+    kinds = {path.name: load_manifest(path).imported_kind for path in every}
+    tables = {name: kind for name, kind in kinds.items() if kind}
+    if not tables:
+        return False
+    means = [len(side) for side in paths] == [1, 1] and set(tables.values()) == {MEANS}
+    if means and len(tables) == len(every):
+        if not plain:
+            raise InvalidInput(f"{every[0].name}: of published means only --json and --csv may be asked for")
+        return True
+    name, kind = next(iter(tables.items()))
+    raise InvalidInput(
+        f"{name}: is a published table ({kind}) without runs, so that no difference can be tested; "
+        f"'linewatt show' has its figures, and two tables of {MEANS} are compared"
+    )
+
+
+def _compare_means(a: Path, b: Path, *, as_json: bool, as_csv: bool) -> None:
+    """Two tables of published means. Raises Exit where not every difference could be tested."""
+    from linewatt.analysis.comparison.published_means import compare_means
+    from linewatt.report.published import comparison
+    from linewatt.report.published.view import means_of
+    from linewatt.store.read import load
+
+    found = compare_means(means_of(load(a)), means_of(load(b)))
+    if as_json:
+        print_json(comparison.document(found, a.name, b.name))
+    elif as_csv:
+        rows = comparison.rows(found)
+        print_csv([*dict.fromkeys(name for row in rows for name in row)], rows)
+    else:
+        print_rich(lambda width: comparison.show(found, a.name, b.name, width))
+    if not found.tested:
+        raise typer.Exit(4)
 
 
 def _names(side: str) -> list[str]:

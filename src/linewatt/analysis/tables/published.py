@@ -14,6 +14,7 @@ from linewatt.analysis.power.components import Part
 from linewatt.analysis.power.packet_energy import PacketEnergy, Reading, packet_energy
 from linewatt.analysis.tables import inputs
 from linewatt.analysis.tables.derive import derive
+from linewatt.analysis.tables.groups import CASE_COLUMNS
 from linewatt.analysis.tables.imported import Reader, one_of, same_words
 from linewatt.analysis.tables.table import Table, TableWarning, parse_number
 from linewatt.errors import InvalidInput
@@ -99,7 +100,7 @@ def means(table: Table, source: str) -> Means:
     others = [
         name for name in table.columns if name not in figures and not name.endswith(_SD) and name != runs
     ]
-    names = tuple(name for name in others if not name.startswith("published_") and _is_text(table, name))
+    names = tuple(name for name in others if not name.startswith("published_") and _is_name(table, name))
     derived = derive(table) if set(table.columns) & set(inputs.RECOGNISED) else None
     added = [{}] * len(table.rows) if derived is None else derived.values
     printed = tuple(name for name in others if name not in names)
@@ -178,8 +179,11 @@ def _named(cell: str) -> str:
     return cell
 
 
-def _is_text(table: Table, name: str) -> bool:
-    return any(row.cells[name] and parse_number(row.cells[name]) is None for row in table.rows)
+def _is_name(table: Table, name: str) -> bool:
+    """Whether a column says what a row is: a kernel is a name, also where it reads like a number."""
+    return name in CASE_COLUMNS or any(
+        row.cells[name] and parse_number(row.cells[name]) is None for row in table.rows
+    )
 
 
 def _aligned(table: Table, source: str) -> Table:

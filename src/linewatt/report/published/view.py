@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass
-from typing import Any
+from typing import Any, TypeVar
 
 from linewatt.analysis.metrics.unit import significant
 from linewatt.analysis.power.packet_energy import PacketEnergy
@@ -26,6 +26,7 @@ from linewatt.report.soak.summary import quantity_facts
 from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table, texts
 from linewatt.store.read import Result
 
+T = TypeVar("T")
 _TWO, _FOUR = significant(2), significant(4)
 
 
@@ -54,12 +55,21 @@ class View:
 def view(result: Result) -> View:
     """What there is to say. Raises StoreError where the stored table cannot be read."""
     make = _VIEWS.get(str(result.imported_kind))
-    source = str(result.imported_from)
     if make is None:
         raise StoreError(f"{result.path}: imported_kind {result.imported_kind!r} is not known here")
+    return _read(result, lambda raw, source: make(result, raw, source))
+
+
+def means_of(result: Result) -> published.Means:
+    """The means of a stored table of them. Raises StoreError."""
+    return _read(result, published.means)
+
+
+def _read(result: Result, make: Callable[[RawTable, str], T]) -> T:
+    source = str(result.imported_from)
     try:
         raw, _ = read_table(str(result.manifest.campaign_text).encode(), source)
-        return make(result, raw, source)
+        return make(raw, source)
     except (InvalidInput, KeyError) as error:
         raise StoreError(f"{result.path}: the stored table is damaged: {error}") from None
 

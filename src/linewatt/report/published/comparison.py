@@ -1,0 +1,120 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Two tables of published means side by side: a table, and its rows as data."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+from rich.console import Group, RenderableType
+from rich.text import Text
+
+from linewatt.analysis.comparison.published_means import Kind, MeanChange, MeansCompared
+from linewatt.analysis.metrics.unit import significant
+from linewatt.analysis.statistics.contrasts import ALPHA
+from linewatt.foreign import one_line
+from linewatt.report.series import plural
+from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table, texts
+from linewatt.report.text_table import render
+from linewatt.units import MISSING, first_of
+
+SCHEMA_VERSION = 1
+_SHORT = significant(3)
+_MOST_ALONE = 6
+_WORDS: dict[Kind, str] = {
+    "higher": "B is higher",
+    "lower": "B is lower",
+    "small": "differs by less than 1 %",
+    "same": "no difference shown",
+    "untested": "not tested",
+}
+
+
+def show(found: MeansCompared, a: str, b: str, width: int | None) -> RenderableType:
+    """The answer, then every figure of both tables."""
+    differs = (f"{name}: A {one}, B {other}" for name, (one, other) in found.apart.items())
+    lines = [f"A {a}", f"B {b}", *differs, answer(found)]
+    return Group(*(Text(one_line(line)) for line in lines), Text(), render(_table(found), width))
+
+
+def answer(found: MeansCompared) -> str:
+    """How many figures differ, and which."""
+    kinds = [one.kind for one in found.changes]
+    counts = ", ".join(f"{kinds.count(kind)} {words}" for kind, words in _WORDS.items() if kind in kinds)
+    return f"{plural(len(kinds), 'published mean')}: {counts or 'nothing that both tables have'}."
+
+
+def _table(found: MeansCompared) -> Table:
+    names = list(found.changes[0].names) if found.changes else []
+    sides = (Head("A", show_sd=True), Head("B", show_sd=True))
+    heads = (*sides, Head("B − A"), Head("95 % CI"), Head("Verdict", kind="text"))
+    keys = tuple(Head(name, kind="text") for name in (*names, "figure"))
+    rows = tuple(_row(one) for one in found.changes if one.a.value or one.b.value)
+    return Table("Published means, A and B", keys, heads, (RowGroup("", rows),), tuple(_notes(found)))
+
+
+def _row(one: MeanChange) -> Row:
+    known = one.low is not None and one.high is not None
+    ci = f"{_signed(one.low or 0.0)} to {_signed(one.high or 0.0)}" if known else MISSING
+    return Row(
+        texts(*one.names.values(), one.figure),
+        (
+            Cell(one.a.text, sd=one.a.sd_text or None),
+            Cell(one.b.text, sd=one.b.sd_text or None),
+            *texts(_signed(one.difference), ci, _WORDS[one.kind]),
+        ),
+    )
+
+
+def _signed(value: float) -> str:
+    return f"{'+' if value > 0 else '−' if value < 0 else ''}{_SHORT(abs(value))}"
+
+
+def _notes(found: MeansCompared) -> Iterator[Note]:
+    zeros = sum(not (one.a.value or one.b.value) for one in found.changes)
+    if found.changes:
+        counts = f"p below {ALPHA:g} among all {len(found.changes)} (Holm), and from 1 % of A on"
+        yield Note("remark", f"Welch's t of published means and SDs; a difference counts with {counts}.")
+    if zeros:
+        yield Note("remark", f"{plural(zeros, 'mean')} that are 0 in both tables are not listed.")
+    for reason in dict.fromkeys(one.reason for one in found.changes if one.reason):
+        count = sum(one.reason == reason for one in found.changes)
+        yield Note("absence", f"95 % CI, verdict of {plural(count, 'mean')}: {reason}")
+    if found.alone:
+        yield Note("absence", f"in one table only: {first_of(list(found.alone), _MOST_ALONE)}")
+
+
+def document(found: MeansCompared, a: str, b: str) -> dict[str, Any]:
+    """The document of ``compare --json``."""
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "a": a,
+        "b": b,
+        "provenance": "published",
+        "answer": answer(found),
+        "differs": {name: {"a": one, "b": other} for name, (one, other) in found.apart.items()},
+        "changes": rows(found),
+        "alone": list(found.alone),
+    }
+
+
+def rows(found: MeansCompared) -> list[dict[str, Any]]:
+    """A row a figure."""
+    return [
+        {
+            **one.names,
+            "figure": one.figure,
+            "a_mean": one.a.value,
+            "a_sd": one.a.sd,
+            "b_mean": one.b.value,
+            "b_sd": one.b.sd,
+            "difference": one.difference,
+            "difference_low": one.low,
+            "difference_high": one.high,
+            "p": one.p,
+            "p_holm": one.p_holm,
+            "kind": one.kind,
+            "reason": one.reason or None,
+        }
+        for one in found.changes
+    ]
