@@ -104,7 +104,8 @@ def test_of_an_imported_table_nothing_is_said_that_it_cannot_know() -> None:
     assert found is not None
     assert said(found.cost)[0].figures[0] == "7.35 % per Gbps on app and IRQ CPUs"
     assert "CPU, Per core: not in the imported table" in words(found.cost)
-    assert said(found.result)[0].figures[1] == "(t.csv says nothing of runs)"
+    assert said(found.result)[0].figures[1] == "(CI not known)"
+    assert found.result.remark == "as t.csv has it"
 
 
 def test_a_series_without_any_number_is_named_with_its_reason() -> None:

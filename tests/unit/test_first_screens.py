@@ -496,3 +496,14 @@ def test_much_of_everything_with_long_names_is_still_one_screen(name: str, width
     assert any(" more " in line and "show --full" in line for line in lines)
     assert any(line.startswith("CAN I TRUST IT") for line in lines)
     assert any(re.match(r"  \(a\)", line) for line in lines)
+
+
+def test_names_cannot_colour_or_move_anything() -> None:
+    evil = "h\x1b[31m\r\n\u202eevil"
+    trials = [replace(one, case=replace(one.case, receiver=evil)) for one in world(["h1", "h2"]).trials]
+    screen = first_screen(digest(result(trials, name=evil)))
+    assert screen is not None
+    for width in WIDTHS:
+        lines = [line for line, _ in fitted(screen, width)]
+        assert not any(sign in line for line in lines for sign in "\x1b\r\n\u202e")
+        assert len(lines) <= MOST_LINES

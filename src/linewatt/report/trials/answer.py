@@ -143,8 +143,7 @@ def rate(summary: CaseSummary, view: Digest) -> tuple[str, str]:
     unit = speed.unit([summary])
     cell = case_cell(speed, summary, unit)
     ci = ci_text(speed, summary, unit)
-    source = view.result.imported_from
-    unknown = "one trial: its spread is not known" if source is None else f"{source} says nothing of runs"
+    unknown = "one trial: its spread is not known" if view.result.imported_from is None else "CI not known"
     value = figure(cell, unit.name, view.marks.cell(summary.case, "throughput"))
     return value, f"({ci or unknown})"
 
@@ -198,8 +197,9 @@ def _result(shown: Sequence[Best], fastest: Sequence[Best], view: Digest) -> Blo
         told.append((Line(one.name, (*rate(one.summary, view), case, *trials, *beside)), one.summary))
     entries = with_limits(told)
     failed = [(Line("", prose=note.sentence, style="yellow"),) for note in _without_number(view)]
-    left = len(fastest) - len(shown)
-    return Block("Result", (*entries, *failed), f"mean (95 % CI){alike}", rest="series", left=left)
+    source, left = view.result.imported_from, len(fastest) - len(shown)
+    remark = f"mean (95 % CI){alike}" if source is None else f"as {source} has it"
+    return Block("Result", (*entries, *failed), remark, rest="series", left=left)
 
 
 def with_limits(told: Sequence[tuple[Line, CaseSummary]]) -> list[Entry]:
