@@ -14,14 +14,16 @@ from tests.compare_factories import TCP, UDP, compared, made, numbered, runs, wi
 from tests.report_factories import HOSTILE, powered, stored
 from tests.unit.conftest import Run
 
-from linewatt.analysis.comparison.compare import FAIL_ON
+from linewatt.analysis.comparison.compare import FAIL_ON, finding
 from linewatt.analysis.comparison.rows import METRICS
 from linewatt.cli.compare import parse_factor
 from linewatt.errors import InvalidInput, StoreError
 from linewatt.model import Flag
 from linewatt.report.comparison import sides
+from linewatt.report.comparison.first_screen import first_screen
 from linewatt.report.comparison.page import MOST_ROWS, rows_of
 from linewatt.report.comparison.tables import tables
+from linewatt.report.screen import fitted
 from linewatt.store import remembered
 from linewatt.store.read import Result
 
@@ -41,6 +43,20 @@ def test_a_slower_result_ends_with_3_and_a_table_that_says_so(run: Run) -> None:
     assert out.rstrip().endswith("Regression: 1 of 1 comparisons: slower.")
     assert all(line == line.rstrip() for line in out.splitlines())
     assert "\x1b" not in out
+
+
+@pytest.mark.parametrize(
+    ("ratio", "n", "style", "said"),
+    [
+        (0.95, 10, "bold red", "VERDICT  Regression: 1 of 1 comparisons: slower"),
+        (1.0, 10, "bold green", "VERDICT  No regression: no case is slower"),
+        (1.0, 3, "bold yellow", "VERDICT  Not enough evidence: 1 of 1 comparisons have no verdict on slower"),
+    ],
+)
+def test_the_first_screen_has_the_verdict_in_its_colour(ratio: float, n: int, style: str, said: str) -> None:
+    found = compared(made("a", runs(n=n)), made("b", runs(ratio=ratio, seed=2, n=n), day=2))
+    lines = fitted(first_screen(found, finding(found, ("slower",))), 120)
+    assert (said, style) in lines
 
 
 def test_an_equal_result_ends_with_0_and_a_thin_one_with_4(run: Run) -> None:

@@ -70,6 +70,7 @@ class Block:
     left: int = 0
     grid: bool = False
     beyond: str = ""
+    style: str = "bold"
 
     @property
     def heading(self) -> str:
@@ -197,11 +198,11 @@ class _Fitting:
         left = len(block.entries) - len(shown) + block.left
         rest = f"{block.rest if block.grid else _more(left, block.rest)}: {command}"
         if not shown and left:
-            return _lines([Line(block.heading, (rest,), style="bold")], width, "")
+            return _lines([Line(block.heading, (rest,), style=block.style)], width, "")
         made = []
         if shown or left or block.remark:
             remark = "; ".join(filter(None, (block.remark, block.beyond)))
-            made = _lines([Line(block.heading, prose=remark, style="bold")], width, "")
+            made = _lines([Line(block.heading, prose=remark, style=block.style)], width, "")
         made += _lines(shown, width, _GAP)
         return made + (_lines([Line("", (rest,))], width, _GAP) if left else [])
 

@@ -12,7 +12,7 @@ from linewatt.foreign import one_line
 from linewatt.report.columns import change_figures, response_words
 from linewatt.report.comparison.tables import SOAKS, ResponseTable, single_ratio, tables, tally
 from linewatt.report.comparison.tables import Line as Told
-from linewatt.report.comparison.terminal import ENDS
+from linewatt.report.comparison.terminal import COLOURS, ENDS
 from linewatt.report.comparison.words import difference_lines, heading, side_names
 from linewatt.report.screen import Block, Entry, Line, Screen, page_lists
 from linewatt.report.series import plural
@@ -27,8 +27,10 @@ def first_screen(found: Comparison, verdict: Finding) -> Screen:
     first = (outcome or (tallies[0] if tallies else "Nothing was compared")).rstrip(".")
     doubt = ONE_RUN if found.base.soak is not None and not _has_verdicts(found) else ""
     *sides, turn = heading(found) if not found.levels else [*heading(found), ""]
+    entries = tuple((Line("", prose=one),) for one in tallies)
+    colour = COLOURS[verdict.exit_code] if verdict.words else ""
     blocks = (
-        Block("Verdict", tuple((Line("", prose=one),) for one in tallies), outcome, rest="response", least=2),
+        Block("Verdict", entries, outcome, rest="response", least=2, style=f"bold {colour}".strip()),
         Block("What differs", tuple(_differs(found)), _surely(found), rest="difference"),
         Block("Largest changes", tuple(_changes(shown)), _changes_words(found), rest="comparison", least=2),
         Block("Without a verdict", tuple((Line("", prose=one),) for one in _open(found)), rest="reason"),

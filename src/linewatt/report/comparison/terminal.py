@@ -13,6 +13,7 @@ from linewatt.report.comparison.words import factor_words, heading, lists
 from linewatt.report.text_table import render, titled
 
 ENDS = {0: "No regression", 3: "Regression", 4: "Not enough evidence"}
+COLOURS = {0: "green", 3: "red", 4: "yellow"}
 _STYLES = {"What else differs": "yellow", "Not comparable": "yellow"}
 
 
@@ -26,6 +27,6 @@ def show(found: Comparison, verdict: Finding, width: int | None = None) -> Rende
         parts.append(Text("Nothing else that is on record of the hosts differs."))
     parts += [titled(title, lines, style=_STYLES.get(title, "")) for title, lines in lists(found)]
     if verdict.words:
-        style = {0: "green", 3: "red", 4: "yellow"}[verdict.exit_code]
+        style = COLOURS[verdict.exit_code]
         parts.append(Text(one_line(f"{ENDS[verdict.exit_code]}: {verdict.words}."), style=style))
     return Group(*(part for each in parts for part in (each, Text())))
