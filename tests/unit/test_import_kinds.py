@@ -6,6 +6,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import re
 from pathlib import Path
 from xml.etree import ElementTree as ET
 
@@ -18,6 +19,7 @@ from linewatt.analysis.tables.kinds import KINDS, import_any
 from linewatt.analysis.tables.table import read_table
 from linewatt.errors import InvalidInput
 from linewatt.report.charts.figure import render_svg
+from linewatt.report.published.charts import of_means
 from linewatt.report.published.view import View, view
 from linewatt.store.read import load
 
@@ -131,6 +133,8 @@ def test_a_table_without_runs_is_published_in_every_view_and_has_no_trial(
     assert says in page
     assert "<svg" in page
     assert "linewatt did not measure them" in page
+    ids = re.findall(r'<[^>]+ id="([^"]+)"', page)
+    assert len(ids) == len(set(ids))
     for more in ((), ("--full",)):
         pasted = run("show", "--md", *more)[1]
         assert "\\r" not in pasted
@@ -221,8 +225,6 @@ def test_two_kernels_of_one_table_stand_side_by_side_in_a_panel() -> None:
     kernel = rows[0].partition(",")[0]
     both = "\n".join([head, rows[0], rows[0].replace(kernel, "5.14.0-427")])
     table, _ = read_table(both.encode(), "t.csv")
-    from linewatt.report.published.charts import of_means
-
     (throughput, *_, means) = of_means(published.means(table, "t.csv"))
     bars = [row["bar"] for row in throughput.spec["data"]["values"]]
     assert bars == [kernel, "5.14.0-427"]
@@ -270,3 +272,26 @@ def test_a_stored_table_that_was_changed_is_named_and_no_traceback(run: Run) -> 
     code, _, err = run("show")
     assert (code, err.count("\n")) == (1, 1)
     assert "damaged" in err
+
+
+def test_a_list_counts_the_finding_of_a_published_soak_and_says_where_no_check_applies(run: Run) -> None:
+    for table in ("opteron_soak", "x64_components"):
+        run("import", str(SHIPPED / f"{table}.csv"))
+    rows = {one["name"]: one for one in json.loads(run("list", "--json")[1])["results"]}
+    assert rows["opteron_soak"]["flags_count"] == 1
+    assert "No check applies" not in rows["opteron_soak"]["flags_reason"]
+    assert rows["x64_components"]["flags_count"] is None
+    assert "No check applies" in rows["x64_components"]["flags_reason"]
+
+
+def test_figures_that_no_table_has_end_the_import() -> None:
+    assert "too large or too small" in refused("component,power_w,provenance\nCPU,1e300,measured\n")
+    assert "too large or too small" in refused(f"{MEANS}tcp,send,10,1e-200,1,\n")
+
+
+def test_of_a_long_table_the_first_are_drawn_and_the_caption_says_so() -> None:
+    rows = "\n".join(f"tcp,d{n},10,50,1," for n in range(100))
+    table, _ = read_table(f"{MEANS}{rows}\n".encode(), "t.csv")
+    (figure,) = of_means(published.means(table, "t.csv"))
+    assert figure.caption.endswith("Only the first are drawn; the table has all.")
+    assert len(figure.spec["data"]["values"]) <= 60

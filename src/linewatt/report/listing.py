@@ -69,11 +69,11 @@ def listed(result: Result) -> Listed:
         from linewatt.report.published.view import view as published
 
         found = published(result)
-        bps = found.throughput_bps
-        why = f"{found.answer} No check applies to a published table without trials."
-        return Listed(
-            about, None, why, best=None if bps is None else Best("soak", bps, reason="no watts in the table")
-        )
+        bps, why = found.throughput_bps, found.answer
+        if found.findings is None:
+            why += " No check applies to a published table without trials."
+        best = None if bps is None else Best("soak", bps, reason="no watts in the table")
+        return Listed(about, found.findings, why, best=best)
     if not result.is_soak:
         return Listed(about, len(view.findings.every), best=_best_case(view))
     size = sum(path.stat().st_size for path in result.path.glob("soak/part-*/chunk-*.parquet"))

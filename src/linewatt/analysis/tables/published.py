@@ -26,6 +26,8 @@ PACKET_POWER_COLUMNS = ("ports", "header_bytes", "packet_size_bytes", "rate_gbps
 COMPONENT_COLUMNS = ("component", "power_w", "provenance")
 _SD = "_sd"
 _RUNS = ("runs", "n", "trials")
+_LARGEST = 1e30
+"""Beyond it squares of figures are no numbers any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -131,7 +133,7 @@ def packet_power(table: Table, source: str) -> PacketPower:
     readings, boxes = [], set()
     for row in _aligned(table, source).rows:
         read = Reader(row, source)
-        ports, header, size, rate, watts = (read.cell(name, inputs.positive) for name in PACKET_POWER_COLUMNS)
+        ports, header, size, rate, watts = (read.cell(name, _positive) for name in PACKET_POWER_COLUMNS)
         boxes.add((ports, header))
         readings.append(Reading(size, bps_from_gbps(rate), watts))
     if len(boxes) > 1:
@@ -149,21 +151,33 @@ def components(table: Table, source: str) -> Components:
     parts = []
     for row in _aligned(table, source).rows:
         read = Reader(row, source)
-        watts = read.cell("power_w", inputs.positive)
+        watts = read.cell("power_w", _positive)
         provenance = read.cell("provenance", lambda cell: one_of(cell, known))
         parts.append(Part(read.cell("component", _named), "other", watts, provenance))
     return Components(tuple(parts), _unread(table, COMPONENT_COLUMNS))
 
 
 def _mean(read: Reader, name: str) -> Mean | None:
-    value = read.optional(name, inputs.number, None)
+    value = read.optional(name, _figure, None)
     sd = read.optional(f"{name}{_SD}", _not_negative, None)
     cells = read.row.cells
     return None if value is None else Mean(value, sd, cells[name], cells[f"{name}{_SD}"])
 
 
-def _not_negative(cell: str) -> float:
+def _figure(cell: str) -> float:
     value = inputs.number(cell)
+    if abs(value) > _LARGEST or 0 < abs(value) < 1 / _LARGEST:
+        raise inputs.BadCell(f"{cell} is too large or too small for a figure")
+    return value
+
+
+def _positive(cell: str) -> float:
+    inputs.positive(cell)
+    return _figure(cell)
+
+
+def _not_negative(cell: str) -> float:
+    value = _figure(cell)
     if value < 0:
         raise inputs.BadCell(f"{cell} is below 0")
     return value

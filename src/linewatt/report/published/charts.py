@@ -20,7 +20,8 @@ from linewatt.report.trials.charts.components import component_caption, componen
 
 BESIDE = ("kernel", "network", "os")
 """columns whose levels stand side by side in one panel"""
-MOST_ROWS = 24
+MOST_ROWS, MOST_BARS, MOST_PARTS = 24, 60, 40
+"""that are drawn; the tables have all"""
 _SHORT = significant(3)
 _COST = {"cpu_pct_per_mbps": "% per Mbps", "cpu_pct_per_gbps": "% per Gbps"}
 _IDLE = "idle"
@@ -64,12 +65,14 @@ class _Test:
         """Bars in a panel each; none where there is nothing to draw."""
         if not rows:
             return
+        every = len(self.found.rows) <= MOST_ROWS and len(rows) <= MOST_BARS
+        rows = rows[:MOST_BARS]
         looks = {row["part"]: specs.SHARE_COLOURS.get(row["part"], specs.RECEIVER) for row in rows}
         pairs = list(dict.fromkeys(row["pair"] for row in rows))
         yield Figure(
             name=f"{what}-{self.name or 'all'}".replace(" ", "-"),
             title=f"{self.name}: {what}" if self.name else what,
-            caption=caption,
+            caption=caption if every else f"{caption} Only the first are drawn; the table has all.",
             description="; ".join(f"{row['pair']} {row['bar']} {row['text']}" for row in rows),
             spec=specs.grouped_bars(rows, pairs, axis, "part", looks),
         )
@@ -137,7 +140,7 @@ def of_components(found: Components) -> tuple[Figure, ...]:
     """The parts end to end."""
     parts = Breakdown("", found.parts)
     spec = component_spec(parts)
-    if spec is None:
+    if spec is None or len(found.parts) > MOST_PARTS:
         return ()
     caption = component_caption(parts).replace("the system", f"{found.total_w:g} W", 1)
     return (Figure("components", "Where the watts go", caption, component_words(parts), spec),)

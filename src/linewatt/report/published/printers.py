@@ -35,7 +35,7 @@ def show(view: View, width: int | None = None) -> RenderableType:
 
 def render_page(view: View) -> str:
     """The whole page."""
-    tables = Section("Published figures", "results", view.tables, notes=(listed("", view.notes),))
+    tables = Section("Published figures", "published", view.tables, notes=(listed("", view.notes),))
     figures = Section("Figures", "figures", figures=tuple(drawn(view.figures, "figure")))
     return page(
         "published.html.j2",

@@ -42,6 +42,8 @@ class View:
     rows: Sequence[Mapping[str, Any]]
     notes: tuple[str, ...] = ()
     throughput_bps: float | None = None
+    findings: int | None = None
+    """of checks, where any applies"""
 
     @property
     def caveat(self) -> str:
@@ -194,7 +196,7 @@ def _soak(result: Result, raw: RawTable, source: str) -> View:
     data = [{"quantity": name, "value": value} for name, value in found.figures.items()]
     diagram = published_diagram(found)
     drawn = () if diagram is None else (diagram,)
-    return View(result, answer, (table,), drawn, document, data, throughput_bps=found.mean_bps)
+    return View(result, answer, (table,), drawn, document, data, (), found.mean_bps, len(found.flags))
 
 
 def _table(
