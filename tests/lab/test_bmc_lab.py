@@ -22,7 +22,7 @@ from tests.lab.test_lab import LINEWATT, Parts, inside, linewatt, output, until
 
 from linewatt import lab
 from linewatt.errors import InvalidInput, LabError
-from linewatt.lab import bmc, bmc_recipe, system
+from linewatt.lab import bmc, bmc_recipe, feeder, system
 from linewatt.lab.bmc_recipe import PORT, SENSORS, sensor_record
 from linewatt.lab.power_model import CPU_IDLE_W, CPU_MAX_W, FAN_MAX_RPM
 from linewatt.lab.state import ROOT
@@ -107,6 +107,21 @@ def busy(host: lab.HostLayout) -> Iterator[None]:
             burner.wait()
 
 
+IDLE_SHARE = 0.6
+"""of its CPUs that a host may use and draw less than most of its power: 114 of 150 W"""
+
+
+def used(host: lab.HostLayout) -> float:
+    """What of the host's CPUs was used in a second, whoever used it."""
+
+    def ticks() -> feeder.Ticks:
+        return feeder.sum_of(feeder.cpu_ticks(Path("/proc/stat").read_text()), host.cpus)
+
+    before, second = ticks(), os.sysconf("SC_CLK_TCK") * len(host.cpus)
+    until(lambda: ticks()[1] - before[1] >= second, 10, "a second of the host's CPUs")
+    return feeder.utilisation(before, ticks()) or 0.0
+
+
 def test_a_bmc_shows_its_sensors_with_unit_and_entity(lab2: lab.Lab) -> None:
     for host in ("h1", "h2"):
         rows = output(*ipmitool(lab2, host, "sdr", "elist")).splitlines()
@@ -163,7 +178,20 @@ def test_watts_follow_the_cpus_of_the_host(lab2: lab.Lab) -> None:
         until(lambda: watts(lab2, "h1", "CPU_Power") > CPU_MAX_W - 8, 30, "a busy CPU to draw its most")
         out_w = watts(lab2, "h1", "PSU1 Power Out")
         assert int(readings(lab2, "h1")["FAN1"].split()[0]) > FAN_MAX_RPM - 400
-    until(lambda: watts(lab2, "h1", "CPU_Power") < CPU_IDLE_W + 100, 60, "an idle CPU to draw less")
+    shares: list[float] = []
+
+    def less() -> bool:
+        if watts(lab2, "h1", "CPU_Power") < CPU_IDLE_W + 100:
+            return True
+        shares.append(used(host))
+        return False
+
+    try:
+        until(less, 60, "an idle CPU to draw less")
+    except AssertionError:
+        if min(shares) > IDLE_SHARE:
+            pytest.skip(f"noise: others kept the CPUs of h1 at {min(shares):.0%} and more for a minute")
+        raise
     until(lambda: watts(lab2, "h1", "PSU1 Power Out") < out_w, 60, "the supply to give less")
 
 
