@@ -30,7 +30,7 @@ from linewatt.report.series import by_test, describe_cases, series_of
 from linewatt.report.table import Table
 from linewatt.report.trials.digest import Digest, as_json, case_rows, csv_columns, digest, trial_rows
 from linewatt.report.trials.roles import role_table
-from linewatt.report.trials.scalability import REGIME, regime_words, scalability_table
+from linewatt.report.trials.scalability import scalability_table
 from linewatt.units import number_ranges
 
 TCP = Case("tcp", "h1", "h2")
@@ -48,9 +48,9 @@ def shown(made: Table) -> dict[str, list[str]]:
 
 
 def fields(made: Table) -> list[str]:
-    """The fields of its columns but the last, which counts trials, and the regime before it."""
+    """The fields of its columns but the last, which counts trials."""
     by_key = {head(metric, metric.units[0]).key: metric.name for metric in COLUMNS}
-    return [by_key[head.key] for head in made.heads[:-1] if head is not REGIME]
+    return [by_key[head.key] for head in made.heads[:-1]]
 
 
 def test_the_published_scaling_table_comes_out_as_printed() -> None:
@@ -300,18 +300,23 @@ def test_an_unfinished_result_counts_what_is_missing() -> None:
     assert (document["trials_done"], document["trials_planned"]) == (15, 30)
 
 
+def regimes(made: Table) -> list[str]:
+    return [note.sentence for note in made.notes if note.lead.startswith("Regime")]
+
+
 def test_each_case_has_its_regime_also_without_a_meter() -> None:
     trials = [
         trial(1, replace(TCP, instances=n), mbps * 1e6, cpu / 100) for n, (mbps, cpu) in PUBLISHED.items()
     ]
-    made = digest(result(renumbered(trials)))
-    at = [head.title for head in table(*renumbered(trials)).heads].index("Regime")
-    cells = [row.cells[at] for row in table(*renumbered(trials)).rows]
-    assert [cell.text for cell in cells] == ["single", "multi", "multi", "saturated", "saturated"]
-    assert (cells[0].reason, cells[1].reason) == ("one instance", "twice the instances brought +85.9 %")
-    assert regime_words(made.groups[0]) == ["Regime: single 1, multi 2 and 4, saturated 8 and 16 instances"]
+    (said,) = regimes(table(*renumbered(trials)))
+    assert said.startswith("Regime: single 1; multi 2 and 4; saturated 8 and 16 instances (twice the ")
 
 
-def test_one_number_of_instances_and_a_case_without_a_number_have_no_regime() -> None:
-    (one,) = digest(result([trial(1, TCP, 1e9, 1.0)])).groups
-    assert regime_words(one) == []
+def test_one_number_of_instances_has_no_regime() -> None:
+    assert regimes(table(trial(1, TCP, 1e9, 1.0))) == []
+
+
+def test_regimes_of_cases_without_a_throughput_are_not_known() -> None:
+    without = [replace(trial(n, replace(TCP, instances=n), 1e9, 1.0), throughput_bps=None) for n in (1, 2)]
+    (said,) = regimes(table(*without))
+    assert said == "Regime: not known, as no throughput is"

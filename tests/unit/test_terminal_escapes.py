@@ -10,6 +10,7 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
+import typer
 from rich.live import Live
 from rich.panel import Panel
 from rich.table import Table
@@ -100,10 +101,10 @@ def test_a_check_that_quotes_a_process_shows_its_name_without_acting_on_it(
 def test_an_error_that_quotes_a_host_is_shown_without_acting_on_it(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def fail(**_: object) -> None:
+    def fail(*_: object, **__: object) -> None:
         raise HostError(EVIL)
 
-    monkeypatch.setattr("linewatt.cli.app", fail)
+    monkeypatch.setattr(typer.Typer, "__call__", fail)
     with pytest.raises(SystemExit):
         main()
     assert not acts(capsys.readouterr().err)

@@ -44,7 +44,7 @@ from linewatt.report.trials.power import power_cases, power_table
 from linewatt.report.trials.psu import psu_lines
 from linewatt.report.trials.repeats import repeats_lines
 from linewatt.report.trials.roles import role_table
-from linewatt.report.trials.scalability import regime_words, scalability_table
+from linewatt.report.trials.scalability import scalability_table
 from linewatt.report.trials.words import caveats, progress
 from linewatt.units import MISSING, number_ranges
 
@@ -122,8 +122,7 @@ def _heading(view: Digest) -> RenderableType:
 def _scalabilities(view: Digest, marks: Marks, width: int | None) -> Iterator[RenderableType]:
     for group in view.groups:
         limits = (Text(one_line(note.sentence)) for note in limit_notes(group))
-        regimes = (Text(one_line(line)) for line in regime_words(group))
-        yield Group(render(scalability_table(group, marks), width), *limits, *regimes)
+        yield Group(render(scalability_table(group, marks), width), *limits)
     if view.has_efficiency:
         yield Text(one_line(core_words(view.hosts)))
 
