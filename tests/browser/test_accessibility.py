@@ -6,13 +6,14 @@ from __future__ import annotations
 import itertools
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import cache
+from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
 import pytest
 from playwright.sync_api import Page
+from scripts.gallery.studies import read as imported
 from tests import compare_factories
 from tests.browser.conftest import Open, Scheme
 from tests.effect_factories import experiment_result, experiment_trials
@@ -34,6 +35,8 @@ from linewatt.analysis.comparison.compare import finding
 from linewatt.model import Case
 from linewatt.report import html
 from linewatt.report.comparison import page as comparison_page
+from linewatt.report.published.printers import render_page as render_published
+from linewatt.report.published.view import view
 from linewatt.report.soak import digest as soaks
 from linewatt.report.soak import page as soak_page
 from linewatt.report.trials.digest import digest
@@ -83,12 +86,19 @@ def comparison(_: Path) -> str:
     return comparison_page.render(found, finding(found, ()))
 
 
+def published(name: str, root: Path) -> str:
+    """A shipped table without trials."""
+    return render_published(view(imported(name, root).result))
+
+
 PAGES: Mapping[str, Callable[[Path], str]] = {
     "trials": trials_page,
     "matrix": matrix_page,
     "experiment": experiment_page,
     "soak": soak_page_of,
     "comparison": comparison,
+    "published means": partial(published, "vxlan_eln"),
+    "published soak": partial(published, "opteron_soak"),
 }
 
 
