@@ -16,11 +16,13 @@ from tests.unit.conftest import Run
 from linewatt.analysis.power.packet_energy import Reading, packet_energy
 from linewatt.analysis.tables import published
 from linewatt.analysis.tables.kinds import KINDS, import_any
+from linewatt.analysis.tables.quantities import published as soak_summary
 from linewatt.analysis.tables.table import read_table
 from linewatt.errors import InvalidInput
 from linewatt.report.charts.figure import render_svg
 from linewatt.report.published.charts import of_means
 from linewatt.report.published.view import View, view
+from linewatt.report.soak.diagram import published_diagram
 from linewatt.store.read import load
 
 SHIPPED = Path(__file__).resolve().parents[2] / "docs" / "published"
@@ -286,6 +288,7 @@ def test_a_list_counts_the_finding_of_a_published_soak_and_says_where_no_check_a
 
 def test_figures_that_no_table_has_end_the_import() -> None:
     assert "too large or too small" in refused("component,power_w,provenance\nCPU,1e300,measured\n")
+    assert "too large or too small" in refused("instances,throughput_mbps\n1,1e300\n")
     assert "too large or too small" in refused(f"{MEANS}tcp,send,10,1e-200,1,\n")
 
 
@@ -295,3 +298,10 @@ def test_of_a_long_table_the_first_are_drawn_and_the_caption_says_so() -> None:
     (figure,) = of_means(published.means(table, "t.csv"))
     assert figure.caption.endswith("Only the first are drawn; the table has all.")
     assert len(figure.spec["data"]["values"]) <= 60
+
+
+@pytest.mark.parametrize("groups", ["0", "0.4", "1e12"])
+def test_groups_that_cannot_be_drawn_have_no_diagram(groups: str) -> None:
+    text = f"quantity,value,unit\nclients,96,machines\nclient_groups,{groups},groups\nports,6,ports\n"
+    table, _ = read_table(text.encode(), "t.csv")
+    assert published_diagram(soak_summary(table)) is None

@@ -89,6 +89,7 @@ def _part(kind: Kind, columns: set[str]) -> float:
 def import_any(table: Table, source: str, imported_s: float) -> tuple[Kind, Imported]:
     """What is stored of a table. Raises InvalidInput, for a wrong cell one line with row and column."""
     kind = kind_of(table, source)
+    published.refuse_no_figures(table, source)
     if kind.name == "host blocks":
         return kind, imported.import_table(table, source, imported_s)
     if kind.name == "scaling":

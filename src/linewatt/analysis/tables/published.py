@@ -27,6 +27,7 @@ COMPONENT_COLUMNS = ("component", "power_w", "provenance")
 _SD = "_sd"
 _RUNS = ("runs", "n", "trials")
 _LARGEST = 1e30
+_NO_FIGURE = "{} is too large or too small for a figure"
 """Beyond it squares of figures are no numbers any more."""
 
 
@@ -164,10 +165,25 @@ def _mean(read: Reader, name: str) -> Mean | None:
     return None if value is None else Mean(value, sd, cells[name], cells[f"{name}{_SD}"])
 
 
+def is_figure(value: float) -> bool:
+    """Whether what is made of it stays a number."""
+    return value == 0 or 1 / _LARGEST <= abs(value) <= _LARGEST
+
+
+def refuse_no_figures(table: Table, source: str) -> None:
+    """Raises InvalidInput for the first number that is none of a table."""
+    for row in table.rows:
+        for name, cell in row.cells.items():
+            value = None if name in CASE_COLUMNS else parse_number(cell)
+            if value is not None and not is_figure(value):
+                place = f"row {row.number} (line {row.line}), column {name}"
+                raise InvalidInput(f"{source}: {place}: {_NO_FIGURE.format(cell)}")
+
+
 def _figure(cell: str) -> float:
     value = inputs.number(cell)
-    if abs(value) > _LARGEST or 0 < abs(value) < 1 / _LARGEST:
-        raise inputs.BadCell(f"{cell} is too large or too small for a figure")
+    if not is_figure(value):
+        raise inputs.BadCell(_NO_FIGURE.format(cell))
     return value
 
 

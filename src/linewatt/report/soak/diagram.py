@@ -16,6 +16,7 @@ from linewatt.report.soak.digest import Soak
 from linewatt.units import format_rate
 
 MOST_LINKS = 24
+_MOST_GROUPS = 1000
 _LEFT, _SWITCH, _SERVER = (0.0, 2.6), (4.6, 5.8), (8.2, 10.0)
 _HALF = 0.36
 
@@ -47,9 +48,9 @@ def soak_diagram(soak: Soak) -> Figure | None:
 
 def published_diagram(found: Published) -> Figure | None:
     """Of a published summary that counts clients, groups and ports; ``None`` where it does not."""
-    if not (found.clients and found.groups and found.ports):
+    groups, ports = int(found.groups or 0), int(found.ports or 0)
+    if not (found.clients and 0 < groups <= _MOST_GROUPS and ports > 0):
         return None
-    groups, ports = int(found.groups), int(found.ports)
     each = f"{found.clients / groups:g} clients"
     links = [
         Link(f"Group {at + 1}: {each}", f"port {at % ports + 1}", found.port_words) for at in range(groups)
