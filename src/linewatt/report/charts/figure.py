@@ -20,8 +20,12 @@ _XMLNS = re.compile(r'\sxmlns(:\w+)?="[^"]*"')
 _TAG = re.compile(r"<[^>]+>")
 _UNSEEN = re.compile(r'<path class="(?:back|fore)ground"(?![^>]* (?:fill|stroke)=)[^>]*/>')
 _BEYOND_PIXELS = re.compile(r"(\.[0-9]{2})[0-9]+")
-_AS_IT_IS = re.compile(r' (?:(?:opacity|stroke-width)="1"|(?:role|aria-[a-z]+)="[^"]*")')
-"""defaults, and what the parts of a chart say to screen readers: it is one image with words of its own"""
+_AS_IT_IS = re.compile(
+    r' (?:(?:opacity|stroke-width)="1"|(?:role|aria-[a-z]+|pointer-events|font-family)="[^"]*"'
+    r'|class="(?![^"]*(?:role-mark|-title|concat_))[^"]*"|transform="translate\(0,0\)"|font-weight="normal")'
+)
+"""defaults; what the parts of a chart say to screen readers: it is one image with words of its own; names of
+what axes are made of; the font, which the whole has"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +81,7 @@ def inline_svg(svg: str, figure: Figure, name: str) -> Markup:
         raise StoreError(f"{figure.name}: the chart library gave no SVG")
     attributes = _XMLNS.sub("", root[1])
     opening = (
-        f'<svg{attributes} role="img" aria-labelledby="{name}-title {name}-desc">'
+        f'<svg{attributes} font-family="sans-serif" role="img" aria-labelledby="{name}-title {name}-desc">'
         f'<title id="{name}-title">{escape(figure.title)}</title>'
         f'<desc id="{name}-desc">{escape(figure.description)}</desc>'
     )
