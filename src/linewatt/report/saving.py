@@ -23,7 +23,7 @@ from linewatt.units import NO_BREAK
 
 MOST_ROWS = 200
 """of a table that is also there as Markdown: nobody pastes more"""
-MOST_BYTES = 128 << 10
+MOST_BYTES = 64 << 10
 """of a file: pages of a thousand cases would be of twice their size"""
 _NUMBER = re.compile(r"[+−-]?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?|[+−-]?[0-9]+(?:\.[0-9]+)?")
 _ENCODED = str.maketrans({sign: f"%{ord(sign):02X}" for sign in "%#\"'<>&:`\n\r\t"})

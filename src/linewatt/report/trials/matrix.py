@@ -18,6 +18,9 @@ from linewatt.report.table import Cell, Head, Row, RowGroup, Table, legend_notes
 from linewatt.report.trials.scalability import TRIALS, trials_cell
 from linewatt.units import MISSING
 
+_MANY_HOSTS = 12
+_LEAST_PART = 1 / 3
+"""of the ordered pairs of many hosts, from which they are a matrix"""
 NO_TRIAL = "no trial of this pair is on record"
 _FIELDS = (
     "throughput_bps",
@@ -53,8 +56,16 @@ class PairCases:
 
 
 def pair_cases(groups: Sequence[TestGroup], order: Sequence[str] = ()) -> tuple[PairCases, ...]:
-    """The matrices by test, hosts in ``order``; nothing for fewer than three ordered pairs of hosts."""
-    found = matrices([summary for group in groups for summary in group.summaries], order)
+    """The matrices by test, hosts in ``order``; nothing for fewer than three ordered pairs of hosts.
+
+    Many hosts of which few pairs were run, say all to one, are no matrix: nearly all of it would be empty.
+    """
+    summaries = [summary for group in groups for summary in group.summaries]
+    pairs = {summary.case.hosts for summary in summaries}
+    hosts = {host for pair in pairs for host in pair}
+    if len(hosts) > _MANY_HOSTS and len(pairs) < _LEAST_PART * len(hosts) * (len(hosts) - 1):
+        return ()
+    found = matrices(summaries, order)
     labels = matrix_labels([matrix.case for matrix in found])
     by_test: dict[str, list[Matrix]] = {}
     for matrix in found:

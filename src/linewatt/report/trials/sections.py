@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 
 from linewatt.analysis.cases.detail import DetailBlock, detail_blocks
 from linewatt.report.charts.data import Runs, runs_of
@@ -35,9 +36,12 @@ from linewatt.report.trials.power import power_cases, power_table
 from linewatt.report.trials.psu import psu_lines
 from linewatt.report.trials.roles import role_table
 from linewatt.report.trials.scalability import scalability_table
+from linewatt.report.trials.selection import Selection, selection
 
-MOST_TRIALS = 2000
+MOST_TRIALS = 1000
 """that a page lists; CSV has all"""
+_MOST_PAIRS = 60
+"""rows of a matrix that stand open: heat maps show more of them"""
 
 
 def page_sections(view: Digest) -> tuple[list[Section], list[Section], Section]:
@@ -47,6 +51,7 @@ def page_sections(view: Digest) -> tuple[list[Section], list[Section], Section]:
     """
     trials = view.result.trials
     runs, blocks = runs_of(trials), detail_blocks(trials)
+    chosen = selection(view.groups)
     overview = overview_figures(view.groups, runs)
     known = {figure.name for figure in overview}
     others_of_cases = [one for one in figures(view.groups, runs) if one.name not in known]
@@ -54,14 +59,15 @@ def page_sections(view: Digest) -> tuple[list[Section], list[Section], Section]:
     others = (
         _matrix(view, blocks, runs),
         _effects(view),
-        _power(view, runs),
+        _power(view, runs, chosen),
         _levels(view, runs),
         charts,
     )
-    details = (_roles(view, blocks), _detail(view, blocks))
+    shown = [block for block in blocks if block.case not in chosen.left_out]
+    details = (_roles(chosen, blocks), _detail(view, shown, chosen.words))
     results = [
         *filter(None, [_overview(view, overview)]),
-        _scalability(view),
+        _scalability(view, chosen),
         *(section for section in others if section),
     ]
     return results, [section for section in details if section], _trials(view, runs)
@@ -78,8 +84,18 @@ def _overview(view: Digest, charts: Sequence[Figure]) -> Section:
     )
 
 
-def _scalability(view: Digest) -> Section:
+def _scalability(view: Digest, chosen: Selection) -> Section:
     marks = view.marks
+    tables = [
+        replace(table, title=chosen.title(group) or table.title)
+        for group in chosen.shown
+        for table in [scalability_table(group, marks, intervals=True)]
+    ]
+    in_pairs = pair_cases(chosen.others)  # which have a table of their own
+    for group in () if in_pairs else chosen.others:
+        words = f"{group.title}: the other {len(group.series):,} series"
+        table = scalability_table(group, marks, intervals=True)
+        tables.append(replace(table, title=words, folded=words))
     cores = [core_words(view.hosts)] if view.has_efficiency else []
     limits = [
         Note("remark", note.named, f"{group.title}: {note.lead}")
@@ -89,22 +105,33 @@ def _scalability(view: Digest) -> Section:
     return Section(
         "Scalability",
         "scalability",
-        tuple(scalability_table(group, marks, intervals=True) for group in view.groups),
+        tuple(tables),
         notes=(listed("", cores), Lines("What limits each case", tuple(limits))),
-        intro=() if view.groups or view.levels else ("No case has been measured yet.",),
+        intro=_scalability_words(view, chosen.words if in_pairs else ()),
         elsewhere=True,
     )
+
+
+def _scalability_words(view: Digest, left_out: tuple[str, ...]) -> tuple[str, ...]:
+    return left_out if view.groups or view.levels else ("No case has been measured yet.",)
 
 
 def _matrix(view: Digest, blocks: Sequence[DetailBlock], runs: Runs) -> Section:
     pairs = pair_cases(view.groups, list(view.hosts))
     charts = [*heat_figures(heat_maps(pairs)), *paired_figures(blocks, runs)]
+    several = len({block.case.network for block in blocks}) > 1
+    tables = [
+        replace(table, folded=f"{table.title}, {len(table.rows):,} rows")
+        if len(table.rows) > _MOST_PAIRS
+        else table
+        for table in map(matrix_table, pairs)
+    ]
     return Section(
-        "Every pair of hosts" if pairs else "Networks side by side",
+        "Every pair of hosts" if pairs else "Networks side by side" if several else "Pairs of hosts",
         "matrix",
-        tuple(map(matrix_table, pairs)),
+        tuple(tables),
         tuple(drawn(charts, "matrix-figure")),
-        nav="Pairs of hosts" if pairs else "Networks",
+        nav="Networks" if several and not pairs else "Pairs of hosts",
         elsewhere=True,
     )
 
@@ -128,18 +155,19 @@ def _effects(view: Digest) -> Section:
     )
 
 
-def _power(view: Digest, runs: Runs) -> Section:
+def _power(view: Digest, runs: Runs, chosen: Selection) -> Section:
     cases = power_cases(view.groups)
     charts = [*power_figures(cases, runs), *component_figures(view)] if cases else []
     return Section(
         "Power",
         "power",
-        tuple(power_table(one, view.marks) for one in cases),
+        tuple(power_table(one, view.marks) for one in power_cases(chosen.shown)),
         tuple(drawn(charts, "power-figure")),
         notes=(
             listed("Power supplies", psu_lines(view) if cases else [], preformatted=True),
             Lines("Idle power", idle_notes(view.result)),
         ),
+        intro=chosen.words,
         elsewhere=True,
     )
 
@@ -158,18 +186,18 @@ def _levels(view: Digest, runs: Runs) -> Section:
     )
 
 
-def _roles(view: Digest, blocks: Sequence[DetailBlock]) -> Section:
-    tables = (role_table(group, blocks) for group in view.groups)
+def _roles(chosen: Selection, blocks: Sequence[DetailBlock]) -> Section:
+    tables = (role_table(group, blocks) for group in chosen.shown)
     return Section(
         "CPU by role",
         "roles",
         tuple(table for table in tables if table is not None),
-        intro=("Mean ± standard deviation over the trials.",),
+        intro=("Mean ± standard deviation over the trials.", *chosen.words),
         elsewhere=True,
     )
 
 
-def _detail(view: Digest, blocks: Sequence[DetailBlock]) -> Section:
+def _detail(view: Digest, blocks: Sequence[DetailBlock], left_out: Sequence[str]) -> Section:
     return Section(
         "Each end in full",
         "detail",
@@ -177,6 +205,7 @@ def _detail(view: Digest, blocks: Sequence[DetailBlock]) -> Section:
         intro=(
             "A row a host: server or client, receiving or sending. CPU % are those of one CPU; costs are of "
             "what that end itself sent or received. Figures are cut, not rounded.",
+            *left_out,
         ),
     )
 

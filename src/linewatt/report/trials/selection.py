@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Which series of a large result stand open on a page: of many the ten fastest and the ten slowest."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+
+from linewatt.model import Case
+from linewatt.report.charts.data import few
+from linewatt.report.series import Series, TestGroup
+
+MOST_SERIES = 20
+_EACH_WAY = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Selection:
+    """The series of each test that are shown, and the others of those tests that have any."""
+
+    shown: tuple[TestGroup, ...]
+    others: tuple[TestGroup, ...]
+
+    @property
+    def words(self) -> tuple[str, ...]:
+        """What a section says that leaves the others out."""
+        if not self.others:
+            return ()
+        return (
+            f"Of a test with more than {MOST_SERIES} series the ten with the most and the ten with the least "
+            "throughput; 'linewatt show --full' has all.",
+        )
+
+    @property
+    def left_out(self) -> frozenset[Case]:
+        """The cases of the others."""
+        return frozenset(one.case for group in self.others for one in group.summaries)
+
+    def title(self, group: TestGroup) -> str:
+        """What stands above the series of a test that are shown."""
+        rest = next((len(one.series) for one in self.others if one.test == group.test), 0)
+        every = len(group.series) + rest
+        return f"{group.title}: the ten fastest and the ten slowest of {every} series" if rest else ""
+
+
+def selection(groups: Sequence[TestGroup]) -> Selection:
+    """All series of tests with few of them; of others those with the most and the least throughput."""
+    chosen = {group.test: few(group.series, _top_bps, MOST_SERIES, _EACH_WAY) for group in groups}
+    shown = [TestGroup(group.test, tuple(chosen[group.test])) for group in groups]
+    kept = {id(one) for own in chosen.values() for one in own}
+    others = [
+        TestGroup(group.test, tuple(one for one in group.series if id(one) not in kept))
+        for group in groups
+        if len(chosen[group.test]) < len(group.series)
+    ]
+    return Selection(tuple(shown), tuple(others))
+
+
+def _top_bps(series: Series) -> float:
+    """The largest throughput of a series; 0 where none of its cases has any."""
+    return max((one.throughput_bps.mean for one in series.summaries if one.throughput_bps), default=0.0)
