@@ -95,6 +95,10 @@ def meet(plant: Plant, ground: Ground, tmp_path: Path) -> Said:
 def test_a_planted_truth_is_said_first(plant: Plant, ground: Ground, tmp_path: Path) -> None:
     said = meet(plant, ground, tmp_path)
     logging.getLogger(__name__).info("%s", said.text())
+    if {one["code"] for one in said.findings} & FOREIGN - plant.findings:
+        again = tmp_path / "again"
+        again.mkdir()
+        said = meet(plant, ground, again)
     told = said.text()
     if plant.limits:
         assert said.first() in plant.limits, told
@@ -110,6 +114,8 @@ def test_a_planted_truth_is_said_first(plant: Plant, ground: Ground, tmp_path: P
 
 MOST_WITH_EVIDENCE = 2
 """cases whose evidence is written out in one line; more have it in the document"""
+FOREIGN = {"foreign-load"}
+"""what somebody else's processes here rightly raise beside any plant, which is then met once more"""
 LAYOUT = {"app-irq-share-cpu", "instances-share-cpu", "streams-share-cpu", "hosts-share-cpus"}
 
 
