@@ -305,3 +305,18 @@ def test_groups_that_cannot_be_drawn_have_no_diagram(groups: str) -> None:
     text = f"quantity,value,unit\nclients,96,machines\nclient_groups,{groups},groups\nports,6,ports\n"
     table, _ = read_table(text.encode(), "t.csv")
     assert published_diagram(soak_summary(table)) is None
+
+
+def test_watts_of_a_scaling_table_come_about_as_its_column_says(run: Run) -> None:
+    rows = "1,100,10,simulated\n2,190,12,simulated\n4,300,15,\n"
+    Path("t.csv").write_text(f"instances,throughput_mbps,psu_out_w,power_provenance\n{rows}")
+    code, _, err = run("import", "t.csv")
+    assert (code, "not read" in err) == (0, False)
+    cases = json.loads(run("show", "--json")[1])["cases"]
+    sources = [case["receiver_system_w_provenance"] for case in cases]
+    assert sources == ["simulated", "simulated", "measured"]
+    assert not any("factors" in case for case in cases)
+    assert "sim" in run("show", "--full")[1]
+    assert "row 1 (line 2), column power_provenance: 'guess' is none of measured" in refused(
+        "instances,throughput_mbps,psu_out_w,power_provenance\n1,100,10,guess\n"
+    )

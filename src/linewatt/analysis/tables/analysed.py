@@ -13,14 +13,17 @@ from typing import get_args
 
 from linewatt.analysis.tables import groups, inputs
 from linewatt.analysis.tables.columns import COLUMNS
+from linewatt.analysis.tables.imported import one_of, same_words
 from linewatt.analysis.tables.inputs import Source
 from linewatt.analysis.tables.table import Row, Table, TableWarning
 from linewatt.errors import InvalidInput
-from linewatt.model import Case, CpuShares, EndResult, PowerResult, TestName, Trial
+from linewatt.model import Case, CpuShares, EndResult, PowerResult, Provenance, TestName, Trial
 from linewatt.network.framing import Framing, goodput_bps
 from linewatt.units import bps_from_gbps
 
-EXTRA = ("line_rate_gbps", "mtu", "app_cpu_idle_pct", "irq_cpu_idle_pct", "fan_rpm")
+PROVENANCE = "power_provenance"
+"""how the watts of a row came about; measured where it does not say"""
+EXTRA = ("line_rate_gbps", "mtu", "app_cpu_idle_pct", "irq_cpu_idle_pct", "fan_rpm", PROVENANCE)
 NOT_SAID = "not in the table"
 FAN = "fan speed (rpm)"
 _NEEDED = ("instances", "throughput_bps")
@@ -31,6 +34,7 @@ _EXTRA_SOURCES: Mapping[str, Source] = {
     "irq_idle": Source({"irq_cpu_idle_pct": inputs.idle_ratio}, lambda value: value),
     "fan_rpm": Source({"fan_rpm": inputs.number}, lambda value: value),
 }
+_PROVENANCES: Mapping[str, Provenance] = same_words(*get_args(Provenance))
 TESTS: dict[str, TestName] = {"tcp-tput": "tcp", **{name: name for name in get_args(TestName)}}
 
 
@@ -63,7 +67,8 @@ def trials_of(table: Table) -> AnalysedTable:
     for row in table.rows:
         read = _read(row, sources, warnings)
         if row.aligned and all(name in read for name in _NEEDED):
-            one = _trial(len(trials) + 1, row, read, agree)
+            watts = _power(row, read, warnings)
+            one = _trial(len(trials) + 1, row, read, agree, watts)
             trials.append(one)
             fans |= {one.case: read["fan_rpm"]} if "fan_rpm" in read else {}
     if not trials:
@@ -80,7 +85,9 @@ def _read(row: Row, sources: Mapping[str, Source], warnings: list[TableWarning])
     return {name: value for name, value in values.items() if value is not None}
 
 
-def _trial(number: int, row: Row, read: Mapping[str, float], agree: Sequence[str]) -> Trial:
+def _trial(
+    number: int, row: Row, read: Mapping[str, float], agree: Sequence[str], watts: tuple[PowerResult, ...]
+) -> Trial:
     case = Case(
         test=TESTS.get(row.cells.get("test", ""), "tcp"),
         sender="sender",
@@ -99,7 +106,7 @@ def _trial(number: int, row: Row, read: Mapping[str, float], agree: Sequence[str
         throughput_bps=read["throughput_bps"],
         line_goodput_bps=_line_goodput_bps(case, read),
         sender=_end(case.sender, read.get("local_cores")),
-        receiver=_receiver(case, read),
+        receiver=_receiver(case, read, watts),
     )
 
 
@@ -121,7 +128,7 @@ def _line_goodput_bps(case: Case, read: Mapping[str, float]) -> float | None:
     return goodput_bps(read["line_rate_bps"], case.test, case.family, framing)
 
 
-def _receiver(case: Case, read: Mapping[str, float]) -> EndResult:
+def _receiver(case: Case, read: Mapping[str, float], watts: tuple[PowerResult, ...]) -> EndResult:
     end = _end(case.receiver, read.get("efficiency_cores"))
     return replace(
         end,
@@ -129,7 +136,7 @@ def _receiver(case: Case, read: Mapping[str, float]) -> EndResult:
         base_frequency_hz=read.get("base_frequency_hz"),
         app_cpu=_shares(read.get("app_idle")),
         irq_cpu=_shares(read.get("irq_idle")),
-        power=tuple(_power(read)),
+        power=watts,
     )
 
 
@@ -145,13 +152,20 @@ def _shares(idle: float | None) -> CpuShares | None:
     return CpuShares((), 0.0, 0.0, 0.0, 0.0, idle, max(0.0, 1 - idle), unnumbered=1)
 
 
-def _power(read: Mapping[str, float]) -> list[PowerResult]:
+def _power(row: Row, read: Mapping[str, float], warnings: list[TableWarning]) -> tuple[PowerResult, ...]:
+    """The watts of a row; none where how they came about is no word that is known."""
+    word = row.cells.get(PROVENANCE)
+    try:
+        provenance = one_of(word, _PROVENANCES) if word else "measured"
+    except inputs.BadCell as problem:
+        warnings.append(TableWarning(str(problem), row.number, row.line, PROVENANCE))
+        return ()
     scopes = (("system_w", "system"), ("cpu_w", "cpu"))
-    return [
-        PowerResult("table", scope, scope, "measured", "as the table has it", read[name])
+    return tuple(
+        PowerResult("table", scope, scope, provenance, "as the table has it", read[name])
         for name, scope in scopes
         if name in read
-    ]
+    )
 
 
 def case_words(case: Case) -> str:
