@@ -320,3 +320,34 @@ def test_watts_of_a_scaling_table_come_about_as_its_column_says(run: Run) -> Non
     assert "row 1 (line 2), column power_provenance: 'guess' is none of measured" in refused(
         "instances,throughput_mbps,psu_out_w,power_provenance\n1,100,10,guess\n"
     )
+
+
+def test_two_text_columns_of_a_scaling_table_are_one_experiment(run: Run) -> None:
+    table = "".join(
+        f"1,{mbps + run_},{os},{nic}\n"
+        for mbps, os, nic in ((100, "rhel", "cx6"), (200, "rhel", "cx7"), (150, "sles", "cx6"))
+        for run_ in range(3)
+    )
+    Path("t.csv").write_text(f"instances,throughput_mbps,os,nic\n{table}")
+    assert run("import", "t.csv")[0] == 0
+    shown = run("show")[1]
+    assert "not enough runs" not in shown
+    assert "201.0 Mbps" in shown
+    assert "at nic=cx7: faster" in shown
+    factors = [case["factors"] for case in json.loads(run("show", "--json")[1])["cases"]]
+    assert factors[0] == {"nic": "cx6", "os": "rhel"}
+
+
+def test_a_column_that_never_varies_is_a_fact_and_no_experiment(run: Run) -> None:
+    for nic in ("cx6", "cx7"):
+        Path(f"{nic}.csv").write_text(f"instances,throughput_mbps,nic\n1,100,{nic}\n2,190,{nic}\n")
+        code, _, err = run("import", f"{nic}.csv")
+        assert (code, "not read" in err) == (0, False)
+    shown = run("show")[1]
+    assert "BEST SETTING" not in shown
+    assert "the base is kept" not in shown
+    found = json.loads(run("show", "--json")[1])
+    assert not any("factors" in case for case in found["cases"])
+    one, other = sorted(path.name for path in Path("results").iterdir())
+    assert load(Path("results") / other).manifest.hosts["receiver"].facts == {"table": {"nic": "cx7"}}
+    assert "table.nic" in run("compare", one, other)[1]

@@ -46,6 +46,7 @@ MATTERS = (
     *("kernel.tick_accounting", "kernel.irqbalance_running", "sysctl.", "firewall.", "host."),
     "campaign.",
     *(f"tools.{load}" for load in LOADS if load != DEFAULT),
+    "table.",
 )
 """facts that change what a packet costs, the first the most; one that ends in . or _ stands for all below"""
 _NETWORK = ("nic.mtu", "nic.kind", "nic.qdisc", "nic.offloads.", "campaign.networks")

@@ -7,7 +7,7 @@ reading of a router, a soak's summary) never does: the table itself is stored, a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 
 from linewatt.analysis.tables import analysed, imported, inputs, published, quantities
@@ -110,14 +110,24 @@ def _series(table: Table, source: str, imported_s: float) -> Imported:
             f"{source}: a row has no instances or no throughput, or other cells than the header"
         )
     scope = "psu-out" if "psu_out_w" in table.columns else "system"
-    trials = tuple(_imported_trial(one, imported_s, scope) for one in read.trials)
     levels: dict[str, tuple[str, ...]] = {}
-    for name, level in (pair for one in trials for pair in one.case.factors):
+    for name, level in (pair for one in read.trials for pair in one.case.factors):
         levels[name] = tuple(dict.fromkeys((*levels.get(name, ()), level)))
-    hosts: dict[str, dict[str, object]] = {host: {} for one in trials for host in reversed(one.case.hosts)}
+    factors = {name: own for name, own in levels.items() if len(own) > 1}
+    trials = tuple(_imported_trial(_with_factors(one, factors), imported_s, scope) for one in read.trials)
+    same = {name: own[0] for name, own in levels.items() if len(own) == 1 and own[0]}
+    facts = {"facts": {"table": same}} if same else {}
+    hosts = {host: facts for one in trials for host in reversed(one.case.hosts)}
     used = {name for source_of in inputs.resolve(table.columns).values() for name in source_of.columns}
     taken = {*used, *levels, *analysed.EXTRA, "test"} - {"fan_rpm"}
-    return Imported(trials, hosts, levels, tuple(name for name in table.columns if name not in taken))
+    return Imported(trials, hosts, factors, tuple(name for name in table.columns if name not in taken))
+
+
+def _with_factors(trial: Trial, factors: Collection[str]) -> Trial:
+    """Of what the table says of a row, that which varies; by name, as in campaigns."""
+    kept = tuple(sorted((name, level) for name, level in trial.case.factors if name in factors))
+    case = replace(trial.case, factors=kept)
+    return replace(trial, case=case, case_key=case.key)
 
 
 def _known_tests(table: Table, source: str) -> None:
