@@ -252,7 +252,9 @@ def test_components_sum_and_each_says_where_it_is_from(run: Run) -> None:
     found = view_of(run, "x64_components")
     assert found.document["power_w"] == 249
     assert [part["provenance"] for part in found.document["parts"]].count("datasheet") == 3
-    assert found.answer.startswith("6 parts draw 249 W together, most the CPU with 136 W (55 %)")
+    assert found.answer.startswith(
+        "6 parts draw 249 W together (partly from datasheet, estimated), most the CPU with 136 W (55 %)"
+    )
     assert "'guess' is none of" in refused("component,power_w,provenance\nCPU,136,guess\n")
 
 
@@ -351,3 +353,15 @@ def test_a_column_that_never_varies_is_a_fact_and_no_experiment(run: Run) -> Non
     one, other = sorted(path.name for path in Path("results").iterdir())
     assert load(Path("results") / other).manifest.hosts["receiver"].facts == {"table": {"nic": "cx7"}}
     assert "table.nic" in run("compare", one, other)[1]
+
+
+def test_watts_of_parts_that_were_not_measured_are_marked_wherever_the_answer_stands(run: Run) -> None:
+    Path("t.csv").write_text("component,power_w,provenance\nCPU,136,simulated\nFans,20,simulated\n")
+    run("import", "t.csv")
+    marked = "2 parts draw 156 W together (simulated), most the CPU with 136 W (87 %, simulated)."
+    run("report", "-o", "r.html")
+    assert marked in Path("r.html").read_text()
+    assert marked in run("show", "--md")[1].replace("\\", "")
+    assert json.loads(run("show", "--json")[1])["answer"] == marked
+    for view_ in (("show",), ("list",)):
+        assert "156 W together (simulated)" in " ".join(run(*view_)[1].split())

@@ -88,16 +88,18 @@ def _components(result: Result, raw: RawTable, source: str) -> View:
     found = published.components(raw, source)
     largest = max(found.parts, key=lambda part: part.power_w)
     shares = {part: 100 * part.power_w / found.total_w for part in found.parts}
+    kinds = sources([part.provenance for part in found.parts])
+    own = sources([largest.provenance])
     answer = (
-        f"{plural(len(found.parts), 'part')} draw {found.total_w:g} W together, most the {largest.name} "
-        f"with {largest.power_w:g} W ({shares[largest]:.0f} %)."
+        f"{plural(len(found.parts), 'part')} draw {found.total_w:g} W together{f' ({kinds})' if kinds else ''}, "
+        f"most the {largest.name} with {largest.power_w:g} W "
+        f"({shares[largest]:.0f} %{f', {own}' if own else ''})."
     )
     shown = [
         Row(texts(part.name), texts(f"{part.power_w:g}", f"{share:.1f}", part.provenance))
         for part, share in shares.items()
     ]
-    kinds = sources([part.provenance for part in found.parts]) or "measured"
-    total = Row(texts("Sum"), (Cell(f"{found.total_w:g}", strong=True), *texts("100.0", kinds)))
+    total = Row(texts("Sum"), (Cell(f"{found.total_w:g}", strong=True), *texts("100.0", kinds or "measured")))
     note = "The table has no reading of the whole machine beside its parts: the sum is theirs."
     heads = (Head("Power", "W"), Head("Share", "%"), Head("From", kind="text"))
     table = _table("Where the watts go", Head("Part", kind="text"), heads, [*shown, total], [note])
