@@ -365,3 +365,30 @@ def test_watts_of_parts_that_were_not_measured_are_marked_wherever_the_answer_st
     assert json.loads(run("show", "--json")[1])["answer"] == marked
     for view_ in (("show",), ("list",)):
         assert "156 W together (simulated)" in " ".join(run(*view_)[1].split())
+
+
+@pytest.mark.parametrize(
+    ("watts", "why"),
+    [
+        ((1, 1, 3), "has 125.6 ± 415 pJ for a bit"),
+        ((0, 0, 0), "has 0 ± 0 pJ for a bit"),
+        ((-1, -2), "pJ for a bit"),
+        ((-1, -1, -3), "has -125.6 ± 415 pJ for a bit"),
+    ],
+)
+def test_costs_of_a_router_that_may_be_0_or_less_are_withheld(
+    run: Run, watts: tuple[float, ...], why: str
+) -> None:
+    sizes = dict(zip((256, 512, 1024), watts, strict=False))
+    rows = [f"32,58,{size},{1 + at},{300 + at * w}" for size, w in sizes.items() for at in (0, 1)]
+    Path("t.csv").write_text("\n".join([",".join(published.PACKET_POWER_COLUMNS), *rows]))
+    assert run("import", "t.csv")[0] == 0
+    shown = run("show")[1].replace("\n", " ")
+    assert "A bit costs" not in shown
+    assert "withheld" in shown
+    found = json.loads(run("show", "--json")[1])
+    assert why in found["reason"]
+    assert found["reason"].endswith("not above 0 beyond doubt")
+    assert "bit_pj" not in found
+    run("report", "-o", "r.html")
+    assert "A bit costs" not in Path("r.html").read_text()

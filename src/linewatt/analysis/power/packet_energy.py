@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from statistics import fmean, linear_regression
 
 from linewatt.analysis.statistics.stats import t_quantile
+from linewatt.units import format_significant
 
 FEWEST = 2
 """rates of a size, and sizes, through which there is a line"""
@@ -71,7 +72,7 @@ def packet_energy(readings: Sequence[Reading], ports: float, header_bytes: float
     sizes, costs = [one.size_bytes for one in fits], [one.packet_j for one in fits]
     line = linear_regression(sizes, costs)
     bit_reach, packet_reach = _reach(sizes, costs, line.slope, line.intercept, -header_bytes)
-    return PacketEnergy(
+    found = PacketEnergy(
         ports,
         header_bytes,
         fits,
@@ -80,6 +81,21 @@ def packet_energy(readings: Sequence[Reading], ports: float, header_bytes: float
         None if bit_reach is None else bit_reach / 8,
         packet_reach,
     )
+    return _doubt(found) or found
+
+
+def _doubt(found: PacketEnergy) -> str | None:
+    """Why readings do not carry the two costs, which are those of one line: one of them may be 0 or less."""
+    costs = (
+        ("bit", found.bit_j, found.bit_reach_j, 1e12, "pJ"),
+        ("packet", found.packet_j, found.packet_reach_j, 1e9, "nJ"),
+    )
+    for what, cost_j, reach_j, scale, unit in costs:
+        if cost_j - (reach_j or 0.0) <= 0:
+            reach = "" if reach_j is None else f" ± {format_significant(reach_j * scale)}"
+            cost = f"{format_significant(cost_j * scale, 4)}{reach} {unit}"
+            return f"the line through the packet sizes has {cost} for a {what}, not above 0 beyond doubt"
+    return None
 
 
 def _fit(size: float, own: Sequence[Reading], ports: float, header_bytes: float) -> SizeFit:
