@@ -34,7 +34,7 @@ from linewatt.sensors.base import LineSensor, SensorConfig
 CASE = Case("tcp", "h1", "h2", instances=4, network="vxlan", load_level=0.5)
 STARTED = events.Started("id", "results/id", 4, 1, 90.0)
 RUNS = events.TrialStarted(2, 4, CASE, 1, 10.0, 60.0)
-WATTS = (Watts("h1", 228.9, "simulated"), Watts("h2", 157.2, "measured"))
+WATTS = (Watts("h1", 228.9, "simulated", "psu-out"), Watts("h2", 157.2, "measured", "psu-out"))
 DONE = trial(2, CASE, 9.1e9, 0.5)
 DOUBTFUL = [code for code in CATALOGUE if progress.tells(code)]
 NOTES = [code for code in CATALOGUE if kind_of(code).rank == "note"]
@@ -85,9 +85,23 @@ def test_once_a_load_has_ended_nothing_is_told_of_it_as_of_now() -> None:
     assert soak.now(0.2).startswith("388 Mbps now")
 
 
+def shown_watts(*watts: Watts) -> str:
+    return seen((0.0, RUNS), (1.0, events.Throughput(None, 5.0, watts))).now(1.0)
+
+
 def test_of_many_hosts_the_watts_are_one_sum_that_says_of_how_many() -> None:
-    shown = seen((0.0, RUNS), (1.0, events.Throughput(1e9, 5.0, (*WATTS, Watts("h3", 100.0, "measured")))))
-    assert shown.now(1.0) == "1.00 Gbps now, 3 hosts 486 W sim"
+    alike = [Watts(host, 100.0, "simulated", "psu-out") for host in ("h1", "h2", "h3")]
+    assert shown_watts(*alike) == "3 hosts 300 W sim"
+
+
+def test_measured_watts_are_in_no_sum_with_simulated_ones() -> None:
+    assert shown_watts(*WATTS, Watts("h3", 100.0, "measured", "psu-out")) == "h1 229 W sim, 2 hosts 257 W"
+
+
+def test_watts_of_several_scopes_are_in_no_sum_and_each_says_its_own() -> None:
+    ac = [Watts(host, 120.0, "measured", "psu-in") for host in ("h3", "h4")]
+    assert shown_watts(*WATTS[1:], *ac) == "h2 157 W PSU DC out, 2 hosts 240 W PSU AC in"
+    assert shown_watts(*WATTS[:1], ac[0]) == "h1 229 W sim PSU DC out, h3 120 W PSU AC in"
 
 
 def test_a_soak_tells_users_and_how_much_of_its_time_has_passed() -> None:

@@ -14,6 +14,7 @@ from contextlib import suppress
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.cli.output import console
 from linewatt.cli.progress import PlainProgress, describe, tells
 from linewatt.engine import events
@@ -32,7 +33,7 @@ NOW_S = 3.0
 """after which a throughput is not of now"""
 MOST_FINDINGS = 3
 MOST_HOSTS = 2
-"""whose watts stand alone; of more, their sum"""
+"""whose watts stand alone; of more, the sum of those of one scope and provenance"""
 _BAR = 24
 
 
@@ -150,14 +151,21 @@ class Seen:
 
 
 def _watts(every: Sequence[events.Watts]) -> Iterable[str]:
-    """``h1 229 W sim``; of many hosts their sum, and how many they are."""
-    if len(every) > MOST_HOSTS:
-        marks = " ".join(dict.fromkeys(filter(None, (mark(one.provenance) for one in every))))
-        yield f"{len(every)} hosts {sum(one.power_w for one in every):,.0f} W{f' {marks}' if marks else ''}"
-        return
+    """``h1 229 W sim``; of many hosts the sum of those whose watts are alike, and how many they are.
+
+    Of several scopes each says its own: AC in holds the losses that DC out does not.
+    """
+    alike: dict[object, list[events.Watts]] = {}
     for one in every:
-        sure = mark(one.provenance)
-        yield f"{one.host} {one.power_w:,.0f} W{f' {sure}' if sure else ''}"
+        what = (one.scope, one.provenance) if len(every) > MOST_HOSTS else one.host
+        alike.setdefault(what, []).append(one)
+    scopes = {one.scope for one in every}
+    for group in alike.values():
+        first = group[0]
+        whose = first.host if len(group) == 1 else f"{len(group)} hosts"
+        words = [f"{whose} {sum(one.power_w for one in group):,.0f} W", mark(first.provenance)]
+        words += [SCOPE_WORDS.get(first.scope, first.scope)] if len(scopes) > 1 else []
+        yield " ".join(filter(None, words))
 
 
 class LiveProgress(PlainProgress):

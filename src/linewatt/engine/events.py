@@ -11,11 +11,12 @@ from linewatt.model import Case, Provenance, Trial
 
 @dataclass(frozen=True, slots=True)
 class Watts:
-    """The system's power of a host now."""
+    """The system's power of a host now, of one scope."""
 
     host: str
     power_w: float
     provenance: Provenance
+    scope: str
 
 
 @dataclass(frozen=True, slots=True)

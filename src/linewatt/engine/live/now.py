@@ -35,7 +35,9 @@ def watts_now(feeds: Iterable[Feed]) -> tuple[Watts, ...]:
         power.setdefault(feed.host, []).extend(_readings(feed))
     found = ((host, system_now(every)) for host, every in power.items() if every)
     return tuple(
-        Watts(host, total.power_w, total.provenance) for host, total in found if isinstance(total, Total)
+        Watts(host, total.power_w, total.provenance, total.scope)
+        for host, total in found
+        if isinstance(total, Total)
     )
 
 
