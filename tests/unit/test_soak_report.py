@@ -22,8 +22,11 @@ from linewatt.cli import whole
 from linewatt.errors import StoreError
 from linewatt.model import Channel, Sample
 from linewatt.report import listing
+from linewatt.report.screen import text as first_screen_text
 from linewatt.report.soak.diagram import soak_diagram
 from linewatt.report.soak.digest import Soak, digest
+from linewatt.report.soak.document import as_json
+from linewatt.report.soak.first_screen import first_screen
 from linewatt.report.soak.flags import flags
 from linewatt.report.soak.page import render
 from linewatt.report.soak.summary import details, summary
@@ -259,6 +262,32 @@ def test_a_slice_that_has_a_rate_has_the_one_it_had_with_all_chunks(
     pairs = [(was, now) for was, now in zip(whole.payload, left.payload, strict=False) if now is not None]
     assert len(pairs) >= 2
     assert [now for _, now in pairs] == pytest.approx([was for was, _ in pairs], rel=1e-9)
+
+
+def screen_of(soak: Soak) -> str:
+    return first_screen_text(first_screen(soak), 100).plain
+
+
+def test_of_a_soak_without_readings_neither_stalls_nor_bytes_are_told(tmp_path: Path) -> None:
+    path, _ = write(tmp_path, CALM)
+    soak = without(path, *range(1, 9))
+    shown = screen_of(soak)
+    assert "stalls and drift not known" in shown
+    assert "no counter of payload was read" in shown
+    assert "bytes not read  transfers not counted  packets not counted" in shown
+    for untrue in ("no stall", "0 B", "– ", "no source of power was named", "rate: "):
+        assert untrue not in shown
+    assert as_json(soak)["summary"]["total_bytes"] is None
+    total = next(fact for fact in summary(soak) if fact.title == "Total data")
+    assert (total.value, total.note) == ("–", "no counter of payload was read")
+
+
+def test_where_some_of_the_time_was_not_read_that_there_was_no_stall_is_said_of_the_rest(
+    tmp_path: Path,
+) -> None:
+    path, _ = write(tmp_path, CALM)
+    assert "no stall ·" in screen_of(digest(read.load(path)))
+    assert "no stall in the time that was read" in screen_of(without(path, 4, 5))
 
 
 def test_what_was_stored_of_a_soak_and_is_not_there_is_named_wherever_it_is_shown(tmp_path: Path) -> None:

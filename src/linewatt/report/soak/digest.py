@@ -223,7 +223,14 @@ class Soak:
     @property
     def mean_bps(self) -> float | None:
         """Payload over the time that loads ran and that is on record."""
-        return self.total_bytes * 8 / self.load_s if self.load_s > 0 else None
+        return self.total_bytes * 8 / self.load_s if self.load_s > 0 and self._moved else None
+
+    @property
+    def has_gaps(self) -> bool:
+        """Whether there is time in which loads ran and no rate is known."""
+        damaged = any(path.name.startswith("chunk-") for path in self.damaged)
+        unread = (value is None and self._is_load(at) for at, value in enumerate(self.payload))
+        return bool(self.missing) or damaged or any(unread)
 
     @cached_property
     def payload(self) -> Cells:
@@ -232,12 +239,22 @@ class Soak:
 
     @cached_property
     def total_bytes(self) -> float:
+        return sum(self._moved)
+
+    @property
+    def moved_bytes(self) -> float | None:
+        """The same; ``None`` where no counter of payload was read."""
+        return self.total_bytes if self._moved else None
+
+    @cached_property
+    def _moved(self) -> tuple[float, ...]:
         names = {name.partition("|")[2] for name in _PAYLOAD}
         hosts = set(self.roles.ends.clients) if self.roles.has_users else None
-        return sum(
-            one.value or 0.0
+        return tuple(
+            one.value
             for one in self.totals
-            if one.channel in names
+            if one.value is not None
+            and one.channel in names
             and (hosts is None or one.host in hosts or one.channel.startswith("load."))
         )
 

@@ -42,7 +42,7 @@ def as_json(soak: Soak) -> dict[str, Any]:
             "packets_count": every,
             "dropped_count": dropped,
             "dropped_ratio": dropped / every if dropped is not None and every else None,
-            "total_bytes": soak.total_bytes,
+            "total_bytes": soak.moved_bytes,
         },
         "stalls": [_stall(soak, one) for one in soak.stalls],
         "drift": None if soak.drift is None else asdict(soak.drift),

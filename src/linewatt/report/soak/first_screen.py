@@ -18,6 +18,7 @@ from linewatt.report.series import plural
 from linewatt.report.soak.digest import HostPower, Soak
 from linewatt.report.soak.flags import findings
 from linewatt.report.soak.summary import (
+    UNREAD,
     Fact,
     bytes_text,
     count_text,
@@ -47,7 +48,11 @@ def first_screen(soak: Soak) -> Screen:
     ledger = (
         f"the ledger {balance.words}" if balance.verdict else f"whether the ledger balances {balance.words}"
     )
-    rate = format_rate(soak.mean_bps, 4)
+    rate = (
+        f"rate not known: {UNREAD}"
+        if soak.mean_bps is None
+        else f"{format_rate(soak.mean_bps, 4)} of payload, mean over {format_seconds(soak.load_s)} of load"
+    )
     lab = ["Lab: simulated hosts on one machine; no measure of hardware"] if soak.is_lab else []
     unmeasured = sources(one.total.provenance for one in soak.power if one.total is not None)
     lab += [f"Watts are {unmeasured}"] if unmeasured else []
@@ -67,7 +72,7 @@ def first_screen(soak: Soak) -> Screen:
             when(soak.result.manifest.created_s),
         ),
         (" · ".join(lab),) if lab else (),
-        f"{rate} of payload, mean over {format_seconds(soak.load_s)} of load; {ledger}.",
+        f"{rate[0].upper()}{rate[1:]}; {ledger}.",
         _trust(soak),
         blocks,
         (f"linewatt show {name} --full", f"linewatt report {name}"),
@@ -82,6 +87,9 @@ _MOST_MARKS = 40
 def _rate(soak: Soak) -> Iterator[Entry]:
     """Mean, least and most slice in a line, then the rate over time as a line of marks, then percentiles."""
     found, cell_s = soak.rates, soak.scan.cell_s
+    if soak.mean_bps is None:
+        yield (Line("", prose=f"not known: {UNREAD}"),)
+        return
     mean = f"{format_rate(soak.mean_bps, 4)} mean"
     if found is None:
         yield (Line("", (mean,), "no slice of time has readings all through"),)
@@ -102,7 +110,10 @@ def _rate(soak: Soak) -> Iterator[Entry]:
 
 def _steadiness(soak: Soak) -> str:
     """Stalls and drift in few words."""
-    said = [plural(len(soak.stalls), "stall") if soak.stalls else "no stall"]
+    if soak.rates is None:
+        return "stalls and drift not known"
+    stalls = plural(len(soak.stalls), "stall") if soak.stalls else "no stall"
+    said = [f"{stalls} in the time that was read" if soak.has_gaps else stalls]
     drift = soak.drift
     if drift is None:
         said.append("drift not known")
@@ -116,9 +127,9 @@ def _steadiness(soak: Soak) -> str:
 def _ledger(soak: Soak) -> Iterator[Entry]:
     every, dropped = packets(soak), soak.ledger.dropped
     ratio = dropped / every.value if dropped is not None and every.value else None
-    moved = [f"{bytes_text(soak.total_bytes)} in all"]
-    moved += [f"{count_text(transfers(soak).value)} transfers done"] if soak.roles.has_users else []
-    yield (Line("moved", tuple(moved), f"{count_text(every.value)} packets"),)
+    moved = ["bytes not read" if soak.moved_bytes is None else f"{bytes_text(soak.moved_bytes)} in all"]
+    moved += [_counted(transfers(soak).value, "transfers", " done")] if soak.roles.has_users else []
+    yield (Line("moved", tuple(moved), _counted(every.value, "packets")),)
     share = "" if ratio is None else of_packets(ratio)
     lost = Line("dropped", (f"{count_text(dropped)} packets" if dropped is not None else "not counted",))
     unexplained = soak.balance.unexplained
@@ -140,6 +151,10 @@ def _ledger(soak: Soak) -> Iterator[Entry]:
             yield (Line("events", prose=f"{event_line(told[0])}{more}"),)
 
 
+def _counted(value: float | None, what: str, done: str = "") -> str:
+    return f"{what} not counted" if value is None else f"{count_text(value)} {what}{done}"
+
+
 def _facts(facts: list[Fact]) -> Iterator[Entry]:
     for fact in facts:
         short = Line(fact.title, prose=fact.value)
@@ -155,7 +170,8 @@ def _cost(soak: Soak) -> Iterator[Entry]:
             continue
         yield (Line(about, tuple(_watts(soak, one)), _covered(one)),)
     if not soak.power:
-        yield (Line("watts", prose="no source of power was named"),)
+        why = "no source of power was named" if soak.series else "nothing of it was read"
+        yield (Line("watts", prose=why),)
 
 
 def _watts(soak: Soak, one: HostPower) -> Iterator[str]:
@@ -182,7 +198,8 @@ def _trust(soak: Soak) -> str:
     """Of rate, CPU and watts whether a finding speaks against them; of the ledger it says so itself."""
     numbered = list(enumerate(findings(soak).every, start=1))
     watts = [one.total.provenance for one in soak.power if one.total is not None]
-    known = {"throughput": True, "cpu": soak.client_cpu[0] is not None, "power": bool(watts)}
+    rate, cpu = soak.mean_bps, soak.client_cpu[0]
+    known = {"throughput": rate is not None, "cpu": cpu is not None, "power": bool(watts)}
     fine = {"power": sources(watts)}
     alike: dict[str, list[str]] = {}
     for word, group in _FIGURES:

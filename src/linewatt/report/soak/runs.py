@@ -18,7 +18,7 @@ from linewatt.errors import StoreError
 from linewatt.loads.registry import DEFAULT
 from linewatt.report.soak.digest import HostPower, Soak, digest
 from linewatt.report.soak.flags import flags
-from linewatt.report.soak.summary import energy_j, transfers
+from linewatt.report.soak.summary import UNREAD, energy_j, transfers
 from linewatt.store.read import Result
 from linewatt.store.soak import parts, parts_gone
 from linewatt.store.soak_totals import CPU, MOVED, USERS, LoadTotals, load_totals
@@ -42,7 +42,9 @@ def with_soak(result: Result, side: Side) -> Side:
 
 
 def _quantities(soak: Soak) -> Iterator[tuple[str, Quantity]]:
-    yield RATE.name, _by_time(soak, soak.total_bytes * 8)
+    moved = soak.moved_bytes
+    unread = UNREAD if moved is None and soak.load_s > 0 else None
+    yield RATE.name, _by_time(soak, None if moved is None else moved * 8, unread)
     drift = soak.drift
     short = "too short: from an hour and 24 slices on"
     yield DRIFT, Quantity(None, short) if drift is None else Quantity(drift.per_day)

@@ -22,6 +22,7 @@ from linewatt.units import (
     format_significant,
 )
 
+UNREAD = "no counter of payload was read"
 _MOST_HOSTS = 3
 _PREFIXES = ((1e15, "P"), (1e12, "T"), (1e9, "G"), (1e6, "M"), (1e3, "k"))
 
@@ -95,7 +96,7 @@ def energy_j(soak: Soak, one: HostPower) -> float | None:
 def summary(soak: Soak) -> list[Fact]:
     """Rate, transfers, packets, dropped, total data: the lines that studies print."""
     found, book = soak.rates, soak.ledger
-    total = soak.total_bytes
+    total = soak.moved_bytes
     every, dropped = packets(soak), book.dropped
     ratio = dropped / every.value if dropped is not None and every.value else None
     counts = [Fact("File transfers", count_text(transfers(soak).value))] if soak.roles.has_users else []
@@ -107,7 +108,9 @@ def summary(soak: Soak) -> list[Fact]:
         *counts,
         Fact("Packets", count_text(every.value), every.reason or "both ways, as NICs counted"),
         Fact("Dropped or overrun", count_text(dropped), "" if ratio is None else of_packets(ratio)),
-        Fact("Total data", bits_text(total * 8), bytes_text(total)),
+        Fact("Total data", MISSING, UNREAD)
+        if total is None
+        else Fact("Total data", bits_text(total * 8), bytes_text(total)),
     ]
 
 
