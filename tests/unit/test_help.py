@@ -17,9 +17,10 @@ import typer
 from tests.report_factories import demo_trials, result, stored
 from tests.unit.conftest import Run
 
+import linewatt
 from linewatt import cli
 from linewatt.cli.help import GROUPS, records, summary
-from linewatt.cli.manual import PAGE, PLACES, pages
+from linewatt.cli.manual import _ENVIRONMENT, PAGE, PLACES, pages
 
 VALUE = re.compile(r"(--?[a-z-]+)(?:, (--[a-z-]+))?(?: (.+))?")
 PROGRAM = typer.main.get_command(cli.whole())
@@ -114,6 +115,13 @@ def test_the_man_page_has_every_command_and_option_and_no_stray_request() -> Non
             for written, meaning in rows:
                 assert rf"\fB{written}\fR" in plain
                 assert words(meaning) in words(plain)
+
+
+def test_the_man_page_has_every_variable_that_linewatt_reads() -> None:
+    source = "\n".join(path.read_text() for path in Path(linewatt.__file__).parent.rglob("*.py"))
+    read = re.findall(r"""(?:environ\.get\(|environ\[|envvar=)"(LINEWATT_[A-Z_]+)\"""", source)
+    assert len(set(read)) > 2
+    assert set(read) == {name for name in _ENVIRONMENT if name.startswith("LINEWATT_")}
 
 
 @pytest.mark.skipif(

@@ -31,6 +31,7 @@ _STATUS = {
 _ENVIRONMENT = {
     "LINEWATT_RESULTS": "directory of results in place of ./results",
     "LINEWATT_STATE": "directory of undo journals in place of ~/.local/state/linewatt",
+    "LINEWATT_CHROMIUM": "the Chromium that report --format pdf runs, in place of one on PATH",
     "XDG_CACHE_HOME": "where linewatt-results keeps what lists and comparisons need, in place of ~/.cache",
     "NO_COLOR": "set to anything: no colour",
 }
