@@ -3,20 +3,23 @@
 
 from __future__ import annotations
 
+import re
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.report_factories import demo_trials, failed, powered, result, scaling_trials, stored
+from tests.soak_pairs import soak as soak_of_day
 from tests.soak_result import Shape
 from tests.soak_result import write as write_soak
 from tests.unit.conftest import Run
 
 from linewatt.cli.output import console
-from linewatt.model import Case
+from linewatt.model import Case, Flag
 from linewatt.report import listing
 from linewatt.report.listing import Listed
+from linewatt.report.trials.digest import digest
 from linewatt.store import read
 from linewatt.store.read import Damaged
 
@@ -117,6 +120,64 @@ def test_a_soak_has_its_mean_rate_and_what_its_server_moved_for_each_watt(run: R
     assert server is not None
     assert soak.mean_bps is not None
     assert one.best.bps_per_w == soak.mean_bps / server.power_w
+
+
+def soak_listed(**shape: Any) -> Listed:
+    path = soak_of_day(**shape)
+    return listing.listed(read.load(path))
+
+
+def test_a_soak_whose_rate_or_watts_are_doubtful_has_a_star(run: Run) -> None:
+    calm, saturated = soak_listed(), soak_listed(day=2, cpu_share=0.99)
+    assert "*" not in "".join(printed([calm], 80)[2:3])
+    assert saturated.best is not None
+    assert (saturated.best.doubtful_throughput, saturated.best.doubtful_watts) == (True, False)
+    row = printed([saturated], 80)[2]
+    assert re.search(r"[GM]bps\*", row)
+    assert "doubtful: its show says why" in " ".join(printed([saturated], 80))
+
+
+@pytest.mark.parametrize("host", ["c1", "dut"])
+def test_watts_that_were_read_in_part_of_the_time_doubt_what_the_server_moved_for_each(
+    run: Run, host: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from linewatt.report.soak import flags
+
+    one = Flag("power-incomplete", host, "its power was read in 60 % of the time", "see the events")
+    monkeypatch.setattr(flags, "flags", lambda _: (one,))
+    best = soak_listed().best
+    assert best is not None
+    assert (best.doubtful_throughput, best.doubtful_watts) == (False, host == "dut")
+
+
+def test_the_column_counts_the_findings_that_show_lists(run: Run) -> None:
+    flags = [Flag("host-not-idle", host, "something ran", "look") for host in ("h1", "h2")]
+    made = [replace(one, flags=tuple(flags)) for one in demo_trials()]
+    (one,) = kept(result(made))
+    assert isinstance(one, Listed)
+    view = digest(result(made))
+    assert (one.findings, one.shown) == (len(view.findings.every), len(view.notes))
+    assert one.findings != one.shown
+    assert listing.as_document([one])[0]["flags_count"] == one.findings
+    (row,) = (line for line in printed([one], 120) if line.startswith(str(one.heading["id"])))
+    assert row.split()[5] == str(one.shown)
+
+
+def test_json_has_the_answer_with_its_provenance_and_what_is_missing_with_its_reason() -> None:
+    demo, lab, _, none, broken = listing.as_document(several())
+    assert lab["best"] == {
+        "test": "tcp",
+        "throughput_bps": pytest.approx(110e9, rel=0.01),
+        "throughput_doubtful": False,
+        "system_mbps_per_w": pytest.approx(443.41, rel=1e-4),
+        "system_mbps_per_w_doubtful": False,
+        "provenance": "simulated",
+        "reasons": {},
+    }
+    assert (demo["best"]["system_mbps_per_w"], demo["best"]["provenance"]) == (None, None)
+    assert demo["best"]["reasons"] == {"system_mbps_per_w": "no source of power was named"}
+    assert (none["best"], none["best_reason"]) == (None, "no throughput is on record")
+    assert broken == {"id": "20260105-000000-broken", "damaged": "manifest.json: damaged"}
 
 
 def test_what_is_listed_is_kept_as_it_is_made(tmp_path: Path) -> None:

@@ -50,10 +50,13 @@ class Finding:
 
     def doubts(self, case: Case, figure: Figure, role: Role | None = None) -> bool:
         """Whether a figure of one of its cases, of an end of it or of both, is doubtful because of it."""
+        return self.doubts_on(None if role is None else case.host(role), case.hosts, figure)
+
+    def doubts_on(self, host: str | None, hosts: Iterable[str], figure: Figure) -> bool:
+        """The same of one of ``hosts``, or of all of them."""
         if self.kind.rank == "note" or figure not in self.kind.figures:
             return False
-        host = None if role is None else case.host(role)
-        return host is None or any(seen.is_of(host, case.hosts) for seen in self.sightings)
+        return host is None or any(seen.is_of(host, hosts) for seen in self.sightings)
 
 
 @dataclass(frozen=True, slots=True)

@@ -47,9 +47,10 @@ class Best:
 
 @dataclass(frozen=True, slots=True)
 class Listed:
-    """A result, its best case, and how many findings it has, as ``show`` counts; ``None`` with the reason.
+    """A result, its best case, and how many findings it has, each at its scope; ``None`` with the reason.
 
-    ``lacks`` says what of a soak's files cannot be read or is not there.
+    ``lacks`` says what of a soak's files cannot be read or is not there; ``shown`` is how many findings
+    ``show`` lists: of trials those of one kind are one.
     """
 
     heading: Mapping[str, Any]
@@ -57,6 +58,7 @@ class Listed:
     reason: str | None = None
     lacks: str | None = None
     best: Best | None = None
+    shown: int | None = None
 
 
 def listed(result: Result) -> Listed:
@@ -73,9 +75,9 @@ def listed(result: Result) -> Listed:
         if found.findings is None:
             why += " No check applies to a published table without trials."
         best = None if bps is None else Best("soak", bps, reason="no watts in the table")
-        return Listed(about, found.findings, why, best=best)
+        return Listed(about, found.findings, why, best=best, shown=found.findings)
     if not result.is_soak:
-        return Listed(about, len(view.findings.every), best=_best_case(view))
+        return Listed(about, len(view.findings.every), best=_best_case(view), shown=len(view.notes))
     size = sum(path.stat().st_size for path in result.path.glob("soak/part-*/chunk-*.parquet"))
     if size > MOST_BYTES:
         why = f"{size / 1e6:,.0f} MB of samples are not read for a list; see its show"
@@ -86,7 +88,8 @@ def listed(result: Result) -> Listed:
     try:
         soak = read_soak(result)
         lacks = [one.evidence for one in flags(soak) if one.code in ("chunk-damaged", "chunk-missing")]
-        return Listed(about, len(findings(soak).every), lacks="; ".join(lacks) or None, best=_of_soak(soak))
+        count = len(findings(soak).every)
+        return Listed(about, count, lacks="; ".join(lacks) or None, best=_of_soak(soak), shown=count)
     except StoreError as error:
         return Listed(about, None, str(error))
 
@@ -116,14 +119,26 @@ def _best_case(view: Digest) -> Best | None:
 
 
 def _of_soak(soak: Soak) -> Best | None:
+    from linewatt.report.soak.flags import findings
+
     if soak.mean_bps is None:
         return None
-    power = next((one for one in soak.power if one.host == soak.roles.ends.server), None)
+    server, every = soak.roles.ends.server, findings(soak).every
+    doubted = any(one.doubts_on(None, soak.hosts, "throughput") for one in every)
+    power = next((one for one in soak.power if one.host == server), None)
     total = None if power is None else power.total
     if total is None or not total.power_w > 0:
         why = None if power is None else power.reason
-        return Best("soak", soak.mean_bps, reason=why or "no watts of its server")
-    return Best("soak", soak.mean_bps, soak.mean_bps / total.power_w, total.provenance)
+        reason = why or "no watts of its server"
+        return Best("soak", soak.mean_bps, reason=reason, doubtful_throughput=doubted)
+    return Best(
+        "soak",
+        soak.mean_bps,
+        soak.mean_bps / total.power_w,
+        total.provenance,
+        doubtful_throughput=doubted,
+        doubtful_watts=any(one.doubts_on(server, soak.hosts, "power") for one in every),
+    )
 
 
 def _lacks_of_names(result: Result) -> str | None:
@@ -143,9 +158,26 @@ def as_document(every: Sequence[Listed | Damaged]) -> list[dict[str, Any]]:
             "flags_reason": one.reason,
             "damaged": None,
             "lacks": one.lacks,
+            "best": None if one.best is None else _best_document(one.best),
+            "best_reason": None if one.best is not None else one.reason or _NO_THROUGHPUT,
         }
         for one in every
     ]
+
+
+def _best_document(best: Best) -> dict[str, Any]:
+    from linewatt.analysis.metrics.of_power import MBPS_PER_W
+
+    per_watt = best.bps_per_w
+    return {
+        "test": best.test,
+        "throughput_bps": best.throughput_bps,
+        "throughput_doubtful": best.doubtful_throughput,
+        "system_mbps_per_w": None if per_watt is None else MBPS_PER_W.from_si(per_watt),
+        "system_mbps_per_w_doubtful": best.doubtful_watts,
+        "provenance": None if per_watt is None else best.provenance,
+        "reasons": {} if per_watt is not None else {"system_mbps_per_w": best.reason},
+    }
 
 
 def show(every: Sequence[Listed | Damaged], *, width: int | None = None) -> RenderableType:
@@ -177,6 +209,7 @@ def show(every: Sequence[Listed | Damaged], *, width: int | None = None) -> Rend
     return Group(render(table, width), *why)
 
 
+_NO_THROUGHPUT = "no throughput is on record"
 _BEST = "Best: most throughput of any case, mean; Mbps/W at its receiver (soak: server)"
 
 
@@ -189,7 +222,7 @@ def _lacks(one: Listed | Damaged) -> Iterator[Lack]:
     if one.best is not None and one.best.bps_per_w is None:
         yield Lack("Mbps/W", one.best.reason, id_of(one))
     elif one.best is None and one.reason is None:
-        yield Lack("Best, Mbps/W", "no throughput is on record", id_of(one))
+        yield Lack("Best, Mbps/W", _NO_THROUGHPUT, id_of(one))
 
 
 def _said(one: Listed | Damaged) -> list[str]:
@@ -210,7 +243,7 @@ def _row(one: Listed | Damaged) -> Row:
         return Row(texts(one.id), texts(MISSING, "", MISSING, MISSING, state, MISSING, ""))
     cells = (
         *_answer(one.best),
-        Cell(MISSING if one.findings is None else str(one.findings)),
+        Cell(MISSING if one.shown is None else str(one.shown)),
         *texts(_done(one.heading), when(one.heading["created_s"]), _name(one.heading)),
     )
     return Row(texts(id_of(one)), cells)
