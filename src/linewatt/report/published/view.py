@@ -91,8 +91,8 @@ def _components(result: Result, raw: RawTable, source: str) -> View:
     kinds = sources([part.provenance for part in found.parts])
     own = sources([largest.provenance])
     answer = (
-        f"{plural(len(found.parts), 'part')} draw {found.total_w:g} W together{f' ({kinds})' if kinds else ''}, "
-        f"most the {largest.name} with {largest.power_w:g} W "
+        f"{plural(len(found.parts), 'part')} draw {found.total_w:g} W together"
+        f"{f' ({kinds})' if kinds else ''}, most the {largest.name} with {largest.power_w:g} W "
         f"({shares[largest]:.0f} %{f', {own}' if own else ''})."
     )
     shown = [
