@@ -480,3 +480,8 @@ def test_terminal_json_flags_and_report_name_the_same_limit() -> None:
             assert not any(f"Limited by {name}" in text for name in others)
         told = {flag.code for flag in view.summaries[0].case_flags}
         assert told == ({"test-bed-is-the-limit"} if kind == "sender-app-cpu" else set())
+
+
+def test_a_slot_of_no_capacity_limits_nothing() -> None:
+    """A stored result may say 0; it is no share of anything."""
+    assert verdict([changed(loaded(), "receiver", pcie_goodput_bps=0.0)]).candidate("receiver-pcie") is None

@@ -101,7 +101,7 @@ def _carrier(
 ) -> Iterator[Candidate]:
     """What carries payload, at an end and a host. ``words``: where its capacity is from, what would be seen
     if it were not the limit, and why it is ruled out where more went through than it can carry."""
-    if capacity is None or used is None:
+    if capacity is None or capacity <= 0 or used is None:
         return
     beyond = used / capacity > IMPOSSIBLE
     yield Candidate(
