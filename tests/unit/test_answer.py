@@ -5,24 +5,31 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import replace
+from itertools import permutations
+from typing import Any
 
+from tests.effect_factories import SWEEP, experiment_trials
 from tests.report_factories import (
     DISAGREE,
     demo_trials,
     end,
     failed,
+    level_trials,
     powered,
     renumbered,
     result,
     scaling_trials,
+    trial,
+    watts,
 )
 
 from linewatt.analysis.cases.summary import summarise
 from linewatt.analysis.limits.verdict import Limit
 from linewatt.analysis.tables.imported import REQUIRED, SHARE_COLUMNS, import_table
 from linewatt.analysis.tables.table import read_table
-from linewatt.model import Case, Flag, Trial
-from linewatt.report.screen import Block, Line, fitted
+from linewatt.model import Case, Flag, TestName, Trial
+from linewatt.report.markdown import screen as markdown
+from linewatt.report.screen import Block, Line, Screen, fitted
 from linewatt.report.trials.answer import MOST_SERIES, Answer, answer
 from linewatt.report.trials.digest import digest
 from linewatt.report.trials.first_screen import first_screen
@@ -76,7 +83,7 @@ def test_one_trial_has_no_interval_and_says_why() -> None:
     found = answer_of(*scaling_trials((1,), 1))
     [line] = said(found.result)
     assert line.figures[1] == "(one trial: its spread is not known)"
-    assert "throughput: one trial each, spread not known" in found.trust
+    assert found.trust == "throughput, CPU: one trial each, spread not known"
 
 
 def test_trials_are_counted_at_each_series_where_some_failed() -> None:
@@ -106,6 +113,7 @@ def test_of_an_imported_table_nothing_is_said_that_it_cannot_know() -> None:
     assert "CPU, Per core: not in the imported table" in words(found.cost)
     assert said(found.result)[0].figures[1] == "(CI not known)"
     assert found.result.remark == "as t.csv has it"
+    assert found.trust == "throughput: as t.csv has it"
 
 
 def test_a_series_without_any_number_is_named_with_its_reason() -> None:
@@ -171,10 +179,11 @@ def test_a_limit_that_many_series_share_is_said_once() -> None:
 
 def test_what_is_withheld_is_not_called_doubtful_and_is_of_the_case_whose_cost_is_shown() -> None:
     drift = Flag("idle-drifted", "h2", "180 W before, 210 W after", "measure idle again")
-    trials = powered(demo_trials())
+    trials = powered(demo_trials(), idle_w=None)
     trust = answer_of(*(replace(one, flags=(drift,)) for one in trials)).trust
-    assert "watts above idle: withheld (a)" in trust
-    assert "no doubt found" in trust.partition("throughput")[2].partition(" · ")[0]
+    assert trust == "throughput, CPU, watts: no doubt found · watts above idle: withheld (a)"
+    some = [replace(one, flags=(drift,)) for one in powered(demo_trials())]
+    assert "watts above idle: withheld in part (a)" in answer_of(*some).trust
     slow = [replace(one, flags=(drift,) if one.case.test == "udp-60" else ()) for one in trials]
     assert "withheld" not in answer_of(*slow).trust
 
@@ -209,3 +218,172 @@ def test_a_ceiling_that_only_the_series_shows_is_said_with_its_evidence() -> Non
     )
     sentence = limit_words(replace(summary, limit=hidden))
     assert sentence == "limited by a limit inside the device or the path (near 110 Gbps)"
+
+
+RISES = Flag("warm-up-in-window", "h1", "rate rises through the window", "lengthen omit")
+BAD_CPU = Flag("cpu-accounting-disagrees", "h2", "/proc/stat and mpstat differ", "see both")
+NO_WATTS = Flag("power-missing", "h2", "no answer within 5 s", "look at the BMC")
+
+
+def screen_of(trials: Sequence[Trial], **manifest: Any) -> Screen:
+    made = first_screen(digest(result(trials, **manifest)))
+    assert made is not None
+    return made
+
+
+def block(screen: Screen, title: str) -> Block:
+    return next(one for one in screen.blocks if one.title == title)
+
+
+def matrix_trials(*doubtful: tuple[str, str], test: TestName = "tcp", count: int = 3) -> list[Trial]:
+    pairs = enumerate(permutations(("h1", "h2", "h3"), 2))
+    return [
+        trial(
+            1,
+            Case(test, *pair),
+            80e9 * (1 - 0.05 * at) * (1 + 0.004 * number),
+            3.2,
+            repetition=number + 1,
+            flags=(RISES,) if pair in doubtful else (),
+        )
+        for at, pair in pairs
+        for number in range(count)
+    ]
+
+
+def test_trust_is_in_the_pairs_that_a_matrix_shows_not_in_the_fastest_alone() -> None:
+    screen = screen_of(renumbered(matrix_trials(("h3", "h2"))))
+    assert "throughput: doubtful (a)" in screen.trust
+    assert "CPU: no doubt found" in screen.trust
+    [worst] = [line for line in said(block(screen, "Pairs of hosts")) if line.name == "TCP, worst"]
+    assert worst.figures[1].endswith("Gbps (a)")
+    [row] = [line for line in said(block(screen, "")) if line.name == "h3"]
+    assert row.figures[1].endswith(" (a)")
+    assert sum("(a)" in figure for line in said(block(screen, "")) for figure in line.figures) == 1
+    assert said(block(screen, "Can I trust it"))[0].name == "(a)"
+
+
+def test_trust_is_in_both_networks_whose_toll_is_told() -> None:
+    slow = [
+        replace(one, throughput_bps=(one.throughput_bps or 0) / 2, flags=(RISES,))
+        for one in scaling_trials((1, 2), 5, network="vxlan")
+    ]
+    screen = screen_of(renumbered(scaling_trials((1, 2), 5), slow))
+    assert "throughput: doubtful (a)" in screen.trust
+    toll = {line.name: line.figures for line in said(block(screen, "Toll"))}
+    assert toll["vxlan: throughput"][0].endswith(" % (a)")
+    assert "(a)" not in toll["vxlan: Mbps/core of receiver"][0]
+
+
+def test_trust_is_in_every_point_of_a_curve_and_each_has_its_letters() -> None:
+    trials = [
+        replace(one, flags=(BAD_CPU,)) if one.case.load_level == 0.5 else one
+        for one in level_trials(TCP, trials=3)
+    ]
+    screen = screen_of(trials)
+    assert "CPU: doubtful (a) at the receiver" in screen.trust
+    points = {line.name: line.figures for line in said(block(screen, "Curve of"))}
+    assert points["50 %"][1] == "1.00 cores (a)"
+    assert points["100 %"][1] == "1.00 cores"
+
+
+def sweep(trials: Sequence[Trial]) -> Screen:
+    factors = {name: list(levels) for name, levels in SWEEP.items()}
+    return screen_of(trials, campaign={"factors": factors, "design": "one-at-a-time"})
+
+
+def test_an_effect_has_the_letters_of_the_settings_it_is_of() -> None:
+    trials = [
+        replace(one, flags=(RISES,)) if dict(one.case.factors)["gro"] == "off" else one
+        for one in experiment_trials(trials=5)
+    ]
+    screen = sweep(trials)
+    effects = {line.name: line.figures[0] for line in said(block(screen, "Effects on"))}
+    assert effects["gro on → off"].endswith(" % (a)")
+    assert "throughput: doubtful (a)" in screen.trust
+
+
+def test_only_an_interval_is_called_one_in_a_sentence() -> None:
+    doubtful = [replace(one, flags=(RISES,)) for one in experiment_trials(trials=5)]
+    assert " Gbps (a) (95 % CI 21.09 to 21.31) at mtu=9000" in sweep(doubtful).sentence
+    assert "(one trial: its spread is not known)" in sweep(experiment_trials(trials=1)).sentence
+    assert "95 % CI" not in screen_of(renumbered(matrix_trials(count=1))).sentence
+    told = screen_of(renumbered(matrix_trials()), imported_from="t.csv")
+    assert block(told, "Pairs of hosts").remark == "as t.csv has it"
+
+
+def test_each_end_is_judged_by_what_is_shown_of_it() -> None:
+    lost = (watts("psu-out:PSU1", None),)
+    trials = [
+        replace(one, receiver=replace(one.receiver, power=lost), flags=(NO_WATTS,))
+        for one in powered(scaling_trials((1,)), ends=("sender",))
+        if one.receiver
+    ]
+    trust = answer_of(*trials).trust
+    assert "watts, watts above idle: withheld (a) at the receiver, no doubt found at the sender" in trust
+    guess = Flag("rapl-as-system", "h2", "RAPL stands for the system", "read a meter")
+    both = powered(scaling_trials((1,)), provenance="simulated", ends=("receiver", "sender"))
+    trust = answer_of(*(replace(one, flags=(guess,)) for one in both)).trust
+    assert "above idle: simulated, doubtful (a) at the receiver, simulated at the sender" in trust
+
+
+def test_a_network_without_any_number_is_named_with_its_reason() -> None:
+    gone = failed(1, replace(TCP, network="vxlan"), "no way to h2")
+    screen = screen_of(renumbered(scaling_trials((1, 2)), [gone]))
+    [line, why] = said(block(screen, "Result"))
+    assert line.figures[0].endswith(" Gbps")
+    assert why.prose.endswith("no number: trial 7: no way to h2")
+    assert (
+        block(screen, "Toll").remark == "no toll against bare: no case of it has a number in another network"
+    )
+    assert "Gbps" in screen.sentence
+    base = screen_of(renumbered([failed(1, TCP, "no way to h2")], scaling_trials((1, 2), network="vxlan")))
+    assert said(block(base, "Result"))[0].name == "vxlan, 2 instances"
+    assert "no toll against bare: it has no number" in base.sentence
+    both = [failed(1, TCP, "no way"), failed(2, gone.case, "no way")]
+    assert first_screen(digest(result(both))) is None
+
+
+def test_what_failed_is_named_in_matrices_levels_and_experiments() -> None:
+    gone = failed(1, Case("tcp", "h1", "h3"), "port taken")
+    pairs = [one for one in matrix_trials() if one.case != gone.case]
+    assert "port taken" in words(block(screen_of(renumbered(pairs, [gone])), "Pairs of hosts"))
+    levels = [
+        one if one.case.load_level != 0.5 else failed(one.number, one.case, "port taken")
+        for one in level_trials(TCP)
+    ]
+    assert "trial 5: port taken" in words(block(screen_of(levels), "Curve of"))
+    settings = [
+        one if dict(one.case.factors)["gro"] == "on" else failed(one.number, one.case, "port taken")
+        for one in experiment_trials()
+    ]
+    assert "port taken" in words(block(sweep(settings), "Best setting"))
+
+
+def test_letters_are_explained_in_markdown() -> None:
+    made = "\n".join(markdown(screen_of([replace(one, flags=(RISES,)) for one in scaling_trials((1,))])))
+    assert (
+        "- ! **(a)**: Warm up in window: h1: rate rises through the window (and 2 more); do: lengthen omit"
+        in made
+    )
+
+
+def test_series_of_one_trial_are_named_where_others_have_more() -> None:
+    one = [trial(1, Case("udp-1500", "h1", "h2"), 3e9, 1.0)]
+    found = answer_of(*renumbered(scaling_trials((1,)), one))
+    assert found.trust == "throughput: one trial of UDP 1500, spread not known · CPU: no doubt found"
+    assert "1 trial" in said(found.result)[1].figures
+
+
+def test_nothing_is_called_undoubted_that_no_check_looked_at() -> None:
+    trials = powered(scaling_trials((1,)), provenance="simulated")
+    found = answer(digest(result(trials, imported_from="t.csv")))
+    assert found is not None
+    assert found.trust == (
+        "throughput, CPU: as t.csv has it · watts, watts above idle: simulated, as t.csv has it"
+    )
+
+
+def test_levels_are_counted_in_their_own_number() -> None:
+    remark = block(sweep(experiment_trials(trials=5)), "Effects on").remark
+    assert "1 level without one that matters (rps)" in remark

@@ -131,6 +131,10 @@ def test_nothing_that_a_host_or_a_file_says_acts_as_markdown(run: Run) -> None:
 TEXT = st.text(alphabet="ab1 |\\`*_<>[]#~{}\n\r\u2028é±", max_size=12)
 
 
+def test_an_entity_stays_the_signs_that_were_written() -> None:
+    assert markdown.plain("a &lt;b&gt; & c") == r"a \&lt;b\&gt; \& c"
+
+
 @settings(max_examples=200, deadline=None, derandomize=True, database=None)
 @given(cells=st.lists(TEXT, min_size=2, max_size=2), label=TEXT, note=TEXT)
 def test_whatever_stands_in_a_table_stays_in_its_cell(cells: list[str], label: str, note: str) -> None:

@@ -96,10 +96,11 @@ def listed(result: Result) -> Listed:
 
 def _best_case(view: Digest) -> Best | None:
     """``None`` where no case has a throughput; of equals the first."""
-    found = [(one.throughput_bps.mean, one) for one in view.summaries if one.throughput_bps]
-    if not found:
+    from linewatt.analysis.cases.summary import fastest_case, mean_bps
+
+    fastest = fastest_case(view.summaries)
+    if fastest is None:
         return None
-    bps, fastest = max(found, key=lambda pair: pair[0])
     power = fastest.power("receiver")
     per_watt = None if power is None else power.system_bps_per_w
     why = (
@@ -109,7 +110,7 @@ def _best_case(view: Digest) -> Best | None:
     )
     return Best(
         fastest.case.test,
-        bps,
+        mean_bps(fastest),
         None if per_watt is None else per_watt.mean,
         None if power is None else power.system_provenance,
         "" if per_watt is not None else why,

@@ -5,17 +5,18 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import replace
 from itertools import chain
 
 from linewatt.foreign import one_line
 from linewatt.report.findings import FindingNote
-from linewatt.report.screen import Screen
+from linewatt.report.screen import TRUST, Screen, page_lists
 from linewatt.report.section import Lines, Section
 from linewatt.report.table import Cell, Head, Note, Row, Table
 from linewatt.report.text_table import cell_text
 from linewatt.units import MISSING, NO_BREAK, number_ranges
 
-_SIGNS = re.compile(r"([\\`*_<>|~#@]|\](?=[(\[:]))")
+_SIGNS = re.compile(r"([\\`*_<>|~#@&]|\](?=[(\[:]))")
 _SAID_BEFORE = {"doubt": "! ", "absence": f"{MISSING} "}
 MOST_SIGHTINGS = 4
 
@@ -132,7 +133,9 @@ def screen(made: Screen, level: int = 2) -> Iterator[str]:
     if made.sentence:
         yield from (f"**{plain(made.sentence)}**", "")
     if made.trust:
-        yield from (f"**Can I trust it?** {plain(made.trust)}", "")
+        yield from (f"**{TRUST}?** {plain(made.trust)}", "")
+    doubts = (replace(one, title="", remark="") for one in made.blocks if one.title == TRUST)
+    yield from chain.from_iterable(lines(one, level + 1) for one in page_lists(doubts))
     yield from chain.from_iterable(lines(one, level + 1) for one in made.lists)
     yield from chain.from_iterable(table(one, level + 1) for one in made.tables)
 

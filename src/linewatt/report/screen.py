@@ -97,6 +97,10 @@ class Screen:
     lists: tuple[Lines, ...] = ()
 
 
+TRUST = "Can I trust it"
+"""the title of the block that explains letters at figures"""
+
+
 def hosts_words(names: Sequence[str]) -> str:
     """The first hosts by name; only how many they are where names are long."""
     said = first_of(names, _MOST_HOSTS, between=", ")
@@ -109,7 +113,7 @@ def page_lists(blocks: Iterable[Block]) -> tuple[Lines, ...]:
         Lines(
             f"{block.title} {block.of}".strip() + (f": {block.remark}" if block.remark else ""),
             (
-                *(_note(one) for one in block.entries[:MOST_ON_PAGE] if not one[0].drawn),
+                *map(_note, _on_page(block)),
                 *_more_on_page(block),
             ),
         )

@@ -7,7 +7,7 @@ A derived value is computed in each trial and then averaged, as the trial is the
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Any
@@ -89,6 +89,16 @@ class CaseSummary:
     def power(self, role: Role) -> EndPower | None:
         """At one end; ``None`` where no source of power was named."""
         return self.sender_power if role == "sender" else self.receiver_power
+
+
+def mean_bps(summary: CaseSummary) -> float:
+    """Its throughput for an order among cases: 0 where no trial has any."""
+    return summary.throughput_bps.mean if summary.throughput_bps else 0.0
+
+
+def fastest_case(summaries: Iterable[CaseSummary]) -> CaseSummary | None:
+    """That with the most throughput, of equals the first; ``None`` where none has any."""
+    return max((one for one in summaries if one.throughput_bps), key=mean_bps, default=None)
 
 
 def summarise(trials: Sequence[Trial]) -> tuple[CaseSummary, ...]:

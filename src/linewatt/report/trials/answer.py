@@ -6,53 +6,30 @@ Each series is told by one case, the one with the most throughput; what is said 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import TypeVar
 
-from linewatt.analysis.cases.summary import CaseSummary
-from linewatt.analysis.findings import Finding
+from linewatt.analysis.cases.summary import CaseSummary, fastest_case, mean_bps
 from linewatt.analysis.metrics.of_power import POWER_BY_NAME
 from linewatt.analysis.metrics.of_trial import BY_NAME
 from linewatt.analysis.metrics.unit import Unit, fixed, same
 from linewatt.analysis.power.totals import SCOPE_WORDS
-from linewatt.findings import Figure, kind_of
+from linewatt.findings import kind_of
 from linewatt.model import ENDS, Role
 from linewatt.report.columns import case_cell, ci_text, power_cell
 from linewatt.report.findings import Marks
 from linewatt.report.machine.environment import cores_are
-from linewatt.report.provenance import words as provenance_words
-from linewatt.report.screen import Block, Entry, Line
+from linewatt.report.screen import TRUST, Block, Entry, Line
 from linewatt.report.series import Series, plural
 from linewatt.report.table import Cell, Head, Lack, Note, Row, RowGroup, Table, absences
 from linewatt.report.trials.digest import Digest
 from linewatt.report.trials.limits import limit_forms, limit_words
 from linewatt.report.trials.scalability import trials_cell
+from linewatt.report.trials.trust import MOST_LETTERS, MOST_NAMED, Best, Spot, doubts, verdicts
 from linewatt.units import MISSING, first_of, format_rate, unbroken
-
-T = TypeVar("T")
 
 MOST_SERIES = 6
 """of more, those with the most throughput are shown"""
-MOST_LETTERS = 3
-"""of findings behind a figure"""
-MOST_NAMED = 3
-"""series that share a limit; of more, how many there are"""
-
-_FIGURES: tuple[tuple[str, Figure], ...] = (
-    ("throughput", "throughput"),
-    ("CPU", "cpu"),
-    ("watts", "power"),
-    ("watts above idle", "above_idle"),
-)
-
-
-@dataclass(frozen=True, slots=True)
-class Best:
-    """The case that a series is told by, and what the series is called among those shown."""
-
-    name: str
-    summary: CaseSummary
 
 
 @dataclass(frozen=True, slots=True)
@@ -67,10 +44,13 @@ class Answer:
     series: Table
 
 
-def answer(view: Digest, at: Best | None = None) -> Answer | None:
+def answer(
+    view: Digest, at: Best | None = None, told: Sequence[Best] = (), costs: Sequence[Spot] = ()
+) -> Answer | None:
     """Of a result with any case that has a throughput; load levels have a table of their own.
 
-    ``at``: the case whose cost is told, if not the fastest.
+    ``at``: the case whose cost is told, if not the fastest. ``told`` are the cases whose throughput is shown,
+    if not the fastest of each series, ``costs`` the ends whose CPU or watts are, beside those of ``at``.
     """
     best = best_cases(view)
     if not best:
@@ -78,13 +58,15 @@ def answer(view: Digest, at: Best | None = None) -> Answer | None:
     fastest = sorted(best, key=_throughput, reverse=True)
     shown = best if len(best) <= MOST_NAMED else fastest[:MOST_SERIES]
     costing = at or fastest[0]
-    trust = " · ".join(_verdicts(view, shown, costing))
+    judged = [*(told or shown), costing]
+    trust = " · ".join(verdicts(view, judged, costs, costing))
+    cases = [*(one.summary for one in judged), *(summary for summary, _ in costs)]
     return Answer(
         f"{fastest[0].name}: {spoken(fastest[0].summary, view)}.",
         trust,
         _result(shown, fastest, view),
         _cost(costing, view),
-        Block("Can I trust it", tuple(_doubts(view, shown)), trust, rest="finding"),
+        Block(TRUST, tuple(doubts(view, cases)), trust, rest="finding"),
         series_table(shown, view, tuple(_left_out(view, best, shown))),
     )
 
@@ -95,10 +77,10 @@ def _left_out(view: Digest, best: Sequence[Best], shown: Sequence[Best]) -> Iter
     if rest:
         span = " to ".join(dict.fromkeys(format_rate(bps) for bps in (min(rest), max(rest))))
         yield Note("remark", f"{len(rest)} more series have less: {span}")
-    yield from _without_number(view)
+    yield from without_number(view)
 
 
-def _without_number(view: Digest) -> Iterator[Note]:
+def without_number(view: Digest) -> Iterator[Note]:
     for group in view.groups:
         for series in group.series:
             if not any(summary.throughput_bps for summary in series.summaries):
@@ -112,9 +94,8 @@ def best_cases(view: Digest) -> list[Best]:
     names = _names(series)
     found = []
     for name, one in zip(names, series, strict=True):
-        measured = [summary for summary in one.summaries if summary.throughput_bps is not None]
-        if measured:
-            found.append(Best(name, max(measured, key=lambda summary: _bps(summary))))
+        if (fastest := fastest_case(one.summaries)) is not None:
+            found.append(Best(name, fastest))
     return found
 
 
@@ -126,12 +107,8 @@ def _names(series: Sequence[Series]) -> list[str]:
     return [one.title.partition(",")[0] if alone else one.title for one in series]
 
 
-def _bps(summary: CaseSummary) -> float:
-    return summary.throughput_bps.mean if summary.throughput_bps else 0.0
-
-
 def _throughput(best: Best) -> float:
-    return _bps(best.summary)
+    return mean_bps(best.summary)
 
 
 def rate(summary: CaseSummary, view: Digest) -> tuple[str, str]:
@@ -150,20 +127,28 @@ def rate(summary: CaseSummary, view: Digest) -> tuple[str, str]:
 
 def figure(cell: Cell, unit: str, doubts: Sequence[str] = ()) -> str:
     """``161.2 W sim (a)``: a value with its unit, what it is not (measured), the letters of its findings."""
-    more = len(doubts) - MOST_LETTERS
-    letters = f"({','.join(doubts[:MOST_LETTERS])}{f',+{more}' if more > 0 else ''})" if doubts else ""
     note = f"({cell.note})" if cell.note else ""
-    return " ".join(part for part in (cell.text, unit, cell.mark, note, letters) if part)
+    return " ".join(part for part in (cell.text, unit, cell.mark, note, letters(doubts)) if part)
+
+
+def letters(doubts: Sequence[str]) -> str:
+    """``(a,c)``: those of the findings behind a figure."""
+    more = len(doubts) - MOST_LETTERS
+    return f"({','.join(doubts[:MOST_LETTERS])}{f',+{more}' if more > 0 else ''})" if doubts else ""
 
 
 def spoken(summary: CaseSummary, view: Digest) -> str:
     """A case in one sentence: how fast, with its CI, how much of the line, limited by what."""
     value, ci = rate(summary, view)
-    said = [
-        f"{value} {ci.replace('(', '(95 % CI ', 1) if ' to ' in ci else ci}",
-        *_beside([summary], summary),
-    ]
+    said = [in_words((value, ci)), *_beside([summary], summary)]
     return f"{', '.join(said)}; {limit_words(summary)}"
+
+
+def in_words(figures: Iterable[str]) -> str:
+    """Figures in a sentence, in which an interval is called what it is; why there is none stays as it is."""
+    return " ".join(
+        one.replace("(", "(95 % CI ", 1) if one.startswith("(") and " to " in one else one for one in figures
+    )
 
 
 _BESIDE = {
@@ -191,15 +176,29 @@ def _result(shown: Sequence[Best], fastest: Sequence[Best], view: Digest) -> Blo
     alike = f" of {plural(shown[0].summary.trials_done, 'trial')}" if len(counts) == 1 else ""
     told = []
     for one in shown:
-        trials = () if alike else (f"{trials_cell(one.summary).text} trials",)
+        trials = () if alike else (_trials(one.summary),)
         beside = _beside([one.summary], one.summary)
         case = plural(one.summary.case.instances, "instance")
         told.append((Line(one.name, (*rate(one.summary, view), case, *trials, *beside)), one.summary))
-    entries = with_limits(told)
-    failed = [(Line("", prose=note.sentence, style="yellow"),) for note in _without_number(view)]
-    source, left = view.result.imported_from, len(fastest) - len(shown)
-    remark = f"mean (95 % CI){alike}" if source is None else f"as {source} has it"
-    return Block("Result", (*entries, *failed), remark, rest="series", left=left)
+    entries = (*with_limits(told), *failed_entries(view))
+    left = len(fastest) - len(shown)
+    return Block("Result", entries, means_are(view, alike), rest="series", left=left)
+
+
+def means_are(view: Digest, of: str = "") -> str:
+    """What figures of a block are; nothing is known of the means of an imported table."""
+    source = view.result.imported_from
+    return f"mean (95 % CI){of}" if source is None else f"as {source} has it"
+
+
+def failed_entries(view: Digest) -> list[Entry]:
+    """An entry a series without any number, with its reason."""
+    return [(Line("", prose=note.sentence, style="yellow"),) for note in without_number(view)]
+
+
+def _trials(summary: CaseSummary) -> str:
+    count = trials_cell(summary).text
+    return f"{count} trial{'' if count == '1' else 's'}"
 
 
 def with_limits(told: Sequence[tuple[Line, CaseSummary]]) -> list[Entry]:
@@ -280,9 +279,11 @@ def _cost(best: Best, view: Digest) -> Block:
     """What it cost: an entry an end of the case, then why anything is not known."""
     summary, marks = best.summary, view.marks
     wanted = [("{role}_cpu_cores", "CPU", "{}"), ("efficiency_{role}_bps_per_core", "Per core", "{}")]
-    if not _ends(best, CaseSummary.cpu_cores):
+    cpu = [one for one in map(summary.cpu_cores, ENDS) if one is not None]
+    powers = [one for one in map(summary.power, ENDS) if one is not None]
+    if not cpu:
         wanted = [("{role}_cpu_cores_per_bps", "App + IRQ CPU", "{} on app and IRQ CPUs"), *wanted]
-    if _ends(best, CaseSummary.power):
+    if powers:
         wanted += _OF_POWER
     ends: list[tuple[Role, Line]] = []
     lacks: list[Lack] = []
@@ -302,12 +303,10 @@ def _cost(best: Best, view: Digest) -> Block:
         ]
     reasons = [_in_few(note.sentence) for note in absences(lacks, len(ENDS))]
     scopes = dict.fromkeys(
-        SCOPE_WORDS.get(power.system_scope, power.system_scope)
-        for power in _ends(best, CaseSummary.power)
-        if power.system_scope
+        SCOPE_WORDS.get(power.system_scope, power.system_scope) for power in powers if power.system_scope
     )
     said = [f"watts: {', '.join(scopes)}"] if scopes else []
-    if _ends(best, CaseSummary.cpu_cores):
+    if cpu:
         kinds = (cores_are(view.hosts).get(summary.case.host(role)) for role in ENDS)
         said.append(f"core: {' and '.join(dict.fromkeys(kind or 'kind not known' for kind in kinds))}")
     entries = (*((line,) for _, line in ends if line.figures), *reasons)
@@ -338,74 +337,3 @@ def _unit_of(name: str, role: Role, summary: CaseSummary) -> str:
     if name in POWER_BY_NAME:
         return POWER_BY_NAME[name].units[0].name
     return CORES.name if name == "{role}_cpu_cores" else BY_NAME[name.format(role=role)].unit([summary]).name
-
-
-def _doubts(view: Digest, shown: Sequence[Best]) -> Iterator[Entry]:
-    """The gravest reasons not to trust a figure shown, each with what to do; then what else was found."""
-    cases = {one.summary.case for one in shown}
-    here = [note for note in view.notes if cases & set(note.cases)]
-    grave = [note for note in here if note.rank != "note"]
-    for note in grave:
-        found = [one for one in view.findings.every if one.code == note.code and cases & set(one.cases)]
-        yield tuple(Line(f"({note.mark})", prose=said, style="yellow") for said in _doubt(note.title, found))
-    for lead, others in (
-        ("also found" if grave else "found", [note for note in here if note not in grave]),
-        ("in other cases", [note for note in view.notes if note not in here]),
-    ):
-        if others:
-            titles = ", ".join(note.title for note in others)
-            yield (
-                Line("", prose=f"{lead}: {titles}"),
-                Line("", prose=f"{lead}: {plural(len(others), 'finding')}"),
-            )
-
-
-def _doubt(title: str, found: Sequence[Finding]) -> Iterator[str]:
-    """What was seen of it in the cases shown, and what to do, in ever fewer words."""
-    seen = found[0].sightings[0]
-    more = sum(len(one.sightings) for one in found) - 1
-    evidence = f"{seen.where}: {seen.evidence}{f' (and {more} more)' if more else ''}"
-    advice = found[0].advice[0]
-    yield f"{title}: {evidence}; do: {advice}"
-    yield f"{title} ({seen.where}); do: {advice}"
-    yield f"{title} ({seen.where})"
-
-
-def _verdicts(view: Digest, shown: Sequence[Best], costing: Best) -> Iterator[str]:
-    """Of throughput in all rows, of CPU and watts in the one whose cost is shown; what is alike together."""
-    alike: dict[str, list[str]] = {}
-    for word, group in _FIGURES:
-        rows = shown if group == "throughput" else [costing]
-        said = _without_doubt(view, group, rows)
-        codes = dict.fromkeys(code for one in rows for code in view.findings.doubts(one.summary.case, group))
-        if said is not None and codes:
-            rank = "withheld" if any(kind_of(code).rank == "withheld" for code in codes) else "doubtful"
-            said = f"{rank} ({first_of(view.marks.of(codes), 2 * MOST_LETTERS, between=', ')})"
-        if said is not None:
-            alike.setdefault(said, []).append(word)
-    for said, words in alike.items():
-        yield f"{', '.join(words)}: {said}"
-
-
-def _without_doubt(view: Digest, figure: Figure, rows: Sequence[Best]) -> str | None:
-    """What holds where no finding speaks against a group of figures; ``None`` where there is none of it."""
-    if figure == "throughput":
-        if view.result.imported_from is not None:
-            return f"as {view.result.imported_from} has it"
-        alone = all(one.summary.trials_done == 1 for one in rows)
-        return "one trial each, spread not known" if alone else "no doubt found"
-    if figure == "cpu":
-        return "no doubt found" if _ends(rows[0], CaseSummary.cpu_cores) else None
-    powers = _ends(rows[0], CaseSummary.power)
-    value = "system_w" if figure == "power" else "dynamic_w"
-    known = [power for power in powers if power.values.get(value) is not None]
-    if not known:
-        return "not known" if powers else None
-    said = provenance_words([power.system_provenance for power in known]) or "no doubt found"
-    return said if len(known) == len(powers) else f"{said} for {len(known)} of {len(powers)} ends"
-
-
-def _ends(best: Best, read: Callable[[CaseSummary, Role], T | None]) -> list[T]:
-    """What is known at the ends of a case."""
-    found = (read(best.summary, role) for role in ENDS)
-    return [one for one in found if one is not None]

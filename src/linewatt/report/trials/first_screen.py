@@ -10,10 +10,10 @@ from linewatt.foreign import one_line
 from linewatt.report.export import when
 from linewatt.report.screen import Block, Line, Screen, hosts_words, page_lists
 from linewatt.report.trials.answer import answer
+from linewatt.report.trials.curve import levels_subject
 from linewatt.report.trials.digest import Digest
 from linewatt.report.trials.subject import (
     experiment_subject,
-    levels_subject,
     matrix_subject,
     networks_subject,
 )
@@ -25,7 +25,10 @@ def first_screen(view: Digest) -> Screen | None:
     """The screen; ``None`` where nothing has a number."""
     makers = (experiment_subject, networks_subject, matrix_subject, levels_subject)
     subjects = [one for made in makers if (one := made(view)) is not None]
-    found = answer(view, next((one.at for one in subjects if one.at is not None), None))
+    at = next((one.at for one in subjects if one.at is not None), None)
+    told = [one for each in subjects for one in each.told]
+    costs = [one for each in subjects for one in each.costs]
+    found = answer(view, at, told, costs)
     if found is None and not subjects:
         return None
     name = one_line(view.result.id)

@@ -15,7 +15,7 @@ from itertools import pairwise
 from pathlib import Path
 from statistics import median
 
-from linewatt.analysis.cases.summary import CaseSummary
+from linewatt.analysis.cases.summary import CaseSummary, fastest_case, mean_bps
 from linewatt.analysis.metrics.unit import GBPS, MBPS
 from linewatt.model import ENDS, Role, Trial
 from linewatt.report.charts import specs
@@ -24,7 +24,6 @@ from linewatt.report.charts.figure import Figure
 from linewatt.report.charts.specs import Spec
 from linewatt.report.provenance import words
 from linewatt.report.series import plural
-from linewatt.report.trials.charts.cases import top_bps
 from linewatt.report.trials.digest import Digest, system_power
 from linewatt.store.read import Result
 from linewatt.store.samples import Course, read_courses
@@ -55,15 +54,10 @@ def over_time_figures(view: Digest, runs: Runs) -> tuple[Figure, ...]:
     series = [one for group in view.groups for one in group.series]
     cases = [summary for one in series for summary in one.summaries]
     if len(cases) > MOST_FIGURES:
-        fastest = sorted((one for one in series if _best(one.summaries)), key=top_bps, reverse=True)
-        cases = [best for one in fastest[:MOST_FIGURES] if (best := _best(one.summaries)) is not None]
+        best = [one for each in series if (one := fastest_case(each.summaries)) is not None]
+        cases = sorted(best, key=mean_bps, reverse=True)[:MOST_FIGURES]
     drawn = (_figure(view, summary, runs.get(summary.case, ())) for summary in cases)
     return tuple(figure for figure in drawn if figure is not None)
-
-
-def _best(summaries: Sequence[CaseSummary]) -> CaseSummary | None:
-    measured = [one for one in summaries if one.throughput_bps]
-    return max(measured, key=lambda one: one.throughput_bps.mean if one.throughput_bps else 0.0, default=None)
 
 
 def _figure(view: Digest, summary: CaseSummary, runs: Sequence[Trial]) -> Figure | None:

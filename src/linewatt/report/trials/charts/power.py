@@ -29,7 +29,6 @@ from linewatt.report.trials.levels import LevelCases, level_name
 from linewatt.report.trials.power import PowerCase, PowerCases
 from linewatt.units import mbps_from_bps, percent_from_ratio
 
-_MOST_PANELS = 12
 _MOST_POINTS = 200
 
 # dashes of the line, whether its points are hollow, and what that means
