@@ -94,6 +94,8 @@ class Published:
         if apart is None:
             return ()
         would = apart.stated_bps * (self.duration_s or 0.0)
+        is_peak = apart.stated_bps > apart.mean_bps
+        taken = "take the rate for a peak" if is_peak else "the rate is no peak: take it as stated"
         return (
             Flag(
                 "total-disagrees-with-rate",
@@ -101,7 +103,7 @@ class Published:
                 f"{units.format_rate(apart.stated_bps)} for {units.format_seconds(self.duration_s)} would be "
                 f"{would / 1e15:.3f} Pbit, the total is {(self.total_bits or 0.0) / 1e15:.3f} Pbit: "
                 f"the mean was {units.format_rate(apart.mean_bps)} ({100 * (apart.ratio - 1):+.1f} % apart)",
-                "take the rate for a peak, and the total over the time for the mean; say both",
+                f"{taken}, and the total over the time for the mean; say both",
             ),
         )
 

@@ -48,16 +48,24 @@ def soak_diagram(soak: Soak) -> Figure | None:
 
 def published_diagram(found: Published) -> Figure | None:
     """Of a published summary that counts clients, groups and ports; ``None`` where it does not."""
-    groups, ports = int(found.groups or 0), int(found.ports or 0)
+    groups, ports = (
+        int(count) if count and count.is_integer() else 0 for count in (found.groups, found.ports)
+    )
     if not (found.clients and 0 < groups <= _MOST_GROUPS and ports > 0):
         return None
-    each = f"{found.clients / groups:g} clients"
+    each = found.clients / groups
+    clients = f": {plural(int(each), 'client')}" if each.is_integer() else ""
+    paired = groups == ports
     links = [
-        Link(f"Group {at + 1}: {each}", f"port {at % ports + 1}", found.port_words) for at in range(groups)
+        Link(f"Group {at}{clients}", f"port {at}" if paired else "", found.port_words)
+        for at in range(1, groups + 1)
     ]
-    rates = f"{format_rate(found.mean_bps)} mean, {format_rate(found.rate_bps)} peak"
-    note = "Not published: the rate of each group (the server has that of all), how many switches there are."
-    return diagram(links, "switches", "server", rates, note)
+    rates = ((found.mean_bps, "mean"), (found.rate_bps, "as stated"))
+    said = ", ".join(f"{format_rate(bps)} {what}" for bps, what in rates if bps is not None)
+    unknown = ["the rate of each group", "how many switches there are"]
+    unknown += [] if clients else [f"how {found.clients:g} clients are in groups"]
+    unknown += [] if paired else [f"which of {plural(ports, 'port')} a group uses"]
+    return diagram(links, "switches", "server", said, f"Not published: {', '.join(unknown)}.")
 
 
 def diagram(links: Sequence[Link], between: str, server: str, rate: str, note: str) -> Figure:
@@ -69,7 +77,7 @@ def diagram(links: Sequence[Link], between: str, server: str, rate: str, note: s
         name="diagram",
         title="Clients, ports and rates",
         caption=f"{note}{more}",
-        description=f"{said}; {server}: {rate}",
+        description=f"{said}; {server}{f': {rate}' if rate else ''}",
         spec=_spec(_rows(drawn, between, server, rate), len(drawn)),
         wide=True,
     )
@@ -86,7 +94,7 @@ def _rows(links: Sequence[Link], between: str, server: str, rate: str) -> list[R
         rows.append({"kind": "label", "x": (_SWITCH[1] + _SERVER[0]) / 2, "y": y + 0.22, "text": one.port})
         rows.append({"kind": "label", "x": (_SWITCH[1] + _SERVER[0]) / 2, "y": y - 0.26, "text": one.rate})
     rows.append(_box(_SWITCH, 0.1, count - 0.1, between))
-    rows.append(_box(_SERVER, 0.1, count - 0.1, [server, *rate.split(", ")]))
+    rows.append(_box(_SERVER, 0.1, count - 0.1, [server, *filter(None, rate.split(", "))]))
     return rows
 
 
