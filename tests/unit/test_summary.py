@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from linewatt import units
 from linewatt.analysis.cases.shares import mean_shares
 from linewatt.analysis.cases.summary import CaseSummary, summarise
+from linewatt.analysis.flags.case import count_flags
 from linewatt.analysis.metrics.of_trial import METRICS, app_and_irq_cores
 from linewatt.analysis.statistics.stats import Estimate
 from linewatt.model import Case, CpuShares, EndResult, Flag, Role, TestName, Trial, Window
@@ -268,7 +269,9 @@ def test_scaling_without_cpu_still_gives_throughput_scaling() -> None:
 def test_flags_are_counted_by_code_with_one_example() -> None:
     here, there = Flag("cpu-shared", "dut", "first", "fix"), Flag("cpu-shared", "gen", "second", "fix")
     other = Flag("loss", "dut", "1 %", "slower")
-    summary = one(trial(0, flags=(here, there)), trial(1, flags=(other,)), replace(failed(2), flags=(here,)))
+    trials = (trial(0, flags=(here, there)), trial(1, flags=(other,)), replace(failed(2), flags=(here,)))
+    summary = one(*trials)
+    assert summary.flags == count_flags(trials)
     assert [(item.code, item.count, item.trials) for item in summary.flags] == [
         ("cpu-shared", 3, 2),
         ("loss", 1, 1),
