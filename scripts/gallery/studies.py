@@ -29,6 +29,7 @@ TABLES = Path(__file__).resolve().parents[2] / "docs" / "published"
 STAMP_S = 1.7e9
 """of results that are made for the page and thrown away"""
 SHOW, FULL, DETAIL = "`linewatt show last`", "`linewatt show last --full`", "`linewatt show last --detail`"
+JSON = "`linewatt show last --json`"
 DERIVE = "`linewatt derive docs/published/x64_scaling.csv`"
 REPORT, ANALYZE = "`linewatt report last`", "`linewatt analyze last`"
 STUDIED_PAIRS = 6
@@ -290,8 +291,8 @@ def router(root: Path) -> Study:
     bit = [Value("fit", "3.20041614", model.bit_j * 1e12)]
     packet = [Value("fit", "13.35646479", model.packet_j * 1e9)]
     lines = (
-        compared("Energy of a bit, pJ", SHOW, bit, *found.named("packet-power")),
-        compared("Energy of a packet, nJ", SHOW, packet, *found.named("packet-cost")),
+        compared("Energy of a bit, pJ", JSON, bit, *found.named("packet-power")),
+        compared("Energy of a packet, nJ", JSON, packet, *found.named("packet-cost")),
     )
     words = (
         "Watts of a Cisco 8201-32FH against packet size and rate (NetPowerBench, ETH Zürich, MIT licence)."

@@ -254,7 +254,8 @@ def test_components_sum_and_each_says_where_it_is_from(run: Run) -> None:
     assert found.document["power_w"] == 249
     assert [part["provenance"] for part in found.document["parts"]].count("datasheet") == 3
     assert found.answer.startswith(
-        "6 parts draw 249 W together (partly from datasheet, estimated), most the CPU with 136 W (55 %)"
+        "6 parts, 249 W in the sum of all rows (partly from datasheet, estimated), most the CPU "
+        "with 136 W (55 %)"
     )
     assert "'guess' is none of" in refused("component,power_w,provenance\nCPU,136,guess\n")
 
@@ -359,13 +360,13 @@ def test_a_column_that_never_varies_is_a_fact_and_no_experiment(run: Run) -> Non
 def test_watts_of_parts_that_were_not_measured_are_marked_wherever_the_answer_stands(run: Run) -> None:
     Path("t.csv").write_text("component,power_w,provenance\nCPU,136,simulated\nFans,20,simulated\n")
     run("import", "t.csv")
-    marked = "2 parts draw 156 W together (simulated), most the CPU with 136 W (87 %, simulated)."
+    marked = "2 parts, 156 W in the sum of all rows (simulated), most the CPU with 136 W (87 %, simulated)."
     run("report", "-o", "r.html")
     assert marked in Path("r.html").read_text()
     assert marked in run("show", "--md")[1].replace("\\", "")
     assert json.loads(run("show", "--json")[1])["answer"] == marked
     for view_ in (("show",), ("list",)):
-        assert "156 W together (simulated)" in " ".join(run(*view_)[1].split())
+        assert "156 W in the sum of all rows (simulated)" in " ".join(run(*view_)[1].split())
 
 
 @pytest.mark.parametrize(
@@ -415,3 +416,33 @@ def test_a_diagram_of_a_soak_has_no_port_split_or_peak_that_its_table_lacks() ->
     assert [flag.advice.partition(":")[0] for flag in soak_summary(below).flags] == ["the rate is no peak"]
     bare = drawn_of("clients,6,machines\nclient_groups,6,groups\nports,6,10G\n")
     assert "Group 6: 1 client – port 6 – 10G; server Not" in bare
+
+
+@pytest.mark.parametrize(
+    ("rows", "answer"),
+    [
+        ("duration,48,hours\ntransfer_rate,6.5,Gbit/s\n", "6.50 Gbps as stated over 2 d 00 h."),
+        ("file_transfers,100,transfers\n", "100 transfers."),
+        ("duration,1,hours\nfile_transfers,1,x\n", "A soak of 1 h 00 min: 1 transfer."),
+        ("transfer_rate,1,Gbit/s\ndata_transferred,1e12,bits\n", "1.00 Gbps as stated: 1.000 Tbit."),
+        ("ports,6,10G\n", "No rate, duration, total or number of transfers is in the table."),
+    ],
+)
+def test_the_answer_of_a_published_soak_is_what_its_table_knows(run: Run, rows: str, answer: str) -> None:
+    Path("t.csv").write_text(f"quantity,value,unit\n{rows}")
+    run("import", "t.csv")
+    assert answer in run("show")[1].splitlines()
+    assert "Mean packet: the table does not say enough" in " ".join(run("show")[1].split())
+
+
+def test_the_sum_of_parts_says_that_it_is_of_all_rows(run: Run) -> None:
+    Path("t.csv").write_text("component,power_w,provenance\nCPU,136,measured\nWhole server,249,measured\n")
+    run("import", "t.csv")
+    assert "no reading of the whole machine" not in run("show")[1]
+    assert "Sum of all rows: each is taken for a part of its own" in " ".join(run("show")[1].split())
+
+
+def test_a_series_whose_throughput_is_0_is_refused_for_that() -> None:
+    assert "row 1 (line 2), column throughput_mbps: 0 is not greater than 0" in refused(
+        "instances,throughput_mbps\n1,0\n2,0\n"
+    )

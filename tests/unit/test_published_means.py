@@ -107,3 +107,12 @@ def test_tables_that_state_their_runs_have_verdicts(run: Run) -> None:
     code, _, err = run("compare", a, b, "--fail-on", "any")
     assert (code, err.count("\n")) == (2, 1)
     assert "only --json and --csv" in err
+
+
+@pytest.mark.parametrize(
+    ("runs", "why"),
+    [(("1", "10"), "a mean of one run has no spread"), (("", "10"), "how many runs is not in the table")],
+)
+def test_a_mean_of_one_run_has_a_reason_of_its_own(runs: tuple[str, str], why: str) -> None:
+    (one,) = compared(*(f"{count},50,2" for count in runs)).changes
+    assert why in one.reason

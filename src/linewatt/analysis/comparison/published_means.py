@@ -21,6 +21,7 @@ from linewatt.analysis.tables.published import Mean, MeanRow, Means
 
 Kind = Literal["higher", "lower", "small", "same", "untested"]
 NO_RUNS = "not tested: how many runs is not in the table"
+ONE_RUN = "not tested: a mean of one run has no spread to test with"
 NO_SD = "not tested: an SD is not in the table, or is 0 in both"
 
 
@@ -117,9 +118,11 @@ def _change(
 ) -> MeanChange:
     (row_a, one), (row_b, other) = a, b
     plain = MeanChange(names, figure, one, other)
-    runs = [n for n in (row_a.runs, row_b.runs) if n is not None and n > 1]
+    runs = [n for n in (row_a.runs, row_b.runs) if n is not None]
     if len(runs) < 2:
         return replace(plain, reason=NO_RUNS)
+    if min(runs) < 2:
+        return replace(plain, reason=ONE_RUN)
     if one.sd == other.sd == plain.difference == 0:
         return replace(plain, low=0.0, high=0.0, p=1.0)
     if one.sd is None or other.sd is None or not (one.sd or other.sd):

@@ -72,7 +72,8 @@ def trials_of(table: Table) -> AnalysedTable:
             trials.append(one)
             fans |= {one.case: read["fan_rpm"]} if "fan_rpm" in read else {}
     if not trials:
-        raise InvalidInput("no row has both instances and a throughput")
+        why = f" that can be read: {warnings[0]}" if warnings else ""
+        raise InvalidInput(f"no row has both instances and a throughput{why}")
     return AnalysedTable(tuple(_numbered(trials)), fans, tuple(warnings))
 
 

@@ -23,7 +23,7 @@ def over_words(found: Means) -> str:
     known = sorted({row.runs for row in found.rows if row.runs is not None})
     if len(known) == 0 or any(row.runs is None for row in found.rows):
         return "how many runs is not in the table"
-    return f"over {known[0]} runs" if len(known) == 1 else f"over {known[0]} to {known[-1]} runs"
+    return f"over {plural(known[0], 'run')}" if len(known) == 1 else f"over {known[0]} to {known[-1]} runs"
 
 
 def answer(found: Means) -> str:

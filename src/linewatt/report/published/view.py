@@ -25,6 +25,7 @@ from linewatt.report.soak.diagram import published_diagram
 from linewatt.report.soak.summary import quantity_facts
 from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table, texts
 from linewatt.store.read import Result
+from linewatt.units import MISSING
 
 T = TypeVar("T")
 _TWO, _FOUR = significant(2), significant(4)
@@ -91,7 +92,7 @@ def _components(result: Result, raw: RawTable, source: str) -> View:
     kinds = sources([part.provenance for part in found.parts])
     own = sources([largest.provenance])
     answer = (
-        f"{plural(len(found.parts), 'part')} draw {found.total_w:g} W together"
+        f"{plural(len(found.parts), 'part')}, {found.total_w:g} W in the sum of all rows"
         f"{f' ({kinds})' if kinds else ''}, most the {largest.name} with {largest.power_w:g} W "
         f"({shares[largest]:.0f} %{f', {own}' if own else ''})."
     )
@@ -100,7 +101,7 @@ def _components(result: Result, raw: RawTable, source: str) -> View:
         for part, share in shares.items()
     ]
     total = Row(texts("Sum"), (Cell(f"{found.total_w:g}", strong=True), *texts("100.0", kinds or "measured")))
-    note = "The table has no reading of the whole machine beside its parts: the sum is theirs."
+    note = "Sum of all rows: each is taken for a part of its own, and a row that holds others counts twice."
     heads = (Head("Power", "W"), Head("Share", "%"), Head("From", kind="text"))
     table = _table("Where the watts go", Head("Part", kind="text"), heads, [*shown, total], [note])
     rows = [
@@ -186,19 +187,30 @@ def _soak(result: Result, raw: RawTable, source: str) -> View:
     others = [row.cells for row in raw.rows if row.aligned and row.cells["quantity"] not in _TOLD]
     rows = [Row(texts(title), texts(value)) for title, value in facts]
     rows += [Row(texts(row["quantity"]), texts(f"{row['value']} {row['unit']}")) for row in others]
-    doubts = [Note("doubt", f"{one.evidence}; {one.advice}", one.code) for one in found.flags]
+    notes = [Note("doubt", f"{one.evidence}; {one.advice}", one.code) for one in found.flags]
+    known = {title: value for title, value in facts if value != MISSING}
+    lacking = ", ".join(title for title, _ in facts if title not in known)
+    notes += [Note("absence", f"{lacking}: the table does not say enough")] if lacking else []
     heads = (Head("Value", kind="text"),)
-    table = _table("Summary", Head("What", kind="text"), heads, rows, doubts)
-    said = dict(facts)
-    answer = (
-        f"{said['Rate, mean']} on average over {said['Duration']}: {said['Total data']} in "
-        f"{said['File transfers']} transfers."
-    )
+    table = _table("Summary", Head("What", kind="text"), heads, rows, notes)
+    answer = _soak_answer(known)
     document = {"summary": found.figures, "flags": [asdict(flag) for flag in found.flags]}
     data = [{"quantity": name, "value": value} for name, value in found.figures.items()]
     diagram = published_diagram(found)
     drawn = () if diagram is None else (diagram,)
     return View(result, answer, (table,), drawn, document, data, (), found.mean_bps, len(found.flags))
+
+
+def _soak_answer(known: Mapping[str, str]) -> str:
+    """What is known of rate, duration, total and transfers, by the titles of their facts."""
+    rates = (("Rate, mean", "on average"), ("Rate, as stated", "as stated"))
+    rate = next((f"{known[title]} {words}" for title, words in rates if title in known), "")
+    over = f"{'over' if rate else 'A soak of'} {known['Duration']}" if "Duration" in known else ""
+    count = known.get("File transfers")
+    moved = [known.get("Total data"), count and f"{count} {'transfer' if count == '1' else 'transfers'}"]
+    parts = (" ".join(filter(None, (rate, over))), " in ".join(filter(None, moved)))
+    said = ": ".join(filter(None, parts))
+    return f"{said or 'No rate, duration, total or number of transfers is in the table'}."
 
 
 def _table(
