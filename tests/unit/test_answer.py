@@ -387,3 +387,16 @@ def test_nothing_is_called_undoubted_that_no_check_looked_at() -> None:
 def test_levels_are_counted_in_their_own_number() -> None:
     remark = block(sweep(experiment_trials(trials=5)), "Effects on").remark
     assert "1 level without one that matters (rps)" in remark
+
+
+def test_letters_of_a_curve_are_explained_where_no_case_at_full_rate_has_a_number() -> None:
+    trials = [
+        failed(one.number, one.case, "port taken")
+        if one.case.load_level is None
+        else replace(one, flags=(BAD_CPU,))
+        for one in level_trials(TCP, trials=3)
+    ]
+    screen = screen_of(trials)
+    assert "1.00 cores (a)" in words(block(screen, "Curve of"))
+    assert screen.trust == "throughput, watts: no doubt found · CPU: doubtful (a)"
+    assert said(screen.blocks[-1])[0].name == "(a)"

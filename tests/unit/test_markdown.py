@@ -24,6 +24,7 @@ from tests.report_factories import (
     scaling_trials,
     stored,
 )
+from tests.soak_pairs import soak
 from tests.unit.conftest import Run
 
 from linewatt.model import Case
@@ -83,6 +84,12 @@ def test_the_first_screen_as_markdown_says_the_answer_and_where_the_rest_is(run:
     assert any(cell.endswith(" sim") for cell in answer[2])
     assert "**Can I trust it?**" in out
     assert "`linewatt show 20260101-000000-x64-scaling --full`" in out
+
+
+def test_what_was_found_of_a_soak_is_explained_in_its_first_screen_as_markdown(run: Run) -> None:
+    path = soak(6, duration_s=600, server_dies_at=200, drops_at=300)
+    _, out, _ = run("show", path.name, "--md")
+    assert re.search(r"^- \*\*\(1\)\*\*: .+; do: ", out, re.MULTILINE)
 
 
 def test_the_report_as_markdown_has_every_number_of_the_tables_and_every_finding(run: Run) -> None:

@@ -19,13 +19,13 @@ from linewatt.model import ENDS, Role
 from linewatt.report.columns import case_cell, ci_text, power_cell
 from linewatt.report.findings import Marks
 from linewatt.report.machine.environment import cores_are
-from linewatt.report.screen import TRUST, Block, Entry, Line
+from linewatt.report.screen import Block, Entry, Line
 from linewatt.report.series import Series, plural
 from linewatt.report.table import Cell, Head, Lack, Note, Row, RowGroup, Table, absences
 from linewatt.report.trials.digest import Digest
 from linewatt.report.trials.limits import limit_forms, limit_words
 from linewatt.report.trials.scalability import trials_cell
-from linewatt.report.trials.trust import MOST_LETTERS, MOST_NAMED, Best, Spot, doubts, verdicts
+from linewatt.report.trials.trust import MOST_LETTERS, MOST_NAMED, Best, Spot, trust_block
 from linewatt.units import MISSING, first_of, format_rate, unbroken
 
 MOST_SERIES = 6
@@ -58,15 +58,13 @@ def answer(
     fastest = sorted(best, key=_throughput, reverse=True)
     shown = best if len(best) <= MOST_NAMED else fastest[:MOST_SERIES]
     costing = at or fastest[0]
-    judged = [*(told or shown), costing]
-    trust = " · ".join(verdicts(view, judged, costs, costing))
-    cases = [*(one.summary for one in judged), *(summary for summary, _ in costs)]
+    doubts = trust_block(view, told or shown, costs, costing)
     return Answer(
         f"{fastest[0].name}: {spoken(fastest[0].summary, view)}.",
-        trust,
+        doubts.remark,
         _result(shown, fastest, view),
         _cost(costing, view),
-        Block(TRUST, tuple(doubts(view, cases)), trust, rest="finding"),
+        doubts,
         series_table(shown, view, tuple(_left_out(view, best, shown))),
     )
 

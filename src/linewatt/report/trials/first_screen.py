@@ -17,6 +17,7 @@ from linewatt.report.trials.subject import (
     matrix_subject,
     networks_subject,
 )
+from linewatt.report.trials.trust import trust_block
 from linewatt.report.trials.words import in_short, progress
 from linewatt.units import MISSING
 
@@ -35,8 +36,9 @@ def first_screen(view: Digest) -> Screen | None:
     blocks = list(subjects[0].blocks) if subjects else []
     also = tuple((Line("", prose=one.sentence),) for one in subjects[1:] if one.sentence)
     blocks += [Block("Also", also, rest="subject", least=0)] if also else []
-    if found is not None:
-        blocks += (found.cost, found.doubts) if subjects else (found.result, found.cost, found.doubts)
+    doubts = found.doubts if found else trust_block(view, told, costs)
+    costing = (found.result, found.cost)[bool(subjects) :] if found else ()
+    blocks += (*costing, doubts)
     hosts = hosts_words([*view.hosts])
     caveats = " · ".join(in_short(view))
     return Screen(
@@ -44,7 +46,7 @@ def first_screen(view: Digest) -> Screen | None:
         (hosts, progress(view), when(view.result.manifest.created_s)),
         (caveats,) if caveats else (),
         next((one.sentence for one in subjects), found.sentence if found else ""),
-        found.trust if found else "",
+        doubts.remark,
         tuple(blocks),
         (
             f"linewatt show {name} --full",

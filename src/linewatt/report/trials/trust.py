@@ -14,7 +14,7 @@ from linewatt.analysis.findings import Finding
 from linewatt.findings import Figure, kind_of
 from linewatt.model import ENDS, Role
 from linewatt.report.provenance import words as provenance_words
-from linewatt.report.screen import Entry, Line
+from linewatt.report.screen import TRUST, Block, Entry, Line
 from linewatt.report.series import plural
 from linewatt.report.trials.digest import Digest
 from linewatt.units import first_of
@@ -49,14 +49,26 @@ def ends_of(summary: CaseSummary) -> tuple[Spot, ...]:
     return tuple((summary, role) for role in ENDS)
 
 
-def verdicts(view: Digest, told: Sequence[Best], costs: Sequence[Spot], costing: Best) -> Iterator[str]:
-    """Of each group of figures what holds of those shown; groups of which the same holds together.
+def trust_block(
+    view: Digest, told: Sequence[Best], costs: Sequence[Spot], costing: Best | None = None
+) -> Block:
+    """The verdict on each group of figures, then the reasons.
 
     ``told`` are the cases whose throughput is shown, ``costs`` the ends whose CPU or watts are, beside those
     of ``costing``, which has figures above idle, too.
     """
+    own = () if costing is None else ends_of(costing.summary)
+    every = told if costing is None else (*told, costing)
+    said = " · ".join(_verdicts(view, every, costs, own))
+    cases = [*(one.summary for one in every), *(summary for summary, _ in costs)]
+    return Block(TRUST, tuple(_doubts(view, cases)), said, rest="finding")
+
+
+def _verdicts(
+    view: Digest, told: Sequence[Best], costs: Sequence[Spot], own: Sequence[Spot]
+) -> Iterator[str]:
+    """Of each group of figures what holds of those shown; groups of which the same holds together."""
     alike: dict[str, list[str]] = {}
-    own = ends_of(costing.summary)
     for word, group in _FIGURES:
         if group == "throughput":
             said = _of_throughput(view, told)
@@ -132,7 +144,7 @@ def _of_end(view: Digest, group: Figure, cases: Sequence[CaseSummary], role: Rol
     return _joined([one for one in (unmeasured, *_doubtful(view, codes), few) if one], view)
 
 
-def doubts(view: Digest, told: Iterable[CaseSummary]) -> Iterator[Entry]:
+def _doubts(view: Digest, told: Iterable[CaseSummary]) -> Iterator[Entry]:
     """The gravest reasons not to trust a figure shown, each with what to do; then what else was found."""
     cases = {one.case for one in told}
     here = [note for note in view.notes if cases & set(note.cases)]
