@@ -273,6 +273,8 @@ def test_trust_is_in_both_networks_whose_toll_is_told() -> None:
     toll = {line.name: line.figures for line in said(block(screen, "Toll"))}
     assert toll["vxlan: throughput"][0].endswith(" % (a)")
     assert "(a)" not in toll["vxlan: Mbps/core of receiver"][0]
+    assert screen.sentence.startswith("vxlan: throughput against bare: slower by ")
+    assert screen.sentence.endswith(" (a).")
 
 
 def test_trust_is_in_every_point_of_a_curve_and_each_has_its_letters() -> None:

@@ -217,7 +217,7 @@ def networks_subject(view: Digest) -> Subject | None:
     rows = [row for row in found.rows if _measured(row, summaries)]
     own = {one.summary.case for one in fastest}
     toll = [row for row in rows if row.match.base in own]
-    sides = [case for row in toll for case in (row.match.base, row.match.other) if isinstance(case, Case)]
+    sides = [case for row in toll for case in _sides(row)]
     several = len(fastest) > 1
     shown = [summaries[case] for case in dict.fromkeys(sides)] or [one.summary for one in best]
     told = tuple(Best(_on(one.case, several=several), one) for one in shown)
@@ -229,7 +229,7 @@ def networks_subject(view: Digest) -> Subject | None:
         _toll_block([_toll(row, view, several=several) for row in toll], base, len(rest), bool(fastest)),
     )
     said = (
-        f"{_toll_name(toll[0], several=several)} against {base}: {toll[0].verdict.words}."
+        f"{_toll_name(toll[0], several=several)} against {base}: {_toll_words(toll[0], view)}."
         if toll
         else f"{told[0].name}: {spoken(told[0].summary, view)}; {blocks[1].remark}."
     )
@@ -239,8 +239,7 @@ def networks_subject(view: Digest) -> Subject | None:
 
 def _measured(row: Compared, summaries: Mapping[Case, CaseSummary]) -> bool:
     """Whether both its sides have a throughput."""
-    sides = [summaries[case] for case in (row.match.base, row.match.other) if isinstance(case, Case)]
-    return all(one.throughput_bps is not None for one in sides)
+    return all(summaries[case].throughput_bps is not None for case in _sides(row))
 
 
 def _toll_block(entries: Sequence[Entry], base: str, rest: int, is_known: bool) -> Block:
@@ -270,10 +269,21 @@ def _toll_name(row: Compared, *, several: bool) -> str:
     return f"{row.match.level}{test}: {response_words(row.response)}"
 
 
+def _sides(row: Compared) -> list[Case]:
+    return [case for case in (row.match.base, row.match.other) if isinstance(case, Case)]
+
+
+def _toll_words(row: Compared, view: Digest) -> str:
+    """A verdict, with the letters of its change where it has one."""
+    words = row.verdict.words
+    return words if row.verdict.change is None else _change(row.response, (words,), _sides(row), view)[0]
+
+
 def _toll(row: Compared, view: Digest, *, several: bool) -> Entry:
     name = _toll_name(row, several=several)
-    sides = [case for case in (row.match.base, row.match.other) if isinstance(case, Case)]
-    figures = _change(row.response, change_figures(row.response, row.verdict, row.provenance), sides, view)
+    figures = _change(
+        row.response, change_figures(row.response, row.verdict, row.provenance), _sides(row), view
+    )
     if row.outcome in ("undecided", "refused") or not figures:
         return (Line(name, prose=row.verdict.words), Line(name, prose="no verdict"))
     same = "" if row.outcome in ("better", "worse") else "no difference that matters is shown"
