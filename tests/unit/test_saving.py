@@ -8,16 +8,18 @@ import io
 import re
 from html.parser import HTMLParser
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from markupsafe import Markup
 from tests.report_factories import HOSTILE, demo_trials, powered, renumbered, result, scaling_trials
 from tests.saved_files import saved
 
-from linewatt.report import html
-from linewatt.report.saving import MOST_BYTES, MOST_ROWS, csv_text, save_table
+from linewatt.report import html, saving
+from linewatt.report.saving import MOST_BYTES, MOST_ROWS, MOST_ROWS_OF_CSV, csv_text, save_table
 from linewatt.report.table import Cell, Head, Row, RowGroup, Table
 from linewatt.report.trials.digest import digest
+from linewatt.report.trials.selection import MOST_SERIES, selection
 
 
 class Links(HTMLParser):
@@ -94,7 +96,25 @@ def test_a_long_table_is_there_as_csv_alone_and_an_empty_one_not_at_all() -> Non
 
     assert links(MOST_ROWS) == ["t.csv", "t.md"]
     assert links(MOST_ROWS + 1) == ["t.csv"]
+    assert links(MOST_ROWS_OF_CSV) == ["t.csv"]
     assert links(0) == []
+
+
+def test_of_a_very_long_table_no_file_is_made_and_its_place_says_where_the_numbers_are(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(saving, "csv_text", None)
+    rows = tuple(row_of(Cell("1"), key=str(at)) for at in range(MOST_ROWS_OF_CSV + 1))
+    made = save_table(Table("T", (Head("K"),), (Head("V"),), (RowGroup("", rows),)))
+    assert Links(made).files == []
+    assert "CSV (501 rows are not in this file twice; --json has its numbers)" in made
+
+
+def test_what_a_large_page_leaves_out_is_looked_up_and_not_made_anew_for_each_case() -> None:
+    many = renumbered(*(scaling_trials((1,), sender=f"s{at}") for at in range(MOST_SERIES + 5)))
+    chosen = selection(digest(result(many)).groups)
+    assert chosen.others
+    assert chosen.left_out is chosen.left_out
 
 
 def test_what_is_large_is_not_in_the_page_twice_and_its_place_says_so() -> None:

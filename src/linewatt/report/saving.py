@@ -23,8 +23,11 @@ from linewatt.units import NO_BREAK
 
 MOST_ROWS = 200
 """of a table that is also there as Markdown: nobody pastes more"""
+MOST_ROWS_OF_CSV = 500
+"""a longer one is not made only to find that it is too large"""
 MOST_BYTES = 64 << 10
 """of a file: pages of a thousand cases would be of twice their size"""
+_ELSEWHERE = "--json has its numbers"
 _NUMBER = re.compile(r"[+−-]?[0-9]{1,3}(?:,[0-9]{3})+(?:\.[0-9]+)?|[+−-]?[0-9]+(?:\.[0-9]+)?")
 _ENCODED = str.maketrans({sign: f"%{ord(sign):02X}" for sign in "%#\"'<>&:`\n\r\t"})
 """what a URL or an attribute would take for its own"""
@@ -32,9 +35,13 @@ _NAMESPACES = 'xmlns="http://www.w3.org/2000/svg" xmlns:xlink="http://www.w3.org
 
 
 def save_table(table: Table) -> Markup:
-    """Links to a table as CSV and, unless it is long, as Markdown."""
+    """Links to a table as CSV and, unless it is long, as Markdown; else where its numbers are."""
     if not table.rows:
         return Markup("")
+    if len(table.rows) > MOST_ROWS_OF_CSV:
+        return _links(
+            [Markup("CSV ({:,} rows are not in this file twice; {})").format(len(table.rows), _ELSEWHERE)]
+        )
     found = [_link(table.title, "csv", "text/csv", csv_text(table))]
     if len(table.rows) <= MOST_ROWS:
         found.append(_link(table.title, "md", "text/markdown", markdown.document(markdown.table(table))))
@@ -55,7 +62,7 @@ def _link(title: str, kind: str, media: str, text: str) -> Markup:
     name = f"{re.sub(r'[^a-z0-9]+', '-', title.lower()).strip('-')[:60] or 'table'}.{kind}"
     word = {"svg": "SVG", "csv": "CSV", "md": "Markdown"}[kind]
     if len(text) > MOST_BYTES:
-        instead = "" if kind == "svg" else "; --json has its numbers"
+        instead = "" if kind == "svg" else f"; {_ELSEWHERE}"
         return Markup("{} ({:,} kB are not in this file twice{})").format(word, len(text) // 1000, instead)
     url = f"data:{media};charset=utf-8,{text.translate(_ENCODED)}"
     made = (

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from functools import cached_property
 
 from linewatt.model import Case
 from linewatt.report.charts.data import few
@@ -14,7 +15,7 @@ MOST_SERIES = 20
 _EACH_WAY = 10
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Selection:
     """The series of each test that are shown, and the others of those tests that have any."""
 
@@ -31,7 +32,7 @@ class Selection:
             "throughput; 'linewatt show --full' has all.",
         )
 
-    @property
+    @cached_property
     def left_out(self) -> frozenset[Case]:
         """The cases of the others."""
         return frozenset(one.case for group in self.others for one in group.summaries)
