@@ -12,7 +12,8 @@ from functools import cache
 from tests.report_factories import PUBLISHED, powered, renumbered, result, trial
 
 from linewatt.analysis.cases.summary import summarise
-from linewatt.model import Case, Trial
+from linewatt.analysis.power import totals
+from linewatt.model import ENDS, Case, Trial
 from linewatt.report import html
 from linewatt.report.series import by_test, series_of
 from linewatt.report.trials.digest import digest
@@ -115,3 +116,7 @@ def test_many_hosts_to_one_are_no_matrix_and_few_are() -> None:
 
     assert pairs(12) == 1
     assert pairs(13) == 0
+
+
+def test_totals_of_both_ends_of_ten_thousand_trials_are_kept_until_a_page_is_made() -> None:
+    assert 10_000 * len(ENDS) * 2 <= totals._MOST_KEPT, "of the system, and of the CPUs"

@@ -36,8 +36,9 @@ SCOPE_WORDS = {
     "other": "other",
 }
 WEIGHT: dict[Provenance, int] = {"measured": 0, "datasheet": 1, "estimate": 2, "simulated": 3}
-_MOST_KEPT = 1 << 15
-"""ends of trials whose totals are kept: every table, finding and figure asks for them"""
+_MOST_KEPT = 1 << 16
+"""totals that are kept, of the system and of the CPUs of an end of a trial: every table, finding and figure
+asks for them; room for both ends of 10,000 trials"""
 _KEPT: dict[tuple[int, tuple[str, ...]], tuple[tuple[PowerResult, ...], Total | str]] = {}
 
 
