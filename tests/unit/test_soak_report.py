@@ -24,7 +24,7 @@ from linewatt.model import Channel, Sample
 from linewatt.report import listing
 from linewatt.report.screen import text as first_screen_text
 from linewatt.report.soak.diagram import soak_diagram
-from linewatt.report.soak.digest import Soak, digest
+from linewatt.report.soak.digest import HostPower, Soak, digest
 from linewatt.report.soak.document import as_json
 from linewatt.report.soak.first_screen import first_screen
 from linewatt.report.soak.flags import flags
@@ -280,6 +280,24 @@ def test_of_a_soak_without_readings_neither_stalls_nor_bytes_are_told(tmp_path: 
     assert as_json(soak)["summary"]["total_bytes"] is None
     total = next(fact for fact in summary(soak) if fact.title == "Total data")
     assert (total.value, total.note) == ("–", "no counter of payload was read")
+
+
+def test_watts_of_other_hosts_are_summed_where_scope_and_provenance_are_alike(tmp_path: Path) -> None:
+    soak, _ = soak_of(tmp_path, CALM)
+    server = soak.roles.ends.server
+    (known,) = (one.total for one in soak.power if one.host == server)
+    assert known is not None
+    ac = replace(known, scope="psu-in", power_w=120.0)
+    of_hosts = {"c1": known, "c2": known, "c3": ac, "c4": replace(known, provenance="measured")}
+    soak.__dict__["power"] = tuple(HostPower(host, total, None, 1.0) for host, total in of_hosts.items())
+    others = [one for one in details(soak) if one.title == "Power, other hosts"]
+    assert [one.note.partition(" together")[0] for one in others] == [
+        "2 of 4 hosts",
+        "1 of 4 hosts",
+        "1 of 4 hosts",
+    ]
+    assert [one.mark for one in others] == ["sim", "sim", None]
+    assert others[0].value == f"{2 * known.power_w:,.1f} W"
 
 
 def test_where_some_of_the_time_was_not_read_that_there_was_no_stall_is_said_of_the_rest(

@@ -6,10 +6,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from linewatt.analysis.power.totals import SCOPE_WORDS, least_sure
+from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.analysis.soak import figures
 from linewatt.analysis.soak.ledger import CLIENT_NICS, CLIENTS, SERVER_NICS, Figure
 from linewatt.analysis.tables.quantities import Published
+from linewatt.model import Provenance
 from linewatt.report.provenance import mark
 from linewatt.report.soak.digest import HostPower, Soak
 from linewatt.report.soak.users import TITLES
@@ -179,13 +180,13 @@ def _energy(soak: Soak) -> Iterator[Fact]:
         yield from _of_hosts(soak, [*server, *others])
         return
     yield from _of_hosts(soak, server)
-    known = [one.total for one in others if one.total is not None]
-    scopes = dict.fromkeys(SCOPE_WORDS.get(one.scope, one.scope) for one in known)
-    if known:
-        watts = sum(one.power_w for one in known)
-        worst = least_sure(one.provenance for one in known)
-        note = f"{len(known)} of {len(others)} hosts together, mean, {', '.join(scopes)}"
-        yield Fact("Power, other hosts", f"{watts:,.1f} W", note, mark(worst))
+    alike: dict[tuple[str, Provenance], list[float]] = {}
+    for total in (one.total for one in others if one.total is not None):
+        alike.setdefault((total.scope, total.provenance), []).append(total.power_w)
+    for (scope, provenance), watts in alike.items():
+        together = f"{len(watts)} of {len(others)} hosts together"
+        note = f"{together}, mean, {SCOPE_WORDS.get(scope, scope)}"
+        yield Fact("Power, other hosts", f"{sum(watts):,.1f} W", note, mark(provenance))
 
 
 def _of_hosts(soak: Soak, hosts: Sequence[HostPower]) -> Iterator[Fact]:
