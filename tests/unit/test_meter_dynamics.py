@@ -233,6 +233,8 @@ def test_steps_that_a_quick_meter_and_a_slow_one_explain_alike_tell_neither() ->
     assert meters.follow([explained_by(quick, slow), explained_by(slow)]) == Dynamics(None, 10.0, 0.0, 10.0)
     assert meters.follow([explained_by(quick, slow), explained_by(quick)]) == Dynamics(None, 0.0, 0.0, 0.0)
     assert meters.follow([explained_by(quick, Model("window", 3.0, 0.0))]).settle_s == 3.0
+    late, slower = Model("window", 0.0, 0.5), Model("exponential", 2.0, 0.0)
+    assert meters.follow([explained_by(late, slower)]) == Dynamics()
     assert meters.follow([explained_by(quick, slow)], refresh_s=5.0).settle_s == 10.0
     assert meters.follow([explained_by(quick, slow)], refresh_s=4.0) == Dynamics(4.0)
 

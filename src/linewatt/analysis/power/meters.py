@@ -52,8 +52,8 @@ SETTLED_RATIO = 0.05
 
 VAGUE_S = 3.0
 VAGUE_REFRESHES = 2.0
-"""Steps that a meter without any delay explains as well as one that needs so long, and so many of its own
-refreshes, tell neither."""
+"""Steps that a meter which has settled before so long, and so many of its own refreshes, explains as well as
+one that needs longer tell neither."""
 
 Shape = Literal["window", "exponential"]
 
@@ -234,7 +234,8 @@ def follow(steps: Sequence[Step], refresh_s: float | None = None) -> Dynamics:
     likely = [model for model, total in zip(models(), totals, strict=True) if total <= least + LIKELY]
     quickest = min(likely, key=lambda one: (one.averaging_s > 0, one.settle_s, one.averaging_s))
     settle_s = max(one.settle_s for one in likely)
-    if quickest.settle_s == 0 and settle_s > max(VAGUE_S, VAGUE_REFRESHES * (refresh_s or 0.0)):
+    vague_s = max(VAGUE_S, VAGUE_REFRESHES * (refresh_s or 0.0))
+    if quickest.settle_s < vague_s < settle_s:
         return Dynamics(refresh_s)
     return Dynamics(refresh_s, averaging_s=quickest.window_s, delay_s=quickest.delay_s, settle_s=settle_s)
 
