@@ -239,6 +239,13 @@ def test_steps_that_a_quick_meter_and_a_slow_one_explain_alike_tell_neither() ->
     assert meters.follow([explained_by(quick, slow)], refresh_s=4.0) == Dynamics(4.0)
 
 
+def test_of_slow_meters_the_one_that_explains_the_steps_best_is_stated() -> None:
+    """The one that settles first halved the averaging of a BMC that averages over 10 s."""
+    errors = {Model("window", 10.0, 0.0): 0.0, Model("window", 5.0, 0.5): 6.0}
+    step = Step(tuple(errors.get(one, meters.MOST_PER_STEP) for one in meters.models()))
+    assert meters.follow([step]) == Dynamics(None, 10.0, 0.0, 10.0)
+
+
 def test_an_update_that_is_read_again_is_no_sample_and_a_held_one_was_taken_as_often() -> None:
     readings = [(float(t), 100.0 if t < 4 else 140.0 if t < 34 else 120.0) for t in range(46)]
     taken = meters.samples(readings, 10.0)

@@ -9,7 +9,7 @@ not at all, by whoever polls it. Both are told from the readings alone:
 - averaging and delay: what readings do after a step of the power at a known time (the start of a load). Two
   shapes are tried, a moving average and a first-order (exponential) one, on a grid of averaging times and
   delays; the errors of all steps are added. Averaging is stated only where no meter without it explains them,
-  and of several that do the one that settles first: a load that begins unevenly looks like a slower meter.
+  and of quick ones that do the one that settles first: a load's uneven beginning looks like a slower meter.
 """
 
 from __future__ import annotations
@@ -232,12 +232,14 @@ def follow(steps: Sequence[Step], refresh_s: float | None = None) -> Dynamics:
     totals = [math.fsum(errors) for errors in zip(*(one.errors for one in steps), strict=True)]
     least = min(totals)
     likely = [model for model, total in zip(models(), totals, strict=True) if total <= least + LIKELY]
+    best = min(zip(totals, models(), strict=True), key=lambda one: (one[0], one[1].settle_s))[1]
     quickest = min(likely, key=lambda one: (one.averaging_s > 0, one.settle_s, one.averaging_s))
+    stated = quickest if quickest.averaging_s == 0 or best.settle_s <= VAGUE_S else best
     settle_s = max(one.settle_s for one in likely)
     vague_s = max(VAGUE_S, VAGUE_REFRESHES * (refresh_s or 0.0))
     if quickest.settle_s < vague_s < settle_s:
         return Dynamics(refresh_s)
-    return Dynamics(refresh_s, averaging_s=quickest.window_s, delay_s=quickest.delay_s, settle_s=settle_s)
+    return Dynamics(refresh_s, averaging_s=stated.window_s, delay_s=stated.delay_s, settle_s=settle_s)
 
 
 def dynamics(distances_s: Sequence[float], read_every_s: float, steps: Sequence[Step]) -> Dynamics:
