@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Iterator, Mapping
-from contextlib import AbstractContextManager, ExitStack, contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 
 from tests.truth.hosts import (
@@ -105,40 +105,22 @@ def _buffer(host: int, name: str, size: int, delay_s: float) -> Planting:
     return planting
 
 
-@contextmanager
-def _one_flow_on_one_cpu(ground: Ground) -> Iterator[Data]:
-    """Receive work may go to two CPUs, and all of the one connection goes to the second."""
-    first, last = 5301, 5332
-    source = 20_000 + 2 * (int(time.time()) % 10_000)  # what was used a minute ago is not free yet
-    sources = (source, source + 1)
-    mask = f"{1 << ground.app_cpu | 1 << ground.irq_cpu:x}"
-    rps = "/sys/class/net/data0/queues/rx-0/rps_cpus"
-    before = run(ground.h2.namespace, "cat", rps)
-    with ExitStack() as back:
-        back.enter_context(sysctl(ground.h1, "net.ipv4.ip_local_port_range", f"{source} {source + 1}"))
-        back.callback(run, ground.h2.namespace, "sh", "-c", f"echo {before} > {rps}")
-        run(ground.h2.namespace, "sh", "-c", f"echo {mask} > {rps}")
-        found: dict[int, set[int]] = {}
-        words = [ground.h2.data_ipv4, str(first), str(last), *map(str, sources)]
-        with (
-            helper(ground.h2.namespace, "incoming", "take", str(first), str(last)) as taker,
-            helper(ground.h1.namespace, "incoming", "ask", *words),
-        ):
-            assert taker.stdout is not None
-            for _ in range((last - first + 1) * len(sources)):
-                port, _, cpu = map(int, taker.stdout.readline().split())
-                found.setdefault(port, set()).add(cpu)
-        port = next(port for port, cpus in found.items() if cpus == {ground.irq_cpu})
-        back.enter_context(helper(ground.h2.namespace, "costly", "data0", "received", "16"))
-        yield {"ports": f"{port}-{port}"}
-
-
 def _until_it_flows(ground: Ground) -> None:
     """Until the load of a trial arrives."""
     before, end_s = moved_bytes(ground.h2), time.monotonic() + FLOW_LIMIT_S
     while moved_bytes(ground.h2) - before < 10_000_000:
         assert time.monotonic() < end_s, f"waited {FLOW_LIMIT_S:g} s for the load to arrive"
         time.sleep(0.02)
+
+
+def _onto_one_cpu(ground: Ground) -> None:
+    """Somebody moves receive work that may go to two CPUs to the second of them.
+
+    No hash of a flow does it: packets of a virtual link keep the one that their socket drew (``sk_txhash``).
+    """
+    _until_it_flows(ground)
+    queue = "/sys/class/net/data0/queues/rx-0/rps_cpus"
+    run(ground.h2.namespace, "sh", "-c", f"echo {1 << ground.irq_cpu:x} > {queue}")
 
 
 def _dip(ground: Ground) -> None:
@@ -201,9 +183,11 @@ PLANTS = (
     Plant(
         "one-hot-cpu",
         "of the receiver's two interrupt CPUs one is full",
-        {},  # in one trial, after which both of its ports are in use for a minute
+        {},
         limits=_words("receiver-irq-cpu"),
-        planting=_one_flow_on_one_cpu,
+        findings=_words("setting-changed"),
+        planting=_costly(1, "received", 16),
+        during=_onto_one_cpu,
         places=lambda ground: ground.apart(f"{ground.app_cpu},{ground.irq_cpu}"),
     ),
     Plant(
