@@ -1,0 +1,39 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The witness of planted truths: CPU time of processes that are neither a lab's nor these tests' own."""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+import time
+
+import pytest
+from tests.truth.others import Others, is_other
+
+PARENTS = {1: 0, 2: 0, 30: 2, 100: 1, 101: 100, 102: 101, 200: 1, 201: 200}
+LIMIT_S = 30
+BUSY = f"import os, time; print(os.getpid(), flush=True)\nend = time.monotonic() + {LIMIT_S}\n"
+BUSY += "while time.monotonic() < end: pass"
+
+
+@pytest.mark.parametrize(("pid", "other"), [(201, True), (200, True), (1, True), (102, False), (30, False)])
+def test_others_come_neither_from_these_tests_nor_from_the_kernel(pid: int, other: bool) -> None:
+    assert is_other(pid, PARENTS, 100) is other
+
+
+def test_cpu_time_of_a_process_that_is_nobodys_is_counted() -> None:
+    """An orphan, as what somebody else started is to these tests."""
+    others = Others()
+    words = ["setsid", "-f", sys.executable, "-c", BUSY]
+    with subprocess.Popen(words, stdout=subprocess.PIPE, text=True) as starter:
+        assert starter.stdout is not None
+        pid = int(starter.stdout.readline())
+        try:
+            end_s = time.monotonic() + LIMIT_S
+            while others.seconds() < 0.3:
+                assert time.monotonic() < end_s, f"waited {LIMIT_S} s for 0.3 s of CPU time of {pid}"
+                time.sleep(0.05)
+        finally:
+            os.kill(pid, signal.SIGKILL)
