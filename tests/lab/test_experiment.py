@@ -59,9 +59,9 @@ def bench(lab2: Any, tmp_path: Path) -> Iterator[Experiments]:
 
 def test_a_sweep_of_three_knobs_shows_each_level_and_puts_all_back(bench: Experiments) -> None:
     window = {"seconds": 0.5, "omit": 0.1, "tail": 0.6}
-    done = bench.run("run", bench.experiment(trials=2, window=window))
+    done = bench.run("run", bench.experiment(trials=3, window=window))
     trials = bench.trials()
-    assert len(trials) == 8 * 2
+    assert len(trials) == 8 * 3
     assert all(trial["status"] == "done" for trial in trials)
     for trial in trials:
         levels = dict(trial["case"]["factors"])

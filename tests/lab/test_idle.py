@@ -71,7 +71,7 @@ def true_above_idle_w(result: Result, host: str, cpus: set[str]) -> float:
 def test_watts_above_idle_are_what_the_model_gives_or_are_withheld(lab2: Any, tmp_path: Path) -> None:
     bench = Bench(lab2, tmp_path)
     window = {"seconds": 8, "omit": 1.5, "tail": 1.5}
-    bench.run("run", bench.campaign(rate="1G", trials=1, window=window, idle={"seconds": 4}))
+    bench.run("run", bench.campaign(rate="1G", trials=2, window=window, idle={"seconds": 4}))
     result = load(bench.result)
     (summary,) = summarise(result.trials)
     for end in (summary.sender_power, summary.receiver_power):

@@ -70,7 +70,7 @@ def carrier(bench: Bench, number: int, state: str) -> None:
 def test_a_host_lost_in_an_idle_window_is_connected_again_and_the_campaign_goes_on(
     bench: Bench, number: int
 ) -> None:
-    process = bench.start("run", bench.campaign(idle={"seconds": 1}, **CHANGES))
+    process = bench.start("run", bench.campaign(idle={"seconds": 2}, **CHANGES))
     await_phase(process, "idle window")
     cut_off(bench, number)
     last = await_event(process, "ended")
@@ -177,7 +177,7 @@ def test_a_sensor_that_hangs_is_started_again_and_its_trial_names_the_cause(benc
 
 @pytest.mark.parametrize("tool", ["mpstat", "netcounters"])
 def test_a_sensor_that_dies_in_an_idle_window_is_started_again(bench: Bench, tool: str) -> None:
-    process = bench.start("run", bench.campaign(idle={"seconds": 1}, window=LONG))
+    process = bench.start("run", bench.campaign(idle={"seconds": 2}, window=LONG))
     await_phase(process, "idle window")
     found = sensors(bench, 1, tool)
     assert found

@@ -66,14 +66,14 @@ class Truth:
         return (at(end_s) - at(start_s)) / (end_s - start_s)
 
 
-def measured(bench: Bench, truth: Truth, trials: int, idle_s: float) -> read.Result:
+def measured(bench: Bench, truth: Truth, trials: int) -> read.Result:
     file = bench.campaign(
         trials=trials,
         tests=["tcp"],
         instances=[1, 2],
         rate="1G",
         window={"seconds": WINDOW_S, "omit": OMIT_S, "tail": 2},
-        idle={"seconds": idle_s},
+        idle={"seconds": 10},
     )
     with truth.watched():
         time.sleep(0.5)
@@ -111,7 +111,7 @@ def test_the_bound_of_a_slow_bmc_holds_what_was_drawn_or_it_is_named(
 ) -> None:
     built = make_lab(**slow)
     truth = Truth(values_of(built))
-    assert_bounds_hold(measured(Bench(built, tmp_path), truth, trials=1, idle_s=4), truth)
+    assert_bounds_hold(measured(Bench(built, tmp_path), truth, trials=1), truth)
 
 
 @pytest.mark.measures
@@ -119,7 +119,7 @@ def test_the_bound_of_a_slow_bmc_holds_what_was_drawn_or_it_is_named(
 def test_how_long_a_bmc_averages_is_learned(make_lab: Callable[..., lab.Lab], tmp_path: Path) -> None:
     built = make_lab(bmc_average_s=AVERAGE_S)
     truth = Truth(values_of(built))
-    result = measured(Bench(built, tmp_path), truth, trials=2, idle_s=10)
+    result = measured(Bench(built, tmp_path), truth, trials=2)
     assert_bounds_hold(result, truth)
     known = [one for one in result.meters if one.channel.startswith("PSU1 Power Out")]
     learned = [one.averaging_s for one in known if one.averaging_s is not None]
