@@ -143,6 +143,8 @@ def test_a_rate_that_does_not_arrive_since_a_cpu_is_full_is_not_held() -> None:
     assert regimes(held) == ("paced", "paced", "saturated")
     assert "sender's app" in explained(held)[2].why
     assert held[2].scalings["scaling_factor"] is None
+    assert held[1].reasons["scaling_factor"].startswith("held to a rate: ")
+    assert held[2].reasons["scaling_factor"].startswith("asked for a rate that did not arrive: ")
     assert regimes(summarise([asked(1, 2.9, 0.998)])) == ("single",)
 
 

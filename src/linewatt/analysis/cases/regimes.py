@@ -57,7 +57,7 @@ def _regime(series: Sequence[CaseSummary], at: int, bend: Knee | None) -> RowReg
     if not held and limit.found and _is_ceiling(summary, more):
         return RowRegime("saturated", f"{limit.lead[0].lower()}{limit.lead[1:]}: {limit.evidence}")
     if summary.case.paced:
-        return RowRegime("paced", "held to a rate: how much is sent says nothing of how it scales")
+        return RowRegime("paced", unscaled(summary))
     fewer = series[at - 1] if at else None
     if fewer is None:
         return RowRegime("multi", "no case with fewer instances, and nothing that they share is full")
@@ -66,6 +66,15 @@ def _regime(series: Sequence[CaseSummary], at: int, bend: Knee | None) -> RowReg
         return RowRegime("saturated", stopped)
     found = gain(fewer, summary)
     return RowRegime("multi", "throughput not known" if found is None else found.words)
+
+
+def unscaled(summary: CaseSummary) -> str:
+    """Why a paced case has no scaling: its rate was held, or did not arrive."""
+    what = "a rate" if summary.case.load_level is None else "a load level"
+    asked = summary.limit.candidate("paced")
+    missed = asked is not None and bool(asked.known) and not asked.holds
+    said = f"asked for {what} that did not arrive" if missed else f"held to {what}"
+    return f"{said}: how much is sent says nothing of how it scales"
 
 
 def _is_ceiling(summary: CaseSummary, more: CaseSummary | None) -> bool:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Any
 
-from linewatt.analysis.cases.regimes import RowRegime
+from linewatt.analysis.cases.regimes import RowRegime, unscaled
 from linewatt.analysis.cases.series import with_series
 from linewatt.analysis.cases.shares import mean_shares
 from linewatt.analysis.flags.case import FlagCount as FlagCount
@@ -207,8 +207,7 @@ def _with_scaling(summary: CaseSummary, summaries: Mapping[Case, CaseSummary]) -
     if single is None:
         why = "no case with 1 instance and otherwise the same parameters and hosts"
     elif summary.case.paced:
-        what = "a rate" if summary.case.load_level is None else "a load level"
-        why = f"held to {what}: how much is sent says nothing of how it scales"
+        why = unscaled(summary)
     found: dict[str, Value] = {
         metric.name: (None, why) if why or single is None else metric.scaled(summary, single)
         for metric in METRICS
