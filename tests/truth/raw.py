@@ -94,12 +94,24 @@ class Raw:
 
     def counted(self, host: str, name: str) -> float:
         """What a counter of the data interface or of ``nstat`` rose by in the window."""
+        points = self._counter(host, name)
+        return height(points, self.end_s) - height(points, self.start_s)
+
+    def counted_within(self, host: str, name: str) -> tuple[float, float]:
+        """What it rose by from the first to the last reading in the window, and in all that touch it."""
+        points = self._counter(host, name)
+        inside = [value for time_s, value in points if self.start_s <= time_s <= self.end_s]
+        before = [value for time_s, value in points if time_s <= self.start_s]
+        after = [value for time_s, value in points if time_s >= self.end_s]
+        return inside[-1] - inside[0], after[0] - before[-1]
+
+    def _counter(self, host: str, name: str) -> list[tuple[float, float]]:
         points = []
         for record in self._records(host, "netcounters"):
             found = re.search(rf"[ |]{name}=(\d+)", record["text"])
             assert found, name
             points.append((record["received_s"], float(found[1])))
-        return height(points, self.end_s) - height(points, self.start_s)
+        return points
 
     def _records(self, host: str, source: str) -> Iterator[dict[str, Any]]:
         lines = self.texts[f"{host}/{source}.jsonl"].splitlines()

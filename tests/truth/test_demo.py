@@ -242,6 +242,10 @@ def _datagrams(found: re.Match[str], _: Case, raws: Sequence[Raw]) -> Pairs:
 def _receive_buffer(found: re.Match[str], _: Case, raws: Sequence[Raw]) -> Pairs:
     (raw,) = raws
     yield found["count"], raw.counted(found["host"], "UdpRcvbufErrors")
+    if found["least"]:
+        least, most = raw.counted_within(found["host"], "UdpRcvbufErrors")
+        yield found["least"], least
+        yield found["most"], most
 
 
 def _layout(found: re.Match[str], _: Case, raws: Sequence[Raw]) -> Pairs:
@@ -277,7 +281,11 @@ CLAIMS: tuple[tuple[str, Claim], ...] = (
         rf"\((?P<ratio>{_NUMBER}) %\)",
         _datagrams,
     ),
-    (rf"(?P<count>{_NUMBER}) in the receive buffer of the UDP socket on (?P<host>h\d+)", _receive_buffer),
+    (
+        rf"(?P<count>{_NUMBER}) in the receive buffer of the UDP socket on (?P<host>h\d+)"
+        rf"(?:; by their readings (?P<least>{_NUMBER}) to (?P<most>{_NUMBER}) in the window)?",
+        _receive_buffer,
+    ),
     (r"(?P<count>\d+) instances run on CPU (?P<cpu>\d+)", _layout),
     (r"CPU (?P<cpu>\d+) runs a load process and takes the receive work", _layout),
 )

@@ -34,6 +34,19 @@ def test_a_window_on_readings_counts_exactly_what_lies_between_them(steps: list[
     assert delta.reason is None
 
 
+@given(increases, *2 * [st.integers(0, 16).map(lambda number: number / 16)])
+def test_what_is_counted_between_two_readings_may_lie_in_the_window_or_beside_it(
+    steps: list[int], begin: float, end: float
+) -> None:
+    window = Window(begin, len(steps) - end)
+    delta = counter_delta(readings(steps), window, 64)
+    assert delta.value is not None
+    assert delta.least <= delta.value * (1 + 1e-9)
+    assert delta.value <= delta.most * (1 + 1e-9)
+    assert delta.least == sum(steps[1 if begin else 0 : len(steps) - (1 if end else 0)])
+    assert delta.most == sum(steps[1 if begin == 1 else 0 : len(steps) - (1 if end == 1 else 0)])
+
+
 @given(increases, starts)
 def test_a_wrapped_counter_gives_the_same_positive_count(steps: list[int], start: int) -> None:
     values = readings(steps, start)

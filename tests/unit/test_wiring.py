@@ -572,3 +572,21 @@ def test_every_room_of_checks_is_called() -> None:
     there = {path.stem for path in (Path(registry.__file__).parent / "checks").glob("[!_]*.py")}
     called = {check.__module__.rpartition(".")[2] for check in registry.CHECKS}
     assert called == there
+
+
+def test_a_burst_of_loss_at_the_windows_edge_is_not_laid_to_somebody_else() -> None:
+    """All of a million drops lie between the two readings around the window's start."""
+    counter, edge_s = "nstat.UdpRcvbufErrors", told(UDP).trial().window
+    assert edge_s is not None
+
+    def burst(reading: Reading) -> Reading:
+        behind = [one.received_s > edge_s.start_s for one in reading.records]
+        at = list(zip(reading.records, behind, strict=True))
+        records = [replace(one, values={**one.values, counter: 1e6 if late else 0.0}) for one, late in at]
+        return replace(reading, records=tuple(records))
+
+    apart = sensor("h2", "netcounters", _moved(0.5))
+    trial = told(both(UDP, story(lost=0.02), apart, sensor("h2", "netcounters", burst))).trial()
+    (evidence,) = [flag.evidence for flag in trial.flags if flag.code == "udp-loss"]
+    assert "no datagrams of the load" not in evidence
+    assert "by their readings 0 to 1000000 in the window" in evidence

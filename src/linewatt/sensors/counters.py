@@ -27,10 +27,16 @@ WRAP_PART = 16
 
 @dataclass(frozen=True, slots=True)
 class CounterDelta:
-    """What was counted, or None and why it cannot be told."""
+    """What was counted, or None and why it cannot be told.
+
+    ``least`` and ``most``: as few or as many as it can be, were all that was counted between two readings
+    counted at one moment, inside the window or outside.
+    """
 
     value: float | None
     reason: str | None = None
+    least: float = 0.0
+    most: float = 0.0
 
 
 class _Step(NamedTuple):
@@ -61,14 +67,16 @@ def counter_delta(
     steps = _steps(tuple(time_s for time_s, _ in readings), window, interval_s)
     if isinstance(steps, str):
         return CounterDelta(None, steps)
-    total = 0.0
+    total = least = most = 0.0
     for number, share in steps:
         before, after = readings[number][1], readings[number + 1][1]
         counted = _counted(before, after, bits) if wraps_at is None else _turned(before, after, wraps_at)
         if counted is None:
             return CounterDelta(None, f"counter reset: from {before:.0f} to {after:.0f}")
         total += share * counted
-    return CounterDelta(total)
+        least += counted if share == 1 else 0.0
+        most += counted
+    return CounterDelta(total, None, least, most)
 
 
 @lru_cache(maxsize=256)  # all counters of a record have their times in common

@@ -8,12 +8,13 @@ of a host and not of a load: where they show more than the load lost, somebody e
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from linewatt.model import EndResult
 from linewatt.sensors.drops import CAUSES, Loss, losses
 
 SLACK_RATIO = 0.05
-"""of the loss, beside what is lost between two readings: a burst at the window's edge is in it or not"""
+"""of the loss, beside what counters leave open: clocks of two hosts, intervals of a load"""
 _CHANNELS = frozenset(channel for cause in CAUSES for channel in cause.channels)
 _NOBODY = "no counter of either host recorded them, so look at the way between the hosts"
 
@@ -26,6 +27,20 @@ class Place:
     loss: Loss
 
 
+class Unsure(NamedTuple):
+    """By how much counters may have counted more (``short``) or less (``over``) in a window than is taken.
+
+    They are read about once a second, and loss comes in bursts: those of a step that only touches the window
+    lie in it or beside it.
+    """
+
+    short: float = 0.0
+    over: float = 0.0
+
+
+SURE = Unsure()
+
+
 @dataclass(frozen=True, slots=True)
 class Losses:
     """``lost`` of ``sent`` datagrams by the load's count, and the places that counters name."""
@@ -35,8 +50,7 @@ class Losses:
     places: tuple[Place, ...]
     unread: tuple[str, ...] = ()
     """hosts of which no counter of drops was read"""
-    reading_ratio: float = 0.0
-    """time between two readings of counters, as a part of the window"""
+    unsure: Unsure = SURE
 
     @property
     def counted(self) -> float:
@@ -47,7 +61,17 @@ class Losses:
     def unexplained(self) -> int:
         """Lost, and dropped at no place that counts; below 0: more was dropped than the load lost."""
         rest = self.lost - self.counted
-        return 0 if abs(rest) <= (SLACK_RATIO + self.reading_ratio) * self.lost else round(rest)
+        least, most = self.between
+        return 0 if least - self._slack <= self.lost <= most + self._slack else round(rest)
+
+    @property
+    def between(self) -> tuple[float, float]:
+        """As few and as many as counters may have counted in the window."""
+        return self.counted - self.unsure.over, self.counted + self.unsure.short
+
+    @property
+    def _slack(self) -> float:
+        return SLACK_RATIO * self.lost
 
     @property
     def words(self) -> str:
@@ -58,11 +82,15 @@ class Losses:
             named.append(f"{self.unexplained} at a place that is not known: {who}")
         if self.unexplained < 0:
             named.append(f"{-self.unexplained} of these were no datagrams of the load")
-        return ", ".join(named)
+        words = ", ".join(named)
+        if self.unexplained or not self.places or abs(self.lost - self.counted) <= self._slack:
+            return words
+        least, most = self.between
+        return f"{words}; by their readings {least:.0f} to {most:.0f} in the window"
 
 
 def datagram_losses(
-    sent: int, lost: int, sender: EndResult, receiver: EndResult, reading_ratio: float = 0.0
+    sent: int, lost: int, sender: EndResult, receiver: EndResult, unsure: Unsure = SURE
 ) -> Losses:
     """What the sender dropped of a trial's datagrams on the way out, and the receiver on the way in."""
     places = [
@@ -72,7 +100,7 @@ def datagram_losses(
         if loss.cause.protocol != "tcp"
     ]
     unread = tuple(end.host for end in (sender, receiver) if not any(map(is_read, end.counters.items())))
-    return Losses(lost, sent, tuple(sorted(places, key=lambda one: -one.loss.packets)), unread, reading_ratio)
+    return Losses(lost, sent, tuple(sorted(places, key=lambda one: -one.loss.packets)), unread, unsure)
 
 
 def is_read(counted: tuple[str, float | None]) -> bool:

@@ -6,33 +6,38 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Sequence
 
-from linewatt.analysis.cases.datagrams import datagram_losses
+from linewatt.analysis.cases.datagrams import SURE, Unsure, datagram_losses
 from linewatt.analysis.comparison.besides import CONGESTION, LIMITS
 from linewatt.engine.measuring.cut import Seen
 from linewatt.engine.measuring.window import EndRun
 from linewatt.findings.load import LOSS_SHOWN
 from linewatt.loads.base import Load, version_text
 from linewatt.model import Case, EndResult, Flag, InstanceResult
+from linewatt.sensors.counters import counter_delta
+from linewatt.sensors.drops import losses
 
 
 def check(seen: Seen) -> Iterator[Flag]:
     """Loss, disorder, loads that spin while they wait, ends that differ."""
     ends = [end for one in seen.cut.runs for end in (one.sender, one.receiver)]
-    yield from datagrams(seen.case, seen.instances, seen.sender, seen.receiver, _reading_ratio(seen))
+    yield from datagrams(seen.case, seen.instances, seen.sender, seen.receiver, _unsure(seen))
     yield from spinning(seen.case, ends, seen.load)
     yield from counted_once(seen, ends)
     yield from alike(seen)
 
 
-def _reading_ratio(seen: Seen) -> float:
-    """The time between two readings of a host's counters, as a part of the window."""
-    spans_s = [
-        record.span_s
-        for end in seen.ends
-        for reading in [seen.reading(end, "netcounters")]
-        for record in (reading.records if reading else ())
-    ]
-    return max(spans_s, default=0.0) / seen.window.seconds
+def _unsure(seen: Seen) -> Unsure:
+    """What lies between readings at the window's edges, of counters of drops of datagrams."""
+    short = over = 0.0
+    for end, leaving in ((seen.sender, True), (seen.receiver, False)):
+        moved = {name for loss in losses(end.counters, leaving=leaving) for name in loss.counters}
+        for reading in seen.readings(end):
+            for name in moved & reading.channels.keys():
+                delta = counter_delta(reading.values(name), seen.window, reading.channels[name].bits)
+                if delta.value is not None:
+                    short += delta.most - delta.value
+                    over += delta.value - delta.least
+    return Unsure(short, over)
 
 
 def is_lossy(instances: Sequence[InstanceResult]) -> bool:
@@ -51,13 +56,13 @@ def datagrams(
     instances: Sequence[InstanceResult],
     sender: EndResult,
     receiver: EndResult,
-    reading_ratio: float = 0.0,
+    unsure: Unsure = SURE,
 ) -> Iterator[Flag]:
     """UDP that was sent but not received, with the places where it was lost, and datagrams out of order."""
     packets, lost = _datagrams(instances)
     disordered = sum(one.out_of_order_packets or 0 for one in instances)
     if is_lossy(instances):
-        found = datagram_losses(packets, lost, sender, receiver, reading_ratio)
+        found = datagram_losses(packets, lost, sender, receiver, unsure)
         yield Flag(
             "udp-loss",
             found.places[0].host if found.places else case.receiver,
