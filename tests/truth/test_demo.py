@@ -283,7 +283,8 @@ CLAIMS: tuple[tuple[str, Claim], ...] = (
     ),
     (
         rf"(?P<count>{_NUMBER}) in the receive buffer of the UDP socket on (?P<host>h\d+)"
-        rf"(?:; by their readings (?P<least>{_NUMBER}) to (?P<most>{_NUMBER}) in the window)?",
+        r"(?:; counters are read about once a second: "
+        rf"(?P<least>{_NUMBER}) to (?P<most>{_NUMBER}) in the window)?",
         _receive_buffer,
     ),
     (r"(?P<count>\d+) instances run on CPU (?P<cpu>\d+)", _layout),

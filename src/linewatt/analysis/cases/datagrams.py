@@ -86,7 +86,7 @@ class Losses:
         if self.unexplained or not self.places or abs(self.lost - self.counted) <= self._slack:
             return words
         least, most = self.between
-        return f"{words}; by their readings {least:.0f} to {most:.0f} in the window"
+        return f"{words}; counters are read about once a second: {least:.0f} to {most:.0f} in the window"
 
 
 def datagram_losses(
