@@ -66,7 +66,7 @@ def _matrix() -> list[Path]:
     groups: list[list[Trial]] = []
     for at, (sender, receiver) in enumerate(pairs):
         for test, bps in (("tcp", 80e9), ("udp-1500", 8e9)):
-            case = Case(test, sender, receiver)  # type: ignore[arg-type]
+            case = Case(test, sender, receiver)
             rate = bps * (1 - 0.031 * at)
             groups.append([trial(1, case, rate * (1 + 0.004 * n), 3.2, repetition=n + 1) for n in range(3)])
     return [stored(Path("results"), result(renumbered(*groups), id="20260103-000000-matrix", name="matrix"))]

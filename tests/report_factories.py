@@ -231,7 +231,7 @@ def demo_trials(trials: int = 3) -> tuple[Trial, ...]:
     tcp = scaling_trials((1, 2, 4), trials)
     udp = []
     for test, bps, cpu in (("udp-1500", 3.7e9, 1.53), ("udp-60", 90e6, 1.59)):
-        case = Case(test, "h1", "h2")  # type: ignore[arg-type]
+        case = Case(test, "h1", "h2")
         udp += [trial(1, case, bps * (1 + 0.01 * at), cpu, repetition=at + 1) for at in range(trials)]
     made = renumbered(tcp, udp)
     first = replace(made[0], flags=(DISAGREE, SHARED))

@@ -15,7 +15,8 @@ from dataclasses import asdict, dataclass, field
 from functools import lru_cache
 from typing import Any, ClassVar, Literal, NamedTuple
 
-TestName = Literal["tcp", "udp-1500", "udp-60", "tcp-rr", "udp-rr"]
+TestName = str
+"""``tcp``, ``udp-<bytes>`` (:mod:`linewatt.sizes` says bytes of what), ``tcp-rr``, ``udp-rr``"""
 Family = Literal["ipv4", "ipv6"]
 Direction = Literal["forward", "reverse"]
 Role = Literal["sender", "receiver"]

@@ -478,7 +478,7 @@ def world(
     for (sender, receiver), test, network, count, setting in product(
         permutations(hosts, 2), tests, networks, counts, levels
     ):
-        case = Case(test, sender, receiver, instances=count, network=network, factors=setting)  # type: ignore[arg-type]
+        case = Case(test, sender, receiver, instances=count, network=network, factors=setting)
         rate = 40e9 + 1e9 * (len(trials) % 37)
         trials += [trial(1, case, rate + 1e8 * at, 3.2, repetition=at + 1, flags=FLAGS) for at in range(3)]
     asked = {"factors": {name: list(own) for name, own in (factors or {}).items()}, "design": "full"}

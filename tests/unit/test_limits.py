@@ -45,7 +45,7 @@ def vxlan_rows() -> dict[tuple[str, str], Limit]:
 def _published(row: dict[str, str]) -> Trial:
     role: Role = "receiver" if row["direction"] == "receive" else "sender"
     bps = float(row["published_throughput"]) * {"Gbps": 1e9, "Mbps": 1e6}[row["published_unit"]]
-    case = Case(row["test"], "gen", "dut", network="vxlan")  # type: ignore[arg-type]
+    case = Case(row["test"], "gen", "dut", network="vxlan")
     known = EndResult("dut", role, None, _shares(row, "app"), _shares(row, "irq"), None, None)
     rate = {"throughput_bps" if role == "receiver" else "offered_bps": bps}
     return replace(Trial(1, 1, case, case.key, "done", 0.0), **{role: known}, **rate)  # type: ignore[arg-type]
@@ -93,7 +93,7 @@ def test_the_published_matrix_names_both_full_cpus_of_the_slow_receiver() -> Non
 def loaded(test: str = "tcp", at: int = 1, case: Case | None = None, **busy: float) -> Trial:
     """A trial whose roles are busy to what is named, the others to a half."""
     level = {"sender_app": 0.5, "sender_irq": 0.5, "receiver_app": 0.5, "receiver_irq": 0.5} | busy
-    case = case or Case(test, "a", "b")  # type: ignore[arg-type]
+    case = case or Case(test, "a", "b")
     ends = {
         role: end(
             host,

@@ -15,7 +15,7 @@ from linewatt.analysis.cases.summary import CaseSummary, summarise
 from linewatt.analysis.flags.case import count_flags
 from linewatt.analysis.metrics.of_trial import METRICS, app_and_irq_cores
 from linewatt.analysis.statistics.stats import Estimate
-from linewatt.model import Case, CpuShares, EndResult, Flag, Role, TestName, Trial, Window
+from linewatt.model import Case, CpuShares, EndResult, Flag, Role, Trial, Window
 
 TCP = Case("tcp", "gen", "dut")
 UDP = Case("udp-1500", "gen", "dut")
@@ -312,7 +312,7 @@ maybe = st.one_of(st.none(), st.floats(min_value=0, max_value=1e12))
     )
 )
 def test_whatever_is_missing_no_figure_is_nan_or_infinite_and_every_gap_has_a_reason(
-    drawn: list[tuple[TestName, int, float | None, float | None, bool]],
+    drawn: list[tuple[str, int, float | None, float | None, bool]],
 ) -> None:
     trials = [
         trial(number, Case(test, "gen", "dut", instances), rate, receiver=end(cores=cores))

@@ -11,12 +11,9 @@ from linewatt.campaign import factors
 from linewatt.campaign.campaign import Campaign, TestSpec
 from linewatt.campaign.design import Setting, settings
 from linewatt.campaign.ways import Ways
-from linewatt.loads.registry import DEFAULT
-from linewatt.model import Case, Family
-
-IMPOSSIBLE: dict[tuple[str, Family], str] = {
-    ("udp-60", "ipv6"): "an IPv6 UDP frame cannot be 60 bytes: its headers alone are 14 + 40 + 8 = 62"
-}
+from linewatt.loads.registry import DEFAULT, LOADS
+from linewatt.model import Case, Family, TestName
+from linewatt.sizes import datagram_bytes, frame_bytes, least_frame_bytes, too_small
 
 
 @dataclass(frozen=True, slots=True)
@@ -26,6 +23,18 @@ class Skipped:
     what: str
     cases: int
     reason: str
+
+
+def impossible(test: TestName, family: Family, load: str) -> str | None:
+    """Why there is no such test in a family with a load; ``None``: there is."""
+    payload, least = datagram_bytes(test, family), LOADS[load].least_datagram_bytes
+    if too_small(test, family):
+        size = frame_bytes(test)
+        return f"an IPv6 UDP frame cannot be {size} bytes: its headers alone are 14 + 40 + 8 = 62"
+    if payload is not None and payload < least:
+        smallest = least_frame_bytes(family, least)
+        return f"{load} sends {least} bytes or more in a datagram; over {family} take udp-{smallest} or more"
+    return None
 
 
 def expand(campaign: Campaign) -> tuple[list[Case], list[Skipped]]:
@@ -46,8 +55,8 @@ def expand(campaign: Campaign) -> tuple[list[Case], list[Skipped]]:
 
 def _with_setting(case: Case, setting: Setting, ways: Ways) -> Case | tuple[str, str]:
     """The case with the levels of its factors, or what is impossible about it and why."""
-    if (case.test, case.family) in IMPOSSIBLE:
-        return f"{case.test} over {case.family}", IMPOSSIBLE[case.test, case.family]
+    if why := impossible(case.test, case.family, case.load or DEFAULT):
+        return f"{case.test} over {case.family}", why
     way = ways.of(case)
     if isinstance(way, str):
         return f"{case.sender} → {case.receiver} on network {case.network}", way

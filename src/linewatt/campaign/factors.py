@@ -19,6 +19,7 @@ from linewatt.hosts.base import HostSpec
 from linewatt.loads.registry import of_prefix
 from linewatt.model import Case
 from linewatt.placement.policy import POLICIES
+from linewatt.sizes import ETHERNET_BYTES, FULL, frame_bytes
 from linewatt.tuning.base import Change
 from linewatt.tuning.factors import factor_named
 
@@ -59,6 +60,9 @@ def impossible(case: Case, name: str, level: str) -> str | None:
     """Why a case cannot have a level."""
     if name == ZEROCOPY and level == "on" and not case.is_tcp:
         return "sending without copying is for TCP"
+    frame = frame_bytes(case.test)
+    if name == "mtu" and frame is not None and case.test != FULL and frame > ETHERNET_BYTES + int(level):
+        return f"its packets have {frame - ETHERNET_BYTES} bytes"
     own = of_prefix(name)
     return own[0].without_option(own[1], case.test) if own else None
 

@@ -19,6 +19,7 @@ from linewatt.hosts.cpulist import MAX_CPUS, format_cpulist, parse_cpulist
 from linewatt.hosts.jumps import parse_jumps
 from linewatt.sensors.power.base import FilePath as FilePath
 from linewatt.sensors.power.base import text_like
+from linewatt.sizes import OTHER_TESTS, SIZED, checked_test
 from linewatt.units import parse_rate
 
 T = TypeVar("T")
@@ -143,6 +144,13 @@ JumpHosts = Annotated[
 ]
 IPv4 = Annotated[str, AfterValidator(_ipv4), Field(json_schema_extra={"format": "ipv4"})]
 IPv6 = Annotated[str, AfterValidator(_ipv6), Field(json_schema_extra={"format": "ipv6"})]
+
+
+Test = Annotated[
+    str,
+    BeforeValidator(checked_test),
+    Field(json_schema_extra={"anyOf": [{"enum": [*OTHER_TESTS]}, {"pattern": f"^{SIZED}$"}]}),
+]
 
 
 def _description(text: str) -> str:

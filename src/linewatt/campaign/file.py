@@ -12,7 +12,7 @@ from typing import Any
 
 from linewatt.campaign import checks, factors
 from linewatt.campaign.campaign import Campaign, Label, Policy, PowerSource, TestSpec, power_config
-from linewatt.campaign.cases import IMPOSSIBLE
+from linewatt.campaign.cases import impossible
 from linewatt.campaign.checks import check_meters, check_secrets
 from linewatt.campaign.factor_entries import LabelEntry
 from linewatt.campaign.fields import HOST_NAME, parse_pair
@@ -219,9 +219,9 @@ def _test(entry: CampaignFile, test: str | TestEntry) -> TestSpec:
 
 
 def _check_possible(entry: CampaignFile, tests: Iterable[TestSpec]) -> Iterator[checks.Finding]:
-    combinations = [(test.test, family) for test in tests for family in entry.families]
-    if combinations and all(combination in IMPOSSIBLE for combination in combinations):
-        yield ("tests",), f"leave nothing to run; {IMPOSSIBLE[combinations[0]]}"
+    whys = [impossible(test.test, family, entry.load) for test in tests for family in entry.families]
+    if whys and all(whys):
+        yield ("tests",), f"leave nothing to run; {whys[0]}"
 
 
 def _described(

@@ -29,7 +29,7 @@ from linewatt.campaign.trials_entry import Trials
 from linewatt.campaign.users_entry import SoakField, UsersEntry
 from linewatt.document import Part
 from linewatt.loads.registry import DEFAULT, LOADS
-from linewatt.model import Direction, Family, TestName
+from linewatt.model import Direction, Family
 from linewatt.sensors.base import Sensor, SensorConfig
 from linewatt.sensors.registry import POWER, SENSORS
 from linewatt.tuning.factors import FACTORS
@@ -132,9 +132,10 @@ class InventoryRef(Part):
 class TestEntry(Part):
     """A test with settings of its own; what is left out comes from the campaign."""
 
-    test: TestName = Field(
+    test: f.Test = Field(
         examples=["tcp"],
-        description="`tcp`, `udp-1500`, `udp-60`, `tcp-rr` or `udp-rr`, as far as the load has them.",
+        description="`tcp`, `udp-1500` (packets of 1500 bytes), `udp-<bytes>` (of the frame without FCS, "
+        "60 to MTU + 14), `tcp-rr` or `udp-rr`, as far as the load has them.",
     )
     instances: f.Instances | None = Field(default=None, description="Instance counts of this test.")
     streams: f.Streams | None = Field(default=None, description="Stream counts of this test.")
@@ -235,7 +236,7 @@ Pairs = Annotated[
     Discriminator(lambda value: "all" if isinstance(value, str) else "list"),
 ]
 Test = Annotated[
-    Annotated[TestName, Tag("name")] | Annotated[TestEntry, Tag("TestEntry")],
+    Annotated[f.Test, Tag("name")] | Annotated[TestEntry, Tag("TestEntry")],
     Discriminator(lambda value: "TestEntry" if isinstance(value, dict) else "name"),
 ]
 

@@ -15,6 +15,7 @@ from typing import ClassVar, Literal
 
 from linewatt.errors import InvalidInput, ParseError
 from linewatt.model import Direction, Family, TestName, is_tcp
+from linewatt.sizes import among, datagram_bytes
 
 Protocol = Literal["TCP", "UDP"]
 Version = tuple[int, ...]
@@ -41,6 +42,11 @@ class LoadJob:
     """of one datagram; None: what a bare interface of MTU 1500 has room for"""
     options: tuple[tuple[str, str], ...] = ()
     """the load's own options by name, beyond those above"""
+
+    @property
+    def datagram_bytes(self) -> int | None:
+        """Payload of a datagram; ``None`` for tests that are of no one size."""
+        return self.payload_bytes or datagram_bytes(self.test, self.family)
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +133,9 @@ class Load(ABC):
     """its first group is the version, numbers with dots between"""
     minimum_version: ClassVar[Version] = ()
     tests: ClassVar[tuple[TestName, ...]]
+    """of which ``sizes.ANY_SIZE`` is UDP of every size"""
+    least_datagram_bytes: ClassVar[int] = 1
+    """fewer it does not put into one"""
     options: ClassVar[Mapping[str, Option]] = {}
     """by the name that users write behind ``<load>.``"""
     is_default: ClassVar[bool] = False
@@ -171,7 +180,7 @@ class Load(ABC):
 
     def refusals(self, wanted: Wanted) -> Iterator[tuple[str, str]]:
         """Keys of the campaign whose values it cannot do in such a case, and why."""
-        if wanted.test not in self.tests:
+        if not among(wanted.test, self.tests):
             yield "tests", f"{self.name} has no test {wanted.test}; it has {', '.join(self.tests)}"
         if wanted.is_soak and not self.soaks:
             yield "soak", f"{self.name} counts once a test, too seldom for a soak; run trials"
@@ -234,7 +243,7 @@ class Load(ABC):
     def without_option(self, name: str, test: TestName) -> str | None:
         """Why a test cannot have an option."""
         option = self.options[name]
-        if test in option.tests:
+        if among(test, option.tests):
             return None
         served = "TCP" if all(map(is_tcp, option.tests)) else " and ".join(option.tests)
         return f"{self.name}'s {option.flag} is for {served}"

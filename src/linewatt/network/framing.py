@@ -12,24 +12,26 @@ from dataclasses import dataclass
 from typing import Literal
 
 from linewatt.errors import InvalidInput
-from linewatt.model import Family, TestName, is_request_response, is_tcp
+from linewatt.model import Family, TestName
+from linewatt.sizes import (
+    ETHERNET_BYTES,
+    FULL,
+    FULL_PACKET_BYTES,
+    IP_BYTES,
+    MINIMUM_FRAME_BYTES,
+    UDP_BYTES,
+    datagram_bytes,
+    too_small,
+)
 
 PREAMBLE_BYTES = 8
-ETHERNET_BYTES = 14
 FCS_BYTES = 4
 GAP_BYTES = 12
-MINIMUM_FRAME_BYTES = 60
-"""without FCS; what is shorter is padded"""
 VLAN_BYTES = 4
-IP_BYTES: dict[Family, int] = {"ipv4": 20, "ipv6": 40}
-UDP_BYTES = 8
 TCP_BYTES = 20
 TIMESTAMPS_BYTES = 12
 VXLAN_BYTES = 8
 GENEVE_BYTES = 8
-FULL_PACKET_BYTES = 1500
-"""what a packet of the test ``udp-1500`` has on the base interface"""
-UDP_60_PAYLOAD_BYTES = MINIMUM_FRAME_BYTES - ETHERNET_BYTES - IP_BYTES["ipv4"] - UDP_BYTES
 
 EncapsulationKind = Literal["vxlan", "geneve", "vlan"]
 
@@ -89,17 +91,24 @@ def payload_bytes(test: TestName, family: Family, framing: Framing = BARE) -> in
     size.
 
     ``udp-1500`` fills a packet of 1500 bytes on the base interface (1472 bare over IPv4, 1422 through VXLAN
-    over IPv4), and never exceeds the interface's MTU. ``udp-60`` has 18 bytes, which fill an (inner) frame
-    of 60. Raises InvalidInput where nothing is left: UDP 60 over IPv6, whose headers alone exceed the frame,
-    and an MTU or a stack that has no room.
+    over IPv4), and never exceeds the interface's MTU. Of any other size the (inner) frame is what is asked
+    for: ``udp-60`` has 18 bytes, which fill a frame of 60. Raises InvalidInput where that cannot be: UDP 60
+    over IPv6, whose headers alone exceed the frame, a frame above the interface's MTU, and an MTU or a stack
+    that has no room.
     """
-    if is_tcp(test) or is_request_response(test):
+    payload = datagram_bytes(test, family)
+    if payload is None:
         return None
     headers = IP_BYTES[family] + UDP_BYTES
-    if test == "udp-60":
-        if family == "ipv6":
-            raise InvalidInput("udp-60 needs ipv4: the headers of an IPv6 datagram alone fill 62 bytes")
-        return UDP_60_PAYLOAD_BYTES
+    if test != FULL:
+        if why := too_small(test, family):
+            raise InvalidInput(why)
+        if payload + headers > framing.mtu:
+            most = framing.mtu + ETHERNET_BYTES
+            raise InvalidInput(
+                f"{test} needs an MTU of {payload + headers}, not {framing.mtu}: frames of {most} bytes fit"
+            )
+        return payload
     room = FULL_PACKET_BYTES - (framing.outer_bytes(0)[0])
     payload = min(framing.mtu, room) - headers
     if payload < 1:

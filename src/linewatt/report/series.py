@@ -12,6 +12,7 @@ from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
 from linewatt.model import Case
+from linewatt.sizes import frame_bytes
 from linewatt.units import format_percent, format_rate
 
 if TYPE_CHECKING:
@@ -19,8 +20,6 @@ if TYPE_CHECKING:
 
 TEST_TITLES = {
     "tcp": "TCP",
-    "udp-1500": "UDP 1500",
-    "udp-60": "UDP 60",
     "tcp-rr": "TCP request/response",
     "udp-rr": "UDP request/response",
 }
@@ -69,6 +68,8 @@ class TestGroup:
 
 def test_title(test: str) -> str:
     """How people write a test's name: ``UDP 1500``."""
+    if frame_bytes(test) is not None:
+        return f"UDP {test.removeprefix('udp-')}"
     return TEST_TITLES.get(test, test)
 
 

@@ -25,8 +25,7 @@ from linewatt.analysis.power.summary import EndPower, end_power
 from linewatt.analysis.statistics.modes import Modes
 from linewatt.analysis.statistics.stats import Estimate
 from linewatt.model import Case, CpuShares, Flag, Role, Trial
-
-TEST_ORDER = ("tcp", "udp-1500", "udp-60", "tcp-rr", "udp-rr")
+from linewatt.sizes import rank
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,8 +103,9 @@ def fastest_case(summaries: Iterable[CaseSummary]) -> CaseSummary | None:
 def summarise(trials: Sequence[Trial]) -> tuple[CaseSummary, ...]:
     """One summary per case, hosts included.
 
-    Sorted by test (tcp, udp-1500, udp-60); within a test, series in order of first appearance (a series is
-    the cases that differ in instances only), and instances ascending. An empty sequence gives ``()``.
+    Sorted by test (tcp, UDP from the largest frame on); within a test, series in order of first appearance
+    (a series is the cases that differ in instances only), and instances ascending. An empty sequence gives
+    ``()``.
     """
     groups: dict[Case, list[Trial]] = {}
     for trial in trials:
@@ -113,7 +113,7 @@ def summarise(trials: Sequence[Trial]) -> tuple[CaseSummary, ...]:
     summaries = {case: _summarise_case(case, members) for case, members in groups.items()}
     scaled = _by_series([_with_scaling(summary, summaries) for summary in summaries.values()])
     series = {case: number for number, case in enumerate(dict.fromkeys(map(_single, groups)))}
-    scaled.sort(key=lambda item: (_test_rank(item.case), series[_single(item.case)], item.case.instances))
+    scaled.sort(key=lambda item: (rank(item.case.test), series[_single(item.case)], item.case.instances))
     return tuple(scaled)
 
 
@@ -131,10 +131,6 @@ def _by_series(summaries: Sequence[CaseSummary]) -> list[CaseSummary]:
 def _single(case: Case) -> Case:
     """The 1-instance case of otherwise equal parameters and the same hosts."""
     return replace(case, instances=1)
-
-
-def _test_rank(case: Case) -> int:
-    return TEST_ORDER.index(case.test) if case.test in TEST_ORDER else len(TEST_ORDER)
 
 
 def _summarise_case(case: Case, trials: Sequence[Trial]) -> CaseSummary:

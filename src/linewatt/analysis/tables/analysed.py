@@ -13,11 +13,11 @@ from typing import get_args
 
 from linewatt.analysis.tables import groups, inputs
 from linewatt.analysis.tables.columns import COLUMNS
-from linewatt.analysis.tables.imported import one_of, same_words
+from linewatt.analysis.tables.imported import one_of, same_words, test_of
 from linewatt.analysis.tables.inputs import Source
 from linewatt.analysis.tables.table import Row, Table, TableWarning
 from linewatt.errors import InvalidInput
-from linewatt.model import Case, CpuShares, EndResult, PowerResult, Provenance, TestName, Trial
+from linewatt.model import Case, CpuShares, EndResult, PowerResult, Provenance, Trial
 from linewatt.network.framing import Framing, goodput_bps
 from linewatt.units import bps_from_gbps
 
@@ -35,7 +35,6 @@ _EXTRA_SOURCES: Mapping[str, Source] = {
     "fan_rpm": Source({"fan_rpm": inputs.number}, lambda value: value),
 }
 _PROVENANCES: Mapping[str, Provenance] = same_words(*get_args(Provenance))
-TESTS: dict[str, TestName] = {"tcp-tput": "tcp", **{name: name for name in get_args(TestName)}}
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +89,7 @@ def _trial(
     number: int, row: Row, read: Mapping[str, float], agree: Sequence[str], watts: tuple[PowerResult, ...]
 ) -> Trial:
     case = Case(
-        test=TESTS.get(row.cells.get("test", ""), "tcp"),
+        test=test_of(row.cells.get("test", "")) or "tcp",
         sender="sender",
         receiver="receiver",
         instances=int(read["instances"]),

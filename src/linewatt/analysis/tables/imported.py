@@ -29,6 +29,7 @@ from linewatt.model import (
     TestName,
     Trial,
 )
+from linewatt.sizes import ANY_SIZE, OTHER_TESTS, among
 from linewatt.units import ratio_from_percent
 
 NOT_SAID = "not in the imported table"
@@ -42,7 +43,7 @@ _GIVEN = tuple(name for name in SHARES if name != "other")
 SHARE_COLUMNS = tuple(f"{part}_cpu_{name}_pct" for part in PARTS for name in _GIVEN)
 RECOGNISED = (*REQUIRED, *OPTIONAL, *POWER, *SHARE_COLUMNS)
 
-_TESTS: dict[str, TestName] = {"tcp-tput": "tcp", **{name: name for name in get_args(TestName)}}
+TESTS = ", ".join(("tcp-tput", *OTHER_TESTS, "udp-1500", ANY_SIZE))
 # who opens the connection may be said beside who receives: srv is the server, which waits for it
 _ROLES: dict[str, tuple[Role, Direction | None]] = {
     "receiver": ("receiver", None),
@@ -129,7 +130,7 @@ def _line(row: Row, source: str) -> _Line:
 
 def _case(read: Reader, implied: Direction | None) -> Case:
     case = Case(
-        test=read.cell("test", lambda cell: one_of(cell, _TESTS)),
+        test=read.cell("test", _test),
         sender=read.cell("sender", _name),
         receiver=read.cell("receiver", _name),
         instances=read.optional("instances", _whole, 1),
@@ -294,6 +295,18 @@ def _place(row: Row) -> str:
 def same_words(*words: str) -> dict[str, Any]:
     """Each word for itself."""
     return {word: word for word in words}
+
+
+def test_of(cell: str) -> TestName | None:
+    """The test that a word of a table means."""
+    return "tcp" if cell == "tcp-tput" else cell if among(cell, (*OTHER_TESTS, ANY_SIZE)) else None
+
+
+def _test(cell: str) -> TestName:
+    test = test_of(cell)
+    if test is None:
+        raise BadCell(f"{_shown(cell)} is none of {TESTS}")
+    return test
 
 
 def one_of(cell: str, known: Mapping[str, T]) -> T:

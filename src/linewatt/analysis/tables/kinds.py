@@ -11,7 +11,7 @@ from collections.abc import Callable, Collection, Iterable
 from dataclasses import dataclass, replace
 
 from linewatt.analysis.tables import analysed, imported, inputs, published, quantities
-from linewatt.analysis.tables.imported import NOT_SAID, SOURCE, Imported
+from linewatt.analysis.tables.imported import NOT_SAID, SOURCE, TESTS, Imported, test_of
 from linewatt.analysis.tables.table import Table, TableWarning
 from linewatt.errors import InvalidInput
 from linewatt.model import EndResult, Trial
@@ -133,9 +133,8 @@ def _with_factors(trial: Trial, factors: Collection[str]) -> Trial:
 def _known_tests(table: Table, source: str) -> None:
     for row in table.rows:
         test = row.cells.get("test", "")
-        if test and test not in analysed.TESTS:
-            known = ", ".join(analysed.TESTS)
-            raise InvalidInput(f"{source}: row {row.number}, column test: {test!r} is none of {known}")
+        if test and test_of(test) is None:
+            raise InvalidInput(f"{source}: row {row.number}, column test: {test!r} is none of {TESTS}")
 
 
 def _imported_trial(trial: Trial, at_s: float, scope: str) -> Trial:

@@ -11,7 +11,8 @@ from typing import Any, Literal
 
 from linewatt.errors import InvalidInput
 from linewatt.model import Case, is_request_response
-from linewatt.network.framing import IP_BYTES, UDP_BYTES, Framing, goodput_bps, payload_bytes
+from linewatt.network.framing import Framing, goodput_bps, payload_bytes
+from linewatt.sizes import IP_BYTES, UDP_BYTES
 from linewatt.units import parse_rate
 
 ENCODING: Mapping[float, float] = {

@@ -18,9 +18,10 @@ from linewatt.engine import events
 from linewatt.engine.live.session import Session
 from linewatt.engine.readiness import checkup_probes as probes
 from linewatt.engine.readiness.readiness import PathAnswer
-from linewatt.errors import ChangeError, HostError
+from linewatt.errors import ChangeError, HostError, InvalidInput
 from linewatt.hosts.base import Host
 from linewatt.model import Case
+from linewatt.network.framing import payload_bytes
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,15 +112,27 @@ class Proofs:
 async def refuse_wrong_ways(session: Session, rounds: Iterable[Round]) -> None:
     """Whether data of bare interfaces leaves through them, before anything is changed.
 
-    Raises HostError: an interface without an address of the family, or a route through another interface.
+    Raises HostError: an interface without an address of the family, or a route through another interface;
+    InvalidInput: frames for which an interface has no room.
     """
     cases = dict.fromkeys(trial.case for one in rounds for trial in one.trials)
+    for case in cases:
+        _refuse_large_frames(session, case)
     own = dict.fromkeys(leg for case in cases if case.network == BARE for leg in _legs(session, case))
     for leg in own:
         _on_its_interface(session, leg)
     for problem in await prove(session.hosts, list(own), search=False):
         if problem is not None and problem.kind == "way":
             raise HostError(problem.text)
+
+
+def _refuse_large_frames(session: Session, case: Case) -> None:
+    for name, end in session.ends(case).items():
+        try:
+            payload_bytes(case.test, case.family, end.framing)
+        except InvalidInput as error:
+            on = f"{end.interface} on network {case.network}"
+            raise InvalidInput(f"{name}: {on}: {error}; leave the test out, or raise its MTU") from error
 
 
 def _on_its_interface(session: Session, leg: Leg) -> None:

@@ -9,8 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator, Mapping, Sequence
 
+from linewatt.campaign.network_entries import BARE
 from linewatt.engine.live.line_rate import lanes_bps as lanes_bps
 from linewatt.engine.readiness.readiness import Check, HostAnswer, PathAnswer, PortAnswer, Status, TakenPort
+from linewatt.errors import InvalidInput
+from linewatt.network.framing import Framing, payload_bytes
 from linewatt.units import format_rate
 
 Answers = Mapping[str, HostAnswer]
@@ -21,6 +24,7 @@ def net_checks(answer: HostAnswer, peers: Sequence[HostAnswer]) -> Iterator[Chec
     """Link and PCI Express of one host; ``peers`` are those it exchanges data with."""
     yield link(answer, peers)
     yield pcie(answer)
+    yield from large_frames(answer)
 
 
 def link(answer: HostAnswer, peers: Sequence[HostAnswer]) -> Check:
@@ -85,6 +89,20 @@ def _gt(speed: str | None) -> str:
 def _capable(answer: HostAnswer) -> str:
     speed, width = answer.fact("nic", "pci_max_speed"), answer.fact("nic", "pci_max_width")
     return f"; it can do x{width} at {_gt(speed)}" if speed and width else ""
+
+
+def large_frames(answer: HostAnswer) -> Iterator[Check]:
+    """Bare tests for whose frames the data interface has no room, unless a run sets its MTU itself."""
+    mtu, wants = answer.fact("nic", "mtu"), answer.wants
+    if mtu is None or "mtu" in wants.knobs:
+        return
+    bare = dict.fromkeys((case.test, case.family) for case in wants.cases if case.network == BARE)
+    for test, family in bare:
+        try:
+            payload_bytes(test, family, Framing(int(mtu)))
+        except InvalidInput as error:
+            found = f"{wants.spec.data}: {error}"
+            yield Check(answer.name, "mtu", "fail", found, "leave the test out, or raise the MTU all the way")
 
 
 def paths(found: Sequence[PathAnswer], answers: Answers) -> Iterator[Check]:

@@ -21,7 +21,8 @@ from linewatt.errors import InvalidInput, ParseError
 from linewatt.foreign import KIB, MIB, one_line, read_json
 from linewatt.loads.base import Exchange, Load, LoadEnd, LoadJob, Option, Protocol, Version, version_text
 from linewatt.loads.iperf3.parser import document_of, error_of, load_end
-from linewatt.model import Family, TestName
+from linewatt.model import TestName
+from linewatt.sizes import ANY_SIZE, MINIMUM_FRAME_BYTES, frame_bytes, too_small
 
 MINIMUM_VERSION = (3, 2)
 """first with ``--connect-timeout`` and ``--pacing-timer``"""
@@ -41,16 +42,9 @@ CONNECT_TIMEOUT_MS = 3000
 PACING_TIMER_US = 317
 """Prime, and no divisor of a tick of 1, 2.5, 3.33, 4 or 10 ms: the load visits every phase of it."""
 
-_BARE_PAYLOAD_BYTES: dict[tuple[TestName, Family], int] = {
-    ("udp-1500", "ipv4"): 1500 - 20 - 8,
-    ("udp-1500", "ipv6"): 1500 - 40 - 8,
-    ("udp-60", "ipv4"): 60 - 14 - 20 - 8,
-}
-
-
 _SIZE = r"[1-9][0-9]{0,8}[KM]?"
 _TCP: tuple[TestName, ...] = ("tcp",)
-_ALL: tuple[TestName, ...] = ("tcp", "udp-1500", "udp-60")
+_ALL: tuple[TestName, ...] = ("tcp", ANY_SIZE)
 OPTIONS: dict[str, Option] = {
     "window": Option("--window", "socket buffer, bytes, K or M", _SIZE, "512K", _ALL),
     "length": Option("--length", "bytes of one read or write, K or M", _SIZE, "128K", _TCP),
@@ -71,7 +65,9 @@ class Iperf3(Load):
     version_pattern = re.compile(r"^iperf (\d+(?:\.\d+)+)", re.MULTILINE)
     """``iperf 3.17.1+ (cJSON …)`` → (3, 17, 1)"""
     minimum_version = MINIMUM_VERSION
-    tests = ("tcp", "udp-1500", "udp-60")
+    tests = _ALL
+    least_datagram_bytes = 16
+    """its own stamp and number"""
     options = OPTIONS
     is_default = True
     suffix = "json"
@@ -181,8 +177,8 @@ def _check(job: LoadJob, version: Version) -> None:
         raise InvalidInput(f"iperf3 runs 1 to {MAX_STREAMS} streams a process, not {job.streams}")
     if job.rate_bps is not None and job.rate_bps / job.streams < 1:
         raise InvalidInput(f"a rate of {job.rate_bps:g} bit/s is none; leave it out to run unlimited")
-    if (job.test, job.family) == ("udp-60", "ipv6"):
-        raise InvalidInput("udp-60 needs ipv4: the headers of an IPv6 datagram alone fill 62 bytes")
+    if why := too_small(job.test, job.family):
+        raise InvalidInput(why)
     if job.zerocopy and job.test != "tcp":
         raise InvalidInput(f"zerocopy is for tcp; {job.test} would ignore it")
     if job.zerocopy and job.reverse and version < ZEROCOPY_REVERSE_FROM:
@@ -201,10 +197,10 @@ def _rate_flags(job: LoadJob) -> list[str]:
 
 def _udp_flags(job: LoadJob, version: Version) -> list[str]:
     """64-bit counters, because 32 bits wrap within the hour at a million packets a second."""
-    if job.test == "tcp":
+    if job.datagram_bytes is None:
         return []
-    length = job.payload_bytes or _BARE_PAYLOAD_BYTES[job.test, job.family]
-    flags = ["--udp", "--length", str(length), "--udp-counters-64bit"]
-    if job.test == "udp-1500" and job.family == "ipv4" and version >= DONT_FRAGMENT_FROM:
+    flags = ["--udp", "--length", str(job.datagram_bytes), "--udp-counters-64bit"]
+    could_be_cut = frame_bytes(job.test) != MINIMUM_FRAME_BYTES and job.family == "ipv4"
+    if could_be_cut and version >= DONT_FRAGMENT_FROM:
         flags.append("--dont-fragment")
     return flags

@@ -20,7 +20,8 @@ from typing import ClassVar, NamedTuple
 from linewatt.errors import InvalidInput
 from linewatt.loads.base import Exchange, Load, LoadEnd, LoadJob, Option, Version, Wanted
 from linewatt.loads.sockperf.parser import failure, load_end
-from linewatt.model import Family, TestName, is_request_response, is_tcp
+from linewatt.model import TestName, is_request_response, is_tcp
+from linewatt.sizes import ANY_SIZE
 
 MINIMUM_VERSION = (3, 6)
 """first with ``--client_ip``"""
@@ -30,12 +31,6 @@ WARM_UP_S = 0.4
 """at the start of a request/response test, and out of its figures"""
 
 _DEFAULT_BYTES: dict[TestName, int] = {"tcp": 16_384, "tcp-rr": 64, "udp-rr": 64}
-_BARE_BYTES: dict[tuple[TestName, Family], int] = {
-    ("udp-1500", "ipv4"): 1500 - 20 - 8,
-    ("udp-60", "ipv4"): 60 - 14 - 20 - 8,
-}
-
-
 _OVER_TCP = ("--tcp", "--uc-reuseaddr")
 """Without the second a server cannot have a port for a minute after a connection that the server's end closed
 (TIME_WAIT). Not over UDP, where two servers could have one port then."""
@@ -49,7 +44,8 @@ class Sockperf(Load):
     version_pattern = re.compile(r"sockperf, version (\d+(?:\.\d+)+)")
     """``sockperf, version 3.7-no.git`` → (3, 7)"""
     minimum_version = MINIMUM_VERSION
-    tests = ("tcp-rr", "udp-rr", "tcp", "udp-1500", "udp-60")
+    tests = ("tcp-rr", "udp-rr", "tcp", ANY_SIZE)
+    least_datagram_bytes = LEAST_MESSAGE_BYTES
     lead_s = 2.1
     """0.1 s to learn the rate of the CPU's clock, and a sleep of 2 s, also with ``--dontwarmup``"""
     trail_s = 0.1
@@ -133,8 +129,7 @@ class Sockperf(Load):
         """What a job comes to here. Raises InvalidInput for what sockperf, or this copy of it, cannot do."""
         if wrong := self.too_old(version):
             raise InvalidInput(wrong)
-        size = dict(job.options).get("size") or _DEFAULT_BYTES.get(job.test) or job.payload_bytes
-        size = size or _BARE_BYTES.get((job.test, job.family))
+        size = dict(job.options).get("size") or _DEFAULT_BYTES.get(job.test) or job.datagram_bytes
         if size is None:
             raise InvalidInput(f"sockperf has no test {job.test} over {job.family}")
         message_bytes = int(self.option("size", str(size)))

@@ -7,6 +7,7 @@ HTML; figures are cut, not rounded, as they are in print.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
@@ -23,10 +24,11 @@ from linewatt.report.provenance import legend, mark
 from linewatt.report.series import plural, test_title
 from linewatt.report.table import Cell, Head, Lack, Note, Row, RowGroup, Table, absences, legend_notes
 from linewatt.report.trials.digest import Digest
+from linewatt.sizes import frame_bytes
 from linewatt.units import MISSING, format_cut
 
-PER_MBPS_TESTS = ("udp-60",)
-"""tests whose rates and costs are printed in Mbit/s"""
+PER_MBPS_BYTES = 128
+"""frames up to this size have rates and costs printed in Mbit/s"""
 _ROLE_WORDS: dict[tuple[str, Role], str] = {
     ("server", "receiver"): "srv(rcv)",
     ("client", "sender"): "clt(snd)",
@@ -154,7 +156,7 @@ _Convert = Callable[[float], float]
 
 def _units(test: str) -> tuple[Unit, tuple[_Convert, _Convert]]:
     """The unit of rates in a test's blocks, and how costs in SI become CPU % and W per it."""
-    if test in PER_MBPS_TESTS:
+    if (frame_bytes(test) or math.inf) <= PER_MBPS_BYTES:
         name, per = "Mbit/s", (units.percent_per_mbps, units.w_per_mbps)
         return Unit(name, units.mbps_from_bps, str), per
     return Unit("Gbit/s", units.gbps_from_bps, str), (units.percent_per_gbps, units.w_per_gbps)

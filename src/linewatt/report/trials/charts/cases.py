@@ -18,13 +18,12 @@ from linewatt.report.charts.specs import Spec
 from linewatt.report.columns import ROLES
 from linewatt.report.series import Series, TestGroup, by_test, plural, test_title
 from linewatt.report.trials.charts.lines import Line, LineChart, Point, Quantity
+from linewatt.sizes import of_small_packets
 from linewatt.units import format_percent, format_rate, mbps_from_bps, percent_from_cores, percent_from_ratio
 
 _MOST_ROWS = 24
 MOST_BARS = 40
 """in one figure; of more the highest and the lowest"""
-SMALL_PACKETS = ("udp-60",)
-"""tests whose rate is counted in packets"""
 _ALIKE = 1.01
 """lines whose rates differ by less are one"""
 _BUSY_SHARES = ("usr", "sys", "irq", "soft", "other")
@@ -108,7 +107,7 @@ def rate_of(series: Sequence[Series]) -> Rate:
     """Packets for tests of small ones, as far as they were counted; else bits."""
     measured = [one for each in series for one in each.summaries if one.throughput_bps is not None]
     packets = [one.values.get("packets_per_s") for one in measured]
-    if packets and all(one.test in SMALL_PACKETS for one in series) and None not in packets:
+    if packets and all(of_small_packets(one.test) for one in series) and None not in packets:
         top = max(value.mean for value in packets if value is not None)
         return Rate(MPPS if top >= 1e6 else KPPS, "packets_per_s", partial(_metric_of, "packets_per_s"))
     return Rate(data.rate_unit(series), "throughput_bps", _throughput_of)

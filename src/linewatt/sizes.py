@@ -1,0 +1,91 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What the name of a UDP test says of its datagrams: ``udp-<bytes>``, the bytes those of the frame. Pure.
+
+A frame is counted without FCS, preamble and gap, as hardware counts are but for the FCS: Ethernet header 14
+(IEEE 802.3), IPv4 20 (RFC 791) or IPv6 40 (RFC 8200), UDP 8 (RFC 768) and the payload, as the interface sends
+it that the load uses; what tunnels put around it comes on top. ``udp-1500`` alone is named after its packet,
+as the field has it: it fills what a path of MTU 1500 carries, and its frame has 1514 bytes.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterable
+
+from linewatt.model import Family, TestName
+
+ETHERNET_BYTES = 14
+MINIMUM_FRAME_BYTES = 60
+"""what is shorter is padded"""
+LARGEST_FRAME_BYTES = ETHERNET_BYTES + 65_535
+"""of an IPv4 packet, whose length has 16 bits"""
+IP_BYTES: dict[Family, int] = {"ipv4": 20, "ipv6": 40}
+UDP_BYTES = 8
+FULL_PACKET_BYTES = 1500
+"""what a packet of the test ``udp-1500`` has on the base interface"""
+FULL = f"udp-{FULL_PACKET_BYTES}"
+FULL_FRAME_BYTES = ETHERNET_BYTES + FULL_PACKET_BYTES
+ANY_SIZE = "udp-<bytes>"
+"""what stands for every UDP test of a size, where tests are listed"""
+OTHER_TESTS = ("tcp", "tcp-rr", "udp-rr")
+SIZED = r"udp-([6-9][0-9]|[1-9][0-9]{2,4})"
+"""the name of a test of a size; the largest is not for a pattern"""
+
+
+def frame_bytes(test: TestName) -> int | None:
+    """The frame of one datagram of a UDP test; ``None`` for tests that are of no one size."""
+    match = re.fullmatch(SIZED, test, re.ASCII)
+    if match is None or int(match[1]) > LARGEST_FRAME_BYTES:
+        return None
+    return FULL_FRAME_BYTES if test == FULL else int(match[1])
+
+
+def of_small_packets(test: TestName) -> bool:
+    """Whether its frames are smaller than full ones, so that packets are what it is counted in."""
+    frame = frame_bytes(test)
+    return frame is not None and frame < FULL_FRAME_BYTES
+
+
+def datagram_bytes(test: TestName, family: Family) -> int | None:
+    """Payload that makes a frame of the test on an interface with room for it; below 0: headers alone are
+    more. ``None`` for tests that are of no one size."""
+    frame = frame_bytes(test)
+    return None if frame is None else frame - ETHERNET_BYTES - IP_BYTES[family] - UDP_BYTES
+
+
+def too_small(test: TestName, family: Family) -> str | None:
+    """Why there is no such frame in a family; ``None``: there is."""
+    payload = datagram_bytes(test, family)
+    if payload is None or payload >= 0:
+        return None
+    return f"{test} needs ipv4: the headers of an IPv6 datagram alone fill {_headers(family)} bytes"
+
+
+def least_frame_bytes(family: Family, least_payload: int) -> int:
+    """The smallest frame of a family for datagrams of so many bytes or more."""
+    return max(MINIMUM_FRAME_BYTES, _headers(family) + least_payload)
+
+
+def _headers(family: Family) -> int:
+    return ETHERNET_BYTES + IP_BYTES[family] + UDP_BYTES
+
+
+def checked_test(value: object) -> TestName:
+    """The name of a test. Raises ValueError with what would be right."""
+    if isinstance(value, str) and among(value, (*OTHER_TESTS, ANY_SIZE)):
+        return value
+    sized = f"{ANY_SIZE} with a frame of {MINIMUM_FRAME_BYTES} to {LARGEST_FRAME_BYTES} bytes"
+    raise ValueError(f"must be {', '.join(OTHER_TESTS)}, {FULL} or {sized}")
+
+
+def among(test: TestName, tests: Iterable[str]) -> bool:
+    """Whether a list of tests, in which ANY_SIZE stands for each of a size, has this one."""
+    return test in tests or (frame_bytes(test) is not None and ANY_SIZE in tests)
+
+
+def rank(test: TestName) -> tuple[int, int]:
+    """The order of tests in tables: TCP, UDP with the largest frames first, request/response, others."""
+    frame = frame_bytes(test)
+    if frame is not None:
+        return 1, -frame
+    return {"tcp": 0, "tcp-rr": 2, "udp-rr": 3}.get(test, 4), 0

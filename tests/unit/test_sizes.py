@@ -1,0 +1,160 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``udp-<bytes>``: what the number means, from the campaign file to the frame on the wire."""
+
+from __future__ import annotations
+
+import asyncio
+import re
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from tests.unit.test_campaign_file import SMALLEST, written
+from tests.unit.test_plan_order import campaign, spec
+from tests.unit.test_proof import answers, rounds, session
+from tests.unit.test_readiness import answer, every, only
+
+from linewatt.campaign.plan import plan
+from linewatt.engine.networks.proof import refuse_wrong_ways
+from linewatt.errors import InvalidInput
+from linewatt.loads.base import LoadJob
+from linewatt.loads.iperf3.load import Iperf3
+from linewatt.model import Case, Family
+from linewatt.network.framing import BARE, Encapsulation, Framing, goodput_bps, payload_bytes
+from linewatt.report.series import test_title as title_of
+from linewatt.sizes import (
+    LARGEST_FRAME_BYTES,
+    MINIMUM_FRAME_BYTES,
+    SIZED,
+    checked_test,
+    datagram_bytes,
+    frame_bytes,
+    least_frame_bytes,
+    of_small_packets,
+    rank,
+)
+
+HEADERS: dict[Family, int] = {"ipv4": 14 + 20 + 8, "ipv6": 14 + 40 + 8}
+sizes = st.integers(MINIMUM_FRAME_BYTES, LARGEST_FRAME_BYTES).filter(lambda size: size != 1500)
+families: st.SearchStrategy[Family] = st.sampled_from(["ipv4", "ipv6"])
+
+
+@given(sizes, families)
+def test_payload_and_headers_make_the_frame_that_was_asked_for(size: int, family: Family) -> None:
+    test = f"udp-{size}"
+    payload = datagram_bytes(test, family)
+    assert payload is not None
+    assert payload + HEADERS[family] == size == frame_bytes(test)
+    if payload < 0:
+        with pytest.raises(InvalidInput, match="needs ipv4"):
+            payload_bytes(test, family, Framing(LARGEST_FRAME_BYTES))
+        return
+    assert payload_bytes(test, family, Framing(size - 14)) == payload
+    with pytest.raises(InvalidInput, match=rf"needs an MTU of {size - 14}, not {size - 15}"):
+        payload_bytes(test, family, Framing(size - 15))
+
+
+@given(st.integers(60, 1464).filter(lambda size: size != 1500), families)
+def test_a_tunnel_goes_around_the_frame_and_takes_nothing_from_it(size: int, family: Family) -> None:
+    if size < HEADERS[family]:
+        return
+    test, tunnel = f"udp-{size}", Framing(1450, (Encapsulation("vxlan"),))
+    payload = payload_bytes(test, family, tunnel)
+    assert payload == payload_bytes(test, family)
+    assert tunnel.frame_bytes((payload or 0) + HEADERS[family] - 14) == size + 50
+    wire = size + 50 + 24
+    assert goodput_bps(100e9, test, family, tunnel) == pytest.approx(100e9 * (payload or 0) / wire)
+    packets_per_s = 100e9 / (8 * wire)
+    assert goodput_bps(100e9, test, family, tunnel) == pytest.approx(packets_per_s * 8 * (payload or 0))
+
+
+def test_udp_1500_is_named_after_its_packet_and_is_the_largest_frame_of_its_mtu() -> None:
+    assert frame_bytes("udp-1500") == frame_bytes("udp-1514") == 1514
+    for family in HEADERS:
+        assert payload_bytes("udp-1500", family) == payload_bytes("udp-1514", family) is not None
+    assert payload_bytes("udp-1499", "ipv4") == 1457
+    tunnel = Framing(1450, (Encapsulation("vxlan"),))
+    assert payload_bytes("udp-1500", "ipv4", tunnel) == 1422, "it shrinks to what fits"
+    with pytest.raises(InvalidInput, match="needs an MTU of 1500, not 1450: frames of 1464 bytes fit"):
+        payload_bytes("udp-1514", "ipv4", tunnel)
+
+
+@given(st.text() | st.integers(-10, 99_999).map(lambda size: f"udp-{size}"))
+def test_a_name_is_a_test_if_its_schema_says_so_and_no_frame_is_beyond_ip(name: str) -> None:
+    try:
+        known = checked_test(name) == name
+    except ValueError:
+        known = False
+    listed = name in ("tcp", "tcp-rr", "udp-rr")
+    match = re.fullmatch(SIZED, name, re.ASCII)
+    assert known == (listed or (match is not None and int(match[1]) <= 65_549))
+
+
+@pytest.mark.parametrize(
+    ("test", "family", "length"),
+    [("udp-512", "ipv4", 470), ("udp-512", "ipv6", 450), ("udp-78", "ipv6", 16), ("udp-9014", "ipv4", 8972)],
+)
+def test_iperf3_is_told_the_payload_of_the_frame_and_not_to_cut_it(
+    test: str, family: Family, length: int
+) -> None:
+    command = Iperf3().client_command(LoadJob(test, "198.18.0.1", 5201, 5.0, family=family), (3, 12))
+    assert command[command.index("--length") + 1] == str(length)
+    assert ("--dont-fragment" in command) == (family == "ipv4")
+
+
+def test_what_ipv6_or_the_load_cannot_make_that_small_is_left_out_with_the_smallest() -> None:
+    tests = tuple(spec(f"udp-{size}") for size in (61, 62, 77, 78))
+    planned = plan(campaign(tests=tests, families=("ipv6",)), seed=0)
+    assert [case.test for case in planned.cases] == ["udp-78"]
+    reasons = {one.what: one.reason for one in planned.skipped}
+    assert "cannot be 61 bytes: its headers alone are 14 + 40 + 8 = 62" in reasons["udp-61 over ipv6"]
+    for size in (62, 77):
+        assert reasons[f"udp-{size} over ipv6"].endswith("over ipv6 take udp-78 or more")
+    assert least_frame_bytes("ipv4", 16) == 60
+
+
+def test_a_level_of_the_mtu_without_room_for_the_frame_is_left_out(tmp_path: Path) -> None:
+    text = f"{SMALLEST.replace('[tcp]', '[udp-9014, udp-512]')}factors: {{mtu: [1500, 9000]}}\n"
+    planned = plan(written(tmp_path, text), seed=0)
+    assert {(case.test, dict(case.factors)["mtu"]) for case in planned.cases} == {
+        ("udp-9014", "9000"),
+        ("udp-512", "1500"),
+        ("udp-512", "9000"),
+    }
+    (skipped,) = planned.skipped
+    assert (skipped.what, skipped.reason) == ("udp-9014 with mtu=1500", "its packets have 9000 bytes")
+
+
+def test_a_frame_above_the_mtu_of_an_end_is_refused_before_any_change() -> None:
+    case = Case("udp-1515", "a", "b")
+    with pytest.raises(
+        InvalidInput, match=r"b: eth0 on network bare: udp-1515 needs an MTU of 1501, not 1500"
+    ):
+        asyncio.run(refuse_wrong_ways(session(answers(), mtus=(9000, 1500)), rounds(case)))
+    asyncio.run(refuse_wrong_ways(session(answers()), rounds(Case("udp-1514", "a", "b"))))
+
+
+def test_a_frame_above_the_mtu_is_found_by_check_unless_the_run_sets_the_mtu() -> None:
+    def failed(case: Case, *knobs: str) -> list[str]:
+        checks = only(every(answer(cases=(case,), knobs=set(knobs))), "mtu")
+        return [check.found for check in checks if check.status == "fail"]
+
+    (found,) = failed(Case("udp-9014", "h1", "h2"))
+    assert found == "eth0: udp-9014 needs an MTU of 9000, not 1500: frames of 1514 bytes fit"
+    assert failed(Case("udp-9014", "h1", "h2"), "mtu") == []
+    assert failed(Case("udp-1514", "h1", "h2")) == failed(Case("udp-9014", "h1", "h2", network="vx")) == []
+
+
+def test_sizes_are_titled_alike_and_come_from_the_largest_to_the_smallest() -> None:
+    tests = ["udp-60", "udp-rr", "udp-512", "tcp", "udp-9014", "udp-1500", "tcp-rr"]
+    ordered = sorted(tests, key=rank)
+    assert ordered == ["tcp", "udp-9014", "udp-1500", "udp-512", "udp-60", "tcp-rr", "udp-rr"]
+    assert [title_of(test) for test in ordered[1:5]] == ["UDP 9014", "UDP 1500", "UDP 512", "UDP 60"]
+    assert [test for test in ordered if of_small_packets(test)] == ["udp-512", "udp-60"]
+
+
+def test_keys_of_cases_are_what_they_were() -> None:
+    assert Case("udp-60", "a", "b").key == "a4728fdd7b21"
+    assert Case("udp-1500", "a", "b").key == "4aaf4045257d"
+    assert BARE.mtu == 1500
