@@ -68,6 +68,7 @@ MODULES = {
     "rederive": {"rederive": "rederive"},
     "verify": {"verify": "verify"},
     "analyze": {"analyze": "analyze"},
+    "fit": {"fit": "fit_app"},
     "import_": {"import": "import_command"},
     "advise": {"advise": "advise_app"},
     "place": {"place": "place_command"},

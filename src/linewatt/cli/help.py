@@ -10,7 +10,7 @@ from typer.core import TyperCommand, TyperGroup
 
 GROUPS: dict[str, tuple[str, ...]] = {
     "Measure": ("plan", "check", "prepare", "run", "resume", "restore"),
-    "Read": ("list", "show", "report", "verify", "rederive", "import"),
+    "Read": ("list", "show", "report", "fit", "verify", "rederive", "import"),
     "Compare": ("compare", "history"),
     "Tools": ("derive", "analyze", "advise", "place", "schema", "lab", "demo"),
 }

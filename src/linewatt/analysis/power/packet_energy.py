@@ -39,6 +39,11 @@ class SizeFit:
     base_w: float
     packet_j: float
     """what a packet of this size costs a port"""
+    mean_bps: float
+    spread_bps: float
+    """of its rates: root of the sum of squares about their mean"""
+    rest_w: float
+    """of its readings: root of the sum of squares about the line"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,6 +61,30 @@ class PacketEnergy:
     def at(self, size_bytes: float) -> float:
         """What a packet of a size costs by these two, J."""
         return self.packet_j + self.bit_j * 8 * (size_bytes + self.header_bytes)
+
+    @property
+    def base_w(self) -> float:
+        """The mean over the sizes of the W without traffic."""
+        return fmean(one.base_w for one in self.fits)
+
+    def scatter(self) -> tuple[float, float, float] | None:
+        """Half of the 95 % CI of J a bit, J a packet and W without traffic, as readings scatter about the
+        lines of their sizes; ``None``: no more readings than these lines have figures.
+        """
+        degrees = sum(one.readings for one in self.fits) - 2 * len(self.fits)
+        if degrees < 1:
+            return None
+        noise_w = t_quantile(degrees) * math.hypot(*(one.rest_w for one in self.fits)) / math.sqrt(degrees)
+        mean = fmean(one.size_bytes for one in self.fits)
+        squares = math.fsum((one.size_bytes - mean) ** 2 for one in self.fits)
+        bit, packet, base = [], [], []
+        for one in self.fits:
+            cost_j = noise_w * 8 * (one.size_bytes + self.header_bytes) / self.ports / one.spread_bps
+            part = (one.size_bytes - mean) / squares
+            bit.append(part * cost_j / 8)
+            packet.append((1 / len(self.fits) - (mean + self.header_bytes) * part) * cost_j)
+            base.append(noise_w * math.hypot(one.readings**-0.5, one.mean_bps / one.spread_bps))
+        return math.hypot(*bit), math.hypot(*packet), math.hypot(*base) / len(self.fits)
 
 
 def packet_energy(readings: Sequence[Reading], ports: float, header_bytes: float) -> PacketEnergy | str:
@@ -101,7 +130,10 @@ def _doubt(found: PacketEnergy) -> str | None:
 def _fit(size: float, own: Sequence[Reading], ports: float, header_bytes: float) -> SizeFit:
     line = linear_regression([one.rate_bps for one in own], [one.power_w for one in own])
     cost_j = line.slope * 8 * (size + header_bytes) / ports
-    return SizeFit(size, len(own), line.slope, line.intercept, cost_j)
+    mean_bps = fmean(one.rate_bps for one in own)
+    spread_bps = math.hypot(*(one.rate_bps - mean_bps for one in own))
+    rest_w = math.hypot(*(one.power_w - line.intercept - line.slope * one.rate_bps for one in own))
+    return SizeFit(size, len(own), line.slope, line.intercept, cost_j, mean_bps, spread_bps, rest_w)
 
 
 def _reach(

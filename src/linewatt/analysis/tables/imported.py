@@ -108,9 +108,7 @@ def import_table(table: Table, source: str, imported_s: float) -> Imported:
 
 
 def _line(row: Row, source: str) -> _Line:
-    if not row.aligned:
-        raise InvalidInput(f"{source}: {_place(row)}: its cells are not as many as the header has")
-    read = Reader(row, source)
+    read = Reader(aligned(row, source), source)
     role, implied = read.cell("role", lambda cell: one_of(cell, _ROLES))
     case = _case(read, implied)
     host = read.cell("host", _name)
@@ -286,6 +284,13 @@ class Reader:
     def fail(self, column: str, why: str) -> None:
         """End the import over a cell. Raises InvalidInput."""
         raise InvalidInput(f"{self.source}: {_place(self.row)}, column {column}: {why}") from None
+
+
+def aligned(row: Row, source: str) -> Row:
+    """The row, whose cells are those of the header. Raises InvalidInput."""
+    if not row.aligned:
+        raise InvalidInput(f"{source}: {_place(row)}: its cells are not as many as the header has")
+    return row
 
 
 def _place(row: Row) -> str:

@@ -6,17 +6,20 @@ What is read of each is a value; a cell that cannot be right ends reading with i
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping
-from dataclasses import dataclass
+import math
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import get_args
 
+from linewatt.analysis.power import energy_design
 from linewatt.analysis.power.components import Part
+from linewatt.analysis.power.energy_fit import EnergyFit, energy_fit
 from linewatt.analysis.power.packet_energy import PacketEnergy, Reading, packet_energy
 from linewatt.analysis.tables import inputs
 from linewatt.analysis.tables.derive import derive
 from linewatt.analysis.tables.groups import CASE_COLUMNS
-from linewatt.analysis.tables.imported import Reader, one_of, same_words
-from linewatt.analysis.tables.table import Table, TableWarning, parse_number
+from linewatt.analysis.tables.imported import Reader, aligned, one_of, same_words
+from linewatt.analysis.tables.table import Row, Table, TableWarning, parse_number
 from linewatt.errors import InvalidInput
 from linewatt.model import Provenance
 from linewatt.units import bps_from_gbps
@@ -76,6 +79,8 @@ class PacketPower:
     model: PacketEnergy | None
     reason: str | None
     unread: tuple[str, ...]
+    ports: float
+    header_bytes: float
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,12 +115,12 @@ def means(table: Table, source: str) -> Means:
     rows = tuple(
         MeanRow(
             {name: row.cells[name] for name in names},
-            {name: _mean(Reader(row, source), name) for name in figures},
+            {name: _mean(Reader(aligned(row, source), source), name) for name in figures},
             values,
             {name: row.cells[name] for name in printed},
             None if runs is None else Reader(row, source).optional(runs, _runs, None),
         )
-        for row, values in zip(_aligned(table, source).rows, added, strict=True)
+        for row, values in zip(table.rows, added, strict=True)
     )
     return Means(
         names,
@@ -131,27 +136,75 @@ def means(table: Table, source: str) -> Means:
 
 def packet_power(table: Table, source: str) -> PacketPower:
     """Read a table of a router's watts. Raises InvalidInput."""
-    readings, boxes = [], set()
-    for row in _aligned(table, source).rows:
-        read = Reader(row, source)
-        ports, header, size, rate, watts = (read.cell(name, _positive) for name in PACKET_POWER_COLUMNS)
-        boxes.add((ports, header))
-        readings.append(Reading(size, bps_from_gbps(rate), watts))
+    return _packet_power([_reading(row, source) for row in table.rows], table, source)
+
+
+def _packet_power(read: Sequence[tuple[float, float, Reading]], table: Table, source: str) -> PacketPower:
+    boxes = {(ports, header) for ports, header, _ in read}
     if len(boxes) > 1:
         raise InvalidInput(
             f"{source}: ports and header_bytes vary; import each combination as a table of its own"
         )
-    found = packet_energy(readings, *boxes.pop())
+    ports, header = boxes.pop()
+    readings = tuple(one for _, _, one in read)
+    found = packet_energy(readings, ports, header)
     model, reason = (None, found) if isinstance(found, str) else (found, None)
-    return PacketPower(tuple(readings), model, reason, _unread(table, PACKET_POWER_COLUMNS))
+    return PacketPower(readings, model, reason, _unread(table, PACKET_POWER_COLUMNS), ports, header)
+
+
+def _reading(row: Row, source: str) -> tuple[float, float, Reading]:
+    """Ports, bytes of headers, and what was read of a row of watts. Raises InvalidInput."""
+    read = Reader(aligned(row, source), source)
+    ports, header, size = (read.cell(name, _positive) for name in PACKET_POWER_COLUMNS[:3])
+    rate, watts = read.cell("rate_gbps", _not_negative), read.cell("power_w", _positive)
+    return ports, header, Reading(size, bps_from_gbps(rate), watts)
+
+
+def packet_energy_fit(table: Table, source: str) -> EnergyFit:
+    """What a bit and a packet cost a router, of the rows that can be read. Raises InvalidInput."""
+    lacking = [name for name in PACKET_POWER_COLUMNS if name not in table.columns]
+    if lacking:
+        needed = ", ".join(PACKET_POWER_COLUMNS)
+        raise InvalidInput(f"{source}: the table lacks {', '.join(lacking)}; it needs {needed}")
+    read, names, unread = [], [], []
+    for row in table.rows:
+        try:
+            read.append(_reading(row, source))
+            names.append(f"row {row.number} (line {row.line})")
+        except InvalidInput as error:
+            unread.append(str(error).removeprefix(f"{source}: "))
+    if not read:
+        raise InvalidInput(f"{source}: no row can be read: {unread[0]}")
+    found = _packet_power(read, table, source)
+    rows = [
+        energy_design.Row(
+            found.ports * one.rate_bps,
+            found.ports * one.rate_bps / 8 / (one.size_bytes + found.header_bytes),
+            one.power_w,
+            name,
+        )
+        for one, name in zip(found.readings, names, strict=True)
+    ]
+    made = energy_fit(rows, _step_w(found.readings), found.model or found.reason)
+    if not unread:
+        return made
+    more = f", and {len(unread) - 1} more" if len(unread) > 1 else ""
+    cut = f"{len(unread)} of {len(table.rows)} rows left out, and more may be missing: {unread[0]}{more}"
+    return replace(made, warnings=(cut, *made.warnings))
+
+
+def _step_w(readings: Sequence[Reading]) -> float | None:
+    """The largest step of which all differences of the watts are multiples; None where all are the same."""
+    watts = [round(one.power_w * 1e6) for one in readings]
+    return math.gcd(*(one - watts[0] for one in watts)) / 1e6 or None
 
 
 def components(table: Table, source: str) -> Components:
     """Read a table of parts. Raises InvalidInput."""
     known: Mapping[str, Provenance] = same_words(*get_args(Provenance))
     parts = []
-    for row in _aligned(table, source).rows:
-        read = Reader(row, source)
+    for row in table.rows:
+        read = Reader(aligned(row, source), source)
         watts = read.cell("power_w", _positive)
         provenance = read.cell("provenance", lambda cell: one_of(cell, known))
         parts.append(Part(read.cell("component", _named), "other", watts, provenance))
@@ -214,15 +267,6 @@ def _is_name(table: Table, name: str) -> bool:
     return name in CASE_COLUMNS or any(
         row.cells[name] and parse_number(row.cells[name]) is None for row in table.rows
     )
-
-
-def _aligned(table: Table, source: str) -> Table:
-    for row in table.rows:
-        if not row.aligned:
-            raise InvalidInput(
-                f"{source}: row {row.number} (line {row.line}): its cells are not as many as the header has"
-            )
-    return table
 
 
 def _unread(table: Table, read: Collection[str]) -> tuple[str, ...]:

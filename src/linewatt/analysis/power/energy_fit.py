@@ -1,0 +1,284 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a bit and a packet cost a device, and how far its readings carry that: P = P0 + E_bit·bit/s +
+E_packet·packets/s. Pure.
+
+One least squares over all rows, each a state of the device. A figure that they do not carry is withheld with
+its reason: a plausible wrong number is worse than none. A reader's own estimate of the same figures (the
+two least squares of :mod:`packet_energy`) is judged by the same rows.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field, replace
+
+from linewatt.analysis.power.energy_design import MOST_CHANCE, SAME_RATIO, Design, Point, Row
+from linewatt.analysis.power.packet_energy import PacketEnergy
+from linewatt.units import format_percent, format_significant
+
+FEWEST_ROWS = 6
+"""three figures, and as many rows again that say how well they fit"""
+LEAST_R2, CLEAR_R2 = 0.5, 0.9
+BEND_RATIO, WRONG_BEND_RATIO = 0.05, 0.2
+"""of all that traffic adds: a bend that is told of, and one with which slopes are no cost of anything"""
+FEWEST_STEPS = 3.0
+"""of the meter, that what is told apart must span"""
+
+
+@dataclass(frozen=True, slots=True)
+class Figure:
+    """A value with its 95 % CI in SI; without one ``reason`` says why."""
+
+    value: float | None
+    low: float | None = None
+    high: float | None = None
+    reason: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Kind:
+    """What is fitted: its key and title, and how it is said: scale and unit."""
+
+    key: str
+    title: str
+    scale: float
+    unit: str
+
+    def said(self, value: float, reach: float | None = None) -> str:
+        """A value for people, with its ±."""
+        beyond = "" if reach is None else f" ± {format_significant(reach * self.scale, 2)}"
+        return f"{format_significant(value * self.scale, 4)}{beyond} {self.unit}"
+
+
+BASE = Kind("p_offset_w", "Power without traffic", 1, "W")
+BIT = Kind("e_bit_pj", "Energy of a bit", 1e12, "pJ")
+PACKET = Kind("e_pkt_nj", "Energy of a packet", 1e9, "nJ")
+KINDS = (BASE, BIT, PACKET)
+"""in the order of the design's columns"""
+METHODS = ("one least squares", "two least squares, over rates and over packet sizes")
+
+
+@dataclass(frozen=True, slots=True)
+class EnergyFit:
+    """The three figures by key, what makes them doubtful, and how well the model fits."""
+
+    figures: Mapping[str, Figure]
+    warnings: tuple[str, ...] = ()
+    method: str = METHODS[0]
+    rows: int = 0
+    sizes: int = 0
+    points: tuple[Point, ...] = ()
+    residual_sd_w: float | None = None
+    largest_residual_w: float | None = None
+    r2: float | None = None
+    condition: float | None = None
+    one_fit: Mapping[str, Figure] = field(default_factory=dict)
+    """the same by one least squares, where the figures are of another method"""
+
+    def withheld(self, reason: str, *kinds: Kind) -> EnergyFit:
+        """Without some figures, all unless they are named."""
+        lost = {kind.key for kind in kinds or KINDS if self.figures[kind.key].reason is None}
+        gone = dict.fromkeys(lost, Figure(None, reason=reason))
+        beside = {**self.one_fit, **gone} if self.one_fit else {}
+        return replace(self, figures={**self.figures, **gone}, one_fit=beside)
+
+    def warned(self, *warnings: str) -> EnergyFit:
+        """With more that is to be said of it."""
+        return replace(self, warnings=(*self.warnings, *warnings))
+
+
+def energy_fit(
+    rows: Sequence[Row], step_w: float | None = None, published: PacketEnergy | str | None = None
+) -> EnergyFit:
+    """The figures that rows carry. ``step_w`` is the least difference that the meter can show.
+
+    ``published`` are those of the two least squares, or why there are none: they then stand in the result.
+    """
+    blank = EnergyFit({kind.key: Figure(None) for kind in KINDS}, rows=len(rows))
+    if published is not None:
+        blank = replace(blank, method=METHODS[1])
+    why = _too_little(rows)
+    if why:
+        return blank.withheld(why)
+    design = Design(rows)
+    told = replace(blank, sizes=len(_sizes(rows)), condition=design.condition)
+    why = design.collinear
+    if why:
+        return told.withheld(why)
+    found = replace(_fitted(told, design), **design.quality)
+    if isinstance(published, PacketEnergy):
+        found = _with_published(found, published)
+    for judge in (_odd_row, _bent, _unexplained):
+        found = judge(found, design)
+    found = _unresolved(found, design, step_w)
+    if isinstance(published, str):
+        found = found.withheld(published, BIT, PACKET)
+    return _unphysical(found)
+
+
+def _too_little(rows: Sequence[Row]) -> str | None:
+    """Why nothing can be told of rows, whatever their watts are like."""
+    watts = {one.power_w for one in rows}
+    if len(watts) == 1:
+        return f"power is {watts.pop():g} W in every row: the meter stands, or is too coarse for this"
+    sizes = _sizes(rows)
+    if len(sizes) < 2:
+        what = f"one packet size ({8 * sizes[0]:.4g} bits on the wire)" if sizes else "no traffic in any row"
+        return f"{what}: two sizes are needed to tell bits from packets"
+    if len(_distinct([one.bit_per_s for one in rows])) < 2:
+        return f"one rate ({rows[0].bit_per_s / 1e9:.4g} Gbit/s): two are needed for a slope"
+    if len(rows) < FEWEST_ROWS:
+        return f"{_count(len(rows), 'row')}: {FEWEST_ROWS} are the least for three figures and their scatter"
+    return None
+
+
+def _sizes(rows: Sequence[Row]) -> list[float]:
+    """Distinct sizes of packets, bytes."""
+    return _distinct([one.bit_per_s / 8 / one.packets_per_s for one in rows if one.packets_per_s > 0])
+
+
+def _distinct(values: Sequence[float]) -> list[float]:
+    """Values that differ by more than :data:`SAME_RATIO` from the one before, in order."""
+    found: list[float] = []
+    for one in sorted(values):
+        if not found or one > found[-1] * (1 + SAME_RATIO):
+            found.append(one)
+    return found
+
+
+def _fitted(found: EnergyFit, design: Design) -> EnergyFit:
+    values, reaches = design.figures.tolist(), design.reaches.tolist()
+    figures = {
+        kind.key: Figure(value, value - reach, value + reach)
+        for kind, value, reach in zip(KINDS, values, reaches, strict=True)
+    }
+    return replace(found, figures=figures)
+
+
+def _with_published(found: EnergyFit, published: PacketEnergy) -> EnergyFit:
+    """With the figures of the two least squares, and those of one beside them.
+
+    Their CI is the wider of two: as readings scatter about the lines of their sizes, and as these lie about
+    the line through the sizes.
+    """
+    scatter = published.scatter() or (0.0, 0.0, 0.0)
+    over_sizes = (published.bit_reach_j or 0.0, published.packet_reach_j or 0.0)
+    values = {BIT: published.bit_j, PACKET: published.packet_j, BASE: published.base_w}
+    reaches = {
+        BIT: max(scatter[0], over_sizes[0]),
+        PACKET: max(scatter[1], over_sizes[1]),
+        BASE: scatter[2],
+    }
+    figures = {
+        kind.key: Figure(values[kind], values[kind] - reaches[kind], values[kind] + reaches[kind])
+        for kind in KINDS
+    }
+    warnings = []
+    for kind in KINDS:
+        one, two = found.figures[kind.key], figures[kind.key]
+        if one.low is None or one.high is None or two.low is None or two.high is None:
+            continue
+        if one.low > two.high or two.low > one.high:
+            other = (one.low + one.high) / 2
+            both = f"{kind.said(values[kind])} by two least squares, {kind.said(other)} by one"
+            warnings.append(f"{kind.title}: {both}: the packet sizes do not agree on one model")
+    return replace(found, figures=figures, one_fit=found.figures).warned(*warnings)
+
+
+def _unexplained(found: EnergyFit, design: Design) -> EnergyFit:
+    """Whether the watts follow the traffic at all."""
+    from scipy.special import fdtrc
+
+    explained = format_percent(max(0.0, design.r2))
+    if design.r2 < 1 - 1e-12:
+        ratio = design.r2 / (len(KINDS) - 1) / ((1 - design.r2) / design.degrees)
+        chance = float(fdtrc(len(KINDS) - 1, design.degrees, max(0.0, ratio)))
+        if design.r2 < LEAST_R2 or chance > MOST_CHANCE:
+            return found.withheld(
+                f"power does not follow the traffic, which explains {explained} of how it varies"
+            )
+    if design.r2 < CLEAR_R2:
+        return found.warned(f"traffic explains {explained} of how power varies; something else moves it, too")
+    return found
+
+
+def _bent(found: EnergyFit, design: Design) -> EnergyFit:
+    """Whether power is a plane over the traffic."""
+    import numpy as np
+
+    sizes = design.bits / np.maximum(design.packets, 1e-9)
+    bends = {
+        "rises with the bit rate in a curve, not in a line": design.bend(design.bits**2),
+        "rises with the packet rate in a curve, not in a line": design.bend(design.packets**2),
+        "of a packet is not linear in its size": design.bend(design.bits * sizes),
+    }
+    what, share = max(bends.items(), key=lambda one: one[1])
+    if share > BEND_RATIO:
+        said = f"power {what}: it bends by {format_percent(share)} of what traffic adds"
+        if share > WRONG_BEND_RATIO:
+            return found.withheld(said)
+        return found.warned(f"{said}; the figures are means over the rates measured")
+    if design.off_w is not None:
+        return found.warned(
+            f"means of the same traffic lie {format_significant(design.off_w, 2)} W (SD) off the model, more "
+            "than the scatter of single rows explains"
+        )
+    return found
+
+
+def _odd_row(found: EnergyFit, design: Design) -> EnergyFit:
+    """A row that all others contradict: cut off, or mistyped. What hangs on it is withheld."""
+    at = design.odd()
+    if at is None:
+        return found
+    row = design.rows[at]
+    said = (
+        f"{row.name}: {row.power_w:g} W is {abs(design.rest_w[at]):.3g} W off the fit: cut off or mistyped?"
+    )
+    others = Design([one for number, one in enumerate(design.rows) if number != at])
+    moved = [
+        kind
+        for kind, before, after, reach in zip(
+            KINDS, design.figures, others.figures, others.reaches, strict=True
+        )
+        if abs(before - after) > reach
+    ]
+    reason = f"hangs on one row ({said})"
+    return found.withheld(reason, *moved) if moved else found.warned(said)
+
+
+def _unresolved(found: EnergyFit, design: Design, step_w: float | None) -> EnergyFit:
+    """Whether the meter shows what a bit and a packet add."""
+    if not step_w:
+        return found
+    for kind, traffic in ((BIT, design.bits), (PACKET, design.packets)):
+        one = found.figures[kind.key]
+        if one.value is None:
+            continue
+        span_w = abs(one.value) * float(traffic.max() - traffic.min())
+        if span_w < FEWEST_STEPS * step_w:
+            reason = (
+                f"not resolved by this meter: it spans {span_w:.3g} W of the rows, "
+                f"{span_w / step_w:.2g} of the meter's steps of {step_w:g} W; {FEWEST_STEPS:g} are needed"
+            )
+            found = found.withheld(reason, kind)
+    return found
+
+
+def _unphysical(found: EnergyFit) -> EnergyFit:
+    """Nothing is said of an energy, or of power without traffic, that may be 0 or less."""
+    for kind in KINDS:
+        one = found.figures[kind.key]
+        if one.value is None or one.low is None or one.high is None or one.low > 0:
+            continue
+        cost = kind.said(one.value, (one.high - one.low) / 2)
+        if one.high < 0:
+            reason = f"{cost} is below 0, which nothing draws: the model does not hold here"
+        else:
+            reason = f"{cost} is not above 0 beyond doubt"
+        found = found.withheld(reason, kind)
+    return found
+
+
+def _count(number: int, noun: str) -> str:
+    return f"{number} {noun}{'' if number == 1 else 's'}"

@@ -1,0 +1,59 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``linewatt fit``: a model's figures from readings, and how far these carry them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from linewatt.cli.help import Command, Group
+from linewatt.cli.options import Json
+
+if TYPE_CHECKING:  # what is slow to import is imported when the command runs
+    from linewatt.report.energy import Fitted
+
+fit_app = typer.Typer(
+    cls=Group, help="Fit a model to readings: what a bit and a packet cost.", no_args_is_help=True
+)
+
+
+@fit_app.callback()
+def _commands() -> None: ...
+
+
+@fit_app.command("energy", cls=Command)
+def energy_command(
+    wanted: Annotated[
+        str, typer.Argument(metavar="TABLE", help="A table with a header line; - reads stdin.")
+    ],
+    as_json: Json = False,
+) -> None:
+    """Fit what a bit and a packet cost in energy.
+
+    P = P0 + E_bit * bit/s + E_packet * packets/s, each with its 95 % CI. What the readings do not carry
+    (one packet size, one rate, watts that do not follow the traffic or not in a line, a meter too coarse) is
+    withheld, and said why.
+
+    Columns of a table: ports, header_bytes, packet_size_bytes, rate_gbps of a port, power_w of the whole.
+    docs/power.md has the method.
+    """
+    from linewatt.cli.output import print_json, print_rich
+    from linewatt.report.energy import document, rendered
+
+    found = _of_table(wanted)
+    if as_json:
+        print_json(document(found))
+    else:
+        print_rich(lambda width: rendered(found, width))
+
+
+def _of_table(wanted: str) -> list[Fitted]:
+    from linewatt.analysis.tables.published import PACKET_POWER_COLUMNS, packet_energy_fit
+    from linewatt.analysis.tables.table import read_table
+    from linewatt.cli.derive import read_bytes
+    from linewatt.report.energy import Fitted
+
+    source, data = read_bytes(wanted)
+    table, _ = read_table(data, source, known=PACKET_POWER_COLUMNS)
+    return [Fitted(source, packet_energy_fit(table, source))]

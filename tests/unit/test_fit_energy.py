@@ -1,0 +1,289 @@
+# SPDX-License-Identifier: Apache-2.0
+"""``linewatt fit energy``: planted energies are met, the published ones too, and nothing is made of noise."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+import random
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.unit.conftest import Run
+
+from linewatt.analysis.power.energy_design import Row
+from linewatt.analysis.power.energy_fit import BASE, BIT, KINDS, PACKET, EnergyFit, energy_fit
+from linewatt.analysis.power.packet_energy import PacketEnergy, Reading, packet_energy
+from linewatt.analysis.tables.published import PACKET_POWER_COLUMNS
+
+SHIPPED = Path(__file__).resolve().parents[2] / "docs" / "published" / "router_power_8201.csv"
+SHARED = Path(__file__).resolve().parents[2].parent / "shared" / "published" / SHIPPED.name
+HEADER = ",".join(PACKET_POWER_COLUMNS)
+FIGURES = ("e_bit_pj", "e_pkt_nj", "p_offset_w")
+PORTS, HEADERS, BASE_W, BIT_J, PACKET_J = 32, 58, 300.0, 3e-12, 13e-9
+SIZES, RATES = (64, 256, 512, 1500), (1e10, 2.5e10, 5e10, 7.5e10, 9e10)
+SEEDS = 200
+
+Watts = Callable[[float, float], float]
+
+
+def drawn_w(size: float, rate_bps: float) -> float:
+    """By the planted energies."""
+    packets = PORTS * rate_bps / 8 / (size + HEADERS)
+    return BASE_W + PORTS * rate_bps * BIT_J + packets * PACKET_J
+
+
+def readings(watts: Watts, sizes: Sequence[int] = SIZES, rates: Sequence[float] = RATES) -> list[Reading]:
+    return [Reading(size, rate, watts(size, rate)) for size in sizes for rate in rates]
+
+
+def rows_of(found: Sequence[Reading]) -> list[Row]:
+    return [
+        Row(PORTS * r.rate_bps, PORTS * r.rate_bps / 8 / (r.size_bytes + HEADERS), r.power_w, f"row {n}")
+        for n, r in enumerate(found, 1)
+    ]
+
+
+def noisy(seed: int, sd_w: float = 0.5) -> list[Reading]:
+    drawn = random.Random(seed)  # noqa: S311
+    return [
+        reading for _ in range(3) for reading in readings(lambda s, r: drawn_w(s, r) + drawn.gauss(0, sd_w))
+    ]
+
+
+def table(found: Sequence[Reading]) -> str:
+    rows = (f"{PORTS},{HEADERS},{r.size_bytes:g},{r.rate_bps / 1e9:.15g},{r.power_w:.15g}" for r in found)
+    return "\n".join([HEADER, *rows, ""])
+
+
+def fitted(run: Run, text: str) -> dict[str, Any]:
+    Path("t.csv").write_text(text)
+    code, out, err = run("fit", "energy", "t.csv", "--json")
+    assert (code, err) == (0, "")
+    found: dict[str, Any] = json.loads(out)
+    assert found["fits"][0]["e_bit_pj"] == found["e_bit_pj"]
+    return found
+
+
+def withheld(found: dict[str, Any], why: str) -> None:
+    """Every figure is, with its reason among the warnings, and a terminal has those first."""
+    assert [found[name] for name in FIGURES] == [None] * 3
+    assert [found["ci"][name] for name in FIGURES] == [None] * 3
+    assert why in found["warnings"][0]
+    assert "withheld" in found["warnings"][0]
+
+
+@pytest.mark.parametrize("file", [SHIPPED, SHARED], ids=["shipped", "shared"])
+def test_the_published_router_has_the_published_energies(run: Run, file: Path) -> None:
+    if not file.exists():
+        pytest.skip(f"{file} is not here")
+    found = fitted(run, file.read_text())
+    assert f"{found['e_bit_pj']:.6f}" == "3.200416"
+    assert f"{found['e_pkt_nj']:.6f}" == "13.356465"
+    assert found["warnings"] == []
+    assert found["reasons"] == {}
+    for name in FIGURES:
+        low, high = found["ci"][name]
+        assert low < found[name] < high
+        assert low > 0
+    assert found["condition_number"] < 5
+    assert found["r2"] > 0.99
+    assert (found["rows"], found["packet_sizes"]) == (660, 5)
+    assert found["p_offset_w"] == pytest.approx(301.12, abs=0.05)
+
+
+def test_a_terminal_has_values_intervals_residuals_and_conditioning(run: Run) -> None:
+    _, out, _ = run("fit", "energy", str(SHIPPED))
+    lines = out.splitlines()
+    assert "Energy of a bit, pJ" in out
+    assert any("3.200" in line and "3.126 to 3.275" in line for line in lines)
+    assert any("13.4" in line and "12.2 to 14.5" in line for line in lines)
+    assert "Residuals" in out
+    assert "Conditioning: 3.74" in out
+    assert "!" not in out
+
+
+def covered(fits: Sequence[EnergyFit], key: str, planted: float) -> int:
+    figures = [one.figures[key] for one in fits]
+    assert all(one.value is not None for one in figures)
+    return sum(
+        one.low <= planted <= one.high for one in figures if one.low is not None and one.high is not None
+    )
+
+
+@pytest.mark.parametrize("sd_w", [0.1, 0.5])
+def test_planted_energies_lie_in_their_intervals_as_often_as_these_say(sd_w: float) -> None:
+    fits = [energy_fit(rows_of(noisy(seed, sd_w))) for seed in range(SEEDS)]
+    for key, planted in ((BIT.key, BIT_J), (PACKET.key, PACKET_J), (BASE.key, BASE_W)):
+        assert 0.9 * SEEDS <= covered(fits, key, planted) <= 0.99 * SEEDS
+    assert not any(one.warnings for one in fits[:50])
+
+
+def test_so_do_those_of_two_least_squares() -> None:
+    fits = []
+    for seed in range(SEEDS):
+        found = noisy(seed)
+        fits.append(energy_fit(rows_of(found), None, packet_energy(found, PORTS, HEADERS)))
+    for key, planted in ((BIT.key, BIT_J), (PACKET.key, PACKET_J), (BASE.key, BASE_W)):
+        assert covered(fits, key, planted) >= 0.9 * SEEDS
+        assert all(one.one_fit[key].value is not None for one in fits)
+
+
+def test_without_noise_both_methods_find_what_was_planted() -> None:
+    found = readings(drawn_w)
+    model = packet_energy(found, PORTS, HEADERS)
+    assert isinstance(model, PacketEnergy)
+    for fit in (energy_fit(rows_of(found)), energy_fit(rows_of(found), None, model)):
+        assert fit.figures[BIT.key].value == pytest.approx(BIT_J)
+        assert fit.figures[PACKET.key].value == pytest.approx(PACKET_J)
+        assert fit.figures[BASE.key].value == pytest.approx(BASE_W)
+        assert fit.warnings == ()
+
+
+def test_two_sizes_have_an_interval_by_the_scatter_of_their_readings() -> None:
+    found = [one for one in noisy(1) if one.size_bytes in (64, 1500)]
+    model = packet_energy(found, PORTS, HEADERS)
+    assert isinstance(model, PacketEnergy)
+    assert model.packet_reach_j is None
+    scatter = model.scatter()
+    assert scatter is not None
+    assert abs(model.bit_j - BIT_J) < scatter[0]
+    assert abs(model.packet_j - PACKET_J) < scatter[1]
+    exact = packet_energy(readings(drawn_w, (64, 1500), RATES[:2]), PORTS, HEADERS)
+    assert isinstance(exact, PacketEnergy)
+    assert exact.scatter() is None, "lines through two points have no scatter"
+
+
+@pytest.mark.parametrize("noise_w", [0.1, 0.5])
+def test_shuffled_watts_never_become_facts(noise_w: float) -> None:
+    for seed in range(SEEDS):
+        found = noisy(seed, noise_w)
+        watts = [one.power_w for one in found]
+        random.Random(seed).shuffle(watts)  # noqa: S311
+        shuffled = [Reading(one.size_bytes, one.rate_bps, w) for one, w in zip(found, watts, strict=True)]
+        fit = energy_fit(rows_of(shuffled), None, packet_energy(shuffled, PORTS, HEADERS))
+        assert [fit.figures[kind.key].value for kind in KINDS] == [None] * 3
+
+
+def test_the_published_table_shuffled_has_no_figures(run: Run) -> None:
+    rows = list(csv.DictReader(io.StringIO(SHIPPED.read_text())))
+    watts = [row["power_w"] for row in rows]
+    random.Random(7).shuffle(watts)  # noqa: S311
+    text = "\n".join(
+        [HEADER, *(",".join([*list(r.values())[:4], w]) for r, w in zip(rows, watts, strict=True))]
+    )
+    found = fitted(run, text)
+    assert [found[name] for name in FIGURES] == [None] * 3
+    assert "power does not follow the traffic" in " ".join(found["warnings"])
+    assert run("fit", "energy", "t.csv")[1].splitlines()[1].startswith("! ")
+
+
+@pytest.mark.parametrize(
+    ("found", "why"),
+    [
+        (readings(lambda size, rate: 300.0), "power is 300 W in every row"),
+        (readings(drawn_w, (256,)), "one packet size"),
+        (readings(drawn_w, SIZES, (1e10,)) * 2, "one rate"),
+        (readings(drawn_w, (64, 256), (1e10, 2e10)), "4 rows: 6 are the least"),
+        (readings(drawn_w, (1000, 1020)), "cannot be told apart: condition number"),
+        (readings(lambda s, r: 300 + 9 * min(r, 2.5e10) / 2.5e10), "in a curve, not in a line"),
+        (readings(lambda s, r: 300 + 30 * (r / 9e10) ** 2 + 1e9 / s / r), "in a curve, not in a line"),
+    ],
+    ids=["constant", "one size", "one rate", "few rows", "collinear", "saturated", "curved"],
+)
+def test_data_that_carry_no_figure_have_none(run: Run, found: list[Reading], why: str) -> None:
+    document = fitted(run, table(found))
+    withheld(document, why)
+    out = run("fit", "energy", "t.csv")[1]
+    assert "".join(out.split()).find("".join(why.split())) < out.find("Figure")
+
+
+def test_a_cost_that_is_not_linear_in_size_is_told_of(run: Run) -> None:
+    def steps(size: float, rate: float) -> float:
+        """Packets go in cells: one of 64 bytes costs as much as one of 512."""
+        packets = PORTS * rate / 8 / (size + HEADERS)
+        return 300 + packets * (60e-9 if size > 600 else 15e-9)
+
+    document = fitted(run, table(readings(steps)))
+    assert document["warnings"]
+    assert None in [document["e_bit_pj"], document["e_pkt_nj"]]
+
+
+@pytest.mark.parametrize(
+    ("bit_j", "packet_j", "base_w", "lost"),
+    [
+        (BIT_J, -20e-9, 300.0, "e_pkt_nj"),
+        (-1e-12, 30e-9, 300.0, "e_bit_pj"),
+        (BIT_J, 0.0, 300.0, "e_pkt_nj"),
+    ],
+)
+def test_energies_of_0_or_less_are_withheld(bit_j: float, packet_j: float, base_w: float, lost: str) -> None:
+    drawn = random.Random(3)  # noqa: S311
+
+    def watts(size: float, rate: float) -> float:
+        packets = PORTS * rate / 8 / (size + HEADERS)
+        return base_w + PORTS * rate * bit_j + packets * packet_j + drawn.gauss(0, 0.02)
+
+    fit = energy_fit(rows_of([*readings(watts), *readings(watts)]))
+    assert fit.figures[lost].value is None
+    assert "0" in str(fit.figures[lost].reason)
+    others = [one.value for key, one in fit.figures.items() if key != lost]
+    assert None not in others
+
+
+def test_power_without_traffic_below_0_is_withheld() -> None:
+    rows = [Row(one.bit_per_s, one.packets_per_s, one.power_w - 310, one.name) for one in rows_of(noisy(1))]
+    fit = energy_fit(rows)
+    assert fit.figures[BASE.key].value is None
+    assert "below 0, which nothing draws" in str(fit.figures[BASE.key].reason)
+
+
+def test_a_row_that_was_cut_is_left_out_and_told_of(run: Run) -> None:
+    lines = SHIPPED.read_text().splitlines()
+    found = fitted(run, "\n".join([*lines[:-1], "32,58,40"]))
+    assert "1 of 660 rows left out, and more may be missing: row 660" in found["warnings"][0]
+    assert found["rows"] == 659
+    halved = fitted(run, "\n".join([*lines[:-1], ",".join([*lines[-1].split(",")[:-1], "31"])]))
+    assert any("row 660" in one and "cut off or mistyped?" in one for one in halved["warnings"])
+
+
+def test_a_table_of_which_most_is_missing_has_no_figures(run: Run) -> None:
+    lines = SHIPPED.read_text().splitlines()
+    withheld(fitted(run, "\n".join(lines[:100])), "one packet size")
+
+
+@pytest.mark.parametrize(
+    ("text", "why"),
+    [
+        (
+            "ports,header_bytes,packet_size_bytes,rate_gbps\n1,2,3,4\n",
+            "the table lacks power_w; it needs ports",
+        ),
+        (f"{HEADER}\n1,58,64,x,300\n", "no row can be read: row 1 (line 2), column rate_gbps: 'x' is not a"),
+        (f"{HEADER}\n1,58,64,1,300\n2,58,64,1,300\n", "ports and header_bytes vary"),
+        ("", "the file is empty"),
+    ],
+)
+def test_a_table_that_is_none_is_one_line(run: Run, text: str, why: str) -> None:
+    Path("t.csv").write_text(text)
+    code, out, err = run("fit", "energy", "t.csv")
+    assert (code, out, err.count("\n")) == (2, "", 1)
+    assert err.startswith("linewatt: t.csv: ")
+    assert why in err
+
+
+@pytest.mark.parametrize(("step_w", "resolved"), [(0.1, True), (4, False)])
+def test_a_meter_too_coarse_for_packets_has_no_energy_of_them(
+    run: Run, step_w: float, *, resolved: bool
+) -> None:
+    def shown(size: float, rate: float) -> float:
+        packets = PORTS * rate / 8 / (size + HEADERS)
+        return step_w * round((300 + PORTS * rate * 20e-12 + packets * 3e-9) / step_w)
+
+    document = fitted(run, table(readings(shown)))
+    assert (document["e_pkt_nj"] is not None) is resolved
+    if not resolved:
+        assert "of the meter's steps of 4 W; 3 are needed" in document["reasons"]["e_pkt_nj"]
