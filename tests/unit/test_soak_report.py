@@ -30,6 +30,7 @@ from linewatt.report.soak.first_screen import first_screen
 from linewatt.report.soak.flags import flags
 from linewatt.report.soak.page import render
 from linewatt.report.soak.summary import details, summary
+from linewatt.report.soak.table import groups_table
 from linewatt.store import read, sums
 from linewatt.store import soak as store
 from linewatt.store.samples import Series
@@ -105,17 +106,17 @@ def test_the_summary_is_the_one_that_studies_publish(results: Path) -> None:
 def test_groups_add_up_to_all_clients(results: Path) -> None:
     soak, _ = soak_of(results, CALM)
     assert [(group.name, group.clients) for group in soak.groups] == [("port1", 2), ("port2", 2)]
-    assert sum(group.got_bytes for group in soak.groups) == soak.ledger.value("get_bytes", CLIENTS).value
+    assert sum(group.got_bytes.value or 0.0 for group in soak.groups) == soak.ledger.value("get_bytes", CLIENTS).value
 
 
 def test_the_rates_of_groups_add_up_to_the_mean_and_stand_in_the_diagram(results: Path) -> None:
     soak, _ = soak_of(results, CALM)
-    assert sum(soak.rate_of(one) or 0.0 for one in soak.groups) == pytest.approx(soak.mean_bps)
+    assert sum(soak.rate_of(one).value or 0.0 for one in soak.groups) == pytest.approx(soak.mean_bps)
     diagram = soak_diagram(soak)
     assert diagram is not None
     for one in soak.groups:
         assert f"{one.name}: {one.clients} clients" in diagram.description
-        assert format_rate(soak.rate_of(one)) in diagram.description
+        assert format_rate(soak.rate_of(one).value) in diagram.description
 
 
 def test_the_intervals_of_the_ledger_add_up_to_its_total(results: Path) -> None:
@@ -278,6 +279,13 @@ def test_of_a_soak_without_readings_neither_stalls_nor_bytes_are_told(tmp_path: 
     for untrue in ("no stall", "0 B", "– ", "no source of power was named", "rate: "):
         assert untrue not in shown
     assert as_json(soak)["summary"]["total_bytes"] is None
+    for group in as_json(soak)["groups"]:
+        assert (group["got_bytes"], group["put_bytes"], group["transfers"], group["failed"]) == (None,) * 4
+        assert set(group["reasons"]) == {"got_bytes", "put_bytes", "transfers", "failed"}
+    table = groups_table(soak)
+    assert [cell.text for row in table.rows for cell in row.cells[1:]] == ["–"] * 10
+    assert table.said("absence")
+    assert "rate not read" in soak_diagram(soak).description  # type: ignore[union-attr]
     total = next(fact for fact in summary(soak) if fact.title == "Total data")
     assert (total.value, total.note) == ("–", "no counter of payload was read")
 

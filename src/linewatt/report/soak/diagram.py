@@ -37,13 +37,14 @@ def soak_diagram(soak: Soak) -> Figure | None:
         Link(
             f"{one.name}: {plural(one.clients, 'client')}",
             ports.get(one.name, ""),
-            format_rate(soak.rate_of(one)),
+            "rate not read" if (rate := soak.rate_of(one).value) is None else format_rate(rate),
         )
         for one in soak.groups
     ]
     server = soak.asked.server.host or "server"
     note = "Rates: payload both ways, mean over the time that loads ran. Switches are not on record."
-    return diagram(links, "network", server, format_rate(soak.mean_bps), note) if links else None
+    total = "rate not read" if soak.mean_bps is None else format_rate(soak.mean_bps)
+    return diagram(links, "network", server, total, note) if links else None
 
 
 def published_diagram(found: Published) -> Figure | None:

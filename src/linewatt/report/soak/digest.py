@@ -13,7 +13,7 @@ from pathlib import Path
 from linewatt.analysis.power import totals as power
 from linewatt.analysis.soak import figures
 from linewatt.analysis.soak.balance import Balance, balance
-from linewatt.analysis.soak.ledger import CLIENTS, SERVER, Ends, Ledger, Total, ledger
+from linewatt.analysis.soak.ledger import CLIENTS, SERVER, Ends, Figure, Ledger, Total, ledger
 from linewatt.errors import StoreError
 from linewatt.loads.registry import SOAKING
 from linewatt.model import PowerResult
@@ -45,14 +45,14 @@ class HostPower:
 
 @dataclass(frozen=True, slots=True)
 class GroupTotals:
-    """What one group of clients did."""
+    """What one group of clients did; a figure without a value says why."""
 
     name: str
     clients: int
-    got_bytes: float
-    put_bytes: float
-    transfers: float
-    failed: float
+    got_bytes: Figure
+    put_bytes: Figure
+    transfers: Figure
+    failed: Figure
 
 
 @dataclass(frozen=True, slots=True)
@@ -295,9 +295,12 @@ class Soak:
     def groups(self) -> list[GroupTotals]:
         return [_group(group, self.totals) for group in self.roles.groups]
 
-    def rate_of(self, group: GroupTotals) -> float | None:
+    def rate_of(self, group: GroupTotals) -> Figure:
         """Payload of a group both ways over the time that loads ran, bit/s."""
-        return 8 * (group.got_bytes + group.put_bytes) / self.load_s if self.load_s > 0 else None
+        moved = group.got_bytes + group.put_bytes
+        if moved.value is None or self.load_s <= 0:
+            return Figure(None, moved.reason or "no load counted")
+        return Figure(8 * moved.value / self.load_s)
 
     @cached_property
     def client_cpu(self) -> tuple[float | None, dict[str, float]]:
@@ -406,16 +409,16 @@ def _scan(chunks: Chunks, users: Users | None, times: SoakTimes) -> tuple[list[S
 def _group(group: UserGroup, totals: Sequence[Total]) -> GroupTotals:
     own = ledger(totals, Ends(tuple(group.clients), None))
 
-    def of(*keys: str) -> float:
-        return sum(own.value(key, CLIENTS).value or 0.0 for key in keys)
+    def of(key: str) -> Figure:
+        return own.value(key, CLIENTS)
 
     return GroupTotals(
         group.name,
         len(group.clients),
         of("get_bytes"),
         of("put_bytes"),
-        of("gets_done", "puts_done"),
-        of("gets_failed", "puts_failed"),
+        of("gets_done") + of("puts_done"),
+        of("gets_failed") + of("puts_failed"),
     )
 
 

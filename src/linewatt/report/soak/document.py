@@ -8,7 +8,7 @@ from typing import Any
 
 from linewatt.analysis.soak import figures
 from linewatt.analysis.soak.ledger import Ledger, Line
-from linewatt.report.soak.digest import HostPower, Interval, Soak
+from linewatt.report.soak.digest import GroupTotals, HostPower, Interval, Soak
 from linewatt.report.soak.flags import findings, flags
 from linewatt.report.soak.summary import energy_j, packets, transfers
 
@@ -47,7 +47,7 @@ def as_json(soak: Soak) -> dict[str, Any]:
         "stalls": [_stall(soak, one) for one in soak.stalls],
         "drift": None if soak.drift is None else asdict(soak.drift),
         "users": _users(soak),
-        "groups": [asdict(one) for one in soak.groups],
+        "groups": [_group(one) for one in soak.groups],
         "power": [_power(soak, one) for one in soak.power],
         "ledger": _ledger(soak.ledger),
         "ledger_by_interval": [_interval(one) for one in soak.intervals],
@@ -85,6 +85,16 @@ def _users(soak: Soak) -> dict[str, Any] | None:
         "first_lines": done.first_lines,
         "client_cpu_s_per_gbit": per_gbit,
         "clients_saturated_ratio": saturated,
+    }
+
+
+def _group(one: GroupTotals) -> dict[str, Any]:
+    counted = {name: getattr(one, name) for name in ("got_bytes", "put_bytes", "transfers", "failed")}
+    return {
+        "name": one.name,
+        "clients": one.clients,
+        **{name: figure.value for name, figure in counted.items()},
+        "reasons": {name: figure.reason for name, figure in counted.items() if figure.reason},
     }
 
 

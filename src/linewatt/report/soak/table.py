@@ -20,7 +20,7 @@ from linewatt.loads.registry import SOAKING
 from linewatt.records import Event
 from linewatt.report.soak.digest import Interval, Soak
 from linewatt.report.soak.summary import Fact, bytes_text, count_text
-from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table, texts
+from linewatt.report.table import Cell, Head, Lack, Note, Row, RowGroup, Table, absences, texts
 from linewatt.units import MISSING, format_rate
 
 TITLES = {
@@ -81,23 +81,27 @@ def interval_table(soak: Soak) -> Table:
 
 
 def groups_table(soak: Soak) -> Table:
-    """What each group of clients moved."""
-    rows = [
-        Row(
-            texts(one.name),
-            texts(
-                f"{one.clients}",
-                bytes_text(one.got_bytes),
-                bytes_text(one.put_bytes),
-                format_rate(soak.rate_of(one)),
-                count_text(one.transfers),
-                count_text(one.failed),
-            ),
+    """What each group of clients moved; of what was not read why."""
+    groups, rows, lacks = soak.groups, [], []
+    for one in groups:
+        counted = (
+            ("Received", one.got_bytes, bytes_text),
+            ("Sent", one.put_bytes, bytes_text),
+            ("Rate, mean", soak.rate_of(one), format_rate),
+            ("Transfers", one.transfers, count_text),
+            ("Failed", one.failed, count_text),
         )
-        for one in soak.groups
-    ]
+        cells = (Cell(text(figure.value), reason=figure.reason) for _, figure, text in counted)
+        rows.append(Row(texts(one.name), (Cell(f"{one.clients}"), *cells)))
+        lacks += [Lack(title, figure.reason, "", one.name) for title, figure, _ in counted if figure.reason]
     heads = tuple(map(Head, ("Clients", "Received", "Sent", "Rate, mean", "Transfers", "Failed")))
-    return Table("Groups of clients", (Head("Group", kind="text"),), heads, (RowGroup("", tuple(rows)),))
+    return Table(
+        "Groups of clients",
+        (Head("Group", kind="text"),),
+        heads,
+        (RowGroup("", tuple(rows)),),
+        absences(lacks, len(groups)),
+    )
 
 
 def facts_table(title: str, facts: Sequence[Fact], notes: tuple[Note, ...] = ()) -> Table:
