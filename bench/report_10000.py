@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What ``linewatt report`` and ``show --full`` of 10,000 trials cost, beside json reading the same files."""
+"""What ``linewatt report`` and ``show --full`` of 10,000 trials cost, beside json reading the same files.
+
+And what it costs a browser to open that page, beside one of ten cases.
+"""
 
 from __future__ import annotations
 
@@ -12,8 +15,10 @@ from pathlib import Path
 from bench.compare_1000 import PARSE
 from bench.compare_results import CASES, TRIALS, write_one
 from bench.rig import COMMAND
-from bench.rows import Peer, Row, Target
+from bench.rows import MeasurementFailed, Peer, Row, Target
 from bench.soak_report import timed
+from linewatt.errors import InvalidInput
+from linewatt.report.pdf import browser
 
 ABOUT_S = 120
 
@@ -37,6 +42,7 @@ def measure(*, quick: bool) -> list[Row]:
             for _ in range(2 if quick else 3)
         ]
         size_mb = page.stat().st_size / 1e6
+        opened = _opened(root, page, environment, turns=3 if quick else 7)
     cpu = {name: tuple(turn[name][1] for turn in turns) for name in commands}
     memory = tuple(turn["report"][2] for turn in turns)
     peer = Peer("json.loads of the same files", cpu["parse"])
@@ -46,4 +52,40 @@ def measure(*, quick: bool) -> list[Row]:
         Row(f"report of {what}, CPU", "s", cpu["report"], Target(at_most=6.0), peer, note),
         Row("– most memory of the process", "mib", memory, Target(at_most=286)),
         Row("– show --full of the same, CPU", "s", cpu["show"], Target(at_most=3.0)),
+        *opened,
     ]
+
+
+def _opened(root: Path, page: Path, environment: dict[str, str], *, turns: int) -> list[Row]:
+    """In turn with the page of ten cases. Raises MeasurementFailed where there is no browser."""
+    from playwright.sync_api import sync_playwright
+
+    from bench.opening import opening
+
+    few = write_one(root / "20260102-000000-few", 10, TRIALS, seed=2)
+    small = root / "small.html"
+    timed([*COMMAND, "report", few.name, "--results", str(root), "-o", str(small)], environment)
+    with sync_playwright() as playwright:
+        chromium = playwright.chromium.launch(executable_path=_chromium(), args=["--no-sandbox"])
+        found = [(opening(chromium, page), opening(chromium, small)) for _ in range(turns)]
+        chromium.close()
+    beside = Peer("a page of 10 cases", tuple(one.loaded_s for _, one in found))
+    large = [one for one, _ in found]
+    return [
+        Row(
+            "opening its page in Chromium",
+            "s",
+            tuple(one.loaded_s for one in large),
+            Target(at_most=1.5),
+            beside,
+        ),
+        Row("– until its answer is painted", "s", tuple(one.answer_s for one in large)),
+        Row("– CPU of the page", "s", tuple(one.cpu_s for one in large), Target(at_most=1.5)),
+    ]
+
+
+def _chromium() -> str:
+    try:
+        return browser()
+    except InvalidInput as error:
+        raise MeasurementFailed(str(error).replace("--format pdf", "opening a page")) from None

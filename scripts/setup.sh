@@ -256,7 +256,7 @@ install_browser() {
         return 0
     fi
     if [[ -d $venv ]]; then as_caller touch "$asked"; fi
-    say "no Chromium to be had here: the browser tests will be skipped"
+    say "no Chromium to be had here: what opens pages will be skipped"
 }
 
 # --- Python -------------------------------------------------------------------------------------------
@@ -385,6 +385,7 @@ write_manual
 if [[ $stage != lint ]]; then install_bmcs; fi
 case $stage in
     bench)
+        install_browser
         install_wanted snmpd "$tools_of_tests" "the bench does not time SNMP"
         install_wanted vsftpd "$tools_of_users" "the bench does not time FTP users"
         install_wanted by-hand "$tools_of_bench" "the bench has nothing beside some meters and FTP users"

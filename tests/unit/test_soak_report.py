@@ -106,7 +106,10 @@ def test_the_summary_is_the_one_that_studies_publish(results: Path) -> None:
 def test_groups_add_up_to_all_clients(results: Path) -> None:
     soak, _ = soak_of(results, CALM)
     assert [(group.name, group.clients) for group in soak.groups] == [("port1", 2), ("port2", 2)]
-    assert sum(group.got_bytes.value or 0.0 for group in soak.groups) == soak.ledger.value("get_bytes", CLIENTS).value
+    assert (
+        sum(group.got_bytes.value or 0.0 for group in soak.groups)
+        == soak.ledger.value("get_bytes", CLIENTS).value
+    )
 
 
 def test_the_rates_of_groups_add_up_to_the_mean_and_stand_in_the_diagram(results: Path) -> None:
