@@ -4,14 +4,17 @@
 from __future__ import annotations
 
 import json
+import math
 import re
 import shutil
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.effect_factories import experiment_trials
 from tests.fuzz.stored_results import CAMPAIGN, LEVELS, OLD, SOAK, results
 from tests.report_factories import (
     DISAGREE,
@@ -29,6 +32,7 @@ from tests.unit.conftest import Run
 
 from linewatt.model import Case
 from linewatt.report import markdown, pdf
+from linewatt.report.screen import MOST_ON_PAGE
 from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table, texts
 
 SPLIT = re.compile(r"(?<!\\)\|")
@@ -234,3 +238,21 @@ def test_a_chromium_prints_the_report_as_pdf(run: Run) -> None:
     assert made.startswith(b"%PDF")
     assert made.rstrip().endswith(b"%%EOF")
     assert len(made) > 50_000
+
+
+def test_a_list_that_is_cut_says_where_the_rest_is_and_not_below_where_nothing_is(run: Run) -> None:
+    factors = {f"f{at:02d}": ("off", "on") for at in range(MOST_ON_PAGE + 3)}
+    ratios = {f"f{at:02d}": 1.1 + at / 100 for at in range(MOST_ON_PAGE + 3)}
+
+    def effect(levels: Mapping[str, str]) -> float:
+        return math.prod(ratios[name] for name, level in levels.items() if level == "on")
+
+    trials = experiment_trials(factors=factors, effect=effect, trials=4)
+    campaign = {"factors": {name: list(own) for name, own in factors.items()}, "design": "one-at-a-time"}
+    stored(Path("results"), result(trials, campaign=campaign))
+    pasted, whole = run("show", "--md")[1], run("show", "--md", "--full")[1]
+    assert "3 more effects: show --full\n" in pasted
+    assert "see below" not in pasted
+    assert "3 more effects: see below\n" in whole
+    assert run("report", "-o", "r.html")[0] == 0
+    assert "3 more effects: see below<" in Path("r.html").read_text()

@@ -10,7 +10,7 @@ from itertools import chain
 
 from linewatt.foreign import one_line
 from linewatt.report.findings import FindingNote
-from linewatt.report.screen import TRUST, Screen, page_lists
+from linewatt.report.screen import BELOW, TRUST, Screen, page_lists
 from linewatt.report.section import Lines, Section
 from linewatt.report.table import Cell, Head, Note, Row, Table
 from linewatt.report.text_table import cell_text
@@ -124,8 +124,8 @@ def section(made: Section, level: int = 2) -> Iterator[str]:
     yield from chain.from_iterable(lines(one, level + 1) for one in made.notes)
 
 
-def screen(made: Screen, level: int = 2) -> Iterator[str]:
-    """A first screen, as a page begins with it."""
+def screen(made: Screen, level: int = 2, rest: str = BELOW) -> Iterator[str]:
+    """A first screen, as a page begins with it; ``rest`` is where the others of a long list are."""
     yield from (f"{'#' * level} {plain(made.title)}", "")
     yield from (plain(" · ".join(made.facts)), "")
     if made.caveats:
@@ -135,8 +135,8 @@ def screen(made: Screen, level: int = 2) -> Iterator[str]:
     if made.trust:
         yield from (f"**{TRUST}?** {plain(made.trust)}", "")
     doubts = (replace(one, title="", remark="") for one in made.blocks if one.title == TRUST)
-    yield from chain.from_iterable(lines(one, level + 1) for one in page_lists(doubts))
-    yield from chain.from_iterable(lines(one, level + 1) for one in made.lists)
+    yield from chain.from_iterable(lines(one, level + 1) for one in page_lists(doubts, rest))
+    yield from chain.from_iterable(lines(one, level + 1) for one in made.listed(rest))
     yield from chain.from_iterable(table(one, level + 1) for one in made.tables)
 
 

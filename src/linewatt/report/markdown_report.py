@@ -30,7 +30,9 @@ from linewatt.store.read import Result
 def first(result: Result) -> str | None:
     """The first screen alone; None where there is none."""
     made = screen_of_soak(read_soak(result)) if result.is_soak else first_screen(digest(result))
-    return None if made is None else markdown.document([*markdown.screen(made), *markdown.more(made.more)])
+    if made is None:
+        return None
+    return markdown.document([*markdown.screen(made, rest=made.full), *markdown.more(made.more)])
 
 
 def render(result: Result) -> str:

@@ -23,6 +23,8 @@ from linewatt.units import NO_BREAK, first_of, unbroken
 MOST_LINES = 24
 MOST_ON_PAGE = 12
 """lines of a block that a page lists"""
+BELOW = "see below"
+"""where a page has the others"""
 _GAP = "  "
 _WIDEST_NAME = 36
 """a longer name has a line of its own"""
@@ -94,7 +96,11 @@ class Screen:
     more: tuple[str, ...]
     full: str = "show --full"
     tables: tuple[Table, ...] = ()
-    lists: tuple[Lines, ...] = ()
+    lists: tuple[Block, ...] = ()
+
+    def listed(self, rest: str = BELOW) -> tuple[Lines, ...]:
+        """Its lists for a page; ``rest`` is where that has what is left out of them."""
+        return page_lists(self.lists, rest)
 
 
 TRUST = "Can I trust it"
@@ -107,14 +113,14 @@ def hosts_words(names: Sequence[str]) -> str:
     return said if len(said) <= _MOST_OF_NAMES else plural(len(names), "host")
 
 
-def page_lists(blocks: Iterable[Block]) -> tuple[Lines, ...]:
+def page_lists(blocks: Iterable[Block], rest: str = BELOW) -> tuple[Lines, ...]:
     """Blocks as lists of a page, which has room for whole sentences."""
     return tuple(
         Lines(
             f"{block.title} {block.of}".strip() + (f": {block.remark}" if block.remark else ""),
             (
                 *map(_note, _on_page(block)),
-                *_more_on_page(block),
+                *_more_on_page(block, rest),
             ),
         )
         for block in blocks
@@ -133,9 +139,9 @@ def _note(entry: Entry) -> Note:
     return Note("doubt" if line.style == "yellow" else "remark", unbroken(said), unbroken(line.name))
 
 
-def _more_on_page(block: Block) -> tuple[Note, ...]:
+def _more_on_page(block: Block, rest: str) -> tuple[Note, ...]:
     left = max(0, len(block.entries) - MOST_ON_PAGE) + block.left
-    return (Note("remark", f"{_more(left, block.rest)}: see below"),) if left else ()
+    return (Note("remark", f"{_more(left, block.rest)}: {block.command or rest}"),) if left else ()
 
 
 def text(screen: Screen, width: int | None) -> Text:

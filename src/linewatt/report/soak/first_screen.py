@@ -13,7 +13,7 @@ from linewatt.foreign import one_line
 from linewatt.report.export import when
 from linewatt.report.provenance import mark
 from linewatt.report.provenance import words as sources
-from linewatt.report.screen import TRUST, Block, Entry, Line, Screen, hosts_words, page_lists
+from linewatt.report.screen import TRUST, Block, Entry, Line, Screen, hosts_words
 from linewatt.report.series import plural
 from linewatt.report.soak.digest import HostPower, Soak
 from linewatt.report.soak.flags import findings
@@ -61,7 +61,7 @@ def first_screen(soak: Soak) -> Screen:
         Block("Rate", tuple(_rate(soak)), _steadiness(soak)),
         Block("Ledger", tuple(_ledger(soak)), ledger.removeprefix("the ledger "), least=2),
         Block("Users", tuple(_facts([*users_facts(soak), *cpu_facts(soak)])), rest="line"),
-        Block("Cost", tuple(_cost(soak)), "mean over the soak", rest="host"),
+        Block("Cost", tuple(_cost(soak)), "mean over the soak", rest="host", command="show --json"),
         Block(TRUST, tuple(_doubts(soak)), _trust(soak), rest="finding"),
     )
     return Screen(
@@ -76,7 +76,7 @@ def first_screen(soak: Soak) -> Screen:
         _trust(soak),
         blocks,
         (f"linewatt show {name} --full", f"linewatt report {name}"),
-        lists=page_lists(blocks[:-1]),
+        lists=blocks[:-1],
     )
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from linewatt.foreign import one_line
 from linewatt.report.export import when
-from linewatt.report.screen import Block, Line, Screen, hosts_words, page_lists
+from linewatt.report.screen import Block, Line, Screen, hosts_words
 from linewatt.report.trials.answer import answer
 from linewatt.report.trials.curve import levels_subject
 from linewatt.report.trials.digest import Digest
@@ -54,7 +54,5 @@ def first_screen(view: Digest) -> Screen | None:
             *(more for one in subjects for more in one.more),
         ),
         tables=(found.series,) if found else (),
-        lists=page_lists(
-            block for one in subjects for block in (one.blocks if one.lists is None else one.lists)
-        ),
+        lists=tuple(block for one in subjects for block in (one.blocks if one.lists is None else one.lists)),
     )
