@@ -120,7 +120,7 @@ def test_a_series_without_any_number_is_named_with_its_reason() -> None:
     trials = renumbered(scaling_trials((1,)), [failed(1, replace(TCP, test="udp-60"), "h2: no iperf3")])
     found = answer_of(*trials)
     reason = "UDP 60, h1 → h2: no number: trial 4: h2: no iperf3"
-    assert said(found.result)[-1].prose == reason
+    assert said(block(screen_of(trials), "Result"))[-1].prose == reason
     assert [note.sentence for note in found.series.notes] == [reason]
     assert answer(digest(result([failed(1, TCP, "h2: no iperf3")]))) is None
 
@@ -344,6 +344,19 @@ def test_a_network_without_any_number_is_named_with_its_reason() -> None:
     assert "no toll against bare: it has no number" in base.sentence
     both = [failed(1, TCP, "no way"), failed(2, gone.case, "no way")]
     assert first_screen(digest(result(both))) is None
+
+
+def test_a_page_names_a_series_without_a_number_once() -> None:
+    of_networks = [*scaling_trials((1, 2)), *scaling_trials((1,), network="gre")]
+    for trials, gone in (
+        (of_networks, failed(1, replace(TCP, network="vxlan"), "no way to h2")),
+        (matrix_trials(), failed(1, Case("udp-1500", "h1", "h2"), "port taken")),
+        (experiment_trials(trials=5), failed(1, Case("udp-1500", "h1", "h2"), "port taken")),
+    ):
+        made = renumbered(trials, [gone])
+        page = "\n".join(markdown(screen_of(made)))
+        assert page.count(gone.reason or "?") == 1
+        assert sum(gone.reason in line for line in printed(made, 200) if gone.reason) == 1
 
 
 def test_what_failed_is_named_in_matrices_levels_and_experiments() -> None:

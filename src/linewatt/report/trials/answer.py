@@ -178,7 +178,7 @@ def _result(shown: Sequence[Best], fastest: Sequence[Best], view: Digest) -> Blo
         beside = _beside([one.summary], one.summary)
         case = plural(one.summary.case.instances, "instance")
         told.append((Line(one.name, (*rate(one.summary, view), case, *trials, *beside)), one.summary))
-    entries = (*with_limits(told), *failed_entries(view))
+    entries = tuple(with_limits(told))
     left = len(fastest) - len(shown)
     return Block("Result", entries, means_are(view, alike), rest="series", left=left)
 

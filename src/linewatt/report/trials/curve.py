@@ -14,7 +14,7 @@ from linewatt.report.columns import case_cell, cell_of, power_cell
 from linewatt.report.provenance import mark
 from linewatt.report.screen import Block, Entry, Line
 from linewatt.report.series import case_names, plural, test_title
-from linewatt.report.trials.answer import CORES, failed_entries, figure, letters
+from linewatt.report.trials.answer import CORES, figure, letters
 from linewatt.report.trials.digest import Digest
 from linewatt.report.trials.levels import LevelCases, level_cases, level_name, score_remark
 from linewatt.report.trials.subject import Subject
@@ -39,8 +39,7 @@ def levels_subject(view: Digest) -> Subject | None:
     )
     lead = next((entry[0] for entry in scores if entry[0].figures), scores[0][0])
     said = "; ".join(filter(None, (" ".join(lead.figures), lead.prose)))
-    entries = (*scores, *failed_entries(view))
-    score = Block("Overall score", entries, "Σ throughput ÷ Σ power over the levels", rest="score")
+    score = Block("Overall score", tuple(scores), "Σ throughput ÷ Σ power over the levels", rest="score")
     curves = [one for one in view.levels if one is shown or one.score_bps_per_w is not None]
     told = [Best(level_name(point.level), point.summary) for one in curves for point in one.points]
     costs = [(point.summary, one.role) for one in curves for point in one.points]

@@ -6,10 +6,12 @@ What varies beyond instances is told first: settings, networks, pairs of hosts, 
 
 from __future__ import annotations
 
+from dataclasses import replace
+
 from linewatt.foreign import one_line
 from linewatt.report.export import when
 from linewatt.report.screen import Block, Line, Screen, hosts_words
-from linewatt.report.trials.answer import answer
+from linewatt.report.trials.answer import answer, failed_entries
 from linewatt.report.trials.curve import levels_subject
 from linewatt.report.trials.digest import Digest
 from linewatt.report.trials.subject import (
@@ -39,6 +41,11 @@ def first_screen(view: Digest) -> Screen | None:
     doubts = found.doubts if found else trust_block(view, told, costs)
     costing = (found.result, found.cost)[bool(subjects) :] if found else ()
     blocks += (*costing, doubts)
+    failed = failed_entries(view)
+    blocks[0] = replace(blocks[0], entries=(*blocks[0].entries, *failed))
+    of_page = [one for each in subjects for one in (each.blocks if each.lists is None else each.lists)]
+    if failed and not found:
+        of_page.append(Block("Without a number", tuple(failed)))
     hosts = hosts_words([*view.hosts])
     caveats = " · ".join(in_short(view))
     return Screen(
@@ -54,5 +61,5 @@ def first_screen(view: Digest) -> Screen | None:
             *(more for one in subjects for more in one.more),
         ),
         tables=(found.series,) if found else (),
-        lists=tuple(block for one in subjects for block in (one.blocks if one.lists is None else one.lists)),
+        lists=tuple(of_page),
     )

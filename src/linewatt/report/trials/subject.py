@@ -28,7 +28,6 @@ from linewatt.report.series import plural, setting_text, test_title
 from linewatt.report.table import Table
 from linewatt.report.trials.answer import (
     best_cases,
-    failed_entries,
     in_words,
     letters,
     means_are,
@@ -104,7 +103,7 @@ def experiment_subject(view: Digest) -> Subject | None:
     own = [one for one in view.summaries if without_factors(one.case) == first.case and one.throughput_bps]
     effects = _effects(first.responses[0], about, own, view)
     others = [forms for one in first.responses[1:] if (forms := _others(one, own, view))]
-    entries = (*(forms for _, forms in bests), *failed_entries(view))
+    entries = tuple(forms for _, forms in bests)
     blocks = [Block("Best setting", entries, means_are(view), rest="line")]
     blocks += [effects] if effects else []
     blocks += [Block("Effects on cost and loss", tuple(others), rest="response")] if others else []
@@ -222,7 +221,7 @@ def networks_subject(view: Digest) -> Subject | None:
     shown = [summaries[case] for case in dict.fromkeys(sides)] or [one.summary for one in best]
     told = tuple(Best(_on(one.case, several=several), one) for one in shown)
     lines = [(Line(one.name, rate(one.summary, view)), one.summary) for one in told]
-    entries = (*with_limits(lines), *failed_entries(view))
+    entries = tuple(with_limits(lines))
     rest = {(row.match.base, row.match.other) for row in rows if row.match.base not in own}
     blocks = (
         Block("Result", entries, means_are(view), rest="case"),
@@ -303,7 +302,6 @@ def matrix_subject(view: Digest) -> Subject | None:
         return None
     entries = with_limits(extremes)
     entries += [(Line(about, prose=words),) for cases in pairs for about, words in _absent(cases)]
-    entries += failed_entries(view)
     drawn = {
         (f"throughput_bps-{cases.test}", label): matrix for cases in pairs for label, matrix in cases.drawn
     }
