@@ -90,6 +90,21 @@ def test_the_line_rate_of_a_table_is_what_its_throughput_is_a_part_of(run: Run) 
     assert [case["factors"] for case in cases] == [{"kernel": "a"}, {"kernel": "b"}]
 
 
+def test_the_scope_of_a_scaling_tables_watts_is_that_and_no_factor(run: Run) -> None:
+    Path("t.csv").write_text(
+        "instances,throughput_gbps,power_w,power_scope\n1,10,200,wall\n2,19,210,psu-out\n4,36,220,\n"
+    )
+    assert run("import", "t.csv")[::2] == (0, "3 rows of scaling stored as 3 trials of 2 hosts\n")
+    document = json.loads(run("show", "--json")[1])
+    assert [case["receiver_system_scope"] for case in document["cases"]] == ["wall", "psu-out", "system"]
+    assert not any("factors" in case for case in document["cases"])
+    assert "power_scope" not in json.dumps(document)
+    assert run("analyze", "t.csv")[0] == 0
+    scaling = "instances,throughput_gbps,{},power_scope\n1,10,200,{}\n"
+    assert "row 1 (line 2), column power_scope: " in refused(scaling.format("power_w", "rack"))
+    assert "wall is not what psu_out_w holds" in refused(scaling.format("psu_out_w", "wall"))
+
+
 def test_an_empty_cell_is_missing_and_a_wrong_one_ends_the_import() -> None:
     table, _ = read_table(b"instances,throughput_mbps,psu_out_w\n1,100,\n2,190,200\n", "t.csv")
     _, found = import_any(table, "t.csv", 1e9)

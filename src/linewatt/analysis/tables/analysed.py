@@ -11,6 +11,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import get_args
 
+from linewatt.analysis.power.totals import SYSTEM_SCOPES
 from linewatt.analysis.tables import groups, inputs
 from linewatt.analysis.tables.columns import COLUMNS
 from linewatt.analysis.tables.imported import one_of, same_words, test_of
@@ -23,7 +24,9 @@ from linewatt.units import bps_from_gbps
 
 PROVENANCE = "power_provenance"
 """how the watts of a row came about; measured where it does not say"""
-EXTRA = ("line_rate_gbps", "mtu", "app_cpu_idle_pct", "irq_cpu_idle_pct", "fan_rpm", PROVENANCE)
+SCOPE = "power_scope"
+"""what the watts of a row cover; the system where neither it nor the name of their column says"""
+EXTRA = ("line_rate_gbps", "mtu", "app_cpu_idle_pct", "irq_cpu_idle_pct", "fan_rpm", PROVENANCE, SCOPE)
 NOT_SAID = "not in the table"
 FAN = "fan speed (rpm)"
 _NEEDED = ("instances", "throughput_bps")
@@ -35,6 +38,7 @@ _EXTRA_SOURCES: Mapping[str, Source] = {
     "fan_rpm": Source({"fan_rpm": inputs.number}, lambda value: value),
 }
 _PROVENANCES: Mapping[str, Provenance] = same_words(*get_args(Provenance))
+_OUTPUT = "psu_out_w"
 
 
 @dataclass(frozen=True, slots=True)
@@ -153,19 +157,29 @@ def _shares(idle: float | None) -> CpuShares | None:
 
 
 def _power(row: Row, read: Mapping[str, float], warnings: list[TableWarning]) -> tuple[PowerResult, ...]:
-    """The watts of a row; none where how they came about is no word that is known."""
-    word = row.cells.get(PROVENANCE)
+    """The watts of a row; none where what they cover or how they came about is no word that is known."""
+    column, word = PROVENANCE, row.cells.get(PROVENANCE)
     try:
         provenance = one_of(word, _PROVENANCES) if word else "measured"
+        column = SCOPE
+        scopes = (("system_w", "system", _scope(row)), ("cpu_w", "cpu", "cpu"))
     except inputs.BadCell as problem:
-        warnings.append(TableWarning(str(problem), row.number, row.line, PROVENANCE))
+        warnings.append(TableWarning(str(problem), row.number, row.line, column))
         return ()
-    scopes = (("system_w", "system"), ("cpu_w", "cpu"))
     return tuple(
-        PowerResult("table", scope, scope, provenance, "as the table has it", read[name])
-        for name, scope in scopes
+        PowerResult("table", channel, scope, provenance, "as the table has it", read[name])
+        for name, channel, scope in scopes
         if name in read
     )
+
+
+def _scope(row: Row) -> str:
+    """What the system's watts of a row cover. Raises BadCell."""
+    word, is_output = row.cells.get(SCOPE), _OUTPUT in row.cells
+    said = one_of(word, same_words(*SYSTEM_SCOPES)) if word else ""
+    if is_output and "power_w" not in row.cells and said not in ("", "psu-out"):
+        raise inputs.BadCell(f"{word} is not what {_OUTPUT} holds")
+    return "psu-out" if is_output else said or "system"
 
 
 def case_words(case: Case) -> str:

@@ -109,12 +109,11 @@ def _series(table: Table, source: str, imported_s: float) -> Imported:
         raise InvalidInput(
             f"{source}: a row has no instances or no throughput, or other cells than the header"
         )
-    scope = "psu-out" if "psu_out_w" in table.columns else "system"
     levels: dict[str, tuple[str, ...]] = {}
     for name, level in (pair for one in read.trials for pair in one.case.factors):
         levels[name] = tuple(dict.fromkeys((*levels.get(name, ()), level)))
     factors = {name: own for name, own in levels.items() if len(own) > 1}
-    trials = tuple(_imported_trial(_with_factors(one, factors), imported_s, scope) for one in read.trials)
+    trials = tuple(_imported_trial(_with_factors(one, factors), imported_s) for one in read.trials)
     same = {name: own[0] for name, own in levels.items() if len(own) == 1 and own[0]}
     facts = {"facts": {"table": same}} if same else {}
     hosts = {host: facts for one in trials for host in reversed(one.case.hosts)}
@@ -137,18 +136,14 @@ def _known_tests(table: Table, source: str) -> None:
             raise InvalidInput(f"{source}: row {row.number}, column test: {test!r} is none of {TESTS}")
 
 
-def _imported_trial(trial: Trial, at_s: float, scope: str) -> Trial:
-    """A row as other imported trials are; ``scope`` is that of the watts of its system."""
-    receiver, sender = (
-        None if end is None else _imported_end(end, scope) for end in (trial.receiver, trial.sender)
-    )
+def _imported_trial(trial: Trial, at_s: float) -> Trial:
+    """A row as other imported trials are."""
+    receiver, sender = (None if end is None else _imported_end(end) for end in (trial.receiver, trial.sender))
     return replace(trial, started_s=at_s, reason=NOT_SAID, receiver=receiver, sender=sender)
 
 
-def _imported_end(end: EndResult, scope: str) -> EndResult:
-    watts = tuple(
-        replace(one, source=SOURCE, scope=scope if one.scope == "system" else one.scope) for one in end.power
-    )
+def _imported_end(end: EndResult) -> EndResult:
+    watts = tuple(replace(one, source=SOURCE) for one in end.power)
     return replace(end, power=watts, reasons=dict.fromkeys(end.reasons, NOT_SAID))
 
 
