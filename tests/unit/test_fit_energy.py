@@ -188,11 +188,12 @@ def test_the_published_table_shuffled_has_no_figures(run: Run) -> None:
         (readings(drawn_w, (256,)), "one packet size"),
         (readings(drawn_w, SIZES, (1e10,)) * 2, "one rate"),
         (readings(drawn_w, (64, 256), (1e10, 2e10)), "4 rows: 6 are the least"),
+        ([*readings(drawn_w, (64, 1500), (1e10,)), *readings(drawn_w, (64,), (2e10,))] * 2, "3 states of"),
         (readings(drawn_w, (1000, 1020)), "cannot be told apart: condition number"),
         (readings(lambda s, r: 300 + 9 * min(r, 2.5e10) / 2.5e10), "in a curve, not in a line"),
         (readings(lambda s, r: 300 + 30 * (r / 9e10) ** 2 + 1e9 / s / r), "in a curve, not in a line"),
     ],
-    ids=["constant", "one size", "one rate", "few rows", "collinear", "saturated", "curved"],
+    ids=["constant", "one size", "one rate", "few rows", "few states", "collinear", "saturated", "curved"],
 )
 def test_data_that_carry_no_figure_have_none(run: Run, found: list[Reading], why: str) -> None:
     document = fitted(run, table(found))

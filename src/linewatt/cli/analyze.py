@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
@@ -40,14 +41,19 @@ def analyze(
     from linewatt.analysis.cases.analyse import document
     from linewatt.cli.output import print_json, print_rich
 
-    found = _of_table(wanted) if _is_table(wanted) else _of_result(results, wanted)
+    if is_table(wanted):
+        found = _of_table(wanted)
+    else:
+        with stored_result(results, wanted) as result:
+            found = _of_stored(result)
     if as_json:
         print_json(document(found, SCHEMA_VERSION))
     else:
         print_rich(lambda _: _rendered(found))
 
 
-def _is_table(wanted: str) -> bool:
+def is_table(wanted: str) -> bool:
+    """Whether a word names a table, not a stored result."""
     return wanted == "-" or wanted.lower().endswith((".csv", ".tsv", ".txt")) or Path(wanted).is_file()
 
 
@@ -83,7 +89,9 @@ def _of_table(wanted: str) -> list[Analysis]:
     ]
 
 
-def _of_result(results: Path, wanted: str) -> list[Analysis]:
+@contextmanager
+def stored_result(results: Path, wanted: str) -> Iterator[Result]:
+    """A stored result, and a guard around what is made of it. Raises InvalidInput where there is none."""
     from linewatt.store import read
 
     try:
@@ -91,7 +99,7 @@ def _of_result(results: Path, wanted: str) -> list[Analysis]:
     except StoreError as error:
         raise InvalidInput(f"no table, and {error}") from None
     with read.readable(path):
-        return _of_stored(read.load(path))
+        yield read.load(path)
 
 
 def _of_stored(result: Result) -> list[Analysis]:

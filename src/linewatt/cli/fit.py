@@ -3,12 +3,13 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import TYPE_CHECKING, Annotated
 
 import typer
 
 from linewatt.cli.help import Command, Group
-from linewatt.cli.options import Json
+from linewatt.cli.options import Json, Results
 
 if TYPE_CHECKING:  # what is slow to import is imported when the command runs
     from linewatt.report.energy import Fitted
@@ -25,8 +26,12 @@ def _commands() -> None: ...
 @fit_app.command("energy", cls=Command)
 def energy_command(
     wanted: Annotated[
-        str, typer.Argument(metavar="TABLE", help="A table with a header line; - reads stdin.")
+        str,
+        typer.Argument(
+            metavar="TABLE|ID", help="A table with a header line (- reads stdin), or a stored result."
+        ),
     ],
+    results: Results = Path("results"),
     as_json: Json = False,
 ) -> None:
     """Fit what a bit and a packet cost in energy.
@@ -36,12 +41,14 @@ def energy_command(
     withheld, and said why.
 
     Columns of a table: ports, header_bytes, packet_size_bytes, rate_gbps of a port, power_w of the whole.
-    docs/power.md has the method.
+    Of a stored result: UDP trials of several sizes and rates, each end by itself. docs/power.md has the
+    method.
     """
+    from linewatt.cli.analyze import is_table
     from linewatt.cli.output import print_json, print_rich
     from linewatt.report.energy import document, rendered
 
-    found = _of_table(wanted)
+    found = _of_table(wanted) if is_table(wanted) else _of_result(results, wanted)
     if as_json:
         print_json(document(found))
     else:
@@ -57,3 +64,11 @@ def _of_table(wanted: str) -> list[Fitted]:
     source, data = read_bytes(wanted)
     table, _ = read_table(data, source, known=PACKET_POWER_COLUMNS)
     return [Fitted(source, packet_energy_fit(table, source))]
+
+
+def _of_result(results: Path, wanted: str) -> list[Fitted]:
+    from linewatt.cli.analyze import stored_result
+    from linewatt.report.energy import of_result
+
+    with stored_result(results, wanted) as result:
+        return of_result(result)

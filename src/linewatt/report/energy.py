@@ -10,8 +10,14 @@ from typing import TYPE_CHECKING, Any
 
 from linewatt.analysis.power.energy_design import MOST_CONDITION
 from linewatt.analysis.power.energy_fit import BASE, BIT, PACKET, EnergyFit, Figure, Kind
-from linewatt.report.series import plural
+from linewatt.analysis.power.energy_rows import EndEnergy, end_energies
+from linewatt.analysis.power.totals import SCOPE_WORDS
+from linewatt.errors import InvalidInput
+from linewatt.model import Provenance
+from linewatt.report.provenance import mark, words
+from linewatt.report.series import case_names, plural
 from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table
+from linewatt.store.read import Result
 from linewatt.units import format_percent, format_significant
 
 if TYPE_CHECKING:
@@ -19,40 +25,63 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION = 1
 SHOWN = (BIT, PACKET, BASE)
+_VARIED = ("test", "rate_bps", "load_level")
+"""what a fit is over, and no word of which one it is"""
 
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """A fit, and of what it is."""
+    """A fit, and of what it is; ``end``: of which end of a stored campaign."""
 
     title: str
     fit: EnergyFit
+    end: EndEnergy | None = None
+
+    @property
+    def provenance(self) -> Provenance | None:
+        return None if self.end is None else self.end.provenance
 
 
-def warnings(fit: EnergyFit) -> tuple[str, ...]:
-    """What a reader must know first: why figures are withheld, then what makes the others doubtful."""
+def of_result(result: Result) -> list[Fitted]:
+    """The ends of a stored campaign that have any row. Raises InvalidInput where none has."""
+    every = end_energies(result.trials)
+    ends = [one for one in every if one.fit.rows]
+    if not ends:
+        why = next((said for one in every for said in one.fit.warnings), "it has no UDP trials")
+        raise InvalidInput(f"{result.id}: no end has both traffic and watts: {why}")
+    names = case_names([one.case for one in ends])
+    return [Fitted(f"{one.role} {one.host} · {names[one.case]}", one.fit, one) for one in ends]
+
+
+def warnings(one: Fitted) -> tuple[str, ...]:
+    """What a reader must know first: watts that nobody measured, why figures are withheld, what makes the
+    others doubtful."""
+    fit = one.fit
+    kinds = words([one.provenance])
+    unmeasured = (f"Watts are {kinds}, not measured",) if kinds else ()
     alike: dict[str, list[str]] = {}
     for kind in SHOWN:
         reason = fit.figures[kind.key].reason
         if reason is not None:
             alike.setdefault(reason, []).append(kind.title)
     withheld = (f"{', '.join(titles)} withheld: {reason}" for reason, titles in alike.items())
-    return (*withheld, *fit.warnings)
+    return (*unmeasured, *withheld, *fit.warnings)
 
 
 def document(found: Sequence[Fitted]) -> dict[str, Any]:
     """As JSON: the first fit's figures on top, and every fit below ``fits``."""
-    fits = [{"title": one.title, **_document(one.fit)} for one in found]
+    fits = [{"title": one.title, **_document(one)} for one in found]
     return {"schema_version": SCHEMA_VERSION, **fits[0], "fits": fits}
 
 
-def _document(fit: EnergyFit) -> dict[str, Any]:
+def _document(one: Fitted) -> dict[str, Any]:
+    fit, end = one.fit, one.end
     return {
         **_values(fit.figures),
         "ci": _intervals(fit.figures),
         "ci_level": 0.95,
-        "warnings": list(warnings(fit)),
-        "reasons": {kind.key: one.reason for kind in SHOWN if (one := fit.figures[kind.key]).reason},
+        "warnings": list(warnings(one)),
+        "reasons": {kind.key: why for kind in SHOWN if (why := fit.figures[kind.key].reason)},
         "method": fit.method,
         "rows": fit.rows,
         "packet_sizes": fit.sizes,
@@ -62,6 +91,20 @@ def _document(fit: EnergyFit) -> dict[str, Any]:
         "condition_number": fit.condition,
         "one_least_squares": {**_values(fit.one_fit), "ci": _intervals(fit.one_fit)} if fit.one_fit else None,
         "states": [asdict(point) for point in fit.points],
+        **({} if end is None else _of_end(end)),
+    }
+
+
+def _of_end(end: EndEnergy) -> dict[str, Any]:
+    return {
+        "host": end.host,
+        "role": end.role,
+        "case": {name: one for name, one in end.case.parameters.items() if name not in _VARIED},
+        "provenance": end.provenance,
+        "scope": end.scope,
+        "source": end.source,
+        "gain_tolerance_ratio": end.tolerance_ratio,
+        "traffic": "data interface: frames without FCS, preamble and gap",
     }
 
 
@@ -91,24 +134,26 @@ def rendered(found: Sequence[Fitted], width: int | None) -> RenderableType:
     def lines() -> Iterator[RenderableType]:
         for one in found:
             yield Text(one_line(one.title), style="bold")
-            yield from (Text(one_line(f"! {said}"), style="yellow") for said in warnings(one.fit))
-            yield render(table(one.fit), width)
+            yield from (Text(one_line(f"! {said}"), style="yellow") for said in warnings(one))
+            yield render(table(one), width)
 
     return Group(*lines())
 
 
-def table(fit: EnergyFit) -> Table:
+def table(one: Fitted) -> Table:
     """The figures, and below them how well the model fits."""
+    fit, sim = one.fit, mark(one.provenance)
     heads = [Head("Value"), Head("95 % CI"), *([Head("By one least squares")] if fit.one_fit else [])]
     rows = tuple(
-        Row((Cell(f"{kind.title}, {kind.unit}"),), _cells(kind, fit.figures[kind.key], fit.one_fit))
+        Row((Cell(f"{kind.title}, {kind.unit}"),), _cells(kind, fit.figures[kind.key], fit.one_fit, sim))
         for kind in SHOWN
     )
-    notes = tuple(Note("remark", said) for said in _quality(fit))
-    return Table("", (Head("Figure", kind="text"),), tuple(heads), (RowGroup("", rows),), notes)
+    notes = tuple(Note("remark", said) for said in (*_quality(fit), *_about(one.end)))
+    key = Head("Figure", kind="text")
+    return Table("", (key,), tuple(heads), (RowGroup("", rows),), notes)
 
 
-def _cells(kind: Kind, figure: Figure, one_fit: Mapping[str, Figure]) -> tuple[Cell, ...]:
+def _cells(kind: Kind, figure: Figure, one_fit: Mapping[str, Figure], sim: str | None) -> tuple[Cell, ...]:
     """Value and CI, to two digits of how far that reaches; then what one least squares says."""
     value, low, high = figure.value, figure.low, figure.high
     if value is None or low is None or high is None:
@@ -116,15 +161,15 @@ def _cells(kind: Kind, figure: Figure, one_fit: Mapping[str, Figure]) -> tuple[C
     reach = (high - low) / 2 * kind.scale
     decimals = 3 if reach <= 0 else min(9, max(0, 1 - math.floor(math.log10(reach))))
     beside = [one.value for one in ([one_fit[kind.key]] if one_fit else []) if one.value is not None]
-    said = [f"{one * kind.scale:.{decimals}f}" for one in (value, low, high, *beside)]
-    return (Cell(said[0], si=value), Cell(f"{said[1]} to {said[2]}"), *map(Cell, said[3:]))
+    said = [f"{one * kind.scale:,.{decimals}f}" for one in (value, low, high, *beside)]
+    return (Cell(said[0], si=value, mark=sim), Cell(f"{said[1]} to {said[2]}"), *map(Cell, said[3:]))
 
 
 def _quality(fit: EnergyFit) -> Iterator[str]:
-    rows = (
-        f"{plural(fit.rows, 'row')}, {plural(fit.sizes, 'packet size')}, {plural(len(fit.points), 'state')}"
-    )
-    yield f"{rows}; {fit.method}." if fit.points else f"{plural(fit.rows, 'row')}."
+    idle = sum(point.rows for point in fit.points if point.bit_per_s == 0)
+    rows = f"{plural(fit.rows, 'row')}{f', {idle} of them without traffic' if idle else ''}"
+    states = f", {plural(fit.sizes, 'packet size')}, {plural(len(fit.points), 'state')}; {fit.method}"
+    yield f"{rows}{states if fit.points else ''}."
     if fit.residual_sd_w is not None and fit.largest_residual_w is not None and fit.r2 is not None:
         sd, largest = (format_significant(one, 2) for one in (fit.residual_sd_w, fit.largest_residual_w))
         yield (
@@ -136,3 +181,16 @@ def _quality(fit: EnergyFit) -> Iterator[str]:
             f"Conditioning: {format_significant(fit.condition)}; above {MOST_CONDITION:g} bits, packets and "
             "power without traffic cannot be told apart."
         )
+
+
+def _about(end: EndEnergy | None) -> Iterator[str]:
+    """Where traffic and watts are from."""
+    if end is None:
+        return
+    way = "received" if end.role == "receiver" else "sent"
+    scope = SCOPE_WORDS.get(end.scope, end.scope)
+    yield f"Traffic: what the data interface {way}, frames without FCS, preamble and gap."
+    yield f"Watts: {scope} ({end.source})."
+    if end.tolerance_ratio:
+        gain = format_percent(end.tolerance_ratio, 0)
+        yield f"The meter's gain may be off by ± {gain}: that is in all figures alike, and not in their CIs."

@@ -117,15 +117,23 @@ class Design:
 
     @cached_property
     def groups(self) -> list[list[int]]:
-        """Rows of the same traffic, by their number."""
-        found: dict[tuple[int, int], list[int]] = {}
+        """Rows of the same traffic, by their number: all near the first of them."""
+        found: dict[tuple[int, int], list[list[int]]] = {}
         for at, one in enumerate(self.rows):
-            logs = (
-                round(math.log(max(1.0, value)) / SAME_RATIO) for value in (one.bit_per_s, one.packets_per_s)
-            )
-            bits, packets = logs
-            found.setdefault((bits, packets), []).append(at)
-        return list(found.values())
+            bits, packets = (math.log(max(1.0, value)) for value in (one.bit_per_s, one.packets_per_s))
+            bin_bits, bin_packets = int(bits / SAME_RATIO), int(packets / SAME_RATIO)
+            around = ((bin_bits + x, bin_packets + y) for x in (-1, 0, 1) for y in (-1, 0, 1))
+            near = (own for place in around for own in found.get(place, ()) if self._same(own[0], at))
+            own = next(near, None)
+            if own is None:
+                found.setdefault((bin_bits, bin_packets), []).append([at])
+            else:
+                own.append(at)
+        return [own for groups in found.values() for own in groups]
+
+    def _same(self, first: int, other: int) -> bool:
+        pairs = ((self.bits[first], self.bits[other]), (self.packets[first], self.packets[other]))
+        return all(abs(one - two) <= SAME_RATIO * max(one, two) for one, two in pairs)
 
     @cached_property
     def r2(self) -> float:

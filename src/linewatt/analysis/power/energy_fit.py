@@ -18,6 +18,8 @@ from linewatt.units import format_percent, format_significant
 
 FEWEST_ROWS = 6
 """three figures, and as many rows again that say how well they fit"""
+FEWEST_STATES = 4
+"""of different traffic: with fewer nothing could show that the model is wrong"""
 LEAST_R2, CLEAR_R2 = 0.5, 0.9
 BEND_RATIO, WRONG_BEND_RATIO = 0.05, 0.2
 """of all that traffic adds: a bend that is told of, and one with which slopes are no cost of anything"""
@@ -101,6 +103,11 @@ def energy_fit(
     if why:
         return blank.withheld(why)
     design = Design(rows)
+    if len(design.groups) < FEWEST_STATES:
+        states = _count(len(design.groups), "state")
+        return blank.withheld(
+            f"{states} of traffic: three figures meet any three; {FEWEST_STATES} are needed"
+        )
     told = replace(blank, sizes=len(_sizes(rows)), condition=design.condition)
     why = design.collinear
     if why:

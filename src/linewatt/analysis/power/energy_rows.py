@@ -1,0 +1,173 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What each end of a stored campaign drew at which traffic, as rows for :mod:`energy_fit`. Pure.
+
+Traffic is what the data interface counted in the window: what a sender's sent, what a receiver's received.
+That is all that passed, of this load or another, with what sockets dropped later; an interface counts frames
+without FCS, preamble and gap. Only UDP: TCP's segments may be counted before they are cut.
+"""
+
+from __future__ import annotations
+
+import math
+from collections import Counter
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import dataclass, replace
+
+from linewatt.analysis.power import totals
+from linewatt.analysis.power.energy_design import Row
+from linewatt.analysis.power.energy_fit import BASE, EnergyFit, energy_fit
+from linewatt.model import (
+    ENDS,
+    Case,
+    EndResult,
+    PowerResult,
+    Provenance,
+    Role,
+    Trial,
+    is_request_response,
+)
+
+OTHER_WAY_RATIO = 0.05
+"""of the packets, that may go the other way"""
+UNCOUNTED_RATIO = 0.9
+"""An interface that counted fewer of the packets that the load received counts joined ones."""
+
+
+@dataclass(frozen=True, slots=True)
+class EndEnergy:
+    """The fit of one end, over the trials that differ in packet size and rate only; ``case`` has the rest."""
+
+    case: Case
+    role: Role
+    fit: EnergyFit
+    provenance: Provenance | None = None
+    scope: str = ""
+    source: str = ""
+    tolerance_ratio: float | None = None
+    """of the meter's gain: it is in all three figures alike, and not in their CIs"""
+
+    @property
+    def host(self) -> str:
+        return self.case.host(self.role)
+
+
+@dataclass(frozen=True, slots=True)
+class _Reading:
+    row: Row
+    total: totals.Total
+    tolerance_ratio: float
+
+
+def end_energies(trials: Iterable[Trial]) -> list[EndEnergy]:
+    """The fits of each end of each kind of case; receivers first."""
+    groups: dict[Case, list[Trial]] = {}
+    for one in trials:
+        if not one.case.is_tcp and not is_request_response(one.case.test):
+            like = replace(one.case, test="udp-60", rate_bps=None, load_level=None)
+            groups.setdefault(like, []).append(one)
+    return [_end(case, role, own) for role in ENDS for case, own in groups.items()]
+
+
+def _end(case: Case, role: Role, trials: Sequence[Trial]) -> EndEnergy:
+    readings: list[_Reading] = []
+    lost: Counter[str] = Counter()
+    for one in trials:
+        found = _reading(one, role, readings[0].total if readings else None)
+        if isinstance(found, str):
+            lost[found] += 1
+        else:
+            readings.append(found)
+    left_out = tuple(f"{count} of {len(trials)} trials left out: {why}" for why, count in lost.items())
+    if not readings:
+        return EndEnergy(case, role, energy_fit([]).warned(*left_out))
+    total = readings[0].total
+    fit = _fit(readings)
+    return EndEnergy(
+        case,
+        role,
+        replace(fit, warnings=(*left_out, *fit.warnings)),
+        totals.least_sure(one.total.provenance for one in readings),
+        total.scope,
+        total.source,
+        max(one.tolerance_ratio for one in readings) or None,
+    )
+
+
+def _reading(trial: Trial, role: Role, like: totals.Total | None) -> _Reading | str:
+    """What an end drew at which traffic, or why that is not known."""
+    end = trial.end(role)
+    if trial.status != "done" or end is None or trial.window is None:
+        return "failed"
+    total = totals.system(end.power)
+    if isinstance(total, str):
+        return total
+    if like is not None and (total.scope, total.source) != (like.scope, like.source):
+        return f"its watts are of {total.source} ({total.scope}), not of {like.source} ({like.scope})"
+    traffic = _traffic(trial, end, role)
+    if isinstance(traffic, str):
+        return traffic
+    bits, packets = traffic
+    own = [one for one in end.power if one.source == total.source and one.channel in total.channels]
+    row = Row(bits, packets, total.power_w, f"trial {trial.number}", sum(map(_bound_w, own)))
+    return _Reading(row, total, max((one.tolerance_ratio or 0.0 for one in own), default=0.0))
+
+
+def _traffic(trial: Trial, end: EndResult, role: Role) -> tuple[float, float] | str:
+    """Bit/s and packets/s of the interface, or why they are not known."""
+    assert trial.window is not None  # noqa: S101  looked at by who calls it
+    way, other = ("tx", "rx") if role == "sender" else ("rx", "tx")
+    names = [f"nic.{way}_bytes", f"nic.{way}_packets", f"nic.{other}_packets"]
+    counted = [end.counters.get(name) for name in names]
+    known = [one for one in counted if one is not None]
+    if len(known) < len(names):
+        name = names[counted.index(None)]
+        return f"{name} of {end.host}: {end.reasons.get(name, 'not read')}"
+    count_bytes, packets, other_way = known
+    if other_way > OTHER_WAY_RATIO * packets:
+        return f"{other_way:.0f} packets went the other way beside {packets:.0f}"
+    received = (trial.packets or 0) - (trial.lost_packets or 0)
+    if packets < UNCOUNTED_RATIO * received:
+        return f"the interface counted {packets:.0f} of the {received} packets that arrived: joined ones"
+    return 8 * count_bytes / trial.window.seconds, packets / trial.window.seconds
+
+
+def _bound_w(one: PowerResult) -> float:
+    """A bound of a channel's error without the meter's gain, which errs alike in all trials."""
+    if one.energy_uncertainty_j is None or not one.energy_j or one.power_w is None:
+        return one.step_w or 0.0
+    bound_w = one.energy_uncertainty_j * one.power_w / one.energy_j
+    return _without_gain_w(bound_w, one.power_w, one.tolerance_ratio)
+
+
+def _without_gain_w(bound_w: float, power_w: float, tolerance_ratio: float | None) -> float:
+    return math.sqrt(max(0.0, bound_w**2 - ((tolerance_ratio or 0.0) * power_w) ** 2))
+
+
+def _fit(readings: Sequence[_Reading]) -> EnergyFit:
+    """Of the trials, with idle windows as rows without traffic where they lie on the model."""
+    loaded = [one.row for one in readings]
+    step_w = readings[0].total.step_w or None
+    alone = energy_fit(loaded, step_w)
+    total = readings[0].total
+    if total.idle_drift is not None:
+        return alone.warned(f"idle windows are no rows of the fit: {total.idle_drift}")
+    idle = list(_idle_rows(readings[0]))
+    base = alone.figures[BASE.key]
+    if not idle or base.value is None or base.low is None or base.high is None:
+        return energy_fit([*loaded, *idle], step_w)
+    idle_w = math.fsum(one.power_w for one in idle) / len(idle)
+    if base.low - idle[0].bound_w <= idle_w <= base.high + idle[0].bound_w:
+        return energy_fit([*loaded, *idle], step_w)
+    said = BASE.said(base.value, (base.high - base.low) / 2)
+    return alone.warned(
+        f"idle is {idle_w:.1f} W, and the model has {said} without traffic: {base.value - idle_w:+.1f} W "
+        "as soon as packets flow, whatever their rate; idle windows are no rows of the fit"
+    )
+
+
+def _idle_rows(one: _Reading) -> Iterator[Row]:
+    total = one.total
+    bound_w = total.idle_uncertainty_w or 0.0
+    for number, power_w in enumerate(total.idle_windows_w, 1):
+        free_w = _without_gain_w(bound_w, power_w, one.tolerance_ratio)
+        yield Row(0.0, 0.0, power_w, f"idle window {number}", free_w)
