@@ -49,6 +49,7 @@ def run(asked):
     os.chdir(asked["cwd"])
     os.environ.clear()
     os.environ.update(asked["env"])
+    os.setpriority(os.PRIO_PROCESS, 0, asked["nice"])
     sys.argv = ["linewatt", *asked["words"]]
     try:
         exec(asked["before"], {{}})
@@ -138,6 +139,7 @@ class Forked(subprocess.Popen[Any]):
             "cwd": str(cwd or Path.cwd()),
             "env": {**(os.environ if env is None else env)},
             "before": self.before,
+            "nice": os.getpriority(os.PRIO_PROCESS, 0),  # that of its server is of when it was started
         }
         streams = [number if stream == -1 else stream for number, stream in enumerate(its)]
         server, one_at_a_time = _server()
@@ -185,7 +187,7 @@ def run(
     *,
     input: str | bytes | None = None,
     text: bool = True,
-    timeout: float = 60,
+    timeout: float = 300,
     env: Mapping[str, str] | None = None,
     cwd: Path | None = None,
     kind: type[Forked] = Forked,
