@@ -25,6 +25,8 @@ ARGUMENTS = [
     "--disable-sync",
 ]
 
+LIMIT_MS = 120_000
+"""for Chromium to do anything, where how soon is not what is tested"""
 
 NAMES = ("chromium", "chromium-browser", "google-chrome", "google-chrome-stable")
 
@@ -38,7 +40,7 @@ def browser() -> Iterator[Browser]:
     if found is None:
         pytest.skip(f"no {' or '.join(wanted)} on this machine (Debian: apt-get install chromium)")
     with sync_playwright() as playwright:
-        started = playwright.chromium.launch(executable_path=found, args=ARGUMENTS)
+        started = playwright.chromium.launch(executable_path=found, args=ARGUMENTS, timeout=LIMIT_MS)
         yield started
         started.close()
 
@@ -59,6 +61,7 @@ Open = Callable[..., Opened]
 def open_file(browser: Browser) -> Iterator[Open]:
     """Opens a file; all tests of a module do so in one page, for a page of its own costs each a second."""
     context = browser.new_context()
+    context.set_default_timeout(LIMIT_MS)
     page = context.new_page()
     seen = Opened(page)
     page.on("request", lambda request: seen.requests.append(request.url))

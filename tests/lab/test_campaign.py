@@ -27,7 +27,7 @@ TOOLS = ("iperf3", "sockperf", "mpstat", "taskset", "linewatt")
 LONG = {"seconds": 1, "omit": 0.5, "tail": 1.5}
 """a window that sensors of a reading a second cover"""
 
-GONE_LIMIT_S = 10.0
+GONE_LIMIT_S = 60.0
 """for processes of a run to end, where how soon is not what is tested"""
 
 HANG_LIMIT_S = 600.0

@@ -43,7 +43,8 @@ POLL_MS = 50
 QUICK_S = 2.0
 """Long before any wait of the driver is over: it gives up after SILENCE_S."""
 
-START_LIMIT_S = 15.0
+START_LIMIT_S = 60.0
+"""for a program to answer or to show a value, where how soon is not what is tested"""
 PING = bytes.fromhex("0600ff06 000011be 80000000")  # ASF 2.0, presence ping
 
 # Name → number, units of one step, IPMI's unit, sensor type, entity
@@ -246,7 +247,7 @@ def test_readings_equal_what_ipmitool_reads_at_the_same_moment(sim: Sim) -> None
     session = sim.meter().open(CANARY)
     for values in COURSE:
         sim.set(values)
-        end_s = time.monotonic() + 5
+        end_s = time.monotonic() + START_LIMIT_S
         while session.read() != values:
             assert time.monotonic() < end_s, f"the BMC does not show {values}"
         by_ipmitool = sim.read_by_ipmitool()
@@ -272,7 +273,7 @@ def test_a_reading_at_its_limit_is_the_channels_maximum(sim: Sim) -> None:
     session = sim.meter(sensors=["PSU1 Power In"]).open(CANARY)
     sim.set({"PSU1 Power In": 2000})
     maximum = session.channels["PSU1 Power In"].maximum
-    wait_until(lambda: session.read() == {"PSU1 Power In": maximum}, 5, "the highest reading")
+    wait_until(lambda: session.read() == {"PSU1 Power In": maximum}, START_LIMIT_S, "the highest reading")
     assert maximum == 1020
     session.close()
 
@@ -374,7 +375,7 @@ def test_a_bmc_that_ends_in_a_session_is_told_at_once_and_read_again_when_it_is_
     sim.start()
     # sensors are polled from the start on
     again = meter.open(CANARY)
-    wait_until(lambda: again.read() == COURSE[0], 5, "the BMC to have read its sensors")
+    wait_until(lambda: again.read() == COURSE[0], START_LIMIT_S, "the BMC to have read its sensors")
     again.close()
 
 
@@ -389,7 +390,7 @@ def test_a_bmc_that_forgot_the_session_is_given_up_and_a_new_session_works(sim: 
     assert seconds < CALL_LIMIT_S
     session.close()
     again = meter.open(CANARY)
-    wait_until(lambda: again.read() == COURSE[0], 5, "the BMC to have read its sensors")
+    wait_until(lambda: again.read() == COURSE[0], START_LIMIT_S, "the BMC to have read its sensors")
     again.close()
 
 
@@ -434,13 +435,13 @@ def test_many_sessions_in_threads_disturb_each_other_in_nothing(sim: Sim) -> Non
 
     def one(number: int) -> None:
         port = silent[number].getsockname()[1] if number < len(silent) else sim.port
-        ready.wait(30)
+        ready.wait(START_LIMIT_S)
         try:
             session = sim.meter(port=port).open(CANARY)
             for _ in range(10):
-                begin_s = time.monotonic()
+                watch = Stopwatch()
                 outcomes[number] = session.read()
-                longest_s[number] = max(longest_s[number], time.monotonic() - begin_s)
+                longest_s[number] = max(longest_s[number], watch.took_s)
             session.close()
         except HostError as error:
             outcomes[number] = error
@@ -449,7 +450,7 @@ def test_many_sessions_in_threads_disturb_each_other_in_nothing(sim: Sim) -> Non
     for worker in workers:
         worker.start()
     for worker in workers:
-        worker.join(30)
+        worker.join(START_LIMIT_S)
     for hung in silent:
         hung.close()
     assert all(isinstance(outcomes[number], HostError) for number in range(len(silent)))
@@ -535,7 +536,7 @@ def test_ipmitool_on_the_host_reads_the_same(sim: Sim) -> None:
         for values in COURSE:
             sim.set(values)
             sensor = Ipmitool(cfg)
-            end_s = time.monotonic() + 10
+            end_s = time.monotonic() + START_LIMIT_S
             while sensor.parse(_line(process)) != values:
                 assert time.monotonic() < end_s, f"the stream does not show {values}"
             by_ipmitool = sim.read_by_ipmitool()
@@ -550,9 +551,11 @@ def test_ipmitool_on_the_host_goes_on_after_the_bmc_was_gone(sim: Sim) -> None:
         assert process.stdout is not None
         assert sensor.parse(process.stdout.readline())
         sim.signal(signal.SIGSTOP)
-        wait_until(lambda: "|error no answer in 3 s|" in _line(process), 10, "the stream to say so")
+        wait_until(
+            lambda: "|error no answer in 3 s|" in _line(process), START_LIMIT_S, "the stream to say so"
+        )
         sim.signal(signal.SIGCONT)
-        wait_until(lambda: "|error " not in _line(process), 15, "readings")
+        wait_until(lambda: "|error " not in _line(process), START_LIMIT_S, "readings")
 
 
 class stream:  # noqa: N801  a context, read like a function

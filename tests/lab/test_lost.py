@@ -14,7 +14,17 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.lab.test_campaign import CHANGES, LONG, Bench, Impatient, await_event, connection_pids, end, until
+from tests.lab.test_campaign import (
+    CHANGES,
+    HANG_LIMIT_S,
+    LONG,
+    Bench,
+    Impatient,
+    await_event,
+    connection_pids,
+    end,
+    until,
+)
 
 from linewatt.lab import system
 
@@ -159,7 +169,7 @@ def test_a_sensor_that_hangs_is_started_again_and_its_trial_names_the_cause(benc
     parent = int(Path(f"/proc/{hung[0]}/stat").read_text().rpartition(")")[2].split()[1])
     for pid in (parent, *hung):
         os.kill(pid, signal.SIGSTOP)
-    out, err = process.communicate(timeout=120)
+    out, err = process.communicate(timeout=HANG_LIMIT_S)
     assert process.returncode == 0, err
     told = [one["text"] for line in out.splitlines() if (one := json.loads(line))["event"] == "warned"]
     assert [text.startswith(f"h2: {tool} has said nothing for ") for text in told] == [True], told

@@ -276,10 +276,10 @@ def test_the_tool_ends_with_the_script(tool: Any, tmp_path: Path) -> None:
         process.stdout.readline()
         process.kill()
     pid = int(note.read_text())
-    end_s = time.monotonic() + 5
-    while _runs(pid) and time.monotonic() < end_s:
+    end_s = time.monotonic() + 60
+    while _runs(pid):
+        assert time.monotonic() < end_s, "waited 60 s for the tool to end"
         time.sleep(0.02)
-    assert not _runs(pid)
 
 
 def _runs(pid: int) -> bool:

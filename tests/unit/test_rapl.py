@@ -17,6 +17,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
 from tests.stream_helpers import (
+    END_LIMIT_S,
     START_US,
     cost_to_read,
     needs_bash,
@@ -240,7 +241,7 @@ def test_it_ends_when_nobody_reads_it() -> None:
         assert process.stdout is not None
         process.stdout.readline()
         process.stdout.close()
-        assert process.wait(timeout=5) != 0
+        assert process.wait(END_LIMIT_S) != 0
 
 
 @needs_bash

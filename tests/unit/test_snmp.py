@@ -33,6 +33,7 @@ CASES = sorted(path.parent.name for path in CAPTURES.glob("*/expected.json"))
 SNMPD = shutil.which("snmpd", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/sbin")
 COMMUNITY = "c0mmunity-Zq"
 AUTH, PRIVACY = "auth-phrase-Zq", "privacy-phrase-Zq"
+START_LIMIT_S = 60
 MAKERS = ("318", "534", "1718", "13742")
 
 needs_snmpd = pytest.mark.skipif(SNMPD is None, reason="snmpd is not installed")
@@ -84,14 +85,14 @@ def pdu(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pdu]:
 def wait_for(port: int, log: Path) -> None:
     """Until the agent answers."""
     meter = Snmp(SnmpConfig(address="127.0.0.1", port=port, profile="apc-rpdu"))
-    end_s = time.monotonic() + 20
+    end_s = time.monotonic() + START_LIMIT_S
     while time.monotonic() < end_s:
         try:
             meter.open(COMMUNITY).close()
         except HostError:
             continue
         return
-    pytest.fail(f"snmpd did not answer within 20 s: {log.read_text()[-500:]}")
+    pytest.fail(f"snmpd did not answer within {START_LIMIT_S} s: {log.read_text()[-500:]}")
 
 
 def config(pdu: Pdu, **more: Any) -> SnmpConfig:
@@ -226,13 +227,14 @@ def test_no_message_record_or_log_holds_a_community_or_passphrase(
 def test_a_wrong_community_is_not_answered_and_says_so_in_time_and_a_later_open_works(
     pdu: Pdu, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(snmp_agent, "WAIT_S", 0.3)  # so that it is over long before the limit of the call
     pdu.say("1.3.6.1.4.1.318.1.1.12.1.16.0|2|1248\n")
     meter = Snmp(config(pdu, profile="apc-rpdu"))
-    watch = Stopwatch()
-    with pytest.raises(HostError, match=r"no answer within 0\.9 s; check address, port and community"):
-        meter.open("wrong")
-    assert watch.took_s <= CALL_LIMIT_S
+    with monkeypatch.context() as quick:
+        quick.setattr(snmp_agent, "WAIT_S", 0.3)  # so that it is over long before the limit of the call
+        watch = Stopwatch()
+        with pytest.raises(HostError, match=r"no answer within 0\.9 s; check address, port and community"):
+            meter.open("wrong")
+        assert watch.took_s <= CALL_LIMIT_S
     session = meter.open(COMMUNITY)
     assert session.read() == {"pdu_w": 1248}
     session.close()
