@@ -14,6 +14,7 @@ from typing import Any
 
 import pytest
 from hypothesis import HealthCheck, settings
+from tests import again
 from xdist.scheduler import LoadScopeScheduling
 
 settings.register_profile("any-pace", deadline=None, suppress_health_check=[HealthCheck.too_slow])
@@ -39,17 +40,27 @@ APART = (
     *("test_campaign", "test_garbage", "test_evidence", "test_check", "test_ends"),
 )
 """files of the labs whose tests have nothing in common but a lab that any worker has"""
-NICE = 5
+NICE = 10
 """of what only computes beside labs, whose heartbeats may not come late"""
 
 TALKING = (
     *("test_batch", "test_bench_power", "test_clock", "test_command", "test_cpufreq"),
-    *("test_estimate", "test_http", "test_hwmon", "test_ipmi", "test_ipmitool"),
+    *("test_estimate", "test_http", "test_hwmon", "test_iperf3", "test_ipmi", "test_ipmitool"),
     *("test_lab_feeder", "test_leash", "test_link", "test_modbus", "test_mpstat"),
     *("test_netcounters", "test_qdisc", "test_rapl", "test_readback", "test_redfish"),
     *("test_snmp", "test_threads", "test_users_folder", "test_users_server", "test_users_url"),
 )
 """unit tests that wait for programs they start, within limits of the product: they do more than compute"""
+
+
+def _waits(nodeid: str) -> bool:
+    """Whether a test waits for programs it starts."""
+    computes = nodeid.startswith(("tests/unit/", "tests/fuzz/"))
+    return not computes or Path(nodeid.partition("::")[0]).stem in TALKING
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    again.watch(config, _waits)
 
 
 def _unit(nodeid: str) -> str:
@@ -93,8 +104,7 @@ def pytest_collection_modifyitems(items: list[pytest.Item]) -> None:
 def _nice(request: pytest.FixtureRequest) -> Iterator[None]:
     """Beside labs, what only computes gives way; where a worker may not take that back, it does not."""
     node = request.node.nodeid
-    computes = node.startswith(("tests/unit/", "tests/fuzz/")) and Path(node).stem not in TALKING
-    if "PYTEST_XDIST_WORKER" not in os.environ or not computes or os.geteuid() != 0:
+    if "PYTEST_XDIST_WORKER" not in os.environ or _waits(node) or os.geteuid() != 0:
         yield
         return
     before = os.getpriority(os.PRIO_PROCESS, 0)

@@ -1,0 +1,106 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A test that failed beside others is met again alone, and only where others had the CPUs."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests import again
+
+ROOT = Path(__file__).parents[2]
+CONFTEST = """
+import time
+from tests import again
+
+began_s = time.monotonic()
+again.waited_s = lambda: {share} * (time.monotonic() - began_s)
+
+def pytest_configure(config):
+    again.watch(config, lambda test: "computes" not in test)
+"""
+FAILS = "def test_is_wrong():\n    assert False\n"
+FAILS_ONCE = """
+from pathlib import Path
+
+def test_is_late():
+    met = Path(__file__).with_name("met")
+    before = met.exists()
+    met.touch()
+    assert before
+"""
+
+
+def ends(folder: Path, tests: str, share: float) -> tuple[int, str]:
+    """How a run of a worker ended, and what it said, where this much of the time was waited for a CPU."""
+    (folder / "conftest.py").write_text(CONFTEST.format(share=share))
+    (folder / "test_example.py").write_text(tests)
+    environment = {name: value for name, value in os.environ.items() if not name.startswith("PYTEST_")}
+    done = subprocess.run(
+        [sys.executable, "-m", "pytest", "-q", "-p", "xdist", "-n", "1", "-p", "no:cacheprovider", folder],
+        cwd=folder,
+        env={**environment, "PYTHONPATH": str(ROOT), "PYTEST_DISABLE_PLUGIN_AUTOLOAD": "1"},
+        capture_output=True,
+        text=True,
+        timeout=300,
+        check=False,
+    )
+    return done.returncode, done.stdout
+
+
+@pytest.mark.parametrize(
+    ("tests", "share", "status", "said"),
+    [
+        (FAILS_ONCE, 0.6, 0, "test_is_late failed while processes waited for a CPU 60% of the time"),
+        (FAILS, 0.6, 1, "test_is_wrong failed while processes waited for a CPU 60% of the time"),
+        (FAILS_ONCE, 0.1, 1, None),
+    ],
+    ids=["late", "wrong", "on a quiet machine"],
+)
+def test_what_failed_while_others_had_the_cpus_is_met_again_and_decides(
+    tmp_path: Path, tests: str, share: float, status: int, said: str | None
+) -> None:
+    ended, told = ends(tmp_path, tests, share)
+    assert ended == status, told
+    assert ("met again" in told) == (said is not None)
+    assert said is None or said in told
+
+
+def waits(test: str) -> bool:
+    return "computes" not in test
+
+
+@pytest.mark.parametrize(
+    "failed",
+    [
+        {"is-late": 0.1},
+        {"is-late": None},
+        {"computes": 0.6},
+        {"is-late": 0.6, "computes": 0.6},
+        {f"is-late-{number}": 0.6 for number in range(again.MOST + 1)},
+    ],
+    ids=["on a quiet machine", "not counted", "computing", "one of two computing", "many"],
+)
+def test_what_is_no_noise_is_not_met_again(failed: dict[str, float | None]) -> None:
+    assert again.chosen(failed, waits) == []
+
+
+def test_what_is_noise_is() -> None:
+    assert again.chosen({"is-late": 0.6, "is-late-too": 0.3}, waits) == ["is-late", "is-late-too"]
+
+
+def test_where_the_kernel_counts_no_waits_there_are_none_known(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(again, "PRESSURE", tmp_path / "nothing")
+    assert again.waited_s() is None
+
+
+def test_waits_are_read_in_seconds(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pressure = tmp_path / "cpu"
+    pressure.write_text("some avg10=1.53 avg60=0.87 avg300=0.73 total=1500000\nfull avg10=0.00 total=0\n")
+    monkeypatch.setattr(again, "PRESSURE", pressure)
+    assert again.waited_s() == 1.5
