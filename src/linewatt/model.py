@@ -9,6 +9,7 @@ from __future__ import annotations
 import hashlib
 import json
 import math
+import re
 from array import array
 from collections.abc import Iterator, Mapping
 from dataclasses import asdict, dataclass, field
@@ -124,6 +125,10 @@ class Case:
     factors: tuple[tuple[str, str], ...] = ()
     load: str | None = None
 
+    def __post_init__(self) -> None:
+        if not _is_test(self.test):
+            raise ValueError(f"{self.test[:40]!r} is no name of a test")
+
     @property
     def is_tcp(self) -> bool:
         return is_tcp(self.test)
@@ -170,6 +175,12 @@ class Case:
     def key(self) -> str:
         """Stable 12-digit hash of :attr:`parameters`; the same on every host, kernel and year."""
         return _key(self)
+
+
+@lru_cache(1 << 10)
+def _is_test(name: str) -> bool:
+    """Whether a name has the shape of a test's: what is stored is shown, and names charts."""
+    return re.fullmatch(r"(?:tcp|udp)-rr|tcp|udp-[1-9][0-9]{1,4}", name, re.ASCII) is not None
 
 
 @lru_cache(1 << 16)

@@ -10,6 +10,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from pydantic import TypeAdapter, ValidationError
 from tests.unit.test_campaign_file import SMALLEST, written
 from tests.unit.test_plan_order import campaign, spec
 from tests.unit.test_proof import answers, rounds, session
@@ -20,7 +21,7 @@ from linewatt.engine.networks.proof import refuse_wrong_ways
 from linewatt.errors import InvalidInput
 from linewatt.loads.base import LoadJob
 from linewatt.loads.iperf3.load import Iperf3
-from linewatt.model import Case, Family
+from linewatt.model import Case, Family, document_of
 from linewatt.network.framing import BARE, Encapsulation, Framing, goodput_bps, payload_bytes
 from linewatt.report.series import test_title as title_of
 from linewatt.sizes import (
@@ -152,6 +153,14 @@ def test_sizes_are_titled_alike_and_come_from_the_largest_to_the_smallest() -> N
     assert ordered == ["tcp", "udp-9014", "udp-1500", "udp-512", "udp-60", "tcp-rr", "udp-rr"]
     assert [title_of(test) for test in ordered[1:5]] == ["UDP 9014", "UDP 1500", "UDP 512", "UDP 60"]
     assert [test for test in ordered if of_small_packets(test)] == ["udp-512", "udp-60"]
+
+
+@pytest.mark.parametrize("name", ["", "udp-", "udp-1500 ", "../udp-60", "udp-<b>", "sctp", "udp-600000"])
+def test_a_stored_case_of_a_test_that_cannot_be_is_damaged(name: str) -> None:
+    document = document_of(Case("udp-512", "a", "b"))
+    assert TypeAdapter(Case).validate_python(document) == Case("udp-512", "a", "b")
+    with pytest.raises(ValidationError):
+        TypeAdapter(Case).validate_python({**document, "test": name})
 
 
 def test_keys_of_cases_are_what_they_were() -> None:
