@@ -29,6 +29,11 @@ _SEEDS: dict[str, list[bytes]] = {
         b"linewatt-netcounters 1 1000000|nic rx_bytes=5 rx_dropped=|softnet 0a 1 2 3 4 5;0a 1 2 3 4 6;|"
         b"nstat TcpInSegs=7 IpExtInOctets=123456789|end 1000100\n",
     ],
+    "interrupts": [
+        b"linewatt-interrupts 1 1000000|intr 381383633|ctxt 623831339|softirqs 0 10063100 7828903 635895659|"
+        b"irq CPU0 CPU1;0 0;0 282847;222363 0|end 1000100\n",
+        b"linewatt-interrupts 1 2000000|intr 381383733|ctxt 623831439|many|end 2000100\n",
+    ],
     "cpufreq": [
         b"linewatt-cpufreq 1 1795332394922286|frequency 0=1699981 1=1699981|core 0=5 1=0|package 0=30 1=30|"
         b"end 1795332394923269\n",

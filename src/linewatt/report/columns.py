@@ -65,7 +65,8 @@ def head(metric: Metric, unit: Unit) -> Head:
 
 def export(metric: Metric, summary: CaseSummary) -> dict[str, Any]:
     """Keys and values for JSON and CSV, SI; missing is ``None``."""
-    if metric.loads == "request-response" and not metric.applies([summary]):
+    sometimes = metric.only_recorded or metric.loads == "request-response"
+    if sometimes and not metric.applies([summary]):
         return {}
     value, key = metric.value(summary), metric.si_key
     if metric.of_series:

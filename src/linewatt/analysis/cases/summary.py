@@ -186,13 +186,15 @@ def _explained(read: Callable[[Trial], Value]) -> Callable[[Trial], Value]:
 
 
 def _reads_of(case: Case, done: Sequence[Trial]) -> dict[str, Callable[[Trial], Value]]:
-    """What a case has; latency is only there where messages go there and back."""
+    """What a case has; latency is only there where messages go there and back, and some what was recorded."""
     some = means_something("request-response", case.test)
     explained = any(trial.reason for trial in done)
     return {
         metric.name: _explained(metric.read) if explained else metric.read
         for metric in METRICS
-        if metric.read is not None and (some or metric.loads != "request-response")
+        if metric.read is not None
+        and (some or metric.loads != "request-response")
+        and (not metric.only_recorded or any(metric.read(trial)[0] is not None for trial in done))
     }
 
 

@@ -72,6 +72,8 @@ class Metric:
     loads: Loads = "all"
     tabled: bool = True
     """whether the table of a test shows it; JSON and CSV have it in any case"""
+    only_recorded: bool = False
+    """whether tables and documents have it only where some trial does: older results know nothing of it"""
     show_sd: bool = False
     show_ci: bool = False
     """whether JSON, CSV and the report have its 95 % CI"""
@@ -104,6 +106,8 @@ class Metric:
     def applies(self, summaries: Sequence[CaseSummary]) -> bool:
         """Whether it means anything for these cases."""
         if self.of_series and all(summary.case.instances == 1 for summary in summaries):
+            return False
+        if self.only_recorded and not self.has_values(summaries):
             return False
         return any(means_something(self.loads, summary.case.test) for summary in summaries)
 

@@ -90,6 +90,20 @@ def _why(end: EndResult, name: str, what: str) -> str:
     return f"{end.host}: {end.reasons.get(name, f'{what} not recorded')}"
 
 
+def _counted_per_s(role: Role, counter: str) -> Callable[[Trial], Value]:
+    """How often a second a counter of an end counted in the window."""
+
+    def read(trial: Trial) -> Value:
+        end = trial.end(role)
+        if end is None or trial.window is None or trial.window.seconds <= 0:
+            return None, f"the {role} was not recorded" if end is None else "window not recorded"
+        counted = end.counters.get(counter)
+        value = None if counted is None else counted / trial.window.seconds
+        return value, _why(end, counter, counter.replace("host.", "").replace("_", " "))
+
+    return read
+
+
 def _efficiency(role: Role) -> Callable[[Trial], Value]:
     cores_of = _cpu_cores(role)
 
@@ -206,6 +220,10 @@ _CPU = (
     "Σ over all CPUs of the host of (100 − idle − iowait − steal %). 100 % is one full core; two half-loaded "
     "cores count as one. A core is what the system counts as a CPU: with two threads a core, one of these; "
     "in a guest, a virtual one. Which it is stands below the table, and as core_is in JSON."
+)
+_COUNTED = (
+    "A second, over all CPUs of the machine that the host runs on (/proc/stat), of whatever ran there. Hosts "
+    "of a lab share one machine, and both ends show what it did for both."
 )
 _EFFICIENCY = (
     "Throughput ÷ cores of CPU used, in Mbps/core. The receiver’s is the headline: the receiver usually "
@@ -394,6 +412,24 @@ METRICS: tuple[Metric, ...] = (
         term="Retransmits",
         meaning="TCP segments sent again, over all instances, a trial.",
         rank=1,
+    ),
+    *(
+        Metric(
+            f"{role}_{counted}_per_s",
+            f"{title}, machine of the {role}",
+            f"{short}\n{role}'s\nmachine",
+            (unit.PER_S,),
+            _counted_per_s(role, f"host.{counted}"),
+            only_recorded=True,
+            rank=5,
+            term="Interrupts, context switches",
+            meaning=_COUNTED if role == "receiver" and counted == "interrupts" else "",
+        )
+        for counted, title, short in (
+            ("interrupts", "Interrupts", "Intr."),
+            ("context_switches", "Context switches", "Ctxt\nswitches"),
+        )
+        for role, _ in _PLACES
     ),
     Metric("target_bps", "Target", "Target", unit.RATE, _target, tabled=False),
     Metric("target_deviation_ratio", "Off target", "Off\ntarget", unit.OFF, _target_deviation, tabled=False),
