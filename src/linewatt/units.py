@@ -130,6 +130,11 @@ def pj_from_j(energy_j: float) -> float:
     return energy_j * PJ_PER_J
 
 
+def nj_from_j(energy_j: float) -> float:
+    """Nanojoule of an energy in joule."""
+    return energy_j * 1e9
+
+
 def rate_unit_bps(unit: str) -> float | None:
     """Bit/s in one ``unit`` of rate, such as ``Gbps``, ``Mbit/s`` or ``Mbits/sec``.
 

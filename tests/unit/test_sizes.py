@@ -5,12 +5,14 @@ from __future__ import annotations
 
 import asyncio
 import re
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import TypeAdapter, ValidationError
+from tests.report_factories import result, trial, watts
 from tests.unit.test_campaign_file import SMALLEST, written
 from tests.unit.test_plan_order import campaign, spec
 from tests.unit.test_proof import answers, rounds, session
@@ -21,9 +23,13 @@ from linewatt.engine.networks.proof import refuse_wrong_ways
 from linewatt.errors import InvalidInput
 from linewatt.loads.base import LoadJob
 from linewatt.loads.iperf3.load import Iperf3
-from linewatt.model import Case, Family, document_of
+from linewatt.model import Case, Family, Trial, document_of
 from linewatt.network.framing import BARE, Encapsulation, Framing, goodput_bps, payload_bytes
+from linewatt.report.findings import NO_MARKS
 from linewatt.report.series import test_title as title_of
+from linewatt.report.trials.digest import digest
+from linewatt.report.trials.power import power_cases, power_table
+from linewatt.report.trials.scalability import export_case, scalability_table
 from linewatt.sizes import (
     LARGEST_FRAME_BYTES,
     MINIMUM_FRAME_BYTES,
@@ -153,6 +159,66 @@ def test_sizes_are_titled_alike_and_come_from_the_largest_to_the_smallest() -> N
     assert ordered == ["tcp", "udp-9014", "udp-1500", "udp-512", "udp-60", "tcp-rr", "udp-rr"]
     assert [title_of(test) for test in ordered[1:5]] == ["UDP 9014", "UDP 1500", "UDP 512", "UDP 60"]
     assert [test for test in ordered if of_small_packets(test)] == ["udp-512", "udp-60"]
+
+
+def of_size(test: str, payload: int) -> list[Trial]:
+    """Two trials of 250,000 datagrams a second; the receiver has 2 cores and 100 W, the sender 1.2 cores."""
+    made = [trial(number, Case(test, "h1", "h2"), 250e3 * 8 * payload, 2.0) for number in (1, 2)]
+    counted = [replace(one, packets=16_000_000, lost_packets=1_000_000) for one in made]
+    supply = watts("psu-out:PSU1", 100.0)
+    return [replace(one, receiver=replace(one.receiver, power=(supply,))) for one in counted if one.receiver]
+
+
+@pytest.mark.parametrize(("test", "payload"), [("udp-60", 18), ("udp-512", 470), ("udp-1500", 1472)])
+def test_packets_and_what_one_costs_stand_beside_bits_for_every_size(test: str, payload: int) -> None:
+    view = digest(result(of_size(test, payload)))
+    (found,) = view.summaries
+    assert found.receiver_power is not None
+    packets = found.values["efficiency_receiver_packets_per_core_s"]
+    assert packets is not None
+    assert packets.mean == pytest.approx(125e3)
+    bits = found.values["efficiency_receiver_bps_per_core"]
+    assert bits is not None
+    assert bits.mean == pytest.approx(125e3 * 8 * payload)
+    energy = found.receiver_power.values["energy_j_per_packet"]
+    assert energy is not None
+    assert energy.mean == pytest.approx(100 / 250e3)
+    (table,) = (power_table(cases) for cases in power_cases(view.groups) if cases.role == "receiver")
+    shown = dict(zip((head.title for head in table.heads), table.groups[0].rows[0].cells, strict=True))
+    assert (shown["Energy per packet"].text, shown["Packets per energy"].text) == ("400,000", "2,500")
+    table = scalability_table(view.groups[0], NO_MARKS)
+    shown = dict(zip((head.title for head in table.heads), table.groups[0].rows[0].cells, strict=True))
+    assert shown["Packets per core, receiver (remote)"].text == "0.125"
+    assert shown["Packets per core, sender (local)"].text == "0.208"
+
+
+def test_documents_of_the_first_two_sizes_stay_without_what_others_have() -> None:
+    new = {"efficiency_receiver_packets_per_core_s_mean", "receiver_energy_nj_per_packet_mean"}
+    for test, payload, there in (("udp-60", 18, False), ("udp-1500", 1472, False), ("udp-512", 470, True)):
+        (found,) = digest(result(of_size(test, payload))).summaries
+        row = export_case(found)
+        assert (
+            new <= row.keys()
+            if there
+            else not [name for name in row if re.search("packet.*(core|nj|_j)", name)]
+        )
+    assert row["receiver_energy_nj_per_packet_mean"] == pytest.approx(400_000)
+    assert row["receiver_energy_nj_per_packet_provenance"] == "measured"
+    assert row["receiver_packets_per_j_mean"] == pytest.approx(2500)
+    assert row["efficiency_sender_packets_per_core_s_mean"] == pytest.approx(250e3 / 1.2)
+
+
+def test_of_datagrams_that_nobody_counted_nothing_is_said_by_the_packet() -> None:
+    (found,) = digest(result([replace(one, packets=None) for one in of_size("udp-512", 470)])).summaries
+    assert found.receiver_power is not None
+    said = {*found.reasons, *found.receiver_power.reasons, *found.receiver_power.values}
+    assert not [name for name in said if "packets_per_core" in name or "per_packet" in name]
+    half = of_size("udp-512", 470)
+    (found,) = digest(result([half[0], replace(half[1], packets=None)])).summaries
+    assert found.receiver_power is not None
+    why = "in 1 of 2 trials: packets or lost packets not recorded"
+    assert found.reasons["efficiency_receiver_packets_per_core_s"] == why
+    assert found.receiver_power.reasons["energy_j_per_packet"] == why
 
 
 @pytest.mark.parametrize("name", ["", "udp-", "udp-1500 ", "../udp-60", "udp-<b>", "sctp", "udp-600000"])

@@ -27,6 +27,7 @@ from linewatt.report.export import mean_keys
 from linewatt.report.findings import NO_MARKS, Marks
 from linewatt.report.provenance import mark, words
 from linewatt.report.table import Cell, Head
+from linewatt.sizes import newer
 from linewatt.units import MISSING
 
 Value = Estimate | float | int | None
@@ -66,7 +67,7 @@ def head(metric: Metric, unit: Unit) -> Head:
 def export(metric: Metric, summary: CaseSummary) -> dict[str, Any]:
     """Keys and values for JSON and CSV, SI; missing is ``None``."""
     sometimes = metric.only_recorded or metric.loads == "request-response"
-    if sometimes and not metric.applies([summary]):
+    if not metric.documented(summary.case.test) or (sometimes and not metric.applies([summary])):
         return {}
     value, key = metric.value(summary), metric.si_key
     if metric.of_series:
@@ -147,6 +148,7 @@ def power_head(
         provenance=words(provenance_of(metric, power) for power in powers),
         key=f"{role}_{metric.key}_mean",
         show_sd=metric.show_sd,
+        rank=metric.rank,
     )
 
 
@@ -171,7 +173,8 @@ def export_power(summary: CaseSummary) -> dict[str, Any]:
         row[f"{role}_system_scope"] = None if power is None else power.system_scope
         row[f"{role}_cpu_scope"] = None if power is None else power.cpu_scope
         for metric in POWER_METRICS:
-            row |= export_end(metric, role, power)
+            if not metric.of_packets or newer(summary.case.test):
+                row |= export_end(metric, role, power)
     return row
 
 

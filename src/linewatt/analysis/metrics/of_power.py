@@ -19,11 +19,12 @@ Of = Literal["system", "cpu", "both"]
 
 @dataclass(frozen=True, slots=True)
 class EndOfTrial:
-    """One end of one trial: throughput, and its totals or why there are none."""
+    """One end of one trial: throughput and packets, and its totals or why there are none."""
 
     throughput_bps: float | None
     system: totals.Total | str
     cpu: totals.Total | str
+    packets_per_s: float | None = None
 
     def of_system(self, name: str) -> float | None:
         """A field of the system's total; ``None`` where it is not known."""
@@ -70,6 +71,10 @@ class PowerMetric:
     """what findings may make doubtful about it"""
     spread: bool = True
     """whether the standard deviation over trials is shown"""
+    of_packets: bool = False
+    """whether only what counts packets has it; documents of the first two sizes are without it"""
+    rank: int = 0
+    """of its column on a narrow terminal, as that of a :class:`linewatt.report.table.Head`"""
     bound: str = ""
     """one of ``BOUNDS``, which then stands behind it as ±"""
 
@@ -90,6 +95,8 @@ W_PER_RATE = (
     Unit("W/Gbps", units.w_per_gbps, significant(4)),
     Unit("W/Mbps", units.w_per_mbps, significant(4)),
 )
+NJ_PER_PACKET = Unit("nJ/packet", units.nj_from_j, significant(4, 1))
+PACKETS_PER_J = Unit("pkt/J", same, significant(4))
 PJ_PER_BIT = Unit("pJ/bit", units.pj_from_j, significant(4, 2))
 
 POWER_METRICS: tuple[PowerMetric, ...] = (
@@ -173,6 +180,26 @@ POWER_METRICS: tuple[PowerMetric, ...] = (
         "Energy\nabove\nidle",
         (PJ_PER_BIT,),
         bound="dynamic_uncertainty_w_per_bps",
+    ),
+    PowerMetric(
+        "energy_j_per_packet",
+        lambda end: formulas.energy_j_per_bit(end.system_w, end.packets_per_s),
+        "energy_nj_per_packet",
+        "Energy per packet",
+        "Energy\nper\npacket",
+        (NJ_PER_PACKET,),
+        of_packets=True,
+        rank=1,
+    ),
+    PowerMetric(
+        "packets_per_j",
+        lambda end: formulas.bps_per_w(end.packets_per_s, end.system_w),
+        "packets_per_j",
+        "Packets per energy",
+        "Packets\nper\nenergy",
+        (PACKETS_PER_J,),
+        of_packets=True,
+        rank=2,
     ),
 )
 """In the order of the columns of the power table, behind the throughput"""

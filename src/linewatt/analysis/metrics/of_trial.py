@@ -10,6 +10,7 @@ from linewatt.analysis.metrics import formulas, unit
 from linewatt.analysis.metrics.metric import Metric, Response, Value, note_missing
 from linewatt.analysis.statistics.stats import Estimate
 from linewatt.model import CpuShares, EndResult, Role, Trial, is_request_response
+from linewatt.sizes import newer
 
 if TYPE_CHECKING:
     from linewatt.analysis.cases.summary import CaseSummary
@@ -65,7 +66,8 @@ def _retransmits(trial: Trial) -> Value:
     return trial.retransmits, None if trial.case.is_tcp else "UDP does not retransmit"
 
 
-def _packets_per_s(trial: Trial) -> Value:
+def packets_per_s(trial: Trial) -> Value:
+    """Datagrams that arrived a second."""
     if trial.case.is_tcp:
         return None, "TCP has no datagrams to count"
     if trial.packets is None or trial.lost_packets is None:
@@ -122,6 +124,17 @@ def _unusable(trial: Trial, cores: float) -> str:
     return (
         f"throughput {trial.throughput_bps:g} bit/s and CPU use {cores:g} cores must both be greater than 0"
     )
+
+
+def _packet_efficiency(role: Role) -> Callable[[Trial], Value]:
+    cores_of = _cpu_cores(role)
+
+    def read(trial: Trial) -> Value:
+        (cores, why_cores), (packets, why) = cores_of(trial), packets_per_s(trial)
+        value = formulas.efficiency_bps_per_core(packets, cores)
+        return value, why if packets is None else why_cores if cores is None else "nothing arrived"
+
+    return read
 
 
 def _efficiency_at_3ghz(trial: Trial) -> Value:
@@ -287,7 +300,7 @@ METRICS: tuple[Metric, ...] = (
         "Received packets",
         "Received",
         unit.PACKETS,
-        _packets_per_s,
+        packets_per_s,
         figure="throughput",
         loads="udp",
         rank=3,
@@ -349,6 +362,26 @@ METRICS: tuple[Metric, ...] = (
             ),
             term="Efficiency",
             meaning=_EFFICIENCY if role == "receiver" else "",
+        )
+        for role, place in _PLACES
+    ),
+    *(
+        Metric(
+            f"efficiency_{role}_packets_per_core_s",
+            f"Packets per core, {role} ({place})",
+            f"Packets\nper core\n{role}",
+            (unit.MPPS_PER_CORE,),
+            _packet_efficiency(role),
+            loads="udp",
+            only_recorded=True,
+            documented=newer,
+            figure="cpu",
+            role=role,
+            rank=2,
+            term="Packets per core",
+            meaning="Datagrams that arrived a second ÷ cores of CPU used (UDP)."
+            if role == "receiver"
+            else "",
         )
         for role, place in _PLACES
     ),

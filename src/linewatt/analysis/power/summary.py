@@ -11,6 +11,7 @@ from dataclasses import dataclass, field
 
 from linewatt.analysis.metrics.metric import Mean, of_some
 from linewatt.analysis.metrics.of_power import BOUNDS, POWER_METRICS, EndOfTrial
+from linewatt.analysis.metrics.of_trial import packets_per_s
 from linewatt.analysis.power import totals as power
 from linewatt.analysis.statistics.stats import Estimate, estimate
 from linewatt.model import EndResult, Provenance, Role, Trial
@@ -66,6 +67,7 @@ class EndPower:
 _READS = {**{metric.name: metric.read for metric in POWER_METRICS}, **BOUNDS}
 _OF = {metric.name: metric.of for metric in POWER_METRICS}
 _ABOVE_IDLE = {metric.name for metric in POWER_METRICS if metric.figure == "above_idle"}
+_OF_PACKETS = {metric.name for metric in POWER_METRICS if metric.of_packets}
 _COSTS = ("dynamic_w_per_bps", "dynamic_energy_j_per_bit")
 
 
@@ -86,10 +88,11 @@ def end_power(
     systems = _of_one_scope([power.system(end.power) for _, end in ends])
     cpus = _of_one_scope([power.cpu(end.power) for _, end in ends])
     each = [
-        EndOfTrial(rate(trial), system, cpu)
+        EndOfTrial(rate(trial), system, cpu, packets_per_s(trial)[0])
         for (trial, _), system, cpu in zip(ends, systems, cpus, strict=True)
     ]
-    read = {name: [*map(_READS[name], each)] for name in names}
+    counted = any(one.packets_per_s is not None for one in each)
+    read = {name: [*map(_READS[name], each)] for name in names if counted or name not in _OF_PACKETS}
     values = {name: estimate(found) for name, found in read.items()}
     reasons = _reasons(read, each, named)
     unclear = indistinct(values["dynamic_w"], values["dynamic_uncertainty_w"])
@@ -179,6 +182,8 @@ def _why(name: str, each: Sequence[EndOfTrial], ends: Sequence[EndResult]) -> st
     drift = _first_said(each, "idle_drift")
     if name in _ABOVE_IDLE - {"idle_w"} and drift is not None:
         return drift
+    if name in _OF_PACKETS and any(one.packets_per_s is None for one in each):
+        return "packets or lost packets not recorded"
     if all(one.throughput_bps == 0 for one in each):
         return "nothing arrived"
     return "throughput not recorded"
