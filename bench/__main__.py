@@ -16,6 +16,7 @@ from typing import Any
 
 from bench import (
     campaign_edges,
+    capacity,
     compare_1000,
     ftp_users,
     hosts96,
@@ -50,6 +51,7 @@ MEASUREMENTS: dict[str, tuple[Callable[..., list[Row]], int]] = {
         trial_overhead,
         campaign_edges,
         own_cpu,
+        capacity,
         power_sweeps,
         ftp_users,
         hosts96,

@@ -128,6 +128,15 @@ def process_s(process: int) -> float | None:
         return None
 
 
+def threads_s(process: int) -> float | None:
+    """CPU seconds of all threads that a process has, from the scheduler; ``None`` once it has ended."""
+    try:
+        found = [path.read_text() for path in Path(f"/proc/{process}/task").glob("*/schedstat")]
+    except OSError:
+        return None
+    return sum(int(text.split()[0]) for text in found) / 1e9 if found else None
+
+
 def command_line(process: int) -> list[str]:
     """Argument list of a process; empty once it has ended."""
     try:

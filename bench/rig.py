@@ -44,12 +44,12 @@ class Finished:
 
 
 @contextmanager
-def lab_of(hosts: int, rate: str) -> Iterator[Lab]:
+def lab_of(hosts: int, rate: str, *, bmc: bool = True) -> Iterator[Lab]:
     """A lab that is this process's own, and is gone afterwards whatever happens."""
     remove_left_behind()
     name = f"{PREFIX}{os.getpid()}"
     try:
-        yield lab.up(LabRequest(name=name, hosts=hosts, rate=rate))
+        yield lab.up(LabRequest(name=name, hosts=hosts, rate=rate, bmc=bmc))
     finally:
         lab.down(name)
 
@@ -73,6 +73,8 @@ class Rig:
     def __init__(self, directory: Path) -> None:
         self.directory = directory
         self._runs = 0
+        self.running: int | None = None
+        """the process of the campaign that runs"""
 
     def campaign(self, inventory: Path, **settings: Any) -> Path:
         """Write a campaign file for these hosts: TCP from h1 to h2 unless ``settings`` say otherwise."""
@@ -107,6 +109,7 @@ class Rig:
             child = subprocess.Popen(
                 self._argv(campaign, "--json"), stdout=subprocess.PIPE, stderr=stderr, **self._options()
             )
+            self.running = child.pid
             with _ended_with_us(child):
                 for line in child.stdout or ():
                     if on_event is not None:

@@ -1,0 +1,73 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How many hosts one controller carries: its CPU for each more host whose sensors it reads once a second.
+
+In a long idle window nothing happens but that: heartbeats, streams, parsing, storing. The controller's CPU
+time is the scheduler's, so that others on the machine do not matter; what two numbers of hosts differ by is
+the hosts' part of it, with what linewatt costs anyway left out.
+"""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+from bench.cgroup import threads_s
+from bench.rig import Rig, lab_of, rig
+from bench.rows import MeasurementFailed, Row
+
+ABOUT_S = 240
+_SETTLE_S = 4.0
+_WINDOW = {"omit": 0, "seconds": 1, "tail": 1}
+_BUSY = 0.5
+"""of a core: the rest is for connecting, settings and the ends of rounds"""
+
+
+def measure(*, quick: bool) -> list[Row]:
+    """Few and many hosts, with and without meters."""
+    few, many, seconds = (4, 12, 8.0) if quick else (8, 48, 20.0)
+    rows = []
+    for what, metered in (("", True), (", no meter", False)):
+        cores = {hosts: _cores(hosts, seconds, metered=metered) for hosts in (few, many)}
+        each = (cores[many] - cores[few]) / (many - few)
+        rows += [
+            Row(f"CPU of the controller for each host, sensors at 1 Hz{what}", "percent", (100 * each,)),
+            Row(f"hosts for which half a core of the controller will do{what}", "count", (_BUSY / each,)),
+        ]
+    return rows
+
+
+def _cores(hosts: int, seconds: float, *, metered: bool) -> float:
+    """Cores that the controller uses in an idle window of so many hosts."""
+    with rig() as own, lab_of(hosts, "1gbit", bmc=metered) as lab:
+        pairs = [f"h{number} -> h{number + 1}" for number in range(1, hosts, 2)]
+        idle = {"seconds": seconds + 2 * _SETTLE_S}
+        campaign = own.campaign(
+            lab.inventory, pairs=pairs, concurrent_pairs=True, trials=1, rate="2M", window=_WINDOW, idle=idle
+        )
+        watch = _Watch(own, seconds)
+        own.run(campaign, on_event=watch.on_event, partial=True)
+    if watch.cores is None:
+        raise MeasurementFailed("the campaign never said that its idle window began")
+    return watch.cores
+
+
+class _Watch:
+    """Looks at the controller twice inside the idle window."""
+
+    def __init__(self, own: Rig, seconds: float) -> None:
+        self._own, self._seconds = own, seconds
+        self.cores: float | None = None
+
+    def on_event(self, event: dict[str, Any]) -> None:
+        """An event of linewatt. It has nothing to say while this sleeps."""
+        if event["event"] == "phase" and event["text"].startswith("idle window") and self.cores is None:
+            time.sleep(_SETTLE_S)
+            before_s, before = time.monotonic(), self._used_s()
+            time.sleep(self._seconds)
+            self.cores = (self._used_s() - before) / (time.monotonic() - before_s)
+
+    def _used_s(self) -> float:
+        used = None if self._own.running is None else threads_s(self._own.running)
+        if used is None:
+            raise MeasurementFailed("the campaign ended in its idle window")
+        return used
