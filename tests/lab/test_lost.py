@@ -89,6 +89,21 @@ def test_a_host_lost_in_an_idle_window_is_connected_again_and_the_campaign_goes_
     assert "Traceback" not in err
 
 
+def test_a_controller_that_was_stopped_for_too_long_says_that_it_was(bench: Bench) -> None:
+    process = bench.start("run", bench.campaign(idle={"seconds": 2}, **CHANGES))
+    await_phase(process, "idle window")
+    os.kill(process.pid, signal.SIGSTOP)
+    try:
+        until(lambda: not connection_pids(bench, 1), 30, "h1 to end the connections of a silent controller")
+    finally:
+        os.kill(process.pid, signal.SIGCONT)
+    said = await_event(process, "warned")["text"]
+    last = await_event(process, "ended")
+    end(process, 0)
+    assert "no heartbeat was sent for" in said
+    assert (last["done"], last["failed"], last["pending"]) == (2, 0, 0)
+
+
 SLOW = """#!/bin/bash
 [ "$1" = -K ] && sleep 2
 exec {tool} "$@"

@@ -71,14 +71,26 @@ class Wire:
         self._most: int | None = None
         self._anchor: Channel | None = None
         self._pulse: asyncio.Task[None] | None = None
+        self._beaten_s = now_s()
+        self._between_s = 0.0
         self.exchanges: deque[Exchange] = deque(maxlen=CLOCK_MEMORY)
 
     @property
     def lost(self) -> str | None:
         """Why the connection is no more, or ``None`` while it is."""
         if self._lost is None and self._connection.is_closed():
-            self._lost = "the SSH connection ended"
+            self._lost = self._ended()
         return self._lost
+
+    def _ended(self) -> str:
+        """How a connection ended. A host to which no heartbeat comes for so long ends it itself."""
+        silent_s = max(self._between_s, now_s() - self._beaten_s)
+        if silent_s < leash.SILENCE_LIMIT_S:
+            return "the SSH connection ended"
+        return (
+            f"the SSH connection ended: no heartbeat was sent for {silent_s:.1f} s (the controller was stopped or "
+            f"busy, or an answer took as long), and after {leash.SILENCE_LIMIT_S:g} s a host ends what runs on it"
+        )
 
     @property
     def is_full(self) -> bool:
@@ -152,11 +164,12 @@ class Wire:
 
     async def _beat(self, anchor: Channel) -> None:
         sent_s = now_s()
+        self._between_s, self._beaten_s = sent_s - self._beaten_s, sent_s
         stamp = b"%.6f" % sent_s
         anchor.stdin.write(stamp + b"\n")
         reply = await bounded(anchor.stdout.readline(), REPLY_LIMIT_S, "the answer to a heartbeat")
         if not reply:
-            raise HostLost("the SSH connection ended")
+            raise HostLost(self._ended())
         words = reply.split()
         try:
             there_s = float(words[1]) if words[0] == stamp else math.nan
