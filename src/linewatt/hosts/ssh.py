@@ -88,8 +88,8 @@ class Wire:
         if silent_s < leash.SILENCE_LIMIT_S:
             return "the SSH connection ended"
         return (
-            f"the SSH connection ended: no heartbeat was sent for {silent_s:.1f} s (the controller was stopped "
-            "or busy, or an answer took as long), and a host ends what runs on it after "
+            f"the SSH connection ended: no heartbeat was sent for {silent_s:.1f} s (the controller was "
+            "stopped or busy, or an answer took as long), and a host ends what runs on it after "
             f"{leash.SILENCE_LIMIT_S:g} s of silence"
         )
 
