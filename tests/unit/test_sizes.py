@@ -27,6 +27,7 @@ from linewatt.model import Case, Family, Trial, document_of
 from linewatt.network.framing import BARE, Encapsulation, Framing, goodput_bps, payload_bytes
 from linewatt.report.findings import NO_MARKS
 from linewatt.report.series import test_title as title_of
+from linewatt.report.trials.charts.cases import rate_of
 from linewatt.report.trials.digest import digest
 from linewatt.report.trials.power import power_cases, power_table
 from linewatt.report.trials.scalability import export_case, scalability_table
@@ -164,7 +165,10 @@ def test_sizes_are_titled_alike_and_come_from_the_largest_to_the_smallest() -> N
 def of_size(test: str, payload: int) -> list[Trial]:
     """Two trials of 250,000 datagrams a second; the receiver has 2 cores and 100 W, the sender 1.2 cores."""
     made = [trial(number, Case(test, "h1", "h2"), 250e3 * 8 * payload, 2.0) for number in (1, 2)]
-    counted = [replace(one, packets=16_000_000, lost_packets=1_000_000) for one in made]
+    line_bps = 500e3 * 8 * payload
+    counted = [
+        replace(one, packets=16_000_000, lost_packets=1_000_000, line_goodput_bps=line_bps) for one in made
+    ]
     supply = watts("psu-out:PSU1", 100.0)
     return [replace(one, receiver=replace(one.receiver, power=(supply,))) for one in counted if one.receiver]
 
@@ -186,6 +190,7 @@ def test_packets_and_what_one_costs_stand_beside_bits_for_every_size(test: str, 
     (table,) = (power_table(cases) for cases in power_cases(view.groups) if cases.role == "receiver")
     shown = dict(zip((head.title for head in table.heads), table.groups[0].rows[0].cells, strict=True))
     assert (shown["Energy per packet"].text, shown["Packets per energy"].text) == ("400,000", "2,500")
+    assert rate_of(view.groups[0].series).unit.name == ("kpps" if payload < 1472 else "Gbps")
     table = scalability_table(view.groups[0], NO_MARKS)
     shown = dict(zip((head.title for head in table.heads), table.groups[0].rows[0].cells, strict=True))
     assert shown["Packets per core, receiver (remote)"].text == "0.125"
@@ -203,6 +208,7 @@ def test_documents_of_the_first_two_sizes_stay_without_what_others_have() -> Non
             else not [name for name in row if re.search("packet.*(core|nj|_j)", name)]
         )
     assert row["receiver_energy_nj_per_packet_mean"] == pytest.approx(400_000)
+    assert row["line_packets_per_s_mean"] == pytest.approx(500e3)
     assert row["receiver_energy_nj_per_packet_provenance"] == "measured"
     assert row["receiver_packets_per_j_mean"] == pytest.approx(2500)
     assert row["efficiency_sender_packets_per_core_s_mean"] == pytest.approx(250e3 / 1.2)

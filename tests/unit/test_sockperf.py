@@ -110,6 +110,7 @@ def test_counts_of_the_whole_run_are_taken_into_the_window_in_proportion() -> No
         (replace(JOB, test="tcp-rr", options=(("size", "1024"),)), ["ping-pong", "--tcp", "--msg-size 1024"]),
         (replace(JOB, test="tcp"), ["throughput", "--tcp", "--msg-size 16384"]),
         (replace(JOB, test="udp-1500", payload_bytes=1422), ["throughput", "--msg-size 1422"]),
+        (replace(JOB, test="udp-512"), ["throughput", "--msg-size 470"]),
         (replace(JOB, test="udp-60", rate_bps=1.44e6), ["throughput", "--msg-size 18", "--mps 10000"]),
     ],
 )

@@ -78,6 +78,16 @@ def packets_per_s(trial: Trial) -> Value:
     return (trial.packets - trial.lost_packets) / trial.window.seconds, None
 
 
+def _line_packets_per_s(trial: Trial) -> Value:
+    """What the line carries of datagrams as large as those that arrived."""
+    packets, why = packets_per_s(trial)
+    if trial.line_goodput_bps is None:
+        return None, "the line rate between the hosts is not known"
+    if packets is None or not trial.throughput_bps:
+        return None, why or "nothing arrived"
+    return trial.line_goodput_bps * packets / trial.throughput_bps, None
+
+
 def _cpu_cores(role: Role) -> Callable[[Trial], Value]:
     def read(trial: Trial) -> Value:
         end = trial.end(role)
@@ -463,6 +473,17 @@ METRICS: tuple[Metric, ...] = (
             ("context_switches", "Context switches", "Ctxt\nswitches"),
         )
         for role, _ in _PLACES
+    ),
+    Metric(
+        "line_packets_per_s",
+        "What the line carries",
+        "Line",
+        unit.PACKETS,
+        _line_packets_per_s,
+        loads="udp",
+        tabled=False,
+        only_recorded=True,
+        documented=newer,
     ),
     Metric("target_bps", "Target", "Target", unit.RATE, _target, tabled=False),
     Metric("target_deviation_ratio", "Off target", "Off\ntarget", unit.OFF, _target_deviation, tabled=False),
