@@ -3,14 +3,18 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Mapping
 
 from linewatt.campaign.campaign import PLACEMENT, Campaign
 from linewatt.campaign.design import words
+from linewatt.findings.meters import ENERGY_STEPS
 from linewatt.findings.window import ASKING_S
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.cpulist import format_cpulist
 from linewatt.model import Case
+from linewatt.sensors.power.base import PowerConfig
+from linewatt.sizes import datagram_bytes
+from linewatt.units import format_significant, kpps_from_pps
 
 SURE_RUNS = 10
 """runs below which looking for a narrow interval costs much of its coverage (docs/metrics.md)"""
@@ -43,6 +47,7 @@ def notes(campaign: Campaign, cases: list[Case], alternate: bool, known: Collect
         yield from _host_notes(campaign, host, cases, known)
     yield from _shared_cpu_notes(campaign)
     yield from _edge_notes(campaign)
+    yield from _energy_notes(campaign, cases)
     for name, sensor in campaign.sensors.items():
         if sensor.interval_s > campaign.window_s:
             yield (
@@ -68,6 +73,39 @@ def _edge_notes(campaign: Campaign) -> Iterator[str]:
             f"window: {name} reads every {sensor.interval_s:g} s, so readings at the window's edges reach "
             f"beyond the load and CPU figures are too low; {wanted} would do"
         )
+
+
+def _energy_notes(campaign: Campaign, cases: list[Case]) -> Iterator[str]:
+    """Of UDP frames of several sizes at several rates: what a packet must cost for a meter to show it."""
+    for host, sources in campaign.power.items():
+        rates: dict[str, set[float]] = {}
+        for case in cases:
+            size = datagram_bytes(case.test, case.family)
+            if size is not None and case.rate_bps is not None and host in case.hosts:
+                packets = case.instances * case.rate_bps / 8 / size
+                rates.setdefault(case.test, set()).add(packets)
+        if len(rates) < 2 or min(map(len, rates.values())) < 2:
+            continue
+        every = [packets for own in rates.values() for packets in own]
+        span = max(every) - min(every)
+        for name, source in sources.items():
+            step_w = _step_w(source.cfg)
+            least = format_significant(1e6 * ENERGY_STEPS * (step_w or 1.0) / span)
+            step, each = "tells its step when it is asked", " for each W of it"
+            if step_w:
+                step, each = f"in steps of {step_w:g} W", ""
+            yield (
+                f"energy of {host}: {name} {step}: at {kpps_from_pps(min(every)):.3g} to "
+                f"{kpps_from_pps(max(every)):.3g} kpps 'linewatt fit energy' can tell what a packet costs "
+                f"from {least} µJ on{each}"
+            )
+
+
+def _step_w(cfg: PowerConfig) -> float | None:
+    """The step of a source's one channel of watts, where its settings name it."""
+    named = (one for value in vars(cfg).values() if isinstance(value, Mapping) for one in value.values())
+    watts = [one for one in named if getattr(one, "unit", None) == "W"]
+    return getattr(watts[0], "step", None) if len(watts) == 1 else None
 
 
 def _host_notes(

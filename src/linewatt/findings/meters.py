@@ -17,6 +17,8 @@ STANDS_WINDOWS = 3
 """Windows in a row, of trials or idle, that one and the same value is read in, for a meter to be called hung."""
 HUNG_CORES, LEAST_W_PER_CORE = 0.4, 5.0
 """CPU use must differ by so much between them, and by what makes two steps of the meter at so few watts."""
+ENERGY_STEPS = 3.0
+"""of the meter, that what bits or packets add must span, for their energy to be told"""
 LONGER = "lengthen window.seconds to what the evidence says, or use a meter that is quicker"
 
 KINDS: tuple[Kind, ...] = (

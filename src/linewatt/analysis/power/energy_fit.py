@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 
 from linewatt.analysis.power.energy_design import MOST_CHANCE, SAME_RATIO, Design, Point, Row
 from linewatt.analysis.power.packet_energy import PacketEnergy
+from linewatt.findings.meters import ENERGY_STEPS
 from linewatt.units import format_percent, format_significant
 
 FEWEST_ROWS = 6
@@ -23,8 +24,6 @@ FEWEST_STATES = 4
 LEAST_R2, CLEAR_R2 = 0.5, 0.9
 BEND_RATIO, WRONG_BEND_RATIO = 0.05, 0.2
 """of all that traffic adds: a bend that is told of, and one with which slopes are no cost of anything"""
-FEWEST_STEPS = 3.0
-"""of the meter, that what is told apart must span"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,10 +262,10 @@ def _unresolved(found: EnergyFit, design: Design, step_w: float | None) -> Energ
         if one.value is None:
             continue
         span_w = abs(one.value) * float(traffic.max() - traffic.min())
-        if span_w < FEWEST_STEPS * step_w:
+        if span_w < ENERGY_STEPS * step_w:
             reason = (
                 f"not resolved by this meter: it spans {span_w:.3g} W of the rows, "
-                f"{span_w / step_w:.2g} of the meter's steps of {step_w:g} W; {FEWEST_STEPS:g} are needed"
+                f"{span_w / step_w:.2g} of the meter's steps of {step_w:g} W; {ENERGY_STEPS:g} are needed"
             )
             found = found.withheld(reason, kind)
     return found
