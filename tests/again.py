@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """Tests that failed while others had the CPUs are met again: once, alone, and then they decide.
 
-A run side by side is its own noise: seven workers share two CPUs. A test that waits for processes cannot
+A run side by side is its own noise: nine workers share two CPUs. A test that waits for processes cannot
 tell a product that is late from a machine that is. The kernel counts for how long something that could run
 waited for a CPU; where that was long while a test failed, it is said, and the test is run again with nothing
 beside it. What fails there has failed. More than a few are no noise, nor is one that only computes.

@@ -29,15 +29,19 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 LONGEST = (
-    *("test_slow_meters", "test_idle", "test_network_matrix", "test_sockperf", "test_ledgers", "test_soak"),
-    *("test_faults", "test_lost"),
-    *("test_report_browser", "test_prepare", "test_matrix_browser", "test_experiment", "test_slow_writes"),
-    *("test_campaign_bad", "test_mutants", "test_store"),
+    *("test_network_matrix", "test_slow_meters", "test_idle", "test_sockperf", "test_ledgers", "test_soak"),
+    *("test_faults", "test_lost", "test_networks", "test_users_server", "test_lab", "test_users_fleet"),
+    *("test_report_browser", "test_first_fold_browser", "test_large_page_browser", "test_matrix_browser"),
+    *("test_prepare", "test_experiment", "test_slow_writes", "test_evidence", "test_network_knob"),
+    *("test_campaign_bad", "test_mutants", "test_large_report", "test_wiring", "test_soak_report"),
+    *("test_compare_soaks", "test_report_html", "test_store"),
+    *("test_trials", "test_hosts", "test_stored"),
 )
 """files whose tests begin first, so that none of them is what all wait for at the end"""
 APART = (
     *("test_slow_meters", "test_soak", "test_lost", "test_experiment", "test_slow_writes", "test_storing"),
     *("test_campaign", "test_garbage", "test_evidence", "test_check", "test_ends"),
+    *("test_power", "test_ipmi", "test_login", "test_bmc_lab", "test_ftp_user", "test_placement"),
 )
 """files of the labs whose tests have nothing in common but a lab that any worker has"""
 NICE = 10
