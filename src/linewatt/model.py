@@ -109,6 +109,8 @@ class Case:
     part (0..1) of the calibrated maximum that is offered, the rate then follows from the calibration; 0 is
     active idle. ``factors`` are the settings that this case differs from others in: (factor, level) by name.
     ``load`` is the program that makes it; ``None``: the one that campaigns have unless they name another.
+    ``search`` says what of it is searched, if anything: its trials are steps, each a case with the rate that
+    those before it led to.
     """
 
     test: TestName
@@ -124,6 +126,7 @@ class Case:
     load_level: float | None = None
     factors: tuple[tuple[str, str], ...] = ()
     load: str | None = None
+    search: Literal["rate"] | None = None
 
     def __post_init__(self) -> None:
         if not _is_test(self.test):
@@ -169,6 +172,7 @@ class Case:
             **({} if self.load_level is None else {"load_level": self.load_level}),
             **({"factors": dict(self.factors)} if self.factors else {}),
             **({} if self.load is None else {"load": self.load}),
+            **({} if self.search is None else {"search": self.search}),
         }
 
     @property
@@ -435,8 +439,8 @@ class Trial:
         return self.sender if role == "sender" else self.receiver
 
 
-_OF_FEW = frozenset({"load", "latency_s", "duplicate_packets"})
-"""fields that only some loads have: documents of the others are without them"""
+_OF_FEW = frozenset({"load", "latency_s", "duplicate_packets", "search"})
+"""fields that only some loads and cases have: documents of the others are without them"""
 
 
 def document_of(value: Any) -> dict[str, Any]:

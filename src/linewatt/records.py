@@ -91,6 +91,16 @@ class Supplies(Document):
     level: str | None = None
 
 
+class Search(Document):
+    """How rates that are `auto` were to be searched; ``campaign.campaign.Search``."""
+
+    loss_ratios: list[float]
+    width_ratio: float
+    max_rate_bps: float | None = None
+    runs: _Count
+    trials: _Count
+
+
 class Campaign(Document):
     """Of the campaign what reports ask for; ``written`` is all of it, for ``campaign.stored``."""
 
@@ -105,6 +115,7 @@ class Campaign(Document):
     settings: Annotated[dict[str, Any], _DictOrNull] = {}
     networks: Annotated[list[str], _null_is(list)] = []
     load: str | None = None
+    search: Search | None = None
     tests: Annotated[list[dict[str, Any]], _null_is(list)] = []
     pairs: Annotated[list[list[str]], _null_is(list)] = []
 
@@ -269,6 +280,24 @@ class Repeats(Document):
     until_ratio: float
     trials_left_out: _Count
     cases: list[StoppedCase] = []
+
+
+class EndedSearch(Document):
+    """Why a search ended."""
+
+    case_key: str
+    sender: str
+    receiver: str
+    trials_left_out: _Count = 0
+    why: str | None
+
+
+class Searches(Document):
+    """That all searches of a campaign have ended, and the trials that they did not need."""
+
+    schema_version: int = SCHEMA_VERSION
+    trials_left_out: _Count
+    searches: list[EndedSearch] = []
 
 
 class Part(Document):

@@ -202,7 +202,7 @@ EVERY_TEXT: dict[str, Any] = {
     },
     "pairs": ["a -> b"],
     "directions": ["forward"],
-    "tests": ["tcp", {"test": "udp-60", "rate": "1M"}],
+    "tests": ["tcp", {"test": "udp-60", "rate": "1M"}, {"test": "udp-60", "rate": "auto"}],
     "families": ["ipv4"],
     "networks": [
         "bare",
@@ -211,6 +211,7 @@ EVERY_TEXT: dict[str, Any] = {
         {"name": "here", "hosts": {"a": tunnel("a"), "b": tunnel("b")}},
     ],
     "rate": "1G",
+    "search": {"loss": ["0%"], "width": "1%", "max_rate": "1G"},
     "trials": {"min": 3, "max": 5, "until": "1%"},
     "order": "random",
     "ports": "5201-5264",

@@ -13,7 +13,7 @@ from linewatt.campaign.design import Design
 from linewatt.campaign.soak import Soak, Users
 from linewatt.hosts.base import HostSpec
 from linewatt.loads.registry import DEFAULT
-from linewatt.model import Direction, Family, TestName
+from linewatt.model import Case, Direction, Family, TestName
 from linewatt.network.description import HostNetwork
 from linewatt.sensors.base import SensorConfig
 from linewatt.sensors.power.base import PowerConfig
@@ -21,19 +21,37 @@ from linewatt.sensors.registry import POWER
 
 Order = Literal["interleaved", "sequential", "random"]
 Policy = Literal["pinned", "auto", "neighbour", "remote", "none"]
+AUTO: Literal["auto"] = "auto"
+"""a rate that is searched"""
 PLACEMENT = "placement"
 """the factor whose levels are policies"""
 
 
 @dataclass(frozen=True, slots=True)
 class TestSpec:
-    """A test with its own or the campaign's settings; ``rate_bps`` is of one instance, None: unlimited."""
+    """A test with its own or the campaign's settings; ``rate_bps`` is of one instance, None: unlimited, or
+    ``auto``: searched."""
 
     test: TestName
     instances: tuple[int, ...]
     streams: tuple[int, ...]
-    rate_bps: float | None
+    rate_bps: float | Literal["auto"] | None
     zerocopy: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Search:
+    """How loss-bounded rates are searched: ``loss_ratios`` are allowed, bounds at most ``width_ratio`` apart.
+
+    ``max_rate_bps`` is the first rate of one instance that is tried; None: as fast as the sender goes.
+    ``runs`` trials decide on a rate; there are ``trials`` at most.
+    """
+
+    loss_ratios: tuple[float, ...]
+    width_ratio: float
+    max_rate_bps: float | None
+    runs: int
+    trials: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,6 +145,8 @@ class Campaign:
     soak: Soak | None = None
     """one long load; None: cases and trials"""
     users: Users | None = None
+    search: Search | None = None
+    """of tests whose rate is ``auto``; None: there are none"""
     inventory: Path | None = None
     unused_hosts: tuple[str, ...] = ()
 
@@ -134,6 +154,14 @@ class Campaign:
     def load_s(self) -> float:
         """Seconds of load in one trial."""
         return self.omit_s + self.window_s + self.tail_s
+
+    def most_trials(self, case: Case) -> int:
+        """How often a case runs at most."""
+        return self.search.trials if self.search is not None and case.search else self.trials
+
+    def fewest_trials(self, case: Case) -> int:
+        """How often it does at least: a search may end with its first trial."""
+        return 1 if case.search else self.min_trials or self.trials
 
     @property
     def measures_power(self) -> bool:

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
 from linewatt.campaign import factors
-from linewatt.campaign.campaign import Campaign, TestSpec
+from linewatt.campaign.campaign import AUTO, Campaign, TestSpec
 from linewatt.campaign.design import Setting, settings
 from linewatt.campaign.ways import Ways
 from linewatt.loads.registry import DEFAULT, LOADS
@@ -89,7 +89,8 @@ def _of_test(campaign: Campaign, spec: TestSpec, family: Family) -> Iterator[Cas
                             direction=direction,
                             family=family,
                             network=network,
-                            rate_bps=spec.rate_bps,
+                            rate_bps=None if spec.rate_bps == AUTO else spec.rate_bps,
+                            search="rate" if spec.rate_bps == AUTO else None,
                             zerocopy=spec.zerocopy,
                             load=None if campaign.load == DEFAULT else campaign.load,
                         )

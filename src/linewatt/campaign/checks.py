@@ -7,7 +7,7 @@ import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 
 from linewatt.campaign import factors
-from linewatt.campaign.campaign import PLACEMENT, Campaign, TestSpec
+from linewatt.campaign.campaign import AUTO, PLACEMENT, Campaign, TestSpec
 from linewatt.campaign.design import settings
 from linewatt.campaign.factor_entries import LabelEntry
 from linewatt.campaign.fields import cpus_text
@@ -135,7 +135,7 @@ def _refused(load: Load, entry: CampaignFile, test: TestSpec) -> Iterator[tuple[
                 family,
                 direction,
                 streams,
-                test.rate_bps,
+                entry.search.max_rate if test.rate_bps == AUTO else test.rate_bps,
                 zerocopy,
                 entry.window.omit,
                 is_soak=entry.soak is not None,
@@ -223,10 +223,16 @@ def check_size(entry: CampaignFile, tests: Sequence[TestSpec], pairs: Pairs) -> 
     cases = per_pair * combinations * _count_settings(entry)
     if cases > MAX_CASES:
         yield ("tests",), f"make {cases} cases with all other lists; at most {MAX_CASES} are possible"
-    elif (trials := cases * most_trials(entry.trials)) > MAX_TRIALS:
+    elif (trials := cases * _most(entry, tests)) > MAX_TRIALS:
         yield ("trials",), f"make {trials} trials of {cases} cases; at most {MAX_TRIALS}"
     yield from check_trials(entry.trials, levels=bool(entry.load_levels))
     yield from _check_ports(entry, tests)
+
+
+def _most(entry: CampaignFile, tests: Sequence[TestSpec]) -> int:
+    """Trials of any case."""
+    searched = entry.search.trials if any(test.rate_bps == AUTO for test in tests) else 0
+    return max(searched, most_trials(entry.trials))
 
 
 def _count_settings(entry: CampaignFile) -> int:

@@ -10,10 +10,11 @@ from __future__ import annotations
 import ipaddress
 import re
 import unicodedata
-from typing import Annotated, Any, TypeVar
+from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
 
+from linewatt.campaign.campaign import AUTO
 from linewatt.errors import InvalidInput
 from linewatt.hosts.cpulist import MAX_CPUS, format_cpulist, parse_cpulist
 from linewatt.hosts.jumps import parse_jumps
@@ -202,6 +203,10 @@ CpuSet = Annotated[
 ]
 
 
+def _rate_or_auto(value: object) -> float | str:
+    return value if value == AUTO and isinstance(value, str) else _rate(value)
+
+
 def _rate(value: object) -> float:
     if not isinstance(value, str):
         raise ValueError('must be a rate with its unit such as "500M" or "3.5G" (bit/s)')
@@ -216,12 +221,14 @@ def _rate(value: object) -> float:
     return rate_bps
 
 
+_RATE_PATTERN = r"[0-9]+(\.[0-9]+)?\s*([kKmMgGtT]|[kKmMgGtT]?(bps|bit/s))"
 Rate = Annotated[
-    float,
-    BeforeValidator(_rate),
-    WithJsonSchema(
-        {"type": "string", "pattern": r"^[0-9]+(\.[0-9]+)?\s*([kKmMgGtT]|[kKmMgGtT]?(bps|bit/s))$"}
-    ),
+    float, BeforeValidator(_rate), WithJsonSchema({"type": "string", "pattern": f"^{_RATE_PATTERN}$"})
+]
+RateOrAuto = Annotated[
+    float | Literal["auto"],
+    BeforeValidator(_rate_or_auto),
+    WithJsonSchema({"type": "string", "pattern": f"^(auto|{_RATE_PATTERN})$"}),
 ]
 
 

@@ -37,6 +37,7 @@ from linewatt.campaign.schema import (
     sensors_of,
     settings_of,
 )
+from linewatt.campaign.search_entry import check_search, search_of
 from linewatt.campaign.trials_entry import TrialsEntry, most_trials
 from linewatt.campaign.users_entry import (
     ServerEntry,
@@ -98,6 +99,7 @@ def load(path: Path, hosts_override: Path | None = None, *, will_connect: bool =
         check_soak(entry, hosts.names),
         checks.check_hosts(used, explicit_pinning=entry.placement == "pinned"),
         checks.check_tests(entry, tests),
+        check_search(entry, tests),
         checks.check_load(entry, tests),
         checks.check_factors(entry),
         check_network_names(entry.networks),
@@ -267,6 +269,7 @@ def _campaign(
         labels=_labels(entry),
         soak=soak_of(entry.soak),
         users=users_of(entry.users, _password_file(entry.users, hosts.base)),
+        search=search_of(entry.search, tests),
         text=document.text,
         path=Path(document.file),
         **_times(entry),

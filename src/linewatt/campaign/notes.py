@@ -14,7 +14,7 @@ from linewatt.hosts.cpulist import format_cpulist
 from linewatt.model import Case
 from linewatt.sensors.power.base import PowerConfig
 from linewatt.sizes import datagram_bytes
-from linewatt.units import format_significant, kpps_from_pps
+from linewatt.units import format_rate, format_seconds, format_significant, kpps_from_pps
 
 SURE_RUNS = 10
 """runs below which looking for a narrow interval costs much of its coverage (docs/metrics.md)"""
@@ -35,6 +35,7 @@ def notes(campaign: Campaign, cases: list[Case], alternate: bool, known: Collect
             f"trials: where cases may stop after {campaign.min_trials} runs, a 95 % CI covers about 92 %; "
             f"with min: {SURE_RUNS} it covers 94 %"
         )
+    yield from _search_notes(campaign)
     yield from words(campaign.factors, campaign.design)
     if campaign.labels and campaign.order != "sequential":
         yield (
@@ -54,6 +55,24 @@ def notes(campaign: Campaign, cases: list[Case], alternate: bool, known: Collect
                 f"sensors: {name} reads every {sensor.interval_s:g} s, and the window is only "
                 f"{campaign.window_s:g} s: it may have nothing to say"
             )
+
+
+def _search_notes(campaign: Campaign) -> Iterator[str]:
+    """What is searched, from where on, and how long that takes at most."""
+    search = campaign.search
+    if search is None:
+        return
+    losses = " and ".join(f"{100 * ratio:g} %" for ratio in search.loss_ratios)
+    begins = "as fast as the sender goes"
+    if search.max_rate_bps is not None:
+        begins = f"at {format_rate(search.max_rate_bps)} an instance"
+    times = "once" if search.runs == 1 else f"at most {search.runs} times"
+    most = f"{search.trials} trials ({format_seconds(search.trials * campaign.load_s)} of load)"
+    yield (
+        f"search: the highest rates with at most {losses} lost, to within {100 * search.width_ratio:g} %; it "
+        f"begins {begins}, tries a rate {times} for {campaign.window_s:g} s, whatever trials says, and ends "
+        f"after {most} at the latest"
+    )
 
 
 def _edge_notes(campaign: Campaign) -> Iterator[str]:

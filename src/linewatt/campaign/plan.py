@@ -144,10 +144,12 @@ def _duration_s(campaign: Campaign, rounds: int, idle_s: float) -> float:
 
 
 def _least_s(campaign: Campaign, rounds: Iterable[Round], idle_s: float) -> float | None:
-    fewest = campaign.min_trials
-    if fewest is None:
+    if campaign.min_trials is None and campaign.search is None:
         return None
-    sure = sum(any(trial.repetition <= fewest for trial in round_.trials) for round_ in rounds)
+    sure = sum(
+        any(trial.repetition <= campaign.fewest_trials(trial.case) for trial in round_.trials)
+        for round_ in rounds
+    )
     return _duration_s(campaign, sure, idle_s)
 
 
@@ -230,18 +232,20 @@ def _ordered(campaign: Campaign, cases: list[Case], seed: int) -> Iterator[tuple
 def _ordered_alike(
     campaign: Campaign, cases: list[Case], seed: int
 ) -> Iterator[tuple[int, tuple[Case, ...]]]:
-    repetitions = range(1, campaign.trials + 1)
+    most = {case: campaign.most_trials(case) for case in cases}
+    repetitions = range(1, max(most.values(), default=0) + 1)
     if campaign.order == "random":
         rng = random.Random(seed)  # noqa: S311  an order, not a secret
         for repetition in repetitions:
-            for group in _together(campaign, rng.sample(cases, len(cases))):
+            left = [case for case in cases if repetition <= most[case]]
+            for group in _together(campaign, rng.sample(left, len(left))):
                 yield repetition, group
         return
     groups = _together(campaign, cases)
+    every = ((repetition, group) for repetition in repetitions for group in groups)
     if campaign.order == "sequential":
-        yield from ((repetition, group) for group in groups for repetition in repetitions)
-    else:
-        yield from ((repetition, group) for repetition in repetitions for group in groups)
+        every = ((repetition, group) for group in groups for repetition in repetitions)
+    yield from (one for one in every if one[0] <= most[one[1][0]])
 
 
 def _together(campaign: Campaign, cases: Iterable[Case]) -> list[tuple[Case, ...]]:
@@ -321,6 +325,8 @@ def _instance(one: PlannedInstance) -> dict[str, Any]:
 
 def _case_dict(case: Case) -> dict[str, Any]:
     values = {"key": case.key, **_slots(case), "client": case.client, "server": case.server}
+    if values["search"] is None:
+        del values["search"]
     factors = values.pop("factors")
     return {**values, "factors": dict(factors)} if factors else values
 

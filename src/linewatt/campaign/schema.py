@@ -25,6 +25,7 @@ from linewatt.campaign.design import Design
 from linewatt.campaign.factor_entries import Factor, FactorLevel, LabelEntry
 from linewatt.campaign.network_entries import BARE, Network
 from linewatt.campaign.power_entries import Components, PsuEntry
+from linewatt.campaign.search_entry import SearchEntry
 from linewatt.campaign.trials_entry import Trials
 from linewatt.campaign.users_entry import SoakField, UsersEntry
 from linewatt.document import Part
@@ -139,8 +140,9 @@ class TestEntry(Part):
     )
     instances: f.Instances | None = Field(default=None, description="Instance counts of this test.")
     streams: f.Streams | None = Field(default=None, description="Stream counts of this test.")
-    rate: f.Rate | None = Field(
-        default=None, description="Offered rate of one instance; null: as fast as it goes."
+    rate: f.RateOrAuto | None = Field(
+        default=None,
+        description="Offered rate of one instance; null: as fast as it goes; auto: searched (UDP).",
     )
     zerocopy: bool | None = Field(default=None, description="Send without copying (TCP only).")
 
@@ -291,10 +293,12 @@ class CampaignFile(Part):
         description="`bare` interfaces, and networks as NMState documents describe them: the file of one, "
         "or a mapping with its name; see docs/networks.md.",
     )
-    rate: f.Rate | None = Field(
+    rate: f.RateOrAuto | None = Field(
         default=None,
-        description='Offered rate of one instance, such as "500M" or "3.5G"; null: as fast as it goes.',
+        description='Offered rate of one instance, such as "500M" or "3.5G"; null: as fast as it goes; '
+        "auto: the rates up to which no more is lost than `search` allows, of UDP tests.",
     )
+    search: SearchEntry = Field(default=SearchEntry(), description="How rates that are `auto` are searched.")
     zerocopy: bool = Field(default=False, description="Send without copying; applies to TCP tests.")
     load_levels: f.Levels = Field(
         default=(),

@@ -17,19 +17,23 @@ FEWEST_RUNS = 3
 _PERCENT = r"([0-9]{1,3}(?:\.[0-9]{1,9})?)\s*%"
 
 
-def _ratio(value: object) -> float:
-    found = re.fullmatch(_PERCENT, value, re.ASCII) if isinstance(value, str) else None
-    if found is None:
-        raise ValueError('must be a percentage of the mean with its sign, such as "1%"')
-    percent = float(found[1])
-    if not 0 < percent < 100:
-        raise ValueError("must be more than 0 % and less than 100 %")
-    return percent / 100
+def ratio_of(what: str, *, zero: bool = False) -> BeforeValidator:
+    """A percentage of something becomes a ratio."""
+
+    def ratio(value: object) -> float:
+        found = re.fullmatch(_PERCENT, value, re.ASCII) if isinstance(value, str) else None
+        if found is None:
+            raise ValueError(f'must be a percentage of {what} with its sign, such as "1%"')
+        percent = float(found[1])
+        if percent >= 100 or (percent == 0 and not zero):
+            raise ValueError(f"must be {'from' if zero else 'more than'} 0 % and less than 100 %")
+        return percent / 100
+
+    return BeforeValidator(ratio)
 
 
-Percentage = Annotated[
-    float, BeforeValidator(_ratio), WithJsonSchema({"type": "string", "pattern": f"^{_PERCENT}$"})
-]
+PERCENTAGE = WithJsonSchema({"type": "string", "pattern": f"^{_PERCENT}$"})
+Percentage = Annotated[float, ratio_of("the mean"), PERCENTAGE]
 
 
 class TrialsEntry(Part):

@@ -185,11 +185,18 @@ def _duration(planned: Plan) -> str:
 
 def _headline(campaign: Campaign, planned: Plan) -> str:
     total = sum(len(round_.trials) for round_ in planned.rounds)
-    cases = _count(len(planned.cases), "case")
-    trials = f"{cases} × {_count(campaign.trials, 'trial')} = {total}"
+    searches = sum(case.search is not None for case in planned.cases)
+    each, most = _count(campaign.trials, "trial"), "at most " if searches else ""
     if campaign.min_trials is not None and campaign.until_ratio is not None:
         sure = f"until ± {100 * campaign.until_ratio:g} %"
-        trials = f"{cases} × {campaign.min_trials} to {campaign.trials} trials, {sure} = at most {total}"
+        each, most = f"{campaign.min_trials} to {campaign.trials} trials, {sure}", "at most "
+    parts = []
+    if searches < len(planned.cases):
+        parts.append(f"{_count(len(planned.cases) - searches, 'case')} × {each}")
+    if campaign.search is not None:
+        noun = "search" if searches == 1 else "searches"
+        parts.append(f"{searches} {noun} of 1 to {campaign.search.trials} trials")
+    trials = f"{' + '.join(parts)} = {most}{total}"
     rounds = "" if total == len(planned.rounds) else f" in {_count(len(planned.rounds), 'round')}"
     order = planned.order if planned.seed is None else f"{planned.order} order with seed {planned.seed}"
     load = f"{campaign.omit_s:g} s omitted, {campaign.window_s:g} s window, {campaign.tail_s:g} s tail"
@@ -237,6 +244,8 @@ def _rate(case: Case) -> str:
 
     if case.load_level is not None:
         return f"{100 * case.load_level:g} % of maximum" if case.load_level else "active idle"
+    if case.search and case.rate_bps is None:
+        return "searched"
     return "unlimited" if case.rate_bps is None else format_rate(case.rate_bps)
 
 

@@ -10,6 +10,7 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
+from linewatt.analysis.cases.rate_search import searched
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.factors import setting_of_hosts
 from linewatt.campaign.places import Site
@@ -256,9 +257,12 @@ def _to_come(remaining: Remaining, rounds: Sequence[Round]) -> set[tuple[str, Se
 
 
 def _may_overlap(trials: Sequence[PlannedTrial], following: Sequence[PlannedTrial]) -> bool:
-    """Whether the next round can be prepared while this one runs: not if it must learn its rate from it."""
+    """Whether the next round can be prepared while this one runs: not if it is to learn a rate from it."""
     calibrates = any(trial.case.load_level is None for trial in trials)
     if calibrates and any(trial.case.load_level is not None for trial in following):
+        return False
+    steps = {searched(trial.case) for trial in trials if trial.case.search}
+    if any(searched(trial.case) in steps for trial in following):
         return False
     return not _ports(trials) & _ports(following)
 

@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Trials of a campaign that are still to run: what is stored is not, nor what a case no longer needs."""
+"""Trials of a campaign that are still to run: what is stored is not, nor what a case no longer needs.
+
+A step of a search gets its rate here, from the steps that are stored.
+"""
 
 from __future__ import annotations
 
@@ -8,14 +11,17 @@ from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 
+from linewatt.analysis.cases.rate_search import searched
 from linewatt.analysis.statistics import repeats
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.plan import Plan, Round
+from linewatt.engine.searches import SearchBook
 from linewatt.model import Case, Trial
-from linewatt.records import SCHEMA_VERSION, Repeats, StoppedCase
+from linewatt.records import SCHEMA_VERSION, EndedSearch, Repeats, Searches, StoppedCase
 from linewatt.store import write
 
 FILE = "repeats.json"
+SEARCHES = "searches.json"
 
 
 class Remaining:
@@ -26,6 +32,7 @@ class Remaining:
         self._stored = {trial.number for trial in stored}
         self._left = Counter(one.case for one in plan.trials if one.number not in self._stored)
         self._book = _book(campaign, plan, stored)
+        self._searches = SearchBook(campaign, plan.cases, stored)
         self.total = len(self._stored) + sum(self._left.values())
         """trials that the campaign has, if no case stops before its last"""
         self.to_run = sum(number for case, number in self._left.items() if self._needs(case))
@@ -37,9 +44,11 @@ class Remaining:
         return frozenset(self._stored)
 
     def round(self, planned: Round) -> Round:
-        """A round with those of its trials that are still to run."""
+        """A round with those of its trials that are still to run, steps of searches at their rates."""
         left = (one for one in planned.trials if one.number not in self._stored and self._needs(one.case))
-        return replace(planned, trials=tuple(left))
+        return replace(
+            planned, trials=tuple(replace(one, case=self._searches.step(one.case)) for one in left)
+        )
 
     def rounds(self) -> list[Round]:
         """The rounds of the plan with what is left of them."""
@@ -48,18 +57,41 @@ class Remaining:
     def learn(self, trial: Trial) -> None:
         """Take a trial into account that is on disk now."""
         self._stored.add(trial.number)
-        self._left[trial.case] -= 1
+        self._left[searched(trial.case)] -= 1
         self.to_run -= self._needs(trial.case)
-        if self._book is not None:
-            self.to_run -= sum(self._left[case] for case in self._book.learn(trial))
+        if trial.case.search:
+            stopped = self._searches.learn(trial)
+        else:
+            stopped = () if self._book is None else self._book.learn(trial)
+        self.to_run -= sum(self._left[case] for case in stopped)
 
     def record(self, result: Path) -> None:
-        """Write down why each case stopped, once nothing is left to run. Raises StoreError."""
+        """Write down why each case and search stopped, once nothing is left to run. Raises StoreError."""
         if self._book is not None and not self.to_run and not (result / FILE).exists():
             write.write_json(result / FILE, self._stopped(self._book).as_written())
+        if self._searches.cases and not self.to_run and not (result / SEARCHES).exists():
+            write.write_json(result / SEARCHES, self._ended().as_written())
 
     def _needs(self, case: Case) -> bool:
+        if case.search:
+            return self._searches.needs(case)
         return self._book is None or self._book.needs(case)
+
+    def _ended(self) -> Searches:
+        return Searches(
+            schema_version=SCHEMA_VERSION,
+            trials_left_out=sum(self._left[case] for case in self._searches.cases),
+            searches=[
+                EndedSearch(
+                    case_key=case.key,
+                    sender=case.sender,
+                    receiver=case.receiver,
+                    trials_left_out=self._left[case],
+                    why=self._searches.why(case),
+                )
+                for case in self._searches.cases
+            ],
+        )
 
     def _stopped(self, book: repeats.Repeats) -> Repeats:
         return Repeats(
@@ -67,8 +99,8 @@ class Remaining:
             min=book.rule.fewest,
             max=book.rule.most,
             until_ratio=book.rule.until_ratio,
-            trials_left_out=sum(self._left.values()),
-            cases=[self._case(case, book.outcome(case)) for case in self._plan.cases],
+            trials_left_out=sum(number for case, number in self._left.items() if not case.search),
+            cases=[self._case(case, book.outcome(case)) for case in self._plan.cases if not case.search],
         )
 
     def _case(self, case: Case, outcome: repeats.Outcome) -> StoppedCase:
@@ -89,4 +121,5 @@ def _book(campaign: Campaign, plan: Plan, stored: Sequence[Trial]) -> repeats.Re
     if campaign.min_trials is None or campaign.until_ratio is None:
         return None
     rule = repeats.Rule(campaign.min_trials, campaign.trials, campaign.until_ratio)
-    return repeats.Repeats(rule, plan.cases, stored)
+    cases = [case for case in plan.cases if not case.search]
+    return repeats.Repeats(rule, cases, [trial for trial in stored if not trial.case.search])

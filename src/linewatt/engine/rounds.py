@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 from typing import Any
 
+from linewatt.analysis.cases import rate_search
 from linewatt.analysis.comparison.besides import SOCKET_SETTINGS
 from linewatt.analysis.psu.supplies import Supply
 from linewatt.analysis.statistics import repeats, steadiness
@@ -258,6 +259,8 @@ def warm_up(campaign: Campaign) -> None:
         steadiness.warm_up()
     if campaign.until_ratio is not None:
         repeats.warm_up()
+    if campaign.search is not None:
+        rate_search.warm_up()
     samples.warm_up()
 
 

@@ -19,7 +19,17 @@ from pydantic import TypeAdapter, ValidationError
 from linewatt import foreign
 from linewatt.errors import LinewattError, ParseError, StoreError
 from linewatt.model import Counters, Trial
-from linewatt.records import SCHEMA_VERSION, Document, Idle, Manifest, Meter, Meters, PartEnd, Repeats
+from linewatt.records import (
+    SCHEMA_VERSION,
+    Document,
+    Idle,
+    Manifest,
+    Meter,
+    Meters,
+    PartEnd,
+    Repeats,
+    Searches,
+)
 from linewatt.store import derived, sums
 from linewatt.store.idle import with_idle
 from linewatt.store.meters import known_of, with_meters
@@ -48,6 +58,8 @@ class Result:
     idle: tuple[Idle, ...] = ()
     meters: tuple[Meter, ...] = ()
     repeats: Repeats | None = None
+    searches: Searches | None = None
+    """why each search ended; None until all have"""
 
     @property
     def idle_before(self) -> Idle | None:
@@ -89,8 +101,9 @@ class Result:
 
     @property
     def trials_planned(self) -> int:
-        """Trials the campaign asks for; those not counted that cases did not need to be sure enough."""
-        return self.manifest.trials_planned - (self.repeats.trials_left_out if self.repeats else 0)
+        """Trials the campaign asks for; those not counted that cases and searches did not need."""
+        left_out = (one.trials_left_out for one in (self.repeats, self.searches) if one is not None)
+        return self.manifest.trials_planned - sum(left_out)
 
 
 def find(root: Path, wanted: str) -> Path:
@@ -130,7 +143,7 @@ def load(path: Path) -> Result:
     files = derived.files(path, [directory.name for directory in trial_dirs(path)])
     idle, learned = idle_windows(path), meters(path)
     trials = with_idle([_read_trial(file) for file in files], idle)
-    repeats = path / "repeats.json"
+    repeats, searches = path / "repeats.json", path / "searches.json"
     return Result(
         path.name,
         path,
@@ -139,6 +152,7 @@ def load(path: Path) -> Result:
         idle,
         learned,
         read_as(repeats, Repeats) if repeats.exists() else None,
+        read_as(searches, Searches) if searches.exists() else None,
     )
 
 

@@ -58,9 +58,11 @@ class CaseRuns:
 
 
 def by_case(trials: Iterable[Trial]) -> dict[Case, CaseRuns]:
-    """The runs of each case, in the order in which cases first appear."""
+    """The runs of each case, in the order in which cases first appear; steps of searches are runs of none."""
     found: dict[Case, list[Trial]] = {}
     for trial in trials:
+        if trial.case.search:
+            continue
         found.setdefault(trial.case, []).append(trial)
     return {case: _runs(case, own) for case, own in found.items()}
 

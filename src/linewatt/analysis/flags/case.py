@@ -190,9 +190,9 @@ def limit_flags(case: Case, trials: Sequence[Trial], limit: Limit) -> Iterator[F
 
 
 def _asked(case: Case, limit: Limit, where: str) -> Iterator[Flag]:
-    """Load levels say it themselves, beside each level (load_levels.py)."""
+    """Load levels and searches say it themselves (load_levels.py, rate_search.py)."""
     asked = limit.candidate("paced")
-    if asked is None or case.load_level is not None or asked.share >= REACHED:
+    if asked is None or case.load_level is not None or case.search or asked.share >= REACHED:
         return
     if asked.capacity is None or asked.used is None:
         return

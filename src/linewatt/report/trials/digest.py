@@ -7,10 +7,11 @@ Values are SI; those of power have the units of their keys.
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from linewatt.analysis.cases.load_levels import LevelCurve, curves
+from linewatt.analysis.cases.rate_search import RateSearch
 from linewatt.analysis.cases.summary import CaseSummary, summarise
 from linewatt.analysis.findings import Findings, gather
 from linewatt.analysis.flags.meters import meter_flags
@@ -36,6 +37,8 @@ from linewatt.report.trials.idle import idle_power
 from linewatt.report.trials.levels import NO_LEVEL, as_documents, level_keys
 from linewatt.report.trials.limits import export_limit, limit_document
 from linewatt.report.trials.scalability import export_case
+from linewatt.report.trials.searches import as_documents as search_documents
+from linewatt.report.trials.searches import searches_of
 from linewatt.store.read import Result
 
 SCHEMA_VERSION = 1
@@ -56,6 +59,10 @@ class Digest:
     """the findings by kind, each under its letter"""
     labels: dict[Case, str]
     """each case's name among all, by the case with one instance"""
+    searches: tuple[RateSearch, ...] = ()
+    """rates that were searched, which have tables and figures of their own"""
+    steps: Mapping[Case, CaseSummary] = field(default_factory=dict)
+    """the cases that are their steps, which are among no others"""
 
     def describe(self, *cases: Case) -> str:
         """Cases by name and instances, in few words."""
@@ -97,11 +104,27 @@ class Digest:
 
 def digest(result: Result) -> Digest:
     """Summaries and flag notes of a result."""
-    summaries = summarise(result.trials)
-    labels = case_labels({replace(summary.case, instances=1): None for summary in summaries})
+    every = summarise(result.trials)
+    summaries = tuple(one for one in every if not one.case.search)
+    steps = {one.case: one for one in every if one.case.search}
+    labels = {
+        case: label
+        for own in (steps, [one.case for one in summaries])
+        for case, label in case_labels({replace(case, instances=1): None for case in own}).items()
+    }
     groups = by_test(series_of([one for one in summaries if one.case.load_level is None]))
     findings = gather(result.trials, summaries, meter_flags(result.meters, result.idle, result.trials))
-    return Digest(result, summaries, groups, curves(summaries), findings, finding_notes(findings), labels)
+    return Digest(
+        result,
+        summaries,
+        groups,
+        curves(summaries),
+        findings,
+        finding_notes(findings),
+        labels,
+        searches_of(result),
+        steps,
+    )
 
 
 def as_json(view: Digest, *, trials: bool = False) -> dict[str, Any]:
@@ -129,6 +152,8 @@ def as_json(view: Digest, *, trials: bool = False) -> dict[str, Any]:
             {"number": trial.number, **case_keys(trial.case), "reason": trial.reason} for trial in view.failed
         ],
     }
+    if view.searches:
+        document["searches"] = search_documents(view.searches, view.result)
     found = experiment(view.result)
     if found is not None:
         document["effects"] = effects_document(found)

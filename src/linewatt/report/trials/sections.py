@@ -21,6 +21,7 @@ from linewatt.report.trials.charts.over_time import over_time_figures
 from linewatt.report.trials.charts.overview import overview_figures, overview_words
 from linewatt.report.trials.charts.paired_bars import paired_figures
 from linewatt.report.trials.charts.power import level_figures, power_figures
+from linewatt.report.trials.charts.searches import search_figures
 from linewatt.report.trials.detail import detail_groups
 from linewatt.report.trials.digest import Digest
 from linewatt.report.trials.effects import TITLE as EFFECTS
@@ -36,6 +37,8 @@ from linewatt.report.trials.power import power_cases, power_table
 from linewatt.report.trials.psu import psu_lines
 from linewatt.report.trials.roles import role_table
 from linewatt.report.trials.scalability import scalability_table
+from linewatt.report.trials.searches import TITLE as SEARCHES
+from linewatt.report.trials.searches import search_tables
 from linewatt.report.trials.selection import Selection, selection
 
 MOST_TRIALS = 1000
@@ -61,6 +64,7 @@ def page_sections(view: Digest) -> tuple[list[Section], list[Section], Section]:
         _effects(view),
         _power(view, runs, chosen),
         _levels(view, runs),
+        _searches(view),
         charts,
     )
     shown = [block for block in blocks if block.case not in chosen.left_out]
@@ -182,6 +186,19 @@ def _levels(view: Digest, runs: Runs) -> Section:
         intro=(
             "Each case held to a part of what it reaches at full rate: full load alone says little about a "
             "server that is half idle.",
+        ),
+    )
+
+
+def _searches(view: Digest) -> Section:
+    return Section(
+        SEARCHES,
+        "searches",
+        search_tables(view.searches, view.result),
+        tuple(drawn(tuple(search_figures(view.searches)), "search-figure")),
+        intro=(
+            "The highest rate at which no more is lost than is allowed (RFC 2544 throughput for no loss), "
+            "chosen step by step from what the trials before measured (MLRsearch).",
         ),
     )
 

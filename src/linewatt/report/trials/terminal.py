@@ -45,6 +45,7 @@ from linewatt.report.trials.psu import psu_lines
 from linewatt.report.trials.repeats import repeats_lines
 from linewatt.report.trials.roles import role_table
 from linewatt.report.trials.scalability import scalability_table
+from linewatt.report.trials.searches import search_tables
 from linewatt.report.trials.words import caveats, progress
 from linewatt.units import MISSING, number_ranges
 
@@ -75,6 +76,7 @@ def show(
     if told:
         parts.append(Group(*(Text(one_line(line)) for line in told)))
     parts += [render(level_table(cases, marks), width) for cases in level_cases(view.levels)]
+    parts += [render(table, width) for table in search_tables(view.searches, view.result)]
     idle = idle_notes(view.result)
     if idle:
         parts.append(Group(Text("Idle power", style="bold"), *map(note_text, idle)))

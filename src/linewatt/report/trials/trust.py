@@ -71,7 +71,7 @@ def _verdicts(
     alike: dict[str, list[str]] = {}
     for word, group in _FIGURES:
         if group == "throughput":
-            said = _of_throughput(view, told)
+            said = _of_throughput(view, told) if told else ""
         else:
             said = _of_ends(view, group, own if group == "above_idle" else (*own, *costs))
         if said:

@@ -1,0 +1,310 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The rates up to which no more than a part of the datagrams is lost, of nothing but stored trials. Pure.
+
+Which rate is tried next is asked of MLRsearch (FD.io CSIT, draft-ietf-bmwg-mlrsearch), in which several
+allowed losses share their trials. It is run from the beginning, with what the trials so far measured for its
+answers, up to the first rate that none has tried: the same trials, the same next rate, also after a crash.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from itertools import groupby
+from statistics import fmean
+from typing import Literal
+
+from linewatt.model import Case, Trial
+
+FAILURES = 3
+"""trials that come to no number, one after the other, end a search"""
+SPAN = 1000
+"""the lowest rate that is tried is so much less than the highest"""
+UNSENT = 0.01
+"""What a sender did not send counts as lost, as MLRsearch has it, where it is so much of what was asked for:
+no rate is free of loss because it was never offered."""
+_ROUNDING = 1e-6
+
+
+@dataclass(frozen=True, slots=True)
+class Rule:
+    """What is searched: rates with at most ``loss_ratios`` lost, between bounds ``width_ratio`` apart.
+
+    ``max_bps`` is the first rate of one instance that is tried, and the highest; None: as fast as it goes.
+    ``runs`` trials decide on a rate, by majority. ``most``: trials at most.
+    """
+
+    loss_ratios: tuple[float, ...]
+    width_ratio: float
+    max_bps: float | None
+    most: int
+    runs: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A trial of a search, of all instances; ``load_bps`` is the rate that the search is told of."""
+
+    trial: Trial
+    load_bps: float
+    offered_bps: float
+    packets: int
+    lost_packets: int
+    unsent_ratio: float = 0.0
+    """how much less was sent than asked for, where that is more than pacing explains"""
+
+    @property
+    def lost_ratio(self) -> float:
+        return _lost_ratio([self])
+
+    @property
+    def bad_ratio(self) -> float:
+        """Lost or never sent, as a part of what was asked for."""
+        return self.lost_ratio + self.unsent_ratio * (1 - self.lost_ratio)
+
+
+def _lost_ratio(steps: Sequence[Step]) -> float:
+    packets = sum(one.packets for one in steps)
+    return sum(one.lost_packets for one in steps) / packets if packets else 1.0
+
+
+@dataclass(frozen=True, slots=True)
+class Bound:
+    """A rate on which the more of its trials agree: ``steps`` are those, of ``runs`` in all."""
+
+    steps: tuple[Step, ...]
+    runs: int
+
+    @property
+    def load_bps(self) -> float:
+        return self.steps[0].load_bps
+
+    @property
+    def offered_bps(self) -> float:
+        return fmean(one.offered_bps for one in self.steps)
+
+    @property
+    def packets(self) -> int:
+        return sum(one.packets for one in self.steps)
+
+    @property
+    def lost_packets(self) -> int:
+        return sum(one.lost_packets for one in self.steps)
+
+    @property
+    def lost_ratio(self) -> float:
+        return _lost_ratio(self.steps)
+
+    @property
+    def packets_hz(self) -> float | None:
+        """Datagrams a second that were sent."""
+        seconds = sum(one.trial.window.seconds for one in self.steps if one.trial.window)
+        return self.packets / seconds if seconds and self.packets else None
+
+
+@dataclass(frozen=True, slots=True)
+class Goal:
+    """Between which rates the one lies at which just so much is lost.
+
+    ``lower`` is the highest rate with no more loss below ``upper``, the lowest with more: the relevant bounds
+    of MLRsearch. ``found``: near enough; ``above``: the highest rate tried was not lossy; ``below``: the
+    lowest was; ``open``: neither.
+    """
+
+    loss_ratio: float
+    lower: Bound | None
+    upper: Bound | None
+    state: Literal["found", "above", "below", "open"]
+
+    @property
+    def sender_limited(self) -> bool:
+        """Whether what is above was not lost but never sent."""
+        return self.upper is not None and self.upper.lost_ratio <= self.loss_ratio
+
+
+@dataclass(frozen=True, slots=True)
+class Next:
+    """The rate of one instance to try next, None: as fast as it goes; with ``ended`` none, and why."""
+
+    rate_bps: float | None = None
+    ended: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class RateSearch:
+    """A search as far as it got. ``steps`` rise in rate; ``first`` is the one that its highest rate is of."""
+
+    case: Case
+    rule: Rule
+    trials: tuple[Trial, ...]
+    steps: tuple[Step, ...]
+    first: Step | None
+    goals: tuple[Goal, ...]
+
+    @property
+    def failed(self) -> int:
+        """Trials that came to no number."""
+        return len(self.trials) - len(self.steps)
+
+    @property
+    def load_s(self) -> float:
+        """How long its trials sent, up to the end of their windows."""
+        return sum(one.window.end_s - one.started_s for one in self.trials if one.window)
+
+
+def searched(case: Case) -> Case:
+    """What the steps of one search have in common."""
+    return replace(case, rate_bps=None) if case.search else case
+
+
+def searches(trials: Iterable[Trial], rule: Rule) -> tuple[RateSearch, ...]:
+    """The searches that trials are steps of, in order of first appearance."""
+    own: dict[Case, list[Trial]] = {}
+    for trial in trials:
+        if trial.case.search:
+            own.setdefault(searched(trial.case), []).append(trial)
+    return tuple(_search(case, rule, steps) for case, steps in own.items())
+
+
+def _search(case: Case, rule: Rule, trials: Iterable[Trial]) -> RateSearch:
+    ordered = tuple(sorted(trials, key=lambda one: one.number))
+    steps = _steps(ordered)
+    rising = sorted(steps, key=lambda one: one.load_bps)
+    first = steps[0] if steps else None
+    goals = tuple(_goal(ratio, rising, rule) for ratio in rule.loss_ratios)
+    return RateSearch(case, rule, ordered, tuple(rising), first, goals)
+
+
+def _steps(trials: Sequence[Trial]) -> list[Step]:
+    """Trials that counted datagrams, in the order they ran."""
+    counted = [
+        (trial, trial.offered_bps, trial.packets)
+        for trial in trials
+        if trial.status == "done" and trial.offered_bps and trial.packets is not None
+    ]
+    if not counted:
+        return []
+    first, first_bps, _ = counted[0]
+    asked_bps = _asked_bps(first)
+    reached = asked_bps is not None and first_bps >= asked_bps * (1 - UNSENT)
+    highest_bps = asked_bps if asked_bps is not None and reached else first_bps
+    steps = []
+    for trial, offered_bps, packets in counted:
+        highest = trial.case.rate_bps == first.case.rate_bps
+        load_bps = highest_bps if highest else (_asked_bps(trial) or offered_bps)
+        # as fast as it goes: what it sends is the highest rate there is, and differs from trial to trial
+        short = 0.0 if highest and not reached else max(0.0, 1 - offered_bps / load_bps)
+        lost = packets if trial.lost_packets is None else trial.lost_packets
+        steps.append(Step(trial, load_bps, offered_bps, packets, lost, short if short > UNSENT else 0.0))
+    return steps
+
+
+def _asked_bps(trial: Trial) -> float | None:
+    return None if trial.case.rate_bps is None else trial.case.rate_bps * trial.case.instances
+
+
+def _goal(loss_ratio: float, rising: Sequence[Step], rule: Rule) -> Goal:
+    lower = upper = None
+    for _, group in groupby(rising, key=lambda one: one.load_bps):
+        steps = tuple(group)
+        good = tuple(one for one in steps if one.bad_ratio <= loss_ratio)
+        bad = tuple(one for one in steps if one.bad_ratio > loss_ratio)
+        if 2 * len(bad) > max(rule.runs, len(steps)):
+            upper = Bound(bad, len(steps))
+            break
+        if 2 * len(good) >= max(rule.runs, len(steps)):
+            lower = Bound(good, len(steps))
+    return Goal(loss_ratio, lower, upper, _state(lower, upper, rising, rule))
+
+
+def _state(
+    lower: Bound | None, upper: Bound | None, rising: Sequence[Step], rule: Rule
+) -> Literal["found", "above", "below", "open"]:
+    highest_bps = rising[-1].load_bps if rising else 0.0
+    if upper is None:
+        return "above" if lower is not None and lower.load_bps >= highest_bps else "open"
+    if lower is None:
+        return "below" if upper.load_bps <= highest_bps / SPAN * (1 + rule.width_ratio) else "open"
+    return "found" if 1 - lower.load_bps / upper.load_bps <= rule.width_ratio * (1 + _ROUNDING) else "open"
+
+
+def next_step(rule: Rule, trials: Iterable[Trial]) -> Next:
+    """What the trials of one search so far lead to."""
+    ordered = sorted(trials, key=lambda one: one.number)
+    steps = _steps(ordered)
+    counted = {id(one.trial) for one in steps}
+    failing = [one for one in ordered[-FAILURES:] if id(one) not in counted]
+    if len(failing) == FAILURES:
+        why = failing[-1].reason or "no datagrams counted"
+        return Next(ended=f"{FAILURES} trials in a row came to no number: {why}")
+    if steps:
+        wanted = _unanswered(rule, steps)
+        if wanted.ended is not None:
+            return wanted
+    else:
+        wanted = Next(rule.max_bps)
+    if len(ordered) >= rule.most:
+        return Next(ended=f"{rule.most} trials were not enough")
+    return wanted
+
+
+class _Unanswered(Exception):
+    """A rate that no trial has tried yet."""
+
+    def __init__(self, rate_bps: float | None) -> None:
+        self.rate_bps = rate_bps
+
+
+def _unanswered(rule: Rule, steps: Sequence[Step]) -> Next:
+    """The first rate that MLRsearch asks for and that is not among the steps."""
+    from MLRsearch import Config, MeasurementResult, MultipleLossRatioSearch, SearchGoal
+
+    instances = steps[0].trial.case.instances
+    highest = round(steps[0].load_bps / instances)
+    answers: dict[int, list[Step]] = {}
+    for one in reversed(steps):
+        answers.setdefault(round(one.load_bps / instances), []).append(one)
+
+    class Recorded:
+        """Answers with what was measured, once each."""
+
+        def measure(self, intended_duration: float, intended_load: float) -> object:
+            rate_bps = round(intended_load)
+            if not answers.get(rate_bps):
+                raise _Unanswered(rule.max_bps if rate_bps == highest else float(rate_bps))
+            step = answers[rate_bps].pop()
+            sent = max(step.packets, 1)
+            return MeasurementResult(
+                intended_duration,
+                intended_load,
+                offered_count=sent,
+                loss_count=step.lost_packets if step.packets else 1,
+                intended_count=round(sent / (1 - step.unsent_ratio)),
+            )
+
+    goals = [
+        SearchGoal(
+            loss_ratio=ratio,
+            exceed_ratio=0.5 if rule.runs > 1 else 0.0,
+            relative_width=rule.width_ratio,
+            initial_trial_duration=1.0,
+            final_trial_duration=1.0,
+            duration_sum=float(rule.runs),
+            preceding_targets=1,
+            fail_fast=False,
+        )
+        for ratio in rule.loss_ratios
+    ]
+    config = Config(
+        goals=goals, min_load=highest / SPAN, max_load=highest, search_duration_max=1e9, warmup_duration=None
+    )
+    try:
+        MultipleLossRatioSearch(config=config).search(measurer=Recorded(), debug=lambda text: None)
+    except _Unanswered as question:
+        return Next(question.rate_bps)
+    return Next(ended="no further rate had to be tried")
+
+
+def warm_up() -> None:
+    """Have what chooses rates imported, in good time and not between two loads."""
+    import MLRsearch  # noqa: F401

@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The curve of a search: loss against the rate that was offered, with the rates that were found."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from linewatt.analysis.cases.rate_search import RateSearch, Step
+from linewatt.report.charts import specs
+from linewatt.report.charts.data import Row
+from linewatt.report.charts.figure import Figure
+from linewatt.report.charts.specs import Spec
+from linewatt.report.series import plural
+from linewatt.report.trials.searches import goal_name, named, rate_words
+from linewatt.units import format_rate, format_significant, mbps_from_bps
+
+_SIZE_PX = (520, 260)
+_AROUND = 0.1
+_LEAST_PERCENT = 0.01
+"""below which the scale of loss is linear, so that it has a zero"""
+
+
+def search_figures(found: Sequence[RateSearch]) -> Iterator[Figure]:
+    """One for each search with more than one step."""
+    for number, (search, name) in enumerate(named(found), start=1):
+        drawn = _near(search)
+        if len(drawn) > 1:
+            points = (
+                f"{format_significant(100 * one.lost_ratio, 3)} % at {format_rate(one.offered_bps, 4)}"
+                for one in search.steps
+            )
+            left = plural(len(search.steps) - len(drawn), "step")
+            goals = ", ".join(f"{goal_name(goal)} {rate_words(goal)}" for goal in search.goals)
+            yield Figure(
+                name=f"search-{number}",
+                title=f"{name}: loss against rate",
+                caption=f"Each point is one trial. Vertical lines: {goals}. The scale of loss is logarithmic "
+                f"down to {_LEAST_PERCENT:g} %. Further away and not drawn: {left}, which the table has.",
+                description=f"Lost: {'; '.join(points)}. {goals}.",
+                spec=_spec(search, drawn),
+            )
+
+
+def _near(search: RateSearch) -> list[Step]:
+    """The steps around what was found; all where nothing was."""
+    bounds = [one for goal in search.goals for one in (goal.lower, goal.upper) if one is not None]
+    if not bounds:
+        return list(search.steps)
+    low = min(one.load_bps for one in bounds) * (1 - _AROUND)
+    high = max(one.load_bps for one in bounds) * (1 + _AROUND)
+    return [one for one in search.steps if low <= one.load_bps <= high]
+
+
+def _spec(search: RateSearch, drawn: Sequence[Step]) -> Spec:
+    rows: list[Row] = [
+        {"kind": "mean", "x": mbps_from_bps(one.offered_bps), "value": 100 * one.lost_ratio} for one in drawn
+    ]
+    found = [(goal_name(goal), goal.lower) for goal in search.goals if goal.lower is not None]
+    rows += [
+        {"kind": "goal", "x": mbps_from_bps(step.offered_bps), "text": name, "place": 16 * (1 + at)}
+        for at, (name, step) in enumerate(found)
+    ]
+    x = specs.amount("x", "offered (Mbps)", ticks=6) | {
+        "scale": {"type": "log", "nice": False, "padding": 20}
+    }
+    loss = {"scale": {"type": "symlog", "constant": _LEAST_PERCENT, "domainMin": 0}}
+    y = specs.amount("value", "lost (%)", values=[0, 0.01, 0.1, 1, 10, 100], format="~g") | loss
+    rule = {"type": "rule", "strokeDash": [5, 4], "strokeWidth": 1.5}
+    name = {"type": "text", "align": "right", "dx": -5, "baseline": "top", "stroke": specs.GROUND}
+    goal: Spec = {"transform": specs.only(kind="goal")}
+    top = {"y": {"field": "place", "type": "quantitative", "scale": None}, "text": {"field": "text"}}
+    layers: list[Spec] = [
+        goal | {"mark": rule, "encoding": {"x": x, "color": {"value": specs.SENDER}}},
+        goal | {"mark": name | {"strokeWidth": 4}, "encoding": top | {"x": x}},
+        goal
+        | {"mark": name | {"stroke": None}, "encoding": top | {"x": x, "color": {"value": specs.SENDER}}},
+        {
+            "transform": specs.only(kind="mean"),
+            "mark": {"type": "line", "point": {"filled": True, "size": 52}, "strokeWidth": 1.5},
+            "encoding": {"x": x, "y": y, "color": {"value": specs.RECEIVER}},
+        },
+    ]
+    width, height = _SIZE_PX
+    spec: Spec = {"data": {"values": rows}, "width": width, "height": height, "layer": layers}
+    return specs.themed(spec)

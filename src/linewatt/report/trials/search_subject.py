@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a campaign of searches is about: the rates found, a block of its first screen."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from linewatt.analysis.cases.rate_search import Goal, RateSearch
+from linewatt.report.screen import Block, Entry, Line
+from linewatt.report.trials.digest import Digest
+from linewatt.report.trials.searches import (
+    RATES_ARE,
+    TITLE,
+    bound_words,
+    effort,
+    goal_name,
+    loss_words,
+    named,
+    one_packet,
+    packets_words,
+    rate_words,
+    why_ended,
+)
+from linewatt.report.trials.subject import Subject
+from linewatt.report.trials.trust import Best
+
+
+def search_subject(view: Digest) -> Subject | None:
+    """The rates of each search, with what is lost there and above; what it took."""
+    found = named(view.searches)
+    if not found:
+        return None
+    entries = [entry for search, name in found for entry in _entries(search, name, view)]
+    told = [
+        Best(f"{name} {goal_name(goal)}", view.steps[goal.lower.steps[0].trial.case])
+        for search, name in found
+        for goal in search.goals
+        if goal.lower is not None
+    ]
+    search, name = found[0]
+    said = "; ".join(f"{goal_name(goal)} {_brief(goal)}" for goal in search.goals)
+    block = Block(TITLE, tuple(entries), RATES_ARE, rest="line", least=2)
+    return Subject(f"{name}: {said}.", (block,), tuple(told))
+
+
+def _brief(goal: Goal) -> str:
+    lost = loss_words(goal)
+    return rate_words(goal) + (f" ({lost})" if lost else "")
+
+
+def _entries(search: RateSearch, name: str, view: Digest) -> Iterator[Entry]:
+    alike: dict[tuple[str, ...], list[Goal]] = {}
+    for goal in search.goals:
+        said = rate_words(goal), packets_words(goal), loss_words(goal), bound_words(goal, search)
+        alike.setdefault(said, []).append(goal)
+    for (rate, packets, lost, bound), goals in alike.items():
+        title = f"{name} {', '.join(map(goal_name, goals))}"
+        figures = tuple(filter(None, (rate, packets)))
+        style = "" if goals[0].state in ("found", "above") else "yellow"
+        forms = dict.fromkeys(("; ".join(filter(None, (lost, bound))), bound or lost))
+        yield tuple(Line(title, figures, prose, style) for prose in forms)
+    ended = why_ended(search, view.result)
+    took = f"{effort(search)}; {ended or 'not finished'}"
+    forms = dict.fromkeys(("; ".join(filter(None, (took, one_packet(search)))), took))
+    yield tuple(Line("", prose=prose) for prose in forms)

@@ -1,0 +1,239 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Searched rates: what was found and how far it carries, in words, as JSON, and as a table of every step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from statistics import fmean
+from typing import Any
+
+from linewatt.analysis.cases.rate_search import Bound, Goal, RateSearch, Rule, Step, searches
+from linewatt.report.export import case_keys
+from linewatt.report.series import case_names, plural, test_title
+from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table, texts
+from linewatt.store.read import Result
+from linewatt.units import MISSING, format_percent, format_rate, format_seconds, format_significant
+
+TITLE = "Searched rates"
+RATES_ARE = "rates are what the sender offered, payload of all instances"
+RULE_OF_THREE = 3.0
+"""with no loss in N datagrams the loss ratio is below so much ÷ N at 95 %"""
+
+
+def searches_of(result: Result) -> tuple[RateSearch, ...]:
+    """The searches of a result, as far as they got."""
+    asked = result.manifest.asked.search
+    if asked is None:
+        return ()
+    rule = Rule(tuple(asked.loss_ratios), asked.width_ratio, asked.max_rate_bps, asked.trials, asked.runs)
+    return searches(result.trials, rule)
+
+
+def named(found: Sequence[RateSearch]) -> list[tuple[RateSearch, str]]:
+    """Each with its name: ``UDP 1500`` where a test has one search; else its case, too."""
+    tests = [one.case.test for one in found]
+    of_cases = case_names([one.case for one in found], with_test=True)
+    alone = len(set(tests)) == len(tests)
+    return [(one, test_title(one.case.test) if alone else of_cases[one.case]) for one in found]
+
+
+def goal_name(goal: Goal) -> str:
+    """``NDR``, ``PDR 0.5 %``."""
+    return f"PDR {100 * goal.loss_ratio:.6g} %" if goal.loss_ratio else "NDR"
+
+
+def rate_words(goal: Goal) -> str:
+    """The rate of a goal: ``523.1 Mbps``, ``at least 5.21 Gbps``, ``none found``."""
+    if goal.lower is None:
+        return "none found"
+    rate = format_rate(goal.lower.offered_bps, 4)
+    if goal.state == "open" and goal.upper is not None:
+        return f"{rate} to {format_rate(goal.upper.offered_bps, 4)}"
+    return f"at least {rate}" if goal.state in ("above", "open") else rate
+
+
+def packets_words(goal: Goal) -> str:
+    """``44.42 kpps``; empty where nothing was found."""
+    hz = None if goal.lower is None else goal.lower.packets_hz
+    if hz is None:
+        return ""
+    scale, unit = next(
+        one for one in ((1e6, "Mpps"), (1e3, "kpps"), (1.0, "pps")) if hz >= one[0] or one[0] == 1
+    )
+    return f"{format_significant(hz / scale, 4)} {unit}"
+
+
+def loss_words(goal: Goal) -> str:
+    """What was lost at a goal's rate, and what that many datagrams can tell."""
+    lower = goal.lower
+    if lower is None:
+        return ""
+    more = lower.runs - len(lower.steps)
+    beside = f"; more in {plural(more, 'other trial')} of {lower.runs}" if more else ""
+    if lower.lost_packets:
+        return f"{_percent(lower.lost_ratio)} lost ({lower.lost_packets:,} of {lower.packets:,}){beside}"
+    least = _percent(RULE_OF_THREE / lower.packets)
+    return f"no loss in {lower.packets:,} datagrams, so less than {least} (95 %){beside}"
+
+
+def bound_words(goal: Goal, search: RateSearch) -> str:
+    """What is above a goal's rate, or why nothing is known of it."""
+    upper, width = goal.upper, _percent(search.rule.width_ratio)
+    if upper is None and goal.state == "above" and search.first is not None:
+        return f"not lost up to the highest rate tried, {_highest(search, search.first)}"
+    if upper is None:
+        why = "nothing higher was" if goal.lower is not None else "no rate was"
+        most = search.rule.runs
+        return f"{why} decided on: that takes {most // 2 + 1} of {most} trials that agree"
+    at = format_rate(upper.offered_bps, 4)
+    lost = f"{_percent(upper.lost_ratio)} lost"
+    if goal.sender_limited:
+        asked = format_rate(upper.load_bps, 4)
+        return f"the sender is the limit above it: it sent {at} of the {asked} asked for, {lost}"
+    if goal.state == "below":
+        return f"already at the lowest rate tried, {at}, {lost}"
+    if goal.lower is None:
+        return f"{lost} at {at}, and nothing lower was tried"
+    return f"{lost} at {at}" if goal.state == "found" else f"not within {width}: {lost} at {at}"
+
+
+def _highest(search: RateSearch, first: Step) -> str:
+    rate = format_rate(first.offered_bps, 4)
+    asked = first.trial.case.rate_bps
+    if asked is None:
+        return f"{rate}: as fast as the sender goes, so the sender is the limit"
+    asked_bps = asked * search.case.instances
+    if first.load_bps < asked_bps:
+        asked_words = format_rate(asked_bps, 4)
+        return f"{rate}: all that the sender sent of the {asked_words} asked for, so it is the limit"
+    return f"{rate}, which is search.max_rate"
+
+
+def effort(search: RateSearch) -> str:
+    """``6 trials, 42 s of load``."""
+    failed = f", {search.failed} without a number" if search.failed else ""
+    return f"{plural(len(search.trials), 'trial')}{failed}, {format_seconds(search.load_s)} of load"
+
+
+def one_packet(search: RateSearch) -> str:
+    """What the loss of one datagram is at the rates of a search; empty where none was tried."""
+    found = [step.packets for one in search.goals if one.lower is not None for step in one.lower.steps]
+    if not found or not (fewest := min(found)):
+        return ""
+    part = _percent(1 / fewest)
+    return f"one datagram of {fewest:,} in a window is {part}: a longer window tells smaller losses"
+
+
+def _percent(ratio: float) -> str:
+    return f"{format_significant(100 * ratio, 2)} %"
+
+
+def why_ended(search: RateSearch, result: Result) -> str | None:
+    """Why no further rate was tried; None: it goes on."""
+    ended = result.searches.searches if result.searches is not None else []
+    keys = search.case.key, *search.case.hosts
+    return next((one.why for one in ended if (one.case_key, one.sender, one.receiver) == keys), None)
+
+
+def _notes(search: RateSearch, result: Result) -> Iterator[Note]:
+    for goal in search.goals:
+        said = (packets_words(goal), loss_words(goal), bound_words(goal, search))
+        words = "; ".join((rate_words(goal), *filter(None, said)))
+        kind = "remark" if goal.state in ("found", "above") else "doubt"
+        yield Note("doubt" if kind == "doubt" else "remark", words, goal_name(goal))
+    yield Note("remark", f"{effort(search)}; {why_ended(search, result) or 'not finished'}; {RATES_ARE}")
+    yield from (Note("remark", text) for text in [one_packet(search)] if text)
+
+
+def search_tables(found: Sequence[RateSearch], result: Result) -> tuple[Table, ...]:
+    """A table for each search, a row a rate that was tried."""
+    return tuple(_table(one, name, result) for one, name in named(found))
+
+
+def _table(search: RateSearch, name: str, result: Result) -> Table:
+    return Table(
+        title=f"{name}: rates by loss",
+        keys=(Head("Offered", kind="number"),),
+        heads=(
+            Head("Arrived"),
+            Head("Datagrams"),
+            Head("Lost"),
+            Head("Loss", "%"),
+            Head("Trial"),
+            Head("Bound of", kind="prose"),
+        ),
+        groups=(RowGroup("", tuple(_row(step, search) for step in search.steps)),),
+        notes=tuple(_notes(search, result)),
+        style="numbers searches",
+    )
+
+
+def _row(step: Step, search: RateSearch) -> Row:
+    bounds = [goal_name(one) for one in search.goals if one.lower and step in one.lower.steps]
+    above = [f"above {goal_name(one)}" for one in search.goals if one.upper and step in one.upper.steps]
+    short = [f"sent {format_percent(step.unsent_ratio)} less than asked for"] if step.unsent_ratio else []
+    loss = format_significant(100 * step.lost_ratio, 3)
+    cells = texts(
+        format_rate(step.trial.throughput_bps, 4), f"{step.packets:,}", f"{step.lost_packets:,}", loss
+    )
+    said = ", ".join([*bounds, *above, *short]) or MISSING
+    return Row((Cell(format_rate(step.offered_bps, 4)),), (*cells, *texts(str(step.trial.number), said)))
+
+
+def as_documents(found: Iterable[RateSearch], result: Result) -> list[dict[str, Any]]:
+    """The ``searches`` of ``show --json``."""
+    return [
+        {
+            **case_keys(one.case),
+            "case_key": one.case.key,
+            "width_ratio": one.rule.width_ratio,
+            "max_rate_bps": one.rule.max_bps,
+            "runs": one.rule.runs,
+            "trials": len(one.trials),
+            "trials_failed": one.failed,
+            "load_s": one.load_s,
+            "ended": why_ended(one, result),
+            "goals": [_goal(goal) for goal in one.goals],
+            "steps": [_step(step) for step in one.steps],
+        }
+        for one in found
+    ]
+
+
+def _goal(goal: Goal) -> dict[str, Any]:
+    lower = goal.lower
+    unseen = RULE_OF_THREE / lower.packets if lower is not None and not lower.lost_packets else None
+    return {
+        "loss_ratio": goal.loss_ratio,
+        "state": goal.state,
+        "sender_limited": goal.sender_limited or goal.state == "above",
+        "lower": None if lower is None else _bound(lower),
+        "upper": None if goal.upper is None else _bound(goal.upper),
+        "loss_ratio_not_excluded": unseen,
+    }
+
+
+def _bound(bound: Bound) -> dict[str, Any]:
+    return {
+        "trials": [one.trial.number for one in bound.steps],
+        "runs": bound.runs,
+        "offered_bps": bound.offered_bps,
+        "throughput_bps": fmean(one.trial.throughput_bps or 0.0 for one in bound.steps),
+        "packets": bound.packets,
+        "packets_per_s": bound.packets_hz,
+        "lost_packets": bound.lost_packets,
+        "lost_ratio": bound.lost_ratio,
+    }
+
+
+def _step(step: Step) -> dict[str, Any]:
+    return {
+        "trial": step.trial.number,
+        "rate_bps": step.trial.case.rate_bps,
+        "offered_bps": step.offered_bps,
+        "throughput_bps": step.trial.throughput_bps,
+        "packets": step.packets,
+        "lost_packets": step.lost_packets,
+        "lost_ratio": step.lost_ratio,
+        "unsent_ratio": step.unsent_ratio,
+    }

@@ -1,0 +1,506 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Searches for loss-bounded rates: what they find, how soon, when they end, how they go on after a crash."""
+
+from __future__ import annotations
+
+import io
+import json
+import random
+from collections.abc import Callable
+from dataclasses import replace
+from pathlib import Path
+from statistics import median
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from rich.console import Console
+from tests.report_factories import result
+
+from linewatt.analysis.cases.rate_search import FAILURES, RateSearch, Rule, next_step, searches
+from linewatt.campaign import file, stored
+from linewatt.campaign.campaign import Campaign
+from linewatt.campaign.plan import plan
+from linewatt.cli.plan import _lines as plan_lines
+from linewatt.engine.campaign import _may_overlap
+from linewatt.engine.repeats import Remaining
+from linewatt.errors import InvalidInput
+from linewatt.model import Case, Trial, Window, document_of
+from linewatt.records import EndedSearch, Searches
+from linewatt.report import html, screen
+from linewatt.report.trials.digest import as_json, digest
+from linewatt.report.trials.first_screen import first_screen
+from linewatt.report.trials.searches import bound_words, loss_words, rate_words
+from linewatt.report.trials.terminal import show
+from linewatt.store.read import Result
+
+CASE = Case("udp-1500", "a", "b", search="rate")
+RULE = Rule((0.0, 0.005), 0.005, None, 30)
+PAYLOAD_BITS = 8 * 1472
+SENDER_BPS = 5e9
+Device = Callable[[float], tuple[float, float]]
+"""what was asked for, inf: as fast as it goes → what was offered, and what of it arrived; bit/s"""
+
+
+def shaper(rate_bps: float, jitter: float = 0.0, seed: int = 0, sender_bps: float = SENDER_BPS) -> Device:
+    drawn = random.Random(seed)  # noqa: S311  jitter, not a secret
+
+    def device(asked_bps: float) -> tuple[float, float]:
+        offered = min(asked_bps, sender_bps)
+        return offered, min(offered, rate_bps * (1 + jitter * drawn.uniform(-1, 1)))
+
+    return device
+
+
+def trial(number: int, case: Case, device: Device, window_s: float = 10.0) -> Trial:
+    asked = float("inf") if case.rate_bps is None else case.rate_bps * case.instances
+    offered, arrived = device(asked)
+    packets = round(offered * window_s / PAYLOAD_BITS)
+    lost = 0 if arrived >= offered else packets - min(packets, int(arrived * window_s / PAYLOAD_BITS))
+    return Trial(
+        number,
+        1,
+        case,
+        case.key,
+        "done",
+        70.0 * number,
+        window=Window(70.0 * number + 1, 70.0 * number + 1 + window_s),
+        throughput_bps=arrived,
+        offered_bps=offered,
+        packets=packets,
+        lost_packets=lost,
+        lost_ratio=lost / packets if packets else None,
+    )
+
+
+def failed(number: int, case: Case = CASE) -> Trial:
+    return Trial(number, 1, case, case.key, "failed", 70.0 * number, reason="h1 is gone")
+
+
+def run(device: Device, rule: Rule = RULE, case: Case = CASE, before: tuple[Trial, ...] = ()) -> list[Trial]:
+    """Trials until the search ends."""
+    trials = list(before)
+    while (wanted := next_step(rule, trials)).ended is None:
+        trials.append(trial(len(trials) + 1, replace(case, rate_bps=wanted.rate_bps), device))
+        assert len(trials) <= rule.most
+    return trials
+
+
+def found(trials: list[Trial], rule: Rule = RULE) -> RateSearch:
+    (one,) = searches(trials, rule)
+    return one
+
+
+def _apart(losses: list[float], rule: Rule) -> bool:
+    """Whether trials of a rate do not agree on it."""
+    return any(len({loss <= ratio for loss in losses}) > 1 for ratio in rule.loss_ratios)
+
+
+def bisection(device: Device, rule: Rule) -> int:
+    """Trials that plain bisection from the same highest and lowest rate takes, goals one after the other.
+
+    It decides on a rate as the search does: by the majority of its trials.
+    """
+    counts: list[int] = []
+
+    def tried(load: float) -> float:
+        losses: list[float] = []
+        while 2 * len(losses) <= rule.runs or (_apart(losses, rule) and len(losses) < rule.runs):
+            sent, came = device(load)
+            losses.append((sent - came) / sent)
+        counts.append(len(losses))
+        return median(losses)
+
+    offered, _ = device(float("inf"))
+    known = {offered: tried(offered)}
+    for ratio in rule.loss_ratios:
+        low, high = offered / 1000, offered
+        low = max([low, *(load for load, loss in known.items() if loss <= ratio)])
+        high = min([high, *(load for load, loss in known.items() if loss > ratio and load > low)])
+        while 1 - low / high > rule.width_ratio:
+            middle = (low + high) / 2
+            known[middle] = tried(middle)
+            low, high = (middle, high) if known[middle] <= ratio else (low, middle)
+    return sum(counts)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    share=st.floats(0.005, 0.97),
+    jitter=st.floats(0, 0.002),
+    seed=st.integers(0, 1 << 30),
+    instances=st.sampled_from((1, 3)),
+    runs=st.sampled_from((1, 3)),
+)
+def test_both_rates_of_a_shaper_are_found_within_one_percent_in_no_more_trials_than_bisection_takes(
+    share: float, jitter: float, seed: int, instances: int, runs: int
+) -> None:
+    rate_bps = share * SENDER_BPS
+    rule = replace(RULE, runs=runs)
+    trials = run(shaper(rate_bps, jitter, seed), rule, replace(CASE, instances=instances))
+    one = found(trials, rule)
+    ndr, pdr = one.goals
+    assert [goal.state for goal in one.goals] == ["found", "found"]
+    assert ndr.lower is not None
+    assert pdr.lower is not None
+    assert abs(ndr.lower.offered_bps / rate_bps - 1) < 0.01
+    assert abs(pdr.lower.offered_bps * 0.995 / rate_bps - 1) < 0.01
+    assert pdr.lower.lost_ratio <= 0.005
+    assert len(trials) <= bisection(shaper(rate_bps, jitter, seed), rule)
+
+
+@settings(max_examples=60, deadline=None)
+@given(
+    losses=st.lists(st.floats(0, 1), min_size=30, max_size=30),
+    shorts=st.lists(st.floats(0, 0.5), min_size=30, max_size=30),
+    runs=st.sampled_from((1, 3, 5)),
+)
+def test_a_device_without_any_order_ends_a_search_within_its_trials(
+    losses: list[float], shorts: list[float], runs: int
+) -> None:
+    answers = iter(zip(losses, shorts, strict=True))
+
+    def device(asked_bps: float) -> tuple[float, float]:
+        loss, short = next(answers)
+        offered = min(asked_bps, SENDER_BPS) * (1 - short)
+        return offered, offered * (1 - loss)
+
+    rule = replace(RULE, runs=runs)
+    trials = run(device, rule)
+    for goal in found(trials, rule).goals:
+        if goal.lower is not None and goal.upper is not None:
+            assert goal.lower.load_bps < goal.upper.load_bps
+        for bound, good in ((goal.lower, True), (goal.upper, False)):
+            if bound is not None:
+                assert all((one.bad_ratio <= goal.loss_ratio) == good for one in bound.steps)
+                assert 2 * len(bound.steps) > rule.runs
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_bounds_told_of_the_steps_are_the_relevant_bounds_of_mlrsearch(seed: int) -> None:
+    from MLRsearch import Config, MeasurementResult, MultipleLossRatioSearch, SearchGoal
+
+    device = shaper(0.37 * SENDER_BPS, 0.004, seed)
+    trials = run(device)
+    search = found(trials)
+    by_rate = {round(one.load_bps): one for one in search.steps}
+    highest = max(by_rate)
+
+    class Stored:
+        def measure(self, intended_duration: float, intended_load: float) -> Any:
+            step = by_rate[round(intended_load)]
+            return MeasurementResult(
+                intended_duration, intended_load, offered_count=step.packets, loss_count=step.lost_packets
+            )
+
+    goals = [
+        SearchGoal(ratio, 0.0, RULE.width_ratio, 1.0, 1.0, 1.0, 1, 2, False) for ratio in RULE.loss_ratios
+    ]
+    config = Config(goals, highest / 1000, highest, 1e9, None)
+    results = MultipleLossRatioSearch(config=config).search(measurer=Stored(), debug=lambda _: None)
+    for goal, asked in zip(search.goals, goals, strict=True):
+        bounds = results[asked]
+        assert goal.lower is not None
+        assert goal.upper is not None
+        assert goal.lower.steps == (by_rate[round(float(bounds.relevant_lower_bound))],)
+        assert goal.upper.steps == (by_rate[round(float(bounds.relevant_upper_bound))],)
+
+
+@pytest.mark.parametrize("kept", range(6))
+def test_a_search_that_was_killed_goes_on_at_the_rate_it_would_have_tried(kept: int) -> None:
+    whole = run(shaper(1.234e9))
+    assert len(whole) >= 4
+    again = json.loads(json.dumps([document_of(one)["case"] for one in whole]))
+    assert [one["rate_bps"] for one in again] == [one.case.rate_bps for one in whole]
+    wanted = next_step(RULE, reversed(whole[:kept]))
+    if kept < len(whole):
+        assert wanted.rate_bps == whole[kept].case.rate_bps
+    else:
+        assert wanted.ended == "no further rate had to be tried"
+
+
+def test_a_sender_whose_fastest_is_never_lost_is_the_limit_and_its_rate_is_the_least() -> None:
+    one = found(run(shaper(9e9)))
+    assert len(one.trials) == 1
+    assert [rate_words(goal) for goal in one.goals] == ["at least 5.000 Gbps"] * 2
+    assert "so the sender is the limit" in bound_words(one.goals[0], one)
+
+
+def test_a_highest_rate_that_is_never_lost_is_said_to_be_what_was_asked_for() -> None:
+    rule = replace(RULE, max_bps=1e9)
+    trials = run(shaper(9e9), rule)
+    one = found(trials, rule)
+    assert [one.case.rate_bps for one in trials] == [1e9]
+    assert "1.000 Gbps, which is search.max_rate" in bound_words(one.goals[0], one)
+
+
+def test_a_highest_rate_that_the_sender_cannot_send_is_what_it_offered() -> None:
+    rule = replace(RULE, max_bps=9e9)
+    one = found(run(shaper(99e9), rule), rule)
+    assert rate_words(one.goals[0]) == "at least 5.000 Gbps"
+    assert "all that the sender sent of the 9.000 Gbps asked for" in bound_words(one.goals[0], one)
+
+
+def test_a_rate_that_was_never_sent_is_not_free_of_loss() -> None:
+    def device(asked_bps: float) -> tuple[float, float]:
+        """At full speed 5 Gbit/s, of which half is lost; paced at most 1 Gbit/s, all of which arrives."""
+        return (5e9, 2.5e9) if asked_bps > 5e9 else (min(asked_bps, 1e9), min(asked_bps, 1e9))
+
+    one = found(run(device))
+    ndr = one.goals[0]
+    assert ndr.lower is not None
+    assert ndr.lower.offered_bps == pytest.approx(1e9, rel=0.011)
+    assert ndr.upper is not None
+    assert ndr.sender_limited
+    assert bound_words(ndr, one).startswith("the sender is the limit above it: it sent 1.000 Gbps of the")
+
+
+def test_loss_at_every_rate_finds_nothing_and_says_where_it_ended() -> None:
+    one = found(run(lambda asked: (min(asked, 5e9), min(asked, 5e9) * 0.9)))
+    assert [goal.state for goal in one.goals] == ["below", "below"]
+    assert [rate_words(goal) for goal in one.goals] == ["none found"] * 2
+    assert bound_words(one.goals[0], one) == "already at the lowest rate tried, 5.000 Mbps, 10 % lost"
+
+
+def test_one_hiccup_does_not_decide_on_a_rate_that_is_tried_three_times() -> None:
+    smooth, count = shaper(1e9), 0
+
+    def device(asked_bps: float) -> tuple[float, float]:
+        """Every fifth trial loses a thousandth, whatever its rate."""
+        nonlocal count
+        count += 1
+        offered, arrived = smooth(asked_bps)
+        return offered, arrived * (0.999 if count % 5 == 0 else 1)
+
+    rule = replace(RULE, runs=3)
+    ndr = found(run(device, rule), rule).goals[0]
+    assert ndr.lower is not None
+    assert ndr.lower.offered_bps == pytest.approx(1e9, rel=0.01)
+
+
+def test_too_few_trials_leave_what_is_known_and_no_figure_to_the_width() -> None:
+    rule = replace(RULE, most=3)
+    trials = run(shaper(1.3e9, 0.05, 3), rule)
+    assert next_step(rule, trials).ended == "3 trials were not enough"
+    one = found(trials, rule)
+    assert "open" in {goal.state for goal in one.goals}
+
+
+def test_trials_that_fail_are_run_again_and_end_a_search_that_does_nothing_else() -> None:
+    whole = run(shaper(1e9))
+    broken = [*whole[:2], failed(3), *(replace(one, number=one.number + 1) for one in whole[2:])]
+    assert next_step(RULE, broken[:3]).rate_bps == whole[2].case.rate_bps
+    assert next_step(RULE, broken).ended == "no further rate had to be tried"
+    assert found(broken).failed == 1
+    only = [failed(number) for number in range(1, FAILURES + 1)]
+    assert next_step(RULE, only[:-1]).ended is None
+    assert next_step(RULE, only).ended == "3 trials in a row came to no number: h1 is gone"
+
+
+def test_no_loss_tells_no_more_than_its_number_of_datagrams_does() -> None:
+    one = found(run(shaper(9e9)))
+    packets = round(5e9 * 10 / PAYLOAD_BITS)
+    said = f"no loss in {packets:,} datagrams, so less than 0.000071 % (95 %)"
+    assert loss_words(one.goals[0]) == said
+
+
+FILE = """\
+name: n
+hosts:
+  a: {address: 192.0.2.1, data: eth0}
+  b: {address: 192.0.2.2, data: eth0}
+pairs: ["a -> b", "b -> a"]
+"""
+
+
+def campaign(tmp_path: Path, keys: str) -> Campaign:
+    path = tmp_path / "campaign.yaml"
+    path.write_text(FILE + keys)
+    return file.load(path)
+
+
+TESTS = "tests: [udp-60, {test: udp-1500, rate: auto}]\ntrials: 2\nsearch: {trials: 20}\n"
+
+
+@pytest.mark.parametrize("order", ["interleaved", "sequential", "random"])
+@pytest.mark.parametrize("killed_after", [0, 1, 5, 9])
+def test_a_campaign_that_was_killed_ends_as_if_it_had_not_been(
+    tmp_path: Path, order: str, killed_after: int
+) -> None:
+    of = campaign(tmp_path, f"{TESTS}order: {order}\n")
+    devices = {"a": 1.1e9, "b": 2.2e9}
+
+    def go(stored_trials: list[Trial], most: int) -> list[Trial]:
+        again = stored.from_dict(json.loads(json.dumps(stored.as_dict(of))))
+        planned = plan(again, 7)
+        remaining, trials = Remaining(again, planned, stored_trials), list(stored_trials)
+        for round_ in remaining.rounds():
+            for one in remaining.round(round_).trials:
+                if len(trials) == most:
+                    return trials
+                made = trial(one.number, one.case, shaper(devices[one.case.sender]))
+                remaining.learn(made)
+                trials.append(made)
+        assert remaining.to_run == 0
+        assert remaining.total == len(planned.cases) // 2 * 2 + 2 * 20
+        return trials
+
+    whole = go([], 999)
+    assert [trial.case for trial in go(go([], killed_after), 999)] == [trial.case for trial in whole]
+    assert sum(trial.case.search is None for trial in whole) == 4
+    for one in searches(whole, replace(RULE, most=20, runs=3)):
+        ndr = one.goals[0].lower
+        assert ndr is not None
+        assert ndr.offered_bps == pytest.approx(devices[one.case.sender], rel=0.01)
+
+
+def test_what_searches_did_not_need_is_written_down(tmp_path: Path) -> None:
+    of = campaign(tmp_path, TESTS + "order: sequential\n")
+    planned = plan(of, 7)
+    remaining = Remaining(of, planned)
+    count = 0
+    while remaining.to_run:
+        one = remaining.rounds()[0].trials[0]
+        remaining.learn(trial(one.number, one.case, shaper(1e9)))
+        count += 1
+    remaining.record(tmp_path)
+    written = json.loads((tmp_path / "searches.json").read_text())
+    assert written["trials_left_out"] == sum(1 for _ in planned.trials) - count
+    assert [one["why"] for one in written["searches"]] == ["no further rate had to be tried"] * 2
+    assert not (tmp_path / "repeats.json").exists()
+
+
+def test_a_step_is_not_made_ready_before_the_one_that_it_depends_on_has_ended(tmp_path: Path) -> None:
+    of = campaign(tmp_path, TESTS)
+    remaining = Remaining(of, plan(of, 7))
+    rounds = remaining.rounds()
+    steps = [one for one in rounds if one.trials[0].case.search and one.trials[0].case.sender == "a"]
+    assert not _may_overlap(steps[0].trials, steps[1].trials)
+    others = [one for one in rounds if not one.trials[0].case.search]
+    assert any(_may_overlap(steps[0].trials, one.trials) for one in others)
+
+
+def test_searches_and_cases_that_stop_by_themselves_do_not_disturb_each_other(tmp_path: Path) -> None:
+    of = campaign(
+        tmp_path, "tests: [udp-60, {test: udp-1500, rate: auto}]\ntrials: {min: 3, max: 5, until: 1%}\n"
+    )
+    planned = plan(of, 7)
+    remaining, ran = Remaining(of, planned), 0
+    for round_ in remaining.rounds():
+        for one in remaining.round(round_).trials:
+            remaining.learn(trial(one.number, one.case, shaper(1e9)))
+            ran += 1
+    assert remaining.to_run == 0
+    remaining.record(tmp_path)
+    left_out = sum(
+        json.loads((tmp_path / name).read_text())["trials_left_out"]
+        for name in ("repeats.json", "searches.json")
+    )
+    assert ran + left_out == sum(1 for _ in planned.trials)
+
+
+def test_a_plan_says_what_is_searched_and_how_long_that_takes_at_most(tmp_path: Path) -> None:
+    of = campaign(tmp_path, TESTS)
+    text = "\n".join(plan_lines(of, plan(of, 7), trials=False))
+    assert "2 cases × 2 trials + 2 searches of 1 to 20 trials = at most 44" in text
+    assert "searched" in text
+    assert "at most 3 times for 60 s" in text
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ("tests: [{test: tcp, rate: auto}]\n", ":6:27: tests[0].rate: auto searches the rate at which"),
+        ("tests: [udp-60, tcp]\nrate: auto\n", ":7:7: rate: auto searches the rate at which datagrams"),
+        (f"{TESTS}load_levels: [50]\n", ":6:40: tests[1].rate: contradicts load_levels"),
+        (
+            "tests: [{test: udp-60, rate: auto}]\nsoak: 1h\n",
+            ":6:30: tests[0].rate: auto is of cases and trials",
+        ),
+        ("tests: [udp-60]\nsearch: {width: 1%}\n", ":7:9: search: has no effect: no test has rate: auto"),
+        ("tests: [udp-60]\nrate: auto\nsearch: {width: 0%}\n", ":8:17: search.width: must be more than 0 %"),
+        ("tests: [udp-60]\nrate: auto\nsearch: {loss: [100%]}\n", ":8:17: search.loss[0]: must be from 0 %"),
+        ("tests: [udp-60]\nrate: auto\nsearch: {loss: []}\n", ":8:16: search.loss: "),
+        ("tests: [udp-60]\nrate: soon\n", ":7:7: rate: must be a rate of one instance"),
+    ],
+)
+def test_what_cannot_be_searched_is_said_in_one_line_with_its_place(
+    tmp_path: Path, keys: str, said: str
+) -> None:
+    with pytest.raises(InvalidInput) as raised:
+        campaign(tmp_path, keys)
+    assert said in str(raised.value)
+    assert "\n" not in str(raised.value)
+
+
+THREE = replace(RULE, runs=3)
+
+
+def searched_result(device: Device, rule: Rule = THREE) -> Result:
+    """A stored campaign of one search, and what ended it."""
+    trials = run(device, rule)
+    ended = next_step(rule, trials)
+    asked = {
+        "search": {
+            "loss_ratios": rule.loss_ratios,
+            "width_ratio": rule.width_ratio,
+            "max_rate_bps": rule.max_bps,
+            "runs": rule.runs,
+            "trials": rule.most,
+        }
+    }
+    made = result(trials, campaign=asked)
+    one = EndedSearch(case_key=CASE.key, sender="a", receiver="b", why=ended.ended)
+    return replace(made, searches=Searches(trials_left_out=0, searches=[one]))
+
+
+def shown(made: Result, *, full: bool = False) -> str:
+    view = digest(made)
+    first = first_screen(view)
+    assert first is not None
+    console = Console(width=140, file=io.StringIO(), force_terminal=False)
+    console.print(show(view, width=140) if full else screen.text(first, 140))
+    assert isinstance(console.file, io.StringIO)
+    return console.file.getvalue()
+
+
+def test_a_result_begins_with_the_rates_that_were_found() -> None:
+    text = shown(searched_result(shaper(1.234e9)))
+    assert "SEARCHED RATES" in text
+    assert "UDP 1500 NDR" in text
+    assert "UDP 1500 PDR 0.5 %" in text
+    assert "Mpps" in text or "kpps" in text
+
+
+def test_every_step_is_a_row_and_none_is_a_case() -> None:
+    made = searched_result(shaper(1.234e9))
+    text = shown(made, full=True)
+    assert "UDP 1500: rates by loss" in text
+    document = as_json(digest(made))
+    assert document["cases"] == []
+    (search,) = document["searches"]
+    assert len(search["steps"]) == search["trials"] == len(made.trials)
+    assert search["ended"] == "no further rate had to be tried"
+    ndr = search["goals"][0]
+    assert ndr["loss_ratio_not_excluded"] == pytest.approx(3 / ndr["lower"]["packets"])
+    assert "searches" not in as_json(digest(result([])))
+
+
+def test_the_report_draws_loss_against_rate_and_marks_what_was_found() -> None:
+    page = html.render(digest(searched_result(shaper(1.234e9))))
+    assert "UDP 1500: loss against rate" in page
+    assert 'id="searches"' in page
+
+
+def test_what_is_alike_for_several_losses_is_said_once() -> None:
+    text = shown(searched_result(shaper(9e9)))
+    assert "UDP 1500 NDR, PDR 0.5 %" in text
+    assert text.count("at least 5.000 Gbps") == 1
+
+
+def test_where_no_rate_was_found_no_throughput_is_judged() -> None:
+    text = shown(searched_result(shaper(1.3e9, 0.05, 3), replace(RULE, most=2, runs=3)))
+    assert "none found  no rate was decided on: that takes 2 of 3 trials that agree" in text
+    assert "2 trials were not enough" in text
+    assert "throughput:" not in text
