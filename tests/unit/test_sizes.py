@@ -18,6 +18,7 @@ from tests.unit.test_plan_order import campaign, spec
 from tests.unit.test_proof import answers, rounds, session
 from tests.unit.test_readiness import answer, every, only
 
+from linewatt.analysis.tables.imported import test_of as of_table
 from linewatt.campaign.plan import plan
 from linewatt.engine.networks.proof import refuse_wrong_ways
 from linewatt.errors import InvalidInput
@@ -132,6 +133,45 @@ def test_a_level_of_the_mtu_without_room_for_the_frame_is_left_out(tmp_path: Pat
     }
     (skipped,) = planned.skipped
     assert (skipped.what, skipped.reason) == ("udp-9014 with mtu=1500", "its packets have 9000 bytes")
+
+
+NETWORK = """networks:
+- bare
+- name: vx
+  hosts:
+    gen: {interfaces: [INTERFACE]}
+    dut: {interfaces: [INTERFACE]}
+"""
+VXLAN = (
+    "{name: vx0, type: vxlan, state: up, MTUipv4: {enabled: true, dhcp: false, "
+    "address: [{ip: 203.0.113.END, prefix-length: 24}]}, "
+    "vxlan: {base-iface: ethBASE, id: 5, remote: 192.0.2.OTHER}}"
+)
+
+
+def tunnelled(mtu: str) -> str:
+    one = VXLAN.replace("MTU", mtu)
+    gen, dut = (
+        one.replace("END", end).replace("BASE", base).replace("OTHER", other)
+        for end, base, other in (("1", "0", "10"), ("2", "1", "11"))
+    )
+    return NETWORK.replace("INTERFACE", gen, 1).replace("INTERFACE", dut, 1)
+
+
+def test_a_network_whose_document_leaves_no_room_for_the_frame_is_left_out(tmp_path: Path) -> None:
+    text = SMALLEST.replace("[tcp]", "[udp-1465, udp-1464, udp-1500]")
+    planned = plan(written(tmp_path, text + tunnelled("mtu: 1450, ")), seed=0)
+    (skipped,) = planned.skipped
+    assert (skipped.what, skipped.cases) == ("udp-1465 on network vx", 1)
+    assert skipped.reason == "vx0 of gen: udp-1465 needs an MTU of 1451, not 1450: frames of 1464 bytes fit"
+    assert len(planned.cases) == 5
+    planned = plan(written(tmp_path, text + tunnelled("")), seed=0)
+    assert planned.skipped == (), "what the document does not say is as the hosts have it"
+
+
+def test_tables_of_others_name_sizes_as_campaigns_do() -> None:
+    assert [*map(of_table, ("udp-512", "tcp-tput", "udp-1500"))] == ["udp-512", "tcp", "udp-1500"]
+    assert [*map(of_table, ("udp-59", "udp-65550", "udp", "sctp"))] == [None] * 4
 
 
 def test_a_frame_above_the_mtu_of_an_end_is_refused_before_any_change() -> None:

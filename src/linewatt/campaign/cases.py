@@ -60,6 +60,8 @@ def _with_setting(case: Case, setting: Setting, ways: Ways) -> Case | tuple[str,
     way = ways.of(case)
     if isinstance(way, str):
         return f"{case.sender} → {case.receiver} on network {case.network}", way
+    if why := ways.no_room(case):
+        return f"{case.test} on network {case.network}", why
     for name, level in setting:
         reason = factors.impossible(case, name, level)
         if reason is not None:

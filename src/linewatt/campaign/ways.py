@@ -9,9 +9,11 @@ from functools import cache
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.network_entries import BARE
 from linewatt.document import KeyPath
+from linewatt.errors import InvalidInput
 from linewatt.model import Case, Family
-from linewatt.network.framing import Framing
+from linewatt.network.framing import Framing, payload_bytes
 from linewatt.network.paths import NetworkPath, path_between
+from linewatt.sizes import LARGEST_FRAME_BYTES
 
 
 class Ways:
@@ -36,6 +38,20 @@ class Ways:
         described = self._campaign.described[network][host]
         stack = described.stack(interface, self._campaign.hosts[host].data)
         return Framing(described.mtu(interface, base_mtu), stack.encapsulations)
+
+    def no_room(self, case: Case) -> str | None:
+        """Why frames of a case do not fit a network whose document says its MTU; ``None``: as far as it says,
+        they do."""
+        way = self.of(case)
+        if way is None or isinstance(way, str):
+            return None
+        for host, end in ((case.sender, way.sender), (case.receiver, way.receiver)):
+            try:
+                framing = self.framing(case.network, host, end.interface, LARGEST_FRAME_BYTES)
+                payload_bytes(case.test, case.family, framing)
+            except InvalidInput as error:
+                return f"{end.interface} of {host}: {error}"
+        return None
 
 
 def check_used(campaign: Campaign) -> Iterator[tuple[KeyPath, str]]:

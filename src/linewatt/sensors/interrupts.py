@@ -5,7 +5,8 @@ One bash process reads /proc/stat (``intr``, ``ctxt``, ``softirq``) and, of /pro
 data interface, with builtins only, and prints one line a record. Those rows are found as the knob
 irq_affinity finds them: by the device's ``msi_irqs``, or a name that has the interface or its bus address in
 it; a virtual interface has none. They are looked for again every 60 records, and whenever there are more or
-fewer rows. Measured on a 2-CPU VM, exact accounting: 0.6 ms of CPU a record.
+fewer rows. Measured on a 2-CPU VM, exact accounting: 0.6 ms of CPU a record; with plain files
+of 64 CPUs, 400 interrupts and 64 queues 3.5 ms.
 
 Both files are of the whole machine, also in a network namespace or a container. The totals of /proc/stat
 have 64 bits; what a CPU counts of one interrupt, or of one kind of softirq, has 32 (kernel, fs/proc/stat.c,
