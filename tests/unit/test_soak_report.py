@@ -22,7 +22,9 @@ from linewatt.cli import whole
 from linewatt.errors import StoreError
 from linewatt.model import Channel, Sample
 from linewatt.report import listing
+from linewatt.report.charts.figure import render_svg
 from linewatt.report.screen import text as first_screen_text
+from linewatt.report.soak.charts import figures
 from linewatt.report.soak.diagram import soak_diagram
 from linewatt.report.soak.digest import HostPower, Soak, digest
 from linewatt.report.soak.document import as_json
@@ -30,7 +32,7 @@ from linewatt.report.soak.first_screen import first_screen
 from linewatt.report.soak.flags import flags
 from linewatt.report.soak.page import render
 from linewatt.report.soak.summary import details, summary
-from linewatt.report.soak.table import groups_table
+from linewatt.report.soak.table import event_line, groups_table
 from linewatt.store import read, sums
 from linewatt.store import soak as store
 from linewatt.store.samples import Series
@@ -120,6 +122,24 @@ def test_the_rates_of_groups_add_up_to_the_mean_and_stand_in_the_diagram(results
     for one in soak.groups:
         assert f"{one.name}: {one.clients} clients" in diagram.description
         assert format_rate(soak.rate_of(one).value) in diagram.description
+
+
+def test_lines_of_a_soak_are_named_at_their_ends_and_events_have_their_times(results: Path) -> None:
+    soak, _ = soak_of(results, ROUGH)
+    drawn = {one.name: render_svg(one.spec) for one in figures(soak)}
+    for name, labels in (("rate", ("Received", "Sent")), ("cpu", ("Clients", "Server"))):
+        assert "role-legend" not in drawn[name]
+        for label in labels:
+            assert drawn[name].count(f">{label}<") == 1
+        places = [
+            float(y)
+            for y in re.findall(r"translate\([\d.]+,([\d.-]+)\)[^>]*>(?:Received|Sent)<", drawn["rate"])
+        ]
+        assert abs(places[0] - places[1]) > 12
+    listed = event_line(soak.events[0])
+    for name in ("rate", "cpu", "power", "drops", "users"):
+        stamps = re.findall(r">(\d\d-\d\d \d\d:\d\d:\d\d)<", drawn[name])
+        assert stamps == [listed[:14]], "the second is a second later: there is no room for both"
 
 
 def test_the_intervals_of_the_ledger_add_up_to_its_total(results: Path) -> None:

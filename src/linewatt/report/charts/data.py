@@ -7,6 +7,7 @@ rows are one trial each; ``ideal`` rows are linear growth from one instance.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from typing import Any, TypeVar
 
@@ -76,6 +77,24 @@ def few_words(shown: Sequence[T], every: Sequence[T], noun: str) -> str:
     half = len(shown) // 2
     kept = f" Drawn are the {half} highest and the {half} lowest of {len(every)} {noun}"
     return f"{kept}; the tables have all." if len(shown) < len(every) else ""
+
+
+LETTER_PX, _ROW_PX = 6.6, 15
+
+
+def apart(ends: Sequence[tuple[float, int]], px_per_unit: float) -> list[float]:
+    """Where names beside the ends of lines stand so that none covers another: about the ends that they name.
+
+    ``ends`` has the value of each, the lowest first, and in how many rows its name is.
+    """
+    places: list[float] = []
+    free = -math.inf
+    for value, rows in ends:
+        half = rows * _ROW_PX / 2 / px_per_unit
+        places.append(max(value, free + half))
+        free = places[-1] + half
+    above = sum(at - value for at, (value, _) in zip(places, ends, strict=True)) / max(1, len(places))
+    return [at - above for at in places]
 
 
 def top_of(rows: Iterable[Row]) -> float:

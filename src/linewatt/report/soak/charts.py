@@ -3,27 +3,39 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from linewatt.analysis.soak.figures import downsample
 from linewatt.analysis.soak.ledger import CLIENTS, SERVER
 from linewatt.report.charts import specs
+from linewatt.report.charts.data import LETTER_PX, Row, apart
 from linewatt.report.charts.figure import Figure
 from linewatt.report.charts.specs import Spec
 from linewatt.report.export import when
 from linewatt.report.provenance import words as sources
 from linewatt.report.soak.diagram import soak_diagram
 from linewatt.report.soak.digest import Cells, Soak
+from linewatt.report.soak.table import stamp
 from linewatt.report.soak.tracks import OTHERS
 from linewatt.sensors.drops import CAUSES
 from linewatt.units import BPS_PER_GBPS, BPS_PER_MBPS, format_rate, format_seconds, format_significant
 
 MOST_POINTS = 500
+_SIZE_PX = (900, 190)
+_WIDER = 0.25
+"""a reader's letters, and those on a phone (style.css), may be wider by this part"""
+_STAMP_PX = 100
+"""from one time above the chart to the next"""
 _MOST_MARKS = 40
 _SIDES = {SERVER: "Server", CLIENTS: "Clients", OTHERS: "Others"}
 _TIMES = ((3 * 86_400.0, 86_400.0, "Days"), (3 * 3600.0, 3600.0, "Hours"), (180.0, 60.0, "Minutes"))
-_BAND = "Line: mean; band: least and greatest slice of {slice}. Grey: nothing was read."
+_BAND = (
+    "Line: mean; band: least and greatest slice of {slice}. Grey: nothing was read; a gap in a line: not all "
+    "that it is the sum of."
+)
+_DOTTED = " Dotted: events, with the time by which they are listed; of those close together, the first."
 _RETRANSMITS = "nstat.TcpRetransSegs"
 
 
@@ -96,7 +108,7 @@ def _is_whole(soak: Soak, host: str, total: Any) -> bool:
 
 
 def _drops(soak: Soak) -> Figure | None:
-    groups: dict[str, list[str]] = {"Sent again": [_RETRANSMITS]}
+    groups: dict[str, list[str]] = {"TCP retransmits": [_RETRANSMITS]}
     for cause in CAUSES:
         if cause.is_drop and cause.is_packets:
             groups.setdefault(cause.title.partition(":")[0], []).extend(cause.channels)
@@ -129,7 +141,7 @@ def _figure(
     return Figure(
         name=name,
         title=title,
-        caption=_BAND.format(slice=format_seconds(soak.scan.cell_s)) + (" Dotted: events." if events else ""),
+        caption=_BAND.format(slice=format_seconds(soak.scan.cell_s)) + (_DOTTED if events else ""),
         description="; ".join(f"{each}: {words}" for each, words in said.items() if each in there),
         spec=_spec(soak, axis, there),
         wide=True,
@@ -139,39 +151,55 @@ def _figure(
 def _spec(soak: Soak, axis: str, series: Mapping[str, Cells]) -> Spec:
     unit_s, unit = _unit(soak)
     cell = soak.scan.cell_s / unit_s
-    rows = [
+    rows: list[Row] = [
         {
+            "kind": "mean",
             "series": name,
-            "time": (point.first + point.end) / 2 * cell,
+            "x": (point.first + point.end) / 2 * cell,
             "least": point.least,
-            "mean": point.mean,
+            "value": point.mean,
             "greatest": point.greatest,
         }
         for name, cells in series.items()
         for point in downsample(cells, MOST_POINTS)
     ]
     span_s = max(part.ended_s for part in soak.parts) - soak.scan.start_s
-    x = specs.amount(
-        "time", f"{unit} from {when(soak.scan.start_s)}", (0, span_s / unit_s), ticks=8, grid=False
-    )
+    x = specs.amount("x", f"{unit} from {when(soak.scan.start_s)}", (0, span_s / unit_s), ticks=8, grid=False)
     top = max((row["greatest"] or 0.0 for row in rows), default=0.0) or 1.0
-    y = specs.amount("mean", axis, (0, 1.08 * float(top)))
+    y = specs.amount("value", axis, (0, 1.08 * float(top)))
     names = list(series)
-    legend = {"title": None, "symbolType": "stroke", "columns": 6} if len(names) > 1 else None
+    labels = _labels(rows, names, _SIZE_PX[1] / (1.08 * float(top)))
+    named_px = max((LETTER_PX * len(row["text"]) + 20 for row in labels), default=0.0)
+    size = {"width": round(_SIZE_PX[0] - named_px), "height": _SIZE_PX[1]}
+    padding = {"left": 5, "top": 5, "bottom": 5, "right": 5 + round(_WIDER * named_px)}
     colours = {name: specs.LINES[at % len(specs.LINES)] for at, name in enumerate(names)}
     dashes = {name: specs.DASHES[at // len(specs.LINES) % len(specs.DASHES)] for at, name in enumerate(names)}
-    across = {"x": x, "y": y, "color": specs.looks("series", colours, legend)}
+    across = {"x": x, "y": y, "color": specs.looks("series", colours)}
+    means = specs.only(kind="mean")
     reach = {"y": y | {"field": "least"}, "y2": {"field": "greatest"}}
     layers = [
         *_gaps(soak, unit_s, x),
-        {"mark": {"type": "area", "opacity": 0.3}, "encoding": across | reach},
+        {"transform": means, "mark": {"type": "area", "opacity": 0.3}, "encoding": across | reach},
         {
+            "transform": means,
             "mark": {"type": "line", "strokeWidth": 1.5},
             "encoding": across | {"strokeDash": specs.looks("series", dashes)},
         },
-        *_marks(soak, unit_s, x),
+        *_marks(soak, unit_s, x, size["width"] * unit_s / span_s),
+        *(layer | {"encoding": across | layer["encoding"]} for layer in specs.end_label_layers() if labels),
     ]
-    return specs.themed({"data": {"values": rows}, "width": 900, "height": 190, "layer": layers})
+    return specs.themed({"data": {"values": [*rows, *labels]}, "padding": padding, **size, "layer": layers})
+
+
+def _labels(rows: Sequence[Row], names: Sequence[str], px_per_unit: float) -> list[Row]:
+    """The name of each line behind its end; none of a lone line."""
+    last = {row["series"]: row for row in rows if row["value"] is not None}
+    ends = sorted((last[name] for name in names), key=lambda row: row["value"]) if len(names) > 1 else []
+    places = apart([(row["value"], 1) for row in ends], px_per_unit)
+    return [
+        row | {"kind": "label", "end": row["value"], "value": at, "text": row["series"]}
+        for row, at in zip(ends, places, strict=True)
+    ]
 
 
 def _gaps(soak: Soak, unit_s: float, x: Spec) -> list[Spec]:
@@ -194,17 +222,31 @@ def _gaps(soak: Soak, unit_s: float, x: Spec) -> list[Spec]:
     ]
 
 
-def _marks(soak: Soak, unit_s: float, x: Spec) -> list[Spec]:
-    """Events as ticks at the foot."""
-    times = [{"at": (time_s - soak.scan.start_s) / unit_s} for time_s in _event_times_s(soak)]
+def _marks(soak: Soak, unit_s: float, x: Spec, px_per_unit: float) -> list[Spec]:
+    """Events as dotted rules, with their time above where there is room for it."""
+    times: list[Row] = []
+    free = -math.inf
+    for time_s in _event_times_s(soak)[:_MOST_MARKS]:
+        at = (time_s - soak.scan.start_s) / unit_s
+        fits = at >= free
+        times.append({"at": at, "text": stamp(time_s) if fits else ""})
+        free = at + _STAMP_PX / px_per_unit if fits else free
     if not times:
         return []
+    places = {"x": {**x, "field": "at"}}
+    above = {"type": "text", "baseline": "bottom", "dy": -3, "fontSize": 11}
     return [
         {
-            "data": {"values": times[:_MOST_MARKS]},
+            "data": {"values": times},
             "mark": {"type": "rule", "strokeDash": [2, 3], "strokeWidth": 1},
-            "encoding": {"x": {**x, "field": "at"}, "color": {"value": specs.SENDER}},
-        }
+            "encoding": places | {"color": {"value": specs.SENDER}},
+        },
+        {
+            "data": {"values": times},
+            "mark": above,
+            "encoding": places
+            | {"y": {"value": 0}, "text": {"field": "text"}, "color": {"value": "currentColor"}},
+        },
     ]
 
 

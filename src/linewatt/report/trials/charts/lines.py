@@ -8,7 +8,6 @@ many series only the highest and the lowest are drawn: the tables have all.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -24,8 +23,6 @@ MOST_DOTS = 2000
 """beyond which only means are drawn"""
 _REACH = 1.6
 """a reference that is more times the largest value is beyond the chart: it would flatten what was measured"""
-_ROW_PX = 15
-_LETTER_PX = 6.6
 _LONG_LABEL = 18
 _WIDER = 0.25
 """a reader's letters, and those on a phone (style.css), may be wider by this part"""
@@ -284,23 +281,12 @@ def _end_labels(rows: Sequence[Row], field: str, px_per_unit: float, *, apart: b
     made: list[Row] = []
     for panel in dict.fromkeys(panel for panel, _ in ends):
         own = sorted((end["value"], name) for (where, name), end in ends.items() if where == panel)
-        for (value, name), at in zip(own, _spread(own, px_per_unit), strict=True):
-            wide = _LETTER_PX * max(map(len, _broken(name))) + 20
+        places = data.apart([(value, len(_broken(name))) for value, name in own], px_per_unit)
+        for (value, name), at in zip(own, places, strict=True):
+            wide = data.LETTER_PX * max(map(len, _broken(name))) + 20
             base = ends[panel, name] | {"kind": "label", "end": value, "value": at}
             made.append(base | {"text": _broken(name), "wide": wide})
     return made
-
-
-def _spread(ends: Sequence[tuple[float, str]], px_per_unit: float) -> list[float]:
-    """Where names of ends, the lowest first, stand so that none covers another: about the ends they name."""
-    places: list[float] = []
-    free = -math.inf
-    for value, name in ends:
-        half = len(_broken(name)) * _ROW_PX / 2 / px_per_unit
-        places.append(max(value, free + half))
-        free = places[-1] + half
-    above = sum(at - value for at, (value, _) in zip(places, ends, strict=True)) / len(places)
-    return [at - above for at in places]
 
 
 def _broken(name: str) -> list[str]:

@@ -19,7 +19,7 @@ from linewatt.analysis.cases.summary import CaseSummary, fastest_case, mean_bps
 from linewatt.analysis.metrics.unit import GBPS, MBPS
 from linewatt.model import ENDS, Role, Trial
 from linewatt.report.charts import specs
-from linewatt.report.charts.data import Row, Runs
+from linewatt.report.charts.data import Row, Runs, apart
 from linewatt.report.charts.figure import Figure
 from linewatt.report.charts.specs import Spec
 from linewatt.report.provenance import words
@@ -278,7 +278,7 @@ def _row(
         },
         course,
     ]
-    names = _names(rows, trials, top / _SIZE_PX[1]) if len(ends) > 1 else []
+    names = _names(rows, trials, _SIZE_PX[1] / top) if len(ends) > 1 else []
     if names:
         layers.append(
             {
@@ -300,7 +300,7 @@ def _row(
 _COLOURS = specs.looks("end", {"receiver": specs.RECEIVER, "sender": specs.SENDER})
 
 
-def _names(rows: Sequence[Row], trials: Sequence[str], unit_per_px: float) -> list[Row]:
+def _names(rows: Sequence[Row], trials: Sequence[str], px_per_unit: float) -> list[Row]:
     """The names of both ends behind the last trial's courses, apart from each other."""
     lasts = {
         row["end"]: row
@@ -308,8 +308,5 @@ def _names(rows: Sequence[Row], trials: Sequence[str], unit_per_px: float) -> li
         if row["kind"] == "reading" and row["trial"] == trials[-1] and row["value"] is not None
     }
     ordered = sorted(lasts.values(), key=lambda row: row["value"])
-    made: list[Row] = []
-    for row in ordered:
-        least = made[-1]["value"] + 13 * unit_per_px if made else row["value"]
-        made.append(row | {"kind": "name", "value": max(row["value"], least)})
-    return made
+    places = apart([(row["value"], 1) for row in ordered], px_per_unit)
+    return [row | {"kind": "name", "value": at} for row, at in zip(ordered, places, strict=True)]
