@@ -144,3 +144,39 @@ def test_cells_of_one_row_stay_on_it() -> None:
     out = printed(render(Table("", (Head("Case", kind="text"),), heads, (RowGroup("", (row,)),)), 40), 40)
     assert "9.15 ± 0.10" in out
     assert "98.5 sim" in out
+
+
+def test_words_of_a_group_that_are_too_long_for_a_column_stand_above_its_rows() -> None:
+    setting = "h1 → h2, coalescing=adaptive governor=performance mtu={}"
+    heads = (Head("Throughput (Gbps)"), Head("Watts (W)"))
+    groups = tuple(
+        RowGroup(setting.format(mtu), (Row(texts("1"), texts("20.00 ± 0.08", "210.0 ± 0.7")),))
+        for mtu in (1500, 9000)
+    )
+    made = Table("", (Head("Instances"),), heads, groups)
+    lines = printed(render(made, 60), 60).rstrip("\n").split("\n")
+    assert lines[2:] == [
+        "h1 → h2, coalescing=adaptive governor=performance mtu=1500",
+        "        1       20.00 ± 0.08  210.0 ± 0.7",
+        "h1 → h2, coalescing=adaptive governor=performance mtu=9000",
+        "        1       20.00 ± 0.08  210.0 ± 0.7",
+    ]
+    assert "mtu=1500          1" in printed(render(made, 120), 120)
+
+
+def test_a_portion_of_a_table_has_only_the_rows_in_which_it_says_something() -> None:
+    def group(label: str, *rows: Row) -> RowGroup:
+        return RowGroup(label, rows)
+
+    wide = "123,456,789,012,345"
+    rows = (Row(texts("first"), texts(wide, "")), Row(texts("second"), texts(wide, wide)))
+    made = Table(
+        "",
+        (Head("What", kind="text"),),
+        (Head("Clients"), Head("Server")),
+        (group("Bytes", *rows), group("Drops", Row(texts("third"), texts("", "–")))),
+    )
+    said = [line.split() for line in printed(render(made, 40), 40).rstrip("\n").split("\n")]
+    clients, server = said[2:4], said[6:]
+    assert clients == [["Bytes", "first", wide], ["second", wide]]
+    assert server == [["Bytes", "second", wide], ["Drops", "third", "–"]]

@@ -7,10 +7,11 @@ split into several.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+import textwrap
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import chain
+from itertools import accumulate, chain, pairwise
 
 from rich import box
 from rich.cells import cell_len
@@ -45,6 +46,13 @@ class TextColumn:
     name: str = ""
     rank: int = 0
     """as that of a :class:`linewatt.report.table.Head`"""
+    label: bool = False
+    """of groups of rows: said at the first of each"""
+
+    @cached_property
+    def longest_word(self) -> int:
+        words = (word for text in (self.heading, *self.cells) for word in text.split())
+        return max(map(cell_len, words), default=0)
 
     @cached_property
     def width(self) -> int:
@@ -56,21 +64,24 @@ class TextColumn:
         """Characters without which it does not read well."""
         if not self.free:
             return self.width
-        word = max(
-            (cell_len(word) for text in (self.heading, *self.cells) for word in text.split()), default=0
-        )
-        return min(self.width, _KEY if self.key else max(_PROSE, min(word, _MOST_WORD)))
+        return min(self.width, _KEY if self.key else max(_PROSE, min(self.longest_word, _MOST_WORD)))
 
 
 def render(table: Table, width: int | None) -> RenderableType:
     """A table under its title, and what is to be known of it; ``width`` is the terminal's, if any."""
     title = f"{table.title}{_sources(table)}"
     columns, without = fitting(text_columns(table), width)
+    labels: dict[int, str] = {}
+    if any(one.label and one.free and one.longest_word > one.needed for one in columns):
+        label, *others = text_columns(table)
+        labels = {at: text for at, text in enumerate(label.cells) if text}
+        columns, without = fitting(others, width)
+    parts = split(columns, width)
     return Group(
         *([Text(one_line(title), style="bold")] if title else []),
         *(
-            _wrapped(part) if width and any(one.free for one in part) else _plain(part)
-            for part in split(columns, width)
+            _wrapped(part) if width and any(one.free for one in part) else _plain(part, labels, width)
+            for part in (parts if len(parts) == 1 or labels else map(_without_empty_rows, parts))
         ),
         *([Text(f"Not at {width} columns: {' · '.join(without)}", style="dim")] if without else []),
         *_starred(table.rows),
@@ -103,7 +114,7 @@ def text_columns(table: Table) -> list[TextColumn]:
         beside = [
             [one_line(group.label)] + [""] * (len(group.rows) - 1) for group in table.groups if group.rows
         ]
-        columns.append(TextColumn(table.group_title, tuple(chain(*beside)), key=True, left=True))
+        columns.append(TextColumn(table.group_title, tuple(chain(*beside)), key=True, left=True, label=True))
     for at, head in enumerate(table.keys):
         columns.append(_column(head, [row.keys[at] for row in rows], key=True))
     for at, head in enumerate(table.heads):
@@ -186,6 +197,21 @@ def split(columns: Sequence[TextColumn], width: int | None) -> list[list[TextCol
     return [keys + part for part in parts]
 
 
+def _without_empty_rows(columns: Sequence[TextColumn]) -> list[TextColumn]:
+    """A portion of a table without the rows in which it has nothing to say."""
+    others = [one for one in columns if not one.key]
+    kept = [at for at in range(len(columns[0].cells)) if any(one.cells[at] for one in others)]
+    made = []
+    for one in columns:
+        cells = [one.cells[at] for at in kept]
+        if one.label:
+            of_row = list(accumulate(one.cells, lambda before, own: own or before))
+            said = ["", *(of_row[at] for at in kept)]
+            cells = ["" if own == before else own for before, own in pairwise(said)]
+        made.append(replace(one, cells=tuple(cells)))
+    return made
+
+
 def _wrapped(columns: Sequence[TextColumn]) -> RenderableType:
     table = RichTable(
         box=box.SIMPLE_HEAD,
@@ -208,15 +234,18 @@ def _wrapped(columns: Sequence[TextColumn]) -> RenderableType:
     return table
 
 
-def _plain(columns: Sequence[TextColumn]) -> RenderableType:
-    """The same table where nothing wraps: a thousand rows take rich half a second."""
+def _plain(columns: Sequence[TextColumn], labels: Mapping[int, str], width: int | None) -> RenderableType:
+    """The same table where nothing wraps: a thousand rows take rich half a second.
+
+    ``labels`` stand above the rows that they begin with: of groups whose words are too long for a column.
+    """
     lines = max(column.heading.count("\n") for column in columns) + 1
     padded = []
     for column in columns:
-        width = column.width
+        wide = column.width
         head = column.heading.split("\n")
-        cells = [*[""] * (lines - len(head)), *head, "─" * width, *column.cells]
-        blanks = [" " * (width - cell_len(cell)) for cell in cells]
+        cells = [*[""] * (lines - len(head)), *head, "─" * wide, *column.cells]
+        blanks = [" " * (wide - cell_len(cell)) for cell in cells]
         padded.append(
             [
                 f"{cell}{blank}" if column.left else f"{blank}{cell}"
@@ -225,7 +254,10 @@ def _plain(columns: Sequence[TextColumn]) -> RenderableType:
         )
     rows = ["  ".join(row).rstrip() for row in zip(*padded, strict=True)]
     rows[lines] = rows[lines].replace(" ", "─")
-    heads, body = "\n".join(rows[:lines]), "\n".join(rows[lines:])
+    rule, *told = rows[lines:]
+    above = [textwrap.wrap(labels.get(at, ""), width or 100_000) for at in range(len(told))]
+    beneath = chain(*([*label, row] for label, row in zip(above, told, strict=True)))
+    heads, body = "\n".join(rows[:lines]), "\n".join([rule, *beneath])
     return Segments([Segment(heads, Style(bold=True)), Segment(f"\n{body}\n")])
 
 
