@@ -135,6 +135,11 @@ def nj_from_j(energy_j: float) -> float:
     return energy_j * 1e9
 
 
+def uj_from_j(energy_j: float) -> float:
+    """Microjoule of an energy in joule."""
+    return energy_j * 1e6
+
+
 def rate_unit_bps(unit: str) -> float | None:
     """Bit/s in one ``unit`` of rate, such as ``Gbps``, ``Mbit/s`` or ``Mbits/sec``.
 

@@ -269,6 +269,21 @@ def test_slow_tests_are_in_watts_per_mbps() -> None:
     assert shown(table)["dynamic_w_per_gbps"] == ["0.333"]
 
 
+@pytest.mark.parametrize(
+    ("bps", "unit", "energy"),
+    [(90e9, "nJ/bit", "2.333"), (90e6, "µJ/bit", "2.333"), (900e9, "pJ/bit", "233.3")],
+)
+def test_energy_of_a_bit_has_a_prefix_that_reads_well_and_its_key_one_unit(
+    bps: float, unit: str, energy: str
+) -> None:
+    trials = powered([trial(1, Case("tcp", "h1", "h2"), bps, 1.5)])
+    [table] = tables(trials)
+    assert {head.key: head.unit for head in table.heads}["receiver_energy_pj_per_bit_mean"] == unit
+    assert shown(table)["energy_pj_per_bit"] == [energy]
+    [row] = case_rows(digest(result(trials)))
+    assert row["receiver_energy_pj_per_bit_mean"] == pytest.approx(210.01e12 / bps)
+
+
 def test_regimes_follow_from_what_more_instances_bring() -> None:
     view = digest(result(scaling_trials()))
     assert regimes(view.summaries) == ("single", "multi", "multi", "saturated", "saturated")

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from functools import partial
 from typing import Literal
@@ -55,8 +55,8 @@ class PowerMetric:
     """One metric.
 
     ``key`` is its name in JSON and CSV behind ``receiver_`` or ``sender_``, ``of`` whose watts it is made of.
-    ``title`` and ``heading`` (broken into lines) may hold ``{scope}``. Of two ``units``, the first is for
-    tables in Gbps and for JSON and CSV.
+    ``title`` and ``heading`` (broken into lines) may hold ``{scope}``. Of several ``units``, the first is for
+    JSON and CSV.
     """
 
     name: str
@@ -78,6 +78,13 @@ class PowerMetric:
     bound: str = ""
     """one of ``BOUNDS``, which then stands behind it as ±"""
 
+    def unit(self, values: Iterable[float], *, gbps: bool) -> Unit:
+        """That of a table with these values, SI, whose throughput is in Gbps or in Mbps."""
+        if self.units is not PER_BIT:
+            return self.units[0 if gbps else -1]
+        least = min((abs(value) for value in values if value), default=0.0)
+        return next((one for one in reversed(self.units) if one.from_si(least) >= 1), self.units[0])
+
 
 BOUNDS: dict[str, Callable[[EndOfTrial], float | None]] = {
     "idle_uncertainty_w": lambda end: end.of_system("idle_uncertainty_w"),
@@ -97,7 +104,12 @@ W_PER_RATE = (
 )
 NJ_PER_PACKET = Unit("nJ/packet", units.nj_from_j, significant(4, 1))
 PACKETS_PER_J = Unit("pkt/J", same, significant(4))
-PJ_PER_BIT = Unit("pJ/bit", units.pj_from_j, significant(4, 2))
+PER_BIT = (
+    Unit("pJ/bit", units.pj_from_j, significant(4, 2)),
+    Unit("nJ/bit", units.nj_from_j, significant(4)),
+    Unit("µJ/bit", units.uj_from_j, significant(4)),
+)
+"""the first for JSON and CSV, and for tables whichever gives them readable numbers"""
 
 POWER_METRICS: tuple[PowerMetric, ...] = (
     PowerMetric("system_w", lambda end: end.system_w, "system_w", "{scope}", "{scope}", (W,), show_sd=True),
@@ -170,7 +182,7 @@ POWER_METRICS: tuple[PowerMetric, ...] = (
         "energy_pj_per_bit",
         "Energy per bit",
         "Energy",
-        (PJ_PER_BIT,),
+        PER_BIT,
     ),
     _above_idle(
         "dynamic_energy_j_per_bit",
@@ -178,7 +190,7 @@ POWER_METRICS: tuple[PowerMetric, ...] = (
         "dynamic_energy_pj_per_bit",
         "Energy per bit above idle",
         "Energy\nabove\nidle",
-        (PJ_PER_BIT,),
+        PER_BIT,
         bound="dynamic_uncertainty_w_per_bps",
     ),
     PowerMetric(

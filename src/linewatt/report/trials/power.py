@@ -91,11 +91,12 @@ class PowerCases:
     def columns(self) -> list[tuple[PowerMetric, Unit]]:
         """Those with a value, each with the unit it is shown in."""
         gbps = _THROUGHPUT.unit([one.summary for one in self.members]) is _THROUGHPUT.units[0]
-        return [
-            (column, column.units[0 if gbps else -1])
-            for column in POWER_METRICS
-            if any(one.power.values.get(column.name) is not None for one in self.members)
-        ]
+        found = ((column, self._means(column.name)) for column in POWER_METRICS)
+        return [(column, column.unit(means, gbps=gbps)) for column, means in found if means]
+
+    def _means(self, name: str) -> list[float]:
+        values = (one.power.values.get(name) for one in self.members)
+        return [value.mean for value in values if value is not None]
 
 
 def _scope_words(scope: str | None, found: Sequence[Provenance | None]) -> str | None:
