@@ -399,9 +399,9 @@ def test_nothing_is_called_undoubted_that_no_check_looked_at() -> None:
     )
 
 
-def test_levels_are_counted_in_their_own_number() -> None:
+def test_levels_without_an_effect_that_matters_are_named() -> None:
     remark = block(sweep(experiment_trials(trials=5)), "Effects on").remark
-    assert "1 level without one that matters (rps)" in remark
+    assert "none that matters: rps=irq" in remark
 
 
 def test_letters_of_a_curve_are_explained_where_no_case_at_full_rate_has_a_number() -> None:

@@ -57,7 +57,7 @@ UNITS: dict[str, float] = {
     "transfers": 1,
     "slices": 1,
     "users": 1,
-    "of a million": 1e6,
+    "per million": 1e6,
 }
 UNIT = "|".join(map(re.escape, sorted(UNITS, key=len, reverse=True)))
 FIGURE = re.compile(rf"(?<![\w.])({NUMBER}) ({UNIT})(?![\w/])")
@@ -113,7 +113,7 @@ KIND_OF = {
     "GB": "bytes",
     "TB": "bytes",
     "ms": "s",
-    "of a million": "share",
+    "per million": "share",
     **dict.fromkeys(
         ("instances", "instance", "trials", "trial", "packets", "transfers", "slices", "users"), "count"
     ),

@@ -59,7 +59,7 @@ _TIME = Unit("ms", lambda seconds: 1e3 * seconds, unit.significant(3))
 _PER_S = Unit("per s", unit.same, unit.significant(4))
 _CORES = Unit("cores", unit.same, format_significant)
 _CPU = Unit("CPU-s/Gbit", unit.same, format_significant)
-_J_PER_GB = Unit("J/GB", unit.same, format_significant)
+J_PER_GB = Unit("J/GB", unit.same, unit.significant(3))
 _SHARE = Unit("%", unit.PERCENT.from_si, format_significant)
 _A_DAY = Unit("% a day", unit.PERCENT.from_si, lambda percent: f"{percent:+.2f}".replace("-", "−"))
 
@@ -94,8 +94,8 @@ METRICS: tuple[Metric, ...] = (
     _less("server_cores", "CPU used by the server", _CORES, "efficiency"),
     _less("failed_ratio", "Transfers that failed", _SHARE, "loss", relative=False),
     Metric(UNEXPLAINED.name, UNEXPLAINED.title, UNEXPLAINED.title, unit.COUNT, response=UNEXPLAINED),
-    _less("server_energy_j_per_gb", "Energy per GB, server", _J_PER_GB, "power"),
-    _less("clients_energy_j_per_gb", "Energy per GB, all clients", _J_PER_GB, "power"),
+    _less("server_energy_j_per_gb", "Energy per GB, server", J_PER_GB, "power"),
+    _less("clients_energy_j_per_gb", "Energy per GB, all clients", J_PER_GB, "power"),
     *(
         _less(f"{way}_{what}_{point}_s", f"{way.capitalize()}, {words}, {point}", _TIME, "latency")
         for way in ("get", "put")

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import replace
 
+from linewatt.analysis.metrics.of_soak import J_PER_GB
 from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.analysis.soak import figures
 from linewatt.findings import Figure
@@ -37,7 +38,6 @@ from linewatt.units import (
     format_percent,
     format_rate,
     format_seconds,
-    format_significant,
 )
 
 
@@ -116,12 +116,21 @@ def _steadiness(soak: Soak) -> str:
     said = [f"{stalls} in the time that was read" if soak.has_gaps else stalls]
     drift = soak.drift
     if drift is None:
-        said.append("drift not known")
+        said.append(f"drift not known: {_why_no_drift(soak)}")
     elif drift.is_sure:
         said.append(f"drift {format_change(drift.per_day, 2)} a day")
     else:
         said.append("no drift shown")
     return " · ".join(said)
+
+
+def _why_no_drift(soak: Soak) -> str:
+    under = soak.load_s < figures.LEAST_DRIFT_S
+    return (
+        f"less than {format_seconds(figures.LEAST_DRIFT_S)} of load"
+        if under
+        else "too few readings of the rate"
+    )
 
 
 def _ledger(soak: Soak) -> Iterator[Entry]:
@@ -181,7 +190,7 @@ def _watts(soak: Soak, one: HostPower) -> Iterator[str]:
     yield f"{one.total.power_w:,.1f} W{behind}"
     per = figures.j_per_gb(energy_j(soak, one) or 0.0, soak.total_bytes)
     if per is not None:
-        yield f"{format_significant(per)} J/GB{behind}"
+        yield f"{J_PER_GB.text(per)} {J_PER_GB.name}{behind}"
 
 
 def _covered(one: HostPower) -> str:

@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
+from linewatt.analysis.metrics.of_soak import J_PER_GB
 from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.analysis.soak import figures
 from linewatt.analysis.soak.ledger import CLIENT_NICS, CLIENTS, SERVER_NICS, Figure
@@ -117,7 +118,7 @@ def summary(soak: Soak) -> list[Fact]:
 
 def of_packets(ratio: float) -> str:
     """A share that is small, as people say it."""
-    return f"{1e6 * ratio:.3g} of a million packets" if ratio else "none of the packets"
+    return f"{1e6 * ratio:.3g} per million packets" if ratio else "none of the packets"
 
 
 def _slice(soak: Soak) -> str:
@@ -201,5 +202,5 @@ def _of_hosts(soak: Soak, hosts: Sequence[HostPower]) -> Iterator[Fact]:
         sure = mark(one.total.provenance)
         yield Fact(f"Power, {one.host}", f"{one.total.power_w:,.1f} W", f"mean, {scope}{covered}", sure)
         if per is not None:
-            value = f"{format_significant(per)} J/GB"
+            value = f"{J_PER_GB.text(per)} {J_PER_GB.name}"
             yield Fact(f"Energy per GB, {one.host}", value, f"{used / 3.6e6:,.3g} kWh while loads ran", sure)

@@ -44,7 +44,7 @@ from linewatt.report.trials.trust import Best, Spot
 from linewatt.units import first_of
 
 MOST_GRIDS = 2
-MOST_FACTORS = 4
+MOST_LEVELS = 4
 """that are named of those without an effect"""
 
 
@@ -145,7 +145,7 @@ def _effects(found: ResponseEffects, about: str, own: Sequence[CaseSummary], vie
     others = {
         words: [one for one in found.rows if one.verdict.kind in kinds] for words, kinds in _OTHERS.items()
     }
-    said = "; ".join(f"{_counted(len(own), words)} ({_factors(own)})" for words, own in others.items() if own)
+    said = "; ".join(f"{words}: {_levels(own)}" for words, own in others.items() if own)
     of = f"{response_words(found.response)}{about}"
     remark = f"largest first (95 % CI){f'; {said}' if said else ''}" if telling else said
     return Block("Effects on", tuple(entries), remark, of, "effect") if found.rows else None
@@ -171,16 +171,11 @@ def _others(found: ResponseEffects, own: Sequence[CaseSummary], view: Digest) ->
     return tuple(Line(response_words(found.response), figures, words) for words in forms)
 
 
-_OTHERS = {"level without one that matters": ("small", "same"), "undecided, too few runs": ("undecided",)}
+_OTHERS = {"none that matters": ("small", "same"), "undecided, too few runs": ("undecided",)}
 
 
-def _counted(count: int, words: str) -> str:
-    noun, _, rest = words.partition(" ")
-    return f"{plural(count, noun)} {rest}" if noun == "level" else f"{count} {words}"
-
-
-def _factors(own: Sequence[MainEffect]) -> str:
-    return first_of(list(dict.fromkeys(one.factor for one in own)), MOST_FACTORS, between=", ")
+def _levels(own: Sequence[MainEffect]) -> str:
+    return first_of([setting_text([(one.factor, one.level)]) for one in own], MOST_LEVELS, between=", ")
 
 
 def _telling(found: ResponseEffects) -> list[MainEffect]:
