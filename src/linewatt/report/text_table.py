@@ -11,7 +11,7 @@ import textwrap
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import accumulate, chain, pairwise
+from itertools import chain, pairwise
 
 from rich import box
 from rich.cells import cell_len
@@ -205,7 +205,9 @@ def _without_empty_rows(columns: Sequence[TextColumn]) -> list[TextColumn]:
     for one in columns:
         cells = [one.cells[at] for at in kept]
         if one.label:
-            of_row = list(accumulate(one.cells, lambda before, own: own or before))
+            of_row: list[str] = []
+            for text in one.cells:
+                of_row.append(text or (of_row[-1] if of_row else ""))
             said = ["", *(of_row[at] for at in kept)]
             cells = ["" if own == before else own for before, own in pairwise(said)]
         made.append(replace(one, cells=tuple(cells)))
