@@ -80,7 +80,7 @@ class PowerMetric:
 
     def unit(self, values: Iterable[float], *, gbps: bool) -> Unit:
         """That of a table with these values, SI, whose throughput is in Gbps or in Mbps."""
-        if self.units is not PER_BIT:
+        if self.units not in (PER_BIT, PER_PACKET):
             return self.units[0 if gbps else -1]
         least = min((abs(value) for value in values if value), default=0.0)
         return next((one for one in reversed(self.units) if one.from_si(least) >= 1), self.units[0])
@@ -102,14 +102,17 @@ W_PER_RATE = (
     Unit("W/Gbps", units.w_per_gbps, significant(4)),
     Unit("W/Mbps", units.w_per_mbps, significant(4)),
 )
-NJ_PER_PACKET = Unit("nJ/packet", units.nj_from_j, significant(4, 1))
+PER_PACKET = (
+    Unit("nJ/packet", units.nj_from_j, significant(4, 1)),
+    Unit("µJ/packet", units.uj_from_j, significant(4)),
+)
 PACKETS_PER_J = Unit("pkt/J", same, significant(4))
 PER_BIT = (
     Unit("pJ/bit", units.pj_from_j, significant(4, 2)),
     Unit("nJ/bit", units.nj_from_j, significant(4)),
     Unit("µJ/bit", units.uj_from_j, significant(4)),
 )
-"""the first for JSON and CSV, and for tables whichever gives them readable numbers"""
+"""of these a table has whichever gives it readable numbers"""
 
 POWER_METRICS: tuple[PowerMetric, ...] = (
     PowerMetric("system_w", lambda end: end.system_w, "system_w", "{scope}", "{scope}", (W,), show_sd=True),
@@ -199,7 +202,7 @@ POWER_METRICS: tuple[PowerMetric, ...] = (
         "energy_nj_per_packet",
         "Energy per packet",
         "Energy\nper\npacket",
-        (NJ_PER_PACKET,),
+        PER_PACKET,
         of_packets=True,
         rank=1,
     ),
