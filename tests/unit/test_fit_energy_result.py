@@ -212,6 +212,14 @@ def test_a_result_that_can_tell_nothing_is_one_line(run: Run, trials: tuple[Tria
     assert why in err
 
 
+def test_an_imported_table_is_fitted_as_the_table_itself(run: Run) -> None:
+    shipped = Path(__file__).resolve().parents[2] / "docs" / "published" / "router_power_8201.csv"
+    Path("router.csv").write_bytes(shipped.read_bytes())
+    assert run("import", "router.csv")[0] == 0
+    (of_table, of_result) = (run("fit", "energy", word, "--json")[1] for word in ("router.csv", "last"))
+    assert of_table == of_result
+
+
 def test_a_word_that_is_neither_table_nor_result_is_one_line(run: Run) -> None:
     code, out, err = run("fit", "energy", "nope")
     assert (code, out, err.count("\n")) == (2, "", 1)

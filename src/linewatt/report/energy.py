@@ -12,9 +12,11 @@ from linewatt.analysis.power.energy_design import MOST_CONDITION
 from linewatt.analysis.power.energy_fit import BASE, BIT, PACKET, EnergyFit, Figure, Kind
 from linewatt.analysis.power.energy_rows import EndEnergy, end_energies
 from linewatt.analysis.power.totals import SCOPE_WORDS
+from linewatt.analysis.tables.published import PACKET_POWER, packet_energy_fit
 from linewatt.errors import InvalidInput
 from linewatt.model import Provenance
 from linewatt.report.provenance import mark, words
+from linewatt.report.published.view import from_table
 from linewatt.report.series import case_names, plural
 from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table
 from linewatt.store.read import Result
@@ -43,7 +45,12 @@ class Fitted:
 
 
 def of_result(result: Result) -> list[Fitted]:
-    """The ends of a stored campaign that have any row. Raises InvalidInput where none has."""
+    """The ends of a stored campaign that have any row, or an imported table of a router's watts.
+
+    Raises InvalidInput where there is neither, StoreError for a table that is damaged.
+    """
+    if result.imported_kind == PACKET_POWER:
+        return [from_table(result, lambda raw, source: Fitted(source, packet_energy_fit(raw, source)))]
     every = end_energies(result.trials)
     ends = [one for one in every if one.fit.rows]
     if not ends:

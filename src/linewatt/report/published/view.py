@@ -60,15 +60,16 @@ def view(result: Result) -> View:
     make = _VIEWS.get(str(result.imported_kind))
     if make is None:
         raise StoreError(f"{result.path}: imported_kind {result.imported_kind!r} is not known here")
-    return _read(result, lambda raw, source: make(result, raw, source))
+    return from_table(result, lambda raw, source: make(result, raw, source))
 
 
 def means_of(result: Result) -> published.Means:
     """The means of a stored table of them. Raises StoreError."""
-    return _read(result, published.means)
+    return from_table(result, published.means)
 
 
-def _read(result: Result, make: Callable[[RawTable, str], T]) -> T:
+def from_table(result: Result, make: Callable[[RawTable, str], T]) -> T:
+    """What is made of a stored table and its name. Raises StoreError where it cannot be read."""
     source = str(result.imported_from)
     try:
         raw, _ = read_table(str(result.manifest.campaign_text).encode(), source)
