@@ -149,27 +149,28 @@ def rendered(found: Sequence[Fitted], width: int | None) -> RenderableType:
 
 def table(one: Fitted) -> Table:
     """The figures, and below them how well the model fits."""
-    fit, sim = one.fit, mark(one.provenance)
+    fit = one.fit
     heads = [Head("Value"), Head("95 % CI"), *([Head("By one least squares")] if fit.one_fit else [])]
-    rows = tuple(
-        Row((Cell(f"{kind.title}, {kind.unit}"),), _cells(kind, fit.figures[kind.key], fit.one_fit, sim))
-        for kind in SHOWN
-    )
+    rows = tuple(_row(kind, one) for kind in SHOWN)
     notes = tuple(Note("remark", said) for said in (*_quality(fit), *_about(one.end)))
     key = Head("Figure", kind="text")
     return Table("", (key,), tuple(heads), (RowGroup("", rows),), notes)
 
 
-def _cells(kind: Kind, figure: Figure, one_fit: Mapping[str, Figure], sim: str | None) -> tuple[Cell, ...]:
+def _row(kind: Kind, one: Fitted) -> Row:
     """Value and CI, to two digits of how far that reaches; then what one least squares says."""
+    figure, one_fit = one.fit.figures[kind.key], one.fit.one_fit
     value, low, high = figure.value, figure.low, figure.high
     if value is None or low is None or high is None:
-        return (Cell("withheld", reason=figure.reason),) * (2 + bool(one_fit))
-    reach = (high - low) / 2 * kind.scale
+        lost = Cell("withheld", reason=figure.reason)
+        return Row((Cell(kind.title),), (lost,) * (2 + bool(one_fit)))
+    unit, scale = kind.unit(value)
+    reach = (high - low) / 2 * scale
     decimals = 3 if reach <= 0 else min(9, max(0, 1 - math.floor(math.log10(reach))))
-    beside = [one.value for one in ([one_fit[kind.key]] if one_fit else []) if one.value is not None]
-    said = [f"{one * kind.scale:,.{decimals}f}" for one in (value, low, high, *beside)]
-    return (Cell(said[0], si=value, mark=sim), Cell(f"{said[1]} to {said[2]}"), *map(Cell, said[3:]))
+    beside = one_fit[kind.key].value if one_fit else None
+    said = [f"{each * scale:,.{decimals}f}" for each in (value, low, high, beside) if each is not None]
+    cells = (Cell(said[0], si=value, mark=mark(one.provenance)), Cell(f"{said[1]} to {said[2]}"))
+    return Row((Cell(f"{kind.title}, {unit}"),), (*cells, *map(Cell, said[3:])))
 
 
 def _quality(fit: EnergyFit) -> Iterator[str]:

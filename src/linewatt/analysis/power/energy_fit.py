@@ -38,22 +38,28 @@ class Figure:
 
 @dataclass(frozen=True, slots=True)
 class Kind:
-    """What is fitted: its key and title, and how it is said: scale and unit."""
+    """What is fitted: its key, whose unit ``scale`` makes of SI, its title, and units for people."""
 
     key: str
-    title: str
     scale: float
-    unit: str
+    title: str
+    units: tuple[tuple[str, float], ...]
+
+    def unit(self, value: float) -> tuple[str, float]:
+        """The first unit in which a value has three digits or fewer before the point, and its scale."""
+        return next((one for one in self.units if abs(value) * one[1] < 1000), self.units[-1])
 
     def said(self, value: float, reach: float | None = None) -> str:
         """A value for people, with its ±."""
-        beyond = "" if reach is None else f" ± {format_significant(reach * self.scale, 2)}"
-        return f"{format_significant(value * self.scale, 4)}{beyond} {self.unit}"
+        unit, scale = self.unit(value)
+        beyond = "" if reach is None else f" ± {format_significant(reach * scale, 2)}"
+        return f"{format_significant(value * scale, 4)}{beyond} {unit}"
 
 
-BASE = Kind("p_offset_w", "Power without traffic", 1, "W")
-BIT = Kind("e_bit_pj", "Energy of a bit", 1e12, "pJ")
-PACKET = Kind("e_pkt_nj", "Energy of a packet", 1e9, "nJ")
+_JOULES = (("pJ", 1e12), ("nJ", 1e9), ("µJ", 1e6), ("mJ", 1e3))
+BASE = Kind("p_offset_w", 1, "Power without traffic", (("W", 1.0),))
+BIT = Kind("e_bit_pj", 1e12, "Energy of a bit", _JOULES)
+PACKET = Kind("e_pkt_nj", 1e9, "Energy of a packet", _JOULES[1:])
 KINDS = (BASE, BIT, PACKET)
 """in the order of the design's columns"""
 METHODS = ("one least squares", "two least squares, over rates and over packet sizes")
