@@ -380,7 +380,7 @@ METRICS: tuple[Metric, ...] = (
             f"efficiency_{role}_packets_per_core_s",
             f"Packets per core, {role} ({place})",
             f"Packets\nper core\n{role}",
-            (unit.MPPS_PER_CORE,),
+            unit.PACKETS_PER_CORE,
             _packet_efficiency(role),
             loads="udp",
             only_recorded=True,

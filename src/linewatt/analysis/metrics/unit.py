@@ -67,7 +67,10 @@ RATIO = (Unit("", same, fixed(2)),)
 COUNT = (Unit("", same, count),)
 COST = (PER_GBPS, PER_MBPS)
 MPPS = Unit("Mpps", units.mpps_from_pps, significant(4))
-MPPS_PER_CORE = Unit("Mpps/core", units.mpps_from_pps, significant(4))
+PACKETS_PER_CORE = (
+    Unit("Mpps/core", units.mpps_from_pps, significant(4)),
+    Unit("kpps/core", units.kpps_from_pps, significant(4)),
+)
 KPPS = Unit("kpps", units.kpps_from_pps, significant(4))
 PACKETS = (Unit("packets/s", same, count),)
 PER_S = Unit("per s", same, count)
