@@ -134,6 +134,13 @@ class Bench:
             for argv in (["sysctl", "-n", sysctl], ["cat", rps])
         ]
 
+    def assert_put_back(self, sysctl: str, before: list[str]) -> None:
+        """Where it is not, what restore says of it; and the lab is as it was for the tests to come."""
+        now = self.settings(sysctl)
+        if now != before:
+            done = forked.run(["restore"], env=self.environment, timeout=HANG_LIMIT_S)
+            raise AssertionError(f"{now} was left of {before}; restore said {done.stderr!r}")
+
     def processes(self) -> list[str]:
         """What linewatt or its tools run on any lab host."""
         found = []
@@ -206,7 +213,7 @@ def bench(lab2: Any, tmp_path: Path) -> Iterator[Bench]:
     before = one.settings("net.ipv4.tcp_rmem")
     yield one
     one.until_nothing_runs()
-    assert one.settings("net.ipv4.tcp_rmem") == before
+    one.assert_put_back("net.ipv4.tcp_rmem", before)
 
 
 CHANGES: Mapping[str, object] = {"settings": {"sysctl": {"net.ipv4.tcp_rmem": "4096 131072 7340032"}}}

@@ -39,7 +39,7 @@ def bench(lab2: Any, tmp_path: Path) -> Iterator[Bench]:
     before = one.settings(SYSCTL)
     yield one
     one.until_nothing_runs()
-    assert one.settings(SYSCTL) == before
+    one.assert_put_back(SYSCTL, before)
     assert "nothing to restore" in one.restore()
 
 

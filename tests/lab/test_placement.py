@@ -29,7 +29,7 @@ def bench(lab2: Any, tmp_path: Path) -> Iterator[Bench]:
     before = one.settings("net.ipv4.tcp_rmem")
     yield one
     one.until_nothing_runs()
-    assert one.settings("net.ipv4.tcp_rmem") == before
+    one.assert_put_back("net.ipv4.tcp_rmem", before)
 
 
 def placed(bench: Bench, **keys: object) -> Path:
