@@ -15,9 +15,24 @@ if TYPE_CHECKING:
     from linewatt.analysis.comparison.verdicts import Verdict
     from linewatt.analysis.metrics.metric import Response
     from linewatt.analysis.statistics.stats import Estimate
+    from linewatt.store.read import Result
+
+SCHEMA_VERSION = 1
 
 _FORMULA = ("=", "+", "-", "@", "\t", "\r")
 """signs with which a spreadsheet takes a cell for a formula"""
+
+
+def identity(result: Result) -> dict[str, Any]:
+    """How a document of a result begins."""
+    manifest = result.manifest
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "id": result.id,
+        "name": manifest.name,
+        "created_s": manifest.created_s,
+        "imported_from": result.imported_from,
+    }
 
 
 def case_keys(case: Case) -> dict[str, Any]:

@@ -10,13 +10,11 @@ from rich.text import Text
 
 from linewatt.foreign import one_line
 from linewatt.report.charts.figure import drawn
-from linewatt.report.export import when
+from linewatt.report.export import identity, when
 from linewatt.report.html import page
 from linewatt.report.published.view import View
 from linewatt.report.section import Section, listed
 from linewatt.report.text_table import render
-
-SCHEMA_VERSION = 1
 
 
 def show(view: View, width: int | None = None) -> RenderableType:
@@ -55,13 +53,8 @@ def render_page(view: View) -> str:
 
 def document(view: View) -> dict[str, Any]:
     """The document of ``show --json``."""
-    manifest = view.result.manifest
     return {
-        "schema_version": SCHEMA_VERSION,
-        "id": view.result.id,
-        "name": manifest.name,
-        "created_s": manifest.created_s,
-        "imported_from": view.result.imported_from,
+        **identity(view.result),
         "imported_kind": view.result.imported_kind,
         "provenance": "published",
         "answer": view.answer,

@@ -20,7 +20,7 @@ from linewatt.findings import kind_of
 from linewatt.model import Case, EndResult, Role, Trial, document_of
 from linewatt.records import Host
 from linewatt.report.columns import power_reasons
-from linewatt.report.export import case_keys
+from linewatt.report.export import case_keys, identity
 from linewatt.report.findings import FindingNote, Marks, finding_notes, marks_of
 from linewatt.report.machine.environment import cores_are
 from linewatt.report.series import (
@@ -40,8 +40,6 @@ from linewatt.report.trials.scalability import export_case
 from linewatt.report.trials.searches import as_documents as search_documents
 from linewatt.report.trials.searches import searches_of
 from linewatt.store.read import Result
-
-SCHEMA_VERSION = 1
 
 
 @dataclass(frozen=True, slots=True)
@@ -164,13 +162,8 @@ def as_json(view: Digest, *, trials: bool = False) -> dict[str, Any]:
 
 def heading(view: Digest) -> dict[str, Any]:
     """What identifies a result and how far it got; also one row of ``list --json``."""
-    manifest = view.result.manifest
     return {
-        "schema_version": SCHEMA_VERSION,
-        "id": view.result.id,
-        "name": manifest.name,
-        "created_s": manifest.created_s,
-        "imported_from": view.result.imported_from,
+        **identity(view.result),
         "complete": view.result.complete,
         "soak": view.result.is_soak,
         "trials_planned": view.planned,
