@@ -256,6 +256,16 @@ def test_a_table_of_which_most_is_missing_has_no_figures(run: Run) -> None:
     withheld(fitted(run, "\n".join(lines[:100])), "one packet size")
 
 
+@pytest.mark.parametrize("part", [0.3, 0.5, 0.7, 0.9])
+def test_a_table_without_its_end_is_told_of_where_a_size_lacks_rates(run: Run, part: float) -> None:
+    lines = SHIPPED.read_text().splitlines()
+    found = fitted(run, "\n".join(lines[: int(part * len(lines))]))
+    assert any("rows may be missing" in one for one in found["warnings"])
+    for name, published in (("e_bit_pj", 3.20041614), ("e_pkt_nj", 13.35646479)):
+        low, high = found["ci"][name] or (0, 99)
+        assert low <= published <= high
+
+
 @pytest.mark.parametrize(
     ("text", "why"),
     [

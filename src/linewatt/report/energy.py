@@ -182,13 +182,20 @@ def _quality(fit: EnergyFit) -> Iterator[str]:
         sd, largest = (format_significant(one, 2) for one in (fit.residual_sd_w, fit.largest_residual_w))
         yield (
             f"Residuals of one least squares over all rows: SD {sd} W, largest {largest} W; traffic "
-            f"explains {format_percent(fit.r2)} of how power varies (R²)."
+            f"explains {_part(fit.r2)} of how power varies (R²)."
         )
+    if fit.sizes == 2 and fit.condition is not None:
+        yield "Two packet sizes: a third would show whether what a packet costs is linear in its size."
     if fit.condition is not None:
         yield (
             f"Conditioning: {format_significant(fit.condition)}; above {MOST_CONDITION:g} bits, packets and "
             "power without traffic cannot be told apart."
         )
+
+
+def _part(ratio: float) -> str:
+    """In percent; what is not all of it never looks like that."""
+    return "over 99.9 %" if 0.9995 <= ratio < 1 else format_percent(ratio)
 
 
 def _about(end: EndEnergy | None) -> Iterator[str]:

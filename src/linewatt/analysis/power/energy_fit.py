@@ -15,12 +15,13 @@ from dataclasses import dataclass, field, replace
 from linewatt.analysis.power.energy_design import MOST_CHANCE, SAME_RATIO, Design, Point, Row
 from linewatt.analysis.power.packet_energy import PacketEnergy
 from linewatt.findings.meters import ENERGY_STEPS
-from linewatt.units import format_percent, format_significant
+from linewatt.units import format_percent, format_rate, format_significant, kpps_from_pps
 
 FEWEST_ROWS = 6
 """three figures, and as many rows again that say how well they fit"""
 FEWEST_STATES = 4
 """of different traffic: with fewer nothing could show that the model is wrong"""
+UNEVEN_RATIO = 0.5
 LEAST_R2, CLEAR_R2 = 0.5, 0.9
 BEND_RATIO, WRONG_BEND_RATIO = 0.05, 0.2
 """of all that traffic adds: a bend that is told of, and one with which slopes are no cost of anything"""
@@ -120,7 +121,7 @@ def energy_fit(
     found = replace(_fitted(told, design), **design.quality)
     if isinstance(published, PacketEnergy):
         found = _with_published(found, published)
-    for judge in (_odd_row, _bent, _unexplained):
+    for judge in (_odd_row, _bent, _unexplained, _uneven):
         found = judge(found, design)
     found = _unresolved(found, design, step_w)
     if isinstance(published, str):
@@ -236,6 +237,30 @@ def _bent(found: EnergyFit, design: Design) -> EnergyFit:
             "than the scatter of single rows explains"
         )
     return found
+
+
+def _uneven(found: EnergyFit, design: Design) -> EnergyFit:
+    """Whether a size lacks the higher rates that others have, as where the end of a table is missing."""
+    most: dict[float, tuple[float, float]] = {}
+    sizes = _sizes(design.rows)
+    for row in design.rows:
+        if row.packets_per_s > 0:
+            own = row.bit_per_s / 8 / row.packets_per_s
+            size = max((one for one in sizes if one <= own * (1 + SAME_RATIO)), default=own)
+            bits, packets = most.get(size, (0.0, 0.0))
+            most[size] = max(bits, row.bit_per_s), max(packets, row.packets_per_s)
+    all_bits, all_packets = (max(one[at] for one in most.values()) for at in (0, 1))
+    lacking = [
+        f"{size:.0f} B ({format_rate(bits)}, {format_significant(kpps_from_pps(packets))} kpps)"
+        for size, (bits, packets) in most.items()
+        if bits < UNEVEN_RATIO * all_bits and packets < UNEVEN_RATIO * all_packets
+    ]
+    if not lacking:
+        return found
+    return found.warned(
+        f"packets of {', '.join(lacking)} have less than half of the bit rate and of the packet rate that "
+        "other sizes reach: rows may be missing"
+    )
 
 
 def _odd_row(found: EnergyFit, design: Design) -> EnergyFit:
