@@ -275,6 +275,38 @@ def test_the_rate_is_on_the_link_and_a_real_load_does_not_exceed_it(make_lab: Ca
     assert 0.1e9 < received["bits_per_second"] < 1.02e9
 
 
+def test_every_port_has_its_link_and_the_switch_shares_a_rate_among_them(name: str) -> None:
+    built = lab.up(lab.LabRequest(name=name, rate="40mbit", ports=2, shared="60mbit"))
+    first, second = built.hosts
+    for host in (first, second):
+        for port in host.ports:
+            (shaped,) = json.loads(
+                output("tc", "-n", host.namespace, "-j", "qdisc", "show", "dev", port.interface)
+            )
+            assert shaped["options"]["rate"] == 40_000_000 / 8
+    shapers = json.loads(output("tc", "-n", built.namespaces[0], "-j", "qdisc", "show"))
+    assert [one["options"]["rate"] for one in shapers if one["kind"] == "tbf"] == [60_000_000 / 8] * 2
+    for here, there in zip(first.ports, second.ports, strict=True):
+        other = {port.interface for port in second.ports} - {there.interface}
+        before = {one: received(second, one) for one in (there.interface, *other)}
+        inside(first, "ping", "-q", "-i", "0.002", "-c", "40", "-W", "5", "-I", here.ipv4, there.ipv4)
+        grown = {one: received(second, one) - before[one] for one in before}
+        assert grown[there.interface] >= 40
+        assert all(grown[one] < 20 for one in other)
+    its = YAML(typ="safe").load(built.inventory.read_text())["all"]["hosts"]["h1"]
+    assert its["linewatt_data"] == ["data0", "data1"]
+    assert its["linewatt_data_ipv4"] == [port.ipv4 for port in first.ports]
+    with pytest.raises(InvalidInput, match="of 2 data ports, which share 60mbit, rate 40mbit"):
+        lab.up(lab.LabRequest(name=name, rate="40mbit"))
+    parts = Parts.of(name)
+    assert lab.down(name)
+    assert parts.left() == []
+
+
+def received(host: lab.HostLayout, interface: str) -> int:
+    return int(inside(host, "cat", f"/sys/class/net/{interface}/statistics/rx_packets"))
+
+
 def test_an_unshaped_link_has_no_queue_of_ours(make_lab: Callable[..., lab.Lab]) -> None:
     (host,) = make_lab(hosts=1, rate="none").hosts
     (found,) = json.loads(output("tc", "-n", host.namespace, "-j", "qdisc", "show", "dev", "data0"))

@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import ipaddress
+from typing import Any
 
 import pytest
 from hypothesis import given, settings
@@ -150,3 +151,34 @@ def test_kernel_lists_and_masks_say_the_same_cpus(cpus: set[int]) -> None:
     words = cpu_mask(tuple(cpus)).split(",")
     assert all(len(word) == 8 for word in words[1:])
     assert int("".join(words), 16) == sum(1 << cpu for cpu in cpus)
+
+
+def test_each_data_port_has_a_subnet_of_its_own_and_one_port_is_as_ever() -> None:
+    first, second = lay_out(LabRequest(ports=2), 3, TWO_CORES).hosts
+    assert [(one.interface, one.switch_port, one.ipv4, one.ipv4_prefix) for one in second.ports] == [
+        ("data0", "p2", "198.19.3.2", 26),
+        ("data1", "p2-1", "198.19.3.66", 26),
+    ]
+    for one, other in zip(first.ports, second.ports, strict=True):
+        assert ipaddress.ip_interface(f"{one.ipv4}/{one.ipv4_prefix}").network.overlaps(
+            ipaddress.ip_interface(f"{other.ipv4}/{other.ipv4_prefix}").network
+        )
+    subnets = {ipaddress.ip_interface(f"{one.ipv4}/{one.ipv4_prefix}").network for one in first.ports}
+    subnets_v6 = {ipaddress.ip_interface(f"{one.ipv6}/64").network for one in first.ports}
+    assert len(subnets) == len(subnets_v6) == 2
+    (alone,) = lay_out(LabRequest(), 3, TWO_CORES).hosts[1].ports
+    assert (alone.ipv4, alone.ipv4_prefix, alone.ipv6) == ("198.19.3.2", 24, "2001:2:0:3::2")
+
+
+@pytest.mark.parametrize(
+    ("asked", "said"),
+    [
+        ({"ports": 0}, "ports must be 1 to 4, got 0"),
+        ({"ports": 5}, "ports must be 1 to 4, got 5"),
+        ({"ports": 2, "hosts": 63}, "with several ports hosts must be 1 to 62, got 63"),
+        ({"shared": "fast"}, "lab rate 'fast'"),
+    ],
+)
+def test_ports_that_cannot_be_are_refused(asked: dict[str, Any], said: str) -> None:
+    with pytest.raises(InvalidInput, match=said):
+        LabRequest(**asked)

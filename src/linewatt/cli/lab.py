@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from dataclasses import asdict
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,6 +54,13 @@ def up(  # noqa: PLR0913  one parameter an option
         metavar="SECONDS",
         help="Seconds that BMCs average over, as many do; 0: they do not.",
     ),
+    ports: int = typer.Option(1, "--ports", metavar="N", help="Data ports of each host, 1 to 4."),
+    shared: str = typer.Option(
+        "none",
+        "--shared",
+        metavar="RATE",
+        help="What the switch forwards to a host at most, through all its ports together; none: unlimited.",
+    ),
     as_json: bool = _JSON,
 ) -> None:
     """Build a lab and print the path of its inventory.
@@ -61,7 +69,7 @@ def up(  # noqa: PLR0913  one parameter an option
     """
     from linewatt import lab
 
-    request = lab.LabRequest(name, hosts, rate, mtu, bmc, bmc_refresh, bmc_average)
+    request = lab.LabRequest(name, hosts, rate, mtu, bmc, bmc_refresh, bmc_average, ports, shared)
     built = lab.up(request, inventory=inventory)
     path = built.inventory if inventory is None else inventory
     if built.was_up:
@@ -154,6 +162,7 @@ def _host(host: HostLayout) -> dict[str, Any]:
         "address": host.address,
         "data_ipv4": host.data_ipv4,
         "data_ipv6": host.data_ipv6,
+        **({"data": [asdict(port) for port in host.ports]} if len(host.ports) > 1 else {}),
         "cpus": list(host.cpus),
         "app_cpus": list(host.app_cpus),
         "irq_cpus": list(host.irq_cpus),
@@ -195,8 +204,8 @@ def _print_table(labs: list[LabStatus]) -> None:
                     answer,
                     host.bmc or "-",
                     part.address,
-                    part.data_ipv4,
-                    part.data_ipv6,
+                    " ".join(port.ipv4 for port in part.ports),
+                    " ".join(port.ipv6 for port in part.ports),
                     cpu_list(part.cpus),
                 )
             )

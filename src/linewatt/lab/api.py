@@ -125,15 +125,21 @@ def _stands(state: LabState, request: LabRequest, registry: Registry) -> bool:
         return False
     had = state.request
     shapes = [
-        (each.hosts, each.rate_bps, each.mtu, each.bmc, each.bmc_refresh_s, each.bmc_average_s)
+        (
+            *(each.hosts, each.rate_bps, each.mtu, each.ports, each.shared_bps),
+            *(each.bmc, each.bmc_refresh_s, each.bmc_average_s),
+        )
         for each in (had, request)
     ]
     if shapes[0] != shapes[1]:
         without = "" if had.bmc else ", without BMCs"
         if had.bmc_refresh_s or had.bmc_average_s:
             without = f", BMC refresh {had.bmc_refresh_s:g} s, average {had.bmc_average_s:g} s"
+        ports = "" if had.ports == 1 else f" of {had.ports} data ports"
+        if had.shared_bps is not None:
+            ports += f", which share {had.shared}"
         raise InvalidInput(
-            f"lab {had.name} is up with {had.hosts} hosts, rate {had.rate}, mtu {had.mtu}{without};"
+            f"lab {had.name} is up with {had.hosts} hosts{ports}, rate {had.rate}, mtu {had.mtu}{without};"
             f" take it down first (linewatt lab down --name {had.name}) or give this one another --name"
         )
     return all(_works(host) for host in _hosts(state, registry))

@@ -36,6 +36,13 @@ def build(layout: Layout, directory: Path, tools: Tools, lock: int) -> None:
         what=what,
         lock=lock,
     )
+    if layout.shared_bps is not None:
+        run_batch(
+            [tools.ip, "netns", "exec", layout.switch_namespace, "tc", "-batch", "-"],
+            recipe.switch_shape_batch(layout),
+            what=what,
+            lock=lock,
+        )
     write_files(layout, directory, tools)
     start(layout, directory, tools, lock)
     wait_for_hosts(layout, directory)

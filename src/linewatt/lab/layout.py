@@ -10,6 +10,10 @@
       namespace       namespace                   namespace     namespace
       lw<i>-h1        lw<i>-h2                    lw<i>-h1      lw<i>-h2
 
+A host with several data ports has ``data1`` and so on beside ``data0``, each in a subnet of its own. Where
+the switch shares a rate among the ports of a host, these are on a bridge of the host's own, and what comes to
+it from ``br0`` passes one shaped link.
+
 Management and data networks are apart, as in real labs, so that a flood on the data links cannot cut
 the controller off. Addresses come from the ranges set aside for benchmarking (RFC 2544: 198.18.0.0/15,
 RFC 5180: 2001:2::/48) and the hosts have no default route: nothing ever leaves the lab.
@@ -27,6 +31,9 @@ from linewatt import units
 from linewatt.errors import InvalidInput
 
 MAX_HOSTS = 250
+MAX_PORTS = 4
+_PORT_HOSTS = 62
+"""hosts with several data ports: each port has a quarter of the lab's subnet"""
 MAX_BMC_S = 300.0
 INDEXES = range(1, 255)
 SSH_PORT = 22
@@ -52,6 +59,10 @@ class LabRequest:
     """BMCs hold their readings for so long; 0: as quick as they can"""
     bmc_average_s: float = 0.0
     """BMCs show means over so long; 0: as short as they can"""
+    ports: int = 1
+    """data ports of each host"""
+    shared: str = "none"
+    """what the switch forwards to a host at most, through all its ports together"""
 
     def __post_init__(self) -> None:
         check_name(self.name)
@@ -62,12 +73,35 @@ class LabRequest:
         for name, value in (("refresh", self.bmc_refresh_s), ("average", self.bmc_average_s)):
             if not 0 <= value <= MAX_BMC_S:
                 raise InvalidInput(f"lab {self.name}: BMC {name} must be 0 to {MAX_BMC_S:g} s, got {value:g}")
+        if not 1 <= self.ports <= MAX_PORTS:
+            raise InvalidInput(f"lab {self.name}: ports must be 1 to {MAX_PORTS}, got {self.ports}")
+        if self.ports > 1 and self.hosts > _PORT_HOSTS:
+            raise InvalidInput(
+                f"lab {self.name}: with several ports hosts must be 1 to {_PORT_HOSTS}, got {self.hosts}"
+            )
         parse_rate(self.rate)
+        parse_rate(self.shared)
 
     @property
     def rate_bps(self) -> int | None:
         """Rate of a data link in bit/s; ``None``: not shaped."""
         return parse_rate(self.rate)
+
+    @property
+    def shared_bps(self) -> int | None:
+        """What all ports of a host share, in bit/s; ``None``: nothing is shared."""
+        return parse_rate(self.shared)
+
+
+@dataclass(frozen=True, slots=True)
+class PortLayout:
+    """One data port of a host: its interface, the switch's end of it, and its addresses."""
+
+    interface: str
+    switch_port: str
+    ipv4: str
+    ipv6: str
+    ipv4_prefix: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +123,8 @@ class HostLayout:
     app_cpus: tuple[int, ...]
     irq_cpus: tuple[int, ...]
     shares_cpus_with: tuple[str, ...]
+    ports: tuple[PortLayout, ...]
+    """of its data, ``data0`` first"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,6 +143,7 @@ class Layout:
     hosts: tuple[HostLayout, ...]
     bmc_refresh_s: float = 0.0
     bmc_average_s: float = 0.0
+    shared_bps: int | None = None
 
     @property
     def namespaces(self) -> tuple[str, ...]:
@@ -146,7 +183,8 @@ def lay_out(request: LabRequest, index: int, cores: Cores) -> Layout:
     names = [f"h{number}" for number in range(1, request.hosts + 1)]
     shares = _sharing(cpus, names, cores)
     hosts = tuple(
-        _host(index, number, cpus[number - 1], shares[number - 1]) for number in range(1, request.hosts + 1)
+        _host(index, number, cpus[number - 1], shares[number - 1], request.ports)
+        for number in range(1, request.hosts + 1)
     )
     return Layout(
         name=request.name,
@@ -162,25 +200,39 @@ def lay_out(request: LabRequest, index: int, cores: Cores) -> Layout:
         hosts=hosts,
         bmc_refresh_s=request.bmc_refresh_s,
         bmc_average_s=request.bmc_average_s,
+        shared_bps=request.shared_bps,
     )
 
 
-def _host(index: int, number: int, cpus: tuple[int, ...], shares: tuple[str, ...]) -> HostLayout:
+def _host(index: int, number: int, cpus: tuple[int, ...], shares: tuple[str, ...], ports: int) -> HostLayout:
     half = len(cpus) // 2
     # Where CPUs are shared by everybody, keeping some for interrupts would only look like a split.
     split = half > 0 and not shares
+    data = tuple(_port(index, number, port, ports) for port in range(ports))
     return HostLayout(
         name=f"h{number}",
         namespace=f"lw{index}-h{number}",
         management_link=f"lwv{index}-{number}",
-        switch_port=f"p{number}",
+        switch_port=data[0].switch_port,
         address=f"198.18.{index}.{number}",
-        data_ipv4=f"198.19.{index}.{number}",
-        data_ipv6=f"2001:2:0:{index:x}::{number:x}",
+        data_ipv4=data[0].ipv4,
+        data_ipv6=data[0].ipv6,
         cpus=cpus,
         app_cpus=cpus[:half] if split else cpus,
         irq_cpus=cpus[half:] if split else cpus,
         shares_cpus_with=shares,
+        ports=data,
+    )
+
+
+def _port(index: int, number: int, port: int, ports: int) -> PortLayout:
+    """Several ports have a quarter of the lab's IPv4 subnet each, and an IPv6 subnet of their own."""
+    return PortLayout(
+        interface=f"data{port}",
+        switch_port=f"p{number}" + (f"-{port}" if port else ""),
+        ipv4=f"198.19.{index}.{64 * port + number}",
+        ipv6=f"2001:2:0:{256 * port + index:x}::{number:x}",
+        ipv4_prefix=24 if ports == 1 else 26,
     )
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 
 from linewatt.lab import bmc_recipe
@@ -29,17 +29,22 @@ START_HOST = r"""
 set -eu
 hostname=$1 addresses=$2 shape=$3 rps=$4 process=$5 log=$6 sshd=$7 config=$8
 # Addresses count from the start: no duplicate detection to wait for, no router to listen to.
-for link in mgmt0 data0; do
-  echo 0 > /proc/sys/net/ipv6/conf/$link/accept_dad
-  echo 0 > /proc/sys/net/ipv6/conf/$link/accept_ra
+for link in /proc/sys/net/ipv6/conf/mgmt0 /proc/sys/net/ipv6/conf/data*; do
+  echo 0 > $link/accept_dad
+  echo 0 > $link/accept_ra
 done
+# Several ports on one switch: each speaks for its own address only.
+if [ -e /proc/sys/net/ipv4/conf/data1 ]; then
+  echo 1 > /proc/sys/net/ipv4/conf/all/arp_ignore
+  echo 2 > /proc/sys/net/ipv4/conf/all/arp_announce
+fi
 ip -batch - <<END
 $addresses
 END
 [ -z "$shape" ] || tc -batch - <<END
 $shape
 END
-for mask in /sys/class/net/data0/queues/rx-*/rps_cpus; do echo "$rps" > "$mask"; done
+for mask in /sys/class/net/data*/queues/rx-*/rps_cpus; do echo "$rps" > "$mask"; done
 # stdin was the lab's lock: from here on nobody who stays holds it. Not in the background by &, which would
 # make all that ever runs on the host deaf to SIGINT.
 started=$(setsid -f sh -c '
@@ -90,13 +95,35 @@ def switch_batch(layout: Layout) -> str:
     """For :data:`START_SWITCH`: the data network."""
     mtu = f"mtu {layout.mtu}"
     lines = [f"link add br0 {mtu} {_QUIET_BRIDGE}", "link set br0 addrgenmode none up"]
-    for host in layout.hosts:
-        lines += [
-            f"link add {host.switch_port} {mtu} master br0"
-            f" type veth peer name data0 {mtu} netns {host.namespace}",
-            f"link set {host.switch_port} addrgenmode none up",
-        ]
+    for number, host in enumerate(layout.hosts, start=1):
+        bridge = "br0"
+        if layout.shared_bps is not None:
+            bridge = f"br{number}"
+            lines += [
+                f"link add {bridge} {mtu} {_QUIET_BRIDGE}",
+                f"link add {_shared_link(number)} {mtu} master br0 type veth peer name up{number} {mtu}",
+                f"link set {bridge} addrgenmode none up",
+                f"link set {_shared_link(number)} addrgenmode none up",
+                f"link set up{number} master {bridge} addrgenmode none up",
+            ]
+        for port in host.ports:
+            lines += [
+                f"link add {port.switch_port} {mtu} master {bridge}"
+                f" type veth peer name {port.interface} {mtu} netns {host.namespace}",
+                f"link set {port.switch_port} addrgenmode none up",
+            ]
     return "\n".join(lines) + "\n"
+
+
+def _shared_link(number: int) -> str:
+    """Through which the switch forwards to all ports of a host."""
+    return f"down{number}"
+
+
+def switch_shape_batch(layout: Layout) -> str:
+    """For ``tc -batch -`` inside the switch; empty where nothing is shared."""
+    links = [_shared_link(number) for number in range(1, len(layout.hosts) + 1)]
+    return shape_batch(layout.shared_bps, links)
 
 
 def host_batch(host: HostLayout) -> str:
@@ -105,16 +132,22 @@ def host_batch(host: HostLayout) -> str:
         [
             "link set lo up",
             f"addr add {host.address}/24 dev mgmt0",
-            f"addr add {host.data_ipv4}/24 dev data0",
-            f"addr add {host.data_ipv6}/64 dev data0 nodad",
+            *(
+                line
+                for port in host.ports
+                for line in (
+                    f"addr add {port.ipv4}/{port.ipv4_prefix} dev {port.interface}",
+                    f"addr add {port.ipv6}/64 dev {port.interface} nodad",
+                )
+            ),
             "link set mgmt0 up",
-            "link set data0 up",
+            *(f"link set {port.interface} up" for port in host.ports),
         ]
     )
 
 
-def shape_batch(rate_bps: int | None) -> str:
-    """For ``tc -batch -`` inside a host; empty where the link is not shaped.
+def shape_batch(rate_bps: int | None, links: Sequence[str] = ("data0",)) -> str:
+    """For ``tc -batch -`` where the links are; empty where they are not shaped.
 
     The bucket holds 1 ms of the rate (and never less than two of TCP's 64 KiB segments, which tbf would
     otherwise take apart); the queue behind it holds 5 ms, as a switch port's might.
@@ -123,7 +156,9 @@ def shape_batch(rate_bps: int | None) -> str:
         return ""
     burst = max(rate_bps // 8 // 1000, 2 * 65536)
     limit = burst + rate_bps // 8 * 5 // 1000
-    return f"qdisc add dev data0 root tbf rate {rate_bps}bit burst {burst} limit {limit}"
+    return "\n".join(
+        f"qdisc add dev {link} root tbf rate {rate_bps}bit burst {burst} limit {limit}" for link in links
+    )
 
 
 def start_arguments(layout: Layout, host: HostLayout, sshd: str, directory: Path) -> list[str]:
@@ -131,7 +166,7 @@ def start_arguments(layout: Layout, host: HostLayout, sshd: str, directory: Path
     return [
         host.name,
         host_batch(host),
-        shape_batch(layout.rate_bps),
+        shape_batch(layout.rate_bps, [port.interface for port in host.ports]),
         cpu_mask(host.irq_cpus),
         str(process_file(host, directory)),
         str(directory / f"{host.name}.log"),
@@ -212,6 +247,11 @@ def _bmc(host: HostLayout, password_file: Path) -> dict[str, object]:
     }
 
 
+def _each(values: list[str]) -> str | list[str]:
+    """A list where there are several."""
+    return values[0] if len(values) == 1 else values
+
+
 def _variables(layout: Layout, host: HostLayout, directory: Path) -> list[tuple[str, object]]:
     known = directory / "known_hosts"
     return [
@@ -221,9 +261,9 @@ def _variables(layout: Layout, host: HostLayout, directory: Path) -> list[tuple[
         ("ansible_ssh_private_key_file", str(directory / "id_ed25519")),
         ("ansible_ssh_common_args", f"-o UserKnownHostsFile={shlex.quote(str(known))}"),
         ("linewatt_known_hosts", str(known)),
-        ("linewatt_data", "data0"),
-        ("linewatt_data_ipv4", host.data_ipv4),
-        ("linewatt_data_ipv6", host.data_ipv6),
+        ("linewatt_data", _each([port.interface for port in host.ports])),
+        ("linewatt_data_ipv4", _each([port.ipv4 for port in host.ports])),
+        ("linewatt_data_ipv6", _each([port.ipv6 for port in host.ports])),
         ("linewatt_cpus", cpu_list(host.cpus)),
         ("linewatt_app_cpus", cpu_list(host.app_cpus)),
         ("linewatt_irq_cpus", cpu_list(host.irq_cpus)),
