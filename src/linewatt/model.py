@@ -127,6 +127,8 @@ class Case:
     factors: tuple[tuple[str, str], ...] = ()
     load: str | None = None
     search: Literal["rate"] | None = None
+    data_ports: int | None = None
+    """over how many ports of its hosts the instances are dealt in turn; None: there is one"""
 
     def __post_init__(self) -> None:
         if not _is_test(self.test):
@@ -173,6 +175,7 @@ class Case:
             **({"factors": dict(self.factors)} if self.factors else {}),
             **({} if self.load is None else {"load": self.load}),
             **({} if self.search is None else {"search": self.search}),
+            **({} if self.data_ports is None else {"data_ports": self.data_ports}),
         }
 
     @property
@@ -384,6 +387,26 @@ class InstanceResult:
     duplicate_packets: int | None = None
     latency_s: Mapping[str, float] = field(default_factory=dict)
     """percentiles by name (``p50``, ``p99``, ``p99.9``, ``max``) over the load's run; empty: none taken"""
+    data_port: int | None = None
+    """which of several data ports it used, from 0; None: there is one"""
+
+
+@dataclass(frozen=True, slots=True)
+class PortResult:
+    """One of several data ports in the window: what its instances counted, and what its interfaces did.
+
+    ``sent_bytes`` left the sender by its interface and ``received_bytes`` came to the receiver by its own, as
+    the kernels counted; ``None``: not counted. ``line_goodput_bps`` is the most payload its line carries.
+    """
+
+    sender_interface: str
+    receiver_interface: str
+    instances: int
+    throughput_bps: float
+    offered_bps: float
+    line_goodput_bps: float | None = None
+    sent_bytes: float | None = None
+    received_bytes: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -432,6 +455,8 @@ class Trial:
     """percentile → the largest of all instances: that of their messages together is at most so much"""
     method: int = 1
     """by which method (``METHOD``) its figures were made; results stored before methods had numbers have 1"""
+    data_ports: tuple[PortResult, ...] = ()
+    """those that instances used, where the hosts have several"""
     schema_version: int = 1
 
     def end(self, role: Role) -> EndResult | None:
@@ -439,8 +464,10 @@ class Trial:
         return self.sender if role == "sender" else self.receiver
 
 
-_OF_FEW = frozenset({"load", "latency_s", "duplicate_packets", "search"})
-"""fields that only some loads and cases have: documents of the others are without them"""
+OF_SEVERAL_PORTS = frozenset({"data_ports", "data_port"})
+"""fields that only hosts with several data ports have: documents of the others are without them"""
+_OF_FEW = OF_SEVERAL_PORTS | {"load", "latency_s", "duplicate_packets", "search"}
+"""the same, with what only some loads and cases have"""
 
 
 def document_of(value: Any) -> dict[str, Any]:

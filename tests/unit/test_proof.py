@@ -69,7 +69,7 @@ class Told:
 def session(
     a: str, *, addresses: Sequence[str] = ("192.0.2.1",), mtus: tuple[int, int] = (1500, 1500)
 ) -> Session:
-    def ends(case: Case) -> dict[str, End]:
+    def ends(case: Case, port: int) -> dict[str, End]:
         if case.family == "ipv6":
             raise HostError("a: eth0 has no ipv6 address")
         return {

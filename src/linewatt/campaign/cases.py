@@ -76,6 +76,7 @@ def _combinations(campaign: Campaign) -> Iterator[Case]:
 
 
 def _of_test(campaign: Campaign, spec: TestSpec, family: Family) -> Iterator[Case]:
+    ports = {name: len(spec.interfaces) for name, spec in campaign.hosts.items()}
     for network in campaign.networks:
         for direction in campaign.directions:
             for streams in spec.streams:
@@ -95,4 +96,5 @@ def _of_test(campaign: Campaign, spec: TestSpec, family: Family) -> Iterator[Cas
                             search="rate" if spec.rate_bps == AUTO else None,
                             zerocopy=spec.zerocopy,
                             load=None if campaign.load == DEFAULT else campaign.load,
+                            data_ports=ports[sender] if ports[sender] > 1 else None,
                         )

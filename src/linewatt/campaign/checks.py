@@ -12,6 +12,7 @@ from linewatt.campaign.design import settings
 from linewatt.campaign.factor_entries import LabelEntry
 from linewatt.campaign.fields import cpus_text
 from linewatt.campaign.messages import suggest
+from linewatt.campaign.network_entries import BARE, name_of
 from linewatt.campaign.schema import (
     MAX_LOAD_S,
     CampaignFile,
@@ -72,8 +73,40 @@ def check_hosts(hosts: Mapping[str, HostEntry], explicit_pinning: bool) -> Itera
             yield ("hosts", name, "app_cpus"), text
     addresses = {name: f"{host.address.lower()} port {host.port}" for name, host in hosts.items()}
     yield from _check_repeats(hosts, "address", addresses)
-    yield from _check_repeats(hosts, "data_ipv4", {name: host.data_ipv4 for name, host in hosts.items()})
-    yield from _check_repeats(hosts, "data_ipv6", {name: host.data_ipv6 for name, host in hosts.items()})
+    for key in ("data_ipv4", "data_ipv6"):
+        for port in range(max((len(host.data) for host in hosts.values()), default=0)):
+            values = {name: (getattr(host, key) or ())[port : port + 1] for name, host in hosts.items()}
+            yield from _check_repeats(hosts, key, {name: own[0] for name, own in values.items() if own})
+
+
+def check_data_ports(entry: CampaignFile, hosts: Mapping[str, HostEntry], pairs: Pairs) -> Iterator[Finding]:
+    """Hosts with several data ports: an address for each, as many at both ends, and nothing that has one."""
+    for name, host in hosts.items():
+        for key in ("data_ipv4", "data_ipv6"):
+            own = getattr(host, key)
+            if own is not None and len(own) != len(host.data):
+                text = f"has {len(own)} of the addresses of {len(host.data)} data ports; name each, or none"
+                yield ("hosts", name, key), text
+    several = [name for name, host in hosts.items() if len(host.data) > 1]
+    if not several:
+        return
+    here: KeyPath = ("hosts", several[0], "data")
+    for index, (sender, receiver) in enumerate(pairs):
+        counts = [len(hosts[name].data) for name in (sender, receiver)]
+        if counts[0] != counts[1]:
+            text = (
+                f"{sender} has {counts[0]} data ports and {receiver} {counts[1]}, and data goes from port to "
+                "port, each to one; name as many at both"
+            )
+            yield ("pairs", index) if isinstance(entry.pairs, tuple) else here, text
+            break
+    for wrong, what in (
+        (entry.soak is not None, "a soak has one data interface of each host"),
+        (entry.steer, "steer is for one data port"),
+        (tuple(map(name_of, entry.networks)) != (BARE,), "networks are for hosts with one data port"),
+    ):
+        if wrong:
+            yield here, f"names {len(hosts[several[0]].data)} ports, and {what}; name one"
 
 
 def _check_cpus(name: str, host: HostEntry) -> Iterator[Finding]:
@@ -87,7 +120,7 @@ def _check_cpus(name: str, host: HostEntry) -> Iterator[Finding]:
 def _check_repeats(hosts: Iterable[str], key: str, values: Mapping[str, str | None]) -> Iterator[Finding]:
     first: dict[str, str] = {}
     for name in hosts:
-        value = values[name]
+        value = values.get(name)
         if value is not None and first.setdefault(value, name) != name:
             yield ("hosts", name, key), f"{value} is also host {first[value]}; give each host its own"
 

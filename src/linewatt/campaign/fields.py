@@ -12,7 +12,7 @@ import re
 import unicodedata
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import AfterValidator, BeforeValidator, Field, WithJsonSchema
+from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, WithJsonSchema
 
 from linewatt.campaign.campaign import AUTO
 from linewatt.errors import InvalidInput
@@ -31,6 +31,7 @@ LAST_PORT = 65535
 MAX_INSTANCES = 1024
 MAX_STREAMS = 128
 """of one load process; a load may have fewer"""
+MAX_DATA_PORTS = 16
 PORT_SPAN = 1024
 """how many ports a single number stands for"""
 
@@ -381,6 +382,26 @@ def _counts(most: int) -> Any:
     ]
 
 
+def _one_or_several(value: object) -> object:
+    return tuple(value) if isinstance(value, (list, tuple)) else (value,)
+
+
+def _of_ports(kind: Any) -> Any:
+    """One text, or a list of different ones: one for each data port."""
+    one = TypeAdapter(kind).json_schema()
+    several = {"type": "array", "items": one, "minItems": 1, "maxItems": MAX_DATA_PORTS, "uniqueItems": True}
+    return Annotated[
+        tuple[kind, ...],
+        Field(min_length=1, max_length=MAX_DATA_PORTS),
+        BeforeValidator(_one_or_several),
+        AfterValidator(_unique),
+        WithJsonSchema({"anyOf": [one, several]}),
+    ]
+
+
+Interfaces = _of_ports(InterfaceName)
+IPv4s = _of_ports(IPv4)
+IPv6s = _of_ports(IPv6)
 Instances = _counts(MAX_INSTANCES)
 Streams = _counts(MAX_STREAMS)
 

@@ -49,7 +49,7 @@ from linewatt.campaign.users_entry import (
 )
 from linewatt.campaign.ways import check_used
 from linewatt.document import Document, KeyPath, Place, read_yaml, show_path, show_value
-from linewatt.hosts.base import HostSpec
+from linewatt.hosts.base import DataPort, HostSpec
 from linewatt.hosts.inventory import InventoryHost, is_yaml, read_inventory
 from linewatt.network.description import HostNetwork
 from linewatt.units import hz_from_ghz
@@ -97,6 +97,7 @@ def load(path: Path, hosts_override: Path | None = None, *, will_connect: bool =
     findings = itertools.chain(
         checks.check_pairs(entry, hosts.names, listed),
         check_soak(entry, hosts.names),
+        checks.check_data_ports(entry, used, pairs),
         checks.check_hosts(used, explicit_pinning=entry.placement == "pinned"),
         checks.check_tests(entry, tests),
         check_search(entry, tests),
@@ -367,21 +368,30 @@ def _spec(name: str, host: HostEntry, base: Path) -> HostSpec:
     return HostSpec(
         name=name,
         address=host.address,
-        data=host.data,
+        data=host.data[0],
         port=host.port,
         user=host.user,
         key_file=_path_text(base, host.key_file),
         known_hosts=_path_text(base, host.known_hosts),
         jump=host.jump,
         sudo=host.sudo,
-        data_ipv4=host.data_ipv4,
-        data_ipv6=host.data_ipv6,
+        data_ipv4=host.data_ipv4 and host.data_ipv4[0],
+        data_ipv6=host.data_ipv6 and host.data_ipv6[0],
         cpus=host.cpus,
         app_cpus=host.app_cpus,
         irq_cpus=host.irq_cpus,
         base_frequency_hz=None if host.base_frequency_ghz is None else hz_from_ghz(host.base_frequency_ghz),
         lab=in_lab.lab if in_lab else None,
         shares_cpus_with=in_lab.shares_cpus_with if in_lab else (),
+        more_ports=tuple(
+            DataPort(
+                data,
+                host.data_ipv4 and host.data_ipv4[number],
+                host.data_ipv6 and host.data_ipv6[number],
+            )
+            for number, data in enumerate(host.data)
+            if number
+        ),
     )
 
 

@@ -58,7 +58,9 @@ class Layout:
     ) -> tuple[Change, ...]:
         spec = self._campaign.hosts[host]
         spec = replace(spec, irq_cpus=irq_cpus or spec.irq_cpus)
-        own = factors.changes(setting, spec, self._campaign.labels)
+        own = (
+            one for port in spec.data_ports for one in factors.changes(setting, port, self._campaign.labels)
+        )
         every = (*placed, *self._static[host], *own)
         return tuple({(one.knob, one.target): one for one in every}.values())
 
@@ -87,5 +89,6 @@ def _static(campaign: Campaign, host: str) -> Iterator[Change]:
     why = "the campaign's settings ask for it"
     for key, value in campaign.sysctl.items():
         yield Change(host, "sysctl", key, value, why)
-    for change in factors.changes(campaign.settings.items(), campaign.hosts[host]):
-        yield replace(change, why=why)
+    for port in campaign.hosts[host].data_ports:
+        for change in factors.changes(campaign.settings.items(), port):
+            yield replace(change, why=why)

@@ -62,6 +62,11 @@ class Place:
     notes: tuple[str, ...] = ()
 
 
+def data_port_of(case: Case, instance: int) -> int | None:
+    """Which of several data ports an instance uses: they are dealt in turn; ``None``: there is one."""
+    return None if case.data_ports is None else instance % case.data_ports
+
+
 class Places:
     """The places of a campaign's cases; ``sites`` are the hosts that have been looked at."""
 
@@ -86,24 +91,65 @@ class Places:
             return self._named(host, instances)
         if policy == "none" or site is None:
             return Place((None,) * instances, (None,) * instances)
-        wish = Wish(instances, host.data, policy=policy, smt=self._campaign.smt, usable=host.cpus)
         try:
-            found = place(site.topology, wish)
+            found = [
+                (nics, numbers, place(site.topology, wish))
+                for nics, numbers, wish in self._wishes(host, site, policy, instances)
+            ]
         except InvalidInput as error:
             raise InvalidInput(f"{name}: {error}") from None
-        return self._chosen(host, site, found, instances)
+        return _together(
+            [(numbers, self._chosen(host, nics, site, one, len(numbers))) for nics, numbers, one in found]
+        )
+
+    def _wishes(
+        self, host: HostSpec, site: Site, policy: str, instances: int
+    ) -> Iterator[tuple[tuple[str, ...], tuple[int, ...], Wish]]:
+        """Data ports, the instances dealt to them, and what is to be placed: ports on one NUMA node together.
+
+        Where they are on several, each has the CPUs of its own.
+        """
+        groups = _by_near(host.interfaces, site.topology)
+        for near, nics in groups.items():
+            ports = [host.interfaces.index(nic) for nic in nics]
+            numbers = tuple(one for one in range(instances) if one % len(host.interfaces) in ports)
+            usable = host.cpus
+            if len(groups) > 1:
+                usable = tuple(cpu for cpu in near if host.cpus is None or cpu in host.cpus) or host.cpus
+            if numbers:
+                smt = self._campaign.smt
+                yield nics, numbers, Wish(len(numbers), nics[0], policy=policy, smt=smt, usable=usable)
 
     def _named(self, host: HostSpec, instances: int) -> Place:
-        own = host.app_cpus
-        cpus = tuple(own[i % len(own)] for i in range(instances)) if own else ()
+        cpus = tuple(self._named_cpu(host, i) for i in range(instances)) if host.app_cpus else ()
         return Place(
             tuple(map(str, cpus)) or (None,) * instances,
             self._nodes(host, cpus) or (None,) * instances,
             host.irq_cpus or (),
-            tuple(self._steering(host, host.irq_cpus or ())),
+            tuple(
+                change
+                for nic in host.interfaces
+                for change in self._steering(host, nic, self._near(host, nic, host.irq_cpus or ()))
+            ),
         )
 
-    def _chosen(self, host: HostSpec, site: Site, found: Placement, instances: int) -> Place:
+    def _named_cpu(self, host: HostSpec, instance: int) -> int:
+        """Of several data ports on several NUMA nodes each has the named CPUs of its own node."""
+        own, ports = host.app_cpus or (), len(host.interfaces)
+        near = self._near(host, host.interfaces[instance % ports], own)
+        return own[instance % len(own)] if near == own else near[instance // ports % len(near)]
+
+    def _near(self, host: HostSpec, nic: str, cpus: tuple[int, ...]) -> tuple[int, ...]:
+        """Those of ``cpus`` that are local to one of several data ports; all where none is."""
+        site = self._sites.get(host.name)
+        if site is None or not host.more_ports:
+            return cpus
+        local = site.topology.device(nic).cpus
+        return tuple(cpu for cpu in cpus if cpu in local) or cpus
+
+    def _chosen(
+        self, host: HostSpec, nics: tuple[str, ...], site: Site, found: Placement, instances: int
+    ) -> Place:
         notes = found.notes
         irq_cpus = found.irq_cpus
         if irq_cpus and not site.may_change:
@@ -113,7 +159,7 @@ class Places:
             tuple(map(str, found.process_cpus)) or (None,) * instances,
             self._nodes(host, found.process_cpus) or (None,) * instances,
             irq_cpus,
-            tuple(self._steering(host, irq_cpus)),
+            tuple(change for nic in nics for change in self._steering(host, nic, irq_cpus)),
             found.rule,
             found.why,
             notes,
@@ -145,7 +191,7 @@ class Places:
         node_of = {cpu.id: cpu.node for cpu in site.topology.cpus}
         return tuple(node_of.get(cpu) for cpu in cpus)
 
-    def _steering(self, host: HostSpec, cpus: tuple[int, ...]) -> Iterator[Change]:
+    def _steering(self, host: HostSpec, nic: str, cpus: tuple[int, ...]) -> Iterator[Change]:
         """What brings the receive work of a host's interface to ``cpus``."""
         if not cpus:
             return
@@ -153,9 +199,41 @@ class Places:
         text = format_cpulist(cpus)
         has_irqs = site.has_irqs if site is not None else host.lab is None
         if not has_irqs:
-            yield Change(host.name, "rps_cpus", host.data, text, WHY_IRQ)
+            yield Change(host.name, "rps_cpus", nic, text, WHY_IRQ)
             return
         if site is not None and site.irqbalance:
             yield Change(host.name, "irqbalance", HOST, "off", WHY_IRQBALANCE)
         why = WHY_IRQ if site is not None else f"{WHY_IRQ}; by rps_cpus if the interface has no interrupts"
-        yield Change(host.name, "irq_affinity", host.data, text, why)
+        yield Change(host.name, "irq_affinity", nic, text, why)
+
+
+def _by_near(nics: Sequence[str], topology: Topology) -> dict[tuple[int, ...], tuple[str, ...]]:
+    """The CPUs that are local → the interfaces that they are local to."""
+    if len(nics) == 1:
+        return {(): tuple(nics)}
+    groups: dict[tuple[int, ...], tuple[str, ...]] = {}
+    for nic in nics:
+        near = tuple(sorted(topology.device(nic).cpus))
+        groups[near] = (*groups.get(near, ()), nic)
+    return groups
+
+
+def _together(found: Sequence[tuple[tuple[int, ...], Place]]) -> Place:
+    """One place of the places of a host's data ports, each with the instances that are dealt to it."""
+    if len(found) == 1:
+        return found[0][1]
+    placed = {number: (one, at) for numbers, one in found for at, number in enumerate(numbers)}
+    order = [placed[number] for number in sorted(placed)]
+    places = [one for _, one in found]
+    whys = list(dict.fromkeys(one.why for one in places if one.why))
+    return Place(
+        tuple(one.cpus[at] for one, at in order),
+        tuple(one.nodes[at] for one, at in order),
+        tuple(sorted({cpu for one in places for cpu in one.irq_cpus})),
+        tuple(dict.fromkeys(change for one in places for change in one.changes)),
+        None,
+        "; ".join(f"rule {one.rule}: {one.why}" if one.rule is not None else str(one.why) for one in places)
+        if whys
+        else None,
+        tuple(dict.fromkeys(note for one in places for note in one.notes)),
+    )

@@ -15,7 +15,7 @@ from linewatt.campaign.cases import Skipped, expand
 from linewatt.campaign.idle import NO_IDLE, IdleTime, idle_time
 from linewatt.campaign.layout import Layout
 from linewatt.campaign.notes import notes
-from linewatt.campaign.places import Places, Site
+from linewatt.campaign.places import Places, Site, data_port_of
 from linewatt.errors import InvalidInput
 from linewatt.loads.registry import LOADS
 from linewatt.model import Case
@@ -28,7 +28,10 @@ SCHEMA_VERSION = 1
 
 @dataclass(frozen=True, slots=True)
 class PlannedInstance:
-    """One load process pair: number from 0, port, CPUs and memory nodes (None: the system decides)."""
+    """One load process pair: number from 0, port, CPUs and memory nodes (None: the system decides).
+
+    ``data_port`` is which of several data ports it uses, from 0.
+    """
 
     instance: int
     port: int
@@ -36,6 +39,7 @@ class PlannedInstance:
     receiver_cpu: str | None
     sender_node: int | None = None
     receiver_node: int | None = None
+    data_port: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -170,7 +174,8 @@ def _rounds(campaign: Campaign, cases: list[Case], seed: int, layout: Layout) ->
     @cache
     def fit(case: Case) -> _Fit:
         sender, receiver = (layout.place(case, name) for name in case.hosts)
-        ends = tuple(zip(sender.cpus, receiver.cpus, sender.nodes, receiver.nodes, strict=True))
+        dealt = [data_port_of(case, number) for number in range(case.instances)]
+        ends = tuple(zip(sender.cpus, receiver.cpus, sender.nodes, receiver.nodes, dealt, strict=True))
         if case.load_level == 0:
             ends = ()
         return _Fit(
@@ -312,7 +317,9 @@ def as_dict(planned: Plan) -> dict[str, Any]:
 
 def _instance(one: PlannedInstance) -> dict[str, Any]:
     bound = {
-        name: node for name in ("sender_node", "receiver_node") if (node := getattr(one, name)) is not None
+        name: node
+        for name in ("sender_node", "receiver_node", "data_port")
+        if (node := getattr(one, name)) is not None
     }
     return {
         "instance": one.instance,
@@ -324,9 +331,9 @@ def _instance(one: PlannedInstance) -> dict[str, Any]:
 
 
 def _case_dict(case: Case) -> dict[str, Any]:
-    values = {"key": case.key, **_slots(case), "client": case.client, "server": case.server}
-    if values["search"] is None:
-        del values["search"]
+    of_few = ("search", "data_ports")
+    own = {name: one for name, one in _slots(case).items() if name not in of_few or one is not None}
+    values = {"key": case.key, **own, "client": case.client, "server": case.server}
     factors = values.pop("factors")
     return {**values, "factors": dict(factors)} if factors else values
 

@@ -61,7 +61,11 @@ class HostEntry(Part):
     address: f.Address = Field(
         description="Management address (IP or DNS name) for SSH, or `local` for this machine."
     )
-    data: f.InterfaceName = Field(description="Interface that carries the load.")
+    data: f.Interfaces = Field(
+        description="Interface that carries the load; a list: its data ports, over which instances are dealt "
+        "in turn.",
+        examples=["enp1s0f0np0"],
+    )
     port: int = Field(default=22, ge=1, le=65535, description="SSH port.")
     user: f.UserName | None = Field(default=None, description="SSH login; left out: your own.")
     key_file: f.FilePath | None = Field(
@@ -77,11 +81,15 @@ class HostEntry(Part):
         "commas between; left out: as `~/.ssh/config` says. Their host keys are checked, too.",
     )
     sudo: bool = Field(default=False, description="Whether changes to the host go through `sudo -n`.")
-    data_ipv4: f.IPv4 | None = Field(
-        default=None, description="IPv4 address of the data interface; left out: looked up on the host."
+    data_ipv4: f.IPv4s | None = Field(
+        default=None,
+        description="IPv4 address of the data interface, with several ports one of each; left out: looked up "
+        "on the host.",
     )
-    data_ipv6: f.IPv6 | None = Field(
-        default=None, description="IPv6 address of the data interface; left out: looked up on the host."
+    data_ipv6: f.IPv6s | None = Field(
+        default=None,
+        description="IPv6 address of the data interface, with several ports one of each; left out: looked up "
+        "on the host.",
     )
     cpus: f.CpuSet | None = Field(
         default=None, description="CPUs that belong to the host; left out: all it shows."

@@ -11,6 +11,7 @@ from linewatt.campaign.places import Site
 from linewatt.errors import InvalidInput
 from linewatt.foreign import contained
 from linewatt.hosts.base import HostSpec
+from linewatt.hosts.facts import further_nics
 from linewatt.network.nmstatectl import uses_nmstate
 from linewatt.placement.hwloc import parse_xml
 from linewatt.placement.sysfs import complete, from_facts
@@ -33,7 +34,10 @@ def read_topologies(campaign: Campaign) -> dict[str, Topology]:
 def sites_of_files(campaign: Campaign) -> dict[str, Site]:
     """Sites of the hosts whose topology is in a file. Raises InvalidInput."""
     return {
-        name: Site(topology, has_irqs=any(one.name == campaign.hosts[name].data for one in topology.devices))
+        name: Site(
+            topology,
+            has_irqs={*campaign.hosts[name].interfaces} <= {device.name for device in topology.devices},
+        )
         for name, topology in read_topologies(campaign).items()
     }
 
@@ -45,6 +49,8 @@ def site(host: HostSpec, facts: Mapping[str, Any], topology: Topology | None) ->
     """
     with contained(f"{host.name}: what it shows of its CPUs"):
         machine = from_facts(facts, host.data) if topology is None else complete(topology, facts, host.data)
+        for name, nic in further_nics(facts).items():
+            machine = complete(machine, {**facts, "nic": nic}, name)
         return Site(
             topology=machine,
             has_irqs=bool(facts["nic"].get("irqs")),

@@ -30,6 +30,7 @@ def as_dict(campaign: Campaign) -> dict[str, Any]:
         "inventory": None if campaign.inventory is None else str(campaign.inventory),
         "topologies": {name: str(path) for name, path in campaign.topologies.items()},
         **last,
+        "hosts": {name: spec.as_document() for name, spec in campaign.hosts.items()},
         "power": {
             host: {
                 name: {"driver": one.driver, **one.cfg.model_dump(mode="json", exclude_unset=True)}

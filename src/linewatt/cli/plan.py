@@ -173,7 +173,7 @@ def _host_line(host: HostSpec) -> str:
     sets = (("CPUs", host.cpus), ("app CPUs", host.app_cpus), ("IRQ CPUs", host.irq_cpus))
     cpus = "".join(f", {label} {format_cpulist(found)}" for label, found in sets if found)
     lab = f", lab {host.lab}" if host.lab else ""
-    return f"host {host.name}: {where}, data {host.data}{cpus}{lab}"
+    return f"host {host.name}: {where}, data {', '.join(host.interfaces)}{cpus}{lab}"
 
 
 def _duration(planned: Plan) -> str:

@@ -11,7 +11,7 @@ import asyncio
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import asdict, dataclass
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Generic, TypeVar
 
@@ -24,6 +24,7 @@ from linewatt.campaign.sites import read_topologies, site
 from linewatt.engine import events
 from linewatt.engine.live.secrets import passwords
 from linewatt.engine.live.session import Facts, Session, identity
+from linewatt.engine.networks.ports import refuse_shared_ports
 from linewatt.engine.networks.proof import refuse_wrong_ways
 from linewatt.engine.networks.reach import check_reach
 from linewatt.engine.readiness.congestion import check_congestion
@@ -112,6 +113,7 @@ class Run(ABC, Generic[E]):
             changes = list(dict.fromkeys(asked))
             await check_congestion(changes, session.hosts)
             await refuse_wrong_ways(session, rounds)
+            await refuse_shared_ports(session, rounds)
             if result is not None:
                 _refuse_others(self._campaign, session.facts, result)
                 return await self._changed(result.path, changes, result)
@@ -176,7 +178,9 @@ class Run(ABC, Generic[E]):
             "campaign_text": campaign.text,
             "campaign": stored.as_dict(campaign),
             **self._planned(),
-            "hosts": {name: {**asdict(spec), "facts": facts[name]} for name, spec in campaign.hosts.items()},
+            "hosts": {
+                name: {**spec.as_document(), "facts": facts[name]} for name, spec in campaign.hosts.items()
+            },
         }
         return write.new_result(self._places.results, campaign.name, now_s(), manifest)
 

@@ -4,10 +4,19 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
-from typing import Protocol
+from dataclasses import asdict, dataclass, replace
+from typing import Any, Protocol
 
 from linewatt.hosts.clock import Offset
+
+
+@dataclass(frozen=True, slots=True)
+class DataPort:
+    """An interface that carries load, with its addresses where they are known beforehand."""
+
+    data: str
+    data_ipv4: str | None = None
+    data_ipv6: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -17,6 +26,7 @@ class HostSpec:
     ``address`` is the management address, or ``local`` for this machine; ``jump`` names the SSH servers on
     the way to it. ``data`` is the interface that
     carries the load; ``data_ipv4``/``data_ipv6`` are its addresses where they are known beforehand.
+    ``more_ports`` carry it, too.
     ``cpus`` are the CPUs that belong to the host (``None``: all it shows); ``app_cpus`` carry load
     processes, ``irq_cpus`` the receive interrupts (on a veth: receive packet steering).
     ``shares_cpus_with`` names hosts on the same CPUs, as in a lab.
@@ -39,6 +49,35 @@ class HostSpec:
     base_frequency_hz: float | None = None
     lab: str | None = None
     shares_cpus_with: tuple[str, ...] = ()
+    more_ports: tuple[DataPort, ...] = ()
+
+    @property
+    def data_ports(self) -> tuple[HostSpec, ...]:
+        """The host as it is at each of the interfaces that carry the load."""
+        if not self.more_ports:
+            return (self,)
+        alone = replace(self, more_ports=())
+        return (
+            alone,
+            *(
+                replace(alone, data=one.data, data_ipv4=one.data_ipv4, data_ipv6=one.data_ipv6)
+                for one in self.more_ports
+            ),
+        )
+
+    @property
+    def interfaces(self) -> tuple[str, ...]:
+        """Those that carry the load, the first one first."""
+        return (self.data, *(one.data for one in self.more_ports))
+
+    def known_address(self, family: str) -> str | None:
+        """Of ``data``, where it is known beforehand."""
+        return self.data_ipv4 if family == "ipv4" else self.data_ipv6
+
+    def as_document(self) -> dict[str, Any]:
+        """As plain values; what only hosts with several data ports have is left out of others."""
+        values = asdict(self)
+        return values if self.more_ports else {key: one for key, one in values.items() if key != "more_ports"}
 
 
 @dataclass(frozen=True, slots=True)

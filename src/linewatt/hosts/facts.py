@@ -24,6 +24,9 @@ MOST_LINE = 4096
 NOT_KNOWN = "not_known"
 """the section that says, by ``section.fact``, why something could not be learnt"""
 
+FURTHER_NICS = "further_nics"
+"""the section that has, by interface, what ``nic`` has of the first of several data ports"""
+
 DATA = "{data}"
 """stands for the data interface in a fact's command"""
 
@@ -276,6 +279,25 @@ def again(known: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
             elif value is not None:
                 found[f"{section}.{name}"] = str(value)
     return found
+
+
+OF_NIC: tuple[Fact, ...] = tuple(fact for fact in FACTS if fact.section == "nic")
+
+
+def parse_nic(output: str) -> dict[str, Any]:
+    """Section ``nic``, from what :func:`command` printed for ``OF_NIC``."""
+    return _known(output, OF_NIC)[0]["nic"]
+
+
+def further_nics(known: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Mapping[str, Any]]:
+    """Interface → section ``nic``, of the data ports behind the first."""
+    return known.get(FURTHER_NICS, {})
+
+
+def at_interface(known: Mapping[str, Mapping[str, Any]], interface: str) -> Mapping[str, Mapping[str, Any]]:
+    """Facts of a host as they are at one of its data ports."""
+    nic = further_nics(known).get(interface)
+    return known if nic is None else {**known, "nic": nic}
 
 
 def parse_again(output: str) -> dict[str, str]:

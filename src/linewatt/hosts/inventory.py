@@ -27,7 +27,7 @@ from linewatt.hosts.inventory_yaml import read_yaml_tree
 from linewatt.hosts.jumps import jump_of_arguments
 
 PREFIX = "linewatt_"
-HOST_KEYS = set(HostSpec.__slots__) - {"name", "base_frequency_hz"} | {
+HOST_KEYS = set(HostSpec.__slots__) - {"name", "base_frequency_hz", "more_ports"} | {
     "base_frequency_ghz",
     "components",
     "power",
@@ -47,6 +47,8 @@ _ANSIBLE = {
     "ansible_ssh_private_key_file": "key_file",
     "ansible_become": "sudo",
 }
+_OF_PORTS = ("data", "data_ipv4", "data_ipv6")
+"""one text, or one for each data port"""
 _SSH = ("ssh", "smart", "paramiko", "paramiko_ssh", "libssh")
 """connections of Ansible that are SSH to a shell"""
 _SSH_ARGUMENTS = ("ansible_ssh_common_args", "ansible_ssh_extra_args")
@@ -206,7 +208,7 @@ def _value(host: str, key: str, variable: Variable) -> Any:
         return _TRUE.get(text.lower(), value)
     if key == "base_frequency_ghz":
         return _number(text)
-    if key == "shares_cpus_with":
+    if key == "shares_cpus_with" or (key in _OF_PORTS and "," in text):
         return [name.strip() for name in text.split(",") if name.strip()]
     return text
 

@@ -86,7 +86,7 @@ class Journal:
         Raises JournalError, ChangeError: then nothing of a new journal is there, and it is closed.
         """
         specs = list(hosts)
-        event = {"event": "hosts", "schema_version": VERSION, "hosts": [asdict(spec) for spec in specs]}
+        event = {"event": "hosts", "schema_version": VERSION, "hosts": [spec.as_document() for spec in specs]}
         try:
             self._append([event], synced=True)
             if self._new is not None:

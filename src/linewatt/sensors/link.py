@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What changed at the data interface, as the kernel gives notice of it (``ip monitor link``, ``tc monitor``).
+"""What changed at data interfaces, as the kernel gives notice of it (``ip monitor link``, ``tc monitor``).
 
 A setting that is changed and put back within a window leaves nothing to read afterwards; the kernel sends a
 notice of either: of features (offloads), MTU, state and carrier (rtnetlink(7), RTM_NEWLINK) and of queueing
@@ -25,8 +25,8 @@ _RECORD = re.compile(r"linewatt-link 1 \d+\|count (\d+)((?:\|news [^|]*)*)\|end 
 _MOST = 20
 """lines of one record that are kept; all are counted"""
 
-# $1 interface, $2 interval in µs
-_SCRIPT = f"""device=$1 interval_us=$2 count=0 PATH=$PATH:/usr/sbin:/sbin
+# $1 interfaces, $2 interval in µs
+_SCRIPT = f"""devices=$1 interval_us=$2 count=0 PATH=$PATH:/usr/sbin:/sbin
 {PACED}
 exec {{news}}< <(
   trap 'kill $(jobs -p) 2>/dev/null' EXIT
@@ -38,7 +38,11 @@ while :; do
   record="linewatt-link 1 $next_us" said= kept=0 gone=
   while read -r -t 0 -u "$news"; do
     read -r -u "$news" line || {{ gone=1; break; }}
-    [[ $line == *": $device"[@:]* || $line == *" dev $device "* ]] || {{ last=$line; continue; }}
+    meant=
+    for device in $devices; do
+      [[ $line == *": $device"[@:]* || $line == *" dev $device "* ]] && {{ meant=1; break; }}
+    done
+    [[ $meant ]] || {{ last=$line; continue; }}
     (( ++count, ++kept <= {_MOST} )) && said+="|news ${{line//|/ }}"
   done
   record+="|count $count$said${{gone:+|gone $last}}"
@@ -62,7 +66,14 @@ class Link(LineSensor):
 
     def command(self, cfg: Any, host: HostSpec) -> list[str]:
         """Argument list; runs until it is signalled or nobody reads it."""
-        return ["bash", "-c", _SCRIPT, "linewatt-link", host.data, str(round(cfg.interval_s * 1e6))]
+        return [
+            "bash",
+            "-c",
+            _SCRIPT,
+            "linewatt-link",
+            " ".join(host.interfaces),
+            str(round(cfg.interval_s * 1e6)),
+        ]
 
     def parse(self, record: str) -> dict[str, float | None]:
         """``link.changes``: notices since the sensor began. Raises ParseError."""

@@ -15,6 +15,7 @@ large host.
 from __future__ import annotations
 
 import re
+from collections.abc import Collection, Mapping
 from typing import Any, ClassVar
 
 from pydantic import Field
@@ -74,23 +75,30 @@ SOFTNET_COLUMNS = {
 
 SOFTNET_BITS = 32
 
-# $1 root of the file system, $2 interface, $3 interval in µs, then the nstat names.
+# $1 root of the file system, $2 interfaces, $3 interval in µs, then the nstat names.
 _SCRIPT = (
     PACED
     + r"""
 root=$1 device=$2 interval_us=$3; shift 3
 declare -A wanted=() formats=()
 for name; do wanted[$name]=1; done
-statistics=("$root/sys/class/net/$device/statistics/"*)
-carrier=$root/sys/class/net/$device/carrier_changes  # from 3.15 on
-[[ -e $carrier ]] && statistics+=("$carrier")
+devices=($device) statistics=()
+for device in "${devices[@]}"; do
+  statistics+=("$root/sys/class/net/$device/statistics/"*)
+  carrier=$root/sys/class/net/$device/carrier_changes  # from 3.15 on
+  [[ -e $carrier ]] && statistics+=("$carrier")
+done
 set -f
 
 nic() {
   [[ -e ${statistics[0]} ]] || return
-  local file value
-  record+='|nic'
+  local file value owner before=
+  (( ${#devices[@]} > 1 )) || record+='|nic'
   for file in "${statistics[@]}"; do
+    if (( ${#devices[@]} > 1 )); then
+      owner=${file#"$root/sys/class/net/"} owner=${owner%%/*}
+      [[ $owner == "$before" ]] || record+="|nic:$owner" before=$owner
+    fi
     value=; read -r value <"$file"; record+=" ${file##*/}=$value"
   done
 } 2>/dev/null
@@ -156,7 +164,7 @@ done
 )
 
 _CHANNEL = re.compile(
-    r"nic\.[a-z0-9_]+|softnet\.(?:cpu\d+\.)?(?:processed|dropped|time_squeeze|received_rps|flow_limit)"
+    r"nic\.(?:[A-Za-z0-9_.-]{1,15}\.)?[a-z0-9_]+|softnet\.(?:cpu\d+\.)?(?:processed|dropped|time_squeeze|received_rps|flow_limit)"
     r"|nstat\.[A-Za-z0-9]+"
 )
 
@@ -176,20 +184,23 @@ class Netcounters(LineSensor):
 
     def command(self, cfg: Any, host: HostSpec) -> list[str]:
         """Argument list; runs until it is signalled or nobody reads it."""
-        return command(host.data, cfg.interval_s)
+        return command(" ".join(host.interfaces), cfg.interval_s)
 
     def parse(self, record: str) -> dict[str, float | None]:
         """Totals since boot: ``nic.rx_bytes``, ``softnet.dropped``, ``softnet.cpu0.dropped``,
         ``nstat.TcpRetransSegs``. What the kernel does not have is absent; what could not be read is None.
 
-        A sum over CPUs is again a counter of 32 bits. Raises ParseError.
+        A sum over CPUs is again a counter of 32 bits. Of several data ports ``nic.rx_bytes`` is the sum, and
+        ``nic.eth1.rx_bytes`` that of one. Raises ParseError.
         """
         sections = _sections(record)
         values: dict[str, float | None] = {}
-        for section in ("nic", "nstat"):
+        ports = {name: text for name, text in sections.items() if name.startswith("nic:")}
+        for section in ("nic", "nstat", *ports):
             for word in sections.get(section, "").split():
                 name, _, value = word.partition("=")
-                values[f"{section}.{name}"] = _number(value, 10) if value else None
+                values[f"{section.replace(':', '.')}.{name}"] = _number(value, 10) if value else None
+        values.update(_over_ports(values, ports))
         values.update(_softnet(sections.get("softnet", "")))
         return values
 
@@ -201,19 +212,25 @@ class Netcounters(LineSensor):
             "softnet": "no /proc/net/softnet_stat",
             "nstat": "no /proc/net/snmp",
         }
-        return {name: reason for name, reason in missing.items() if not sections.get(name, "").strip()}
+        there = {name.partition(":")[0] for name, text in sections.items() if text.strip()}
+        return {name: reason for name, reason in missing.items() if name not in there}
 
     def channel(self, name: str) -> Channel:
         """Unit, kind, scope and width of a channel. Raises ParseError for a name that cannot be."""
         if not _CHANNEL.fullmatch(name):
             raise ParseError(f"netcounters delivers no channel {name!r}")
         group, _, rest = name.partition(".")
+        port = rest.rpartition(".")[0] if group == "nic" else ""
         cpu = rest.partition(".")[0] if rest.startswith("cpu") else ""
         return Channel(
             name=name,
             unit="B" if rest.endswith(("_bytes", "Octets")) else "count",
             kind="counter",
-            scope={"nic": "nic:data", "nstat": "host", "softnet": f"cpu:{cpu[3:]}" if cpu else "host"}[group],
+            scope={
+                "nic": f"nic:{port or 'data'}",
+                "nstat": "host",
+                "softnet": f"cpu:{cpu[3:]}" if cpu else "host",
+            }[group],
             bits=SOFTNET_BITS if group == "softnet" else 64,
         )
 
@@ -246,6 +263,16 @@ def _sections(record: str) -> dict[str, str]:
         name, _, text = part.partition(" ")
         sections[name] = text
     return sections
+
+
+def _over_ports(values: Mapping[str, float | None], ports: Collection[str]) -> dict[str, float | None]:
+    """Sums of what every one of several data ports counts; ``None`` where one could not be read."""
+    sums: dict[str, float | None] = {}
+    for name in {name.rpartition(".")[2] for name in values if name.startswith("nic.")} if ports else ():
+        own = [values.get(f"nic.{port.partition(':')[2]}.{name}") for port in ports]
+        known = [value for value in own if value is not None]
+        sums[f"nic.{name}"] = sum(known) if len(known) == len(own) else None
+    return dict(sorted(sums.items()))
 
 
 def _softnet(text: str) -> dict[str, float | None]:

@@ -31,20 +31,31 @@ _ABSENT = "no tc"
 """what the script says on a host without it"""
 _BESIDE = {"ingress", "clsact"}
 
-# $1 interface, $2 interval in µs. With -force tc goes on when the interface is away for a while.
+# $1 interfaces, $2 interval in µs. Of several each has a line of tc's, and all of them are one record.
+# With -force tc goes on when the interface is away for a while.
 _SCRIPT = (
     PACED
     + r"""
-PATH=$PATH:/usr/sbin:/sbin device=$1 interval_us=$2
+PATH=$PATH:/usr/sbin:/sbin devices=($1) interval_us=$2
+ask() {
+  for (( record = 0; record < 60; record++ )); do
+    printf 'qdisc show dev %s\n' "${devices[@]}" || break
+    pause "$interval_us"
+  done 2>/dev/null | tc -s -j -force -batch - 2>&1
+}
+together() {
+  local line rest number
+  while read -r line; do
+    for (( number = 1; number < ${#devices[@]}; number++ )); do read -r rest || return; line+=,$rest; done
+    printf '[%s]\n' "$line" || return
+  done
+}
 while ! type -P tc >/dev/null; do
   printf '"no tc"\n' || exit
   pause "$interval_us"
 done
 while printf '\n'; do  # fails when nobody reads any more
-  for (( record = 0; record < 60; record++ )); do
-    printf 'qdisc show dev %s\n' "$device" || break
-    pause "$interval_us"
-  done 2>/dev/null | tc -s -j -force -batch - 2>&1
+  if (( ${#devices[@]} > 1 )); then ask | together; else ask; fi
 done
 """
 )
@@ -65,7 +76,7 @@ class Qdisc(LineSensor):
     def command(self, cfg: Any, host: HostSpec) -> list[str]:
         """Argument list; runs until it is signalled or nobody reads it."""
         interval_us = str(round(cfg.interval_s * 1e6))
-        return ["bash", "-c", _SCRIPT, "linewatt-qdisc", host.data, interval_us]
+        return ["bash", "-c", _SCRIPT, "linewatt-qdisc", " ".join(host.interfaces), interval_us]
 
     def parse(self, record: str) -> dict[str, float | None]:
         """``qdisc.dropped``, ``qdisc.overlimits``, ``qdisc.requeues``: packets since the discipline was made.
@@ -76,10 +87,15 @@ class Qdisc(LineSensor):
             shown = read_json(record, "qdisc")
             if shown == _ABSENT:
                 return {}
+            if all(isinstance(one, list) for one in shown):  # of several data ports, and of one without any
+                shown = [one for port in shown for one in port]
             counted = [one for one in shown if one.get("root") or one["kind"] in _BESIDE]
             if not counted:
                 raise ParseError("qdisc: tc shows no root discipline")
-            return {f"qdisc.{name}": float(sum(one[key] for one in counted)) for name, key in _TOTALS.items()}
+            return {
+                f"qdisc.{name}": float(sum(one[key] for one in counted) % 2**BITS)
+                for name, key in _TOTALS.items()
+            }
         except (ValueError, TypeError, KeyError, AttributeError) as error:
             raise ParseError(f"qdisc: tc says {record.strip()[:80]!r}") from error
 

@@ -5,8 +5,8 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Mapping
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from linewatt.errors import InvalidInput
@@ -78,6 +78,15 @@ def line_limit(
             return None
         found.append(LineLimit(goodput, "shaper" if own.is_shaped else "link", host))
     return min(found, key=lambda one: one.goodput_bps)
+
+
+def all_lines(lines: Sequence[LineLimit | None]) -> LineLimit | None:
+    """What the lines of several data ports carry together; where the narrowest is, and what that is."""
+    known = [one for one in lines if one is not None]
+    if not known or len(known) < len(lines):
+        return None
+    narrowest = min(known, key=lambda one: one.goodput_bps)
+    return replace(narrowest, goodput_bps=sum(one.goodput_bps for one in known))
 
 
 def _goodput_bps(

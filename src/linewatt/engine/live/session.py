@@ -4,14 +4,14 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Iterable, Iterator, Sequence
+from collections.abc import Awaitable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.ways import Ways
 from linewatt.engine.live.feed import Feed
-from linewatt.engine.live.line_rate import LineLimit, line_limit, pcie_goodput_bps
+from linewatt.engine.live.line_rate import LineLimit, all_lines, line_limit, pcie_goodput_bps
 from linewatt.engine.live.meters import MeterFeed
 from linewatt.engine.live.secrets import Passwords
 from linewatt.errors import HostError, InvalidInput, ParseError
@@ -49,6 +49,14 @@ class End:
     interface: str
     address: str
     framing: Framing
+
+
+@dataclass(frozen=True, slots=True)
+class PortLine:
+    """One of the data ports of a case: host → its interface, and what its line carries, where it is known."""
+
+    interfaces: Mapping[str, str]
+    line: LineLimit | None
 
 
 class Connector:
@@ -120,7 +128,13 @@ class Session:
 
     async def _learn(self, name: str) -> None:
         async with self._connector.few:
-            self.facts[name] = await _facts(self.hosts[name], self.load)
+            self.facts[name] = known = await _facts(self.hosts[name], self.load)
+            further = {
+                port.data: await _nic_facts(self.hosts[name], port.data)
+                for port in self.specs[name].data_ports[1:]
+            }
+            if further:
+                known[facts.FURTHER_NICS] = further
         self._check(name)
 
     def _check(self, name: str) -> None:
@@ -147,52 +161,99 @@ class Session:
                     f"{name}: {key} names CPU {min(impossible)}, "
                     f"but CPUs {min(online)} to {max(online)} are what is online there"
                 )
-        if known["nic"].get("mtu") is None:
-            raise InvalidInput(f"{name}: no interface {spec.data}; name one that `ip link` shows there")
+        for interface in spec.interfaces:
+            self._check_nic(name, interface)
 
-    def ends(self, case: Case) -> dict[str, End]:
-        """Host → where the data of a case leaves and enters it. Raises HostError without an address."""
+    def _check_nic(self, name: str, interface: str) -> None:
+        """Raises InvalidInput, HostError."""
+        nic = self.nic(name, interface)
+        if nic.get("mtu") is None:
+            raise InvalidInput(f"{name}: no interface {interface}; name one that `ip link` shows there")
+        first = self.facts[name]["nic"]
+        if nic is first:
+            return
+        if nic.get("state") not in ("UP", "UNKNOWN"):
+            raise HostError(
+                f"{name}: data port {interface} is {nic.get('state')}; look at cable and `ip link`"
+            )
+        if bool(nic.get("irqs")) != bool(first.get("irqs")):
+            raise InvalidInput(
+                f"{name}: of {self.specs[name].data} and {interface} only one has interrupts of its own; "
+                "name data ports that are alike"
+            )
+
+    def nic(self, name: str, interface: str) -> Mapping[str, Any]:
+        """Facts of one of a host's data ports."""
+        return facts.at_interface(self.facts[name], interface)["nic"]
+
+    def ends(self, case: Case, port: int = 0) -> dict[str, End]:
+        """Host → where the data of a case leaves and enters it, at one of its data ports.
+
+        Raises HostError without an address.
+        """
         way = self.ways.of(case)
         if way is None:
-            return {name: self._bare_end(name, case) for name in case.hosts}
+            return {name: self._bare_end(name, case, port) for name in case.hosts}
         if isinstance(way, str):
             raise HostError(f"network {case.network}: {way}")
         return {
             name: End(
                 one.interface,
                 one.address,
-                self.ways.framing(case.network, name, one.interface, self._mtu(name, case)),
+                self.ways.framing(
+                    case.network, name, one.interface, self._mtu(name, case, self.specs[name].data)
+                ),
             )
             for name, one in ((case.sender, way.sender), (case.receiver, way.receiver))
         }
 
-    def line_limit(self, case: Case) -> LineLimit | None:
-        """The most payload that the line between the hosts of a case can carry. Raises HostError."""
-        framings = {name: end.framing for name, end in self.ends(case).items()}
-        return line_limit(case, framings, self.facts)
-
-    def pcie_goodput_bps(self, case: Case) -> dict[str, float | None]:
-        """Host → the most payload of a case that the slot of its NIC carries. Raises HostError."""
-        return {
-            name: pcie_goodput_bps(case, end.framing, self.facts[name])
-            for name, end in self.ends(case).items()
-        }
-
-    def _bare_end(self, name: str, case: Case) -> End:
-        return End(
-            self.specs[name].data, self.data_address(name, case.family), Framing(self._mtu(name, case))
+    def port_lines(self, case: Case) -> tuple[PortLine, ...]:
+        """The ends of each data port that a case uses, and its line. Raises HostError."""
+        return tuple(
+            PortLine({name: end.interface for name, end in ends.items()}, self._line_limit(case, ends))
+            for ends in (self.ends(case, port) for port in range(min(case.data_ports or 1, case.instances)))
         )
 
-    def _mtu(self, name: str, case: Case) -> int:
+    def _line_limit(self, case: Case, ends: Mapping[str, End]) -> LineLimit | None:
+        framings = {name: end.framing for name, end in ends.items()}
+        own = {name: facts.at_interface(self.facts[name], end.interface) for name, end in ends.items()}
+        return line_limit(case, framings, own)
+
+    def line_limit(self, case: Case) -> LineLimit | None:
+        """The most payload that the lines between the hosts of a case can carry. Raises HostError."""
+        return all_lines([port.line for port in self.port_lines(case)])
+
+    def pcie_goodput_bps(self, case: Case) -> dict[str, float | None]:
+        """Host → the most payload of a case that the slots of its NICs carry. Raises HostError."""
+        ports = [self.ends(case, port) for port in range(min(case.data_ports or 1, case.instances))]
+        return {name: self._slots_bps(case, name, [ends[name] for ends in ports]) for name in case.hosts}
+
+    def _slots_bps(self, case: Case, name: str, ends: Sequence[End]) -> float | None:
+        """Ports of one card share its slot."""
+        slots: dict[str, float | None] = {}
+        for end in ends:
+            known = facts.at_interface(self.facts[name], end.interface)
+            card = str(known["nic"].get("bus") or end.interface).rpartition(".")[0] or end.interface
+            slots[card] = pcie_goodput_bps(case, end.framing, known)
+        known_bps = [one for one in slots.values() if one is not None]
+        return sum(known_bps) if len(known_bps) == len(slots) else None
+
+    def _bare_end(self, name: str, case: Case, port: int) -> End:
+        spec = self.specs[name].data_ports[port]
+        return End(
+            spec.data, self.data_address(name, case.family, port), Framing(self._mtu(name, case, spec.data))
+        )
+
+    def _mtu(self, name: str, case: Case, interface: str) -> int:
         """Of a host's data interface: as the campaign sets it, else as the host had it."""
         asked = dict(case.factors).get("mtu") or self._settings.get("mtu")
-        return int(asked or self.facts[name]["nic"]["mtu"])
+        return int(asked or self.nic(name, interface)["mtu"])
 
-    def data_address(self, name: str, family: Family) -> str:
+    def data_address(self, name: str, family: Family, port: int = 0) -> str:
         """Address of a host's data interface. Raises HostError when it has none of the family."""
-        spec = self.specs[name]
-        known = spec.data_ipv4 if family == "ipv4" else spec.data_ipv6
-        found = known or next(iter(self.facts[name]["nic"].get(f"{family}_addresses") or ()), None)
+        spec = self.specs[name].data_ports[port]
+        nic = self.nic(name, spec.data)
+        found = spec.known_address(family) or next(iter(nic.get(f"{family}_addresses") or ()), None)
         if found is None:
             raise HostError(f"{name}: {spec.data} has no {family} address; give it one or name data_{family}")
         return str(found)
@@ -292,6 +353,13 @@ async def _facts(host: Host, load: Load) -> Facts:
             f"{host.spec.name}: cannot read its facts: {why}; are bash and (with sudo: true) sudo -n there?"
         )
     return facts.parse_all(done.stdout, asked)
+
+
+async def _nic_facts(host: Host, interface: str) -> dict[str, Any]:
+    """What a host says of one more of its data ports. Raises HostError."""
+    command = facts.command(interface, facts.OF_NIC)
+    done = await host.run(command, timeout_s=FACTS_LIMIT_S, root=True)
+    return facts.parse_nic(done.stdout)
 
 
 async def _all(awaitables: Iterable[Awaitable[None]]) -> None:

@@ -15,9 +15,9 @@ from typing import Literal
 
 from linewatt.campaign.factors import load_options
 from linewatt.campaign.plan import PlannedInstance, PlannedTrial
-from linewatt.engine.live.line_rate import LineLimit
+from linewatt.engine.live.line_rate import LineLimit, all_lines
 from linewatt.engine.live.readback import ReadBack
-from linewatt.engine.live.session import End, Session
+from linewatt.engine.live.session import End, PortLine, Session
 from linewatt.engine.readiness.checkup_probes import listening_command
 from linewatt.errors import HostError, InvalidInput, LinewattError
 from linewatt.hosts.base import Ended, Host, Process
@@ -97,6 +97,8 @@ class TrialRun:
     line_host: str | None = None
     pcie_goodput_bps: Mapping[str, float | None] = field(default_factory=dict)
     """host → the most payload that the slot of its data interface carries"""
+    data_ports: tuple[PortLine, ...] = ()
+    """those that it uses of several"""
 
     def of_its_hosts(self) -> TrialRun:
         """The same without what other hosts of its round showed."""
@@ -112,6 +114,7 @@ class LiveTrial:
         self.load_s = load.seconds
         self._levels = levels
         self._target_bps: float | None = None
+        self._lines: tuple[PortLine, ...] = ()
         self._line: LineLimit | None = None
         self._pcie_goodput_bps: dict[str, float | None] = {}
         self._framings: dict[str, Framing] = {}
@@ -129,7 +132,8 @@ class LiveTrial:
     async def prepare(self) -> None:
         """Servers listening, clients held. Raises TrialFailed, HostError, NotCalibrated."""
         self._target_bps = self._levels.target_bps(self.case)
-        self._line = self._session.line_limit(self.case)
+        self._lines = self._session.port_lines(self.case)
+        self._line = all_lines([port.line for port in self._lines])
         self._pcie_goodput_bps = self._session.pcie_goodput_bps(self.case)
         self._framings = {name: end.framing for name, end in self._session.ends(self.case).items()}
         self._instances = [self._instance(planned) for planned in self.planned.instances]
@@ -150,7 +154,7 @@ class LiveTrial:
 
     def _instance(self, planned: PlannedInstance) -> Instance:
         case, session = self.case, self._session
-        ends = session.ends(case)
+        ends = session.ends(case, planned.data_port or 0)
         job = LoadJob(
             test=case.test,
             server_address=ends[case.server].address,
@@ -297,6 +301,7 @@ class LiveTrial:
             line_host=self._line.host if self._line else None,
             pcie_goodput_bps=self._pcie_goodput_bps,
             framings=self._framings,
+            data_ports=self._lines if self.case.data_ports else (),
         )
 
 

@@ -17,6 +17,7 @@ from linewatt.engine.measuring.cut import Cut, InstanceRun, Seen, Setup
 from linewatt.engine.measuring.ends import end_result
 from linewatt.engine.measuring.flags import flags
 from linewatt.engine.measuring.link import lost_carrier, nothing_arrived, silence
+from linewatt.engine.measuring.ports import left_its_port, port_results
 from linewatt.engine.measuring.power import with_power
 from linewatt.engine.measuring.window import EndRun, common_window, count, place, whole_sum
 from linewatt.errors import ParseError
@@ -65,7 +66,7 @@ def measure(
         return Measured(_failed(run, _because(dead, str(error))), sensed, raw)
     if dead is None and runs and not trial.throughput_bps:
         dead = nothing_arrived(run)
-    dead = dead or silence(run, runs, window)
+    dead = dead or silence(run, runs, window) or left_its_port(trial)
     if dead is not None:
         return Measured(_failed(run, dead), sensed, raw)
     return Measured(trial, (*sensed, *_load_series(run, runs, load.name)), raw)
@@ -160,6 +161,7 @@ def _done(cut: Cut, overhead_s: float) -> Trial:
         receiver=receiver,
         instances=instances,
         flags=flags(Seen(cut, instances, sender, receiver)),
+        data_ports=port_results(run, instances, {"sender": sender, "receiver": receiver}),
         clock={name: (clock.offset_s, clock.uncertainty_s) for name, clock in run.clocks.items()},
         overhead_s=overhead_s,
         method=METHOD,
@@ -193,6 +195,7 @@ def _instance_result(one: InstanceRun, cut: Cut) -> InstanceResult:
         receiver_threads=len(_threads(cut, one.output, case.receiver)) or None,
         duplicate_packets=one.receiver.load.duplicate_packets,
         latency_s=one.sender.load.latency_s,
+        data_port=planned.data_port,
     )
 
 

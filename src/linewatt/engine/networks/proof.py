@@ -20,6 +20,7 @@ from linewatt.engine.readiness import checkup_probes as probes
 from linewatt.engine.readiness.readiness import PathAnswer
 from linewatt.errors import ChangeError, HostError, InvalidInput
 from linewatt.hosts.base import Host
+from linewatt.hosts.facts import at_interface
 from linewatt.model import Case
 from linewatt.network.framing import payload_bytes
 
@@ -31,6 +32,8 @@ class Leg:
     network: str
     interface: str
     way: probes.Way
+    ports: int = 1
+    """how many data ports the host has"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,7 +130,8 @@ async def refuse_wrong_ways(session: Session, rounds: Iterable[Round]) -> None:
 
 
 def _refuse_large_frames(session: Session, case: Case) -> None:
-    for name, end in session.ends(case).items():
+    ports = (session.ends(case, port) for port in range(case.data_ports or 1))
+    for name, end in ((name, end) for ends in ports for name, end in ends.items()):
         try:
             payload_bytes(case.test, case.family, end.framing)
         except InvalidInput as error:
@@ -137,7 +141,7 @@ def _refuse_large_frames(session: Session, case: Case) -> None:
 
 def _on_its_interface(session: Session, leg: Leg) -> None:
     """Raises HostError when the address of an end is one of another interface."""
-    nic = session.facts[leg.way.host]["nic"]
+    nic = at_interface(session.facts[leg.way.host], leg.interface)["nic"]
     known = nic.get(f"{leg.way.family}_addresses") or ()
     if leg.way.own_address not in known:
         has = f"has {', '.join(known)}" if known else f"has no {leg.way.family} address"
@@ -155,20 +159,25 @@ def legs(session: Session, rounds: Iterable[Round]) -> list[Leg]:
 
 def _legs(session: Session, case: Case) -> list[Leg]:
     """Both ways of a case; none where its network has no way, which its trials say."""
+    ports = case.data_ports or 1
     try:
-        ends = session.ends(case)
+        ends_of_ports = [session.ends(case, port) for port in range(ports)]
     except HostError:
         if case.network == BARE:
             raise
         return []
-    # what is sent is what both ends have room for: TCP agrees on it, a datagram is made for it
-    mtu = min(end.framing.mtu for end in ends.values())
     return [
         Leg(
             case.network,
             ends[host].interface,
-            probes.Way(host, peer, case.family, ends[host].address, ends[peer].address, mtu),
+            # what is sent is what both ends have room for: TCP agrees on it, a datagram is made for it
+            probes.Way(
+                *(host, peer, case.family, ends[host].address, ends[peer].address),
+                min(end.framing.mtu for end in ends.values()),
+            ),
+            ports,
         )
+        for ends in ends_of_ports
         for host, peer in (case.hosts, case.hosts[::-1])
     ]
 
@@ -232,6 +241,8 @@ async def _problem(host: Host, leg: Leg, answer: PathAnswer, *, search: bool) ->
 
 
 def _other_interface(leg: Leg) -> str:
+    if leg.ports > 1:
+        return "give each data port a subnet of its own, or its address a routing table (ip rule add from it)"
     if leg.network == BARE:
         return "what would be measured is another network. Name that interface as data, or mend the route"
     return "what is measured there is another network. Give the networks different addresses"

@@ -50,7 +50,7 @@ once() { ping -"$1" -n -q -M do -c 1 -W "$limit" -I "$2" -s "$4" "$3" >/dev/null
 probe() { once "$@" || once "$@"; echo "ping $5 $6 $?"; }
 type -P ping >/dev/null || echo "no ping"
 while (( $# >= 5 )); do
-  echo "route $number $(ip -j -"$1" route get "$3" 2>/dev/null)"
+  echo "route $number $(ip -j -"$1" route get "$3" from "$2" 2>/dev/null)"
   probe "$1" "$2" "$3" "$4" "$number" small & probe "$1" "$2" "$3" "$5" "$number" full &
   (( ++number )); shift 5
 done; wait"""

@@ -198,7 +198,7 @@ class Settings:
         found = set()
         for entry, text in texts:
             if entry.knob in _RESETS_LINK:
-                found.add((entry.host, self._hosts[entry.host].spec.data))
+                found |= {(entry.host, name) for name in self._hosts[entry.host].spec.interfaces}
             if entry.knob == NETWORK:
                 found |= {(entry.host, name) for name in carrying(text)}
         return found

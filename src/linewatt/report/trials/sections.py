@@ -33,6 +33,7 @@ from linewatt.report.trials.levels import TITLE as LEVELS
 from linewatt.report.trials.levels import level_cases, level_table
 from linewatt.report.trials.limits import limit_notes
 from linewatt.report.trials.matrix import matrix_table, pair_cases
+from linewatt.report.trials.ports import port_table
 from linewatt.report.trials.power import power_cases, power_table
 from linewatt.report.trials.psu import psu_lines
 from linewatt.report.trials.roles import role_table
@@ -61,6 +62,7 @@ def page_sections(view: Digest) -> tuple[list[Section], list[Section], Section]:
     charts = Section("Figures", "figures", figures=tuple(drawn(others_of_cases, "figure")))
     others = (
         _matrix(view, blocks, runs),
+        _ports(view, chosen),
         _effects(view),
         _power(view, runs, chosen),
         _levels(view, runs),
@@ -201,6 +203,11 @@ def _searches(view: Digest) -> Section:
             "chosen step by step from what the trials before measured (MLRsearch).",
         ),
     )
+
+
+def _ports(view: Digest, chosen: Selection) -> Section:
+    tables = (port_table(group, view.result.trials) for group in chosen.shown)
+    return Section("Data ports", "ports", tuple(table for table in tables if table is not None))
 
 
 def _roles(chosen: Selection, blocks: Sequence[DetailBlock]) -> Section:

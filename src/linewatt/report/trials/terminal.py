@@ -40,6 +40,7 @@ from linewatt.report.trials.levels import level_cases, level_table, where
 from linewatt.report.trials.limits import limit_notes
 from linewatt.report.trials.matrix import matrix_table, pair_cases
 from linewatt.report.trials.placements import ran_lines
+from linewatt.report.trials.ports import port_table
 from linewatt.report.trials.power import power_cases, power_table
 from linewatt.report.trials.psu import psu_lines
 from linewatt.report.trials.repeats import repeats_lines
@@ -68,6 +69,8 @@ def show(
         parts.append(Text(f"{elsewhere} below."))
     roles = (role_table(group) for group in view.groups)
     parts += [render(table, width) for table in roles if table is not None]
+    ports = (port_table(group, view.result.trials) for group in view.groups)
+    parts += [render(table, width) for table in ports if table is not None]
     parts += _ran(view)
     power = power_cases(view.groups)
     parts += [render(power_table(cases, marks), width) for cases in power]

@@ -1,0 +1,56 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What each of several data ports carried in the window, and whether it was its own. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+
+from linewatt.engine.live.trial import TrialRun
+from linewatt.model import EndResult, InstanceResult, PortResult, Role, Trial
+
+LEAST = 0.5
+"""of a port's payload that its interface must have counted: all its instances go one way, and readings at the
+window's edges may miss a part"""
+
+
+def port_results(
+    run: TrialRun, instances: Sequence[InstanceResult], ends: Mapping[Role, EndResult]
+) -> tuple[PortResult, ...]:
+    """Those that instances used; none where the hosts have one."""
+    case = run.planned.case
+    found = []
+    for number, port in enumerate(run.data_ports):
+        own = [one for one in instances if one.data_port == number]
+        sends, receives = port.interfaces[case.sender], port.interfaces[case.receiver]
+        found.append(
+            PortResult(
+                sender_interface=sends,
+                receiver_interface=receives,
+                instances=len(own),
+                throughput_bps=sum(one.throughput_bps for one in own),
+                offered_bps=sum(one.offered_bps for one in own),
+                line_goodput_bps=port.line.goodput_bps if port.line else None,
+                sent_bytes=ends["sender"].counters.get(f"nic.{sends}.tx_bytes"),
+                received_bytes=ends["receiver"].counters.get(f"nic.{receives}.rx_bytes"),
+            )
+        )
+    return tuple(found) if any(one.data_port is not None for one in instances) else ()
+
+
+def left_its_port(trial: Trial) -> str | None:
+    """Why a trial is none: what its instances counted at a port did not go through that port."""
+    if trial.window is None:
+        return None
+    for one in trial.data_ports:
+        for host, interface, rate_bps, counted in (
+            (trial.case.sender, one.sender_interface, one.offered_bps, one.sent_bytes),
+            (trial.case.receiver, one.receiver_interface, one.throughput_bps, one.received_bytes),
+        ):
+            payload = rate_bps * trial.window.seconds / 8
+            if counted is not None and counted < LEAST * payload:
+                return (
+                    f"{host}: data port {interface} carried {counted / 1e6:,.1f} MB in the window and its "
+                    f"instances {payload / 1e6:,.1f} MB: the rest went by another port; look at routes (ip "
+                    "route get) and ARP (arp_ignore), which are no longer what they were when the run began"
+                )
+    return None

@@ -1,0 +1,114 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Whether each of several data ports carries its own flows, as the kernels of both ends count.
+
+A route says where packets leave. It does not say where they arrive: of two ports on one switch each may
+answer for the other's address (ARP flux), and all flows come by one of them. So echo requests go from each
+port to its peer, and at both ends its own interface must have counted them, both ways.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Mapping, Sequence
+
+from linewatt.campaign.plan import Round
+from linewatt.engine.live.session import End, Session
+from linewatt.errors import HostError
+from linewatt.hosts.base import Host
+from linewatt.model import Case
+
+ECHOES = 50
+"""that each port sends: more than neighbours, routers and switches send meanwhile"""
+ENOUGH = 0.8
+"""of them that must be counted where they belong: one may be lost"""
+ECHO_LIMIT_S = 20.0
+COUNT_LIMIT_S = 5.0
+
+# As root packets may follow each other quickly; old pings let others wait 0.2 s at least.
+_ECHO = """PATH=$PATH:/usr/sbin:/sbin; type -P ping >/dev/null || { echo "no ping"; exit; }
+gap=0.2; (( UID == 0 )) && gap=0.005
+ping -"$1" -n -q -c "$2" -i "$gap" -W 1 -I "$3" "$4" 2>&1"""
+_COUNT = """for name; do
+  read -r sent <"/sys/class/net/$name/statistics/tx_packets"
+  read -r received <"/sys/class/net/$name/statistics/rx_packets"
+  echo "$name $sent $received"
+done"""
+
+Counts = Mapping[str, tuple[int, int]]
+"""interface → packets sent, received"""
+
+
+async def refuse_shared_ports(session: Session, rounds: Iterable[Round]) -> None:
+    """Raises HostError for a port whose flows go or come by another one, or that cannot be tried."""
+    pairs: dict[tuple[frozenset[str], str], Case] = {}
+    for case in dict.fromkeys(trial.case for one in rounds for trial in one.trials):
+        if case.data_ports is not None:
+            pairs.setdefault((frozenset(case.hosts), case.family), case)
+    for case in pairs.values():
+        for port in range(case.data_ports or 1):
+            await _prove(session, case, session.ends(case, port))
+
+
+async def _prove(session: Session, case: Case, ends: Mapping[str, End]) -> None:
+    here, there = case.hosts
+    hosts = {name: session.hosts[name] for name in case.hosts}
+    interfaces = {name: session.specs[name].interfaces for name in case.hosts}
+    before = {name: await _counted(hosts[name], interfaces[name]) for name in case.hosts}
+    words = [case.family[-1], str(ECHOES), ends[here].address, ends[there].address]
+    done = await hosts[here].run(
+        ["env", "LC_ALL=C", "bash", "-c", _ECHO, "linewatt", *words], timeout_s=ECHO_LIMIT_S, root=True
+    )
+    after = {name: await _counted(hosts[name], interfaces[name]) for name in case.hosts}
+    where = f"{here} to {there} ({case.family})"
+    if done.stdout.startswith("no ping"):
+        raise HostError(
+            f"{where}: which data port carries what cannot be tried without ping; install iputils-ping on "
+            f"{here}"
+        )
+    if ", 100% packet loss" in done.stdout or "packets transmitted" not in done.stdout:
+        raise HostError(
+            f"{where}: {ends[there].address} does not answer {ends[here].interface}; are these ports in one "
+            "network, in this order at both hosts, and does a firewall let pings through?"
+        )
+    for name in case.hosts:
+        wrong = wrong_port(before[name], after[name], ends[name].interface)
+        if wrong is not None:
+            raise HostError(f"{where}: {name}: {wrong}")
+
+
+async def _counted(host: Host, interfaces: Sequence[str]) -> dict[str, tuple[int, int]]:
+    done = await host.run(["bash", "-c", _COUNT, "linewatt", *interfaces], timeout_s=COUNT_LIMIT_S)
+    found = {}
+    for line in done.stdout.splitlines():
+        words = line.split()
+        if len(words) == 3 and words[1].isdecimal() and words[2].isdecimal():
+            found[words[0]] = int(words[1]), int(words[2])
+    if missing := set(interfaces) - set(found):
+        raise HostError(
+            f"{host.spec.name}: the packets of {min(missing)} cannot be counted (statistics in /sys)"
+        )
+    return found
+
+
+def wrong_port(before: Counts, after: Counts, own: str) -> str | None:
+    """Which interface carried the echoes of another, and what to do; ``None``: its own did. Pure."""
+    for way, verb in ((0, "leaves by"), (1, "arrives by")):
+        grown = {name: after[name][way] - before[name][way] for name in before}
+        if grown[own] >= ENOUGH * ECHOES:
+            continue
+        other = max((name for name in grown if name != own), key=lambda name: grown[name])
+        if grown[other] < ENOUGH * ECHOES:
+            return (
+                f"of {ECHOES} packets of data port {own} its counter shows {grown[own]}; look at ip -s link "
+                "and at the driver"
+            )
+        if way == 0:
+            return (
+                f"data of port {own} {verb} {other}; give each port a subnet of its own, or its address a "
+                "routing table (ip rule add from it)"
+            )
+        return (
+            f"data for port {own} {verb} {other}, which answers ARP for its address; set there "
+            "net.ipv4.conf.all.arp_ignore=1 and arp_announce=2 and flush the peer's neighbours (ip neigh "
+            "flush all), or separate the ports by VLANs"
+        )
+    return None

@@ -1,0 +1,75 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Several data ports as a table: what the instances of each counted, and what its interfaces did."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from statistics import fmean
+
+from linewatt.analysis.cases.summary import CaseSummary
+from linewatt.model import PortResult, Trial
+from linewatt.report.series import TestGroup
+from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table
+from linewatt.report.trials.scalability import INSTANCES
+from linewatt.units import MISSING, format_percent, format_rate
+
+_HEADS = (
+    Head("On it", kind="text"),
+    Head("Throughput", kind="text"),
+    Head("Of its line", kind="text"),
+    Head("Sent by sender's", kind="text", lines="Sent by\nsender's"),
+    Head("Received by receiver's", kind="text", lines="Received by\nreceiver's"),
+)
+_WORDS = "Sent and received are what the kernels counted at these interfaces, with all headers"
+
+
+def port_table(group: TestGroup, trials: Sequence[Trial]) -> Table | None:
+    """A row for each port of every case, means over its trials; ``None`` where hosts have one."""
+    done = [trial for trial in trials if trial.data_ports and trial.window is not None]
+    if not done:
+        return None
+    groups = tuple(
+        RowGroup(label, rows)
+        for label, series in group.labelled
+        if (rows := tuple(row for one in series.summaries for row in _rows(one, done)))
+    )
+    if not groups:
+        return None
+    title = f"{group.title}: data ports, mean over trials"
+    notes = (Note("legend", _WORDS),)
+    return Table(title, (INSTANCES, Head("Port", kind="text")), _HEADS, groups, notes)
+
+
+def _rows(summary: CaseSummary, trials: Sequence[Trial]) -> Iterator[Row]:
+    own = [trial for trial in trials if trial.case == summary.case]
+    for number in range(min((len(trial.data_ports) for trial in own), default=0)):
+        yield _row(summary.case.instances, [(trial, trial.data_ports[number]) for trial in own])
+
+
+def _row(instances: int, found: Sequence[tuple[Trial, PortResult]]) -> Row:
+    first = found[0][1]
+    rate_bps = fmean(one.throughput_bps for _, one in found)
+    line_bps = first.line_goodput_bps
+    ways = f"{first.sender_interface} → {first.receiver_interface}"
+    return Row(
+        (Cell(f"{instances}"), Cell(ways)),
+        (
+            Cell(f"{first.instances}"),
+            Cell(format_rate(rate_bps)),
+            Cell(format_percent(rate_bps / line_bps))
+            if line_bps
+            else Cell(MISSING, reason="the rate of its line is not known"),
+            _counted([(trial, one.sent_bytes) for trial, one in found]),
+            _counted([(trial, one.received_bytes) for trial, one in found]),
+        ),
+    )
+
+
+def _counted(found: Sequence[tuple[Trial, float | None]]) -> Cell:
+    """As a rate over the window."""
+    rates = [
+        8 * counted / trial.window.seconds for trial, counted in found if counted is not None and trial.window
+    ]
+    if len(rates) < len(found):
+        return Cell(MISSING, reason="netcounters does not cover the window in every trial")
+    return Cell(format_rate(fmean(rates)))
