@@ -1,0 +1,121 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Campaigns over two data ports of each host, behind one switch."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.lab.test_campaign import LONG, Bench, await_event, until
+
+from linewatt import lab
+
+pytestmark = pytest.mark.lab
+
+RATE_BPS = 400e6
+ETHERNET = 1448 / 1514
+"""payload of a full TCP segment on a shaped link"""
+
+
+@pytest.fixture(scope="module")
+def ports_lab(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Any]:
+    name = f"t{os.getpid()}-ports"
+    yield lab.up(lab.LabRequest(name=name, rate="400mbit", ports=2, bmc=False))
+    lab.down(name)
+
+
+@pytest.fixture
+def bench(ports_lab: Any, tmp_path: Path) -> Iterator[Bench]:
+    one = Bench(ports_lab, tmp_path)
+    before = settings(one)
+    yield one
+    one.until_nothing_runs()
+    assert settings(one) == before
+
+
+def settings(bench: Bench) -> list[str]:
+    shown = "cat /sys/class/net/data*/mtu /sys/class/net/data*/queues/rx-*/rps_cpus"
+    return [bench.on_host(number, "sh", "-c", shown) for number in (1, 2)]
+
+
+def test_each_port_carries_its_instances_as_its_own_counters_say(bench: Bench) -> None:
+    bench.run("run", bench.campaign(instances=[1, 3], trials=1, rate="60M", window=LONG))
+    one, three = bench.trials()
+    assert [port["instances"] for port in one["data_ports"]] == [1]
+    first, second = three["data_ports"]
+    assert (first["instances"], second["instances"]) == (2, 1)
+    assert [each["data_port"] for each in three["instances"]] == [0, 1, 0]
+    assert first["throughput_bps"] == pytest.approx(2 * second["throughput_bps"], rel=0.1)
+    assert first["throughput_bps"] + second["throughput_bps"] == pytest.approx(three["throughput_bps"])
+    for port in three["data_ports"]:
+        payload = port["throughput_bps"] * LONG["seconds"] / 8
+        for counted in (port["sent_bytes"], port["received_bytes"]):
+            assert 0.8 * payload < counted < 1.4 * payload, "read once a second, over a window of one"
+        assert port["line_goodput_bps"] == pytest.approx(RATE_BPS * ETHERNET, rel=0.01)
+    assert three["line_goodput_bps"] == pytest.approx(2 * one["line_goodput_bps"])
+    for role in ("sender", "receiver"):
+        counters = three[role]["counters"]
+        for name in ("tx_bytes", "rx_bytes"):
+            assert counters[f"nic.data0.{name}"] + counters[f"nic.data1.{name}"] == pytest.approx(
+                counters[f"nic.{name}"], rel=1e-6
+            )
+        assert set(three[role]["settings"]) == {"rps_cpus data0", "rps_cpus data1"}
+    shown = bench.run("show", "--full").stdout
+    assert "data ports, mean over trials" in shown
+    assert "data1 → data1" in shown
+
+
+def test_a_setting_is_that_of_every_port_and_kill_resume_and_restore_know_them_all(bench: Bench) -> None:
+    before = settings(bench)
+    file = bench.campaign(instances=2, trials=3, rate="40M", window=LONG, settings={"mtu": 1400})
+    process = bench.start("run", file)
+    await_event(process, "trial_started", 2)
+    assert bench.on_host(2, "sh", "-c", "cat /sys/class/net/data*/mtu").split() == ["1400", "1400"]
+    process.kill()
+    until(lambda: bench.processes() == [], 10, "every process on the hosts to end")
+    process.communicate()
+    assert settings(bench) != before
+    assert "put back" in bench.restore()
+    assert settings(bench) == before
+    bench.run("resume", "last")
+    done = bench.trials()
+    assert [trial["number"] for trial in done if trial["status"] == "done"] == [1, 2, 3]
+    assert all(len(trial["data_ports"]) == 2 for trial in done)
+    assert settings(bench) == before
+
+
+def test_a_port_that_answers_for_the_other_is_refused_in_one_line(bench: Bench) -> None:
+    """As after ARP flux: the neighbour's address is known with the MAC of its other port."""
+    address = bench.lab.hosts[1].ports[0].ipv4
+    other = bench.on_host(2, "cat", "/sys/class/net/data1/address").strip()
+    entry = (address, "lladdr", other, "nud", "permanent", "dev", "data0")
+    bench.on_host(1, "ip", "neigh", "replace", *entry)
+    try:
+        done = bench.run("run", bench.campaign(instances=2, trials=1), status=1)
+    finally:
+        bench.on_host(1, "ip", "neigh", "del", *entry)
+    (said,) = [line for line in done.stderr.splitlines() if "data port" in line or "data for port" in line]
+    assert "h2: data for port data0 arrives by data1, which answers ARP for its address" in said
+    assert "arp_ignore=1" in said
+    assert not list(bench.results.glob("*/trials/*"))
+
+
+def test_ports_in_one_subnet_are_refused_with_what_to_do(bench: Bench) -> None:
+    hosts = bench.lab.hosts
+    try:
+        for number, host in enumerate(hosts, 1):
+            for port in host.ports:
+                bench.on_host(number, "ip", "addr", "del", f"{port.ipv4}/26", "dev", port.interface)
+                bench.on_host(number, "ip", "addr", "add", f"{port.ipv4}/24", "dev", port.interface)
+        done = bench.run("run", bench.campaign(instances=2, trials=1), status=1)
+    finally:
+        for number, host in enumerate(hosts, 1):
+            for port in host.ports:
+                bench.on_host(number, "ip", "addr", "del", f"{port.ipv4}/24", "dev", port.interface)
+                bench.on_host(number, "ip", "addr", "add", f"{port.ipv4}/26", "dev", port.interface)
+    assert (
+        "is reached through data0, not through data1; give each data port a subnet of its own" in done.stderr
+    )
