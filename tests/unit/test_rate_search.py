@@ -29,6 +29,7 @@ from linewatt.errors import InvalidInput
 from linewatt.model import Case, Trial, Window, document_of
 from linewatt.records import EndedSearch, Searches
 from linewatt.report import html, screen
+from linewatt.report.listing import listed
 from linewatt.report.trials.digest import as_json, digest
 from linewatt.report.trials.first_screen import first_screen
 from linewatt.report.trials.searches import bound_words, loss_words, rate_words
@@ -497,6 +498,12 @@ def test_what_is_alike_for_several_losses_is_said_once() -> None:
     text = shown(searched_result(shaper(9e9)))
     assert "UDP 1500 NDR, PDR 0.5 %" in text
     assert text.count("at least 5.000 Gbps") == 1
+
+
+def test_a_list_has_the_rate_that_was_found_and_not_what_was_tried_above_it() -> None:
+    best = listed(searched_result(shaper(1.234e9))).best
+    assert best is not None
+    assert best.throughput_bps == pytest.approx(1.234e9, rel=0.01)
 
 
 def test_where_no_rate_was_found_no_throughput_is_judged() -> None:

@@ -95,10 +95,11 @@ def listed(result: Result) -> Listed:
 
 
 def _best_case(view: Digest) -> Best | None:
-    """``None`` where no case has a throughput; of equals the first."""
+    """``None`` where no case has a throughput; of equals the first. Of a search it is what was found."""
     from linewatt.analysis.cases.summary import fastest_case, mean_bps
 
-    fastest = fastest_case(view.summaries)
+    found = (view.step_of(goal) for search in view.searches for goal in search.goals)
+    fastest = fastest_case([*view.summaries, *(one for one in found if one is not None)])
     if fastest is None:
         return None
     power = fastest.power("receiver")

@@ -11,7 +11,7 @@ from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
 from linewatt.analysis.cases.load_levels import LevelCurve, curves
-from linewatt.analysis.cases.rate_search import RateSearch
+from linewatt.analysis.cases.rate_search import Goal, RateSearch
 from linewatt.analysis.cases.summary import CaseSummary, summarise
 from linewatt.analysis.findings import Findings, gather
 from linewatt.analysis.flags.meters import meter_flags
@@ -61,6 +61,10 @@ class Digest:
     """rates that were searched, which have tables and figures of their own"""
     steps: Mapping[Case, CaseSummary] = field(default_factory=dict)
     """the cases that are their steps, which are among no others"""
+
+    def step_of(self, goal: Goal) -> CaseSummary | None:
+        """The case whose rate a search found for a loss; None where it found none."""
+        return None if goal.lower is None else self.steps[goal.lower.steps[-1].trial.case]
 
     def describe(self, *cases: Case) -> str:
         """Cases by name and instances, in few words."""

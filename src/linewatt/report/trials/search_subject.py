@@ -32,10 +32,10 @@ def search_subject(view: Digest) -> Subject | None:
         return None
     entries = [entry for search, name in found for entry in _entries(search, name, view)]
     told = [
-        Best(f"{name} {goal_name(goal)}", view.steps[goal.lower.steps[0].trial.case])
+        Best(f"{name} {goal_name(goal)}", step)
         for search, name in found
         for goal in search.goals
-        if goal.lower is not None
+        if (step := view.step_of(goal)) is not None
     ]
     search, name = found[0]
     said = "; ".join(f"{goal_name(goal)} {_brief(goal)}" for goal in search.goals)
