@@ -383,6 +383,7 @@ METRICS: tuple[Metric, ...] = (
             unit.PACKETS_PER_CORE,
             _packet_efficiency(role),
             loads="udp",
+            tabled=role == "receiver",
             only_recorded=True,
             documented=newer,
             figure="cpu",
