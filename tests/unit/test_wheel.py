@@ -1,0 +1,81 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The wheel that pip and pipx install: whole, and the program runs from it alone."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import pytest
+
+TOP = Path(__file__).resolve().parents[2]
+PACKAGE = TOP / "src" / "linewatt"
+BUILD = "import sys, setuptools.build_meta as made; print(made.build_wheel(sys.argv[1]))"
+
+
+@pytest.fixture(scope="module")
+def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """Made of a copy of the tree, as ``pip install .`` does, and unpacked."""
+    pytest.importorskip("setuptools", "77", reason="no setuptools that can make wheels of this tree")
+    tree, made = tmp_path_factory.mktemp("tree"), tmp_path_factory.mktemp("wheel")
+    for name in ("pyproject.toml", "README.md", "LICENSE"):
+        shutil.copy(TOP / name, tree)
+    shutil.copytree(PACKAGE, tree / "src" / "linewatt", ignore=shutil.ignore_patterns("__pycache__"))
+    done = subprocess.run(
+        [sys.executable, "-c", BUILD, str(made)],
+        cwd=tree,
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=120,
+    )
+    assert done.returncode == 0, done.stderr
+    (packed,) = made.glob("linewatt-*.whl")
+    with zipfile.ZipFile(packed) as archive:
+        archive.extractall(made / "unpacked")
+    return made / "unpacked"
+
+
+def test_a_wheel_has_every_file_of_the_package_and_the_program(wheel: Path) -> None:
+    ours = {
+        str(path.relative_to(PACKAGE))
+        for path in PACKAGE.rglob("*")
+        if path.is_file() and "__pycache__" not in path.parts
+    }
+    packed = {
+        str(path.relative_to(wheel / "linewatt"))
+        for path in (wheel / "linewatt").rglob("*")
+        if path.is_file()
+    }
+    assert packed == ours
+    (entry,) = wheel.glob("*.dist-info/entry_points.txt")
+    assert "linewatt = linewatt.cli:program" in entry.read_text()
+
+
+def test_the_program_of_a_wheel_imports_shows_and_reports(wheel: Path, tmp_path: Path) -> None:
+    def linewatt(*words: str) -> str:
+        done = subprocess.run(
+            [sys.executable, "-m", "linewatt", *words],
+            cwd=tmp_path,
+            env={**os.environ, "PYTHONPATH": str(wheel)},
+            capture_output=True,
+            text=True,
+            check=False,
+            timeout=120,
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    where = [sys.executable, "-c", "import linewatt; print(linewatt.__file__)"]
+    environment = {**os.environ, "PYTHONPATH": str(wheel)}
+    found = subprocess.run(where, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
+    assert Path(found.stdout.strip()).is_relative_to(wheel)
+    linewatt("import", str(TOP / "docs" / "published" / "x64_scaling.csv"))
+    assert "RESULT" in linewatt("show")
+    linewatt("report", "-o", "page.html")
+    assert "<svg" in (tmp_path / "page.html").read_text()
+    assert "$schema" in linewatt("schema")
