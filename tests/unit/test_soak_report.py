@@ -331,6 +331,14 @@ def test_watts_of_other_hosts_are_summed_where_scope_and_provenance_are_alike(tm
     assert others[0].value == f"{2 * known.power_w:,.1f} W"
 
 
+def test_a_note_of_a_soak_is_not_called_what_makes_a_number_doubtful(results: Path) -> None:
+    soak, _ = soak_of(results, replace(CALM, drops_at=100))
+    assert codes(soak) == {"drops-unexplained"}
+    page = render(soak)
+    assert "<b>Findings: 1 note</b>" in page
+    assert "makes a number doubtful" not in page
+
+
 def test_where_some_of_the_time_was_not_read_that_there_was_no_stall_is_said_of_the_rest(
     tmp_path: Path,
 ) -> None:

@@ -14,7 +14,7 @@ from linewatt.report.section import Section
 from linewatt.report.soak.charts import figures
 from linewatt.report.soak.digest import Soak
 from linewatt.report.soak.first_screen import first_screen
-from linewatt.report.soak.flags import flags
+from linewatt.report.soak.flags import findings, flags
 from linewatt.report.soak.summary import details, summary
 from linewatt.report.soak.table import (
     MOST_EVENTS,
@@ -43,6 +43,7 @@ def render(soak: Soak) -> str:
         elsewhere=None,
         state=state(soak),
         flags=flags(soak),
+        counted=findings(soak).counted(),
         screen=first_screen(soak),
         tables=summary_tables(soak),
         figures=Section("Over time", "figures", figures=tuple(drawn(_figures(soak), "soak-figure"))),
