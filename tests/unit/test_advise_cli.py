@@ -31,11 +31,11 @@ def document(*arguments: str) -> dict[str, Any]:
 
 
 def test_the_example_of_the_docs_prints_what_they_show() -> None:
-    command = shlex.split(POWER.split("```sh\n")[1].split("```")[0])
-    assert command[:3] == ["linewatt", "advise", "psu"]
+    _, _, example = POWER.partition("```sh\nlinewatt advise psu")
+    command = shlex.split(f"linewatt advise psu{example.partition('```')[0]}")
     done = run(*command[3:])
     assert (done.returncode, done.stderr) == (0, "")
-    assert done.stdout == POWER.split("```\n```\n")[1].split("```")[0]
+    assert done.stdout == example.split("```\n```\n")[1].split("```")[0]
 
 
 def test_two_800_w_units_need_320_w_and_platinum_says_nothing_at_15_6_percent() -> None:
