@@ -7,18 +7,19 @@ import math
 from collections.abc import Iterable, Mapping
 from dataclasses import asdict
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Annotated, Any, TypeVar
 
 import typer
 
 from linewatt.cli.help import Command, Group
+from linewatt.cli.options import Json
 from linewatt.cli.output import print_json, put, say
 from linewatt.errors import InvalidInput
 from linewatt.units import ratio_from_percent
 
 if TYPE_CHECKING:
     from linewatt.analysis.psu.advice import Advice, Option
-    from linewatt.analysis.psu.supplies import Operation
+    from linewatt.analysis.psu.supplies import Measured, Operation, Supply
     from linewatt.analysis.psu.tables import EfficiencyTable
 
 Word = TypeVar("Word", bound=str)
@@ -35,51 +36,76 @@ advise_app = typer.Typer(
 def _commands() -> None: ...
 
 
-@advise_app.command("psu", cls=Command)
-def psu_command(  # noqa: PLR0913  a question has this many sides
-    rating_w: float = typer.Option(
-        ..., "--rating-w", metavar="W", help="Rating of one unit, W of DC output."
-    ),
-    load_w: float | None = typer.Option(
-        None,
+_Rating = Annotated[
+    float, typer.Option("--rating-w", metavar="W", help="Rating of one unit, W of DC output.")
+]
+_Load = Annotated[
+    float | None,
+    typer.Option(
         "--load-w",
         metavar="W",
         help="What the server draws from its units, W of DC output; left out: --out-w.",
     ),
-    count: int = typer.Option(
-        2, "--count", metavar="N", help=f"How many alike units there are, 1 to {MOST_UNITS}."
+]
+_Count = Annotated[
+    int,
+    typer.Option("--count", metavar="N", help=f"How many alike units there are, 1 to {MOST_UNITS}."),
+]
+_Mode = Annotated[
+    str, typer.Option("--mode", metavar="WHAT", help="shared: all carry the load; standby: one is spare.")
+]
+_Level = Annotated[
+    str | None,
+    typer.Option(
+        "--level", metavar="LEVEL", help="80 PLUS level: bronze, silver, gold, platinum or titanium."
     ),
-    mode: str = typer.Option(
-        "shared", "--mode", metavar="WHAT", help="shared: all carry the load; standby: one is spare."
+]
+_Mains = Annotated[
+    str,
+    typer.Option("--mains", metavar="WHAT", help="Certificate: 230 (V, redundant) or 115 (V, internal)."),
+]
+_Efficiency = Annotated[
+    Path | None,
+    typer.Option(
+        "--table", metavar="TABLE", help="Efficiency of your unit: load_percent, efficiency_percent."
     ),
-    level: str | None = typer.Option(
-        None, "--level", metavar="LEVEL", help="80 PLUS level: bronze, silver, gold, platinum or titanium."
-    ),
-    mains: str = typer.Option(
-        "230", "--mains", metavar="WHAT", help="Certificate: 230 (V, redundant) or 115 (V, internal)."
-    ),
-    table: Path | None = typer.Option(
-        None, "--table", metavar="TABLE", help="Efficiency of your unit: load_percent, efficiency_percent."
-    ),
-    peak_w: float | None = typer.Option(
-        None, "--peak-w", metavar="W", help="The most the server ever draws, W; left out: the load."
-    ),
-    in_w: float | None = typer.Option(
-        None, "--in-w", metavar="W", help="Measured: W into all units together (AC)."
-    ),
-    out_w: float | None = typer.Option(
-        None, "--out-w", metavar="W", help="Measured: W out of all units together (DC)."
-    ),
-    tolerance_percent: float | None = typer.Option(
-        None,
+]
+_Peak = Annotated[
+    float | None,
+    typer.Option("--peak-w", metavar="W", help="The most the server ever draws, W; left out: the load."),
+]
+_In = Annotated[
+    float | None, typer.Option("--in-w", metavar="W", help="Measured: W into all units together (AC).")
+]
+_Out = Annotated[
+    float | None, typer.Option("--out-w", metavar="W", help="Measured: W out of all units together (DC).")
+]
+_Tolerance = Annotated[
+    float | None,
+    typer.Option(
         "--tolerance-percent",
         metavar="PERCENT",
         help="Accuracy of both readings, ± %; left out: 5, below 20 % load 15.",
     ),
-    price_per_kwh: float | None = typer.Option(
-        None, "--price-per-kwh", metavar="PRICE", help="Price of one kWh."
-    ),
-    as_json: bool = typer.Option(False, "--json", help="One JSON document on stdout."),
+]
+_Price = Annotated[float | None, typer.Option("--price-per-kwh", metavar="PRICE", help="Price of one kWh.")]
+
+
+@advise_app.command("psu", cls=Command)
+def psu_command(  # noqa: PLR0913  a question has this many sides
+    rating_w: _Rating,
+    load_w: _Load = None,
+    count: _Count = 2,
+    mode: _Mode = "shared",
+    level: _Level = None,
+    mains: _Mains = "230",
+    table: _Efficiency = None,
+    peak_w: _Peak = None,
+    in_w: _In = None,
+    out_w: _Out = None,
+    tolerance_percent: _Tolerance = None,
+    price_per_kwh: _Price = None,
+    as_json: Json = False,
 ) -> None:
     """Say how far power supplies are loaded, and what others would save.
 
@@ -89,7 +115,7 @@ def psu_command(  # noqa: PLR0913  a question has this many sides
     their first and last load only: outside there is no number. docs/power.md explains the figures.
     """
     from linewatt.analysis.psu.advice import Question, advise
-    from linewatt.analysis.psu.supplies import MODES, Supply, measured
+    from linewatt.analysis.psu.supplies import MODES, Supply
 
     _check_positive({"--rating-w": rating_w, "--load-w": load_w, "--peak-w": peak_w})
     _check_positive({"--in-w": in_w, "--out-w": out_w, "--tolerance-percent": tolerance_percent})
@@ -102,12 +128,27 @@ def psu_command(  # noqa: PLR0913  a question has this many sides
     if load is None:
         raise InvalidInput("--load-w is missing: give the W of DC output, or the measured --in-w and --out-w")
     supply = Supply(count, rating_w, _one_of("--mode", mode, MODES))
-    readings = None
-    if in_w is not None and out_w is not None:
-        off = None if tolerance_percent is None else ratio_from_percent(tolerance_percent)
-        readings = measured(supply, in_w, out_w, off)
+    readings = _readings(supply, in_w, out_w, tolerance_percent)
     peak = load if peak_w is None else peak_w
-    advice = advise(Question(supply, load, peak, _table(level, mains, table), readings, price_per_kwh))
+    _print(
+        advise(Question(supply, load, peak, _table(level, mains, table), readings, price_per_kwh)),
+        as_json=as_json,
+    )
+
+
+def _readings(
+    supply: Supply, in_w: float | None, out_w: float | None, tolerance_percent: float | None
+) -> Measured | None:
+    """What was measured of a supply, if anything was."""
+    from linewatt.analysis.psu.supplies import measured
+
+    if in_w is None or out_w is None:
+        return None
+    off = None if tolerance_percent is None else ratio_from_percent(tolerance_percent)
+    return measured(supply, in_w, out_w, off)
+
+
+def _print(advice: Advice, *, as_json: bool) -> None:
     for warning in advice.warnings:
         say(f"warning: {warning}")
     if as_json:

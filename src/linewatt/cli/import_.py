@@ -6,11 +6,16 @@ from __future__ import annotations
 import re
 import time
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import typer
 
 from linewatt.cli.options import Results
 from linewatt.errors import InvalidInput
+
+if TYPE_CHECKING:
+    from linewatt.analysis.tables.imported import Imported
+    from linewatt.analysis.tables.kinds import Kind
 
 SCHEMA_VERSION = 1
 
@@ -34,25 +39,13 @@ def import_command(
     from linewatt.analysis.tables.table import read_table
     from linewatt.cli.derive import read_bytes
     from linewatt.cli.output import print_json, put, say
-    from linewatt.store.write import imported_manifest, write_imported
 
     source, data = read_bytes(table)
     called = _name(name, table)
     raw, _ = read_table(data, source, known=RECOGNISED)
     now_s = time.time()
     kind, found = import_any(raw, source, now_s)
-    text = data.decode("utf-8-sig").replace("\r\n", "\n")
-    manifest = imported_manifest(
-        called,
-        Path(source).name,
-        text,
-        now_s,
-        found.trials,
-        found.hosts,
-        found.factors,
-        None if kind.trials else kind.name,
-    )
-    path = write_imported(results, manifest, found.trials)
+    path = _stored(results, called, source, data, now_s, kind, found)
     if found.ignored:
         say(f"not read: {', '.join(found.ignored)}")
     if as_json:
@@ -74,6 +67,20 @@ def import_command(
         )
         say(f"{len(raw.rows)} rows of {kind.name} stored as {made}")
         put(path.name)
+
+
+def _stored(
+    results: Path, called: str, source: str, data: bytes, now_s: float, kind: Kind, found: Imported
+) -> Path:
+    """The result that a table becomes: its trials, if it has any, and the table itself."""
+    from linewatt.store.write import imported_manifest, write_imported
+
+    text = data.decode("utf-8-sig").replace("\r\n", "\n")
+    of_kind = None if kind.trials else kind.name
+    manifest = imported_manifest(
+        called, Path(source).name, text, now_s, found.trials, found.hosts, found.factors, of_kind
+    )
+    return write_imported(results, manifest, found.trials)
 
 
 def _name(wanted: str | None, table: str) -> str:
