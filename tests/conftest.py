@@ -29,7 +29,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 LONGEST = (
-    *("test_network_matrix", "test_slow_meters", "test_idle", "test_sockperf", "test_ledgers", "test_soak"),
+    *("test_network_matrix", "test_slow_meters", "test_fit_energy", "test_idle", "test_sockperf"),
+    *("test_ledgers", "test_soak"),
     *("test_faults", "test_lost", "test_networks", "test_users_server", "test_lab", "test_users_fleet"),
     *("test_report_browser", "test_first_fold_browser", "test_large_page_browser", "test_matrix_browser"),
     *("test_prepare", "test_experiment", "test_slow_writes", "test_evidence", "test_network_knob"),

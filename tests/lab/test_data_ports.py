@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.lab.test_campaign import LONG, Bench, await_event, until
+from tests.lab.test_campaign import LONG, Bench, await_event
 
 from linewatt import lab
 
@@ -75,7 +75,7 @@ def test_a_setting_is_that_of_every_port_and_kill_resume_and_restore_know_them_a
     await_event(process, "trial_started", 2)
     assert bench.on_host(2, "sh", "-c", "cat /sys/class/net/data*/mtu").split() == ["1400", "1400"]
     process.kill()
-    until(lambda: bench.processes() == [], 10, "every process on the hosts to end")
+    bench.until_nothing_runs()
     process.communicate()
     assert settings(bench) != before
     assert "put back" in bench.restore()
