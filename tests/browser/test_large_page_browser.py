@@ -70,6 +70,13 @@ def test_a_page_of_a_thousand_cases_costs_no_more_an_element_than_one_of_ten(ope
     assert cost <= times_the_elements
 
 
+def test_what_is_out_of_sight_costs_nothing_on_a_large_page_alone(opened: Opened) -> None:
+    assert '<body class="large">' in opened.text
+    style = "getComputedStyle(document.getElementById('trials')).contentVisibility"
+    assert opened.visited.page.evaluate(style) == "auto"
+    assert "<body>" in html.render(to_one_server(1, ("bare",)))
+
+
 def test_no_task_holds_a_large_page_for_longer_than_a_small_one_needs_to_open(opened: Opened) -> None:
     most_s = 3 * max(one.cpu_s for one in opened.small)
     assert min(one.longest_task_s for one in opened.large) <= most_s
@@ -88,6 +95,18 @@ def test_a_large_page_shows_something_wherever_it_is_scrolled_to(opened: Opened,
     end = visited.page.locator("footer").bounding_box()
     assert end is not None
     assert end["y"] + end["height"] <= 900, "its end is in sight"
+
+
+@pytest.mark.parametrize("anchor", ["trials", "roles", "scalability"])
+def test_a_link_of_the_contents_leads_to_its_section_of_a_large_page(opened: Opened, anchor: str) -> None:
+    page = opened.visited.page
+    page.evaluate("scrollTo({top: 0, behavior: 'instant'})")
+    page.locator(f"nav a[href='#{anchor}']").click()
+    page.wait_for_function(
+        "name => Math.abs(document.getElementById(name).getBoundingClientRect().top) < 60",
+        arg=anchor,
+        timeout=20_000,
+    )
 
 
 def test_a_table_saved_from_a_large_page_has_the_figures_of_the_result(

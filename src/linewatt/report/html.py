@@ -37,6 +37,9 @@ from linewatt.units import MISSING, number_ranges, unbroken
 
 _HERE = Path(__file__).parent
 
+LARGE = 2 << 20
+"""characters of a page from which a browser lays out only what is in sight"""
+
 
 def render(view: Digest) -> str:
     """The whole page."""
@@ -68,7 +71,7 @@ def render(view: Digest) -> str:
 def page(template: str, result: Result, hosts: Mapping[str, Host], **values: Any) -> str:
     """The page of a result: what each has, and ``values`` of its kind; ``idle``: what idle windows read."""
     manifest = result.manifest
-    return (
+    made: str = (
         environment_of_pages()
         .get_template(template)
         .render(
@@ -83,6 +86,7 @@ def page(template: str, result: Result, hosts: Mapping[str, Host], **values: Any
             **values,
         )
     )
+    return made.replace("<body>", '<body class="large">', 1) if len(made) > LARGE else made
 
 
 def _campaign_words(view: Digest) -> str:
