@@ -27,7 +27,7 @@ test:  ## run every test, with real namespaces, sshd and iperf3
 truth:  ## run the planted truths alone: labs whose limit or meter is known, and what linewatt says of them
 	@scripts/root.sh $@
 	@scripts/setup.sh test $@
-	@scripts/root.sh $@ $(python) -m pytest tests/truth tests/lab/test_slow_meters.py $(ARGS)
+	@scripts/root.sh $@ $(python) -m pytest tests/truth tests/lab/test_slow_meters.py tests/lab/test_rate_search.py $(ARGS)
 
 fuzz:  ## damaged answers of hosts, meters and files, ever new ones for 10 minutes; ARGS=60 is an hour
 	@scripts/setup.sh test $@
