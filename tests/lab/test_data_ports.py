@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -101,6 +102,19 @@ def test_a_port_that_answers_for_the_other_is_refused_in_one_line(bench: Bench) 
     assert "h2: data for port data0 arrives by data1, which answers ARP for its address" in said
     assert "arp_ignore=1" in said
     assert not list(bench.results.glob("*/trials/*"))
+
+
+def test_check_looks_at_every_port(bench: Bench) -> None:
+    done = bench.run("check", bench.campaign(instances=2, trials=1, rate="20M"), "--json", status=0)
+    rows = [row for row in json.loads(done.stdout)["checks"] if row["host"] == "h1"]
+    found = {
+        name: " ".join(row["found"] for row in rows if row["name"] == name)
+        for name in ("route", "mtu", "link")
+    }
+    for port in ("data0", "data1"):
+        assert f"to h2 (ipv4) over {port}" in found["route"]
+        assert port in found["link"]
+    assert not [row for row in rows if row["status"] == "fail"]
 
 
 def test_ports_in_one_subnet_are_refused_with_what_to_do(bench: Bench) -> None:

@@ -16,6 +16,9 @@ INVENTORY_HEADER = "# Inventory of a linewatt lab; removed by: linewatt lab down
 # A bridge that only switches: nothing learned late, nothing sent of its own accord.
 _QUIET_BRIDGE = "type bridge stp_state 0 forward_delay 0 mcast_snooping 0"
 
+_SHARED_QUEUE_MS = 40
+"""TCP is held back here by what it has on its way, as in a switch with deep buffers, and not by drops"""
+
 START_SWITCH = r"""
 # Frames of the data network pass no firewall: a switch has none, and looking costs the sender CPU.
 for setting in /proc/sys/net/bridge/bridge-nf-call-*; do
@@ -123,7 +126,7 @@ def _shared_link(number: int) -> str:
 def switch_shape_batch(layout: Layout) -> str:
     """For ``tc -batch -`` inside the switch; empty where nothing is shared."""
     links = [_shared_link(number) for number in range(1, len(layout.hosts) + 1)]
-    return shape_batch(layout.shared_bps, links)
+    return shape_batch(layout.shared_bps, links, _SHARED_QUEUE_MS)
 
 
 def host_batch(host: HostLayout) -> str:
@@ -146,16 +149,16 @@ def host_batch(host: HostLayout) -> str:
     )
 
 
-def shape_batch(rate_bps: int | None, links: Sequence[str] = ("data0",)) -> str:
+def shape_batch(rate_bps: int | None, links: Sequence[str] = ("data0",), queue_ms: int = 5) -> str:
     """For ``tc -batch -`` where the links are; empty where they are not shaped.
 
     The bucket holds 1 ms of the rate (and never less than two of TCP's 64 KiB segments, which tbf would
-    otherwise take apart); the queue behind it holds 5 ms, as a switch port's might.
+    otherwise take apart); the queue behind it holds 5 ms, as a switch port's might, or ``queue_ms``.
     """
     if rate_bps is None:
         return ""
     burst = max(rate_bps // 8 // 1000, 2 * 65536)
-    limit = burst + rate_bps // 8 * 5 // 1000
+    limit = burst + rate_bps // 8 * queue_ms // 1000
     return "\n".join(
         f"qdisc add dev {link} root tbf rate {rate_bps}bit burst {burst} limit {limit}" for link in links
     )

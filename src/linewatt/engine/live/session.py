@@ -129,12 +129,7 @@ class Session:
     async def _learn(self, name: str) -> None:
         async with self._connector.few:
             self.facts[name] = known = await _facts(self.hosts[name], self.load)
-            further = {
-                port.data: await _nic_facts(self.hosts[name], port.data)
-                for port in self.specs[name].data_ports[1:]
-            }
-            if further:
-                known[facts.FURTHER_NICS] = further
+            await learn_further_nics(self.hosts[name], known)
         self._check(name)
 
     def _check(self, name: str) -> None:
@@ -355,11 +350,12 @@ async def _facts(host: Host, load: Load) -> Facts:
     return facts.parse_all(done.stdout, asked)
 
 
-async def _nic_facts(host: Host, interface: str) -> dict[str, Any]:
-    """What a host says of one more of its data ports. Raises HostError."""
-    command = facts.command(interface, facts.OF_NIC)
-    done = await host.run(command, timeout_s=FACTS_LIMIT_S, root=True)
-    return facts.parse_nic(done.stdout)
+async def learn_further_nics(host: Host, known: Facts, *, root: bool = True) -> None:
+    """Add to ``known`` what a host says of its data ports behind the first. Raises HostError."""
+    for port in host.spec.data_ports[1:]:
+        command = facts.command(port.data, facts.OF_NIC)
+        done = await host.run(command, timeout_s=FACTS_LIMIT_S, root=root)
+        known.setdefault(facts.FURTHER_NICS, {})[port.data] = facts.parse_nic(done.stdout)
 
 
 async def _all(awaitables: Iterable[Awaitable[None]]) -> None:

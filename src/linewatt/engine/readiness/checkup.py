@@ -20,7 +20,7 @@ from linewatt.campaign.sites import read_topologies, site
 from linewatt.campaign.soak import OwnServer, Users
 from linewatt.campaign.soak_plan import plan_soak
 from linewatt.engine.live.secrets import passwords
-from linewatt.engine.live.session import Connector
+from linewatt.engine.live.session import Connector, learn_further_nics
 from linewatt.engine.readiness import checkup_power, readiness_cpu, readiness_host, readiness_net
 from linewatt.engine.readiness.checkup_paths import Paths
 from linewatt.engine.readiness.checkup_probes import live_command, parse_live
@@ -161,6 +161,7 @@ class Checkup:
         if facts.MARK not in done.stdout:
             raise HostError(f"login works, but no command does: {said}; is bash there?")
         found.facts = facts.parse_all(done.stdout, asked)
+        await learn_further_nics(host, found.facts, root=found.root.granted is not False)
         if not spec.sudo:
             uid = found.facts["system"].get("uid")
             found.root = Root(None if uid is None else uid == 0)

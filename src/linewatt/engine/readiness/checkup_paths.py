@@ -55,32 +55,36 @@ class Paths:
 
     def _ways(self) -> Iterator[Way | PathAnswer]:
         """Both ways of every pair and family, as far as addresses are known."""
-        pairs: dict[tuple[str, str, Family], None] = {}
+        pairs: dict[tuple[str, str, Family], int] = {}
         for case in self._cases:
-            pairs |= {(case.sender, case.receiver, case.family): None}
-            pairs |= {(case.receiver, case.sender, case.family): None}
-        for host, peer, family in pairs:
+            pairs |= {(case.sender, case.receiver, case.family): case.data_ports or 1}
+            pairs |= {(case.receiver, case.sender, case.family): case.data_ports or 1}
+        for (host, peer, family), ports in pairs.items():
             if host in self._hosts:
-                yield self._way(host, peer, family)
+                yield from (self._way(host, peer, family, port) for port in range(ports))
 
-    def _way(self, host: str, peer: str, family: Family) -> Way | PathAnswer:
-        mtu = self._answers[host].fact("nic", "mtu")
+    def _way(self, host: str, peer: str, family: Family, port: int = 0) -> Way | PathAnswer:
+        answer = self._answers[host].at_ports[port]
+        mtu = answer.fact("nic", "mtu")
         for name in (host, peer):
             if name not in self._hosts:
                 return PathAnswer(host, peer, family, mtu, problem=f"{name} cannot be asked")
-        own, address = self._address(host, family), self._address(peer, family)
+        own, address = self._address(host, family, port), self._address(peer, family, port)
         if own is None or address is None:
             lacking = host if own is None else peer
-            data = self._answers[lacking].wants.spec.data
+            data = self._answers[lacking].wants.spec.data_ports[port].data
             problem = f"{data} of {lacking} has no {family} address"
             return PathAnswer(host, peer, family, mtu, problem=problem)
-        return Way(host, peer, family, own, address, mtu)
+        several = bool(self._answers[host].wants.spec.more_ports)
+        return Way(
+            host, peer, family, own, address, mtu, interface=answer.wants.spec.data if several else None
+        )
 
-    def _address(self, name: str, family: Family) -> str | None:
-        answer = self._answers[name]
-        spec = answer.wants.spec
-        known = spec.data_ipv4 if family == "ipv4" else spec.data_ipv6
-        found = known or next(iter(answer.fact("nic", f"{family}_addresses") or ()), None)
+    def _address(self, name: str, family: Family, port: int = 0) -> str | None:
+        answer = self._answers[name].at_ports[port]
+        found = answer.wants.spec.known_address(family) or next(
+            iter(answer.fact("nic", f"{family}_addresses") or ()), None
+        )
         return None if found is None else str(found)
 
     async def _ask_paths(self, name: str, ways: Sequence[Way]) -> list[PathAnswer]:

@@ -94,6 +94,8 @@ class Way:
     own_address: str
     address: str
     mtu: int | None
+    interface: str | None = None
+    """of several data ports the one that is to carry it"""
 
     @property
     def payload_bytes(self) -> int | None:
@@ -168,7 +170,9 @@ def parse_paths(output: str, ways: Sequence[Way]) -> list[PathAnswer]:
         problem = "the host's answer ends before it" if way not in routes else None
         found.append(
             PathAnswer(
-                one.host, one.peer, one.family, one.mtu, device, gateway, replies, full, problem=problem
+                *(one.host, one.peer, one.family, one.mtu, device, gateway, replies, full),
+                problem=problem,
+                interface=one.interface,
             )
         )
     return found

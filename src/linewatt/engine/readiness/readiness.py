@@ -9,11 +9,12 @@ docs/check.md has them all.
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.clock import Offset
+from linewatt.hosts.facts import at_interface
 from linewatt.model import Case, Family
 from linewatt.tuning.base import Change
 
@@ -123,6 +124,14 @@ class HostAnswer:
     def name(self) -> str:
         return self.wants.spec.name
 
+    @property
+    def at_ports(self) -> tuple[HostAnswer, ...]:
+        """The same, as the host is at each of its data ports."""
+        return tuple(
+            replace(self, wants=replace(self.wants, spec=port), facts=at_interface(self.facts, port.data))
+            for port in self.wants.spec.data_ports
+        )
+
     def fact(self, section: str, name: str) -> Any:
         return self.facts.get(section, {}).get(name)
 
@@ -151,6 +160,8 @@ class PathAnswer:
     full: bool | None = None
     largest_bytes: int | None = None
     problem: str | None = None
+    interface: str | None = None
+    """the one of several data ports that is to carry it"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -13,6 +13,7 @@ from linewatt.campaign.network_entries import BARE
 from linewatt.engine.live.line_rate import lanes_bps as lanes_bps
 from linewatt.engine.readiness.readiness import Check, HostAnswer, PathAnswer, PortAnswer, Status, TakenPort
 from linewatt.errors import InvalidInput
+from linewatt.hosts.facts import further_nics
 from linewatt.network.framing import Framing, payload_bytes
 from linewatt.units import format_rate
 
@@ -22,8 +23,9 @@ _GT = re.compile(r"(\d+(?:\.\d+)?)\s*GT/s")
 
 def net_checks(answer: HostAnswer, peers: Sequence[HostAnswer]) -> Iterator[Check]:
     """Link and PCI Express of one host; ``peers`` are those it exchanges data with."""
-    yield link(answer, peers)
-    yield pcie(answer)
+    for number, port in enumerate(answer.at_ports):
+        yield link(port, [peer.at_ports[number] for peer in peers])
+        yield pcie(port)
     yield from large_frames(answer)
 
 
@@ -77,7 +79,10 @@ def pcie(answer: HostAnswer) -> Check:
     ports = answer.live.card_ports or ()
     if len(ports) > 1 and has < len(ports) * line:
         found = f"{shown}, {len(ports)} ports of its card are up ({', '.join(ports)})"
-        return Check(name, "pcie", "warn", found, "enough for this line alone; keep the others quiet")
+        advice = "enough for this line alone; keep the others quiet"
+        if further_nics(answer.facts):
+            advice = "enough for this line alone; of its ports together the slot is the limit"
+        return Check(name, "pcie", "warn", found, advice)
     return Check(name, "pcie", "ok", f"{shown}, the line has {format_rate(line)}")
 
 
@@ -123,7 +128,7 @@ def _merged(host: str, name: str, checks: Sequence[Check]) -> Iterator[Check]:
 
 
 def _route(path: PathAnswer, answer: HostAnswer) -> Check:
-    data = answer.wants.spec.data
+    data = path.interface or answer.wants.spec.data
     to = f"to {path.peer} ({path.family})"
     if path.problem is not None:
         return Check(path.host, "route", "unknown", f"{to}: {path.problem}")
