@@ -77,18 +77,33 @@ def test_a_stall_is_told_while_users_run_and_not_in_a_gap_nor_when_they_rest() -
 def test_a_drift_of_ten_percent_a_day_is_found_and_flat_noise_is_none() -> None:
     two_days = 48 * 360
     rising = figures.drift(noisy(1e9, two_days, slope=0.2), 10.0)
-    assert rising is not None
+    assert isinstance(rising, figures.Drift)
     assert rising.low_per_day < 0.1 / 1.1 < rising.high_per_day
     assert rising.is_sure
     assert rising.matters
     flat = figures.drift(noisy(1e9, two_days), 10.0)
-    assert flat is not None
+    assert isinstance(flat, figures.Drift)
     assert not flat.matters
 
 
-def test_no_drift_is_told_of_less_than_an_hour() -> None:
-    assert figures.drift(noisy(1e9, 359), 10.0) is None
-    assert figures.drift(noisy(1e9, 20), 3600.0) is None
+def test_an_hour_of_slices_has_a_drift() -> None:
+    found = figures.drift(noisy(1e9, 360, slope=0.2), 10.0)
+    assert isinstance(found, figures.Drift)
+    assert found.over_all == pytest.approx(found.per_day * 3600 / 86_400)
+
+
+@pytest.mark.parametrize(
+    ("cells", "cell_s", "reason"),
+    [
+        (noisy(1e9, 359), 10.0, "less than 1 h 00 min of readings"),
+        ([None, *noisy(1e9, 359), None], 10.0, "less than 1 h 00 min of readings"),
+        (noisy(1e9, 20), 3600.0, "fewer than 24 slices of time have a rate"),
+        ([0.0] * 300 + [1e9] * 100, 10.0, "the median of the rate is 0"),
+        ([None] * 400, 10.0, "no slice of time has a rate"),
+    ],
+)
+def test_why_no_drift_is_told_is_said(cells: list[float | None], cell_s: float, reason: str) -> None:
+    assert figures.drift(cells, cell_s) == reason
 
 
 def test_a_total_agrees_with_its_mean_and_not_with_its_peak() -> None:

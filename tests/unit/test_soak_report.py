@@ -17,6 +17,7 @@ from tests.saved_files import saved
 from tests.soak_result import FILE_BYTES, STARTED_S, Shape, Truth, write
 from typer.testing import CliRunner
 
+from linewatt.analysis.soak.figures import Drift
 from linewatt.analysis.soak.ledger import CLIENTS, SERVER
 from linewatt.cli import whole
 from linewatt.errors import StoreError
@@ -206,7 +207,7 @@ def test_a_part_that_was_cut_off_is_not_compared_and_never_called_balanced(tmp_p
 def test_a_drift_over_hours_is_flagged_with_its_slope(results: Path) -> None:
     shape = Shape(clients=("c1",), users=2, duration_s=3900, chunk_s=300, drift_per_s=0.3 / 3900)
     soak, _ = soak_of(results, shape)
-    assert soak.drift is not None
+    assert isinstance(soak.drift, Drift)
     assert 0.2 < soak.drift.over_all < 0.32
     assert "rate-drifts" in codes(soak)
 

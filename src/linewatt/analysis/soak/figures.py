@@ -10,6 +10,8 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass
 
+from linewatt.units import format_seconds
+
 STALL_SHARE = 0.1
 """of the median rate: below it users stall"""
 FEWEST_FOR_DRIFT = 24
@@ -136,17 +138,21 @@ def stalls(cells: Sequence[float | None], running: Sequence[float | None] | None
     return found
 
 
-def drift(cells: Sequence[float | None], cell_s: float) -> Drift | None:
-    """The slow change of the rate; None for less than an hour or too few values.
+def drift(cells: Sequence[float | None], cell_s: float) -> Drift | str:
+    """The slow change of the rate, or why it is not known.
 
     Theil–Sen slope with its interval: H. Theil (1950), P. K. Sen, JASA 63 (1968) 1379–1389.
     """
     import numpy as np
 
     known = [(at, value) for at, value in enumerate(cells) if value is not None]
-    span_s = (known[-1][0] - known[0][0]) * cell_s if known else 0.0
-    if len(known) < FEWEST_FOR_DRIFT or span_s < LEAST_DRIFT_S:
-        return None
+    if not known:
+        return "no slice of time has a rate"
+    span_s = (known[-1][0] + 1 - known[0][0]) * cell_s
+    if span_s < LEAST_DRIFT_S:
+        return f"less than {format_seconds(LEAST_DRIFT_S)} of readings"
+    if len(known) < FEWEST_FOR_DRIFT:
+        return f"fewer than {FEWEST_FOR_DRIFT} slices of time have a rate"
     from scipy.stats import theilslopes
 
     size = -(-len(known) // MOST_FOR_DRIFT)
@@ -155,7 +161,7 @@ def drift(cells: Sequence[float | None], cell_s: float) -> Drift | None:
     values = np.array([np.mean([value for _, value in part]) for part in parts])
     middle = float(np.median(values))
     if middle <= 0:
-        return None
+        return "the median of the rate is 0"
     slope, _, low, high = (float(each) for each in theilslopes(values, times_s, 0.95))
     scale = DAY_S / middle
     return Drift(slope * scale, low * scale, high * scale, slope * span_s / middle)

@@ -264,7 +264,8 @@ class Soak:
         return figures.stalls(self.payload, running)
 
     @cached_property
-    def drift(self) -> figures.Drift | None:
+    def drift(self) -> figures.Drift | str:
+        """Or why it is not known."""
         return figures.drift(self.payload, self.scan.cell_s)
 
     @cached_property

@@ -45,7 +45,7 @@ def as_json(soak: Soak) -> dict[str, Any]:
             "total_bytes": soak.moved_bytes,
         },
         "stalls": [_stall(soak, one) for one in soak.stalls],
-        "drift": None if soak.drift is None else asdict(soak.drift),
+        "drift": None if isinstance(soak.drift, str) else asdict(soak.drift),
         "users": _users(soak),
         "groups": [_group(one) for one in soak.groups],
         "power": [_power(soak, one) for one in soak.power],

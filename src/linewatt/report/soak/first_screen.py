@@ -115,22 +115,13 @@ def _steadiness(soak: Soak) -> str:
     stalls = plural(len(soak.stalls), "stall") if soak.stalls else "no stall"
     said = [f"{stalls} in the time that was read" if soak.has_gaps else stalls]
     drift = soak.drift
-    if drift is None:
-        said.append(f"drift not known: {_why_no_drift(soak)}")
+    if isinstance(drift, str):
+        said.append(f"drift not known: {drift}")
     elif drift.is_sure:
         said.append(f"drift {format_change(drift.per_day, 2)} a day")
     else:
         said.append("no drift shown")
     return " · ".join(said)
-
-
-def _why_no_drift(soak: Soak) -> str:
-    under = soak.load_s < figures.LEAST_DRIFT_S
-    return (
-        f"less than {format_seconds(figures.LEAST_DRIFT_S)} of load"
-        if under
-        else "too few readings of the rate"
-    )
 
 
 def _ledger(soak: Soak) -> Iterator[Entry]:

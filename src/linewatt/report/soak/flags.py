@@ -186,7 +186,7 @@ def _stalls(soak: Soak) -> Iterator[Flag]:
 
 def _drifts(soak: Soak) -> Iterator[Flag]:
     drift = soak.drift
-    if drift is not None and drift.matters:
+    if not isinstance(drift, str) and drift.matters:
         went = "rises" if drift.per_day > 0 else "falls"
         known = (drift.per_day, drift.low_per_day, drift.high_per_day, drift.over_all)
         change, low, high, over_all = (format_change(ratio, 2) for ratio in known)

@@ -46,8 +46,7 @@ def _quantities(soak: Soak) -> Iterator[tuple[str, Quantity]]:
     unread = UNREAD if moved is None and soak.load_s > 0 else None
     yield RATE.name, _by_time(soak, None if moved is None else moved * 8, unread)
     drift = soak.drift
-    short = "too short: from an hour and 24 slices on"
-    yield DRIFT, Quantity(None, short) if drift is None else Quantity(drift.per_day)
+    yield DRIFT, Quantity(None, drift) if isinstance(drift, str) else Quantity(drift.per_day)
     if soak.roles.has_users:
         yield from _of_users(soak)
     if soak.roles.ends.server is not None:

@@ -137,7 +137,7 @@ def _rates(soak: Soak) -> Iterator[Fact]:
     if found is not None:
         shown = ", ".join(f"{name} {format_rate(value)}" for name, value in found.percentiles_bps.items())
         yield Fact("Rate, percentiles", shown, f"of slices of {format_seconds(soak.scan.cell_s)}")
-    if drift is not None:
+    if not isinstance(drift, str):
         low, high = (format_change(each, 2) for each in (drift.low_per_day, drift.high_per_day))
         change = f"{format_change(drift.per_day, 2)} a day"
         yield Fact("Slow drift", change, f"95 % CI {low.removesuffix(' %')} to {high} (Theil–Sen)")
