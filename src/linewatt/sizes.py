@@ -84,8 +84,8 @@ def checked_test(value: object) -> TestName:
 
 
 def among(test: TestName, tests: Iterable[str]) -> bool:
-    """Whether a list of tests, in which ANY_SIZE stands for each of a size, has this one."""
-    return test in tests or (frame_bytes(test) is not None and ANY_SIZE in tests)
+    """Whether a list of tests, where ANY_SIZE stands for each of a size and is itself none, has this one."""
+    return test != ANY_SIZE and (test in tests or (frame_bytes(test) is not None and ANY_SIZE in tests))
 
 
 def rank(test: TestName) -> tuple[int, int]:
