@@ -137,6 +137,17 @@ def test_a_level_of_the_mtu_without_room_for_the_frame_is_left_out(tmp_path: Pat
     assert (skipped.what, skipped.reason) == ("udp-9014 with mtu=1500", "its packets have 9000 bytes")
 
 
+def test_an_mtu_that_hosts_keep_leaves_out_the_frames_that_do_not_fit_it(tmp_path: Path) -> None:
+    kept = "settings: {mtu: 1500}\n"
+    planned = plan(written(tmp_path, SMALLEST.replace("[tcp]", "[udp-9000, udp-1514]") + kept), seed=0)
+    assert [case.test for case in planned.cases] == ["udp-1514"]
+    (skipped,) = planned.skipped
+    assert (skipped.what, skipped.reason) == ("udp-9000 with mtu=1500", "its packets have 8986 bytes")
+    alone = "no case is left to run: udp-9000 with mtu=1500: its packets have 8986 bytes"
+    with pytest.raises(InvalidInput, match=alone):
+        plan(written(tmp_path, SMALLEST.replace("[tcp]", "[udp-9000]") + kept), seed=0)
+
+
 NETWORK = """networks:
 - bare
 - name: vx

@@ -42,9 +42,10 @@ def expand(campaign: Campaign) -> tuple[list[Case], list[Skipped]]:
     cases: list[Case] = []
     skipped: Counter[tuple[str, str]] = Counter()
     ways = Ways(campaign)
+    throughout = tuple(item for item in campaign.settings.items() if factors.of_hosts(item[0]))
     for setting in settings(campaign.factors, campaign.design):
         for plain in _combinations(campaign):
-            found = _with_setting(plain, setting, ways)
+            found = _with_setting(plain, setting, throughout, ways)
             if isinstance(found, Case):
                 cases.append(found)
             else:
@@ -53,8 +54,9 @@ def expand(campaign: Campaign) -> tuple[list[Case], list[Skipped]]:
     return [*cases, *levels], [Skipped(what, count, reason) for (what, reason), count in skipped.items()]
 
 
-def _with_setting(case: Case, setting: Setting, ways: Ways) -> Case | tuple[str, str]:
-    """The case with the levels of its factors, or what is impossible about it and why."""
+def _with_setting(case: Case, setting: Setting, throughout: Setting, ways: Ways) -> Case | tuple[str, str]:
+    """The case with the levels of its factors, or what is impossible about it and why; ``throughout`` is what
+    its hosts keep."""
     if why := impossible(case.test, case.family, case.load or DEFAULT):
         return f"{case.test} over {case.family}", why
     way = ways.of(case)
@@ -62,7 +64,7 @@ def _with_setting(case: Case, setting: Setting, ways: Ways) -> Case | tuple[str,
         return f"{case.sender} → {case.receiver} on network {case.network}", way
     if why := ways.no_room(case):
         return f"{case.test} on network {case.network}", why
-    for name, level in setting:
+    for name, level in (*throughout, *setting):
         reason = factors.impossible(case, name, level)
         if reason is not None:
             return f"{case.test} with {name}={level}", reason

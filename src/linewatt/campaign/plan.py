@@ -116,7 +116,7 @@ def plan(campaign: Campaign, seed: int, sites: Mapping[str, Site] | None = None)
     """
     cases, skipped = expand(campaign)
     if not cases:
-        raise InvalidInput(f"no case is left to run: {skipped[0].reason}")
+        raise InvalidInput(f"no case is left to run: {skipped[0].what}: {skipped[0].reason}")
     most = max(case.instances for case in cases)
     if most > campaign.ports:
         raise InvalidInput(f"{most} instances need {most} ports, and ports names {campaign.ports}")
