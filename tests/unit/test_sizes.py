@@ -148,6 +148,24 @@ def test_an_mtu_that_hosts_keep_leaves_out_the_frames_that_do_not_fit_it(tmp_pat
         plan(written(tmp_path, SMALLEST.replace("[tcp]", "[udp-9000]") + kept), seed=0)
 
 
+def test_a_plan_says_where_two_names_are_the_same_datagrams(tmp_path: Path) -> None:
+    def said(tests: str, networks: str = "") -> list[str]:
+        planned = plan(written(tmp_path, SMALLEST.replace("[tcp]", tests) + networks), seed=0)
+        return [note for note in planned.notes if note.startswith("tests: ")]
+
+    same = "udp-1514 and udp-1500 send the same datagrams on bare interfaces"
+    assert said("[udp-1514, udp-1500]") == [
+        f"tests: {same}, so that a case runs twice; leave one of them out"
+    ]
+    tests = "[{test: udp-1514, instances: [1, 2]}, {test: udp-1500, instances: [4, 2, 1]}]"
+    assert said(tests) == [f"tests: {same}, so that 2 cases run twice; leave one of them out"]
+    for apart in ("[udp-1513, udp-1500]", tests.replace("[1, 2]", "[8]"), "[tcp, udp-1500]"):
+        assert said(apart) == []
+    assert said("[udp-1514, udp-1500]", tunnelled("").replace("- bare\n", "")) == [], (
+        "in a tunnel udp-1500 shrinks"
+    )
+
+
 NETWORK = """networks:
 - bare
 - name: vx

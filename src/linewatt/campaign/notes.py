@@ -4,16 +4,18 @@
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator, Mapping
+from dataclasses import replace
 
 from linewatt.campaign.campaign import PLACEMENT, Campaign
 from linewatt.campaign.design import words
+from linewatt.campaign.network_entries import BARE
 from linewatt.findings.meters import ENERGY_STEPS
 from linewatt.findings.window import ASKING_S
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.cpulist import format_cpulist
 from linewatt.model import Case
 from linewatt.sensors.power.base import PowerConfig
-from linewatt.sizes import datagram_bytes
+from linewatt.sizes import FULL, FULL_FRAME_BYTES, datagram_bytes
 from linewatt.units import format_rate, format_seconds, format_significant, kpps_from_pps
 
 SURE_RUNS = 10
@@ -36,6 +38,7 @@ def notes(campaign: Campaign, cases: list[Case], alternate: bool, known: Collect
             f"with min: {SURE_RUNS} it covers 94 %"
         )
     yield from _search_notes(campaign)
+    yield from _same_frames_notes(cases)
     yield from words(campaign.factors, campaign.design)
     if campaign.labels and campaign.order != "sequential":
         yield (
@@ -73,6 +76,18 @@ def _search_notes(campaign: Campaign) -> Iterator[str]:
         f"begins {begins}, tries a rate {times} for {campaign.window_s:g} s, whatever trials says, and ends "
         f"after {most} at the latest"
     )
+
+
+def _same_frames_notes(cases: list[Case]) -> Iterator[str]:
+    """UDP 1500, which is named after its packet, beside the test that is named after its frame."""
+    bare = {case for case in cases if case.network == BARE}
+    named_by_frame = f"udp-{FULL_FRAME_BYTES}"
+    twice = sum(case.test == named_by_frame and replace(case, test=FULL) in bare for case in bare)
+    if twice:
+        yield (
+            f"tests: {named_by_frame} and {FULL} send the same datagrams on bare interfaces, so that "
+            f"{'a case runs' if twice == 1 else f'{twice} cases run'} twice; leave one of them out"
+        )
 
 
 def _edge_notes(campaign: Campaign) -> Iterator[str]:
