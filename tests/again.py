@@ -4,7 +4,8 @@
 A run side by side is its own noise: nine workers share two CPUs. A test that waits for processes cannot
 tell a product that is late from a machine that is. The kernel counts for how long something that could run
 waited for a CPU; where that was long while a test failed, it is said, and the test is run again with nothing
-beside it. What fails there has failed. More than a few are no noise, nor is one that only computes.
+beside it. What fails there has failed. More than a few are no noise, nor is one that only computes, one of
+seconds (``timed``), or a host that was left changed.
 """
 
 from __future__ import annotations
@@ -70,7 +71,8 @@ class Witness:
         report = yield
         began_s, before_s = self._began[item.nodeid.partition("::")[0]]
         now_s = waited_s()
-        if report.failed and before_s is not None and now_s is not None:
+        decides = report.when == "teardown" or item.get_closest_marker("timed") is not None
+        if report.failed and not decides and before_s is not None and now_s is not None:
             ratio = (now_s - before_s) / (time.monotonic() - began_s)
             report.user_properties.append((WAITED_RATIO, ratio))
         return report
@@ -84,7 +86,8 @@ class Again:
         self._failed: dict[str, float | None] = {}
 
     def pytest_runtest_logreport(self, report: pytest.TestReport) -> None:
-        if report.failed:
+        """One without a share has decided: what a host is left with, and what is timed, is met once."""
+        if report.failed and self._failed.get(report.nodeid, 0.0) is not None:
             ratio = dict(report.user_properties).get(WAITED_RATIO)
             self._failed[report.nodeid] = ratio if isinstance(ratio, float) else None
 

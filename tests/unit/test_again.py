@@ -32,6 +32,23 @@ def test_is_late():
     met.touch()
     assert before
 """
+LEAVES_A_CHANGE = """
+from pathlib import Path
+
+import pytest
+
+@pytest.fixture
+def host():
+    yield
+    met = Path(__file__).with_name("met")
+    before = met.exists()
+    met.touch()
+    assert before, "it was left changed"
+
+def test_on_a_host(host):
+    pass
+"""
+TIMED = "import pytest\n\npytestmark = pytest.mark.timed\n"
 
 
 def ends(folder: Path, tests: str, share: float) -> tuple[int, str]:
@@ -57,8 +74,10 @@ def ends(folder: Path, tests: str, share: float) -> tuple[int, str]:
         (FAILS_ONCE, 0.6, 0, "test_is_late failed while processes waited for a CPU 60% of the time"),
         (FAILS, 0.6, 1, "test_is_wrong failed while processes waited for a CPU 60% of the time"),
         (FAILS_ONCE, 0.1, 1, None),
+        (LEAVES_A_CHANGE, 0.6, 1, None),
+        (TIMED + FAILS_ONCE.lstrip(), 0.6, 1, None),
     ],
-    ids=["late", "wrong", "on a quiet machine"],
+    ids=["late", "wrong", "on a quiet machine", "left changed", "timed"],
 )
 def test_what_failed_while_others_had_the_cpus_is_met_again_and_decides(
     tmp_path: Path, tests: str, share: float, status: int, said: str | None
