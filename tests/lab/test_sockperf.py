@@ -10,12 +10,14 @@ import shutil
 import signal
 import socket
 import subprocess
+import time
 from collections.abc import Iterator
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests import again
 from tests.lab.test_campaign import HANG_LIMIT_S, Bench, await_event
 
 from linewatt.lab.system import search_path
@@ -30,14 +32,24 @@ PERCENTILES = ("p50", "p99", "p99_9", "max")
 WINDOW = {"seconds": 2, "omit": 1, "tail": 1}
 
 
+class Measured(Bench):
+    """``starved``: the kernel counted that CPUs were waited for meanwhile."""
+
+    starved = False
+
+
 @pytest.fixture(scope="module")
-def measured(lab2: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Bench]:
+def measured(lab2: Any, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Measured]:
     """One campaign for all that is only looked at."""
-    bench = Bench(lab2, tmp_path_factory.mktemp("sockperf"))
+    bench = Measured(lab2, tmp_path_factory.mktemp("sockperf"))
     tests = ["udp-rr", "tcp-rr", "tcp", {"test": "udp-1500", "rate": "20M"}]
     # the lab's BMC averages over a second, so that a window of two right behind the start has no watts
     window = {"seconds": 4, "omit": 2, "tail": 1}
+    began_s, before_s = time.monotonic(), again.waited_s()
     bench.run("run", campaign(bench, tests=tests, trials=2, idle={"seconds": 1}, window=window))
+    after_s = again.waited_s()
+    if before_s is not None and after_s is not None:
+        bench.starved = (after_s - before_s) / (time.monotonic() - began_s) > again.BUSY
     yield bench
     bench.until_nothing_runs()
 
@@ -52,7 +64,7 @@ def cases(bench: Bench) -> dict[str, dict[str, Any]]:
 
 
 MOST_STARVED = 3
-"""of sixteen ends without watts, of eight trials whose start is known to no 0.1 s; more is no noise"""
+"""of sixteen ends without watts; of eight starts not known to 0.1 s where CPUs were waited for"""
 SLEEP_S = 2.1
 """before sockperf's test"""
 
@@ -119,12 +131,12 @@ def test_a_load_that_counts_once_says_so(measured: Bench) -> None:
         assert "of which the window is 4.0 s" in told[0]
 
 
-def test_its_start_is_known_well_though_it_sleeps_before_its_test(measured: Bench) -> None:
+def test_its_start_is_known_well_though_it_sleeps_before_its_test(measured: Measured) -> None:
     uncertain = []
     for trial in measured.trials():
         uncertain += [flag["evidence"] for flag in trial["flags"] if flag["code"] == "start-uncertain"]
         assert trial["window"]["start_s"] > trial["started_s"] + SLEEP_S + WINDOW["omit"] - 0.1
-    assert len(uncertain) <= MOST_STARVED, uncertain
+    assert len(uncertain) <= (MOST_STARVED if measured.starved else 0), uncertain
     known_s = [float(said.partition("±")[2].split()[0]) for said in uncertain]
     assert all(one < SLEEP_S / 4 for one in known_s), uncertain
 
