@@ -7,6 +7,7 @@ import os
 import time
 from collections.abc import Mapping
 from contextlib import suppress
+from dataclasses import dataclass
 from pathlib import Path
 
 NOISE_CORES = 0.1
@@ -14,34 +15,47 @@ _KERNEL = 2
 """the parent of the kernel's threads, whose work is the load's"""
 
 
+@dataclass(frozen=True)
+class Look:
+    """Parents of all processes, and CPU time so far of others with that of children they waited for."""
+
+    parents: Mapping[int, int]
+    used_s: Mapping[int, float]
+
+    def since(self, before: Look) -> float:
+        """CPU time of others since then. Who has ended meanwhile is in the time of a parent that waited."""
+        grown = sum(used_s - before.used_s.get(pid, 0.0) for pid, used_s in self.used_s.items())
+        gone = before.used_s.keys() - self.used_s.keys()
+        return grown - sum(before.used_s[pid] for pid in gone if before.parents[pid] in self.used_s)
+
+
 class Others:
     """From when it is made on."""
 
     def __init__(self) -> None:
-        self._began_s, self._before_s = time.monotonic(), _used_s()
+        self._began_s, self._before = time.monotonic(), _look()
 
     def seconds(self) -> float:
         """CPU time that they used since then."""
-        return _used_s() - self._before_s
+        return max(0.0, _look().since(self._before))
 
     def cores(self) -> float:
         """The same a second."""
         return self.seconds() / (time.monotonic() - self._began_s)
 
 
-def _used_s() -> float:
-    """CPU time so far, and of children that have ended; a lab's processes are in networks of its own."""
-    ours, here = os.getpid(), Path("/proc/self/ns/net").readlink()
+def _look() -> Look:
+    """What runs now; a lab's processes are in networks of its own."""
+    ours, here, clock_hz = os.getpid(), Path("/proc/self/ns/net").readlink(), os.sysconf("SC_CLK_TCK")
     parents: dict[int, int] = {}
-    ticks: dict[int, int] = {}
+    used_s: dict[int, float] = {}
     for path in Path("/proc").glob("[0-9]*"):
         with suppress(OSError):  # it has ended
             fields = (path / "stat").read_text().rpartition(")")[2].split()
             parents[int(path.name)] = int(fields[1])
             if (path / "ns" / "net").readlink() == here:
-                ticks[int(path.name)] = sum(map(int, fields[11:15]))  # proc(5): utime, stime, cutime, cstime
-    clock_hz = os.sysconf("SC_CLK_TCK")
-    return sum(own for pid, own in ticks.items() if is_other(pid, parents, ours)) / clock_hz
+                used_s[int(path.name)] = sum(map(int, fields[11:15])) / clock_hz  # proc(5): utime … cstime
+    return Look(parents, {pid: used for pid, used in used_s.items() if is_other(pid, parents, ours)})
 
 
 def is_other(pid: int, parents: Mapping[int, int], ours: int) -> bool:

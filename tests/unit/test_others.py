@@ -10,7 +10,7 @@ import sys
 import time
 
 import pytest
-from tests.truth.others import Others, is_other
+from tests.truth.others import Look, Others, is_other
 
 PARENTS = {1: 0, 2: 0, 30: 2, 100: 1, 101: 100, 102: 101, 200: 1, 201: 200}
 LIMIT_S = 30
@@ -21,6 +21,14 @@ BUSY += "while time.monotonic() < end: pass"
 @pytest.mark.parametrize(("pid", "other"), [(201, True), (200, True), (1, True), (102, False), (30, False)])
 def test_others_come_neither_from_these_tests_nor_from_the_kernel(pid: int, other: bool) -> None:
     assert is_other(pid, PARENTS, 100) is other
+
+
+def test_who_has_ended_takes_nothing_away_and_counts_once() -> None:
+    before = Look({1: 0, 7: 1, 8: 1, 9: 8}, {1: 5.0, 7: 4.0, 8: 1.0, 9: 2.0})
+    forgotten = Look({1: 0, 8: 1, 9: 8}, {1: 9.5, 8: 1.0, 9: 2.0})
+    assert forgotten.since(before) == 0.5  # 7 had 4.0, and 4.5 when 1 waited for it
+    assert Look({1: 0}, {1: 5.0}).since(Look({1: 0, 8: 3, 3: 1}, {1: 5.0, 8: 9.0})) == 0.0
+    assert Look({1: 0, 9: 1}, {1: 5.0, 9: 3.0}).since(Look({1: 0}, {1: 5.0})) == 3.0
 
 
 def test_cpu_time_of_a_process_that_is_nobodys_is_counted() -> None:
