@@ -492,3 +492,17 @@ def test_a_login_that_ended_before_anything_was_sent_says_what_it_said(is_closed
 
     with pytest.raises(HostError, match=re.escape(told)):
         asyncio.run(met())
+
+
+@pytest.mark.parametrize(("between_s", "told"), [(0.3, False), (1.4, False), (1.6, True)])
+def test_the_controller_is_named_only_where_it_sent_no_heartbeat_for_too_long(
+    monkeypatch: pytest.MonkeyPatch, between_s: float, told: bool
+) -> None:
+    now = iter((100.0, 100.0 + between_s))
+    monkeypatch.setattr("linewatt.hosts.ssh.now_s", lambda: next(now))
+    wire = Wire("dut", cast("Any", SimpleNamespace(is_closed=lambda: True)))
+    lost = wire.lost
+    assert lost is not None
+    assert lost.startswith("the SSH connection ended")
+    assert ("no heartbeat was sent for 1.6 s" in lost) == told
+    assert told or lost == "the SSH connection ended"
