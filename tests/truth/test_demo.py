@@ -283,7 +283,7 @@ CLAIMS: tuple[tuple[str, Claim], ...] = (
     ),
     (
         rf"(?P<count>{_NUMBER}) in the receive buffer of the UDP socket on (?P<host>h\d+)"
-        r"(?:; counters are read about once a second: "
+        r"(?:; counters are read every 1 s: "
         rf"(?P<least>{_NUMBER}) to (?P<most>{_NUMBER}) in the window)?",
         _receive_buffer,
     ),

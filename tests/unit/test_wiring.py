@@ -589,4 +589,4 @@ def test_a_burst_of_loss_at_the_windows_edge_is_not_laid_to_somebody_else() -> N
     trial = told(both(UDP, story(lost=0.02), apart, sensor("h2", "netcounters", burst))).trial()
     (evidence,) = [flag.evidence for flag in trial.flags if flag.code == "udp-loss"]
     assert "no datagrams of the load" not in evidence
-    assert "once a second: 0 to 1000000 in the window" in evidence
+    assert "counters are read every 1 s: 0 to 1000000 in the window" in evidence

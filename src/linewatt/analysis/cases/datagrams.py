@@ -30,12 +30,14 @@ class Place:
 class Unsure(NamedTuple):
     """By how much counters may have counted more (``short``) or less (``over``) in a window than is taken.
 
-    They are read about once a second, and loss comes in bursts: those of a step that only touches the window
-    lie in it or beside it.
+    They are read now and then, and loss comes in bursts: those of a step that only touches the window lie in
+    it or beside it.
     """
 
     short: float = 0.0
     over: float = 0.0
+    interval_s: float = 0.0
+    """between two readings"""
 
 
 SURE = Unsure()
@@ -86,7 +88,8 @@ class Losses:
         if self.unexplained or not self.places or abs(self.lost - self.counted) <= self._slack:
             return words
         least, most = self.between
-        return f"{words}; counters are read about once a second: {least:.0f} to {most:.0f} in the window"
+        every = f"counters are read every {self.unsure.interval_s:.2g} s"
+        return f"{words}; {every}: {least:.0f} to {most:.0f} in the window"
 
 
 def datagram_losses(

@@ -5,9 +5,12 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Sequence
+from itertools import pairwise
+from statistics import median
 
 from linewatt.analysis.cases.datagrams import SURE, Unsure, datagram_losses
 from linewatt.analysis.comparison.besides import CONGESTION, LIMITS
+from linewatt.engine.live.feed import Reading
 from linewatt.engine.measuring.cut import Seen
 from linewatt.engine.measuring.window import EndRun
 from linewatt.findings.load import LOSS_SHOWN
@@ -28,7 +31,7 @@ def check(seen: Seen) -> Iterator[Flag]:
 
 def _unsure(seen: Seen) -> Unsure:
     """What lies between readings at the window's edges, of counters of drops of datagrams."""
-    short = over = 0.0
+    short = over = interval_s = 0.0
     for end, leaving in ((seen.sender, True), (seen.receiver, False)):
         moved = {name for loss in losses(end.counters, leaving=leaving) for name in loss.counters}
         for reading in seen.readings(end):
@@ -37,7 +40,12 @@ def _unsure(seen: Seen) -> Unsure:
                 if delta.value is not None:
                     short += delta.most - delta.value
                     over += delta.value - delta.least
-    return Unsure(short, over)
+                    interval_s = max(interval_s, _interval_s(reading))
+    return Unsure(short, over, interval_s)
+
+
+def _interval_s(reading: Reading) -> float:
+    return median(after.time_s - before.time_s for before, after in pairwise(reading.records))
 
 
 def is_lossy(instances: Sequence[InstanceResult]) -> bool:
