@@ -183,6 +183,12 @@ def format_rate(rate_bps: float | None, digits: int = 3) -> str:
     return f"{format_significant(rate_bps, digits)} bit/s"
 
 
+def format_given_rate(rate_bps: float) -> str:
+    """A rate that was asked for, as people read it, with digits enough to be no other rate's words."""
+    names = (format_rate(rate_bps, digits) for digits in range(3, 17))
+    return next((name for name in names if parse_rate(name) == rate_bps), f"{rate_bps!r} bit/s")
+
+
 def format_significant(value: float | None, digits: int = 3) -> str:
     """A number with ``digits`` significant digits and never an exponent; whole digits are never cut."""
     if value is None or not math.isfinite(value):

@@ -24,7 +24,7 @@ from tests.report_factories import end, failed, host, powered, watts
 
 from linewatt.analysis.cases.responses import EFFICIENCY, OF_CASE, PER_WATT, THROUGHPUT
 from linewatt.analysis.comparison.compare import Comparison, finding
-from linewatt.analysis.comparison.matching import match_two
+from linewatt.analysis.comparison.matching import level_meant, match_two
 from linewatt.analysis.comparison.rows import Row
 from linewatt.analysis.comparison.verdicts import COMPARISON, verdicts
 from linewatt.analysis.metrics.metric import Response
@@ -216,7 +216,9 @@ def test_cases_of_one_side_only_are_listed() -> None:
     ("change", "words"),
     [
         ({"streams": 8}, "streams 1 in A, 8 in B"),
-        ({"rate_bps": 1e9}, "rate unlimited in A, 1e+09 in B"),
+        ({"rate_bps": 1e9}, "rate unlimited in A, 1.00 Gbps in B"),
+        ({"rate_bps": 1.0005e9}, "rate unlimited in A, 1.0005 Gbps in B"),
+        ({"rate_bps": 1e9 / 3}, "rate unlimited in A, 333.3333333333333 Mbps in B"),
         ({"zerocopy": True}, "zerocopy off in A, on in B"),
         ({"load_level": 0.5}, "level full in A, 0.5 in B"),
     ],
@@ -258,6 +260,17 @@ def test_levels_of_one_result_are_compared_with_the_first_or_the_named_one() -> 
         ("bare", "better"),
         ("geneve", "worse"),
     ]
+
+
+def test_rates_are_levels_by_the_words_of_rates_and_are_meant_by_any_way_to_write_them() -> None:
+    cases = [replace(TCP, rate_bps=rate_bps) for rate_bps in (1e9, 1.0005e9)]
+    one = made("a", numbered(*(runs(case, seed=at) for at, case in enumerate(cases))))
+    levels = compared_levels(one, "rate").levels
+    assert levels == ("1.00 Gbps", "1.0005 Gbps")
+    for written in ("1.00 Gbps", "1G", "1e9", "1000 Mbit/s"):
+        assert level_meant(written, "rate", levels) == "1.00 Gbps"
+    assert level_meant("2G", "rate", levels) is None
+    assert level_meant("fast", "rate", levels) is None
 
 
 def test_factors_and_kernels_of_hosts_are_levels_too() -> None:

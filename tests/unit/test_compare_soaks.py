@@ -18,7 +18,7 @@ from tests.unit.conftest import Run
 from linewatt.analysis.comparison.compare import FAIL_ON
 from linewatt.analysis.comparison.rows import METRICS
 from linewatt.analysis.metrics.of_soak import RESPONSES
-from linewatt.analysis.soak.job import Job, host_pairs, job_of
+from linewatt.analysis.soak.job import ASKED, Job, host_pairs, job_of
 from linewatt.report.soak.digest import digest
 from linewatt.report.soak.document import as_json as shown
 from linewatt.store.read import load, load_manifest
@@ -224,6 +224,13 @@ def test_a_soak_that_was_cut_off_is_not_compared_with_a_whole_one(run: Run) -> N
     soak(2, lambda manifest: manifest["campaign"]["soak"].update(duration_s=60.0), duration_s=30)
     _, out, _ = run(*PAIR, "--full")
     assert "not comparable: ran 1 min 00 s in A, 30 s in B" in out
+
+
+def test_rates_of_tests_beside_a_soak_are_told_as_rates() -> None:
+    show = next(one.show for one in ASKED if one.name == "iperf3")
+    assert show([{"test": "tcp", "rate_bps": 1e9}, {"test": "udp", "rate_bps": None}]) == (
+        "test=tcp rate=1.00 Gbps; test=udp rate=unlimited"
+    )
 
 
 def test_cpu_time_by_the_tick_refuses_only_what_is_made_of_it(run: Run) -> None:

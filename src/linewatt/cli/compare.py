@@ -319,7 +319,13 @@ def _compared(
     loaded: Sequence[Sequence[tuple[Path, Kept]]], options: Options, base: str | None
 ) -> Comparison:
     from linewatt.analysis.comparison.compare import compare as compare_sides
-    from linewatt.analysis.comparison.matching import known_properties, levels_of, match_levels, match_two
+    from linewatt.analysis.comparison.matching import (
+        known_properties,
+        level_meant,
+        levels_of,
+        match_levels,
+        match_two,
+    )
     from linewatt.report.comparison.sides import side_of
 
     sides = [replace(side_of(*one), name=name) for name, (one,) in zip(("A", "B"), loaded, strict=False)]
@@ -332,6 +338,7 @@ def _compared(
     if len(levels) < 2:
         there = ", ".join(levels) or "no trial"
         raise InvalidInput(f"--by {options.by}: {sides[0].id} has nothing to compare, only {there}")
-    if base is not None and base not in levels:
+    chosen = levels[0] if base is None else level_meant(base, options.by, levels)
+    if chosen is None:
         raise InvalidInput(f"--base {base}: {options.by} is one of {', '.join(levels)}")
-    return compare_sides(sides[0], sides[0], match_levels(sides[0], options.by, base or levels[0]), options)
+    return compare_sides(sides[0], sides[0], match_levels(sides[0], options.by, chosen), options)

@@ -13,8 +13,10 @@ from typing import Any
 from linewatt.analysis.comparison.runs import CaseRuns
 from linewatt.analysis.metrics.of_soak import SoakRun
 from linewatt.analysis.soak.job import Job, host_pairs
+from linewatt.errors import InvalidInput
 from linewatt.model import Case
 from linewatt.records import Campaign, Host
+from linewatt.units import format_given_rate, parse_rate
 
 HOST_LIKE = ("host", "kernel", "sender", "receiver")
 """properties that are of the hosts: cases match whatever their hosts are called"""
@@ -247,7 +249,20 @@ def _shown(case: Case, what: str) -> str:
         return "unlimited" if what == "rate" else "full"
     if isinstance(value, bool):
         return "on" if value else "off"
+    if what == "rate":
+        return format_given_rate(value)
     return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+def level_meant(text: str, by: str, levels: Sequence[str]) -> str | None:
+    """Which of the levels a person means, who may write a rate as in a campaign; None: none of them."""
+    if text in levels:
+        return text
+    try:
+        name = format_given_rate(parse_rate(text)) if by == "rate" else text
+    except InvalidInput:
+        return None
+    return name if name in levels else None
 
 
 def levels_of(side: Side, by: str) -> list[str]:

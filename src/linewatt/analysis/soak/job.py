@@ -11,7 +11,7 @@ from typing import Any, Literal
 
 from linewatt.loads.registry import DEFAULT, SOAKING
 from linewatt.records import Campaign, UserServer
-from linewatt.units import format_percent, format_rate, format_seconds
+from linewatt.units import format_given_rate, format_percent, format_rate, format_seconds
 
 SoakCode = Literal["job", "server", "network", "window"]
 """what of a job refuses a verdict where it differs; ``--allow`` may name it"""
@@ -154,8 +154,14 @@ def _of_load(load: str) -> Iterator[Asked]:
 
 
 def _test_text(tests: Sequence[Mapping[str, Any]]) -> str:
-    said = (" ".join(f"{name}={_plain(value)}" for name, value in one.items()) for one in tests)
+    said = (" ".join(_named(name, value) for name, value in one.items()) for one in tests)
     return "; ".join(said) or "none"
+
+
+def _named(name: str, value: Any) -> str:
+    if name == "rate_bps" and (value is None or isinstance(value, (int, float))):
+        return f"rate={'unlimited' if value is None else format_given_rate(value)}"
+    return f"{name}={_plain(value)}"
 
 
 def _plain(value: Any) -> str:
