@@ -31,7 +31,7 @@ _SEEDS: dict[str, list[bytes]] = {
     ],
     "interrupts": [
         b"linewatt-interrupts 1 1000000|intr 381383633|ctxt 623831339|softirqs 0 10063100 7828903 635895659|"
-        b"irq CPU0 CPU1;0 0;0 282847;222363 0|end 1000100\n",
+        b"irq:eth0 0000:00:03.0 CPU0 CPU1;38 virtio2-input.0 0 28;39 virtio2-output.0 22 0|end 1000100\n",
         b"linewatt-interrupts 1 2000000|intr 381383733|ctxt 623831439|many|end 2000100\n",
     ],
     "cpufreq": [

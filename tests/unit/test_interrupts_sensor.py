@@ -23,7 +23,9 @@ from linewatt.sensors.interrupts import MOST_CELLS, Interrupts, InterruptsConfig
 
 CAPTURES = Path(__file__).parents[1] / "captures" / "interrupts"
 SENSOR = Interrupts()
-RECORD = "linewatt-interrupts 1 5|intr 7|ctxt 8|softirqs 0 1 2 3|irq CPU0 CPU2;1 2;3 4|end 6"
+RECORD = (
+    "linewatt-interrupts 1 5|intr 7|ctxt 8|softirqs 0 1 2 3|irq:eth0 b CPU0 CPU2;7 rx-0 1 2;8 rx-1 3 4|end 6"
+)
 
 
 def one_record(root: Path, device: str = "eth0") -> str:
@@ -56,18 +58,51 @@ def test_a_virtual_interface_has_the_machines_counts_and_says_that_it_has_no_int
     assert SENSOR.reasons(record).keys() == {"irq"}
 
 
+def row(number: int, name: str) -> str:
+    return f"{number:3}: {number:10} {2 * number:10}  PCI-MSIX  {number}-edge      {name}\n"
+
+
+def counted_of(tree: Path, *rows: str, device: str = "eth0") -> float | None:
+    rows = ("            CPU0       CPU2       \n", *rows, "NMI:       7000       7000  Non-maskable\n")
+    (tree / "proc/interrupts").write_text("".join(rows))
+    values = SENSOR.parse(one_record(tree, device))
+    total = values.get("irq.data")
+    if total is not None:
+        assert (values["irq.cpu0"], values["irq.cpu2"]) == (total / 3, total * 2 / 3)
+    return total
+
+
 @needs_bash
-def test_interrupts_are_known_by_number_by_interface_and_by_bus_address(tree: Path) -> None:
-    (tree / "proc/interrupts").write_text(
-        "            CPU0       CPU2       \n"
-        "  8:          5          6  IO-APIC   8-edge      rtc0\n"
-        " 38:          1          2  PCI-MSIX  1-edge      named-otherwise\n"
-        "140:         10         20  PCI-MSIX  2-edge      ice-eth0-TxRx-0\n"
-        "141:        100        200  PCI-MSIX  3-edge      mlx5_comp0@pci:0000:00:03.0\n"
-        "NMI:       7000       7000  Non-maskable interrupts\n"
-    )
-    values = SENSOR.parse(one_record(tree))
-    assert (values["irq.cpu0"], values["irq.cpu2"], values["irq.data"]) == (111, 222, 333)
+def test_interrupts_are_known_by_number_by_interface_or_by_bus_address(tree: Path) -> None:
+    foreign = row(8, "rtc0")
+    assert counted_of(tree, foreign, row(38, "named-otherwise"), row(39, "named")) == 3 * (38 + 39)
+    assert counted_of(tree, foreign, row(140, "ice-eth0-TxRx-0")) == 3 * 140
+    assert counted_of(tree, foreign, row(141, "mlx5_comp0@pci:0000:00:03.0")) == 3 * 141
+    assert counted_of(tree, foreign) is None
+
+
+@needs_bash
+def test_where_one_names_the_interface_only_those_are_its_own_and_only_queues(tree: Path) -> None:
+    own = row(140, "ice-eth0-TxRx-0"), row(141, "ice-eth0-TxRx-1")
+    assert counted_of(tree, *own, row(38, "ice-eth7-TxRx-0"), row(39, "ice-0000:00:03.0:misc")) == 3 * 281
+    queues = row(37, "mlx5_async0@pci:0000:00:03.0"), row(38, "mlx5_comp0@pci:0000:00:03.0")
+    assert counted_of(tree, *queues) == 3 * 38
+
+
+@needs_bash
+def test_an_interface_takes_no_interrupts_of_one_whose_name_begins_like_its_own(tree: Path) -> None:
+    net = tree / "sys/class/net"
+    for device in ("eth1", "eth10"):
+        function = tree / "sys/devices" / f"0000:3b:00.{device[3:]}"
+        function.mkdir()
+        (net / device).mkdir()
+        (net / device / "device").symlink_to(function)
+    first, second = row(50, "ice-eth1-TxRx-0"), row(60, "ice-eth10-TxRx-0")
+    assert counted_of(tree, first, second, device="eth1") == 3 * 50
+    assert counted_of(tree, first, second, device="eth10") == 3 * 60
+    by_bus = row(51, "mlx5_comp0@pci:0000:3b:00.1"), row(61, "ice-eth10-TxRx-0")
+    assert counted_of(tree, *by_bus, device="eth1") == 3 * 51
+    assert counted_of(tree, second, device="eth1") is None
 
 
 @needs_bash
@@ -103,7 +138,7 @@ def test_it_ends_when_it_is_told_to() -> None:
         RECORD.removesuffix("|end 6"),
         RECORD.replace("intr 7", "intr x"),
         RECORD.replace("intr 7", f"intr {'9' * 21}"),
-        RECORD.replace(";1 2", ";1"),
+        RECORD.replace("rx-0 1 2", "rx-0 1"),
         RECORD.replace("interrupts 1", "interrupts 2"),
     ],
 )
@@ -113,8 +148,10 @@ def test_what_is_no_whole_record_is_refused(record: str) -> None:
 
 
 def test_a_sum_of_counts_of_32_bits_wraps_as_they_do_and_a_reset_gives_no_number() -> None:
-    near, beyond = (RECORD.replace("1 2;3 4", f"{2**32 - 1 - less} 0;0 0") for less in (9, 0))
-    again = RECORD.replace("1 2;3 4", "5 0;0 0")
+    def both(first: int) -> str:
+        return RECORD.replace("rx-0 1 2", f"rx-0 {first} 0").replace("rx-1 3 4", "rx-1 0 0")
+
+    near, beyond, again = both(2**32 - 10), both(2**32 - 1), both(5)
     counts = [SENSOR.parse(record)["irq.data"] for record in (near, beyond, again)]
     bits = SENSOR.channel("irq.data").bits
     read = list(enumerate(counts))

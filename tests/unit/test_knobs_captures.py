@@ -199,6 +199,17 @@ def test_an_interrupt_that_the_kernel_manages_is_named(tmp_path: Path) -> None:
     assert "interrupt 57 (virtio2-input.0) cannot go to CPU 1: the kernel manages it" in managed.stderr
 
 
+def test_an_interface_has_no_interrupts_of_one_whose_name_begins_like_its_own(tmp_path: Path) -> None:
+    build(CAPTURES / "irq_affinity" / "aarch64-virtio", tmp_path)
+    with (tmp_path / "proc" / "interrupts").open("a") as interrupts:
+        interrupts.write("99: 1 1 PCI-MSIX 1-edge ice-eth10-TxRx-0\n")
+    (tmp_path / "proc" / "irq" / "99").mkdir()
+    (tmp_path / "proc" / "irq" / "99" / "smp_affinity_list").write_text("0\n")
+    done = in_tree(KNOBS["irq_affinity"].read("eth1"), tmp_path)
+    assert "eth10" not in KNOBS["irq_affinity"].parse(done.stdout)
+    assert "virtio2-input.0=" in KNOBS["irq_affinity"].parse(done.stdout)
+
+
 def test_an_interface_that_is_not_there_is_said(tmp_path: Path) -> None:
     for knob in ("irq_affinity", "rps_cpus", "xps_cpus", "rfs"):
         done = in_tree(KNOBS[knob].read("eth9"), tmp_path)

@@ -4,9 +4,10 @@
 One bash process reads /proc/stat (``intr``, ``ctxt``, ``softirq``) and, of /proc/interrupts, the rows of the
 data interface, with builtins only, and prints one line a record. Those rows are found as the knob
 irq_affinity finds them: by the device's ``msi_irqs``, or a name that has the interface or its bus address in
-it; a virtual interface has none. They are looked for again every 60 records, and whenever there are more or
-fewer rows. Measured on a 2-CPU VM, exact accounting: 0.6 ms of CPU a record; with plain files
-of 64 CPUs, 400 interrupts and 64 queues 3.5 ms.
+it; a virtual interface has none. Which of them are its queues' :mod:`linewatt.hosts.interrupts` says to both.
+They are looked for again every 60 records, and whenever there are more or fewer rows. Measured on a 2-CPU
+VM, exact accounting: 0.6 ms of CPU a record; with plain files of 64 CPUs, 400 interrupts and 64 queues
+3.5 ms.
 
 Both files are of the whole machine, also in a network namespace or a container. The totals of /proc/stat
 have 64 bits; what a CPU counts of one interrupt, or of one kind of softirq, has 32 (kernel, fs/proc/stat.c,
@@ -16,12 +17,14 @@ struct kernel_stat, kstat_irqs), so a sum of such is again a counter of 32 bits.
 from __future__ import annotations
 
 import re
+from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from pydantic import Field
 
 from linewatt.errors import ParseError
 from linewatt.hosts.base import HostSpec
+from linewatt.hosts.interrupts import names_of_queues
 from linewatt.model import Channel
 from linewatt.sensors.base import PACED, LineSensor, SensorConfig
 
@@ -33,41 +36,48 @@ MOST_CELLS = 4096
 """interrupts × CPUs of the data interface: more would cost its host too much each second"""
 _SUM_BITS = 32
 
-# $1 root of the file system, $2 interface, $3 interval in µs, $4 most cells
+# $1 root of the file system, $2 interfaces, $3 interval in µs, $4 most cells
 _SCRIPT = (
     PACED
     + r"""
-root=$1 device=$2 interval_us=$3 most=$4 own=() count=0 number=0
+root=$1 devices=($2) interval_us=$3 most=$4 count=0 number=0
 
-find_own() {  # the rows of the data interface, by their place in /proc/interrupts
-  local path bus numbers=' ' row irq name
-  own=()
-  cd -P "$root/sys/class/net/$device/device" || return  # a virtual interface has none
-  [[ ${PWD##*/} == virtio* ]] && cd ..
-  bus=${PWD##*/}
-  for path in msi_irqs/*; do numbers+="${path##*/} "; done
-  for (( row = 1; row < ${#rows[@]}; row++ )); do
-    name=${rows[row]##* } irq=${rows[row]%%:*}
-    irq=${irq//[[:space:]]}
-    [[ $irq == *[!0-9]* ]] && continue
-    [[ $numbers == *" $irq "* || $name == *"$device"* || $name == *"$bus"* ]] && own+=("$row")
+find_rows() {  # what may be interrupts of each data interface, by their place in /proc/interrupts
+  local at device path bus numbers row irq name
+  heads=() places=() labels=() interrupts=0
+  for at in "${!devices[@]}"; do
+    device=${devices[at]} heads[at]="irq:$device" places[at]= numbers=' '
+    cd -P "$root/sys/class/net/$device/device" || continue  # a virtual interface has none
+    [[ ${PWD##*/} == virtio* ]] && cd ..
+    bus=${PWD##*/} heads[at]+=" $bus"
+    for path in msi_irqs/*; do numbers+="${path##*/} "; done
+    for (( row = 1; row < ${#rows[@]}; row++ )); do
+      name=${rows[row]##* } irq=${rows[row]%%:*}
+      irq=${irq//[[:space:]]}
+      [[ $irq == *[!0-9]* ]] && continue
+      [[ $numbers == *" $irq "* || $name == *"$bus"* ||
+        $name =~ (^|[^A-Za-z0-9])"$device"([^A-Za-z0-9]|$) ]] || continue
+      places[at]+=" $row" labels[row]="$irq ${name//[;|]/_}" interrupts=$(( interrupts + 1 ))
+    done
   done
 } 2>/dev/null
 
 interrupts() {
   mapfile -t rows <"$root/proc/interrupts" || return
-  local cpus=(${rows[0]}) row words
+  local cpus=(${rows[0]}) at row words
   if [[ ${#rows[@]} != "$count" ]] || (( number++ % 60 == 0 )); then
     count=${#rows[@]}
-    find_own
+    find_rows
   fi
-  (( ${#own[@]} )) || return
-  if (( ${#own[@]} * ${#cpus[@]} > most )); then record+='|many'; return; fi
-  record+="|irq ${cpus[*]}"
+  if (( interrupts * ${#cpus[@]} > most )); then record+='|many'; return; fi
   set -f
-  for row in "${own[@]}"; do
-    words=(${rows[row]})
-    record+=";${words[*]:1:${#cpus[@]}}"
+  for at in "${!devices[@]}"; do
+    record+="|${heads[at]}"
+    [[ ${places[at]} ]] && record+=" ${cpus[*]}"
+    for row in ${places[at]}; do
+      words=(${rows[row]})
+      record+=";${labels[row]} ${words[*]:1:${#cpus[@]}}"
+    done
   done
   set +f
 } 2>/dev/null
@@ -120,7 +130,7 @@ class Interrupts(LineSensor):
         }
         kinds = zip(SOFTIRQS, sections.get("softirqs", "").split(), strict=False)
         values |= {f"softirqs.{kind}": _number(word) for kind, word in kinds}
-        return values | _of_data(sections.get("irq", ""))
+        return values | _of_data(_by_interface(sections))
 
     def reasons(self, record: str) -> dict[str, str]:
         """Why there are none of a kind. Raises ParseError."""
@@ -128,7 +138,7 @@ class Interrupts(LineSensor):
         found = {} if "intr" in sections else {"host": "no /proc/stat", "softirqs": "no /proc/stat"}
         if "many" in sections:
             found["irq"] = f"more than {MOST_CELLS} interrupts × CPUs of the data interface: not counted"
-        elif "irq" not in sections:
+        elif not _of_data(_by_interface(sections)):
             found["irq"] = "the data interface has no interrupts of its own, or its host does not tell"
         return found
 
@@ -161,18 +171,27 @@ def _sections(record: str) -> dict[str, str]:
     return {name: text for name, _, text in (part.partition(" ") for part in parts)}
 
 
-def _of_data(text: str) -> dict[str, float | None]:
-    """Interrupts of the data interface, in sum and by CPU: names of CPUs, then a row an interrupt."""
-    if not text:
-        return {}
-    head, *rows = (row.split() for row in text.split(";"))
-    if any(len(row) != len(head) for row in rows):
-        raise ParseError("interrupts: a row of /proc/interrupts has not a count for each CPU")
-    sums = [sum(map(_number, counts)) % 2**_SUM_BITS for counts in zip(*rows, strict=True)]
-    found: dict[str, float | None] = {
-        f"irq.{cpu.lower()}": count for cpu, count in zip(head, sums, strict=True)
-    }
-    return {"irq.data": sum(sums) % 2**_SUM_BITS, **found}
+def _by_interface(sections: Mapping[str, str]) -> dict[str, str]:
+    """Data interface → what is said of its interrupts."""
+    return {name.partition(":")[2]: text for name, text in sections.items() if name.startswith("irq:")}
+
+
+def _of_data(told: Mapping[str, str]) -> dict[str, float | None]:
+    """Interrupts of the data interfaces, in sum and by CPU; nothing where one of them has none."""
+    counted: dict[str, list[str]] = {}
+    cpus: list[str] = []
+    for device, text in told.items():
+        head, *rows = (row.split() for row in text.split(";"))
+        bus, cpus = head[0] if head else "", head[1:]
+        if not rows:
+            return {}
+        if any(len(row) != len(cpus) + 2 for row in rows):
+            raise ParseError("interrupts: a row of /proc/interrupts has not a count for each CPU")
+        queues = names_of_queues(tuple(row[1] for row in rows), device, bus)
+        counted |= {number: counts for number, name, *counts in rows if name in queues}
+    sums = [sum(map(_number, counts)) % 2**_SUM_BITS for counts in zip(*counted.values(), strict=True)]
+    found: dict[str, float | None] = {f"irq.{cpu.lower()}": n for cpu, n in zip(cpus, sums, strict=True)}
+    return {"irq.data": sum(sums) % 2**_SUM_BITS, **found} if sums else {}
 
 
 def _number(text: str) -> int:

@@ -2,10 +2,9 @@
 """Which CPUs take the interrupts of an interface's queues, through ``/proc/irq``.
 
 A device's interrupts are those of its PCI function (``msi_irqs``; for virtio of its parent) and those whose
-name in ``/proc/interrupts`` has the interface or the PCI address in it: mlx5 names them
-``mlx5_comp0@pci:0000:3b:00.0``, ice ``ice-eth0-TxRx-0``, virtio ``virtio0-input.0``. Where one of them names
-the interface, only those that do are its own. Those that carry no queue (``mlx5_async0``, ``…:misc``,
-``…-config``) are left alone. They are known by name, because numbers change when queues do.
+name in ``/proc/interrupts`` has the interface or the PCI address in it; which of those are its queues'
+:mod:`linewatt.hosts.interrupts` says, and the others are left alone. They are known by name, because numbers
+change when queues do.
 
 Some drivers let the kernel manage their interrupts; it answers a write with EIO, or EPERM (seen in 6.18),
 which is said by name.
@@ -18,6 +17,7 @@ import re
 
 from linewatt.errors import InvalidInput, ParseError
 from linewatt.hosts.cpulist import format_cpulist, parse_cpulist
+from linewatt.hosts.interrupts import names_of_queues, queue_number
 from linewatt.tuning.base import Command
 from linewatt.tuning.commands import interface, script
 from linewatt.tuning.words import parse_words
@@ -32,8 +32,9 @@ numbers=
 for path in "$device"/msi_irqs/*; do numbers="$numbers ${path##*/}"; done
 echo "interface $1"; echo "bus $bus"
 awk -v net="$1" -v bus="$bus" -v numbers="$numbers " '
+  BEGIN { gsub(/[^A-Za-z0-9]/, "[&]", net); net = "(^|[^A-Za-z0-9])" net "([^A-Za-z0-9]|$)" }
   $1 ~ /^[0-9]+:$/ { number = $1; sub(":", "", number); name = $NF
-    own = index(numbers, " " number " ") || index(name, net) || (bus != "" && index(name, bus))
+    own = index(numbers, " " number " ") || name ~ net || (bus != "" && index(name, bus))
     if (own) print number, name }
 ' /proc/interrupts | while read -r number name; do
   read -r cpus <"/proc/irq/$number/smp_affinity_list" || exit 1
@@ -58,10 +59,6 @@ awk 'FNR == NR {
 done"""
 
 _IRQ = re.compile(r"irq (\d+) ([\d,-]+) (\S+)", re.ASCII)
-_QUEUE = re.compile(
-    r"(?:tx-?rx|rx-?tx|rx|tx|comp|input|output|fp|queue|blk|ring|mlx4|[-_]q)[-_.]?(\d+)(?!\d)|-(\d+)\Z",
-    re.IGNORECASE,
-)
 
 
 class IrqAffinity:
@@ -93,7 +90,8 @@ class IrqAffinity:
                 f"{head['interface']} has no interrupts of its own (a virtual interface has none); steer its "
                 "receive work with rps_cpus"
             )
-        own = _own(found, head["interface"], head.get("bus", ""))
+        queues = names_of_queues(tuple(name for _, _, name in found), head["interface"], head.get("bus", ""))
+        own = [one for one in found if one[2] in queues]
         names = [name for _, _, name in own]
         settings = [
             (name if names.count(name) == 1 else f"{name}#{number}", format_cpulist(parse_cpulist(cpus)))
@@ -105,7 +103,7 @@ class IrqAffinity:
         """Both interrupts of a pair of queues go to one CPU, where a device has two a pair."""
         cpus = parse_cpulist(self.check(value))
         names = list(parse_words(before))
-        queues = [_queue(name) for name in names]
+        queues = [queue_number(name) for name in names]
         if any(queue is None for queue in queues):
             queues = list(range(len(names)))
         turns = {
@@ -121,20 +119,6 @@ class IrqAffinity:
         interface(target)
         lines = (f"{name}={cpus}\n" for name, cpus in parse_words(setting).items())
         return script(_WRITE, stdin="".join(lines))
-
-
-def _own(found: list[tuple[str, ...]], net: str, bus: str) -> list[tuple[str, ...]]:
-    """Interrupts of the interface's queues; all of the device's if none looks like a queue's."""
-    named = re.compile(rf"(?<![A-Za-z0-9]){re.escape(net)}(?![A-Za-z0-9])")
-    own = [one for one in found if named.search(one[2])] or found
-    bare = [named.sub("", name).replace(bus or "\n", "") for _, _, name in own]
-    return [one for one, name in zip(own, bare, strict=True) if _queue(name) is not None] or own
-
-
-def _queue(name: str) -> int | None:
-    """The number of the queue that an interrupt is named after."""
-    match = _QUEUE.search(re.sub(r"#\d+\Z", "", name))
-    return None if match is None else int(match[1] or match[2])
 
 
 def _natural(name: str) -> list[tuple[int, str]]:
