@@ -2,20 +2,23 @@
 """How many hosts one controller carries: its CPU for each more host whose sensors it reads once a second.
 
 In a long idle window nothing happens but that: heartbeats, streams, parsing, storing. The controller's CPU
-time is the scheduler's, so that others on the machine do not matter; what two numbers of hosts differ by is
-the hosts' part of it, with what linewatt costs anyway left out.
+time is the scheduler's, so that others on the machine do not matter. What two numbers of hosts differ by is
+the hosts' part of it; the rest is what linewatt costs anyway, and comes off the half core that hosts may use.
 """
 
 from __future__ import annotations
 
 import time
+from collections.abc import Mapping
+from dataclasses import dataclass
 from typing import Any
 
 from bench.cgroup import threads_s
 from bench.rig import Rig, lab_of, rig
 from bench.rows import MeasurementFailed, Row
 
-ABOUT_S = 240
+ABOUT_S = 480
+_REPEATS = 2
 _SETTLE_S = 4.0
 _WINDOW = {"omit": 0, "seconds": 1, "tail": 1}
 _BUSY = 0.5
@@ -27,13 +30,44 @@ def measure(*, quick: bool) -> list[Row]:
     few, many, seconds = (4, 12, 8.0) if quick else (8, 48, 20.0)
     rows = []
     for what, metered in (("", True), (", no meter", False)):
-        cores = {hosts: _cores(hosts, seconds, metered=metered) for hosts in (few, many)}
-        each = (cores[many] - cores[few]) / (many - few)
+        costs = [
+            cost({hosts: _cores(hosts, seconds, metered=metered) for hosts in (few, many)})
+            for _ in range(_REPEATS)
+        ]
+        each = tuple(100 * one.each for one in costs)
+        enough = tuple(one.hosts for one in costs)
         rows += [
-            Row(f"CPU of the controller for each host, sensors at 1 Hz{what}", "percent", (100 * each,)),
-            Row(f"hosts for which half a core of the controller will do{what}", "count", (_BUSY / each,)),
+            Row(f"CPU of the controller for each host, sensors at 1 Hz{what}", "percent", each),
+            Row(f"hosts for which half a core of the controller will do{what}", "count", enough),
         ]
     return rows
+
+
+@dataclass(frozen=True, slots=True)
+class Cost:
+    """Cores that the controller uses: ``fixed`` whatever the hosts, ``each`` for one more."""
+
+    fixed: float
+    each: float
+
+    @property
+    def hosts(self) -> float:
+        """For how many hosts half a core will do, of which the fixed cost is a part."""
+        return (_BUSY - self.fixed) / self.each
+
+
+def cost(cores: Mapping[int, float]) -> Cost:
+    """The line through the cores used with few and with many hosts. Raises MeasurementFailed."""
+    (few, low), (many, high) = sorted(cores.items())
+    each = (high - low) / (many - few)
+    if each <= 0:
+        raise MeasurementFailed(
+            f"{many} hosts cost the controller no more CPU than {few}: {high:.3f} and {low:.3f} cores"
+        )
+    fixed = low - few * each
+    if fixed >= _BUSY:
+        raise MeasurementFailed(f"the controller uses {fixed:.3f} cores before it has a host")
+    return Cost(fixed, each)
 
 
 def _cores(hosts: int, seconds: float, *, metered: bool) -> float:

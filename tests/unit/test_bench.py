@@ -9,7 +9,7 @@ from typing import Any
 
 import pytest
 from bench import __main__ as program
-from bench import byhand, cgroup, hosts96, own_cpu, wire
+from bench import byhand, capacity, cgroup, hosts96, own_cpu, wire
 from bench.rows import (
     Measurement,
     MeasurementFailed,
@@ -76,6 +76,28 @@ def test_a_row_without_values_is_a_failed_measurement() -> None:
         Row("plan", "s", ())
     with pytest.raises(MeasurementFailed, match="there are no values"):
         Row("plan", "s", (1.0,), peer=Peer("python", ()))
+
+
+def test_what_the_controller_costs_anyway_comes_off_the_half_core_that_hosts_may_use() -> None:
+    found = capacity.cost({48: 0.1 + 48 * 0.004, 8: 0.1 + 8 * 0.004})
+    assert found.fixed == pytest.approx(0.1)
+    assert found.each == pytest.approx(0.004)
+    assert found.hosts == pytest.approx(100), "not the 125 of 0.5 ÷ 0.004"
+
+
+@pytest.mark.parametrize(
+    ("cores", "words"),
+    [
+        ({8: 0.1, 48: 0.1}, "48 hosts cost the controller no more CPU than 8"),
+        ({8: 0.2, 48: 0.1}, "0.100 and 0.200 cores"),
+        ({8: 0.7, 48: 0.9}, "uses 0.660 cores before it has a host"),
+    ],
+)
+def test_a_cost_that_no_number_of_hosts_follows_from_fails_in_words(
+    cores: dict[int, float], words: str
+) -> None:
+    with pytest.raises(MeasurementFailed, match=words):
+        capacity.cost(cores)
 
 
 def test_quantile_is_a_value_that_was_measured() -> None:
