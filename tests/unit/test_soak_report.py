@@ -143,6 +143,17 @@ def test_lines_of_a_soak_are_named_at_their_ends_and_events_have_their_times(res
         assert stamps == [listed[:14]], "the second is a second later: there is no room for both"
 
 
+@pytest.mark.parametrize(("count", "words"), [(40, "events"), (41, "the first 40 of 41 events")])
+def test_a_chart_says_how_many_of_the_events_it_draws(results: Path, count: int, words: str) -> None:
+    soak, _ = soak_of(results, ROUGH)
+    events = [soak.events[0].model_copy(update={"time_s": soak.scan.start_s + at}) for at in range(count)]
+    many = replace(soak, events=tuple(events))
+    (rate,) = (one for one in figures(many) if one.name == "rate")
+    assert f" Dotted: {words}, with the time" in rate.caption
+    rules = [layer["data"]["values"] for layer in rate.spec["layer"] if "at" in str(layer.get("data", ""))]
+    assert {len(one) for one in rules} == {40}
+
+
 def test_the_intervals_of_the_ledger_add_up_to_its_total(results: Path) -> None:
     for shape in (CALM, ROUGH):
         soak, _ = soak_of(results, shape)

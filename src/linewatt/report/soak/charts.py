@@ -35,7 +35,7 @@ _BAND = (
     "Line: mean; band: least and greatest slice of {slice}. Grey: nothing was read; a gap in a line: not all "
     "that it is the sum of."
 )
-_DOTTED = " Dotted: events, with the time by which they are listed; of those close together, the first."
+_DOTTED = " Dotted: {events}, with the time by which they are listed; of those close together, the first."
 _RETRANSMITS = "nstat.TcpRetransSegs"
 
 
@@ -137,15 +137,23 @@ def _figure(
     there = {each: cells for each, cells in series.items() if any(value is not None for value in cells)}
     if not there:
         return None
-    events = bool(_event_times_s(soak))
     return Figure(
         name=name,
         title=title,
-        caption=_BAND.format(slice=format_seconds(soak.scan.cell_s)) + (_DOTTED if events else ""),
+        caption=_BAND.format(slice=format_seconds(soak.scan.cell_s)) + _dotted(soak),
         description="; ".join(f"{each}: {words}" for each, words in said.items() if each in there),
         spec=_spec(soak, axis, there),
         wide=True,
     )
+
+
+def _dotted(soak: Soak) -> str:
+    """Which events are drawn; nothing where there is none."""
+    count = len(_event_times_s(soak))
+    if not count:
+        return ""
+    events = "events" if count <= _MOST_MARKS else f"the first {_MOST_MARKS} of {count:,} events"
+    return _DOTTED.format(events=events)
 
 
 def _spec(soak: Soak, axis: str, series: Mapping[str, Cells]) -> Spec:
