@@ -14,6 +14,7 @@ from tests.report_factories import (
     demo_trials,
     end,
     failed,
+    host,
     level_trials,
     powered,
     renumbered,
@@ -92,6 +93,21 @@ def test_trials_are_counted_at_each_series_where_some_failed() -> None:
     found = answer_of(*trials)
     assert found.result.remark == "mean (95 % CI)"
     assert [line.figures[3] for line in said(found.result)[:3]] == ["3 trials", "3 trials", "3/4 trials"]
+
+
+def test_what_a_core_is_names_the_hosts_where_it_is_not_the_same() -> None:
+    threads = {"cpu": {"threads_per_core": 2}}
+    kinds: list[str] = []
+    for own, theirs in ((threads, threads), ({}, threads), (threads, {"cpu": {"threads_per_core": 1}})):
+        hosts = {"h1": host("h1", facts=own), "h2": host("h2", facts=theirs)}
+        found = answer(digest(result(demo_trials(), hosts=hosts)))
+        assert found is not None
+        kinds.append(found.cost.remark.partition("core: ")[2])
+    assert kinds == [
+        "hardware thread",
+        "hardware thread (h2), kind not known (h1)",
+        "physical core (h2), hardware thread (h1)",
+    ]
 
 
 def test_a_cost_that_is_not_known_says_why() -> None:

@@ -305,10 +305,20 @@ def _cost(best: Best, view: Digest) -> Block:
     )
     said = [f"watts: {', '.join(scopes)}"] if scopes else []
     if cpu:
-        kinds = (cores_are(view.hosts).get(summary.case.host(role)) for role in ENDS)
-        said.append(f"core: {' and '.join(dict.fromkeys(kind or 'kind not known' for kind in kinds))}")
+        said.append(_core([summary.case.host(role) for role in ENDS], view))
     entries = (*((line,) for _, line in ends if line.figures), *reasons)
     return Block("Cost of", entries, "; ".join(said), best.name, least=2)
+
+
+def _core(hosts: Sequence[str], view: Digest) -> str:
+    """What a core is at both ends, with the names of hosts where it is not the same."""
+    kinds = cores_are(view.hosts)
+    named: dict[str, list[str]] = {}
+    for host in dict.fromkeys(hosts):
+        named.setdefault(kinds.get(host) or "kind not known", []).append(host)
+    if len(named) == 1:
+        return f"core: {next(iter(named))}"
+    return f"core: {', '.join(f'{kind} ({one})' for kind, (one,) in named.items())}"
 
 
 def _withheld(name: str, role: Role, best: Best, view: Digest) -> str:
