@@ -15,7 +15,7 @@ from tests.stream_helpers import needs_bash, records, status_when_told
 
 from linewatt.analysis.cases.summary import summarise
 from linewatt.errors import ParseError
-from linewatt.hosts.base import HostSpec
+from linewatt.hosts.base import DataPort, HostSpec
 from linewatt.model import Case, Trial, Window
 from linewatt.report.trials.scalability import export_case
 from linewatt.sensors.counters import counter_delta
@@ -89,14 +89,36 @@ def test_where_one_names_the_interface_only_those_are_its_own_and_only_queues(tr
     assert counted_of(tree, *queues) == 3 * 38
 
 
+def with_function(tree: Path, device: str, function: str) -> None:
+    (tree / "sys/devices" / function).mkdir(exist_ok=True)
+    (tree / "sys/class/net" / device).mkdir()
+    (tree / "sys/class/net" / device / "device").symlink_to(tree / "sys/devices" / function)
+
+
+@needs_bash
+def test_several_data_ports_have_the_interrupts_of_all_or_none_with_the_reason(tree: Path) -> None:
+    with_function(tree, "eth1", "0000:3b:00.0")
+    first, second = row(38, "virtio2-input.0"), row(50, "ice-eth1-TxRx-0")
+    assert counted_of(tree, first, second, device="eth0 eth1") == 3 * 88
+    assert counted_of(tree, first, device="eth0 eth1") is None
+    record = one_record(tree, "eth0 eth1")
+    assert SENSOR.reasons(record)["irq"].startswith("eth1 has no interrupts of its own")
+    record = one_record(tree, "veth0 eth1")
+    assert SENSOR.reasons(record)["irq"].startswith("veth0 and eth1 have no interrupts of their own")
+
+
+@needs_bash
+def test_ports_that_share_the_interrupts_of_one_device_count_them_once(tree: Path) -> None:
+    for device in ("eth1", "eth2"):
+        with_function(tree, device, "0000:3b:00.0")
+    shared = row(50, "mlx4-1@0000:3b:00.0"), row(51, "mlx4-2@0000:3b:00.0")
+    assert counted_of(tree, *shared, device="eth1 eth2") == 3 * 101
+
+
 @needs_bash
 def test_an_interface_takes_no_interrupts_of_one_whose_name_begins_like_its_own(tree: Path) -> None:
-    net = tree / "sys/class/net"
     for device in ("eth1", "eth10"):
-        function = tree / "sys/devices" / f"0000:3b:00.{device[3:]}"
-        function.mkdir()
-        (net / device).mkdir()
-        (net / device / "device").symlink_to(function)
+        with_function(tree, device, f"0000:3b:00.{device[3:]}")
     first, second = row(50, "ice-eth1-TxRx-0"), row(60, "ice-eth10-TxRx-0")
     assert counted_of(tree, first, second, device="eth1") == 3 * 50
     assert counted_of(tree, first, second, device="eth10") == 3 * 60
@@ -164,6 +186,8 @@ def test_a_sum_of_counts_of_32_bits_wraps_as_they_do_and_a_reset_gives_no_number
 def test_settings_are_on_the_command_line_and_nothing_else_of_the_host() -> None:
     argv = SENSOR.command(InterruptsConfig(interval_s=0.5), HostSpec("h", "192.0.2.1", "eth0"))
     assert argv[-4:] == ["", "eth0", "500000", str(MOST_CELLS)]
+    several = HostSpec("h", "192.0.2.1", "eth0", more_ports=(DataPort("eth1"),))
+    assert SENSOR.command(InterruptsConfig(), several)[-3] == "eth0 eth1"
     with pytest.raises(ParseError):
         SENSOR.channel("irq.cpu")
 

@@ -119,7 +119,7 @@ class Interrupts(LineSensor):
 
     def command(self, cfg: Any, host: HostSpec) -> list[str]:
         """Argument list; runs until it is signalled or nobody reads it."""
-        return command(host.data, cfg.interval_s)
+        return command(" ".join(host.interfaces), cfg.interval_s)
 
     def parse(self, record: str) -> dict[str, float | None]:
         """Totals since boot: ``host.interrupts``, ``host.context_switches``, ``softirqs.net_rx``; of the data
@@ -139,7 +139,10 @@ class Interrupts(LineSensor):
         if "many" in sections:
             found["irq"] = f"more than {MOST_CELLS} interrupts × CPUs of the data interface: not counted"
         elif not _of_data(_by_interface(sections)):
-            found["irq"] = "the data interface has no interrupts of its own, or its host does not tell"
+            without = [device for device, text in _by_interface(sections).items() if ";" not in text]
+            whose = "the data interface" if len(_by_interface(sections)) < 2 else " and ".join(without)
+            own = "have no interrupts of their own" if len(without) > 1 else "has no interrupts of its own"
+            found["irq"] = f"{whose} {own}, or its host does not tell"
         return found
 
     def channel(self, name: str) -> Channel:
@@ -155,9 +158,9 @@ class Interrupts(LineSensor):
         raise ParseError(f"interrupts delivers no channel {name!r}")
 
 
-def command(device: str, interval_s: float, root: str = "") -> list[str]:
+def command(interfaces: str, interval_s: float, root: str = "") -> list[str]:
     """The streaming process; ``root`` is put in front of /proc and /sys (for tests)."""
-    words = [root, device, str(round(interval_s * 1e6)), str(MOST_CELLS)]
+    words = [root, interfaces, str(round(interval_s * 1e6)), str(MOST_CELLS)]
     return ["bash", "-c", _SCRIPT, MARK, *words]
 
 
