@@ -3,9 +3,10 @@
 
 - Conditioning: of the design with columns of unit length (D. Belsley, E. Kuh, R. Welsch, Regression
   Diagnostics, 1980): from 30 on columns depend on each other.
-- 95 % CI: Student's t, from the scatter of all rows; from that of the means of rows with the same traffic
-  where these lie further off than chance allows; from the bounds of the meter, which errs in the same way in
-  all rows of one state, where those are wider.
+- 95 % CI: the widest of Student's t from the scatter of all rows; of Student's t from how the means of rows
+  with the same traffic lie about the model, with as many degrees of freedom as these are more than the
+  figures, since what is off in a state is off in all its rows; and of the bounds of the meter, which errs in
+  the same way in all rows of one state.
 - Structure: whether one more column, a bend over the rate or over the packet size, explains more.
 """
 
@@ -26,6 +27,8 @@ SAME_RATIO = 0.01
 MOST_CONDITION = 30.0
 MOST_CHANCE = 1e-3
 """of what is called no chance: that the rates explain the watts, that means lie off, that power bends"""
+EXACT_RATIO = 1e-9
+"""of all that traffic adds: watts that differ by less are the same"""
 ODD_CHANCE = 1e-5
 """that any of the rows is so far off the others' fit, among as many as there are"""
 
@@ -163,6 +166,13 @@ class Design:
         }
 
     @cached_property
+    def means_off_w(self) -> Any:
+        """What the model leaves of the mean of each state."""
+        import numpy as np
+
+        return np.array([self.rest_w[own].mean() for own in self.groups])
+
+    @cached_property
     def off_w(self) -> float | None:
         """SD of means of the same traffic about the model, where they lie further off than chance allows."""
         from scipy.special import fdtrc
@@ -170,24 +180,40 @@ class Design:
         points, within = len(self.groups) - COLUMNS, len(self.rows) - len(self.groups)
         if points < 1 or within < 1:
             return None
-        off = math.fsum(len(own) * float(self.rest_w[own].mean()) ** 2 for own in self.groups) / points
+        counts = [len(own) for own in self.groups]
+        off = float(counts @ self.means_off_w**2) / points
         apart = math.fsum(float(self.rest_w[own].var()) * len(own) for own in self.groups) / within
-        if apart <= 0 or fdtrc(points, within, off / apart) > MOST_CHANCE:
+        if math.sqrt(off) <= EXACT_RATIO * self.span_w:
             return None
-        return math.sqrt(off)
+        if apart > (EXACT_RATIO * self.span_w) ** 2 and fdtrc(points, within, off / apart) > MOST_CHANCE:
+            return None
+        return math.sqrt(float(self.means_off_w @ self.means_off_w) / points)
 
     @cached_property
     def reaches(self) -> Any:
         """Half of the 95 % CI of each figure."""
+        return self.reaches_of(self.weights)
+
+    def reaches_of(self, weights: Any) -> Any:
+        """The same of figures that are other sums of the watts: figures × rows."""
         import numpy as np
 
-        noise_w = t_quantile(self.degrees) * max(self.sd_w, self.off_w or 0.0)
-        scatter = noise_w * np.linalg.norm(self.weights, axis=1)
+        scatter = t_quantile(self.degrees) * self.sd_w * np.linalg.norm(weights, axis=1)
         meter = [
-            math.hypot(*(float(abs(weights[own]) @ self.bounds_w[own]) for own in self.groups))
-            for weights in self.weights
+            math.hypot(*(float(abs(one[own]) @ self.bounds_w[own]) for own in self.groups)) for one in weights
         ]
-        return np.maximum(scatter, meter)
+        return np.maximum.reduce([scatter, self._reaches_by_means(weights), meter])
+
+    def _reaches_by_means(self, weights: Any) -> Any:
+        """As the means of states lie about the model; 0 where no more states than figures are known of."""
+        import numpy as np
+
+        points = len(self.groups) - COLUMNS
+        if points < 1:
+            return np.zeros(len(weights))
+        noise_w = t_quantile(points) * math.sqrt(float(self.means_off_w @ self.means_off_w) / points)
+        by_state = np.column_stack([weights[:, own].sum(axis=1) for own in self.groups])
+        return noise_w * np.linalg.norm(by_state, axis=1)
 
     def bend(self, extra: Any) -> float:
         """The part of what traffic adds by which one more column bends the model; 0 where that is chance."""
@@ -219,4 +245,4 @@ class Design:
         apart = np.abs(self.rest_w) / np.sqrt(np.maximum(others * free, 1e-300))
         at = int(apart.argmax())
         chance = 2 * len(self.rows) * float(stdtr(self.degrees - 1, -apart[at]))
-        return at if chance < ODD_CHANCE and abs(self.rest_w[at]) > 1e-9 * self.span_w else None
+        return at if chance < ODD_CHANCE and abs(self.rest_w[at]) > EXACT_RATIO * self.span_w else None

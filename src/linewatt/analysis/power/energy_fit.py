@@ -120,7 +120,7 @@ def energy_fit(
         return told.withheld(why)
     found = replace(_fitted(told, design), **design.quality)
     if isinstance(published, PacketEnergy):
-        found = _with_published(found, published)
+        found = _with_published(found, design, published)
     for judge in (_odd_row, _bent, _unexplained, _uneven):
         found = judge(found, design)
     found = _unresolved(found, design, step_w)
@@ -168,23 +168,21 @@ def _fitted(found: EnergyFit, design: Design) -> EnergyFit:
     return replace(found, figures=figures)
 
 
-def _with_published(found: EnergyFit, published: PacketEnergy) -> EnergyFit:
+def _with_published(found: EnergyFit, design: Design, published: PacketEnergy) -> EnergyFit:
     """With the figures of the two least squares, and those of one beside them.
 
-    Their CI is the wider of two: as readings scatter about the lines of their sizes, and as these lie about
-    the line through the sizes.
+    Their CI is that of the same readings summed as the two least squares do, no narrower than that of one,
+    nor than how the sizes lie about the line through them.
     """
-    scatter = published.scatter() or (0.0, 0.0, 0.0)
-    over_sizes = (published.bit_reach_j or 0.0, published.packet_reach_j or 0.0)
-    values = {BIT: published.bit_j, PACKET: published.packet_j, BASE: published.base_w}
-    reaches = {
-        BIT: max(scatter[0], over_sizes[0]),
-        PACKET: max(scatter[1], over_sizes[1]),
-        BASE: scatter[2],
-    }
+    import numpy as np
+
+    bit, packet, base = np.array(published.weights()).T
+    reaches = np.maximum(design.reaches_of(np.array([base, bit, packet])), design.reaches)
+    over_sizes = (0.0, published.bit_reach_j or 0.0, published.packet_reach_j or 0.0)
+    values = {BASE: published.base_w, BIT: published.bit_j, PACKET: published.packet_j}
     figures = {
-        kind.key: Figure(values[kind], values[kind] - reaches[kind], values[kind] + reaches[kind])
-        for kind in KINDS
+        kind.key: Figure(values[kind], values[kind] - reach, values[kind] + reach)
+        for kind, reach in zip(KINDS, np.maximum(reaches, over_sizes).tolist(), strict=True)
     }
     warnings = []
     for kind in KINDS:

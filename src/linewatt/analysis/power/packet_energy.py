@@ -42,8 +42,6 @@ class SizeFit:
     mean_bps: float
     spread_bps: float
     """of its rates: root of the sum of squares about their mean"""
-    rest_w: float
-    """of its readings: root of the sum of squares about the line"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -52,6 +50,7 @@ class PacketEnergy:
 
     ports: float
     header_bytes: float
+    readings: tuple[Reading, ...]
     fits: tuple[SizeFit, ...]
     bit_j: float
     packet_j: float
@@ -67,24 +66,20 @@ class PacketEnergy:
         """The mean over the sizes of the W without traffic."""
         return fmean(one.base_w for one in self.fits)
 
-    def scatter(self) -> tuple[float, float, float] | None:
-        """Half of the 95 % CI of J a bit, J a packet and W without traffic, as readings scatter about the
-        lines of their sizes; ``None``: no more readings than these lines have figures.
-        """
-        degrees = sum(one.readings for one in self.fits) - 2 * len(self.fits)
-        if degrees < 1:
-            return None
-        noise_w = t_quantile(degrees) * math.hypot(*(one.rest_w for one in self.fits)) / math.sqrt(degrees)
-        mean = fmean(one.size_bytes for one in self.fits)
-        squares = math.fsum((one.size_bytes - mean) ** 2 for one in self.fits)
-        bit, packet, base = [], [], []
-        for one in self.fits:
-            cost_j = noise_w * 8 * (one.size_bytes + self.header_bytes) / self.ports / one.spread_bps
+    def weights(self) -> list[tuple[float, float, float]]:
+        """What 1 W of each reading adds to J a bit, to J a packet and to W without traffic."""
+        fits = {one.size_bytes: one for one in self.fits}
+        mean = fmean(fits)
+        squares = math.fsum((size - mean) ** 2 for size in fits)
+        found = []
+        for one in self.readings:
+            own = fits[one.size_bytes]
+            slope = (one.rate_bps - own.mean_bps) / own.spread_bps**2
+            cost = slope * 8 * (one.size_bytes + self.header_bytes) / self.ports
             part = (one.size_bytes - mean) / squares
-            bit.append(part * cost_j / 8)
-            packet.append((1 / len(self.fits) - (mean + self.header_bytes) * part) * cost_j)
-            base.append(noise_w * math.hypot(one.readings**-0.5, one.mean_bps / one.spread_bps))
-        return math.hypot(*bit), math.hypot(*packet), math.hypot(*base) / len(self.fits)
+            base = (1 / own.readings - own.mean_bps * slope) / len(fits)
+            found.append((part * cost / 8, (1 / len(fits) - (mean + self.header_bytes) * part) * cost, base))
+        return found
 
 
 def packet_energy(readings: Sequence[Reading], ports: float, header_bytes: float) -> PacketEnergy | str:
@@ -104,6 +99,7 @@ def packet_energy(readings: Sequence[Reading], ports: float, header_bytes: float
     found = PacketEnergy(
         ports,
         header_bytes,
+        tuple(readings),
         fits,
         line.slope / 8,
         line.intercept - header_bytes * line.slope,
@@ -132,8 +128,7 @@ def _fit(size: float, own: Sequence[Reading], ports: float, header_bytes: float)
     cost_j = line.slope * 8 * (size + header_bytes) / ports
     mean_bps = fmean(one.rate_bps for one in own)
     spread_bps = math.hypot(*(one.rate_bps - mean_bps for one in own))
-    rest_w = math.hypot(*(one.power_w - line.intercept - line.slope * one.rate_bps for one in own))
-    return SizeFit(size, len(own), line.slope, line.intercept, cost_j, mean_bps, spread_bps, rest_w)
+    return SizeFit(size, len(own), line.slope, line.intercept, cost_j, mean_bps, spread_bps)
 
 
 def _reach(

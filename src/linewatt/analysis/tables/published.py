@@ -176,16 +176,18 @@ def packet_energy_fit(table: Table, source: str) -> EnergyFit:
     if not read:
         raise InvalidInput(f"{source}: no row can be read: {unread[0]}")
     found = _packet_power(read, table, source)
+    step_w = _step_w(found.readings)
     rows = [
         energy_design.Row(
             found.ports * one.rate_bps,
             found.ports * one.rate_bps / 8 / (one.size_bytes + found.header_bytes),
             one.power_w,
             name,
+            (step_w or 0.0) / 2,
         )
         for one, name in zip(found.readings, names, strict=True)
     ]
-    made = energy_fit(rows, _step_w(found.readings), found.model or found.reason)
+    made = energy_fit(rows, step_w, found.model or found.reason)
     if not unread:
         return made
     more = f", and {len(unread) - 1} more" if len(unread) > 1 else ""
