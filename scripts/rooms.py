@@ -1,20 +1,22 @@
 # SPDX-License-Identifier: Apache-2.0
 """Lines, files and classes of each room of the product at two commits, as a table in Markdown.
 
-    python scripts/rooms.py BEFORE [AFTER]
+    python scripts/rooms.py BEFORE [AFTER] [--into docs/architecture.md]
 
+``--into`` makes the table of a page anew, in its place; the words behind the counts of each room stay.
 A room is a folder right below ``src/linewatt``; a file there stands "beside". Lines that came and went are
 those of ``git diff``, to which a file that was moved and is alike for two fifths is one file.
 """
 
 from __future__ import annotations
 
+import argparse
 import re
 import subprocess
-import sys
 from collections import defaultdict
 from collections.abc import Mapping
 from dataclasses import dataclass
+from pathlib import Path
 
 PACKAGE = "src/linewatt/"
 COUNTED = (".py", ".j2")
@@ -80,5 +82,26 @@ def table(before: str, after: str) -> str:
     )
 
 
+def renewed(page: str, before: str, after: str) -> str:
+    """A page with its table of rooms, and the commit named above it, of now; each room keeps its words."""
+    old = re.search(rf"^{re.escape(HEAD[0])}.+\n(?:\|.+\n)+", page, re.MULTILINE)
+    if old is None:
+        raise SystemExit("the page has no table of rooms with words behind the counts")
+    rows = [line.split("|", HEAD[0].count("|")) for line in old[0].splitlines()]
+    words = {row[1]: row[-1] for row in rows}
+    made = [line + words.get(line.split("|")[1], " |") for line in table(before, after).splitlines()]
+    now = git("rev-parse", "--short=7", after).strip()
+    above = re.sub(rf"(`{before}`[^`]* and `)\w+`", rf"\g<1>{now}`", page[: old.start()])
+    return above + "\n".join(made) + "\n" + page[old.end() :]
+
+
 if __name__ == "__main__":
-    print(table(sys.argv[1], [*sys.argv[2:], "HEAD"][0]))
+    parser = argparse.ArgumentParser(description=(__doc__ or "").partition("\n")[0])
+    parser.add_argument("before")
+    parser.add_argument("after", nargs="?", default="HEAD")
+    parser.add_argument("--into", type=Path, metavar="PAGE", help="make the table of this page anew")
+    given = parser.parse_args()
+    if given.into is None:
+        print(table(given.before, given.after))
+    else:
+        given.into.write_text(renewed(given.into.read_text(), given.before, given.after))
