@@ -30,9 +30,17 @@ from linewatt.model import Case, Trial, Window, document_of
 from linewatt.records import EndedSearch, Searches
 from linewatt.report import html, screen
 from linewatt.report.listing import listed
+from linewatt.report.trials.charts.searches import search_figures
 from linewatt.report.trials.digest import as_json, digest
 from linewatt.report.trials.first_screen import first_screen
-from linewatt.report.trials.searches import bound_words, loss_words, rate_words
+from linewatt.report.trials.searches import (
+    as_documents,
+    bound_words,
+    certain,
+    loss_words,
+    rate_words,
+    why_ended,
+)
 from linewatt.report.trials.terminal import show
 from linewatt.store.read import Result
 
@@ -147,7 +155,7 @@ def test_both_rates_of_a_shaper_are_found_within_one_percent_in_no_more_trials_t
     assert pdr.lower is not None
     assert abs(ndr.lower.offered_bps / rate_bps - 1) < 0.01
     assert abs(pdr.lower.offered_bps * 0.995 / rate_bps - 1) < 0.01
-    assert pdr.lower.lost_ratio <= 0.005
+    assert all(one.lost_ratio <= 0.005 for one in pdr.lower.steps)
     assert len(trials) <= bisection(shaper(rate_bps, jitter, seed), rule)
 
 
@@ -254,7 +262,153 @@ def test_a_rate_that_was_never_sent_is_not_free_of_loss() -> None:
     assert ndr.lower.offered_bps == pytest.approx(1e9, rel=0.011)
     assert ndr.upper is not None
     assert ndr.sender_limited
-    assert bound_words(ndr, one).startswith("the sender is the limit above it: it sent 1.000 Gbps of the")
+    assert rate_words(ndr).startswith("at least 1.00")
+    assert goal_document(one, 0)["state"] == "above"
+    said = bound_words(ndr, one)
+    assert said.startswith("the sender is the limit above it: it sent 1.000 Gbps of the")
+    assert said.endswith("; where it sent 5.000 Gbps (trial 1), 50 % was lost")
+
+
+def goal_document(search: RateSearch, goal: int) -> dict[str, Any]:
+    """A goal of a search in ``show --json``."""
+    document: dict[str, Any] = as_documents([search], result([]))[0]["goals"][goal]
+    return document
+
+
+def _one_in_three(loss_ratio: float) -> Device:
+    """5 Gbit/s at most; the first of every three trials loses so much."""
+    count = 0
+
+    def device(asked_bps: float) -> tuple[float, float]:
+        nonlocal count
+        count += 1
+        offered = min(asked_bps, 5e9)
+        return offered, offered * (1 - loss_ratio * (count % 3 == 1))
+
+    return device
+
+
+def test_what_outvoted_trials_lost_is_counted_and_no_bound_of_lossless_datagrams_is_said() -> None:
+    rule = replace(RULE, runs=3, loss_ratios=(0.0,))
+    trials = [trial(number, CASE, device) for device in [_one_in_three(0.001)] for number in (1, 2, 3)]
+    (ndr,) = found(trials, rule).goals
+    packets = 3 * round(5e9 * 10 / PAYLOAD_BITS)
+    lost = trials[0].lost_packets
+    said = f"0.033 % lost over all 3 trials ({lost:,} of {packets:,}); 1 of 3 lost more than allowed"
+    assert loss_words(ndr) == said
+    assert loss_words(ndr, brief=True) == "0.033 % lost; 1 of 3 lost more than allowed"
+    document = goal_document(found(trials, rule), 0)
+    assert document["loss_ratio_not_excluded"] is None
+    assert document["lower"]["lost_packets"] == lost
+    assert document["lower"]["packets"] == packets
+    assert document["lower"]["trials"] == [2, 3]
+    assert document["lower"]["runs"] == 3
+    assert "no loss in 2 of 3 trials at the highest rate" in bound_words(ndr, found(trials, rule))
+
+
+def test_a_little_loss_that_is_allowed_is_not_called_none() -> None:
+    pdr = found(run(lambda asked: (min(asked, 5e9), min(asked, 5e9) * 0.997))).goals[1]
+    assert loss_words(pdr).startswith("0.30 % lost (")
+    words = bound_words(pdr, found(run(lambda asked: (min(asked, 5e9), min(asked, 5e9) * 0.997))))
+    assert words.startswith("no more than 0.5 % lost at the highest rate tried, 5.000 Gbps")
+
+
+def test_a_loss_just_above_what_is_allowed_has_the_digits_that_tell_it_from_that() -> None:
+    rule = replace(RULE, loss_ratios=(0.1,))
+    one = found(run(lambda asked: (min(asked, 5e9), min(asked, 5e9) * 0.8996), rule), rule)
+    assert bound_words(one.goals[0], one) == "already at the lowest rate tried, 5.000 Mbps, 10.1 % lost"
+
+
+def test_a_sender_that_begins_slowly_does_not_bound_what_is_searched() -> None:
+    count = 0
+
+    def device(asked_bps: float) -> tuple[float, float]:
+        nonlocal count
+        count += 1
+        offered = min(asked_bps, 2e9 if count == 1 else 5e9)
+        return offered, min(offered, 3e9)
+
+    rule = replace(RULE, runs=3)
+    one = found(run(device, rule), rule)
+    assert one.goals[0].state == "found"
+    assert one.goals[0].rate_bps == pytest.approx(3e9, rel=0.01)
+
+
+def test_rates_that_differ_from_trial_to_trial_are_told_by_the_lowest_and_doubted() -> None:
+    count = 0
+
+    def device(asked_bps: float) -> tuple[float, float]:
+        nonlocal count
+        count += 1
+        offered = min(asked_bps, 2e9 if count == 1 else 5e9)
+        return offered, offered
+
+    rule = replace(RULE, runs=3)
+    one = found(run(device, rule), rule)
+    assert rate_words(one.goals[0]) == "at least 2.000 Gbps"
+    assert not certain(one.goals[0])
+    assert "2.000 Gbps to 5.000 Gbps from trial to trial" in bound_words(one.goals[0], one)
+
+
+def test_lower_rates_that_were_tried_and_not_decided_on_are_not_called_untried() -> None:
+    rule = replace(RULE, most=5, runs=3)
+    one = found(run(shaper(0.03e9), rule), rule)
+    assert bound_words(one.goals[0], one).endswith("and nothing lower was decided on")
+
+
+def test_too_few_datagrams_find_no_rate_of_a_loss_that_they_cannot_tell() -> None:
+    rule = replace(RULE, max_bps=5e4, runs=3)
+    one = found(run(shaper(9e9), rule), rule)
+    ndr, pdr = one.goals
+    assert ndr.state == "above"
+    assert rate_words(ndr) == "at least 50.00 kbps"
+    assert pdr.state == "open"
+    assert rate_words(pdr) == "none found"
+    said = "84 datagrams at 50.00 kbps are too few to tell 0.5 % (3.6 % if none is lost)"
+    assert bound_words(pdr, one).startswith(said)
+    assert loss_words(pdr).startswith("no loss in 84 datagrams, so less than 3.6 %")
+
+
+def test_the_sender_is_the_limit_only_where_it_did_not_send_what_was_asked_for() -> None:
+    asked = replace(RULE, max_bps=1e9)
+    assert goal_document(found(run(shaper(9e9), asked), asked), 0)["sender_limited"] is False
+    more = replace(RULE, max_bps=9e9)
+    assert goal_document(found(run(shaper(99e9), more), more), 0)["sender_limited"] is True
+    assert goal_document(found(run(shaper(9e9))), 0)["sender_limited"] is True
+    assert goal_document(found(run(shaper(1e9))), 0)["sender_limited"] is False
+
+
+@pytest.mark.parametrize("missing", ["lost_packets", "packets", "throughput_bps", "offered_bps"])
+def test_a_trial_that_lacks_a_count_comes_to_no_number_instead_of_all_lost(missing: str) -> None:
+    whole = run(shaper(1e9))
+    lacks: dict[str, Any] = {missing: None}
+    one = found([replace(whole[0], **lacks), *whole[1:]])
+    assert one.failed == 1
+    assert whole[0].number not in {step.trial.number for step in one.steps}
+    every = [replace(whole[0], number=number, **lacks) for number in (1, 2, 3)]
+    ended = next_step(RULE, every).ended
+    assert ended is not None
+    assert ended.endswith("datagrams, or what of them was lost, were not counted")
+
+
+def test_a_search_that_has_ended_says_why_before_all_others_have() -> None:
+    trials = run(shaper(1e9))
+    made = result([*trials], campaign=asked_of(RULE))
+    assert why_ended(found(trials), made) == "no further rate had to be tried"
+    assert why_ended(found(trials[:2]), made) is None
+    broken = [failed(number) for number in (1, 2, 3)]
+    assert why_ended(found(broken), made) == "3 trials in a row came to no number: h1 is gone"
+
+
+def test_why_a_search_ended_is_of_its_own_hosts() -> None:
+    trials = run(shaper(1e9))[:2]
+    others = EndedSearch(case_key=CASE.key, sender="b", receiver="a", why="of other hosts")
+    own = EndedSearch(case_key=CASE.key, sender="a", receiver="b", why="of these")
+    made = result(trials, campaign=asked_of(RULE))
+    of_others = replace(made, searches=Searches(trials_left_out=0, searches=[others]))
+    assert why_ended(found(trials), of_others) is None
+    of_both = replace(made, searches=Searches(trials_left_out=0, searches=[others, own]))
+    assert why_ended(found(trials), of_both) == "of these"
 
 
 def test_loss_at_every_rate_finds_nothing_and_says_where_it_ended() -> None:
@@ -302,8 +456,9 @@ def test_trials_that_fail_are_run_again_and_end_a_search_that_does_nothing_else(
 def test_no_loss_tells_no_more_than_its_number_of_datagrams_does() -> None:
     one = found(run(shaper(9e9)))
     packets = round(5e9 * 10 / PAYLOAD_BITS)
-    said = f"no loss in {packets:,} datagrams, so less than 0.000071 % (95 %)"
+    said = f"no loss in {packets:,} datagrams, so less than 0.000071 % (95 %, if losses are independent)"
     assert loss_words(one.goals[0]) == said
+    assert loss_words(one.goals[0], brief=True) == f"none of {packets:,} lost"
 
 
 FILE = """\
@@ -438,11 +593,9 @@ def test_what_cannot_be_searched_is_said_in_one_line_with_its_place(
 THREE = replace(RULE, runs=3)
 
 
-def searched_result(device: Device, rule: Rule = THREE) -> Result:
-    """A stored campaign of one search, and what ended it."""
-    trials = run(device, rule)
-    ended = next_step(rule, trials)
-    asked = {
+def asked_of(rule: Rule) -> dict[str, Any]:
+    """What a campaign of it has asked for."""
+    return {
         "search": {
             "loss_ratios": rule.loss_ratios,
             "width_ratio": rule.width_ratio,
@@ -451,7 +604,13 @@ def searched_result(device: Device, rule: Rule = THREE) -> Result:
             "trials": rule.most,
         }
     }
-    made = result(trials, campaign=asked)
+
+
+def searched_result(device: Device, rule: Rule = THREE) -> Result:
+    """A stored campaign of one search, and what ended it."""
+    trials = run(device, rule)
+    ended = next_step(rule, trials)
+    made = result(trials, campaign=asked_of(rule))
     one = EndedSearch(case_key=CASE.key, sender="a", receiver="b", why=ended.ended)
     return replace(made, searches=Searches(trials_left_out=0, searches=[one]))
 
@@ -498,6 +657,24 @@ def test_what_is_alike_for_several_losses_is_said_once() -> None:
     text = shown(searched_result(shaper(9e9)))
     assert "UDP 1500 NDR, PDR 0.5 %" in text
     assert text.count("at least 5.000 Gbps") == 1
+
+
+def test_a_chart_says_only_of_steps_that_it_left_out_that_it_did() -> None:
+    def caption(device: Device) -> str:
+        (figure,) = search_figures(digest(searched_result(device)).searches)
+        return figure.caption
+
+    assert "not drawn: 1 step," in caption(shaper(1.234e9))
+    assert "not drawn" not in caption(shaper(4.9e9))
+
+
+def test_a_narrow_screen_says_what_was_lost_where_several_losses_are_allowed() -> None:
+    first = first_screen(digest(searched_result(shaper(1.234e9))))
+    assert first is not None
+    ndr, pdr, *_ = first.blocks[0].entries
+    assert all("of 2,088,648" in line.prose or "2,088,648 datagrams" in line.prose for line in ndr)
+    assert all("0.16 % lost" in line.prose for line in pdr)
+    assert len(ndr) == len(pdr) == 2
 
 
 def test_a_list_has_the_rate_that_was_found_and_not_what_was_tried_above_it() -> None:

@@ -23,6 +23,8 @@ SPAN = 1000
 UNSENT = 0.01
 """What a sender did not send counts as lost, as MLRsearch has it, where it is so much of what was asked for:
 no rate is free of loss because it was never offered."""
+RULE_OF_THREE = 3.0
+"""with no loss in N datagrams the loss ratio is below so much ÷ N at 95 %, if losses are independent"""
 _ROUNDING = 1e-6
 
 
@@ -64,16 +66,18 @@ class Step:
 
 
 def _lost_ratio(steps: Sequence[Step]) -> float:
-    packets = sum(one.packets for one in steps)
-    return sum(one.lost_packets for one in steps) / packets if packets else 1.0
+    return sum(one.lost_packets for one in steps) / sum(one.packets for one in steps)
 
 
 @dataclass(frozen=True, slots=True)
 class Bound:
-    """A rate on which the more of its trials agree: ``steps`` are those, of ``runs`` in all."""
+    """A rate on which the more of its trials agree: ``steps`` are those, ``every`` has the outvoted, too.
+
+    Rates are of those that agree; what was lost is of all.
+    """
 
     steps: tuple[Step, ...]
-    runs: int
+    every: tuple[Step, ...]
 
     @property
     def load_bps(self) -> float:
@@ -85,21 +89,21 @@ class Bound:
 
     @property
     def packets(self) -> int:
-        return sum(one.packets for one in self.steps)
+        return sum(one.packets for one in self.every)
 
     @property
     def lost_packets(self) -> int:
-        return sum(one.lost_packets for one in self.steps)
+        return sum(one.lost_packets for one in self.every)
 
     @property
     def lost_ratio(self) -> float:
-        return _lost_ratio(self.steps)
+        return _lost_ratio(self.every)
 
     @property
     def packets_hz(self) -> float | None:
         """Datagrams a second that were sent."""
         seconds = sum(one.trial.window.seconds for one in self.steps if one.trial.window)
-        return self.packets / seconds if seconds and self.packets else None
+        return sum(one.packets for one in self.steps) / seconds if seconds else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -107,19 +111,34 @@ class Goal:
     """Between which rates the one lies at which just so much is lost.
 
     ``lower`` is the highest rate with no more loss below ``upper``, the lowest with more: the relevant bounds
-    of MLRsearch. ``found``: near enough; ``above``: the highest rate tried was not lossy; ``below``: the
-    lowest was; ``open``: neither.
+    of MLRsearch. ``found``: near enough; ``above``: at what is above ``lower`` no more was lost, or it was
+    never sent; ``below``: the lowest rate was lossy; ``open``: none of these. ``sender_limited``: what is
+    above ``lower`` was not lost but never sent.
     """
 
     loss_ratio: float
     lower: Bound | None
     upper: Bound | None
     state: Literal["found", "above", "below", "open"]
+    sender_limited: bool
+    lossy: Step | None = None
+    """where the sender is the limit, the lowest rate above that it did send and that lost more"""
+    differing: bool = False
+    """whether the trials at ``lower`` sent rates further apart than the width"""
 
     @property
-    def sender_limited(self) -> bool:
-        """Whether what is above was not lost but never sent."""
-        return self.upper is not None and self.upper.lost_ratio <= self.loss_ratio
+    def rate_bps(self) -> float | None:
+        """The rate that its trials carry; None: none."""
+        if self.lower is None or self.too_few:
+            return None
+        if self.differing:
+            return min(one.offered_bps for one in self.lower.steps)
+        return self.lower.offered_bps
+
+    @property
+    def too_few(self) -> bool:
+        """Whether the datagrams at ``lower`` could not tell the loss that is allowed; of 0 % none could."""
+        return self.lower is not None and RULE_OF_THREE > self.loss_ratio * self.lower.packets > 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -168,34 +187,40 @@ def searches(trials: Iterable[Trial], rule: Rule) -> tuple[RateSearch, ...]:
 
 def _search(case: Case, rule: Rule, trials: Iterable[Trial]) -> RateSearch:
     ordered = tuple(sorted(trials, key=lambda one: one.number))
-    steps = _steps(ordered)
+    steps = _steps(rule, ordered)
     rising = sorted(steps, key=lambda one: one.load_bps)
-    first = steps[0] if steps else None
+    first = max(_at_highest(rule, steps), key=lambda one: one.offered_bps) if steps else None
     goals = tuple(_goal(ratio, rising, rule) for ratio in rule.loss_ratios)
     return RateSearch(case, rule, ordered, tuple(rising), first, goals)
 
 
-def _steps(trials: Sequence[Trial]) -> list[Step]:
-    """Trials that counted datagrams, in the order they ran."""
+def _at_highest(rule: Rule, steps: Sequence[Step]) -> list[Step]:
+    """The trials that say what the highest rate is: one that begins slowly does not bound all others."""
+    return [one for one in steps if one.trial.case.rate_bps == steps[0].trial.case.rate_bps][: rule.runs]
+
+
+def _steps(rule: Rule, trials: Sequence[Trial]) -> list[Step]:
+    """Trials that counted datagrams and what of them was lost, in the order they ran."""
     counted = [
-        (trial, trial.offered_bps, trial.packets)
+        Step(trial, trial.offered_bps, trial.offered_bps, trial.packets, trial.lost_packets)
         for trial in trials
-        if trial.status == "done" and trial.offered_bps and trial.packets is not None
+        if trial.status == "done" and trial.offered_bps and trial.packets and trial.throughput_bps is not None
+        if trial.lost_packets is not None
     ]
     if not counted:
         return []
-    first, first_bps, _ = counted[0]
+    first = counted[0].trial
+    first_bps = max(one.offered_bps for one in _at_highest(rule, counted))
     asked_bps = _asked_bps(first)
     reached = asked_bps is not None and first_bps >= asked_bps * (1 - UNSENT)
     highest_bps = asked_bps if asked_bps is not None and reached else first_bps
     steps = []
-    for trial, offered_bps, packets in counted:
-        highest = trial.case.rate_bps == first.case.rate_bps
-        load_bps = highest_bps if highest else (_asked_bps(trial) or offered_bps)
+    for one in counted:
+        highest = one.trial.case.rate_bps == first.case.rate_bps
+        load_bps = highest_bps if highest else (_asked_bps(one.trial) or one.offered_bps)
         # as fast as it goes: what it sends is the highest rate there is, and differs from trial to trial
-        short = 0.0 if highest and not reached else max(0.0, 1 - offered_bps / load_bps)
-        lost = packets if trial.lost_packets is None else trial.lost_packets
-        steps.append(Step(trial, load_bps, offered_bps, packets, lost, short if short > UNSENT else 0.0))
+        short = 0.0 if highest and not reached else max(0.0, 1 - one.offered_bps / load_bps)
+        steps.append(replace(one, load_bps=load_bps, unsent_ratio=short if short > UNSENT else 0.0))
     return steps
 
 
@@ -210,11 +235,34 @@ def _goal(loss_ratio: float, rising: Sequence[Step], rule: Rule) -> Goal:
         good = tuple(one for one in steps if one.bad_ratio <= loss_ratio)
         bad = tuple(one for one in steps if one.bad_ratio > loss_ratio)
         if 2 * len(bad) > max(rule.runs, len(steps)):
-            upper = Bound(bad, len(steps))
+            upper = Bound(bad, steps)
             break
         if 2 * len(good) >= max(rule.runs, len(steps)):
-            lower = Bound(good, len(steps))
-    return Goal(loss_ratio, lower, upper, _state(lower, upper, rising, rule))
+            lower = Bound(good, steps)
+    state = _state(lower, upper, rising, rule)
+    limited = _sender_limited(loss_ratio, upper, state, rising)
+    if limited and upper is not None:
+        state = "above" if state == "found" else "open"
+    lossy = _lossy(loss_ratio, upper, rising) if limited else None
+    offered = [one.offered_bps for one in lower.steps] if lower is not None else [1.0]
+    differing = 1 - min(offered) / max(offered) > max(rule.width_ratio, UNSENT)
+    goal = Goal(loss_ratio, lower, upper, state, limited, lossy, differing)
+    return replace(goal, state="open") if goal.too_few else goal
+
+
+def _sender_limited(loss_ratio: float, upper: Bound | None, state: str, rising: Sequence[Step]) -> bool:
+    if upper is not None:
+        return _lost_ratio(upper.steps) <= loss_ratio
+    asked_bps = _asked_bps(rising[-1].trial) if rising else None
+    return state == "above" and (asked_bps is None or rising[-1].load_bps < asked_bps)
+
+
+def _lossy(loss_ratio: float, upper: Bound | None, rising: Sequence[Step]) -> Step | None:
+    """The lowest rate above that was really sent and lost more."""
+    if upper is None:
+        return None
+    above = [one for one in rising if one.load_bps > upper.load_bps and one.lost_ratio > loss_ratio]
+    return min(above, key=lambda one: one.offered_bps, default=None)
 
 
 def _state(
@@ -231,11 +279,11 @@ def _state(
 def next_step(rule: Rule, trials: Iterable[Trial]) -> Next:
     """What the trials of one search so far lead to."""
     ordered = sorted(trials, key=lambda one: one.number)
-    steps = _steps(ordered)
+    steps = _steps(rule, ordered)
     counted = {id(one.trial) for one in steps}
     failing = [one for one in ordered[-FAILURES:] if id(one) not in counted]
     if len(failing) == FAILURES:
-        why = failing[-1].reason or "no datagrams counted"
+        why = failing[-1].reason or "datagrams, or what of them was lost, were not counted"
         return Next(ended=f"{FAILURES} trials in a row came to no number: {why}")
     if steps:
         wanted = _unanswered(rule, steps)
@@ -273,13 +321,12 @@ def _unanswered(rule: Rule, steps: Sequence[Step]) -> Next:
             if not answers.get(rate_bps):
                 raise _Unanswered(rule.max_bps if rate_bps == highest else float(rate_bps))
             step = answers[rate_bps].pop()
-            sent = max(step.packets, 1)
             return MeasurementResult(
                 intended_duration,
                 intended_load,
-                offered_count=sent,
-                loss_count=step.lost_packets if step.packets else 1,
-                intended_count=round(sent / (1 - step.unsent_ratio)),
+                offered_count=step.packets,
+                loss_count=step.lost_packets,
+                intended_count=round(step.packets / (1 - step.unsent_ratio)),
             )
 
     goals = [

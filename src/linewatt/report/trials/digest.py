@@ -64,7 +64,9 @@ class Digest:
 
     def step_of(self, goal: Goal) -> CaseSummary | None:
         """The case whose rate a search found for a loss; None where it found none."""
-        return None if goal.lower is None else self.steps[goal.lower.steps[-1].trial.case]
+        if goal.lower is None or goal.rate_bps is None:
+            return None
+        return self.steps[goal.lower.steps[-1].trial.case]
 
     def describe(self, *cases: Case) -> str:
         """Cases by name and instances, in few words."""

@@ -12,6 +12,7 @@ from linewatt.report.trials.searches import (
     RATES_ARE,
     TITLE,
     bound_words,
+    certain,
     effort,
     goal_name,
     loss_words,
@@ -56,8 +57,9 @@ def _entries(search: RateSearch, name: str, view: Digest) -> Iterator[Entry]:
     for (rate, packets, lost, bound), goals in alike.items():
         title = f"{name} {', '.join(map(goal_name, goals))}"
         figures = tuple(filter(None, (rate, packets)))
-        style = "" if goals[0].state in ("found", "above") else "yellow"
-        forms = dict.fromkeys(("; ".join(filter(None, (lost, bound))), bound or lost))
+        style = "" if certain(goals[0]) else "yellow"
+        briefly = loss_words(goals[0], brief=True)
+        forms = dict.fromkeys("; ".join(filter(None, (one, bound))) for one in (lost, briefly))
         yield tuple(Line(title, figures, prose, style) for prose in forms)
     ended = why_ended(search, view.result)
     took = f"{effort(search)}; {ended or 'not finished'}"

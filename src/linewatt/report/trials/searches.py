@@ -7,7 +7,16 @@ from collections.abc import Iterable, Iterator, Sequence
 from statistics import fmean
 from typing import Any
 
-from linewatt.analysis.cases.rate_search import Bound, Goal, RateSearch, Rule, Step, searches
+from linewatt.analysis.cases.rate_search import (
+    RULE_OF_THREE,
+    Bound,
+    Goal,
+    RateSearch,
+    Rule,
+    Step,
+    next_step,
+    searches,
+)
 from linewatt.report.export import case_keys
 from linewatt.report.series import case_names, plural, test_title
 from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table, texts
@@ -16,8 +25,6 @@ from linewatt.units import MISSING, format_percent, format_rate, format_seconds,
 
 TITLE = "Searched rates"
 RATES_ARE = "rates are what the sender offered, payload of all instances"
-RULE_OF_THREE = 3.0
-"""with no loss in N datagrams the loss ratio is below so much ÷ N at 95 %"""
 
 
 def searches_of(result: Result) -> tuple[RateSearch, ...]:
@@ -44,17 +51,23 @@ def goal_name(goal: Goal) -> str:
 
 def rate_words(goal: Goal) -> str:
     """The rate of a goal: ``523.1 Mbps``, ``at least 5.21 Gbps``, ``none found``."""
-    if goal.lower is None:
+    if goal.rate_bps is None:
         return "none found"
-    rate = format_rate(goal.lower.offered_bps, 4)
-    if goal.state == "open" and goal.upper is not None:
+    rate = format_rate(goal.rate_bps, 4)
+    if goal.state == "open" and goal.upper is not None and not goal.sender_limited:
         return f"{rate} to {format_rate(goal.upper.offered_bps, 4)}"
     return f"at least {rate}" if goal.state in ("above", "open") else rate
 
 
+def certain(goal: Goal) -> bool:
+    """Whether its rate is no doubt what its words say."""
+    return goal.state in ("found", "above") and not goal.differing
+
+
 def packets_words(goal: Goal) -> str:
-    """``44.42 kpps``; empty where nothing was found."""
-    hz = None if goal.lower is None else goal.lower.packets_hz
+    """``44.42 kpps``; empty where nothing was found, or no one rate."""
+    told = goal.rate_bps is not None and not goal.differing
+    hz = goal.lower.packets_hz if goal.lower is not None and told else None
     if hz is None:
         return ""
     scale, unit = next(
@@ -63,42 +76,95 @@ def packets_words(goal: Goal) -> str:
     return f"{format_significant(hz / scale, 4)} {unit}"
 
 
-def loss_words(goal: Goal) -> str:
-    """What was lost at a goal's rate, and what that many datagrams can tell."""
+def loss_words(goal: Goal, *, brief: bool = False) -> str:
+    """What was lost at a goal's rate, over all trials there, and what that many datagrams can tell."""
     lower = goal.lower
     if lower is None:
         return ""
-    more = lower.runs - len(lower.steps)
-    beside = f"; more in {plural(more, 'other trial')} of {lower.runs}" if more else ""
-    if lower.lost_packets:
-        return f"{_percent(lower.lost_ratio)} lost ({lower.lost_packets:,} of {lower.packets:,}){beside}"
-    least = _percent(RULE_OF_THREE / lower.packets)
-    return f"no loss in {lower.packets:,} datagrams, so less than {least} (95 %){beside}"
+    if not lower.lost_packets:
+        least, packets = _percent(RULE_OF_THREE / lower.packets), f"{lower.packets:,}"
+        if brief:
+            return f"none of {packets} lost"
+        said = f"no loss in {packets} datagrams, so less than {least} (95 %, if losses are independent)"
+    elif brief:
+        said = f"{_percent(lower.lost_ratio, goal.loss_ratio)} lost"
+    else:
+        over = f" over all {len(lower.every)} trials" if len(lower.every) > len(lower.steps) else ""
+        counted = f"({lower.lost_packets:,} of {lower.packets:,})"
+        said = f"{_percent(lower.lost_ratio, goal.loss_ratio)} lost{over} {counted}"
+    return "; ".join((said, *_outvoted(goal, lower)))
+
+
+def _outvoted(goal: Goal, lower: Bound) -> Iterator[str]:
+    """What trials say that are fewer than those that agree."""
+    more = sum(one.lost_ratio > goal.loss_ratio for one in lower.every)
+    short = len(lower.every) - len(lower.steps) - more
+    if more:
+        yield f"{more} of {len(lower.every)} lost more than allowed"
+    if short:
+        yield f"{short} of {len(lower.every)} sent less than asked for"
 
 
 def bound_words(goal: Goal, search: RateSearch) -> str:
     """What is above a goal's rate, or why nothing is known of it."""
-    upper, width = goal.upper, _percent(search.rule.width_ratio)
+    upper, lower = goal.upper, goal.lower
+    if lower is not None and goal.too_few:
+        least, allowed = _percent(RULE_OF_THREE / lower.packets), f"{100 * goal.loss_ratio:.6g} %"
+        at = f"{lower.packets:,} datagrams at {format_rate(lower.offered_bps, 4)}"
+        return f"{at} are too few to tell {allowed} ({least} if none is lost): a longer window tells"
     if upper is None and goal.state == "above" and search.first is not None:
-        return f"not lost up to the highest rate tried, {_highest(search, search.first)}"
+        return f"{_allowed(goal)} at the highest rate tried, {_highest(goal, search, search.first)}"
     if upper is None:
-        why = "nothing higher was" if goal.lower is not None else "no rate was"
+        why = "nothing higher was" if lower is not None else "no rate was"
         most = search.rule.runs
         return f"{why} decided on: that takes {most // 2 + 1} of {most} trials that agree"
     at = format_rate(upper.offered_bps, 4)
-    lost = f"{_percent(upper.lost_ratio)} lost"
     if goal.sender_limited:
-        asked = format_rate(upper.load_bps, 4)
-        return f"the sender is the limit above it: it sent {at} of the {asked} asked for, {lost}"
+        return _of_sender(goal, upper)
+    lost = _upper_lost(goal, upper)
     if goal.state == "below":
         return f"already at the lowest rate tried, {at}, {lost}"
-    if goal.lower is None:
-        return f"{lost} at {at}, and nothing lower was tried"
+    if lower is None:
+        tried = any(one.load_bps < upper.load_bps for one in search.steps)
+        return f"{lost} at {at}, and nothing lower was {'decided on' if tried else 'tried'}"
+    width = _percent(search.rule.width_ratio)
     return f"{lost} at {at}" if goal.state == "found" else f"not within {width}: {lost} at {at}"
 
 
-def _highest(search: RateSearch, first: Step) -> str:
+def _allowed(goal: Goal) -> str:
+    """That no more was lost than is allowed, and in how many trials that is so."""
+    lower = goal.lower
+    some = goal.loss_ratio and lower is not None and lower.lost_packets
+    lost = f"no more than {100 * goal.loss_ratio:.6g} % lost" if some else "no loss"
+    if lower is None or len(lower.steps) == len(lower.every):
+        return lost
+    return f"{lost} in {len(lower.steps)} of {len(lower.every)} trials"
+
+
+def _upper_lost(goal: Goal, upper: Bound) -> str:
+    lost = f"{_percent(upper.lost_ratio, goal.loss_ratio)} lost"
+    if len(upper.steps) == len(upper.every):
+        return lost
+    return f"{lost}, too much in {len(upper.steps)} of {len(upper.every)} trials,"
+
+
+def _of_sender(goal: Goal, upper: Bound) -> str:
+    """Why it is the limit, and the lowest rate that it did send and that lost more."""
+    at, asked = format_rate(upper.offered_bps, 4), format_rate(upper.load_bps, 4)
+    where = " above it" if goal.lower is not None else ""
+    said = f"the sender is the limit{where}: it sent {at} of the {asked} asked for, "
+    said += f"{_percent(upper.lost_ratio, goal.loss_ratio)} lost"
+    if (lossy := goal.lossy) is None:
+        return said
+    lost, sent = _percent(lossy.lost_ratio, goal.loss_ratio), format_rate(lossy.offered_bps, 4)
+    return f"{said}; where it sent {sent} (trial {lossy.trial.number}), {lost} was lost"
+
+
+def _highest(goal: Goal, search: RateSearch, first: Step) -> str:
+    offered = [one.offered_bps for one in goal.lower.steps] if goal.lower is not None else []
     rate = format_rate(first.offered_bps, 4)
+    if goal.differing:
+        rate = f"{format_rate(min(offered), 4)} to {format_rate(max(offered), 4)} from trial to trial"
     asked = first.trial.case.rate_bps
     if asked is None:
         return f"{rate}: as fast as the sender goes, so the sender is the limit"
@@ -124,23 +190,31 @@ def one_packet(search: RateSearch) -> str:
     return f"one datagram of {fewest:,} in a window is {part}: a longer window tells smaller losses"
 
 
-def _percent(ratio: float) -> str:
-    return f"{format_significant(100 * ratio, 2)} %"
+def _percent(ratio: float, beside: float | None = None) -> str:
+    """With as many digits as tell it from the one beside it."""
+    digits = 2
+    while beside and ratio != beside and digits < 6 and _rounded(ratio, digits) == _rounded(beside, digits):
+        digits += 1
+    return f"{format_significant(100 * ratio, digits)} %"
+
+
+def _rounded(ratio: float, digits: int) -> float:
+    return float(f"{ratio:.{digits}g}")
 
 
 def why_ended(search: RateSearch, result: Result) -> str | None:
     """Why no further rate was tried; None: it goes on."""
     ended = result.searches.searches if result.searches is not None else []
     keys = search.case.key, *search.case.hosts
-    return next((one.why for one in ended if (one.case_key, one.sender, one.receiver) == keys), None)
+    recorded = (one.why for one in ended if (one.case_key, one.sender, one.receiver) == keys)
+    return next(recorded, None) or next_step(search.rule, search.trials).ended
 
 
 def _notes(search: RateSearch, result: Result) -> Iterator[Note]:
     for goal in search.goals:
         said = (packets_words(goal), loss_words(goal), bound_words(goal, search))
         words = "; ".join((rate_words(goal), *filter(None, said)))
-        kind = "remark" if goal.state in ("found", "above") else "doubt"
-        yield Note("doubt" if kind == "doubt" else "remark", words, goal_name(goal))
+        yield Note("remark" if certain(goal) else "doubt", words, goal_name(goal))
     yield Note("remark", f"{effort(search)}; {why_ended(search, result) or 'not finished'}; {RATES_ARE}")
     yield from (Note("remark", text) for text in [one_packet(search)] if text)
 
@@ -206,7 +280,7 @@ def _goal(goal: Goal) -> dict[str, Any]:
     return {
         "loss_ratio": goal.loss_ratio,
         "state": goal.state,
-        "sender_limited": goal.sender_limited or goal.state == "above",
+        "sender_limited": goal.sender_limited,
         "lower": None if lower is None else _bound(lower),
         "upper": None if goal.upper is None else _bound(goal.upper),
         "loss_ratio_not_excluded": unseen,
@@ -216,14 +290,18 @@ def _goal(goal: Goal) -> dict[str, Any]:
 def _bound(bound: Bound) -> dict[str, Any]:
     return {
         "trials": [one.trial.number for one in bound.steps],
-        "runs": bound.runs,
+        "runs": len(bound.every),
         "offered_bps": bound.offered_bps,
-        "throughput_bps": fmean(one.trial.throughput_bps or 0.0 for one in bound.steps),
+        "throughput_bps": _arrived_bps(bound),
         "packets": bound.packets,
         "packets_per_s": bound.packets_hz,
         "lost_packets": bound.lost_packets,
         "lost_ratio": bound.lost_ratio,
     }
+
+
+def _arrived_bps(bound: Bound) -> float:
+    return fmean(bps for one in bound.steps if (bps := one.trial.throughput_bps) is not None)
 
 
 def _step(step: Step) -> dict[str, Any]:

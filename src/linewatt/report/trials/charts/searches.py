@@ -29,13 +29,16 @@ def search_figures(found: Sequence[RateSearch]) -> Iterator[Figure]:
                 f"{format_significant(100 * one.lost_ratio, 3)} % at {format_rate(one.offered_bps, 4)}"
                 for one in search.steps
             )
-            left = plural(len(search.steps) - len(drawn), "step")
+            left = len(search.steps) - len(drawn)
+            away = (
+                f" Further away and not drawn: {plural(left, 'step')}, which the table has." if left else ""
+            )
             goals = ", ".join(f"{goal_name(goal)} {rate_words(goal)}" for goal in search.goals)
             yield Figure(
                 name=f"search-{number}",
                 title=f"{name}: loss against rate",
                 caption=f"Each point is one trial. Vertical lines: {goals}. The scale of loss is logarithmic "
-                f"down to {_LEAST_PERCENT:g} %. Further away and not drawn: {left}, which the table has.",
+                f"down to {_LEAST_PERCENT:g} %.{away}",
                 description=f"Lost: {'; '.join(points)}. {goals}.",
                 spec=_spec(search, drawn),
             )
@@ -55,7 +58,11 @@ def _spec(search: RateSearch, drawn: Sequence[Step]) -> Spec:
     rows: list[Row] = [
         {"kind": "mean", "x": mbps_from_bps(one.offered_bps), "value": 100 * one.lost_ratio} for one in drawn
     ]
-    found = [(goal_name(goal), goal.lower) for goal in search.goals if goal.lower is not None]
+    found = [
+        (goal_name(goal), goal.lower)
+        for goal in search.goals
+        if goal.lower is not None and goal.rate_bps is not None
+    ]
     rows += [
         {"kind": "goal", "x": mbps_from_bps(step.offered_bps), "text": name, "place": 16 * (1 + at)}
         for at, (name, step) in enumerate(found)
