@@ -46,11 +46,6 @@ def of_small_packets(test: TestName) -> bool:
     return frame is not None and frame < FULL_FRAME_BYTES
 
 
-def newer(test: TestName) -> bool:
-    """Whether it is of a size that there was not always: documents of the first two stay as they were."""
-    return frame_bytes(test) not in (None, MINIMUM_FRAME_BYTES) and test != FULL
-
-
 def datagram_bytes(test: TestName, family: Family) -> int | None:
     """Payload that makes a frame of the test on an interface with room for it; below 0: headers alone are
     more. ``None`` for tests that are of no one size."""

@@ -27,7 +27,6 @@ from linewatt.report.export import mean_keys
 from linewatt.report.findings import NO_MARKS, Marks
 from linewatt.report.provenance import mark, words
 from linewatt.report.table import Cell, Head
-from linewatt.sizes import newer
 from linewatt.units import MISSING
 
 Value = Estimate | float | int | None
@@ -67,7 +66,7 @@ def head(metric: Metric, unit: Unit) -> Head:
 def export(metric: Metric, summary: CaseSummary) -> dict[str, Any]:
     """Keys and values for JSON and CSV, SI; missing is ``None``."""
     sometimes = metric.only_recorded or metric.loads == "request-response"
-    if not metric.documented(summary.case.test) or (sometimes and not metric.applies([summary])):
+    if sometimes and not metric.applies([summary]):
         return {}
     value, key = metric.value(summary), metric.si_key
     if metric.of_series:
@@ -166,14 +165,16 @@ def export_end(metric: PowerMetric, role: Role, power: EndPower | None) -> dict[
 
 
 def export_power(summary: CaseSummary) -> dict[str, Any]:
-    """The power of both ends as flat keys: which watts they are, and every column."""
+    """The power of both ends as flat keys: which watts they are, and every column; by the packet where some
+    were counted."""
     row: dict[str, Any] = {}
+    counted = {name for role in ENDS if (power := summary.power(role)) is not None for name in power.values}
     for role in ENDS:
         power = summary.power(role)
         row[f"{role}_system_scope"] = None if power is None else power.system_scope
         row[f"{role}_cpu_scope"] = None if power is None else power.cpu_scope
         for metric in POWER_METRICS:
-            if not metric.of_packets or newer(summary.case.test):
+            if not metric.of_packets or metric.name in counted:
                 row |= export_end(metric, role, power)
     return row
 

@@ -74,8 +74,6 @@ class Metric:
     """whether the table of a test shows it; JSON and CSV have it in any case"""
     only_recorded: bool = False
     """whether tables and documents have it only where some trial does: older results know nothing of it"""
-    documented: Callable[[TestName], bool] = lambda test: True
-    """of which tests documents have it"""
     show_sd: bool = False
     show_ci: bool = False
     """whether JSON, CSV and the report have its 95 % CI"""

@@ -10,7 +10,6 @@ from linewatt.analysis.metrics import formulas, unit
 from linewatt.analysis.metrics.metric import Metric, Response, Value, note_missing
 from linewatt.analysis.statistics.stats import Estimate
 from linewatt.model import CpuShares, EndResult, Role, Trial, is_request_response
-from linewatt.sizes import newer
 
 if TYPE_CHECKING:
     from linewatt.analysis.cases.summary import CaseSummary
@@ -385,7 +384,6 @@ METRICS: tuple[Metric, ...] = (
             loads="udp",
             tabled=role == "receiver",
             only_recorded=True,
-            documented=newer,
             figure="cpu",
             role=role,
             rank=2,
@@ -484,7 +482,6 @@ METRICS: tuple[Metric, ...] = (
         loads="udp",
         tabled=False,
         only_recorded=True,
-        documented=newer,
     ),
     Metric("target_bps", "Target", "Target", unit.RATE, _target, tabled=False),
     Metric("target_deviation_ratio", "Off target", "Off\ntarget", unit.OFF, _target_deviation, tabled=False),
