@@ -38,7 +38,7 @@ STEP_W = {"h1": 4, "h2": 1}
 TESTS = [
     {"test": test, "rate": f"{payload * 8 * packets / 1e6:g}M"}
     for test, payload in (("udp-60", 18), ("udp-1500", 1472))
-    for packets in (10_000, 30_000)
+    for packets in (10_000, 20_000, 30_000)
 ]
 AVERAGED_S, EVERY_S = 0.3, 0.1
 

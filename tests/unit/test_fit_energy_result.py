@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import json
 import random
+import sys
 from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
@@ -143,6 +144,42 @@ def test_idle_that_is_not_on_the_model_is_no_row_of_it(run: Run) -> None:
     assert inside(found, "p_offset_w", BASE_W)
     drifted = document(run, renamed(Planted(idle_windows_w=(80.0, 100.0)).trials()))
     assert "idle windows are no rows of the fit: idle was 80.0 W before" in drifted["warnings"][0]
+
+
+@pytest.mark.parametrize(
+    ("rates", "why"),
+    [
+        ({"udp-60": (6e7, 1.2e8), "udp-1500": (4e9,)}, "3 states of traffic"),
+        ({"udp-60": (1e8, 1.1e8, 1.2e8), "udp-1500": (3.6e9, 3.8e9, 4e9)}, "cannot be told apart"),
+    ],
+    ids=["few states", "collinear"],
+)
+def test_idle_stands_in_for_no_state_that_the_trials_lack(
+    run: Run, monkeypatch: pytest.MonkeyPatch, rates: dict[model.TestName, Sequence[float]], why: str
+) -> None:
+    """With 20 W as soon as packets flow, idle as a row would make 29 µJ of the 8 that were planted."""
+    monkeypatch.setattr(sys.modules[__name__], "RATES", rates)
+    found = document(run, Planted(idle_windows_w=(80.0, 80.2)).trials(5))
+    assert [found[key] for key in ("e_bit_pj", "e_pkt_nj", "p_offset_w")] == [None] * 3
+    assert why in found["warnings"][0]
+    assert "the trials alone have no power without traffic" in found["warnings"][1]
+    assert found["rows"] == 5 * sum(map(len, rates.values()))
+
+
+@pytest.mark.parametrize("jump_w", [0.3, 0.6])
+def test_intervals_hold_where_idle_lies_off_by_less_than_can_be_seen(
+    monkeypatch: pytest.MonkeyPatch, jump_w: float
+) -> None:
+    from linewatt.analysis.power.energy_rows import end_energies
+
+    rates = {"udp-60": (6e7, 8e7, 1.2e8), "udp-1500": (2e9, 3e9, 4e9)}
+    monkeypatch.setattr(sys.modules[__name__], "RATES", rates)
+    idle_w = tuple(one - jump_w for one in IDLE)
+    fits = [end_energies(Planted(seed, idle_windows_w=idle_w).trials())[0].fit for seed in range(60)]
+    assert any(one.rows > 18 for one in fits)
+    for key, planted in (("e_bit_pj", BIT_J), ("e_pkt_nj", PACKET_J), ("p_offset_w", BASE_W)):
+        told = [one.figures[key] for one in fits if one.figures[key].low is not None]
+        assert sum((one.low or 0) <= planted <= (one.high or 0) for one in told) >= 0.9 * len(told) > 30
 
 
 def renamed(trials: Sequence[Trial]) -> tuple[Trial, ...]:

@@ -15,7 +15,7 @@ from dataclasses import dataclass, replace
 
 from linewatt.analysis.power import totals
 from linewatt.analysis.power.energy_design import Row
-from linewatt.analysis.power.energy_fit import BASE, EnergyFit, energy_fit
+from linewatt.analysis.power.energy_fit import BASE, KINDS, EnergyFit, energy_fit
 from linewatt.model import (
     ENDS,
     Case,
@@ -144,7 +144,7 @@ def _without_gain_w(bound_w: float, power_w: float, tolerance_ratio: float | Non
 
 
 def _fit(readings: Sequence[_Reading]) -> EnergyFit:
-    """Of the trials, with idle windows as rows without traffic where they lie on the model."""
+    """Of the trials, with idle windows as rows without traffic where they lie on the model of the trials."""
     loaded = [one.row for one in readings]
     step_w = readings[0].total.step_w or None
     alone = energy_fit(loaded, step_w)
@@ -153,16 +153,37 @@ def _fit(readings: Sequence[_Reading]) -> EnergyFit:
         return alone.warned(f"idle windows are no rows of the fit: {total.idle_drift}")
     idle = list(_idle_rows(readings[0]))
     base = alone.figures[BASE.key]
-    if not idle or base.value is None or base.low is None or base.high is None:
-        return energy_fit([*loaded, *idle], step_w)
+    if not idle:
+        return alone
+    if base.value is None or base.low is None or base.high is None:
+        return alone.warned(
+            "idle windows are no rows of the fit: the trials alone have no power without traffic, so that "
+            "nothing shows whether idle lies on the model"
+        )
     idle_w = math.fsum(one.power_w for one in idle) / len(idle)
     if base.low - idle[0].bound_w <= idle_w <= base.high + idle[0].bound_w:
-        return energy_fit([*loaded, *idle], step_w)
+        return _no_surer(energy_fit([*loaded, *idle], step_w), alone)
     said = BASE.said(base.value, (base.high - base.low) / 2)
     return alone.warned(
         f"idle is {idle_w:.1f} W, and the model has {said} without traffic: {base.value - idle_w:+.1f} W "
         "as soon as packets flow, whatever their rate; idle windows are no rows of the fit"
     )
+
+
+def _no_surer(joint: EnergyFit, alone: EnergyFit) -> EnergyFit:
+    """With no figure that the trials alone do not carry, and no CI that leaves out any of theirs: idle may be
+    off the model by as much as these leave open.
+    """
+    for kind in KINDS:
+        one, other = joint.figures[kind.key], alone.figures[kind.key]
+        if one.low is None or one.high is None:
+            continue
+        if other.low is None or other.high is None:
+            joint = joint.withheld(f"by the trials without idle: {other.reason}", kind)
+            continue
+        wide = replace(one, low=min(one.low, other.low), high=max(one.high, other.high))
+        joint = replace(joint, figures={**joint.figures, kind.key: wide})
+    return joint
 
 
 def _idle_rows(one: _Reading) -> Iterator[Row]:
