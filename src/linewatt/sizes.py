@@ -30,6 +30,8 @@ ANY_SIZE = "udp-<bytes>"
 OTHER_TESTS = ("tcp", "tcp-rr", "udp-rr")
 SIZED = r"udp-([6-9][0-9]|[1-9][0-9]{2,4})"
 """the name of a test of a size; the largest is not for a pattern"""
+RULE_OF_THREE = 3.0
+"""with no loss in N datagrams the loss ratio is below so much ÷ N at 95 %, if losses are independent"""
 
 
 def frame_bytes(test: TestName) -> int | None:

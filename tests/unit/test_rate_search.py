@@ -567,6 +567,27 @@ def test_a_plan_says_what_is_searched_and_how_long_that_takes_at_most(tmp_path: 
 @pytest.mark.parametrize(
     ("keys", "said"),
     [
+        ("search: {trials: 5}\n", "5 may end a search before a rate is found: with runs 3 one takes 10"),
+        ("search: {max_rate: 10k}\n", "at it udp-1500 sends 100 datagrams in 2 windows of 60 s, and 0.5 %"),
+        ("search: {max_rate: 1M}\n", None),
+        ("search: {max_rate: 10k, loss: [0%]}\n", None),
+    ],
+)
+def test_a_plan_notes_what_may_be_too_little_to_find_a_rate(
+    tmp_path: Path, keys: str, said: str | None
+) -> None:
+    of = campaign(tmp_path, f"tests: [{{test: udp-1500, rate: auto}}]\n{keys}")
+    text = "\n".join(plan(of, 7).notes)
+    assert "search: the highest rates" in text
+    if said is None:
+        assert "search." not in text
+    else:
+        assert said in text
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
         ("tests: [{test: tcp, rate: auto}]\n", ":6:27: tests[0].rate: auto searches the rate at which"),
         ("tests: [udp-60, tcp]\nrate: auto\n", ":7:7: rate: auto searches the rate at which datagrams"),
         (f"{TESTS}load_levels: [50]\n", ":6:40: tests[1].rate: contradicts load_levels"),
@@ -578,6 +599,10 @@ def test_a_plan_says_what_is_searched_and_how_long_that_takes_at_most(tmp_path: 
         ("tests: [udp-60]\nrate: auto\nsearch: {width: 0%}\n", ":8:17: search.width: must be more than 0 %"),
         ("tests: [udp-60]\nrate: auto\nsearch: {loss: [100%]}\n", ":8:17: search.loss[0]: must be from 0 %"),
         ("tests: [udp-60]\nrate: auto\nsearch: {loss: []}\n", ":8:16: search.loss: "),
+        (
+            "tests: [udp-60]\nrate: auto\nsearch: {runs: 9, trials: 3}\n",
+            ":8:27: search.trials: can decide on no rate: of 9 runs 5 have to agree; make it 5 or more",
+        ),
         ("tests: [udp-60]\nrate: soon\n", ":7:7: rate: must be a rate of one instance"),
     ],
 )
@@ -631,6 +656,31 @@ def test_a_result_begins_with_the_rates_that_were_found() -> None:
     assert "UDP 1500 NDR" in text
     assert "UDP 1500 PDR 0.5 %" in text
     assert "Mpps" in text or "kpps" in text
+
+
+def test_what_other_cases_reached_stands_beside_the_rates_that_were_searched() -> None:
+    steps = run(shaper(1e9), THREE)
+    tcp = Case("tcp", "a", "b")
+    others = [
+        Trial(500 + at, 1, tcp, tcp.key, "done", 9e4 + at, window=Window(1, 11), throughput_bps=9e9)
+        for at in range(3)
+    ]
+    text = shown(result([*steps, *others], campaign=asked_of(THREE)))
+    assert "SEARCHED RATES" in text
+    assert "9.0" in text.split("COST OF TCP")[0]
+    assert "COST OF TCP" in text
+
+
+def test_a_sentence_of_several_searches_names_each() -> None:
+    of_networks = [
+        replace(one, number=one.number + 100 * at)
+        for at, network in enumerate(("bare", "vxlan"))
+        for one in run(shaper(1e9 * (1 + at)), THREE, replace(CASE, network=network))
+    ]
+    first = first_screen(digest(result(of_networks, campaign=asked_of(THREE))))
+    assert first is not None
+    assert "vxlan" in first.sentence
+    assert "NDR 1.999 Gbps" in first.sentence
 
 
 def test_every_step_is_a_row_and_none_is_a_case() -> None:

@@ -3,23 +3,27 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import replace
 
-from linewatt.campaign.campaign import PLACEMENT, Campaign
+from linewatt.campaign.campaign import PLACEMENT, Campaign, Search
 from linewatt.campaign.design import words
 from linewatt.campaign.network_entries import BARE
+from linewatt.campaign.search_entry import agreeing
 from linewatt.findings.meters import ENERGY_STEPS
 from linewatt.findings.window import ASKING_S
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.cpulist import format_cpulist
 from linewatt.model import Case
 from linewatt.sensors.power.base import PowerConfig
-from linewatt.sizes import FULL, FULL_FRAME_BYTES, datagram_bytes
+from linewatt.sizes import FULL, FULL_FRAME_BYTES, RULE_OF_THREE, datagram_bytes
 from linewatt.units import format_rate, format_seconds, format_significant, kpps_from_pps
 
 SURE_RUNS = 10
 """runs below which looking for a narrow interval costs much of its coverage (docs/metrics.md)"""
+_RATES_OF_A_SEARCH = 5
+"""that one tries at least, as a rule"""
 
 
 def notes(campaign: Campaign, cases: list[Case], alternate: bool, known: Collection[str]) -> Iterator[str]:
@@ -37,7 +41,7 @@ def notes(campaign: Campaign, cases: list[Case], alternate: bool, known: Collect
             f"trials: where cases may stop after {campaign.min_trials} runs, a 95 % CI covers about 92 %; "
             f"with min: {SURE_RUNS} it covers 94 %"
         )
-    yield from _search_notes(campaign)
+    yield from _search_notes(campaign, cases)
     yield from _same_frames_notes(cases)
     yield from words(campaign.factors, campaign.design)
     if campaign.labels and campaign.order != "sequential":
@@ -60,7 +64,7 @@ def notes(campaign: Campaign, cases: list[Case], alternate: bool, known: Collect
             )
 
 
-def _search_notes(campaign: Campaign) -> Iterator[str]:
+def _search_notes(campaign: Campaign, cases: list[Case]) -> Iterator[str]:
     """What is searched, from where on, and how long that takes at most."""
     search = campaign.search
     if search is None:
@@ -76,6 +80,35 @@ def _search_notes(campaign: Campaign) -> Iterator[str]:
         f"begins {begins}, tries a rate {times} for {campaign.window_s:g} s, whatever trials says, and ends "
         f"after {most} at the latest"
     )
+    least = _RATES_OF_A_SEARCH * agreeing(search.runs)
+    if search.trials < least:
+        yield (
+            f"search.trials: {search.trials} may end a search before a rate is found: with runs "
+            f"{search.runs} one takes {least} or more as a rule"
+        )
+    yield from _few_datagrams_notes(campaign, search, cases)
+
+
+def _few_datagrams_notes(campaign: Campaign, search: Search, cases: list[Case]) -> Iterator[str]:
+    """Losses that the datagrams at the highest rate could not tell."""
+    least = min((ratio for ratio in search.loss_ratios if ratio), default=None)
+    if least is None or search.max_rate_bps is None:
+        return
+    fewest: dict[str, int] = {}
+    for case in cases:
+        payload = datagram_bytes(case.test, case.family) if case.search else None
+        if payload:
+            sent = int(search.max_rate_bps * case.instances * campaign.window_s / 8 / payload)
+            packets = sent * agreeing(search.runs)
+            fewest[case.test] = min(fewest.get(case.test, packets), packets)
+    needed = math.ceil(RULE_OF_THREE / least)
+    for test, packets in fewest.items():
+        if packets < needed:
+            yield (
+                f"search.max_rate: at it {test} sends {packets:,} datagrams in {agreeing(search.runs)} "
+                f"windows of {campaign.window_s:g} s, and {100 * least:g} % lost takes {needed:,} to tell: "
+                "make the window longer"
+            )
 
 
 def _same_frames_notes(cases: list[Case]) -> Iterator[str]:

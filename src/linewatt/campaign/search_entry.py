@@ -78,8 +78,18 @@ def search_of(entry: SearchEntry, tests: Sequence[TestSpec]) -> Search | None:
     return Search(tuple(sorted(entry.loss)), entry.width, entry.max_rate, entry.runs, entry.trials)
 
 
+def agreeing(runs: int) -> int:
+    """Trials that decide on a rate when they agree."""
+    return runs // 2 + 1
+
+
 def check_search(entry: Any, tests: Sequence[TestSpec]) -> Iterator[tuple[KeyPath, str]]:
     """What contradicts a search; ``entry`` is the whole file."""
+    search = entry.search
+    if search.trials < agreeing(search.runs):
+        least = agreeing(search.runs)
+        text = f"can decide on no rate: of {search.runs} runs {least} have to agree; make it {least} or more"
+        yield ("search", "trials"), text
     searched = [index for index, test in enumerate(tests) if test.rate_bps == AUTO]
     if not searched and "search" in entry.model_fields_set:
         yield ("search",), "has no effect: no test has rate: auto; name it at a UDP test, or take search out"

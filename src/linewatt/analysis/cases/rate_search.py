@@ -15,6 +15,7 @@ from statistics import fmean
 from typing import Literal
 
 from linewatt.model import Case, Trial
+from linewatt.sizes import RULE_OF_THREE
 
 FAILURES = 3
 """trials that come to no number, one after the other, end a search"""
@@ -23,8 +24,6 @@ SPAN = 1000
 UNSENT = 0.01
 """What a sender did not send counts as lost, as MLRsearch has it, where it is so much of what was asked for:
 no rate is free of loss because it was never offered."""
-RULE_OF_THREE = 3.0
-"""with no loss in N datagrams the loss ratio is below so much ÷ N at 95 %, if losses are independent"""
 _ROUNDING = 1e-6
 
 

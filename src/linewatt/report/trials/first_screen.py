@@ -40,7 +40,8 @@ def first_screen(view: Digest) -> Screen | None:
     also = tuple((Line("", prose=one.sentence),) for one in subjects[1:] if one.sentence)
     blocks += [Block("Also", also, rest="subject", least=0)] if also else []
     doubts = found.doubts if found else trust_block(view, told, costs)
-    costing = (found.result, found.cost)[bool(subjects) :] if found else ()
+    of_cases = any(one.of_cases for one in subjects)
+    costing = (found.result, found.cost)[of_cases:] if found else ()
     blocks += (*costing, doubts)
     failed = failed_entries(view)
     blocks[0] = replace(blocks[0], entries=(*blocks[0].entries, *failed))

@@ -25,6 +25,9 @@ from linewatt.report.trials.searches import (
 from linewatt.report.trials.subject import Subject
 from linewatt.report.trials.trust import Best
 
+MOST = 3
+"""searches that are told in the sentence"""
+
 
 def search_subject(view: Digest) -> Subject | None:
     """The rates of each search, with what is lost there and above; what it took."""
@@ -38,15 +41,20 @@ def search_subject(view: Digest) -> Subject | None:
         for goal in search.goals
         if (step := view.step_of(goal)) is not None
     ]
-    search, name = found[0]
-    said = "; ".join(f"{goal_name(goal)} {_brief(goal)}" for goal in search.goals)
+    said = ". ".join(f"{name}: {_in_short(search, alone=len(found) == 1)}" for search, name in found[:MOST])
+    left = len(found) - MOST
+    more = f". And {left} more search{'es' if left > 1 else ''}" if left > 0 else ""
     block = Block(TITLE, tuple(entries), RATES_ARE, rest="line", least=2)
-    return Subject(f"{name}: {said}.", (block,), tuple(told))
+    return Subject(f"{said}{more}.", (block,), tuple(told), of_cases=False)
 
 
-def _brief(goal: Goal) -> str:
-    lost = loss_words(goal)
-    return rate_words(goal) + (f" ({lost})" if lost else "")
+def _in_short(search: RateSearch, *, alone: bool) -> str:
+    """Its rates; of one alone with what was lost there."""
+    words = []
+    for goal in search.goals:
+        lost = f" ({loss_words(goal, brief=not alone)})" if goal.rate_bps is not None else ""
+        words.append(f"{goal_name(goal)} {rate_words(goal)}{lost}")
+    return "; ".join(words)
 
 
 def _entries(search: RateSearch, name: str, view: Digest) -> Iterator[Entry]:

@@ -8,7 +8,6 @@ from statistics import fmean
 from typing import Any
 
 from linewatt.analysis.cases.rate_search import (
-    RULE_OF_THREE,
     Bound,
     Goal,
     RateSearch,
@@ -20,6 +19,7 @@ from linewatt.analysis.cases.rate_search import (
 from linewatt.report.export import case_keys
 from linewatt.report.series import case_names, plural, test_title
 from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table, texts
+from linewatt.sizes import RULE_OF_THREE
 from linewatt.store.read import Result
 from linewatt.units import MISSING, format_percent, format_rate, format_seconds, format_significant
 

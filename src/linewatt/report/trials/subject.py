@@ -54,7 +54,7 @@ class Subject:
 
     ``told`` are the cases whose throughput its blocks show, ``costs`` the ends whose CPU or watts. ``at`` is
     the case whose cost is to be told, if not that of the fastest. ``lists`` are those of the blocks that a
-    page lists, if not all.
+    page lists, if not all. ``of_cases``: whether they tell how fast cases are.
     """
 
     sentence: str
@@ -64,6 +64,7 @@ class Subject:
     more: tuple[str, ...] = ()
     at: Best | None = None
     lists: tuple[Block, ...] | None = None
+    of_cases: bool = True
 
 
 _OF_END: dict[str, tuple[Figure, Role]] = {
