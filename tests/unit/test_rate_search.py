@@ -19,6 +19,7 @@ from rich.console import Console
 from tests.report_factories import result
 
 from linewatt.analysis.cases.rate_search import FAILURES, RateSearch, Rule, next_step, searches
+from linewatt.analysis.comparison.runs import by_case
 from linewatt.campaign import file, stored
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.plan import plan
@@ -29,7 +30,9 @@ from linewatt.errors import InvalidInput
 from linewatt.model import Case, Trial, Window, document_of
 from linewatt.records import EndedSearch, Searches
 from linewatt.report import html, screen
+from linewatt.report.listing import as_document as as_list
 from linewatt.report.listing import listed
+from linewatt.report.listing import show as show_list
 from linewatt.report.trials.charts.searches import search_figures
 from linewatt.report.trials.digest import as_json, digest
 from linewatt.report.trials.first_screen import first_screen
@@ -731,6 +734,43 @@ def test_a_list_has_the_rate_that_was_found_and_not_what_was_tried_above_it() ->
     best = listed(searched_result(shaper(1.234e9))).best
     assert best is not None
     assert best.throughput_bps == pytest.approx(1.234e9, rel=0.01)
+
+
+@pytest.mark.parametrize(("rate_bps", "least"), [(1.234e9, False), (9e9, True)])
+def test_a_list_says_of_a_rate_that_it_is_the_least(rate_bps: float, least: bool) -> None:
+    one = listed(searched_result(shaper(rate_bps)))
+    console = Console(width=120, file=io.StringIO(), force_terminal=False)
+    console.print(show_list([one], width=120))
+    assert isinstance(console.file, io.StringIO)
+    assert ("≥ 5.00 Gbps" in console.file.getvalue()) == least
+    (document,) = as_list([one])
+    assert ("throughput_at_least" in document["best"]) == least
+
+
+def test_a_list_marks_a_rate_that_is_not_decided_and_has_none_of_too_few_datagrams() -> None:
+    best = listed(searched_result(shaper(1.3e9), replace(RULE, most=6, runs=3))).best
+    assert best is not None
+    assert best.doubtful_throughput
+    few = replace(RULE, max_bps=5e4, loss_ratios=(0.005,))
+    assert listed(searched_result(shaper(9e9), few)).best is None
+
+
+def test_loss_and_rate_of_steps_are_no_findings_where_those_of_cases_are() -> None:
+    def codes(case: Case) -> set[str]:
+        device = shaper(1e9)
+        trials = [replace(trial(number, case, device), target_bps=None, flags=()) for number in (1, 2, 3)]
+        made = digest(result(trials, campaign=asked_of(THREE)))
+        return {one.code for one in made.notes}
+
+    asked = replace(CASE, rate_bps=3e9)
+    assert "rate-not-reached" in codes(replace(asked, search=None))
+    assert "rate-not-reached" not in codes(asked)
+
+
+def test_steps_are_runs_of_no_case_that_is_compared_or_followed() -> None:
+    plain = Case("udp-60", "a", "b")
+    trials = [*run(shaper(1e9)), *(trial(900 + at, plain, shaper(1e9)) for at in range(2))]
+    assert list(by_case(trials)) == [plain]
 
 
 def test_where_no_rate_was_found_no_throughput_is_judged() -> None:

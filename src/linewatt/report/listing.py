@@ -43,6 +43,8 @@ class Best:
     reason: str = ""
     doubtful_throughput: bool = False
     doubtful_watts: bool = False
+    at_least: bool = False
+    """of a search above whose rate nothing was lost, or nothing was sent"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,11 +99,14 @@ def listed(result: Result) -> Listed:
 def _best_case(view: Digest) -> Best | None:
     """``None`` where no case has a throughput; of equals the first. Of a search it is what was found."""
     from linewatt.analysis.cases.summary import fastest_case, mean_bps
+    from linewatt.report.trials.searches import certain
 
-    found = (view.step_of(goal) for search in view.searches for goal in search.goals)
-    fastest = fastest_case([*view.summaries, *(one for one in found if one is not None)])
+    goals = [goal for search in view.searches for goal in search.goals]
+    found = [(step, goal) for goal in goals if (step := view.step_of(goal)) is not None]
+    fastest = fastest_case([*view.summaries, *(step for step, _ in found)])
     if fastest is None:
         return None
+    of_search = [goal for step, goal in found if step is fastest]
     power = fastest.power("receiver")
     per_watt = None if power is None else power.system_bps_per_w
     why = (
@@ -115,8 +120,9 @@ def _best_case(view: Digest) -> Best | None:
         None if per_watt is None else per_watt.mean,
         None if power is None else power.system_provenance,
         "" if per_watt is not None else why,
-        bool(view.findings.doubts(fastest.case, "throughput")),
+        bool(view.findings.doubts(fastest.case, "throughput")) or not all(map(certain, of_search)),
         bool(view.findings.doubts(fastest.case, "power", "receiver")),
+        any(goal.state != "found" for goal in of_search),
     )
 
 
@@ -175,6 +181,7 @@ def _best_document(best: Best) -> dict[str, Any]:
         "test": best.test,
         "throughput_bps": best.throughput_bps,
         "throughput_doubtful": best.doubtful_throughput,
+        **({"throughput_at_least": True} if best.at_least else {}),
         "system_mbps_per_w": None if per_watt is None else MBPS_PER_W.from_si(per_watt),
         "system_mbps_per_w_doubtful": best.doubtful_watts,
         "provenance": None if per_watt is None else best.provenance,
@@ -202,6 +209,7 @@ def show(every: Sequence[Listed | Damaged], *, width: int | None = None) -> Rend
     doubtful = any(one.doubtful_throughput or one.doubtful_watts for one in best)
     notes = (
         *([Note("remark", _BEST)] if best else []),
+        *legend_notes([_AT_LEAST] if any(one.at_least for one in best) else []),
         *legend_notes([f"{DOUBTFUL} doubtful: its show says why"] if doubtful else []),
         *legend_notes(legend(one.provenance for one in best)),
         *absences((lack for one in every for lack in _lacks(one)), len(every)),
@@ -212,6 +220,7 @@ def show(every: Sequence[Listed | Damaged], *, width: int | None = None) -> Rend
 
 
 _NO_THROUGHPUT = "no throughput is on record"
+_AT_LEAST = "≥ at least: a searched rate above which no more was lost, or nothing was sent"
 _BEST = "Best: most throughput of any case, mean; Mbps/W at its receiver (soak: server)"
 
 
@@ -261,7 +270,7 @@ def _answer(best: Best | None) -> tuple[Cell, ...]:
 
     if best is None:
         return texts(MISSING, "", MISSING)
-    speed = format_rate(best.throughput_bps) + DOUBTFUL * best.doubtful_throughput
+    speed = "≥ " * best.at_least + format_rate(best.throughput_bps) + DOUBTFUL * best.doubtful_throughput
     if best.bps_per_w is None:
         return texts(speed, test_title(best.test), MISSING)
     per_watt = MBPS_PER_W.text(MBPS_PER_W.from_si(best.bps_per_w)) + DOUBTFUL * best.doubtful_watts
