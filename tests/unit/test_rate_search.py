@@ -17,6 +17,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from rich.console import Console
 from tests.report_factories import result
+from tests.report_factories import stored as stored_result
+from tests.unit.conftest import Run
 
 from linewatt.analysis.cases.rate_search import FAILURES, RateSearch, Rule, next_step, searches
 from linewatt.analysis.comparison.runs import by_case
@@ -755,10 +757,10 @@ def test_a_list_marks_a_rate_that_is_not_decided_and_has_none_of_too_few_datagra
     assert listed(searched_result(shaper(9e9), few)).best is None
 
 
-def test_loss_and_rate_of_steps_are_no_findings_where_those_of_cases_are() -> None:
+def test_a_rate_that_a_step_did_not_reach_is_no_finding_where_that_of_a_case_is() -> None:
     def codes(case: Case) -> set[str]:
         device = shaper(1e9)
-        trials = [replace(trial(number, case, device), target_bps=None, flags=()) for number in (1, 2, 3)]
+        trials = [trial(number, case, device) for number in (1, 2, 3)]
         made = digest(result(trials, campaign=asked_of(THREE)))
         return {one.code for one in made.notes}
 
@@ -778,3 +780,20 @@ def test_where_no_rate_was_found_no_throughput_is_judged() -> None:
     assert "none found  no rate was decided on: that takes 2 of 3 trials that agree" in text
     assert "2 trials were not enough" in text
     assert "throughput:" not in text
+
+
+def test_compare_and_history_say_that_steps_of_searches_are_in_neither(
+    request: pytest.FixtureRequest,
+) -> None:
+    command: Run = request.getfixturevalue("run")
+    for day, rate_bps in ((1, 1.234e9), (2, 2.468e9)):
+        made = replace(searched_result(shaper(rate_bps)), id=f"2026010{day}-000000-searched")
+        stored_result(Path("results"), made)
+    code, out, _ = command("compare", "20260101", "20260102", "--full")
+    assert code == 4
+    said = " ".join(out.split())
+    assert "A: rates of searches, in no comparison: UDP 1500 NDR 1.230 Gbps, PDR 0.5 % 1.236 Gbps" in said
+    assert "B: rates of searches, in no comparison: UDP 1500 NDR 2.4" in said
+    code, _, err = command("history")
+    assert code == 2
+    assert "steps of searches are in no history: 'linewatt show' has their rates" in err

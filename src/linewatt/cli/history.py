@@ -20,6 +20,7 @@ if TYPE_CHECKING:
     from linewatt.analysis.metrics.metric import Response
     from linewatt.model import Case
     from linewatt.report.comparison.history import Soaks
+    from linewatt.report.comparison.sides import Kept
 
 SOAK = "soak"
 """what ``--test`` calls soaks"""
@@ -72,7 +73,7 @@ def history(
     with readable(*(path for path, _ in loaded)):
         found, of_soaks = _followed(results, sides, response, wanted, matters, soaks, metric)
         if not found and not soaks and not left_out and not damaged:
-            raise InvalidInput(_nothing(results, len(loaded), case, test, metric))
+            raise InvalidInput(_nothing(results, [one for _, one in loaded], case, test, metric))
         from linewatt.report.comparison import history as report
 
         told = _told(of_soaks, left_out, metric)
@@ -151,9 +152,11 @@ def _told(courses: tuple[Course, ...], left_out: list[tuple[str, str]], metric: 
     return Soaks(courses, FOLLOWED[metric], tuple(left_out))
 
 
-def _nothing(results: Path, count: int, case: str | None, test: str | None, metric: str) -> str:
-    if not count:
+def _nothing(results: Path, loaded: Sequence[Kept], case: str | None, test: str | None, metric: str) -> str:
+    if not loaded:
         return f"no results below {results}; name their directory with --results"
     asked = [f"--case {case}"] if case is not None else []
     asked += [f"--test {test}"] if test is not None else []
-    return f"none of the {count} results below {results} has a case with {' '.join([*asked, metric])}"
+    none = f"none of the {len(loaded)} results below {results} has a case with {' '.join([*asked, metric])}"
+    searches = any(one.searched for one in loaded)
+    return f"{none}; steps of searches are in no history: 'linewatt show' has their rates" * searches or none

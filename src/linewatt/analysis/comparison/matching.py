@@ -52,6 +52,8 @@ class Side:
     soak: SoakRun | None = None
     repeats: tuple[Side, ...] = ()
     """of a soak: further ones that are runs of the same"""
+    searched: tuple[str, ...] = ()
+    """the rates of its searches in words; their steps are no runs of a case"""
 
     @property
     def runs(self) -> tuple[Side, ...]:

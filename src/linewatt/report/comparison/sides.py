@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass, replace
 from functools import cache
 from pathlib import Path
@@ -13,7 +14,7 @@ from linewatt.analysis.comparison.matching import Side
 from linewatt.analysis.comparison.runs import CaseRuns, by_case
 from linewatt.errors import StoreError
 from linewatt.records import Campaign
-from linewatt.store.read import load, load_manifest
+from linewatt.store.read import Result, load, load_manifest
 from linewatt.store.remembered import remembered
 
 
@@ -24,12 +25,12 @@ class Kept:
     created_s: int | float | None
     is_soak: bool
     cases: tuple[CaseRuns, ...]
+    searched: tuple[str, ...] = ()
 
     def side(self, name: str) -> Side:
         """The result called ``name``, without what is on record of its campaign and hosts."""
-        return Side(
-            name, name, Campaign(written={}), {}, {one.case: one for one in self.cases}, self.created_s
-        )
+        cases = {one.case: one for one in self.cases}
+        return Side(name, name, Campaign(written={}), {}, cases, self.created_s, searched=self.searched)
 
 
 @cache
@@ -44,9 +45,18 @@ def kept(path: Path) -> Kept:
         if not (path / "trials").is_dir():
             raise StoreError(f"{path / 'trials'}: No such file or directory")
         result = load(path)
-        return Kept(result.created_s, result.is_soak, tuple(by_case(result.trials).values()))
+        cases = tuple(by_case(result.trials).values())
+        return Kept(result.created_s, result.is_soak, cases, tuple(_searched(result)))
 
     return remembered(path, "cases", _shape(), made)
+
+
+def _searched(result: Result) -> Iterator[str]:
+    """``UDP 1500 NDR 1.230 Gbps, PDR 0.5 % 1.236 Gbps`` of each search."""
+    from linewatt.report.trials.searches import goal_name, named, rate_words, searches_of
+
+    for search, name in named(searches_of(result)):
+        yield f"{name} {', '.join(f'{goal_name(goal)} {rate_words(goal)}' for goal in search.goals)}"
 
 
 def side_of(path: Path, found: Kept) -> Side:

@@ -16,7 +16,7 @@ from linewatt.loads.registry import SOAKING
 from linewatt.model import Case
 from linewatt.report.export import when
 from linewatt.report.series import case_labels, plural, test_title
-from linewatt.units import format_seconds
+from linewatt.units import first_of, format_seconds
 
 BASE_AND_LEVEL = ("base", "level")
 
@@ -78,6 +78,11 @@ def heading(found: Comparison) -> list[str]:
     """What is compared with what, and what a reader must know first."""
     sides = [found.base] if found.levels else [found.base, found.other]
     said = [f"{side.name}: {_run_text(one)}" for side in sides for one in side.runs]
+    said += [
+        f"{side.name}: rates of searches, in no comparison: {first_of(side.searched, _APART, between='; ')}"
+        for side in sides
+        if side.searched
+    ]
     said += found.words
     if not found.levels:  # no two results are ever measured in turn
         said.append(
