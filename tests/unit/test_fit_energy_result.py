@@ -16,7 +16,8 @@ from tests.report_factories import end, result, stored, trial, watts
 from tests.unit.conftest import Run
 
 from linewatt import model
-from linewatt.model import Case, EndResult, Provenance, Role, Trial
+from linewatt.findings import meters, power
+from linewatt.model import Case, EndResult, Flag, Provenance, Role, Trial
 
 BASE_W, BIT_J, PACKET_J = 100.0, 4e-9, 8e-6
 FRAMES: dict[model.TestName, int] = {"udp-60": 60, "udp-1500": 1514}
@@ -261,3 +262,55 @@ def test_a_word_that_is_neither_table_nor_result_is_one_line(run: Run) -> None:
     code, out, err = run("fit", "energy", "nope")
     assert (code, out, err.count("\n")) == (2, "", 1)
     assert "no table, and nope: no such result" in err
+
+
+SATURATED = Flag("power-saturated", "h2: psu-out:PSU1", "stands at its ceiling", "use another source")
+
+
+@pytest.mark.parametrize("code", [kind.code for kind in (*power.KINDS, *meters.KINDS) if kind.rank != "note"])
+def test_figures_of_watts_that_findings_doubt_are_marked_and_the_finding_stands_first(
+    run: Run, code: str
+) -> None:
+    """Of the end whose host it names, and of that only."""
+    flag = replace(SATURATED, code=code)
+    trials = [replace(one, flags=(flag,)) if one.number < 6 else one for one in Planted().trials()]
+    found = document(run, trials)
+    receiver, sender = found["fits"]
+    assert receiver["warnings"][0].startswith(f"Watts are doubtful, {code} in 5 of 18 trials: h2: psu-out")
+    assert sender["warnings"] == []
+    marked, plain = run("fit", "energy", "last")[1].split("sender h1")
+    assert f"* doubtful: see ({code})" in marked
+    assert any("* " in line for line in marked.splitlines() if line.startswith("Energy of a packet"))
+    assert not any("* " in line for line in plain.splitlines() if line.startswith("Energy of a packet"))
+
+
+def test_a_meter_that_hangs_is_told_of_although_no_trial_says_so(run: Run) -> None:
+    trials = []
+    for one in Planted().trials():
+        cores, receiver = 0.2 * one.number, one.receiver
+        assert receiver is not None
+        still = tuple(replace(each, spread_w=0.0, power_w=104.0) for each in receiver.power)
+        held = replace(receiver, power=still, cpu_cores=cores)
+        trials.append(replace(one, receiver=held) if 3 < one.number < 9 else one)
+    warnings = document(run, trials)["fits"][0]["warnings"]
+    assert warnings[0].startswith("Watts are doubtful, meter-hangs: h2: ")
+
+
+def test_a_trial_of_which_no_end_was_recorded_did_not_fail(run: Run) -> None:
+    trials = [replace(one, receiver=None) if one.number == 1 else one for one in Planted().trials()]
+    (said,) = document(run, trials)["fits"][0]["warnings"]
+    assert said == "1 of 18 trials left out: nothing was recorded of this end"
+
+
+def test_trials_of_another_meter_are_left_out(run: Run) -> None:
+    other = Planted().trials()
+    trials = [*other[:16], *(replace(one, receiver=_other_meter(one)) for one in other[16:])]
+    found = document(run, trials)["fits"][0]
+    assert "2 of 18 trials left out: its watts are of meter (psu-out), not of bmc" in found["warnings"][0]
+    assert found["rows"] == 16 + len(IDLE)
+
+
+def _other_meter(one: Trial) -> EndResult:
+    receiver = one.receiver
+    assert receiver is not None
+    return replace(receiver, power=tuple(replace(each, source="meter") for each in receiver.power))

@@ -5,9 +5,11 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, field
 from typing import TYPE_CHECKING, Any
 
+from linewatt.analysis.findings import Findings, Sighting, gather
+from linewatt.analysis.flags.meters import meter_flags
 from linewatt.analysis.power.energy_design import MOST_CONDITION
 from linewatt.analysis.power.energy_fit import BASE, BIT, PACKET, EnergyFit, Figure, Kind
 from linewatt.analysis.power.energy_rows import EndEnergy, end_energies
@@ -27,6 +29,8 @@ if TYPE_CHECKING:
 
 SCHEMA_VERSION = 1
 SHOWN = (BIT, PACKET, BASE)
+MOST_DIGITS = 6
+"""of a value, however narrow its CI"""
 _VARIED = ("test", "rate_bps", "load_level")
 """what a fit is over, and no word of which one it is"""
 
@@ -38,6 +42,8 @@ class Fitted:
     title: str
     fit: EnergyFit
     end: EndEnergy | None = None
+    doubts: Mapping[str, str] = field(default_factory=dict)
+    """code of a finding that makes its watts doubtful → what was seen, in how many of its trials"""
 
     @property
     def provenance(self) -> Provenance | None:
@@ -57,12 +63,34 @@ def of_result(result: Result) -> list[Fitted]:
         why = next((said for one in every for said in one.fit.warnings), "it has no UDP trials")
         raise InvalidInput(f"{result.id}: no end has both traffic and watts: {why}")
     names = case_names([one.case for one in ends])
-    return [Fitted(f"{one.role} {one.host} · {names[one.case]}", one.fit, one) for one in ends]
+    findings = gather(result.trials, (), meter_flags(result.meters, result.idle, result.trials))
+    return [
+        Fitted(f"{one.role} {one.host} · {names[one.case]}", one.fit, one, _doubts(one, findings))
+        for one in ends
+    ]
+
+
+def _doubts(end: EndEnergy, findings: Findings) -> dict[str, str]:
+    """Findings on the watts of an end by code: in how many of its rows, and the first that was seen."""
+    hosts, rows = end.case.hosts, set(end.trials)
+    found: dict[str, list[Sighting]] = {}
+    for one in findings.every:
+        if one.doubts_on(end.host, hosts, "power"):
+            about = (seen for seen in one.sightings if seen.is_of(end.host, hosts))
+            own = [seen for seen in about if rows & set(seen.trials) or not seen.trials]
+            if own:
+                found.setdefault(one.code, []).extend(own)
+    said = {}
+    for code, own in found.items():
+        trials = rows & {number for seen in own for number in seen.trials}
+        count = f" in {len(trials)} of {plural(len(rows), 'trial')}" if trials else ""
+        said[code] = f"Watts are doubtful, {code}{count}: {own[0].where}: {own[0].evidence}"
+    return said
 
 
 def warnings(one: Fitted) -> tuple[str, ...]:
-    """What a reader must know first: watts that nobody measured, why figures are withheld, what makes the
-    others doubtful."""
+    """What a reader must know first: watts that nobody measured or that findings doubt, why figures are
+    withheld, what makes the others doubtful."""
     fit = one.fit
     kinds = words([one.provenance])
     unmeasured = (f"Watts are {kinds}, not measured",) if kinds else ()
@@ -72,7 +100,7 @@ def warnings(one: Fitted) -> tuple[str, ...]:
         if reason is not None:
             alike.setdefault(reason, []).append(kind.title)
     withheld = (f"{', '.join(titles)} withheld: {reason}" for reason, titles in alike.items())
-    return (*unmeasured, *withheld, *fit.warnings)
+    return (*unmeasured, *one.doubts.values(), *withheld, *fit.warnings)
 
 
 def document(found: Sequence[Fitted]) -> dict[str, Any]:
@@ -166,10 +194,14 @@ def _row(kind: Kind, one: Fitted) -> Row:
         return Row((Cell(kind.title),), (lost,) * (2 + bool(one_fit)))
     unit, scale = kind.unit(value)
     reach = (high - low) / 2 * scale
-    decimals = 3 if reach <= 0 else min(9, max(0, 1 - math.floor(math.log10(reach))))
+    digits = 3 if reach <= 0 else 1 - math.floor(math.log10(reach))
+    decimals = max(0, min(digits, MOST_DIGITS - 1 - math.floor(math.log10(abs(value) * scale or 1.0))))
     beside = one_fit[kind.key].value if one_fit else None
     said = [f"{each * scale:,.{decimals}f}" for each in (value, low, high, beside) if each is not None]
-    cells = (Cell(said[0], si=value, mark=mark(one.provenance)), Cell(f"{said[1]} to {said[2]}"))
+    cells = (
+        Cell(said[0], si=value, mark=mark(one.provenance), doubts=tuple(one.doubts)),
+        Cell(f"{said[1]} to {said[2]}"),
+    )
     return Row((Cell(f"{kind.title}, {unit}"),), (*cells, *map(Cell, said[3:])))
 
 

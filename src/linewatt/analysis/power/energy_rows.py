@@ -45,6 +45,8 @@ class EndEnergy:
     source: str = ""
     tolerance_ratio: float | None = None
     """of the meter's gain: it is in all three figures alike, and not in their CIs"""
+    trials: tuple[int, ...] = ()
+    """numbers of those that are rows"""
 
     @property
     def host(self) -> str:
@@ -56,6 +58,8 @@ class _Reading:
     row: Row
     total: totals.Total
     tolerance_ratio: float
+    number: int
+    """of its trial"""
 
 
 def end_energies(trials: Iterable[Trial]) -> list[EndEnergy]:
@@ -90,14 +94,17 @@ def _end(case: Case, role: Role, trials: Sequence[Trial]) -> EndEnergy:
         total.scope,
         total.source,
         max(one.tolerance_ratio for one in readings) or None,
+        tuple(one.number for one in readings),
     )
 
 
 def _reading(trial: Trial, role: Role, like: totals.Total | None) -> _Reading | str:
     """What an end drew at which traffic, or why that is not known."""
     end = trial.end(role)
-    if trial.status != "done" or end is None or trial.window is None:
-        return "failed"
+    if trial.status != "done":
+        return trial.status
+    if end is None or trial.window is None:
+        return "nothing was recorded of this end" if end is None else "no window was recorded"
     total = totals.system(end.power)
     if isinstance(total, str):
         return total
@@ -109,7 +116,7 @@ def _reading(trial: Trial, role: Role, like: totals.Total | None) -> _Reading | 
     bits, packets = traffic
     own = [one for one in end.power if one.source == total.source and one.channel in total.channels]
     row = Row(bits, packets, total.power_w, f"trial {trial.number}", sum(map(_bound_w, own)))
-    return _Reading(row, total, max((one.tolerance_ratio or 0.0 for one in own), default=0.0))
+    return _Reading(row, total, max((one.tolerance_ratio or 0.0 for one in own), default=0.0), trial.number)
 
 
 def _traffic(trial: Trial, end: EndResult, role: Role) -> tuple[float, float] | str:
