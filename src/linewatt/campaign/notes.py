@@ -163,8 +163,8 @@ def _energy_notes(campaign: Campaign, cases: list[Case]) -> Iterator[str]:
                 step, each = f"in steps of {step_w:g} W", ""
             yield (
                 f"energy of {host}: {name} {step}: at {kpps_from_pps(min(every)):.3g} to "
-                f"{kpps_from_pps(max(every)):.3g} kpps 'linewatt fit energy' can tell what a packet costs "
-                f"from {least} µJ on{each}"
+                f"{kpps_from_pps(max(every)):.3g} kpps 'linewatt fit energy' tells what a packet costs from "
+                f"no less than {least} µJ on{each}; noise adds to it"
             )
 
 
