@@ -348,3 +348,30 @@ def test_a_meter_too_coarse_for_packets_has_no_energy_of_them(
     assert (document["e_pkt_nj"] is not None) is resolved
     if not resolved:
         assert "of the meter's steps of 4 W; 3 are needed" in document["reasons"]["e_pkt_nj"]
+
+
+@pytest.mark.parametrize(
+    ("rate_gbps", "watts", "why"),
+    [(1e3, 1.0, "is rate_gbps in Mbit/s?"), (1.0, 1e-3, "is power_w in kW")],
+    ids=["Mbit/s", "kW"],
+)
+def test_a_column_in_another_unit_is_told_of(run: Run, rate_gbps: float, watts: float, why: str) -> None:
+    found = [Reading(r.size_bytes, rate_gbps * r.rate_bps, watts * r.power_w) for r in noisy(1)]
+    assert any(why in said for said in fitted(run, table(found))["warnings"])
+    assert fitted(run, table(noisy(1)))["warnings"] == []
+
+
+def test_packets_without_headers_are_fitted(run: Run) -> None:
+    found = [Reading(one.size_bytes + HEADERS, one.rate_bps, one.power_w) for one in noisy(1)]
+    with_headers, without = (
+        fitted(run, text)
+        for text in (table(noisy(1)), table(found).replace(f"{PORTS},{HEADERS},", f"{PORTS},0,"))
+    )
+    assert [without[name] for name in FIGURES] == pytest.approx([with_headers[name] for name in FIGURES])
+
+
+def test_a_table_without_noise_prints_no_more_digits_than_say_something(run: Run) -> None:
+    Path("t.csv").write_text(table(readings(drawn_w)))
+    out = run("fit", "energy", "t.csv")[1]
+    assert "3.00000 to 3.00000" in out
+    assert "300.000 to 300.000" in out

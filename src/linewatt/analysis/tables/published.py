@@ -7,13 +7,13 @@ What is read of each is a value; a cell that cannot be right ends reading with i
 from __future__ import annotations
 
 import math
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import get_args
 
 from linewatt.analysis.power import energy_design
 from linewatt.analysis.power.components import Part
-from linewatt.analysis.power.energy_fit import EnergyFit, energy_fit
+from linewatt.analysis.power.energy_fit import BASE, EnergyFit, energy_fit
 from linewatt.analysis.power.packet_energy import PacketEnergy, Reading, packet_energy
 from linewatt.analysis.tables import inputs
 from linewatt.analysis.tables.derive import derive
@@ -22,11 +22,13 @@ from linewatt.analysis.tables.imported import Reader, aligned, one_of, same_word
 from linewatt.analysis.tables.table import Row, Table, TableWarning, parse_number
 from linewatt.errors import InvalidInput
 from linewatt.model import Provenance
-from linewatt.units import bps_from_gbps
+from linewatt.units import bps_from_gbps, format_rate
 
 MEANS, PACKET_POWER, COMPONENTS, SOAK = "mean ± SD", "packet power", "components", "soak"
 PACKET_POWER_COLUMNS = ("ports", "header_bytes", "packet_size_bytes", "rate_gbps", "power_w")
 COMPONENT_COLUMNS = ("component", "power_w", "provenance")
+MOST_PORT_BPS, LEAST_DEVICE_W = 1.6e12, 1.0
+"""beyond what any port carries, and below what any device with ports draws"""
 _SD = "_sd"
 _RUNS = ("runs", "n", "trials")
 _LARGEST = 1e30
@@ -155,7 +157,8 @@ def _packet_power(read: Sequence[tuple[float, float, Reading]], table: Table, so
 def _reading(row: Row, source: str) -> tuple[float, float, Reading]:
     """Ports, bytes of headers, and what was read of a row of watts. Raises InvalidInput."""
     read = Reader(aligned(row, source), source)
-    ports, header, size = (read.cell(name, _positive) for name in PACKET_POWER_COLUMNS[:3])
+    ports, size = (read.cell(name, _positive) for name in ("ports", "packet_size_bytes"))
+    header = read.cell("header_bytes", _not_negative)
     rate, watts = read.cell("rate_gbps", _not_negative), read.cell("power_w", _positive)
     return ports, header, Reading(size, bps_from_gbps(rate), watts)
 
@@ -188,11 +191,24 @@ def packet_energy_fit(table: Table, source: str) -> EnergyFit:
         for one, name in zip(found.readings, names, strict=True)
     ]
     made = energy_fit(rows, step_w, found.model or found.reason)
+    made = made.warned(*_units_doubt(found.readings, made))
     if not unread:
         return made
     more = f", and {len(unread) - 1} more" if len(unread) > 1 else ""
     cut = f"{len(unread)} of {len(table.rows)} rows left out, and more may be missing: {unread[0]}{more}"
     return replace(made, warnings=(cut, *made.warnings))
+
+
+def _units_doubt(readings: Sequence[Reading], made: EnergyFit) -> Iterator[str]:
+    """Where a column seems to be in another unit than its name says."""
+    most_bps = max(one.rate_bps for one in readings)
+    if most_bps > MOST_PORT_BPS:
+        yield f"{format_rate(most_bps)} on one port is more than any has: is rate_gbps in Mbit/s?"
+    least_w = min(one.power_w for one in readings)
+    base_w = made.figures[BASE.key].value
+    if (least_w if base_w is None else base_w) < LEAST_DEVICE_W:
+        what = "power without traffic" if base_w is not None else "the least power"
+        yield f"{what} is below {LEAST_DEVICE_W:g} W: is power_w in kW, or without idle?"
 
 
 def _step_w(readings: Sequence[Reading]) -> float | None:
