@@ -375,3 +375,33 @@ def test_a_table_without_noise_prints_no_more_digits_than_say_something(run: Run
     out = run("fit", "energy", "t.csv")[1]
     assert "3.00000 to 3.00000" in out
     assert "300.000 to 300.000" in out
+
+
+@pytest.mark.parametrize("most_w", [20, 150])
+def test_a_bend_that_is_small_is_told_of_and_the_figures_stay(most_w: float) -> None:
+    """Of 6 and of 15 % of what traffic adds."""
+
+    def bent(size: float, rate: float) -> float:
+        return drawn_w(size, rate) + most_w * (rate / RATES[-1]) ** 2
+
+    fit = energy_fit(rows_of(readings(bent)))
+    assert [fit.figures[kind.key].value is not None for kind in (BASE, BIT)] == [True] * 2
+    (said,) = fit.warnings
+    assert "in a curve, not in a line: it bends by" in said
+    assert "the figures are means over the rates measured" in said
+
+
+def test_watts_that_something_else_moves_too_are_told_of() -> None:
+    fit = energy_fit(rows_of(noisy(1, 6.0)))
+    assert 0.5 < (fit.r2 or 0) < 0.9
+    assert any("of how power varies; something else moves it, too" in one for one in fit.warnings)
+
+
+def test_two_methods_that_do_not_agree_are_told_of() -> None:
+    found = noisy(1)
+    model = packet_energy(found, PORTS, HEADERS)
+    assert isinstance(model, PacketEnergy)
+    apart = replace(model, bit_j=2 * model.bit_j)
+    said = " ".join(energy_fit(rows_of(found), None, apart).warnings)
+    assert "Energy of a bit: " in said
+    assert "the packet sizes do not agree on one model" in said
