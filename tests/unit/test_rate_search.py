@@ -21,7 +21,9 @@ from tests.report_factories import stored as stored_result
 from tests.unit.conftest import Run
 
 from linewatt.analysis.cases.rate_search import FAILURES, RateSearch, Rule, next_step, searches
+from linewatt.analysis.cases.summary import summarise
 from linewatt.analysis.comparison.runs import by_case
+from linewatt.analysis.flags.case import limit_flags
 from linewatt.campaign import file, stored
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.plan import plan
@@ -759,14 +761,39 @@ def test_a_list_marks_a_rate_that_is_not_decided_and_has_none_of_too_few_datagra
 
 def test_a_rate_that_a_step_did_not_reach_is_no_finding_where_that_of_a_case_is() -> None:
     def codes(case: Case) -> set[str]:
-        device = shaper(1e9)
-        trials = [trial(number, case, device) for number in (1, 2, 3)]
-        made = digest(result(trials, campaign=asked_of(THREE)))
-        return {one.code for one in made.notes}
+        trials = [trial(number, case, shaper(1e9)) for number in (1, 2, 3)]
+        (summary,) = summarise(trials)
+        return {flag.code for flag in limit_flags(case, trials, summary.limit)}
 
     asked = replace(CASE, rate_bps=3e9)
     assert "rate-not-reached" in codes(replace(asked, search=None))
     assert "rate-not-reached" not in codes(asked)
+
+
+def test_a_trial_that_sent_less_than_asked_for_is_told_beside_those_that_agree() -> None:
+    rule = replace(RULE, max_bps=1e9, runs=3, loss_ratios=(0.0,))
+    asked = replace(CASE, rate_bps=1e9)
+    trials = [trial(at, asked, shaper(9e9, sender_bps=5e8 if at == 2 else 1e9)) for at in (1, 2, 3)]
+    (ndr,) = found(trials, rule).goals
+    assert loss_words(ndr).endswith("; 1 of 3 sent less than asked for")
+
+
+def test_a_rate_below_what_was_never_sent_is_the_least_however_far_apart() -> None:
+    def device(asked_bps: float) -> tuple[float, float]:
+        return (5e9, 2.5e9) if asked_bps > 5e9 else (min(asked_bps, 1e9), min(asked_bps, 1e9))
+
+    rates = (None, 5e8, 2e9)
+    trials = [trial(at, replace(CASE, rate_bps=rate), device) for at, rate in enumerate(rates, start=1)]
+    ndr = found(trials).goals[0]
+    assert (ndr.state, ndr.sender_limited) == ("open", True)
+    assert rate_words(ndr) == "at least 500.0 Mbps"
+
+
+def test_the_highest_rate_is_that_of_as_many_first_trials_as_decide() -> None:
+    trials = [trial(1, CASE, shaper(9e9, sender_bps=2e9)), trial(2, CASE, shaper(9e9))]
+    assert {one.load_bps for one in found(trials).steps} == {2e9}
+    three = replace(RULE, runs=3)
+    assert {one.load_bps for one in found(trials, three).steps} == {5e9}
 
 
 def test_steps_are_runs_of_no_case_that_is_compared_or_followed() -> None:
