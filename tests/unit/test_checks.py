@@ -100,8 +100,8 @@ def test_udp_loss_is_told_from_one_in_a_thousand(lost: int, told: bool) -> None:
 
 def test_a_step_of_a_search_loses_on_purpose_and_that_is_no_finding() -> None:
     one = replace(instance(0, None, None), packets=10_000, lost_packets=5000)
-    assert codes(load.datagrams(CASE, [one], SENDER, RECEIVER)) == ["udp-loss"]
-    assert codes(load.datagrams(replace(CASE, search="rate"), [one], SENDER, RECEIVER)) == []
+    assert codes([*load.datagrams(CASE, [one], SENDER, RECEIVER)]) == ["udp-loss"]
+    assert codes([*load.datagrams(replace(CASE, search="rate"), [one], SENDER, RECEIVER)]) == []
 
 
 def test_what_is_lost_while_counters_are_read_once_is_nobody_elses() -> None:
