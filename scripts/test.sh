@@ -17,8 +17,8 @@ mapfile -t measuring < <(grep -lr --include='test_*.py' 'mark\.measures' tests/l
 "$python" -m pytest -m "measures and not idle_machine" --durations=10 "${measuring[@]}" || status=$?
 "$python" -m pytest -m timed -n "$(($(nproc) + 2))" --dist loadscope --no-loadscope-reorder \
     --durations=5 tests/lab || status=$?
-# Seven workers more than there are CPUs, because labs wait for two thirds of their time; tests/conftest.py deals
+# Five workers more than there are CPUs, because labs wait for two thirds of their time; tests/conftest.py deals
 # them out among what computes.
-"$python" -m pytest -m "not measures and not timed" -n "$(($(nproc) + 7))" --dist loadscope --no-loadscope-reorder \
+"$python" -m pytest -m "not measures and not timed" -n "$(($(nproc) + 5))" --dist loadscope --no-loadscope-reorder \
     --durations=15 tests/faults tests/lab tests/browser tests/unit tests/fuzz || status=$?
 exit "$status"
