@@ -246,6 +246,26 @@ def test_of_slow_meters_the_one_that_explains_the_steps_best_is_stated() -> None
     assert meters.follow([step]) == Dynamics(None, 10.0, 0.0, 10.0)
 
 
+def test_a_meter_that_needs_longer_than_it_was_watched_is_stated_only_where_no_other_is_likely() -> None:
+    """Of one load of 28 s, a BMC that averages over 10 s was said to average over 180."""
+    slower, slowest = Model("window", 10.0, 0.0), Model("exponential", 90.0, 0.0)
+    errors = {slower: 3.0, slowest: 0.0}
+    totals = tuple(errors.get(one, meters.MOST_PER_STEP) for one in meters.models())
+    seen = meters.follow([Step(totals, watched_s=28.0)])
+    assert (seen.averaging_s, seen.settle_s) == (10.0, slowest.settle_s)
+    assert meters.follow([Step(totals, watched_s=300.0)]).averaging_s == slowest.window_s
+    assert meters.follow([Step(totals, 28.0), Step(totals, 300.0)]).averaging_s == slowest.window_s
+    alone = tuple(0.0 if one == slowest else meters.MOST_PER_STEP for one in meters.models())
+    assert meters.follow([Step(alone, watched_s=28.0)]).averaging_s == slowest.window_s
+
+
+def test_how_long_a_step_was_watched_is_known() -> None:
+    readings = [(float(t), 100.0 if t < 10 else 140.0) for t in range(31)]
+    step = meters.fit_step(readings, 9.5, None, 1.0)
+    assert step is not None
+    assert step.watched_s == 20.5
+
+
 def test_an_update_that_is_read_again_is_no_sample_and_a_held_one_was_taken_as_often() -> None:
     readings = [(float(t), 100.0 if t < 4 else 140.0 if t < 34 else 120.0) for t in range(46)]
     taken = meters.samples(readings, 10.0)

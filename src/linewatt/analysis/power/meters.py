@@ -164,6 +164,8 @@ class Step:
     """How badly each model explains what readings did after a step of the power, in units of the noise."""
 
     errors: tuple[float, ...]
+    watched_s: float = math.inf
+    """how long after it readings were taken"""
 
 
 def fit_step(
@@ -194,7 +196,7 @@ def fit_step(
     errors = [_misfit(one, own, read_every_s, noise) for one in models()]
     least = min(errors)
     scale = max(1.0, least / len(own))  # power that no model explains is noise to all of them
-    return Step(tuple(min(MOST_PER_STEP, (error - least) / scale) for error in errors))
+    return Step(tuple(min(MOST_PER_STEP, (error - least) / scale) for error in errors), own[-1][0])
 
 
 def _thinned(points: list[tuple[float, float]]) -> list[tuple[float, float]]:
@@ -232,7 +234,7 @@ def follow(steps: Sequence[Step], refresh_s: float | None = None) -> Dynamics:
     totals = [math.fsum(errors) for errors in zip(*(one.errors for one in steps), strict=True)]
     least = min(totals)
     likely = [model for model, total in zip(models(), totals, strict=True) if total <= least + LIKELY]
-    best = min(zip(totals, models(), strict=True), key=lambda one: (one[0], one[1].settle_s))[1]
+    best = _best(totals, likely, max(one.watched_s for one in steps))
     quickest = min(likely, key=lambda one: (one.averaging_s > 0, one.settle_s, one.averaging_s))
     stated = quickest if quickest.averaging_s == 0 or best.settle_s <= VAGUE_S else best
     settle_s = max(one.settle_s for one in likely)
@@ -240,6 +242,17 @@ def follow(steps: Sequence[Step], refresh_s: float | None = None) -> Dynamics:
     if quickest.settle_s < vague_s < settle_s:
         return Dynamics(refresh_s)
     return Dynamics(refresh_s, averaging_s=stated.window_s, delay_s=stated.delay_s, settle_s=settle_s)
+
+
+def _best(totals: Sequence[float], likely: Sequence[Model], watched_s: float) -> Model:
+    """The one with the least error, of those that had settled while they were watched, if any had.
+
+    Of one that needs longer only the beginning was seen, which looks alike for each of them: how high it
+    would have risen is a free guess.
+    """
+    settled = [one for one in likely if one.settle_s <= watched_s]
+    errors = dict(zip(models(), totals, strict=True))
+    return min(settled or likely, key=lambda one: (errors[one], one.settle_s))
 
 
 def dynamics(distances_s: Sequence[float], read_every_s: float, steps: Sequence[Step]) -> Dynamics:
