@@ -62,7 +62,8 @@ class Planted:
         made: list[Trial] = []
         for _ in range(repetitions):
             for case, bps in cases():
-                one = trial(len(made) + 1, case, 0.9 * bps, 0.5, packets=None, lost_packets=None)
+                arrived = round(0.9 * WINDOW_S * bps / 8 / FRAMES[case.test])
+                one = trial(len(made) + 1, case, 0.9 * bps, 0.5, packets=arrived, lost_packets=0)
                 sender, receiver = self.end(case, "sender", bps), self.end(case, "receiver", bps)
                 made.append(replace(one, sender=sender, receiver=receiver))
         return tuple(made)
@@ -218,6 +219,18 @@ def test_trials_without_clean_counters_are_left_out_and_counted(
     assert why in said
     assert found["rows"] == 15 + len(IDLE)
     assert inside(found, "e_pkt_nj", 1e9 * PACKET_J)
+
+
+def test_a_trial_whose_load_counted_no_packets_is_left_out_as_its_interface_cannot_be_judged(
+    run: Run,
+) -> None:
+    trials = Planted().trials()
+    found = document(
+        run, (replace(trials[0], packets=None), replace(trials[1], lost_packets=None), *trials[2:])
+    )
+    said = " ".join(found["warnings"])
+    assert "2 of 18 trials left out: its load did not count packets" in said
+    assert found["rows"] == 16 + len(IDLE)
 
 
 def test_an_interface_that_counts_joined_packets_is_left_out(run: Run) -> None:

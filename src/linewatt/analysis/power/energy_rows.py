@@ -110,7 +110,7 @@ def _reading(trial: Trial, role: Role, like: totals.Total | None) -> _Reading | 
         return total
     if like is not None and (total.scope, total.source) != (like.scope, like.source):
         return f"its watts are of {total.source} ({total.scope}), not of {like.source} ({like.scope})"
-    traffic = _traffic(trial, end, role)
+    traffic = _traffic(trial, end, role, trial.window.seconds)
     if isinstance(traffic, str):
         return traffic
     bits, packets = traffic
@@ -119,9 +119,10 @@ def _reading(trial: Trial, role: Role, like: totals.Total | None) -> _Reading | 
     return _Reading(row, total, max((one.tolerance_ratio or 0.0 for one in own), default=0.0), trial.number)
 
 
-def _traffic(trial: Trial, end: EndResult, role: Role) -> tuple[float, float] | str:
-    """Bit/s and packets/s of the interface, or why they are not known."""
-    assert trial.window is not None  # noqa: S101  looked at by who calls it
+def _traffic(trial: Trial, end: EndResult, role: Role, seconds: float) -> tuple[float, float] | str:
+    """Bit/s and packets/s of the interface in the window, or why they are not known."""
+    if trial.packets is None or trial.lost_packets is None:
+        return "its load did not count packets, by which those of the interface are judged"
     way, other = ("tx", "rx") if role == "sender" else ("rx", "tx")
     names = [f"nic.{way}_bytes", f"nic.{way}_packets", f"nic.{other}_packets"]
     counted = [end.counters.get(name) for name in names]
@@ -132,10 +133,10 @@ def _traffic(trial: Trial, end: EndResult, role: Role) -> tuple[float, float] | 
     count_bytes, packets, other_way = known
     if other_way > OTHER_WAY_RATIO * packets:
         return f"{other_way:.0f} packets went the other way beside {packets:.0f}"
-    received = (trial.packets or 0) - (trial.lost_packets or 0)
+    received = trial.packets - trial.lost_packets
     if packets < UNCOUNTED_RATIO * received:
         return f"the interface counted {packets:.0f} of the {received} packets that arrived: joined ones"
-    return 8 * count_bytes / trial.window.seconds, packets / trial.window.seconds
+    return 8 * count_bytes / seconds, packets / seconds
 
 
 def _bound_w(one: PowerResult) -> float:
