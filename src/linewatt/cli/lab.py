@@ -77,19 +77,21 @@ def up(  # noqa: PLR0913  one parameter an option
     _say_no_bmc(name, built.no_bmc)
     _say_sharing(built, [other for other in lab.names() if other != name])
     if as_json:
-        print_json(
-            {
-                "schema_version": SCHEMA_VERSION,
-                "name": built.name,
-                "index": built.index,
-                "inventory": str(path),
-                "already_up": built.was_up,
-                "no_bmc": built.no_bmc,
-                "hosts": [_host(host) for host in built.hosts],
-            }
-        )
+        print_json(_built(built, path))
     else:
         put(str(path))
+
+
+def _built(built: Lab, inventory: Path) -> dict[str, Any]:
+    return {
+        "schema_version": SCHEMA_VERSION,
+        "name": built.name,
+        "index": built.index,
+        "inventory": str(inventory),
+        "already_up": built.was_up,
+        "no_bmc": built.no_bmc,
+        "hosts": [_host(host) for host in built.hosts],
+    }
 
 
 @lab_app.command("down", cls=Command)

@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, replace
+from importlib import import_module
 from itertools import groupby
 from statistics import fmean
 from typing import Literal
@@ -353,4 +354,4 @@ def _unanswered(rule: Rule, steps: Sequence[Step]) -> Next:
 
 def warm_up() -> None:
     """Have what chooses rates imported, in good time and not between two loads."""
-    import MLRsearch  # noqa: F401
+    import_module("MLRsearch")
