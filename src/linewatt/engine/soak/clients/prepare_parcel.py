@@ -20,23 +20,28 @@ from linewatt.errors import InvalidInput
 
 LEAST_PYTHON = (3, 11)
 REQUIREMENTS = "requirements.txt"
-_CODE = ("__init__.py", "errors.py", "model.py", "loads/__init__.py")
-_USERS = "loads/users"
+_CODE = ("__init__.py", "errors.py", "loads/__init__.py")
+_PACKAGES = ("model", "loads/users")
 _QUOTES = "'\")"
 _PIN = re.compile(r"^([A-Za-z0-9._-]+)==([^\s;\\]+)", re.MULTILINE)
 
 
 def requirements_path() -> Path:
     """The pins of a client's environment, with hashes, as they come with linewatt."""
-    return Path(str(resources.files("linewatt").joinpath(_USERS, REQUIREMENTS)))
+    return Path(str(resources.files("linewatt").joinpath("loads/users", REQUIREMENTS)))
 
 
 @functools.cache
 def code() -> Mapping[str, bytes]:
     """The users' code: path below the folder that goes on ``PYTHONPATH`` → content."""
     package = resources.files("linewatt")
-    users = sorted(one.name for one in package.joinpath(_USERS).iterdir() if one.name.endswith(".py"))
-    names = [*_CODE, *(f"{_USERS}/{name}" for name in users)]
+    in_packages = (
+        f"{folder}/{one.name}"
+        for folder in _PACKAGES
+        for one in package.joinpath(folder).iterdir()
+        if one.name.endswith(".py")
+    )
+    names = [*_CODE, *sorted(in_packages)]
     return {f"linewatt/{name}": package.joinpath(name).read_bytes() for name in names}
 
 

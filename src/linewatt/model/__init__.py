@@ -1,0 +1,55 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The values that travel through the house: frozen, SI inside, no live handles.
+
+Missing is ``None`` with a reason beside it, never 0. Ratios are 0..1 of one CPU unless said otherwise.
+"""
+
+from linewatt.model.case import (
+    ENDS,
+    Case,
+    Direction,
+    Family,
+    Role,
+    TestName,
+    is_request_response,
+    is_tcp,
+)
+from linewatt.model.ends import (
+    Counters,
+    CpuShares,
+    EndResult,
+    InstanceResult,
+    PortResult,
+    PowerResult,
+    TcpState,
+)
+from linewatt.model.samples import Channel, ChannelKind, Flag, Provenance, Sample, Window
+from linewatt.model.trial import METHOD, OF_SEVERAL_PORTS, Trial, document_of
+
+__all__ = [
+    "ENDS",
+    "METHOD",
+    "OF_SEVERAL_PORTS",
+    "Case",
+    "Channel",
+    "ChannelKind",
+    "Counters",
+    "CpuShares",
+    "Direction",
+    "EndResult",
+    "Family",
+    "Flag",
+    "InstanceResult",
+    "PortResult",
+    "PowerResult",
+    "Provenance",
+    "Role",
+    "Sample",
+    "TcpState",
+    "TestName",
+    "Trial",
+    "Window",
+    "document_of",
+    "is_request_response",
+    "is_tcp",
+]

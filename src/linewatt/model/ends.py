@@ -1,0 +1,225 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What a trial found at its ends: CPU, watts and counters of hosts, load processes, data ports."""
+
+from __future__ import annotations
+
+import math
+from array import array
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+from linewatt.model.case import Role
+from linewatt.model.samples import Provenance
+
+
+@dataclass(frozen=True, slots=True)
+class CpuShares:
+    """Mean shares of one or more CPUs over the window, each 0..1 **per CPU** (mean over ``cpus``)."""
+
+    cpus: tuple[int, ...]
+    usr_ratio: float
+    sys_ratio: float
+    irq_ratio: float
+    soft_ratio: float
+    idle_ratio: float
+    other_ratio: float
+    """nice, steal and guest together; waiting for disks is idle"""
+    unnumbered: int = field(default=0, kw_only=True)
+    """how many more CPUs it is the mean of, whose numbers nobody wrote down (imported tables)"""
+    steal_ratio: float = field(default=0.0, kw_only=True)
+    """time that a hypervisor gave to others: neither idle nor used"""
+
+    @property
+    def busy_ratio(self) -> float:
+        """Time in use: neither idle (with waiting for disks) nor stolen."""
+        return 1 - self.idle_ratio - self.steal_ratio
+
+
+@dataclass(frozen=True, slots=True)
+class PowerResult:
+    """One power channel over a window.
+
+    ``source`` is the campaign's name of where it comes from, ``scope`` what it covers (``psu-out:PSU1``).
+    ``energy_uncertainty_j`` is a bound on the error of ``energy_j`` from the sensor's tolerance, step,
+    updates and the window's edges, at about 95 %. ``updates`` counts distinct updates in the window.
+    Without numbers ``reason`` says why.
+    """
+
+    source: str
+    channel: str
+    scope: str
+    provenance: Provenance
+    method: str
+    power_w: float | None
+    energy_j: float | None = None
+    energy_uncertainty_j: float | None = None
+    step_w: float | None = None
+    update_s: float | None = None
+    tolerance_ratio: float | None = None
+    updates: int = 0
+    idle_w: float | None = None
+    """its mean in the idle windows of this host with these settings"""
+    reason: str | None = None
+    idle_uncertainty_w: float | None = None
+    """bound on the error of ``idle_w``, half the difference of the windows before and after among it"""
+    idle_windows_w: tuple[float, ...] = ()
+    """its mean in each of those windows, in the order of time"""
+    idle_doubt: str | None = None
+    """what still moved when one of those windows began"""
+    refresh_s: float | None = None
+    """the usual time between distinct values of this meter, as far as was learned"""
+    averaging_s: float | None = None
+    """over how long this meter averages, as far as was learned; 0: it does not"""
+    delay_s: float | None = None
+    """how late beyond that this meter is, as far as was learned"""
+    settle_s: float | None = None
+    """after a step of the power this meter may show what was before for so long; a bound"""
+    spread_w: float | None = None
+    """by how much its samples in the window differ"""
+
+
+class Counters(Mapping[str, float | None]):
+    """Counters of one end of a trial, read-only, as numbers alone: a tenth of a dictionary.
+
+    Ends of hosts that are alike have the same names, which are kept once.
+    """
+
+    __slots__ = ("_at", "_values")
+    _known: ClassVar[dict[tuple[str, ...], dict[str, int]]] = {}
+
+    def __init__(self, counters: Mapping[str, float | None]) -> None:
+        names = tuple(counters)
+        at = self._known.get(names)
+        self._at = at or self._known.setdefault(names, {name: place for place, name in enumerate(names)})
+        self._values = array("d", [math.nan if value is None else value for value in counters.values()])
+
+    def __getitem__(self, name: str) -> float | None:
+        value = self._values[self._at[name]]
+        return None if value != value else value
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._at)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+    def __deepcopy__(self, _: object) -> dict[str, float | None]:
+        """As a document has them."""
+        return dict(self)
+
+
+@dataclass(frozen=True, slots=True)
+class EndResult:
+    """One end of a trial: what it cost the host and what the host's counters saw.
+
+    ``cpu_cores`` is Σ over the host's CPUs of (1 − idle − iowait − steal), in cores; ``load_cpu_cores`` is
+    what the load processes say they used themselves (the cross-check). Counter deltas over the window are
+    ``None`` where a counter was reset or a reading is missing; ``reasons`` says why, by field or counter.
+    """
+
+    host: str
+    role: Role
+    cpu_cores: float | None
+    app_cpu: CpuShares | None
+    irq_cpu: CpuShares | None
+    load_cpu_cores: float | None
+    base_frequency_hz: float | None
+    counters: Mapping[str, float | None] = field(default_factory=dict)
+    reasons: dict[str, str] = field(default_factory=dict)
+    power: tuple[PowerResult, ...] = ()
+    hottest_app: CpuShares | None = None
+    """the busiest one of the app CPUs: its shares"""
+    hottest_irq: CpuShares | None = None
+    """the busiest one of the IRQ CPUs"""
+    hottest: CpuShares | None = None
+    """the busiest one of all of the host's CPUs"""
+    steal_cores: float | None = None
+    """what a hypervisor took from the host's CPUs; no part of ``cpu_cores``"""
+    foreign_cores: float | None = None
+    """``cpu_cores`` without the load's own and the softirq work: what others used"""
+    load_window_cores: float | None = None
+    """the load's CPU use by the scheduler's account of its threads, between the two reads of them: one before
+    the window, where omit leaves time, one in the tail"""
+    pcie_goodput_bps: float | None = None
+    """the most payload that the slot of the data interface carries; None: not known"""
+    settings: dict[str, str | None] = field(default_factory=dict)
+    """what linewatt had set on the host, as read back during the trial: "knob target" → its text"""
+
+
+@dataclass(frozen=True, slots=True)
+class TcpState:
+    """What ``ss -ti`` says at the sender of an instance's connections in the tail of the load, all streams.
+
+    Times are of the connections' whole lives: ``busy_s`` with data to send, of which ``rwnd_limited_s``
+    waiting for the receiver's window, ``sndbuf_limited_s`` for room in the sender's buffer (Linux 4.9 and
+    newer).
+    """
+
+    streams: int
+    busy_s: float | None = None
+    rwnd_limited_s: float | None = None
+    sndbuf_limited_s: float | None = None
+    cwnd_bytes: int | None = None
+    """sum over the streams: congestion window × MSS"""
+    rtt_s: float | None = None
+    """mean over the streams"""
+    congestion: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceResult:
+    """One load process pair in the window; throughput is the receiver's, offered the sender's.
+
+    ``sender_start_s`` and ``receiver_start_s`` put each end's own interval times on the controller's time
+    line. ``sender_cpu`` and ``receiver_cpu`` are where its processes were put, ``sender_ran_on`` and
+    ``receiver_ran_on`` where their threads were seen while they ran (CPU lists). Out-of-order datagrams are
+    counted over the whole test, everything else over the window.
+    """
+
+    instance: int
+    port: int
+    sender_cpu: str | None
+    receiver_cpu: str | None
+    sender_start_s: float
+    receiver_start_s: float
+    throughput_bps: float
+    offered_bps: float
+    retransmits: int | None = None
+    packets: int | None = None
+    lost_packets: int | None = None
+    out_of_order_packets: int | None = None
+    sender_cpu_cores: float | None = None
+    receiver_cpu_cores: float | None = None
+    sender_ran_on: str | None = None
+    receiver_ran_on: str | None = None
+    congestion: str | None = None
+    """TCP's congestion control at the sender"""
+    tcp: TcpState | None = None
+    """None: not TCP, or not read"""
+    sender_threads: int | None = None
+    """of the load process at the sender, in the tail; None: not read"""
+    receiver_threads: int | None = None
+    duplicate_packets: int | None = None
+    latency_s: Mapping[str, float] = field(default_factory=dict)
+    """percentiles by name (``p50``, ``p99``, ``p99.9``, ``max``) over the load's run; empty: none taken"""
+    data_port: int | None = None
+    """which of several data ports it used, from 0; None: there is one"""
+
+
+@dataclass(frozen=True, slots=True)
+class PortResult:
+    """One of several data ports in the window: what its instances counted, and what its interfaces did.
+
+    ``sent_bytes`` left the sender by its interface and ``received_bytes`` came to the receiver by its own, as
+    the kernels counted; ``None``: not counted. ``line_goodput_bps`` is the most payload its line carries.
+    """
+
+    sender_interface: str
+    receiver_interface: str
+    instances: int
+    throughput_bps: float
+    offered_bps: float
+    line_goodput_bps: float | None = None
+    sent_bytes: float | None = None
+    received_bytes: float | None = None

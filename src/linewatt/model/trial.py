@@ -1,0 +1,85 @@
+# SPDX-License-Identifier: Apache-2.0
+"""One repetition of a case, and how it is written as a document."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass, field
+from typing import Any, Literal
+
+from linewatt.model.case import Case, Role
+from linewatt.model.ends import EndResult, InstanceResult, PortResult
+from linewatt.model.samples import Flag, Window
+
+METHOD = 3
+"""Counts up whenever the same raw output would make other figures or findings."""
+
+
+@dataclass(frozen=True, slots=True)
+class Trial:
+    """One repetition of a case, as stored in ``trials/<n>/trial.json``.
+
+    A failed trial has ``status`` "failed", a ``reason``, and ``None`` where numbers would be.
+    An imported one is done and has a ``reason`` for what its table does not say.
+    ``lost_ratio`` is lost / (lost + received) datagrams in the window; ``start_skew_s`` is last minus
+    first instance start; ``clock`` maps host to its offset and uncertainty in seconds.
+    """
+
+    number: int
+    repetition: int
+    case: Case
+    case_key: str
+    status: Literal["done", "failed"]
+    started_s: float
+    reason: str | None = None
+    window: Window | None = None
+    throughput_bps: float | None = None
+    offered_bps: float | None = None
+    target_bps: float | None = None
+    """what a load level asked for, all instances together"""
+    line_goodput_bps: float | None = None
+    """the most payload that the line between the hosts can carry; None: its rate is not known"""
+    line_kind: Literal["link", "shaper"] | None = None
+    """what that line is: the slower link, or a shaper below it; None: not known"""
+    line_host: str | None = None
+    """the host whose interface is the slower one"""
+    retransmits: int | None = None
+    packets: int | None = None
+    lost_packets: int | None = None
+    lost_ratio: float | None = None
+    out_of_order_packets: int | None = None
+    start_skew_s: float | None = None
+    sender: EndResult | None = None
+    receiver: EndResult | None = None
+    instances: tuple[InstanceResult, ...] = ()
+    flags: tuple[Flag, ...] = ()
+    clock: dict[str, tuple[float, float]] = field(default_factory=dict)
+    overhead_s: float | None = None
+    """wall time of the trial beyond its load seconds"""
+    duplicate_packets: int | None = None
+    latency_s: Mapping[str, float] = field(default_factory=dict)
+    """percentile → the largest of all instances: that of their messages together is at most so much"""
+    method: int = 1
+    """by which method (``METHOD``) its figures were made; results stored before methods had numbers have 1"""
+    data_ports: tuple[PortResult, ...] = ()
+    """those that instances used, where the hosts have several"""
+    schema_version: int = 1
+
+    def end(self, role: Role) -> EndResult | None:
+        """What was recorded of the sender or of the receiver."""
+        return self.sender if role == "sender" else self.receiver
+
+
+OF_SEVERAL_PORTS = frozenset({"data_ports", "data_port"})
+"""fields that only hosts with several data ports have: documents of the others are without them"""
+_OF_FEW = OF_SEVERAL_PORTS | {"load", "latency_s", "duplicate_packets", "search"}
+"""the same, with what only some loads and cases have"""
+
+
+def document_of(value: Any) -> dict[str, Any]:
+    """A value that holds trials or cases, as plain values for JSON."""
+
+    def known(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+        return {name: one for name, one in pairs if one or name not in _OF_FEW or one == 0}
+
+    return asdict(value, dict_factory=known)
