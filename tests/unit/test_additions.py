@@ -54,7 +54,7 @@ METRIC = """
         "Lost packets",
         "Lost\\npackets",
         unit.COUNT,
-        _udp_only("lost_packets"),
+        reading.udp_only("lost_packets"),
         loads="udp",
         response=Response("packets_lost", "Lost packets", "more lost", "fewer lost", False, group="packets"),
         meaning="Datagrams that never came.",

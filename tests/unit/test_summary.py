@@ -13,7 +13,8 @@ from linewatt import units
 from linewatt.analysis.cases.shares import mean_shares
 from linewatt.analysis.cases.summary import CaseSummary, summarise
 from linewatt.analysis.flags.case import count_flags
-from linewatt.analysis.metrics.of_trial import METRICS, app_and_irq_cores
+from linewatt.analysis.metrics.cpu_shares import app_and_irq_cores
+from linewatt.analysis.metrics.of_trial import METRICS
 from linewatt.analysis.statistics.stats import Estimate
 from linewatt.model import Case, CpuShares, EndResult, Flag, Role, Trial, Window
 

@@ -14,8 +14,8 @@ from typing import Literal
 
 from linewatt.analysis.cases.shares import ShareSpread, share_spread
 from linewatt.analysis.metrics import formulas
+from linewatt.analysis.metrics.cpu_shares import PARTS, app_and_irq_cores, busy_cores, shares_of
 from linewatt.analysis.metrics.metric import Mean, Value, estimates
-from linewatt.analysis.metrics.of_trial import PARTS, app_and_irq_cores, busy_cores, shares_of
 from linewatt.analysis.power.summary import EndPower, end_power
 from linewatt.analysis.statistics.stats import Estimate
 from linewatt.model import ENDS, Case, Provenance, Role, Trial

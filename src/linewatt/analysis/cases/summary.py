@@ -19,8 +19,9 @@ from linewatt.analysis.flags.case import FlagCount as FlagCount
 from linewatt.analysis.flags.case import case_flags, case_modes, idle_flags, limit_flags
 from linewatt.analysis.flags.case import count_flags as count_flags
 from linewatt.analysis.limits.verdict import UNKNOWN, Limit, verdict
+from linewatt.analysis.metrics.cpu_shares import PARTS, shares_of
 from linewatt.analysis.metrics.metric import Mean, Value, estimates, means_something
-from linewatt.analysis.metrics.of_trial import METRICS, PARTS, shares_of
+from linewatt.analysis.metrics.of_trial import METRICS
 from linewatt.analysis.power.summary import EndPower, end_power
 from linewatt.analysis.statistics.modes import Modes
 from linewatt.analysis.statistics.stats import Estimate

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 
 from linewatt.analysis.metrics.metric import Mean, of_some
 from linewatt.analysis.metrics.of_power import BOUNDS, POWER_METRICS, EndOfTrial
-from linewatt.analysis.metrics.of_trial import packets_per_s
+from linewatt.analysis.metrics.reading import packets_per_s
 from linewatt.analysis.power import totals as power
 from linewatt.analysis.statistics.stats import Estimate, estimate
 from linewatt.model import EndResult, Provenance, Role, Trial

@@ -1,0 +1,65 @@
+# SPDX-License-Identifier: Apache-2.0
+"""How the CPUs of the load and those of its interrupts spent a trial at each of its ends."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Literal
+
+from linewatt.analysis.metrics.metric import Value, note_missing
+from linewatt.model import CpuShares, EndResult, Role, Trial
+
+
+def why_missing(end: EndResult, name: str, what: str) -> str:
+    return f"{end.host}: {end.reasons.get(name, f'{what} not recorded')}"
+
+
+def app_and_irq_cores(end: EndResult) -> Value:
+    """What the application CPUs and the IRQ CPUs of one end used together, in cores; or why it is unknown.
+
+    A CPU that is in both roles counts once; when the two sets overlap only in part the shares, which are
+    means over a set, cannot be told apart.
+    """
+    if end.app_cpu is None:
+        return None, why_missing(end, "app_cpu", "app CPU shares")
+    if end.irq_cpu is None:
+        return None, why_missing(end, "irq_cpu", "irq CPU shares")
+    app, irq = set(end.app_cpu.cpus), set(end.irq_cpu.cpus)
+    if end.app_cpu.unnumbered or end.irq_cpu.unnumbered:  # a table that tells them apart says so
+        return busy_cores(end.app_cpu) + busy_cores(end.irq_cpu), None
+    if app >= irq:
+        return busy_cores(end.app_cpu), None
+    if app < irq:
+        return busy_cores(end.irq_cpu), None
+    if app & irq:
+        both = ", ".join(map(str, sorted(app & irq)))
+        return None, f"{end.host}: CPUs {both} have both roles, so app and IRQ use cannot be added"
+    return busy_cores(end.app_cpu) + busy_cores(end.irq_cpu), None
+
+
+def busy_cores(shares: CpuShares) -> float:
+    """What the CPUs of a role used."""
+    return (len(set(shares.cpus)) + shares.unnumbered) * shares.busy_ratio
+
+
+PARTS: tuple[Literal["app"], Literal["irq"]] = ("app", "irq")
+"""roles of CPUs at an end: those of the load, those of its interrupts"""
+
+
+def role_shares(trial: Trial, role: Role, part: Literal["app", "irq"]) -> tuple[CpuShares | None, str | None]:
+    """How the CPUs of a role spent a trial, or why that is not known."""
+    end = trial.end(role)
+    if end is None:
+        return None, f"the {role} was not recorded"
+    return end.app_cpu if part == "app" else end.irq_cpu, why_missing(
+        end, f"{part}_cpu", f"{part} CPU shares"
+    )
+
+
+def shares_of(
+    trials: Sequence[Trial], role: Role, part: Literal["app", "irq"], name: str, reasons: dict[str, str]
+) -> list[CpuShares]:
+    """How the CPUs of a role spent each trial that knows; why others do not goes under ``name``."""
+    shares = [role_shares(trial, role, part) for trial in trials]
+    note_missing(name, shares, reasons)
+    return [one for one, _ in shares if one is not None]
