@@ -115,7 +115,7 @@ METRICS: tuple[Metric, ...] = (
     ),
     *(
         Metric(
-            f"{role}reading.cpu_cores",
+            f"{role}_cpu_cores",
             f"CPU {role} ({place})",
             f"CPU\n{role}\n({place})",
             (unit.CPU_PERCENT,),
