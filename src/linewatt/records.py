@@ -7,7 +7,8 @@ A reader keeps to what is named here; what a newer linewatt may write beside it 
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Annotated, Any, Literal
+from dataclasses import dataclass
+from typing import Annotated, Any, ClassVar, Literal
 
 from pydantic import (
     BaseModel,
@@ -26,7 +27,13 @@ SCHEMA_VERSION = 1
 _Count = Annotated[int, Field(ge=0)]
 _Time = Annotated[float, Field(ge=0, le=1e11)]
 """Unix seconds that a calendar has"""
+_Number = int | float
+"""stays what it was written as: what a soak was asked has a key, which is made of the text"""
 _BARE = "bare"
+_OF_JSON = ConfigDict(strict=False, extra="ignore", allow_inf_nan=False)
+"""of a dataclass: where it is strict, a document is none"""
+ComponentKind = Literal["cpu", "memory", "fan", "gpu", "nic", "storage", "board", "other"]
+Declared = Literal["datasheet", "estimate"]
 
 
 def _null_is(empty: Callable[[], Any]) -> BeforeValidator:
@@ -51,6 +58,7 @@ class SoakTimes(Document):
 
     duration_s: float
     interval_s: float
+    segment_s: float | None = None
 
 
 class UserGroup(Document):
@@ -67,14 +75,40 @@ class UserServer(Document):
 
     host: str | None = None
     url: str | None = None
+    folder: str | None = None
+    port: int | None = None
+    passive_ports: list[int] | None = None
+    max_clients: int | None = None
+
+
+class Sizes(Document):
+    """Sizes of the files that users get, or put."""
+
+    count: int | None = None
+    median_bytes: _Number | None = None
+    sigma: _Number | None = None
 
 
 class Users(Document):
-    """Of the users of a soak what reports say; ``analysis.soak.job`` has all that they were asked."""
+    """The users of a soak: where they ran and what each was to do; ``campaign.soak.Users``."""
 
     groups: Annotated[list[UserGroup], _null_is(list)] = []
     server: Annotated[UserServer, _null_is(dict)] = Field(default_factory=UserServer)
     users: int | None = None
+    get: Annotated[Sizes, _null_is(dict)] = Field(default_factory=Sizes)
+    get_paths: list[str] | None = None
+    put: Annotated[Sizes, _null_is(dict)] = Field(default_factory=Sizes)
+    get_share: _Number | None = None
+    think_s: _Number | None = None
+    think: str | None = None
+    login_per: str | None = None
+    cycle_transfers: int | None = None
+    checked_share: _Number | None = None
+    start: str | None = None
+    spread_s: _Number | None = None
+    arrival_rate_hz: _Number | None = None
+    seed: int | None = None
+    discard: str | None = None
     sustained_bps: float | None = None
 
     @property
@@ -82,13 +116,46 @@ class Users(Document):
         return tuple(dict.fromkeys(name for group in self.groups for name in group.clients))
 
 
-class Supplies(Document):
-    """The power supplies that a host declares."""
+@dataclass(frozen=True, slots=True, kw_only=True)
+class Supplies:
+    """The power supplies that a host declares: alike units, and their 80 PLUS level where it is known."""
 
+    __pydantic_config__: ClassVar[ConfigDict] = _OF_JSON
     count: Annotated[int, Field(ge=1)]
     rating_w: Annotated[float, Field(gt=0)]
-    mode: Literal["shared", "standby"]
     level: str | None = None
+    mode: Literal["shared", "standby"]
+
+
+@dataclass(frozen=True, slots=True)
+class Component:
+    """A declared part: ``power_w`` is that of one of ``count``. A measured part of its kind replaces it."""
+
+    __pydantic_config__: ClassVar[ConfigDict] = _OF_JSON
+    name: str
+    power_w: float
+    provenance: Declared
+    count: int = 1
+    kind: ComponentKind = "other"
+
+    @property
+    def label(self) -> str:
+        """``12 × DDR5 module``; the bare name of a single one."""
+        return self.name if self.count == 1 else f"{self.count} × {self.name}"
+
+    @property
+    def total_w(self) -> float:
+        """W of all of them."""
+        return self.power_w * self.count
+
+
+class AskedTest(Document):
+    """A test that a campaign asks for; ``campaign.campaign.TestSpec``."""
+
+    model_config = ConfigDict(extra="allow")
+
+    test: str
+    streams: Annotated[list[int], _null_is(list)] = []
 
 
 class Search(Document):
@@ -111,13 +178,18 @@ class Campaign(Document):
     design: str | None = None
     placement: str | None = None
     psus: Annotated[dict[str, Supplies], _DictOrNull] = {}
-    components: Annotated[dict[str, list[dict[str, Any]]], _DictOrNull] = {}
+    components: Annotated[dict[str, list[Component]], _DictOrNull] = {}
     settings: Annotated[dict[str, Any], _DictOrNull] = {}
     networks: Annotated[list[str], _null_is(list)] = []
     load: str | None = None
     search: Search | None = None
-    tests: Annotated[list[dict[str, Any]], _null_is(list)] = []
+    tests: Annotated[list[AskedTest], _null_is(list)] = []
     pairs: Annotated[list[list[str]], _null_is(list)] = []
+    directions: list[str] | None = None
+    families: list[str] | None = None
+    concurrent_pairs: bool | None = None
+    window_s: float | None = None
+    omit_s: float | None = None
 
     @model_validator(mode="before")
     @classmethod
@@ -139,7 +211,7 @@ class Host(Document):
     lab: str | bool | None = None
     cpus: list[int] | None = None
     shares_cpus_with: Annotated[list[str], _null_is(list)] = []
-    facts: Annotated[dict[str, Any], _DictOrNull] = {}
+    facts: Annotated[dict[str, dict[str, Any]], _DictOrNull] = {}
 
     @model_validator(mode="before")
     @classmethod

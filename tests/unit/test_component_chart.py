@@ -6,9 +6,10 @@ from __future__ import annotations
 from typing import Any
 from xml.etree import ElementTree as ET
 
-from linewatt.analysis.power.components import Breakdown, Component, MeasuredParts, breakdown
+from linewatt.analysis.power.components import Breakdown, MeasuredParts, breakdown
 from linewatt.analysis.power.totals import Total
 from linewatt.model import Provenance
+from linewatt.records import Component
 from linewatt.report.charts.figure import render_svg
 from linewatt.report.trials.charts.components import component_rows, component_spec, component_words
 

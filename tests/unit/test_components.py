@@ -17,8 +17,6 @@ from linewatt.analysis.power import totals as power
 from linewatt.analysis.power.components import (
     EXCEEDS,
     Breakdown,
-    Component,
-    ComponentKind,
     MeasuredParts,
     breakdown,
     end_breakdown,
@@ -26,6 +24,7 @@ from linewatt.analysis.power.components import (
 )
 from linewatt.analysis.power.totals import Total
 from linewatt.model import PowerResult, Provenance, Trial
+from linewatt.records import Component, ComponentKind
 
 SHIPPED = Path(__file__).resolve().parents[2] / "docs" / "published"
 BESIDE = Path(__file__).resolve().parents[2].parent / "shared" / "published"

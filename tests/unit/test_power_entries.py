@@ -8,10 +8,10 @@ from typing import Any, get_args
 import pytest
 from pydantic import TypeAdapter, ValidationError
 
-from linewatt.analysis.power.components import Component, ComponentKind, Declared
-from linewatt.analysis.psu.supplies import MODES, Supply
+from linewatt.analysis.psu.supplies import MODES
 from linewatt.analysis.psu.tables import LEVELS
 from linewatt.campaign.power_entries import ComponentEntry, Components, PsuEntry
+from linewatt.records import Component, ComponentKind, Declared, Supplies
 
 COMPONENTS: TypeAdapter[tuple[ComponentEntry, ...]] = TypeAdapter(Components)
 DDR5 = {"name": "DDR5 module", "power_w": 4, "provenance": "datasheet", "count": 12, "kind": "memory"}
@@ -30,9 +30,10 @@ def test_an_entry_is_a_component_as_it_stands() -> None:
     assert Component(**short.model_dump()) == Component("SSD", 2.5, "estimate")
 
 
-def test_an_entry_is_a_supply_but_for_its_level() -> None:
+def test_an_entry_is_what_is_on_record_of_supplies_as_it_stands() -> None:
     entry = PsuEntry.model_validate({"rating_w": 800, "level": "platinum"})
-    assert Supply(**entry.model_dump(exclude={"level"})) == Supply(2, 800, "shared")
+    on_record = Supplies(count=2, rating_w=800, level="platinum", mode="shared")
+    assert Supplies(**entry.model_dump()) == on_record
 
 
 def test_files_and_analysis_know_the_same_words() -> None:

@@ -15,6 +15,7 @@ from linewatt.hosts.base import HostSpec
 from linewatt.loads.registry import DEFAULT
 from linewatt.model import Case, Direction, Family, TestName
 from linewatt.network.description import HostNetwork
+from linewatt.records import Component, Supplies
 from linewatt.sensors.base import SensorConfig
 from linewatt.sensors.power.base import PowerConfig
 from linewatt.sensors.registry import POWER
@@ -123,9 +124,9 @@ class Campaign:
     """parts (0..1) of each case's calibrated maximum"""
     power: Mapping[str, Mapping[str, PowerSource]] = field(default_factory=dict)
     """host → the user's name of a source → the source"""
-    components: Mapping[str, tuple[Mapping[str, Any], ...]] = field(default_factory=dict)
+    components: Mapping[str, tuple[Component, ...]] = field(default_factory=dict)
     """host → what the file says of parts that nothing measures"""
-    psus: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    psus: Mapping[str, Supplies] = field(default_factory=dict)
     """host → its power supplies"""
     smt: bool = False
     """whether placement counts hardware threads in the place of cores"""

@@ -52,6 +52,7 @@ from linewatt.document import Document, KeyPath, Place, read_yaml, show_path, sh
 from linewatt.hosts.base import DataPort, HostSpec
 from linewatt.hosts.inventory import InventoryHost, is_yaml, read_inventory
 from linewatt.network.description import HostNetwork
+from linewatt.records import Component, Supplies
 from linewatt.units import hz_from_ghz
 
 Pairs = tuple[tuple[str, str], ...]
@@ -312,11 +313,15 @@ def _parts(hosts: _Hosts, used: Mapping[str, HostSpec]) -> dict[str, Any]:
     return {
         "power": {name: _power(entry, used[name], hosts.base) for name, entry in entries.items()},
         "components": {
-            name: tuple(one.model_dump() for one in entry.components)
+            name: tuple(Component(**one.model_dump()) for one in entry.components)
             for name, entry in entries.items()
             if entry.components
         },
-        "psus": {name: entry.psus.model_dump() for name, entry in entries.items() if entry.psus is not None},
+        "psus": {
+            name: Supplies(**entry.psus.model_dump())
+            for name, entry in entries.items()
+            if entry.psus is not None
+        },
         "topologies": {
             name: resolve(hosts.base, entry.topology)
             for name, entry in entries.items()

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """What a campaign file says of a host's power that nobody measures: its supplies and declared components.
 
-Field names are those of :class:`linewatt.analysis.power.components.Component` and
-:class:`linewatt.analysis.psu.supplies.Supply`, so that stored entries become them as they are.
+Field names are those of :class:`linewatt.records.Component` and :class:`linewatt.records.Supplies`, which
+entries become as they are.
 """
 
 from __future__ import annotations

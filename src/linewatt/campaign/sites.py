@@ -11,7 +11,7 @@ from linewatt.campaign.places import Site
 from linewatt.errors import InvalidInput
 from linewatt.foreign import contained
 from linewatt.hosts.base import HostSpec
-from linewatt.hosts.facts import further_nics
+from linewatt.hosts.facts import Facts, further_nics
 from linewatt.network.nmstatectl import uses_nmstate
 from linewatt.placement.hwloc import parse_xml
 from linewatt.placement.sysfs import complete, from_facts
@@ -42,7 +42,7 @@ def sites_of_files(campaign: Campaign) -> dict[str, Site]:
     }
 
 
-def site(host: HostSpec, facts: Mapping[str, Any], topology: Topology | None) -> Site:
+def site(host: HostSpec, facts: Facts, topology: Topology | None) -> Site:
     """A host that has been asked; ``topology`` is that of its file, which facts complete.
 
     Raises InvalidInput when neither tells its CPUs, ParseError when they cannot be what the facts say.

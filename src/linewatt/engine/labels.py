@@ -11,10 +11,10 @@ from typing import Any
 
 from linewatt.campaign.campaign import Campaign, Label
 from linewatt.errors import InvalidInput, LinewattError
+from linewatt.hosts.facts import Facts
 
 Ask = Callable[[str], Awaitable[None]]
 """shows a text and returns once the user has done what it says"""
-Facts = Mapping[str, Mapping[str, Any]]
 SAID_CHARACTERS = 300
 
 

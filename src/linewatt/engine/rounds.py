@@ -12,7 +12,6 @@ from collections.abc import Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
-from typing import Any
 
 from linewatt.analysis.cases import rate_search
 from linewatt.analysis.comparison.besides import SOCKET_SETTINGS
@@ -34,6 +33,7 @@ from linewatt.engine.measuring.window import whole_sum
 from linewatt.engine.stage import Stage
 from linewatt.hosts.clock import now_s
 from linewatt.hosts.cores import core_groups
+from linewatt.hosts.facts import Facts
 from linewatt.model import Trial
 from linewatt.store import read, samples
 from linewatt.store.write import write_trial
@@ -276,17 +276,14 @@ def setup_of(session: Session, campaign: Campaign) -> Setup:
         tick_accounting={name: session.tick_accounting(name) for name in names},
         package_limit_w={name: session.facts[name]["cpu"].get("package_limit_w") for name in names},
         concurrent_pairs=campaign.concurrent_pairs,
-        supplies={
-            name: Supply(psus["count"], psus["rating_w"], psus["mode"])
-            for name, psus in campaign.psus.items()
-        },
+        supplies={name: Supply(psus.count, psus.rating_w, psus.mode) for name, psus in campaign.psus.items()},
         cores={name: core_groups(session.facts.get(name, {})) for name in names},
         sysctls={name: _of_sockets(session.facts.get(name, {})) for name in names},
     )
 
 
-def _of_sockets(facts: Mapping[str, Any]) -> dict[str, str]:
-    known = facts.get("sysctl") or {}
+def _of_sockets(facts: Facts) -> dict[str, str]:
+    known = facts.get("sysctl", {})
     return {name: str(known[name]) for name in SOCKET_SETTINGS if known.get(name) is not None}
 
 

@@ -23,7 +23,7 @@ from linewatt.campaign.plan import Round
 from linewatt.campaign.sites import read_topologies, site
 from linewatt.engine import events
 from linewatt.engine.live.secrets import passwords
-from linewatt.engine.live.session import Facts, Session, identity
+from linewatt.engine.live.session import Session, identity
 from linewatt.engine.networks.ports import refuse_shared_ports
 from linewatt.engine.networks.proof import refuse_wrong_ways
 from linewatt.engine.networks.reach import check_reach
@@ -34,6 +34,7 @@ from linewatt.engine.undo.restore import FirstPart, Undoer, undo_and_tell
 from linewatt.engine.undo.settings import Settings
 from linewatt.errors import InvalidInput, LinewattError, StoreError
 from linewatt.hosts.clock import now_s
+from linewatt.hosts.facts import Facts
 from linewatt.hosts.journal import Journal, journal_path
 from linewatt.hosts.process import completed
 from linewatt.records import SCHEMA_VERSION

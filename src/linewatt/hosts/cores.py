@@ -7,11 +7,11 @@ not do the work of two cores.
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Literal
+from typing import Literal
 
 from linewatt.errors import InvalidInput
 from linewatt.hosts.cpulist import parse_cpulist
+from linewatt.hosts.facts import Facts
 
 CoreKind = Literal["physical core", "hardware thread", "virtual CPU"]
 WORDS: dict[CoreKind, str] = {
@@ -21,18 +21,18 @@ WORDS: dict[CoreKind, str] = {
 }
 
 
-def core_groups(facts: Mapping[str, Any]) -> tuple[tuple[int, ...], ...]:
+def core_groups(facts: Facts) -> tuple[tuple[int, ...], ...]:
     """The CPUs of each core, online ones; empty where the facts do not tell."""
-    groups = _section(facts, "cpus").get("cores")
+    groups = facts.get("cpus", {}).get("cores")
     try:
         return tuple(tuple(parse_cpulist(str(one))) for one in groups or ())
     except (InvalidInput, TypeError):
         return ()
 
 
-def core_is(facts: Mapping[str, Any]) -> CoreKind | None:
+def core_is(facts: Facts) -> CoreKind | None:
     """What one CPU of the host is; ``None`` where the facts do not tell."""
-    cpu = _section(facts, "cpu")
+    cpu = facts.get("cpu", {})
     if cpu.get("hypervisor"):
         return "virtual CPU"
     groups = core_groups(facts)
@@ -40,8 +40,3 @@ def core_is(facts: Mapping[str, Any]) -> CoreKind | None:
     if not isinstance(threads, int):
         return None
     return "hardware thread" if threads > 1 else "physical core"
-
-
-def _section(facts: Mapping[str, Any], name: str) -> Mapping[str, Any]:
-    found = facts.get(name)
-    return found if isinstance(found, Mapping) else {}

@@ -18,6 +18,8 @@ from linewatt.errors import InvalidInput, ParseError
 from linewatt.foreign import understood
 from linewatt.hosts import fact_parsers as parse
 
+Facts = Mapping[str, Mapping[str, Any]]
+"""section → fact → value of a host"""
 MARK = "linewatt-fact:"
 MOST_LINE = 4096
 """characters of a line, as many as the script reads of a file's"""
@@ -268,7 +270,7 @@ def _known(output: str, some: Sequence[Fact]) -> tuple[dict[str, dict[str, Any]]
     return known, reasons
 
 
-def again(known: Mapping[str, Mapping[str, Any]]) -> dict[str, str]:
+def again(known: Facts) -> dict[str, str]:
     """What of facts is compared from trial to trial: name → text, a feature or key a name; None left out."""
     found: dict[str, str] = {}
     for section in dict.fromkeys(fact.section for fact in AGAIN):
@@ -289,12 +291,12 @@ def parse_nic(output: str) -> dict[str, Any]:
     return _known(output, OF_NIC)[0]["nic"]
 
 
-def further_nics(known: Mapping[str, Mapping[str, Any]]) -> Mapping[str, Mapping[str, Any]]:
+def further_nics(known: Facts) -> Facts:
     """Interface → section ``nic``, of the data ports behind the first."""
     return known.get(FURTHER_NICS, {})
 
 
-def at_interface(known: Mapping[str, Mapping[str, Any]], interface: str) -> Mapping[str, Mapping[str, Any]]:
+def at_interface(known: Facts, interface: str) -> Facts:
     """Facts of a host as they are at one of its data ports."""
     nic = further_nics(known).get(interface)
     return known if nic is None else {**known, "nic": nic}

@@ -18,6 +18,7 @@ from typing import Any
 
 from linewatt.errors import ChangeError, InvalidInput, ParseError
 from linewatt.foreign import read_json
+from linewatt.hosts.facts import Facts
 from linewatt.network.description import HostNetwork
 from linewatt.network.interfaces import Interface, Route
 from linewatt.network.items import Key, parse_key
@@ -53,7 +54,7 @@ _HUNDREDTHS = ("forward_delay", "hello_time", "max_age", "ageing_time")
 _LISTS = ("ipv4.address", "ipv6.address", "bridge.port", "link-aggregation.port")
 
 
-def uses_nmstate(facts: Mapping[str, Mapping[str, Any]]) -> bool:
+def uses_nmstate(facts: Facts) -> bool:
     """Whether a host's networks go through nmstatectl: it is there, and NetworkManager has the interface.
 
     What is not known counts as no: ``ip`` works wherever nobody else manages the interface.

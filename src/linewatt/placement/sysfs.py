@@ -13,10 +13,8 @@ from typing import Any
 
 from linewatt.errors import InvalidInput
 from linewatt.hosts.cpulist import parse_cpulist
-from linewatt.hosts.facts import NOT_KNOWN
+from linewatt.hosts.facts import NOT_KNOWN, Facts
 from linewatt.placement.topology import Cpu, Device, Groups, Topology, build_cpus
-
-Facts = Mapping[str, Any]
 
 
 def from_facts(facts: Facts, nic: str | None = None) -> Topology:
@@ -25,7 +23,7 @@ def from_facts(facts: Facts, nic: str | None = None) -> Topology:
     What they do not tell is taken at its simplest and said in the notes: each CPU a core of its own, one
     NUMA node, a device that is local everywhere. Raises InvalidInput where no CPU is known.
     """
-    known = _section(facts, "cpus")
+    known = facts.get("cpus", {})
     online = _list(known.get("online"))
     if not online:
         raise InvalidInput(
@@ -51,7 +49,7 @@ def complete(topology: Topology, facts: Facts, nic: str | None = None) -> Topolo
 
     A device that the topology has already is kept as it is there.
     """
-    known = _section(facts, "cpus")
+    known = facts.get("cpus", {})
     online = set(topology.online if known.get("online") is None else _list(known["online"]))
     cpus = tuple(_offline(cpu) if cpu.online and cpu.id not in online else cpu for cpu in topology.cpus)
     running = {cpu.id for cpu in cpus if cpu.online}
@@ -71,7 +69,7 @@ def complete(topology: Topology, facts: Facts, nic: str | None = None) -> Topolo
 
 def _with_device(topology: Topology, facts: Facts, nic: str) -> Topology:
     """The device on the node that the kernel gives it; on none (-1, a virtual one) it is local everywhere."""
-    known = _section(facts, "nic")
+    known = facts.get("nic", {})
     # With one node there is nothing to know: firmware of such machines gives devices none (-1).
     node = topology.nodes[0] if len(topology.nodes) == 1 else known.get("numa_node")
     here = tuple(cpu.id for cpu in topology.cpus if cpu.online and cpu.node == node)
@@ -89,7 +87,7 @@ def _offline(cpu: Cpu) -> Cpu:
     return Cpu(cpu.id, None, None, None, online=False)
 
 
-def _nodes(known: Facts, online: list[int]) -> tuple[dict[int, int], tuple[int, ...]]:
+def _nodes(known: Mapping[str, Any], online: list[int]) -> tuple[dict[int, int], tuple[int, ...]]:
     """CPU → node, and the nodes without CPUs. A kernel without NUMA has one node, 0."""
     named = known.get("of_node")
     if not isinstance(named, Mapping):
@@ -110,13 +108,8 @@ def _notes(facts: Facts, groups: Groups) -> tuple[str, ...]:
     return (f"which CPUs are threads of one core is not known ({why}): each is taken as a core",)
 
 
-def _section(facts: Facts, name: str) -> Facts:
-    section = facts.get(name)
-    return section if isinstance(section, Mapping) else {}
-
-
 def _reason(facts: Facts, name: str) -> str:
-    return str(_section(facts, NOT_KNOWN).get(name) or "not recorded")
+    return str(facts.get(NOT_KNOWN, {}).get(name) or "not recorded")
 
 
 def _list(value: Any) -> list[int]:

@@ -101,8 +101,8 @@ def _window(ends: Ends) -> list[Obstacle]:
     """Seconds as the campaigns say, or as the trials have them where a result was made without one."""
     found = []
     for key, name in (("window_s", "window"), ("omit_s", "warm-up left out")):
-        one, two = (side.campaign.written.get(key) for side in (ends.base, ends.other))
-        if isinstance(one, (int, float)) and isinstance(two, (int, float)) and one != two:
+        one, two = (getattr(side.campaign, key) for side in (ends.base, ends.other))
+        if one is not None and two is not None and one != two:
             found.append(Obstacle("window", f"{name} of {between(ends.sides, f'{one:g} s', f'{two:g} s')}"))
     if found:
         return found
@@ -220,7 +220,7 @@ def load_version(side: Side, host: str, load: Load) -> Version | None:
 
 def load_options(side: Side, load: Load) -> tuple[tuple[str, str], ...] | None:
     """Options of a load that hold for a whole campaign; as a factor they are part of the case."""
-    if "window_s" not in side.campaign.written:
+    if side.campaign.window_s is None:
         return None
     options = side.campaign.settings.items()
     return tuple(sorted((name, str(value)) for name, value in options if name.startswith(f"{load.name}.")))

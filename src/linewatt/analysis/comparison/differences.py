@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from linewatt.analysis.comparison.matching import Match, Side
+from linewatt.hosts.facts import NOT_KNOWN
 from linewatt.loads.registry import DEFAULT, LOADS
 
 LOGIN = {"port", "user", "key_file", "known_hosts", "jump"}
@@ -34,7 +35,6 @@ IDENTITY = {
 """These name a host; that they differ says nothing."""
 HIDDEN = object()
 SECRET = ("password", "secret", "token", "passphrase", "private_key", "community")
-NOT_KNOWN = "not_known"
 
 MATTERS = (
     *("kernel.release", "cpu.model", "cpu.microcode", "cpu.mitigations.", "cpu.governor", "cpu.boost"),

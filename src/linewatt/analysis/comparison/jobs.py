@@ -147,7 +147,7 @@ def _load(sides: Sides) -> Iterator[Obstacle]:
     load = LOADS[sides[0].campaign.load or DEFAULT]
     yield from options_differ(sides, load)
     tests = [test for side in sides for test in side.campaign.tests]
-    if max((each for test in tests for each in test["streams"]), default=0) < 2:
+    if max((each for test in tests for each in test.streams), default=0) < 2:
         return
     one, two = (threaded(side, side.campaign.paired, load) for side in sides)
     if one is not None and two is not None and one != two:

@@ -14,6 +14,7 @@ from linewatt.analysis.comparison.runs import CaseRuns
 from linewatt.analysis.metrics.of_soak import SoakRun
 from linewatt.analysis.soak.job import Job, host_pairs
 from linewatt.errors import InvalidInput
+from linewatt.hosts.facts import Facts
 from linewatt.model import Case
 from linewatt.records import Campaign, Host
 from linewatt.units import format_given_rate, parse_rate
@@ -35,7 +36,6 @@ PARAMETERS = {
 _LOAD = ("streams", "rate", "zerocopy", "level")
 """parameters that make two cases of otherwise equal ones incomparable, rather than just other cases"""
 
-Facts = Mapping[str, Any]
 Texts = Callable[[Case], str]
 
 
@@ -67,8 +67,7 @@ class Side:
 
     def fact(self, host: str, section: str, name: str) -> Any:
         """One fact of a host, ``None`` where it is not known."""
-        found = self.facts(host).get(section)
-        return found.get(name) if isinstance(found, Mapping) else None
+        return self.facts(host).get(section, {}).get(name)
 
 
 @dataclass(frozen=True, slots=True)

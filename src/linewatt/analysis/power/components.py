@@ -16,9 +16,7 @@ from typing import Literal
 from linewatt.analysis.power import totals as power
 from linewatt.analysis.power.totals import SCOPE_WORDS, Total
 from linewatt.model import Flag, PowerResult, Provenance, Role, Trial
-
-ComponentKind = Literal["cpu", "memory", "fan", "gpu", "nic", "storage", "board", "other"]
-Declared = Literal["datasheet", "estimate"]
+from linewatt.records import Component, ComponentKind
 
 # What may measure a kind, best first; a later scope is taken only when no earlier one has a number.
 SCOPES: Mapping[ComponentKind, tuple[str, ...]] = {
@@ -40,27 +38,6 @@ _ROUNDING = 1e-9
 """of binary fractions: parts that sum to the system leave no negative rest"""
 
 EXCEEDS = "components-exceed-system"
-
-
-@dataclass(frozen=True, slots=True)
-class Component:
-    """A declared part: ``power_w`` is that of one of ``count``. A measured part of its kind replaces it."""
-
-    name: str
-    power_w: float
-    provenance: Declared
-    count: int = 1
-    kind: ComponentKind = "other"
-
-    @property
-    def label(self) -> str:
-        """``12 × DDR5 module``; the bare name of a single one."""
-        return self.name if self.count == 1 else f"{self.count} × {self.name}"
-
-    @property
-    def total_w(self) -> float:
-        """W of all of them."""
-        return self.power_w * self.count
 
 
 @dataclass(frozen=True, slots=True)

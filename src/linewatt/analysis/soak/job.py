@@ -111,13 +111,13 @@ def _network(campaign: Campaign) -> str | None:
 
 def _users(campaign: Campaign) -> int | None:
     """How many; 0 where the campaign says that there are none."""
-    return campaign.users.users if campaign.users else 0 if "users" in campaign.written else None
+    return campaign.users.users if campaign.users else 0 if "users" in campaign.model_fields_set else None
 
 
 def _arrival_rate(campaign: Campaign) -> float | None:
     """Transfers a second; 0 is a closed loop."""
-    users = campaign.written.get("users") or {}
-    return (users["arrival_rate_hz"] or 0.0) if "arrival_rate_hz" in users else None
+    users = campaign.users
+    return (users.arrival_rate_hz or 0.0) if users and "arrival_rate_hz" in users.model_fields_set else None
 
 
 def _rate_text(rate_hz: float) -> str:
@@ -128,10 +128,10 @@ def _of(*path: str) -> Callable[[Campaign], Any]:
     """What is on record at a path of the campaign."""
 
     def read(campaign: Campaign) -> Any:
-        found: Any = campaign.written
+        value: Any = campaign
         for name in path:
-            found = found.get(name) if isinstance(found, Mapping) else None
-        return found
+            value = None if value is None else getattr(value, name)
+        return value
 
     return read
 

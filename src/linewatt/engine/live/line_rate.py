@@ -10,6 +10,7 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from linewatt.errors import InvalidInput
+from linewatt.hosts.facts import Facts
 from linewatt.model import Case, is_request_response
 from linewatt.network.framing import Framing, goodput_bps, payload_bytes
 from linewatt.sizes import IP_BYTES, UDP_BYTES
@@ -61,9 +62,7 @@ class LineLimit:
     host: str
 
 
-def line_limit(
-    case: Case, ends: Mapping[str, Framing], facts: Mapping[str, Mapping[str, Any]]
-) -> LineLimit | None:
+def line_limit(case: Case, ends: Mapping[str, Framing], facts: Mapping[str, Facts]) -> LineLimit | None:
     """The smaller of what both ends' lines can carry of a case; ``None`` where either is not known."""
     if is_request_response(case.test):  # one message is under way at a time: no line limits it
         return None
@@ -89,9 +88,7 @@ def all_lines(lines: Sequence[LineLimit | None]) -> LineLimit | None:
     return replace(narrowest, goodput_bps=sum(one.goodput_bps for one in known))
 
 
-def _goodput_bps(
-    rate_bps: float, case: Case, framing: Framing, facts: Mapping[str, Any], *, between: bool
-) -> float:
+def _goodput_bps(rate_bps: float, case: Case, framing: Framing, facts: Facts, *, between: bool) -> float:
     stamps = facts["sysctl"].get("net.ipv4.tcp_timestamps") != "0"
     return goodput_bps(
         rate_bps, case.test, case.family, framing, tcp_timestamps=stamps, between_frames=between
@@ -107,7 +104,7 @@ def lanes_bps(speed: str | None, width: int | None) -> float | None:
     )
 
 
-def pcie_goodput_bps(case: Case, framing: Framing, facts: Mapping[str, Any]) -> float | None:
+def pcie_goodput_bps(case: Case, framing: Framing, facts: Facts) -> float | None:
     """The most payload of a case that the slot of a host's data interface carries; ``None``: not known.
 
     Each packet crosses as a frame, cut into parts of PCIE_PAYLOAD_BYTES with PCIE_HEADER_BYTES around each.

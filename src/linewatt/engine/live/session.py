@@ -39,8 +39,6 @@ OPENING_LIMIT_S = 25.0
 READINGS_A_WINDOW = 30
 LEAST_INTERVAL_S = 0.2
 
-Facts = dict[str, dict[str, Any]]
-
 
 @dataclass(frozen=True, slots=True)
 class End:
@@ -87,7 +85,7 @@ class Session:
         self._held: dict[str, lock.Held] = {}
         self._tell: OnText = lambda _: None
         self._connector = Connector()
-        self.facts: dict[str, Facts] = {}
+        self.facts: dict[str, dict[str, dict[str, Any]]] = {}
         self.versions: dict[str, tuple[int, ...]] = {}
         self.feeds: dict[str, list[Feed]] = {
             name: [
@@ -338,7 +336,7 @@ def _in_time(cfg: PowerConfig, window_s: float) -> PowerConfig:
     return cfg.model_copy(update={"interval_s": interval_s})
 
 
-async def _facts(host: Host, load: Load) -> Facts:
+async def _facts(host: Host, load: Load) -> dict[str, dict[str, Any]]:
     """What a host says of itself. Raises HostError."""
     asked = facts.with_tool(load.name, load.version_command)
     done = await host.run(facts.command(host.spec.data, asked), timeout_s=FACTS_LIMIT_S, root=True)
@@ -350,7 +348,7 @@ async def _facts(host: Host, load: Load) -> Facts:
     return facts.parse_all(done.stdout, asked)
 
 
-async def learn_further_nics(host: Host, known: Facts, *, root: bool = True) -> None:
+async def learn_further_nics(host: Host, known: dict[str, dict[str, Any]], *, root: bool = True) -> None:
     """Add to ``known`` what a host says of its data ports behind the first. Raises HostError."""
     for port in host.spec.data_ports[1:]:
         command = facts.command(port.data, facts.OF_NIC)
@@ -365,10 +363,10 @@ async def _all(awaitables: Iterable[Awaitable[None]]) -> None:
             raise outcome
 
 
-def identity(known: Facts, load: str) -> dict[str, Any]:
+def identity(known: facts.Facts, load: str) -> dict[str, Any]:
     """The facts that must not differ between the parts of one campaign."""
     return {
-        "kernel": known["kernel"].get("release"),
-        "CPU": known["cpu"].get("model"),
-        load: known["tools"].get(load),
+        "kernel": known.get("kernel", {}).get("release"),
+        "CPU": known.get("cpu", {}).get("model"),
+        load: known.get("tools", {}).get(load),
     }

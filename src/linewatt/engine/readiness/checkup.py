@@ -27,7 +27,6 @@ from linewatt.engine.readiness.checkup_probes import live_command, parse_live
 from linewatt.engine.readiness.readiness import (
     CONTROLLER,
     Check,
-    Facts,
     HostAnswer,
     Live,
     PowerAnswer,
@@ -43,6 +42,7 @@ from linewatt.foreign import contained, last_line
 from linewatt.hosts import facts
 from linewatt.hosts.base import Host
 from linewatt.hosts.cpulist import parse_cpulist
+from linewatt.hosts.facts import Facts
 from linewatt.loads.registry import LOADS
 from linewatt.model import Case
 from linewatt.sensors.registry import POWER
@@ -160,8 +160,8 @@ class Checkup:
                 done = await host.run(command, timeout_s=FACTS_LIMIT_S)
         if facts.MARK not in done.stdout:
             raise HostError(f"login works, but no command does: {said}; is bash there?")
-        found.facts = facts.parse_all(done.stdout, asked)
-        await learn_further_nics(host, found.facts, root=found.root.granted is not False)
+        found.facts = known = facts.parse_all(done.stdout, asked)
+        await learn_further_nics(host, known, root=found.root.granted is not False)
         if not spec.sudo:
             uid = found.facts["system"].get("uid")
             found.root = Root(None if uid is None else uid == 0)

@@ -14,13 +14,11 @@ from typing import Any, Literal
 
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.clock import Offset
-from linewatt.hosts.facts import at_interface
+from linewatt.hosts.facts import NOT_KNOWN, Facts, at_interface
 from linewatt.model import Case, Family
 from linewatt.tuning.base import Change
 
 Status = Literal["ok", "warn", "fail", "unknown"]
-Facts = Mapping[str, Mapping[str, Any]]
-"""section → fact → value, as :mod:`linewatt.hosts.facts` has them"""
 
 WORST_FIRST: tuple[Status, ...] = ("fail", "warn", "unknown", "ok")
 CONTROLLER = "controller"
@@ -137,7 +135,7 @@ class HostAnswer:
 
     def why_not(self, section: str, name: str) -> str:
         """Why a fact is not known, in the host's words."""
-        reasons = self.facts.get("not_known", {})
+        reasons = self.facts.get(NOT_KNOWN, {})
         return str(reasons.get(f"{section}.{name}") or "the host does not tell")
 
 

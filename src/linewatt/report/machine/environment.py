@@ -13,14 +13,13 @@ from linewatt.errors import InvalidInput
 from linewatt.hosts.cores import WORDS as CORE_WORDS
 from linewatt.hosts.cores import CoreKind, core_is
 from linewatt.hosts.cpulist import format_cpulist, parse_cpulist
+from linewatt.hosts.facts import NOT_KNOWN, Facts
 from linewatt.records import Host, Idle, IdleHost
 from linewatt.report.section import Section
 from linewatt.report.series import plural
 from linewatt.report.table import Cell, Head, Row, RowGroup, Table, texts
 from linewatt.units import MISSING, format_rate, format_significant, ghz_from_hz, percent_from_cores
 
-_REASONS = "not_known"
-"""Why facts are missing: for programs; people see which are."""
 _WRITTEN = {
     name.lower(): name
     for name in ("CPU", "CPUs", "NIC", "NICs", "BIOS", "OS", "DIMMs", "PSUs", "NUMA", "IRQs")
@@ -58,7 +57,7 @@ def environment(hosts: Mapping[str, Host], idle: Idle | None = None) -> tuple[Fa
     sections = [_section("In the campaign", own)] if any(own.values()) else []
     facts = {name: _in_short(host.facts) for name, host in hosts.items()}
     titles = dict.fromkeys(title for sections_of in facts.values() for title in sections_of)
-    for title in (title for title in titles if title != _REASONS):
+    for title in (title for title in titles if title != NOT_KNOWN):
         sections.append(_section(_title(title), {name: facts[name].get(title) for name in hosts}))
     if idle and idle.hosts:
         values = tuple(_idle_text(idle.hosts.get(name, IdleHost())) for name in hosts)
@@ -91,9 +90,9 @@ def _without_connection(host: Host) -> dict[str, Any]:
     }
 
 
-def _in_short(facts: Mapping[str, Any]) -> Mapping[str, Any]:
+def _in_short(facts: Facts) -> Facts:
     """Facts with the section ``cpus`` in a few words; on large machines it is hundreds of numbers."""
-    if not isinstance(facts.get("cpus"), Mapping):
+    if "cpus" not in facts:
         return facts
     return {**facts, "cpus": {name: _cpus_text(name, value) for name, value in facts["cpus"].items()}}
 

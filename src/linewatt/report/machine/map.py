@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from typing import Any
 
 from linewatt.errors import InvalidInput
+from linewatt.hosts.facts import Facts
 from linewatt.placement.sysfs import from_facts
 from linewatt.placement.topology import Topology
 from linewatt.records import Host
@@ -97,10 +97,10 @@ def _host_maps(view: Digest, host: str) -> Iterator[MachineMap]:
     yield _map(view, host, machine, drawn[-1], drawn, others)
 
 
-def topology_of(facts: Mapping[str, Any], nic: str) -> Topology | None:
+def topology_of(facts: Facts, nic: str) -> Topology | None:
     """The topology in a host's facts; ``None`` where they have none, or none that can be read."""
-    known = facts.get("cpus")
-    if not isinstance(known, Mapping) or not known.get("online") or "cores" not in known:
+    known = facts.get("cpus", {})
+    if not known.get("online") or "cores" not in known:
         return None
     try:
         return from_facts(facts, nic)
@@ -120,8 +120,7 @@ def _name(interface: str | None) -> str:
 
 
 def _nic(spec: Host, topology: Topology) -> Nic:
-    known = spec.facts.get("nic")
-    nic = known if isinstance(known, Mapping) else {}
+    nic = spec.facts.get("nic", {})
     name = _name(spec.data)
     device = topology.device(name)
     model = nic.get("model") or nic.get("driver")

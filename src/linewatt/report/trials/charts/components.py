@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from linewatt.analysis.power.components import Breakdown, Component, Part, end_breakdown
+from linewatt.analysis.power.components import Breakdown, Part, end_breakdown
 from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.model import ENDS, Case, Role
 from linewatt.report.charts import specs
@@ -74,13 +74,10 @@ def breakdowns(view: Digest) -> tuple[EndBreakdown, ...]:
     _, case = max(known, key=lambda one: one[0])
     trials = [trial for trial in view.result.trials if trial.case == case]
     declared = view.result.manifest.asked.components
-    parts: dict[Role, list[Component]] = {
-        role: [Component(**entry) for entry in declared.get(case.host(role), ())] for role in ENDS
-    }
     return tuple(
         EndBreakdown(case, role, breakdown)
         for role in ENDS
-        if (breakdown := end_breakdown(trials, role, parts[role])) is not None
+        if (breakdown := end_breakdown(trials, role, declared.get(case.host(role), ()))) is not None
         and any(part.kind != "rest" for part in breakdown.parts)
     )
 
