@@ -4,14 +4,12 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
-
-import typer
+from typing import TYPE_CHECKING
 
 from linewatt.cli.options import Json, Results
-from linewatt.errors import InvalidInput, StoreError
+from linewatt.cli.sources import TableOrId, is_table, read_bytes, stored_result
+from linewatt.errors import InvalidInput
 
 if TYPE_CHECKING:  # what is slow to import is imported when the command runs
     from rich.console import RenderableType
@@ -23,12 +21,7 @@ SCHEMA_VERSION = 1
 
 
 def analyze(
-    wanted: Annotated[
-        str,
-        typer.Argument(
-            metavar="TABLE|ID", help="A table with a header line (- reads stdin), or a stored result."
-        ),
-    ],
+    wanted: TableOrId,
     results: Results = Path("results"),
     as_json: Json = False,
 ) -> None:
@@ -52,18 +45,13 @@ def analyze(
         print_rich(lambda _: _rendered(found))
 
 
-def is_table(wanted: str) -> bool:
-    """Whether a word names a table, not a stored result."""
-    return wanted == "-" or wanted.lower().endswith((".csv", ".tsv", ".txt")) or Path(wanted).is_file()
-
-
 def _of_table(wanted: str) -> list[Analysis]:
     from linewatt.analysis.cases.analyse import analyse
     from linewatt.analysis.cases.summary import summarise
     from linewatt.analysis.tables.analysed import EXTRA, FAN, case_words, trials_of
     from linewatt.analysis.tables.inputs import RECOGNISED
     from linewatt.analysis.tables.table import read_table
-    from linewatt.cli.derive import folded, read_bytes
+    from linewatt.cli.derive import folded
     from linewatt.cli.output import say
     from linewatt.report.series import series_of
 
@@ -87,19 +75,6 @@ def _of_table(wanted: str) -> list[Analysis]:
         )
         for series in series_of(summarise(read.trials))
     ]
-
-
-@contextmanager
-def stored_result(results: Path, wanted: str) -> Iterator[Result]:
-    """A stored result, and a guard around what is made of it. Raises InvalidInput where there is none."""
-    from linewatt.store import read
-
-    try:
-        path = read.find(results, wanted)
-    except StoreError as error:
-        raise InvalidInput(f"no table, and {error}") from None
-    with read.readable(path):
-        yield read.load(path)
 
 
 def _of_stored(result: Result) -> list[Analysis]:

@@ -3,15 +3,14 @@
 
 from __future__ import annotations
 
-import sys
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
 from linewatt import units
+from linewatt.cli.sources import read_bytes
 from linewatt.errors import InvalidInput
 
 if TYPE_CHECKING:  # what is slow to import is imported when the command runs
@@ -23,7 +22,6 @@ if TYPE_CHECKING:  # what is slow to import is imported when the command runs
     from linewatt.report.table import Table as Shown
 
 SCHEMA_VERSION = 1
-MOST_BYTES = 256 * 2**20
 MAX_INT_DIGITS = 15
 """whole numbers of more digits lose places in readers of JSON that hold them as double"""
 
@@ -98,24 +96,6 @@ def _show_quantities(found: Published) -> None:
         put(f"{title:<20}{value}")
     for flag in found.flags:
         put(f"\n{flag.code} ({flag.where}): {flag.evidence}\n  {flag.advice}")
-
-
-def read_bytes(table: str) -> tuple[str, bytes]:
-    """How messages name the table, and its bytes. Raises InvalidInput when it cannot be read."""
-    from linewatt.document import read_bytes as contents
-
-    if table == "-":
-        source, data = "standard input", sys.stdin.buffer.read(MOST_BYTES + 1)
-    else:
-        source = table if table.isprintable() else repr(table)
-        try:
-            data = contents(Path(table), MOST_BYTES)
-        except (OSError, ValueError) as error:
-            why = (error.strerror if isinstance(error, OSError) else None) or str(error)
-            raise InvalidInput(f"{source}: cannot be read: {why}") from None
-    if len(data) > MOST_BYTES:
-        raise InvalidInput(f"{source}: larger than {MOST_BYTES >> 20} MiB, which no table is")
-    return source, data
 
 
 def json_rows(derived: DerivedTable) -> list[dict[str, Any]]:

@@ -4,12 +4,13 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import TYPE_CHECKING, Annotated
+from typing import TYPE_CHECKING
 
 import typer
 
 from linewatt.cli.help import Command, Group
 from linewatt.cli.options import Json, Results
+from linewatt.cli.sources import TableOrId, is_table, read_bytes, stored_result
 
 if TYPE_CHECKING:  # what is slow to import is imported when the command runs
     from linewatt.report.energy import Fitted
@@ -25,12 +26,7 @@ def _commands() -> None: ...
 
 @fit_app.command("energy", cls=Command)
 def energy_command(
-    wanted: Annotated[
-        str,
-        typer.Argument(
-            metavar="TABLE|ID", help="A table with a header line (- reads stdin), or a stored result."
-        ),
-    ],
+    wanted: TableOrId,
     results: Results = Path("results"),
     as_json: Json = False,
 ) -> None:
@@ -44,7 +40,6 @@ def energy_command(
     Of a stored result: UDP trials of several sizes and rates, each end by itself. docs/power.md has the
     method.
     """
-    from linewatt.cli.analyze import is_table
     from linewatt.cli.output import print_json, print_rich
     from linewatt.report.energy import document, rendered
 
@@ -58,7 +53,6 @@ def energy_command(
 def _of_table(wanted: str) -> list[Fitted]:
     from linewatt.analysis.tables.published import PACKET_POWER_COLUMNS, packet_energy_fit
     from linewatt.analysis.tables.table import read_table
-    from linewatt.cli.derive import read_bytes
     from linewatt.report.energy import Fitted
 
     source, data = read_bytes(wanted)
@@ -67,7 +61,6 @@ def _of_table(wanted: str) -> list[Fitted]:
 
 
 def _of_result(results: Path, wanted: str) -> list[Fitted]:
-    from linewatt.cli.analyze import stored_result
     from linewatt.report.energy import of_result
 
     with stored_result(results, wanted) as result:

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 import typer
 
 from linewatt.cli.options import Results
+from linewatt.cli.sources import read_bytes
 from linewatt.errors import InvalidInput
 
 if TYPE_CHECKING:
@@ -37,7 +38,6 @@ def import_command(
     """
     from linewatt.analysis.tables.kinds import RECOGNISED, import_any
     from linewatt.analysis.tables.table import read_table
-    from linewatt.cli.derive import read_bytes
     from linewatt.cli.output import print_json, put, say
 
     source, data = read_bytes(table)

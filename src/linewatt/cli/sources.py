@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What commands read from: a table of anybody's, or a stored result."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Annotated
+
+import typer
+
+from linewatt.errors import InvalidInput, StoreError
+
+if TYPE_CHECKING:  # what is slow to import is imported when the command runs
+    from linewatt.store.read import Result
+
+MOST_BYTES = 256 * 2**20
+TableOrId = Annotated[
+    str,
+    typer.Argument(
+        metavar="TABLE|ID", help="A table with a header line (- reads stdin), or a stored result."
+    ),
+]
+
+
+def is_table(wanted: str) -> bool:
+    """Whether a word names a table, not a stored result."""
+    return wanted == "-" or wanted.lower().endswith((".csv", ".tsv", ".txt")) or Path(wanted).is_file()
+
+
+def read_bytes(table: str) -> tuple[str, bytes]:
+    """How messages name the table, and its bytes. Raises InvalidInput when it cannot be read."""
+    from linewatt.document import read_bytes as contents
+
+    if table == "-":
+        source, data = "standard input", sys.stdin.buffer.read(MOST_BYTES + 1)
+    else:
+        source = table if table.isprintable() else repr(table)
+        try:
+            data = contents(Path(table), MOST_BYTES)
+        except (OSError, ValueError) as error:
+            why = (error.strerror if isinstance(error, OSError) else None) or str(error)
+            raise InvalidInput(f"{source}: cannot be read: {why}") from None
+    if len(data) > MOST_BYTES:
+        raise InvalidInput(f"{source}: larger than {MOST_BYTES >> 20} MiB, which no table is")
+    return source, data
+
+
+@contextmanager
+def stored_result(results: Path, wanted: str) -> Iterator[Result]:
+    """A stored result, and a guard around what is made of it. Raises InvalidInput where there is none."""
+    from linewatt.store import read
+
+    try:
+        path = read.find(results, wanted)
+    except StoreError as error:
+        raise InvalidInput(f"no table, and {error}") from None
+    with read.readable(path):
+        yield read.load(path)
