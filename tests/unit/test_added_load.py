@@ -4,14 +4,13 @@
 from __future__ import annotations
 
 import json
-import os
 import shutil
 import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
 import pytest
+from tests.programs import python
 
 ROOT = Path(__file__).parents[2]
 PATCH: Mapping[str, str] = {
@@ -91,15 +90,7 @@ def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 def run(copy: Path, *words: str | Path) -> subprocess.CompletedProcess[str]:
-    return subprocess.run(
-        [sys.executable, *map(str, words)],
-        cwd=copy,
-        env={**os.environ, "PYTHONPATH": str(copy / "src"), "PYTHONDONTWRITEBYTECODE": "1"},
-        capture_output=True,
-        text=True,
-        timeout=120,
-        check=False,
-    )
+    return python(copy / "src", *words, cwd=copy, PYTHONDONTWRITEBYTECODE="1")
 
 
 def test_a_load_is_one_source_its_captures_and_its_section() -> None:

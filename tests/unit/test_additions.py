@@ -4,14 +4,12 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import shutil
-import subprocess
-import sys
 from pathlib import Path
 
 import pytest
+from tests.programs import output_of
 
 ROOT = Path(__file__).parents[2]
 OLD = ROOT / "tests" / "captures" / "results" / "method-1"
@@ -81,17 +79,7 @@ def copy(tmp_path: Path) -> Path:
 
 
 def linewatt(copy: Path, *arguments: str) -> str:
-    done = subprocess.run(
-        [sys.executable, "-c", "from linewatt.cli import main; main()", *arguments],
-        env={**os.environ, "PYTHONPATH": str(copy), "COLUMNS": "300"},
-        cwd=copy,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr
-    return done.stdout
+    return output_of(copy, "-m", "linewatt", *arguments, cwd=copy, COLUMNS="300")
 
 
 def campaign(copy: Path, more: str) -> str:

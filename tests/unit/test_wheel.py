@@ -3,14 +3,12 @@
 
 from __future__ import annotations
 
-import os
 import shutil
-import subprocess
-import sys
 import zipfile
 from pathlib import Path
 
 import pytest
+from tests.programs import output_of
 
 TOP = Path(__file__).resolve().parents[2]
 PACKAGE = TOP / "src" / "linewatt"
@@ -25,15 +23,7 @@ def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
     for name in ("pyproject.toml", "README.md", "LICENSE"):
         shutil.copy(TOP / name, tree)
     shutil.copytree(PACKAGE, tree / "src" / "linewatt", ignore=shutil.ignore_patterns("__pycache__"))
-    done = subprocess.run(
-        [sys.executable, "-c", BUILD, str(made)],
-        cwd=tree,
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=120,
-    )
-    assert done.returncode == 0, done.stderr
+    output_of(tree / "src", "-c", BUILD, made, cwd=tree)
     (packed,) = made.glob("linewatt-*.whl")
     with zipfile.ZipFile(packed) as archive:
         archive.extractall(made / "unpacked")
@@ -58,22 +48,10 @@ def test_a_wheel_has_every_file_of_the_package_and_the_program(wheel: Path) -> N
 
 def test_the_program_of_a_wheel_imports_shows_and_reports(wheel: Path, tmp_path: Path) -> None:
     def linewatt(*words: str) -> str:
-        done = subprocess.run(
-            [sys.executable, "-m", "linewatt", *words],
-            cwd=tmp_path,
-            env={**os.environ, "PYTHONPATH": str(wheel)},
-            capture_output=True,
-            text=True,
-            check=False,
-            timeout=120,
-        )
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+        return output_of(wheel, "-m", "linewatt", *words, cwd=tmp_path)
 
-    where = [sys.executable, "-c", "import linewatt; print(linewatt.__file__)"]
-    environment = {**os.environ, "PYTHONPATH": str(wheel)}
-    found = subprocess.run(where, cwd=tmp_path, env=environment, capture_output=True, text=True, check=True)
-    assert Path(found.stdout.strip()).is_relative_to(wheel)
+    imported = output_of(wheel, "-c", "import linewatt; print(linewatt.__file__)", cwd=tmp_path)
+    assert Path(imported.strip()).is_relative_to(wheel)
     linewatt("import", str(TOP / "docs" / "published" / "x64_scaling.csv"))
     assert "RESULT" in linewatt("show")
     linewatt("report", "-o", "page.html")
