@@ -118,7 +118,7 @@ def test_whatever_a_meter_reads_is_kept_or_none_with_its_reason(
         kept, reasons = plausible(values, dict.fromkeys(values, why))
         sensor = MeterRecords("meter")
         sensor.channels = {name: Channel(name, "W", "gauge", "wall") for name in values}
-        feed = Feed("h1", sensor, SensorConfig(), essential=False)  # type: ignore[arg-type]
+        feed = Feed("h1", sensor, SensorConfig(), essential=False)
         feed.take(Line(1e9, MeterRecord(1e9, 1e9, kept, reasons).line()))
         for _, value in ((name, one.values[name]) for one in feed.whole().records for name in one.values):
             assert value is None or math.isfinite(value)
@@ -131,7 +131,7 @@ def test_a_meters_record_of_anything_is_a_reading_or_a_problem(text: str) -> Non
     with survived("meter record"):
         sensor = MeterRecords("meter")
         sensor.channels = {"w": Channel("w", "W", "gauge", "wall")}
-        feed = Feed("h1", sensor, SensorConfig(), essential=False)  # type: ignore[arg-type]
+        feed = Feed("h1", sensor, SensorConfig(), essential=False)
         for line in text.split("\n"):
             feed.take(Line(1e9, line))
         check_kept(feed.whole())

@@ -9,9 +9,8 @@ from typing import Any, ClassVar
 
 import pytest
 
-from linewatt.engine.live import feed as engine_feed
-from linewatt.engine.live import sensing
-from linewatt.engine.live.feed import Feed
+from linewatt.engine.live import sensing, sensor_feed
+from linewatt.engine.live.sensor_feed import SensorFeed
 from linewatt.errors import HostLost, InvalidInput, NotReady, ParseError, WaitTimeout
 from linewatt.hosts.base import HostSpec, Line
 from linewatt.hosts.clock import Offset
@@ -52,9 +51,9 @@ class Numbers:
         return Channel(name, "count", "mean", "host")
 
 
-def fed(*words: str, first_s: float = 10.0) -> Feed:
+def fed(*words: str, first_s: float = 10.0) -> SensorFeed:
     """A feed that got a record a second."""
-    feed = Feed("h1", Numbers(), SensorConfig())
+    feed = SensorFeed("h1", Numbers(), SensorConfig())
     for number, word in enumerate(words):
         feed.take(Line(first_s + number, "a line"))
         feed.take(Line(first_s + number, f". {word}"))
@@ -74,7 +73,7 @@ def test_a_window_gets_one_record_before_it_all_within_and_one_after() -> None:
     assert [one.received_s for one in feed.between(12.5, 14.5)] == [12.0, 13.0, 14.0, 15.0]
     assert [one.received_s for one in feed.between(0.0, 10.5)] == [10.0, 11.0]
     assert [one.received_s for one in feed.between(18.5, 99.0)] == [18.0, 19.0]
-    assert Feed("h1", Numbers(), SensorConfig()).between(0.0, 1.0) == ()
+    assert SensorFeed("h1", Numbers(), SensorConfig()).between(0.0, 1.0) == ()
 
 
 def test_what_no_later_window_needs_is_forgotten_and_the_rest_is_kept() -> None:
@@ -139,11 +138,11 @@ class AheadHost:
         return StillProcess()
 
 
-def stamped(*stamps: tuple[float, float | None]) -> Feed:
+def stamped(*stamps: tuple[float, float | None]) -> SensorFeed:
     """A feed of the ``command`` driver; each (arrival, stamp by the host's clock) carries its own number."""
     channels = {"wall": CommandChannel(scope="wall", unit="W")}
     cfg = CommandConfig(argv=["meter"], channels=channels, provenance="measured")
-    feed = Feed("h1", Command(cfg), cfg, "meter")  # type: ignore[arg-type]  # Config is no class variable here
+    feed = SensorFeed("h1", Command(cfg), cfg, "meter")  # type: ignore[arg-type]  # Config is no class variable here
 
     async def run() -> None:
         await feed.start(AheadHost())  # type: ignore[arg-type]
@@ -179,7 +178,7 @@ def test_a_stamp_that_cannot_be_makes_no_number(arrived_s: float, stamp_s: float
     assert said in reading.problems[0]
 
 
-def silent(feed: Feed, *words: str, limit_s: float = 60.0, opening_s: float = 60.0) -> str | None:
+def silent(feed: SensorFeed, *words: str, limit_s: float = 60.0, opening_s: float = 60.0) -> str | None:
     """What a feed says of its silence, with records that arrive one by one while it waits."""
 
     async def scene() -> str | None:
@@ -272,7 +271,7 @@ class Odd(Numbers):
 
 @pytest.mark.parametrize("nonsense", ["list", "nonsense", "channel"])
 def test_nonsense_once_is_one_record_without_a_number_and_the_next_are_read(nonsense: str) -> None:
-    feed = Feed("h1", Odd(), SensorConfig())
+    feed = SensorFeed("h1", Odd(), SensorConfig())
     for number, word in enumerate(["1", nonsense, "3"]):
         feed.take(Line(10.0 + number, f". {word}"))
     reading = feed.reading(0.0, 99.0)
@@ -310,11 +309,11 @@ class Stopping(StillProcess):
 class OneHost:
     """What of a session the restarts of sensors look at."""
 
-    def __init__(self, feed: Feed, host: Ending) -> None:
+    def __init__(self, feed: SensorFeed, host: Ending) -> None:
         self.feeds = {"h1": [feed]}
         self.hosts = {"h1": host}
 
-    def all_feeds(self) -> list[Feed]:
+    def all_feeds(self) -> list[SensorFeed]:
         return [feed for own in self.feeds.values() for feed in own]
 
 
@@ -358,7 +357,7 @@ def test_a_sensor_that_hangs_is_ended_and_started_again_and_told_once(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     clock_s = [100.0]
-    for module in (sensing, engine_feed):
+    for module in (sensing, sensor_feed):
         monkeypatch.setattr(module, "now_s", lambda: clock_s[0])
     told: list[str] = []
 
@@ -391,9 +390,9 @@ def test_a_sensor_that_hangs_is_ended_and_started_again_and_told_once(
 
 def test_a_slow_sensor_and_a_source_of_power_have_more_time_to_speak(monkeypatch: pytest.MonkeyPatch) -> None:
     clock_s = [100.0]
-    monkeypatch.setattr(engine_feed, "now_s", lambda: clock_s[0])
-    slow = Feed("h1", Numbers(), SensorConfig(interval_s=4.0))
-    power = Feed("h1", Numbers(), SensorConfig(), essential=False)
+    monkeypatch.setattr(sensor_feed, "now_s", lambda: clock_s[0])
+    slow = SensorFeed("h1", Numbers(), SensorConfig(interval_s=4.0))
+    power = SensorFeed("h1", Numbers(), SensorConfig(), essential=False)
 
     async def scene() -> None:
         for feed, limit_s in ((slow, 20.0), (power, 30.0)):

@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from tests.clock import Stopwatch
 
-from linewatt.engine.live.feed import Feed
+from linewatt.engine.live.sensor_feed import SensorFeed
 from linewatt.errors import HostError
 from linewatt.foreign import KIB, MIB
 from linewatt.hosts import output
@@ -159,7 +159,7 @@ def test_a_stream_without_an_end_of_line_is_stopped_and_named() -> None:
 
 def test_a_sensor_that_prints_too_much_is_stopped_and_says_so() -> None:
     async def scene() -> None:
-        feed = Feed("here", Flooding(), SensorConfig())
+        feed = SensorFeed("here", Flooding(), SensorConfig())
         await feed.start(HOST)
         while feed.failure is None:
             await feed.wait_past(now_s() + 60, 20)

@@ -22,7 +22,7 @@ from linewatt.campaign.factors import setting_of_hosts
 from linewatt.campaign.plan import PlannedTrial
 from linewatt.engine import events
 from linewatt.engine.live.asking import Asking, Configuration
-from linewatt.engine.live.feed import Feed, Reading
+from linewatt.engine.live.feed import LiveFeed, Reading
 from linewatt.engine.live.now import is_current, watts_now
 from linewatt.engine.live.readback import ReadBack
 from linewatt.engine.live.session import Session
@@ -287,7 +287,7 @@ def _of_sockets(facts: Facts) -> dict[str, str]:
     return {name: str(known[name]) for name in SOCKET_SETTINGS if known.get(name) is not None}
 
 
-async def _wait_past(feed: Feed, time_s: float) -> None:
+async def _wait_past(feed: LiveFeed, time_s: float) -> None:
     """A sensor that stays silent shows in the result as a reading that is missing."""
     if not await feed.heard(time_s, SENSOR_LIMIT_S):
         feed.notice_silence()

@@ -16,6 +16,7 @@ from linewatt.hosts.output import Complaints, Flood, Lines, Whole
 
 T = TypeVar("T")
 
+LONGER_THAN_ANY_RUN_S = 366 * 86_400.0
 MARGIN_S = 2.0
 """what the end of a command may take beyond its own limit, and once it is asked for"""
 

@@ -2,7 +2,7 @@
 """What a sensor is: an argument list that streams records, and a pure parser of one record.
 
 A sensor runs on its host through the whole campaign; the engine stamps every line on arrival, cuts the
-stream into records where :meth:`Sensor.ends_record` says so, and turns each record into samples. Readings
+stream into records where :meth:`Records.ends_record` says so, and turns each record into samples. Readings
 of ``kind`` "mean" span the time since the record before.
 """
 
@@ -48,17 +48,11 @@ class SensorConfig(BaseModel):
     interval_s: float = 1.0
 
 
-class Sensor(Protocol):
-    """One source of samples on a host."""
+class Records(Protocol):
+    """A stream of records and the pure parser of one, whoever delivers it."""
 
-    name: ClassVar[str]
-    Config: ClassVar[type[SensorConfig]]
-
-    def command(self, cfg: Any, host: HostSpec) -> list[str]:
-        """Argument list of the streaming process (pure)."""
-
-    def environment(self) -> dict[str, str]:
-        """Environment the process needs, set with ``env`` in front of the command."""
+    @property
+    def name(self) -> str: ...
 
     def ends_record(self, line: str) -> bool:
         """Whether this line completes a record."""
@@ -74,7 +68,20 @@ class Sensor(Protocol):
         """Why readings are None or absent, by channel or by the group of channels (the part before a dot)."""
 
     def channel(self, name: str) -> Channel:
-        """Unit, kind, scope and provenance of a channel this sensor delivered."""
+        """Unit, kind, scope and provenance of a channel that was delivered."""
+
+
+class Sensor(Records, Protocol):
+    """One source of samples on a host."""
+
+    name: ClassVar[str]
+    Config: ClassVar[type[SensorConfig]]
+
+    def command(self, cfg: Any, host: HostSpec) -> list[str]:
+        """Argument list of the streaming process (pure)."""
+
+    def environment(self) -> dict[str, str]:
+        """Environment the process needs, set with ``env`` in front of the command."""
 
 
 class LineSensor:

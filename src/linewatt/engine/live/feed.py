@@ -5,29 +5,22 @@ from __future__ import annotations
 
 import asyncio
 import json
+from abc import ABC, abstractmethod
 from collections import deque
 from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any
 
-from linewatt.errors import HostError, InvalidInput, LinewattError, NotReady, ParseError, WaitTimeout
-from linewatt.foreign import last_line, understood
-from linewatt.hosts.base import Host, Line, Process
+from linewatt.errors import InvalidInput, LinewattError, NotReady, ParseError, WaitTimeout
+from linewatt.foreign import understood
+from linewatt.hosts.base import Host, Line
 from linewatt.hosts.clock import now_s
 from linewatt.hosts.process import bounded
 from linewatt.model import Channel, Sample, Window
-from linewatt.sensors.base import Sensor, Stamped
+from linewatt.sensors.base import Records, Stamped
 
-LONGER_THAN_ANY_RUN_S = 366 * 86_400.0
-MOST_BYTES_A_S = 512 << 10
-"""of a stream, all of which is stored: ten readings a second of 1024 CPUs"""
 MOST_CHARACTERS = 1 << 20
 """of a record: a second of 1024 CPUs is a fifth of it"""
-QUIET_S = 5.0
-QUIET_POWER_S = 30.0
-"""a BMC that is asked on its host may take 20 s to answer"""
-QUIET_INTERVALS = 5
-"""A sensor that says nothing for so many, and for so many seconds, hangs."""
 STAMP_SLACK_S = 0.1
 """A stamp may lie this much behind its arrival: the error of a host's offset, and rounding."""
 STAMP_AGE_S = 60.0
@@ -109,24 +102,16 @@ class Reading:
 
 
 class Feed:
-    """One sensor on one host, from start to stop of the campaign."""
+    """What a source of one host delivers: lines in, records kept, readings out."""
 
     def __init__(
-        self,
-        host: str,
-        sensor: Sensor,
-        cfg: Any,
-        source: str | None = None,
-        *,
-        essential: bool = True,
-        interface: str | None = None,
+        self, host: str, sensor: Records, cfg: Any, source: str | None = None, *, essential: bool = True
     ) -> None:
-        """``essential``: a campaign does not begin without it. ``interface``: in place of the data interface.
+        """``essential``: a campaign does not begin without it.
 
         ``refused`` is set while its source says that the settings ask for what it does not have.
         """
         self.host = host
-        self._interface = interface
         self.essential = essential
         self.source = source or sensor.name
         self.sensor = sensor
@@ -141,43 +126,9 @@ class Feed:
         self._lines: list[str] = []
         self._characters = 0
         self._arrived = asyncio.Event()
-        self._process: Process | None = None
         self._host: Host | None = None
-        self._watcher: asyncio.Task[None] | None = None
         self._since_s = self._heard_s = 0.0
         self.started_s = 0.0
-
-    async def start(self, host: Host) -> None:
-        """Start (or start again) the sensor's process, if it does not run. Raises HostError, WaitTimeout."""
-        if self._process is not None and self._host is host and self.failure is None:
-            return
-        await self.stop()  # one that hangs, too
-        self.failure = "did not start"
-        self._lines.clear()
-        self._characters = 0
-        self._said = self._opening = self.refused = None
-        self._host = host
-        words = [f"{name}={value}" for name, value in self.sensor.environment().items()]
-        spec = host.spec if self._interface is None else replace(host.spec, data=self._interface)
-        argv = ["env", *words, *self.sensor.command(self._cfg, spec)]
-        root = getattr(self.sensor, "needs_root", False)
-        self._process = await host.start(argv, on_line=self.take, root=root)
-        self._process.bound(MOST_BYTES_A_S)
-        await self._process.ready()
-        self.failure = None
-        self.started_s = self._since_s = self._heard_s = now_s()
-        self._watcher = asyncio.create_task(self._watch(self._process))
-
-    async def _watch(self, process: Process) -> None:
-        """A sensor that ends by itself delivers nothing more, and nobody should wait for it."""
-        try:
-            ended = await process.wait(LONGER_THAN_ANY_RUN_S, f"{self.source} to end")
-        except (HostError, WaitTimeout) as error:
-            self.failure = str(error)
-        else:
-            said = last_line(ended.stderr, "")
-            self.failure = f"ended with status {ended.status}{': ' + said if said else ''}"
-        self.arrived()
 
     def take(self, line: Line) -> None:
         """One line of the sensor's output."""
@@ -198,16 +149,6 @@ class Feed:
             self._characters = 0
             if self._opening is None:
                 self._said = record
-            self.arrived()
-
-    def notice_silence(self) -> None:
-        """One that runs and has long said nothing has failed as one that ended."""
-        if self.failure is not None or self._process is None:
-            return
-        quiet_s = now_s() - self._heard_s
-        limit_s = max(QUIET_S if self.essential else QUIET_POWER_S, QUIET_INTERVALS * self.interval_s)
-        if quiet_s > limit_s:
-            self.failure = f"has said nothing for {quiet_s:.0f} s"
             self.arrived()
 
     def arrived(self) -> None:
@@ -376,16 +317,20 @@ class Feed:
         updates_s, optional = dict(self.updates_s), not self.essential
         return Reading(self.host, self.source, records, channels, updates_s, self.failure, optional)
 
+
+class LiveFeed(Feed, ABC):
+    """One source on one host, from start to stop of the campaign."""
+
+    @abstractmethod
+    async def start(self, host: Host) -> None:
+        """Have it deliver, if it does not. Raises HostError, WaitTimeout."""
+
+    @abstractmethod
     async def stop(self) -> None:
-        if self._watcher is not None:
-            self._watcher.cancel()
-        if self._process is not None:
-            try:
-                await self._process.stop()
-            except (HostError, WaitTimeout):
-                return
-            finally:
-                self._process = None
+        """Have it deliver nothing more."""
+
+    def notice_silence(self) -> None:
+        """Have one that hangs fail, where nothing else would tell."""
 
 
 def _without_number(record: Record) -> str | None:

@@ -13,7 +13,7 @@ from itertools import pairwise
 from statistics import median
 from typing import Any
 
-from linewatt.engine.live.feed import Feed
+from linewatt.engine.live.feed import LiveFeed
 from linewatt.errors import InvalidInput, LinewattError, WaitTimeout
 from linewatt.foreign import LARGEST, contained, scrubbed
 from linewatt.hosts.base import Host, Line
@@ -44,12 +44,6 @@ class MeterRecords:
     def __init__(self, name: str) -> None:
         self.name = name
         self.channels: dict[str, Channel] = {}
-
-    def command(self, cfg: Any, host: Any) -> list[str]:
-        raise NotImplementedError("a meter is read from the controller")
-
-    def environment(self) -> dict[str, str]:
-        return {}
 
     def ends_record(self, line: str) -> bool:
         return bool(line)
@@ -108,12 +102,12 @@ class _Probe:
         return dict.fromkeys(self._power, update_s)
 
 
-class MeterFeed(Feed):
+class MeterFeed(LiveFeed):
     """A meter's readings, from start to stop of the campaign."""
 
     def __init__(self, host: str, source: str, meter: Meter, cfg: PowerConfig, password: str | None) -> None:
         self._meter_records = MeterRecords(meter.name)
-        super().__init__(host, self._meter_records, cfg, source, essential=False)  # type: ignore[arg-type]  # Config is no class variable here
+        super().__init__(host, self._meter_records, cfg, source, essential=False)
         self._meter = meter
         self._interval_s = cfg.interval_s
         self._password = password

@@ -8,7 +8,7 @@ import math
 from collections.abc import Awaitable, Callable, Collection, Iterable
 
 from linewatt.engine import events
-from linewatt.engine.live.feed import Feed
+from linewatt.engine.live.feed import LiveFeed
 from linewatt.engine.live.meters import MeterFeed
 from linewatt.engine.live.session import Session
 from linewatt.errors import InvalidInput, LinewattError
@@ -49,7 +49,7 @@ class Restarts:
         looks = (self._look_at(feed) for feed in feeds if feed.host not in away)
         return any(await asyncio.gather(*looks))
 
-    async def _look_at(self, feed: Feed) -> bool:
+    async def _look_at(self, feed: LiveFeed) -> bool:
         key, host = (feed.host, feed.source), self._session.hosts[feed.host]
         if not host.lost:
             feed.notice_silence()

@@ -10,10 +10,11 @@ from typing import Any
 
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.ways import Ways
-from linewatt.engine.live.feed import Feed
+from linewatt.engine.live.feed import LiveFeed
 from linewatt.engine.live.line_rate import LineLimit, all_lines, line_limit, pcie_goodput_bps
 from linewatt.engine.live.meters import MeterFeed
 from linewatt.engine.live.secrets import Passwords
+from linewatt.engine.live.sensor_feed import SensorFeed
 from linewatt.errors import HostError, InvalidInput, ParseError
 from linewatt.foreign import last_line
 from linewatt.hosts import facts, lock
@@ -87,9 +88,9 @@ class Session:
         self._connector = Connector()
         self.facts: dict[str, dict[str, dict[str, Any]]] = {}
         self.versions: dict[str, tuple[int, ...]] = {}
-        self.feeds: dict[str, list[Feed]] = {
+        self.feeds: dict[str, list[LiveFeed]] = {
             name: [
-                *(Feed(name, SENSORS[sensor], cfg) for sensor, cfg in campaign.sensors.items()),
+                *(SensorFeed(name, SENSORS[sensor], cfg) for sensor, cfg in campaign.sensors.items()),
                 *_power_feeds(campaign, name, secrets),
             ]
             for name in self.specs
@@ -277,11 +278,11 @@ class Session:
         ]
         await _all(_first_reading(feed) for feed in feeds)
 
-    def all_feeds(self, names: Iterable[str] | None = None) -> list[Feed]:
+    def all_feeds(self, names: Iterable[str] | None = None) -> list[LiveFeed]:
         """The sensors of these hosts; ``None``: of all."""
         return [feed for name in names or self.specs for feed in self.feeds[name]]
 
-    async def silent(self) -> list[tuple[Feed, str]]:
+    async def silent(self) -> list[tuple[LiveFeed, str]]:
         """Sources of power that deliver no number after their first reading, and why."""
         feeds = [feed for feed in self.all_feeds() if not feed.essential]
         waits = (feed.silent(FIRST_READING_LIMIT_S, OPENING_LIMIT_S) for feed in feeds)
@@ -309,7 +310,7 @@ class Session:
         await asyncio.gather(*(host.close() for host in self.hosts.values()))
 
 
-async def _first_reading(feed: Feed) -> None:
+async def _first_reading(feed: LiveFeed) -> None:
     if feed.latest_s >= feed.started_s > 0:
         return
     await feed.wait_past(feed.started_s, FIRST_READING_LIMIT_S + feed.interval_s)
@@ -317,7 +318,7 @@ async def _first_reading(feed: Feed) -> None:
         raise HostError(f"{feed.host}: {feed.source} {feed.failure}")
 
 
-def _power_feeds(campaign: Campaign, host: str, secrets: Passwords) -> Iterator[Feed]:
+def _power_feeds(campaign: Campaign, host: str, secrets: Passwords) -> Iterator[LiveFeed]:
     """Sources of power: streams that run on the host, and meters that are read from here."""
     for name, source in campaign.power.get(host, {}).items():
         cfg = _in_time(source.cfg, campaign.window_s)
@@ -325,7 +326,7 @@ def _power_feeds(campaign: Campaign, host: str, secrets: Passwords) -> Iterator[
         if hasattr(driver, "open"):
             yield MeterFeed(host, name, driver, cfg, secrets[host, name])
         else:
-            yield Feed(host, driver, cfg, name, essential=False)
+            yield SensorFeed(host, driver, cfg, name, essential=False)
 
 
 def _in_time(cfg: PowerConfig, window_s: float) -> PowerConfig:

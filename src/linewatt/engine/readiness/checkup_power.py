@@ -9,9 +9,9 @@ from concurrent.futures import ThreadPoolExecutor
 
 from linewatt.campaign.campaign import Campaign, PowerSource
 from linewatt.campaign.programs import ALLOW, Program
-from linewatt.engine.live.feed import Feed
 from linewatt.engine.live.meters import plausible
 from linewatt.engine.live.secrets import Passwords
+from linewatt.engine.live.sensor_feed import SensorFeed
 from linewatt.engine.readiness.readiness import PowerAnswer
 from linewatt.errors import HostError, InvalidInput, LinewattError
 from linewatt.foreign import contained
@@ -88,7 +88,7 @@ async def _stream_once(host: Host, name: str, source: PowerSource, allow_command
         said = Program(name, spec.name, tuple(source.cfg.argv), source.cfg.root).words
         return _unasked(spec.name, name, source, f"{said}, which check does only with {ALLOW}")
     driver = POWER[source.driver](source.cfg)
-    feed = Feed(spec.name, driver, source.cfg, name, essential=False)
+    feed = SensorFeed(spec.name, driver, source.cfg, name, essential=False)
     limit_s = FIRST_LIMIT_S + source.cfg.interval_s
     simulated = source.cfg.simulated
     try:

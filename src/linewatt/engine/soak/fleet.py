@@ -17,11 +17,11 @@ from contextlib import suppress
 from dataclasses import asdict, dataclass, field
 from typing import Any
 
-from linewatt.engine.live.feed import LONGER_THAN_ANY_RUN_S
 from linewatt.engine.soak.master import START_LIMIT_S, MasterProcess, last_words
 from linewatt.errors import HostError, HostLost, InvalidInput, LinewattError, WaitTimeout
 from linewatt.foreign import contained
 from linewatt.hosts.base import Host, Process
+from linewatt.hosts.process import LONGER_THAN_ANY_RUN_S
 from linewatt.loads.users.job import Target, UsersJob, as_dict
 from linewatt.loads.users.locust_commands import KEEP_PRIVATE, worker_command
 from linewatt.loads.users.tally import WorkerReport

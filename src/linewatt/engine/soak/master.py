@@ -14,12 +14,11 @@ from pathlib import Path
 from typing import Any
 
 import linewatt
-from linewatt.engine.live.feed import LONGER_THAN_ANY_RUN_S
 from linewatt.errors import HostError, InvalidInput, ParseError
 from linewatt.foreign import last_line, read_json
 from linewatt.hosts.base import Ended, HostSpec, Line, Process
 from linewatt.hosts.connect import connect
-from linewatt.hosts.process import bounded
+from linewatt.hosts.process import LONGER_THAN_ANY_RUN_S, bounded
 from linewatt.loads.users.locust_commands import master_command
 
 START_LIMIT_S = 60.0

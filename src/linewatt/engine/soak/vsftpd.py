@@ -17,13 +17,13 @@ from dataclasses import dataclass
 from functools import cached_property
 from pathlib import PurePosixPath
 
-from linewatt.engine.live.feed import LONGER_THAN_ANY_RUN_S
 from linewatt.engine.soak import vsftpd_ground as ground
 from linewatt.engine.soak.server import LOGGED, ServerCounts, family_of
 from linewatt.engine.soak.vsftpd_ground import FollowedLog
 from linewatt.engine.undo.settings import Settings
 from linewatt.errors import HostError, InvalidInput, LinewattError, ParseError
 from linewatt.hosts.base import Completed, Ended, Host, Process
+from linewatt.hosts.process import LONGER_THAN_ANY_RUN_S
 from linewatt.loads.users import content
 from linewatt.loads.users.base import RemoteFile
 from linewatt.loads.users.job import Target

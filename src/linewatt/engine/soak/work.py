@@ -11,7 +11,7 @@ from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.fields import is_ip
 from linewatt.campaign.soak import Group, OtherServer, Users
 from linewatt.campaign.soak_plan import sizes
-from linewatt.engine.live.feed import Feed
+from linewatt.engine.live.sensor_feed import SensorFeed
 from linewatt.engine.live.session import Session
 from linewatt.engine.soak.clients import prepare
 from linewatt.engine.soak.fleet import Client
@@ -64,7 +64,7 @@ async def _of_interface(host: Host, interface: str, family: Family) -> str:
     raise HostError(f"{where} has no {family} address; give it one, or name the address itself")
 
 
-def counter_feeds(campaign: Campaign) -> list[Feed]:
+def counter_feeds(campaign: Campaign) -> list[SensorFeed]:
     """Counters of the server's interfaces beside its data interface."""
     users = campaign.users
     if users is None or users.server_host is None:
@@ -72,7 +72,7 @@ def counter_feeds(campaign: Campaign) -> list[Feed]:
     host, own = users.server_host, campaign.hosts[users.server_host].data
     named = dict.fromkeys(group.server for group in users.groups if group.server is not None)
     return [
-        Feed(host, SENSORS[sensor], campaign.sensors[sensor], f"{sensor}:{name}", interface=name)
+        SensorFeed(host, SENSORS[sensor], campaign.sensors[sensor], f"{sensor}:{name}", interface=name)
         for name in named
         if name != own and not is_ip(name)
         for sensor in COUNTERS
