@@ -11,6 +11,7 @@ import csv
 import io
 import re
 from collections.abc import Callable, Iterator, Sequence
+from functools import partial
 
 from markupsafe import Markup, escape
 
@@ -94,7 +95,7 @@ def _columns(table: Table) -> Iterator[tuple[str, Read]]:
     if any(group.label for group in table.groups):
         yield table.group_title, lambda label, _: label
     for at, head in enumerate(table.keys):
-        yield _title(head), lambda _, row, at=at: _value(row.keys[at])  # type: ignore[misc]
+        yield _title(head), partial(_key_text, at)
     for at, head in enumerate(table.heads):
         yield from _of_head(head, at, table.rows)
     if table.flagged:
@@ -116,7 +117,15 @@ def _of_head(head: Head, at: int, rows: Sequence[Row]) -> Iterator[tuple[str, Re
     yield title, lambda _, row: _value(_at(row, at))
     for name, part in _PARTS:
         if any(part(_at(row, at)) for row in rows):
-            yield f"{title}: {name}", lambda _, row, part=part: _plain(part(_at(row, at)) or "")  # type: ignore[misc]
+            yield f"{title}: {name}", partial(_part_text, part, at)
+
+
+def _key_text(at: int, _: str, row: Row) -> str:
+    return _value(row.keys[at])
+
+
+def _part_text(part: Callable[[Cell], str | None], at: int, _: str, row: Row) -> str:
+    return _plain(part(_at(row, at)) or "")
 
 
 def _at(row: Row, at: int) -> Cell:
