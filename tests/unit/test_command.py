@@ -14,7 +14,6 @@ import ruamel.yaml
 from hypothesis import given
 from hypothesis import strategies as st
 from pydantic import ValidationError
-from tests.stream_helpers import cut_records
 
 from linewatt.engine.live.feed import Feed
 from linewatt.errors import InvalidInput, ParseError
@@ -22,7 +21,6 @@ from linewatt.hosts.base import HostSpec, Line
 from linewatt.sensors.power.command import Command, CommandConfig
 
 CAPTURES = Path(__file__).parents[1] / "captures" / "command"
-CASES = sorted(path.name for path in CAPTURES.iterdir())
 HOST = HostSpec("dut", "local", "eth0")
 SETTINGS: dict[str, Any] = {
     "argv": ["meter", "--json"],
@@ -37,23 +35,6 @@ SETTINGS: dict[str, Any] = {
 
 def command(**settings: Any) -> Any:
     return Command(CommandConfig(**{**SETTINGS, **settings}))
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_each_line_gives_its_readings_or_a_problem(case: str) -> None:
-    expected: dict[str, Any] = json.loads((CAPTURES / case / "expected.json").read_text())
-    sensor: Any = Command(CommandConfig.model_validate_json(json.dumps(expected["settings"])))
-    lines = list(cut_records(sensor, (CAPTURES / case / "stdout.txt").read_text().splitlines()))
-    assert expected["origin"]
-    assert len(lines) == len(expected["records"])
-    for line, wanted in zip(lines, expected["records"], strict=True):
-        if "problem" in wanted:
-            with pytest.raises((ParseError, InvalidInput), match=wanted["problem"]):
-                sensor.parse(line)
-        else:
-            assert sensor.parse(line) == wanted["values"]
-            assert sorted(sensor.reasons(line)) == wanted["reasons"]
-            assert sensor.time_s(line) == wanted["time_s"]
 
 
 def test_a_real_program_is_started_as_it_is_named_and_its_lines_are_readings() -> None:

@@ -30,7 +30,6 @@ from linewatt.sensors.power.base import CALL_LIMIT_S, MeterRecord
 from linewatt.sensors.power.http import HttpConfig, HttpMeter, at
 
 CAPTURES = Path(__file__).parents[1] / "captures" / "http"
-CASES = sorted(path.parent.name for path in CAPTURES.glob("*/expected.json"))
 GEN2 = json.loads((CAPTURES / "shelly-gen2-plug" / "answer.json").read_text())
 CANARY = "c4nary-Zq"
 SECRET = {"password_env": "PLUG_PASSWORD"}
@@ -97,37 +96,6 @@ def with_digest(handler: BaseHTTPRequestHandler) -> bool:
     challenge = 'Digest qop="auth", realm="shelly", nonce="n0nce", algorithm=SHA-256'
     send(handler, 401, None, {"WWW-Authenticate": challenge})
     return False
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_what_devices_answered_becomes_channels(case: str) -> None:
-    expected = json.loads((CAPTURES / case / "expected.json").read_text())
-    with device(json.loads((CAPTURES / case / "answer.json").read_text())) as served:
-        where: dict[str, Any] = {"address": "127.0.0.1", "port": served.port}
-        if "channels" in expected["settings"]:
-            where = {"url": served.url + expected["request"]}
-        meter = HttpMeter(HttpConfig(**where, **expected["settings"]))
-        if "error" in expected:
-            with pytest.raises(InvalidInput) as caught:
-                meter.open(None)
-            assert expected["error"] in str(caught.value)
-            return
-        session = meter.open(None)
-        values = session.read()
-        session.close()
-        assert served.asked == [f"GET {expected['request']}"] * 2
-    found = {
-        name: {
-            "unit": one.unit,
-            "kind": one.kind,
-            "scope": one.scope,
-            "step": one.step,
-            "value": values[name],
-        }
-        for name, one in session.channels.items()
-    }
-    assert found == expected["channels"]
-    assert session.reasons == expected.get("reasons", {})
 
 
 def test_readings_follow_the_device_and_only_what_is_asked_for_is_given(plug: Device) -> None:

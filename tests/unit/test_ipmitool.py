@@ -127,24 +127,6 @@ def tool(tmp_path: Path) -> Any:
     return words
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_each_capture_gives_what_it_says(case: str) -> None:
-    expected = expected_of(case)
-    sensor = sensor_of(expected)
-    lines = (CAPTURES / case / "output").read_text().splitlines()
-    assert len(lines) == len(expected["records"])
-    for line, wanted in zip(lines, expected["records"], strict=True):
-        assert sensor.ends_record(line)
-        if "problem" in wanted:
-            kind = InvalidInput if expected.get("refused") else ParseError
-            with pytest.raises(kind, match="ipmitool: ") as raised:
-                sensor.parse(line)
-            assert wanted["problem"] in str(raised.value).replace("‘", "'").replace("’", "'")
-        else:
-            assert sensor.parse(line) == pytest.approx(wanted["values"])
-            assert sensor.reasons(line) == wanted["reasons"]
-
-
 def test_channels_are_those_of_the_bmc() -> None:
     sensor = Ipmitool(IpmitoolConfig(simulated=True))
     (line, _) = (CAPTURES / "1.8.19-formats" / "output").read_text().splitlines()

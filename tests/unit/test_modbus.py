@@ -3,7 +3,6 @@
 
 from __future__ import annotations
 
-import json
 import logging
 import socket
 import struct
@@ -25,7 +24,6 @@ from linewatt.sensors.power.base import CALL_LIMIT_S
 from linewatt.sensors.power.modbus import Modbus, ModbusConfig, ModbusRegister
 
 CAPTURES = Path(__file__).parents[1] / "captures" / "modbus"
-CASES = sorted(path.parent.name for path in CAPTURES.glob("*/expected.json"))
 WATTS = {"wall_w": {"address": 10, "scope": "wall"}}
 
 
@@ -39,27 +37,6 @@ def silent() -> Iterator[int]:
     """A port that accepts and never answers."""
     with socket.create_server(("127.0.0.1", 0)) as server:
         yield server.getsockname()[1]
-
-
-@pytest.mark.parametrize("case", CASES)
-def test_what_meters_hold_becomes_channels(case: str) -> None:
-    expected = json.loads((CAPTURES / case / "expected.json").read_text())
-    with Meter(json.loads((CAPTURES / case / "registers.json").read_text())) as meter:
-        session = Modbus(config(meter, **expected["settings"])).open(None)
-        values = session.read()
-        session.close()
-    found = {
-        name: {
-            "unit": one.unit,
-            "kind": one.kind,
-            "scope": one.scope,
-            "step": one.step,
-            "value": values[name],
-        }
-        for name, one in session.channels.items()
-    }
-    assert found == expected["channels"]
-    assert session.reasons == expected.get("reasons", {})
 
 
 def test_readings_follow_the_meter_and_only_what_is_asked_for_is_read() -> None:

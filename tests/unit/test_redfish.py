@@ -4,7 +4,6 @@
 from __future__ import annotations
 
 import copy
-import json
 import logging
 import socket
 import time
@@ -51,25 +50,10 @@ def certificate(tmp_path_factory: pytest.TempPathFactory) -> Certificate:
     return self_signed(tmp_path_factory.mktemp("tls"))
 
 
-@pytest.mark.parametrize("case", CASES)
-def test_what_services_said_becomes_channels(case: str) -> None:
-    expected = json.loads((CAPTURES / case / "expected.json").read_text())
-    with redfish(capture(CAPTURES / case)) as server:
-        meter = Redfish(config(server, **expected["settings"]))
-        if "error" in expected:
-            with pytest.raises(HostError) as caught:
-                meter.open(PASSWORD)
-            assert expected["error"] in str(caught.value)
-            return
-        session = meter.open(PASSWORD)
-        values = session.read()
-        session.close()
-    found = {
-        name: {"unit": one.unit, "kind": one.kind, "scope": one.scope, "value": values[name]}
-        for name, one in session.channels.items()
-    }
-    assert found == expected["channels"]
-    assert session.reasons == {}
+def test_every_channel_says_that_redfish_told_it(ilo: RedfishServer) -> None:
+    session = Redfish(config(ilo)).open(PASSWORD)
+    session.close()
+    assert session.channels
     assert all(one.method.startswith("Redfish ") for one in session.channels.values())
 
 

@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 from pydantic import ValidationError
+from tests.captured import channels_of
 from tests.clock import Stopwatch
 
 from linewatt.errors import HostError, InvalidInput
@@ -113,17 +114,7 @@ def test_what_pdus_said_becomes_channels(pdu: Pdu, case: str, version: str) -> N
         assert expected["error"] in str(caught.value)
         return
     session = meter.open(COMMUNITY)
-    values = session.read()
-    found = {
-        name: {
-            "unit": one.unit,
-            "kind": one.kind,
-            "scope": one.scope,
-            "step": one.step,
-            "value": values[name],
-        }
-        for name, one in session.channels.items()
-    }
+    found = channels_of(session)
     session.close()
     assert found == expected["channels"]
     assert session.reasons == expected.get("reasons", {})

@@ -40,24 +40,6 @@ def parsed(case: str, end: str) -> Any:
     return LOAD.parse(own.read_text(), expected["argv"], other.read_text() if other.exists() else "")
 
 
-@pytest.mark.parametrize("path", ENDS)
-def test_each_capture_gives_what_sockperf_itself_summed_up(path: Path) -> None:
-    document = json.loads((path.parent / "expected.json").read_text())
-    assert document["origin"].startswith("sockperf 3.7")
-    expected: dict[str, Any] = document[path.stem]
-    if "error" in expected:
-        with pytest.raises(ParseError) as failure:
-            parsed(path.parent.name, path.stem)
-        assert str(failure.value) == expected["error"]
-        return
-    end = parsed(path.parent.name, path.stem)
-    (interval,) = end.intervals
-    assert [interval.start_s, interval.end_s] == pytest.approx(expected.pop("interval"))
-    for name in ("transferred_bytes", "packets", "lost_packets"):
-        assert getattr(interval, name) == expected.pop(name)
-    assert {name: getattr(end, name) for name in expected} == expected
-
-
 def test_latency_is_in_seconds_and_as_sockperf_prints_it() -> None:
     """p99 of the capture: ``percentile 99.000 = …`` in µs, of half a round trip."""
     text = (CAPTURES / "3.7-udp-rr" / "client.txt").read_text()

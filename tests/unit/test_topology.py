@@ -183,7 +183,7 @@ def test_512_cpus_cost_the_facts_one_process() -> None:
 
 
 def test_facts_without_lscpu_take_each_cpu_as_a_core_and_say_so() -> None:
-    known = {
+    known: dict[str, dict[str, Any]] = {
         "cpus": {"online": [0, 1, 2], "of_node": None, "cores": None},
         host_facts.NOT_KNOWN: {"cpus.cores": "lscpu is not installed"},
     }
