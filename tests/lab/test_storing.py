@@ -147,5 +147,5 @@ def test_resume_says_which_campaign_it_goes_on_with(bench: Bench) -> None:
     done = bench.run("resume", "last")
     assert "campaign.yaml was edited (" in done.stderr
     assert "trials: 2 → 3" in done.stderr
-    assert "goes on with the campaign as it was stored" in done.stderr
+    assert "continues the campaign as it was stored" in done.stderr
     assert len(bench.trials()) == 2

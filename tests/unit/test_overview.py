@@ -113,5 +113,5 @@ def test_the_charts_come_before_the_tables_and_once() -> None:
 
 
 def test_words_say_what_lines_are_for_one_trial_and_for_many() -> None:
-    assert words(scaling_trials((1, 2), 1)).startswith("Line: one trial a case.")
+    assert words(scaling_trials((1, 2), 1)).startswith("Line: one trial per case.")
     assert words(scaling_trials((1, 2), 3)).startswith("Line: mean of the trials; bars: standard deviation")

@@ -79,7 +79,7 @@ def from_dict(stored: dict[str, Any]) -> Campaign:
     except (KeyError, TypeError, AttributeError, ValidationError) as error:
         raise StoreError(
             f"the campaign in its manifest.json cannot be read by this linewatt: {_first(error)}; run the "
-            "campaign's file anew, or resume it with the version that wrote it"
+            "campaign's file again, or resume it with the version that wrote it"
         ) from error
     return replace(campaign, sensors=sensors, power=power)
 

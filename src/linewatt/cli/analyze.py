@@ -27,7 +27,7 @@ def analyze(
 ) -> None:
     """Say what a series shows: regimes, knee, limits, ceilings.
 
-    Power that stands out, too. Columns of a table are those of derive, and line_rate_gbps, mtu (1500 where
+    Power outliers, too. Columns of a table are those of derive, and line_rate_gbps, mtu (1500 where
     it is not named), app_cpu_idle_pct, irq_cpu_idle_pct (both of the receiver), fan_rpm, power_scope and
     power_provenance. Nothing is said that the table does not carry.
     """

@@ -28,7 +28,7 @@ _Wanted = Annotated[
     list[str],
     typer.Argument(
         metavar="ID [ID]",
-        help="Ids of results, their beginnings, 'last', or directories; of soaks several a side: A1,A2,A3.",
+        help="Ids of results, their beginnings, 'last', or directories; of soaks several per side: A1,A2,A3.",
     ),
 ]
 _By = Annotated[
@@ -46,9 +46,7 @@ _Base = Annotated[
 ]
 _Factor = Annotated[
     str | None,
-    typer.Option(
-        "--factor", metavar="RATIO", help="A smaller change does not count, such as 3%; default 1 %."
-    ),
+    typer.Option("--factor", metavar="RATIO", help="Ignore smaller changes, such as 3%; default 1 %."),
 ]
 _FailOn = Annotated[
     list[str] | None,
@@ -82,9 +80,9 @@ _Output = Annotated[
     ),
 ]
 _Full = Annotated[
-    bool, typer.Option("--full", help="Every verdict and note, not the tally and the largest changes alone.")
+    bool, typer.Option("--full", help="Every verdict and note, not only the tally and the largest changes.")
 ]
-_Csv = Annotated[bool, typer.Option("--csv", help="One CSV row a case and metric.")]
+_Csv = Annotated[bool, typer.Option("--csv", help="One CSV row per case and metric.")]
 
 
 def compare(  # noqa: PLR0913 - one parameter an option
@@ -103,7 +101,7 @@ def compare(  # noqa: PLR0913 - one parameter an option
 ) -> None:
     """Compare two results, or levels of one, with verdicts in words.
 
-    A soak is one run of its case, so that one against one has no verdict: name several a side.
+    A soak is one run of its case, so one against one has no verdict: name at least two per side.
 
     Exit codes: 0 nothing that --fail-on names; 3 a change for the worse; 4 no such change, but not every
     verdict that it asks for could be given; 2 wrong use.

@@ -34,7 +34,7 @@ def energy_command(
 
     P = P0 + E_bit * bit/s + E_packet * packets/s, each with its 95 % CI. What the readings do not carry
     (one packet size, one rate, watts that do not follow the traffic or not in a line, a meter too coarse) is
-    withheld, and said why.
+    withheld, with the reason.
 
     Columns of a table: ports, header_bytes, packet_size_bytes, rate_gbps of a port, power_w of the whole.
     Of a stored result: UDP trials of several sizes and rates, each end by itself. docs/power.md has the

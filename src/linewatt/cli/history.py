@@ -46,7 +46,7 @@ def history(
         ),
     ] = "throughput",
     factor: Annotated[
-        str | None, typer.Option("--factor", metavar="RATIO", help="A smaller change is none; default 1 %.")
+        str | None, typer.Option("--factor", metavar="RATIO", help="Ignore smaller changes; default 1 %.")
     ] = None,
     as_json: Json = False,
 ) -> None:

@@ -27,13 +27,13 @@ def import_command(
         None, "--name", metavar="NAME", help="Name of the result; default TABLE."
     ),
     results: Results = Path("results"),
-    as_json: bool = typer.Option(False, "--json", help="Say what was stored as JSON."),
+    as_json: bool = typer.Option(False, "--json", help="Print what was stored as JSON."),
 ) -> None:
     """Store a published table as a result.
 
-    Its columns tell which kind it is: host blocks (a row an end of a trial), scaling (a row a number of
-    instances), packet power of a router, components of a machine, mean ± SD, or the summary of a soak; of
-    columns that are of none, the message lists each kind's. A mean with its SD is stored as such, never as
+    Its columns tell which kind it is: host blocks (a row per end of a trial), scaling (a row per number of
+    instances), packet power of a router, components of a machine, mean ± SD, or the summary of a soak; where
+    they fit none, the message lists the columns of each. A mean with its SD is stored as such, never as
     runs. What the table does not say is missing in the result, never 0. docs/report.md has the columns.
     """
     from linewatt.analysis.tables.kinds import RECOGNISED, import_any

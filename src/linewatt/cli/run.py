@@ -21,7 +21,7 @@ if TYPE_CHECKING:
 
 T = TypeVar("T")
 
-JSON = typer.Option(False, "--json", help="One JSON event a line on stdout.")
+JSON = typer.Option(False, "--json", help="One JSON event per line on stdout.")
 ALLOW = typer.Option(
     False,
     "--allow-commands",
@@ -40,7 +40,7 @@ def run(
 ) -> None:
     """Run a campaign: each trial is stored before the next begins.
 
-    Ctrl-C undoes every change and keeps what was measured; resume goes on with it.
+    Ctrl-C undoes every change and keeps what was measured; resume continues it.
     """
     import random
 
@@ -74,7 +74,7 @@ def resume(
     as_json: bool = JSON,
     allow_commands: bool = ALLOW,
 ) -> None:
-    """Go on with an interrupted campaign or soak.
+    """Continue an interrupted campaign or soak.
 
     Trials that it lacks are run, none is lost or repeated; of a soak, what is left of its time.
     """
@@ -121,7 +121,7 @@ def _tell_edits(campaign: Campaign, result: Result) -> None:
 
     if not campaign.path.is_file():
         return
-    used = f"{result.id} goes on with the campaign as it was stored; linewatt run begins one with the file"
+    used = f"{result.id} continues the campaign as it was stored; linewatt run begins one with the file"
     try:
         edits = stored.differences(result.manifest.asked.written, load(campaign.path, campaign.inventory))
     except InvalidInput as error:
@@ -136,7 +136,7 @@ def _tell_edits(campaign: Campaign, result: Result) -> None:
 def restore(
     force: bool = typer.Option(False, "--force", help="Also put back what others have changed since."),
     forget: str | None = typer.Option(
-        None, "--forget", metavar="ID", help="Drop the journal of a campaign whose hosts are no more."
+        None, "--forget", metavar="ID", help="Drop the journal of a campaign whose hosts no longer exist."
     ),
     wait: bool = WAIT,
     as_json: bool = typer.Option(False, "--json", help="What was put back, as JSON."),

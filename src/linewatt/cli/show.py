@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
 
 def list_results(results: Results = Path("results"), as_json: Json = False) -> None:
-    """List stored results, each on a line with its answer.
+    """List stored results, one per line with its answer.
 
     Best throughput, Mbps/W, findings, trials; of a damaged result what is wrong. A narrow terminal gets
     fewer columns.
@@ -49,13 +49,15 @@ def show(  # noqa: PLR0913  one parameter an option
     wanted: Wanted = "last",
     results: Results = Path("results"),
     as_json: Json = False,
-    as_csv: Annotated[bool, typer.Option("--csv", help="One CSV row a case, units in column names.")] = False,
-    trials: Annotated[bool, typer.Option("--trials", help="Every trial too (CSV: a row a trial).")] = False,
+    as_csv: Annotated[
+        bool, typer.Option("--csv", help="One CSV row per case, units in column names.")
+    ] = False,
+    trials: Annotated[bool, typer.Option("--trials", help="Every trial too (CSV: a row per trial).")] = False,
     effects: Annotated[
         bool, typer.Option("--effects", help="With --csv: a row for each effect of a factor.")
     ] = False,
     full: Annotated[
-        bool, typer.Option("--full", help="All tables and findings, not the answer alone.")
+        bool, typer.Option("--full", help="All tables and findings, not only the answer.")
     ] = False,
     as_md: Annotated[
         bool, typer.Option("--md", help="As Markdown, to paste into a pull request; --full: all of it.")
@@ -75,7 +77,7 @@ def show(  # noqa: PLR0913  one parameter an option
     if effects and (trials or not as_csv):
         raise InvalidInput("--effects: goes with --csv alone; everything else has the effects anyway")
     if detail and as_csv:
-        raise InvalidInput("--detail: goes with --json or alone; --csv has a row a case or trial")
+        raise InvalidInput("--detail: goes with --json or alone; --csv has a row per case or trial")
     from linewatt.store import read
     from linewatt.store.read import readable
 
@@ -171,7 +173,7 @@ def report(
         typer.Option("--output", "-o", help="File to write; default ID.html, .md or .pdf.", metavar="FILE"),
     ] = None,
     results: Results = Path("results"),
-    as_json: Annotated[bool, typer.Option("--json", help="Say what was written as JSON.")] = False,
+    as_json: Annotated[bool, typer.Option("--json", help="Print what was written as JSON.")] = False,
     form: Annotated[
         str,
         typer.Option("--format", metavar="WHAT", help="html; md: Markdown; pdf: printed by a Chromium."),

@@ -213,9 +213,9 @@ def _wrong_key(
     shown = f"{key.get_algorithm()} {key.get_fingerprint()}"
     if _is_known(server, options):
         return (
-            f"its host key has CHANGED: it shows {shown}, and {file} has another. Set up anew, or does "
-            "somebody else answer? Compare it on the host (ssh-keygen -lf); if it is right, take the old "
-            f"one out: `{shlex.join(['ssh-keygen', '-f', file, '-R', name])}`, and connect once with ssh"
+            f"its host key has CHANGED: it shows {shown}, and {file} has another. Was it reinstalled, or "
+            "does somebody else answer? Compare it on the host (ssh-keygen -lf); if it is right, take the "
+            f"old one out: `{shlex.join(['ssh-keygen', '-f', file, '-R', name])}`, and connect once with ssh"
         )
     ssh = ["ssh", *([] if options.port == 22 else ["-p", str(options.port)])]
     if server.spec.known_hosts:

@@ -29,7 +29,7 @@ BmcState = Literal["up", "down", "not fed"]
 """``not fed``: it answers, but its values no longer follow the host."""
 
 PACKAGES = "openipmi (Debian, Ubuntu) or OpenIPMI-lanserv (Fedora, RHEL)"
-NOT_INSTALLED = f"ipmi_sim was not found when it was built; install {PACKAGES} and build it anew"
+NOT_INSTALLED = f"ipmi_sim was not found when it was built; install {PACKAGES} and build it again"
 NOT_WANTED = "it was built with --no-bmc"
 
 _PASSWORD_BYTES = 12  # 16 characters of base64, which every version of IPMI takes

@@ -33,7 +33,7 @@ PRIVILEGE_SEPARATION = Path("/run/sshd")
 """sshd does not start without it; a machine that runs no sshd of its own may have none."""
 
 _STATE = "state.json"
-_OLD = "it was built by a linewatt that knew no BMCs; build it anew"
+_OLD = "it was built by a linewatt that knew no BMCs; build it again"
 _MADE_MARK = "made-privilege-separation"
 _LOCK_LIMIT_S = 60.0
 _POLL_S = 0.005

@@ -76,7 +76,7 @@ def parse_xml(text: str) -> Topology:
     for kind, element, place in _objects(machine):
         _take(found, kind, element, place, form)
     if not found.cpus:
-        raise InvalidInput("the topology has no CPU (PU object); write it anew with: lstopo --of xml FILE")
+        raise InvalidInput("the topology has no CPU (PU object); write it again with: lstopo --of xml FILE")
     return _topology(found, machine, root)
 
 
@@ -137,7 +137,7 @@ def _take(found: _Found, kind: str, element: Element, place: _Place, form: int) 
 
 def _take_cpu(found: _Found, cpu: int, place: _Place) -> None:
     if cpu in found.cpus:
-        raise InvalidInput(f"CPU {cpu} is in the topology twice: the file is damaged; write it anew")
+        raise InvalidInput(f"CPU {cpu} is in the topology twice: the file is damaged; write it again")
     found.cpus.add(cpu)
     for groups, group in (
         (found.cores, place.core),

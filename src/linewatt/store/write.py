@@ -173,7 +173,7 @@ def unstored(where: Path, what: str, error: OSError) -> StoreError:
     if error.errno in FULL:
         return DiskFull(
             f"{where}: {what} cannot be stored: the disk is full; what was stored before is whole: make "
-            "room, then resume it, or run it anew where nothing was stored yet"
+            "room, then resume it, or run it again where nothing was stored yet"
         )
     return StoreError(f"{where}: {what} cannot be stored: {error.strerror or error}")
 

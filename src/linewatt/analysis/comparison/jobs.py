@@ -37,7 +37,7 @@ from linewatt.units import format_seconds
 CODES = ("job", "server", "network", "window", "offloads", *LOAD_CODES, "accounting")
 """what refuses a verdict on soaks, and ``--allow`` may name"""
 ADVICE = (
-    "One soak is one measurement, however long it was: one against one decides nothing. Run each four "
+    "One soak is one measurement, however long it was: one against one gives no verdict. Run each four "
     "times before and after what you changed, and name all of a side (compare A1,A2,A3,A4 B1,B2,B3,B4); or "
     "run each at least twice and follow them with linewatt history."
 )

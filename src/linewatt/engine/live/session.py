@@ -139,7 +139,7 @@ class Session:
             try:
                 self.versions[name] = self.load.parse_version(str(text))
             except ParseError as error:
-                raise HostError(f"{name}: {error}; install {self.load.package} there anew") from error
+                raise HostError(f"{name}: {error}; reinstall {self.load.package} there") from error
             if wrong := self.load.too_old(self.versions[name]):
                 raise HostError(f"{name}: {wrong}; install it there")
         elif name in self._paired:

@@ -244,7 +244,7 @@ def _other_interface(leg: Leg) -> str:
     if leg.ports > 1:
         return "give each data port a subnet of its own, or its address a routing table (ip rule add from it)"
     if leg.network == BARE:
-        return "what would be measured is another network. Name that interface as data, or mend the route"
+        return "what would be measured is another network. Name that interface as data, or fix the route"
     return "what is measured there is another network. Give the networks different addresses"
 
 

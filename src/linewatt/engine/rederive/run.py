@@ -56,7 +56,7 @@ def rederive(result: read.Result) -> Rederived:
     if result.imported_from is not None:
         raise InvalidInput(f"{result.id}: was imported from {result.imported_from}; import it again instead")
     if result.is_soak:
-        raise InvalidInput(f"{result.id}: is a soak, whose figures are made anew whenever it is shown")
+        raise InvalidInput(f"{result.id}: is a soak, whose figures are computed again whenever it is shown")
     campaign = stored.from_dict(result.manifest.asked.written)
     directories = read.trial_dirs(result.path)
     files = derived.files(result.path, [directory.name for directory in directories])

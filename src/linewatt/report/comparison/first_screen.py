@@ -48,7 +48,7 @@ def first_screen(found: Comparison, verdict: Finding) -> Screen:
     )
 
 
-ONE_RUN = "One soak is one run: name several a side, compare A1,A2,A3,A4 B1,B2,B3,B4"
+ONE_RUN = "One soak is one run: name several per side, compare A1,A2,A3,A4 B1,B2,B3,B4"
 MOST_NAMED = 3
 """responses with the same tally"""
 

@@ -155,7 +155,7 @@ def of_readings(found: PacketPower) -> tuple[Figure, ...]:
     watts = Figure(
         name="packet-power",
         title="Watts over the rate of a port",
-        caption="Point: mean of the readings at a rate; a line a packet size, named at its end.",
+        caption="Point: mean of the readings at a rate; one line per packet size, named at its end.",
         description="; ".join(said),
         spec=_curves([*rows, *ends], "Rate of each port (Gbps)", "Power (W)"),
     )

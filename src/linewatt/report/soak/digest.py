@@ -366,7 +366,7 @@ def digest(result: Result) -> Soak:
     if campaign.soak is None:
         raise StoreError(f"{result.id}: its campaign is that of no soak")
     if not parts:
-        raise StoreError(f"{result.id}: the soak ended before its first part; run it anew")
+        raise StoreError(f"{result.id}: the soak ended before its first part; run it again")
     with Chunks(parts) as chunks, ThreadPoolExecutor(1) as reader:
         scanned = reader.submit(_scan, chunks, campaign.users, campaign.soak)
         damaged: dict[Path, str] = {}

@@ -56,7 +56,7 @@ def first_screen(soak: Soak) -> Screen:
     lab = ["Lab: simulated hosts on one machine; no measure of hardware"] if soak.is_lab else []
     unmeasured = sources(one.total.provenance for one in soak.power if one.total is not None)
     lab += [f"Watts are {unmeasured}"] if unmeasured else []
-    lab += [] if soak.complete else [f"Unfinished: 'linewatt resume {name}' goes on"]
+    lab += [] if soak.complete else [f"Unfinished: 'linewatt resume {name}' continues it"]
     blocks = (
         Block("Rate", tuple(_rate(soak)), _steadiness(soak)),
         Block("Ledger", tuple(_ledger(soak)), ledger.removeprefix("the ledger "), least=2),

@@ -59,7 +59,7 @@ def caveats(view: Digest) -> tuple[str, ...]:
         )
     if not view.result.complete:
         said.append(
-            f"Unfinished: {progress(view)}. 'linewatt resume {view.result.id}' goes on where it stopped."
+            f"Unfinished: {progress(view)}. 'linewatt resume {view.result.id}' continues where it stopped."
         )
     if view.failed:
         said.append(
@@ -89,7 +89,7 @@ def in_short(view: Digest) -> tuple[str, ...]:
         count = f"{plural(older, 'trial')} of {len(result.trials)}"
         said.append(f"Made by an older method: {count}. 'linewatt rederive {result.id}' says what changes")
     if not result.complete:
-        said.append(f"Unfinished: 'linewatt resume {result.id}' goes on")
+        said.append(f"Unfinished: 'linewatt resume {result.id}' continues it")
     said += [line.removesuffix(".") for line in repeats_lines(result)[1:2]]
     return tuple(said)
 

@@ -309,6 +309,6 @@ def _instances(counts: Sequence[float]) -> Spec:
 def spread_words(dots: int, *, spread: bool) -> str:
     """What lines, bars and dots are."""
     if not spread:
-        return "Line: one trial a case."
+        return "Line: one trial per case."
     seen = f"small dots: {'every trial' if dots <= MOST_DOTS else 'left out of so many trials'}"
     return f"Line: mean of the trials; bars: standard deviation; {seen}."
