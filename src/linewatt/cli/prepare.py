@@ -83,14 +83,14 @@ def lines(done: Sequence[Prepared]) -> Iterator[str]:
     for one in done:
         if one.outcome == "failed":
             continue
-        said = [_WORDS[one.outcome]]
+        outcome = [_WORDS[one.outcome]]
         if one.environment is not None:
-            said.append(one.environment.python)
-        said += one.removed
+            outcome.append(one.environment.python)
+        outcome += one.removed
         if one.size_bytes is not None:
-            said.append(f"{one.size_bytes / 1e6:.0f} MB")
-        said.append(f"{one.took_s:.1f} s")
-        yield f"{one.host}: {', '.join(said)}"
+            outcome.append(f"{one.size_bytes / 1e6:.0f} MB")
+        outcome.append(f"{one.took_s:.1f} s")
+        yield f"{one.host}: {', '.join(outcome)}"
 
 
 def problems(done: Sequence[Prepared]) -> Iterator[str]:

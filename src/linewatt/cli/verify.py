@@ -45,7 +45,7 @@ def verify(
         if not found.has_checksums:
             say(f"{found.id}: was stored without checksums; all that can be told is whether it can be read")
         counts = Counter(one.kind for one in found.problems)
-        said = ", ".join(f"{count} {kind}" for kind, count in counts.items())
-        say(f"{found.id}: {said or 'nothing damaged, missing or foreign'}; {found.files} files looked at")
+        tally = ", ".join(f"{count} {kind}" for kind, count in counts.items())
+        say(f"{found.id}: {tally or 'nothing damaged, missing or foreign'}; {found.files} files looked at")
     if found.problems:
         raise typer.Exit(1)

@@ -94,10 +94,10 @@ async def _run_script(host: Host, batch: Sequence[Short], root: bool, limit_s: f
 
 def _alone(done: Completed, one: Short) -> Completed:
     """What the only command of a script said, whatever bytes it wrote; else what the script did."""
-    said = re.fullmatch(rf"(.*){NUL}(\d{{1,3}}){NUL}", done.stdout, re.DOTALL | re.ASCII)
-    if said is None:
+    answer = re.fullmatch(rf"(.*){NUL}(\d{{1,3}}){NUL}", done.stdout, re.DOTALL | re.ASCII)
+    if answer is None:
         return Completed(one.argv, done.status or 1, done.stdout, done.stderr)
-    return Completed(one.argv, int(said[2]), said[1], done.stderr.removesuffix(NUL))
+    return Completed(one.argv, int(answer[2]), answer[1], done.stderr.removesuffix(NUL))
 
 
 def batches(commands: Sequence[Short]) -> Iterator[list[Short]]:
@@ -123,13 +123,13 @@ def script(batch: Sequence[Short], lock: str = "") -> list[str]:
 
 def answers(done: Completed, batch: Sequence[Short]) -> list[Completed]:
     """What each command of a batch said. Raises ParseError when that is not whole."""
-    said, complained = done.stdout.split(NUL), done.stderr.split(NUL)
-    statuses = said[1::2]
-    if (len(said), len(complained)) != (2 * len(batch) + 1, len(batch) + 1) or said[-1]:
+    outputs, complained = done.stdout.split(NUL), done.stderr.split(NUL)
+    statuses = outputs[1::2]
+    if (len(outputs), len(complained)) != (2 * len(batch) + 1, len(batch) + 1) or outputs[-1]:
         raise ParseError(f"{len(batch)} commands gave {len(statuses)} answers, status {done.status}")
     if not all(status.isascii() and status.isdecimal() and len(status) < 4 for status in statuses):
         raise ParseError(f"statuses of {len(batch)} commands: {statuses!r}")
     return [
         Completed(one.argv, int(status), stdout, stderr)
-        for one, status, stdout, stderr in zip(batch, statuses, said[::2], complained, strict=False)
+        for one, status, stdout, stderr in zip(batch, statuses, outputs[::2], complained, strict=False)
     ]

@@ -159,12 +159,12 @@ def read_marks(stderr: str) -> Marks:
     stamps: dict[str, float] = {}
     rest = []
     for line in stderr.splitlines(keepends=True):
-        own, mark, said = line.partition(MARK)  # the command's last line may have no end
+        own, mark, marked = line.partition(MARK)  # the command's last line may have no end
         if mark and not line.endswith("\n"):
             rest.append(own)
             continue
         try:
-            name, word, *_ = said.split()
+            name, word, *_ = marked.split()
             stamps[name] = number(word, "a mark")
             rest.append(own)
         except (ParseError, ValueError):  # what the command wrote itself

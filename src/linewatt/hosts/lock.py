@@ -131,7 +131,7 @@ async def take(host: Host, holder: Holder, on_busy: OnText | None = None, *, aga
     process = await host.start(["bash", "-c", _TAKE, "linewatt", *flags, *holder.words()], on_line=heard)
     held = Held(process)
     try:
-        said = ""
+        last_told = ""
         while True:
             answer = await _answer(host, process, lines)
             if answer == "held":
@@ -155,9 +155,9 @@ async def take(host: Host, holder: Holder, on_busy: OnText | None = None, *, aga
                 raise HostInUse(
                     f"{host.spec.name}: in use by {who}; run, resume and restore wait for its end with --wait"
                 )
-            if who != said:
+            if who != last_told:
                 on_busy(f"{host.spec.name}: waiting for {who}")
-                said = who
+                last_told = who
     except BaseException:
         await completed(held.release())
         raise

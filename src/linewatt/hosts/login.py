@@ -154,8 +154,8 @@ def _options(server: _Server, witness: _Witness) -> asyncssh.SSHClientConnection
             options = asyncssh.SSHClientConnectionOptions(options, client_keys=keys)
     except (asyncssh.Error, OSError, ValueError) as error:
         wrong = None if spec.key_file is None else key_problem(Path(spec.key_file))
-        said = f"{spec.key_file} {wrong}" if wrong else f"SSH's settings cannot be read: {error}"
-        raise HostError(f"{server.where(server.port or 22)}: {said}") from error
+        problem = f"{spec.key_file} {wrong}" if wrong else f"SSH's settings cannot be read: {error}"
+        raise HostError(f"{server.where(server.port or 22)}: {problem}") from error
     if options.known_hosts is None:
         raise HostError(
             f"{server.where(options.port)}: SSH's configuration turns host keys off (UserKnownHostsFile); "

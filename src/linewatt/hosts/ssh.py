@@ -143,7 +143,7 @@ class Wire:
         try:
             async with asyncio.timeout(FIRST_REPLY_LIMIT_S):
                 reply = await anchor.stdout.readline()
-                said = b"" if reply else await anchor.stderr.read(MOST_SAID_BYTES)
+                complaint = b"" if reply else await anchor.stderr.read(MOST_SAID_BYTES)
         except TimeoutError as error:
             raise WaitTimeout(
                 f"{self._name}: logged in, but no answer to its first command in {FIRST_REPLY_LIMIT_S:g} s;"
@@ -152,7 +152,7 @@ class Wire:
         if not reply and self.lost:
             raise HostLost(f"{self._name}: {self.lost} right after the login")
         if not reply:
-            why = _one_line(said) or "it said nothing"
+            why = _one_line(complaint) or "it said nothing"
             raise HostError(
                 f"{self._name}: logged in, but no command can be run: {why}; bash must be there, and the "
                 "login must run what it is given (no nologin, no forced command)"

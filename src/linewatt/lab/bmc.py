@@ -190,5 +190,5 @@ def _log_of_feeder(directory: Path) -> Path:
 
 
 def _after_waiting(log: Path) -> str:
-    said = " ".join(log.read_text(errors="replace").split()[-40:]) if log.exists() else ""
-    return f"(limit {_START_LIMIT_S:.0f} s); its log: {said or 'empty'}; lab up --no-bmc does without"
+    log_end = " ".join(log.read_text(errors="replace").split()[-40:]) if log.exists() else ""
+    return f"(limit {_START_LIMIT_S:.0f} s); its log: {log_end or 'empty'}; lab up --no-bmc does without"

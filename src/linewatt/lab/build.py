@@ -70,20 +70,22 @@ def write_files(layout: Layout, directory: Path, tools: Tools) -> None:
 
 def start(layout: Layout, directory: Path, tools: Tools, lock: int) -> None:
     """Run the start script in every host's namespace, all at once, and what feeds the BMCs."""
-    with tempfile.TemporaryFile("w+") as said:
+    with tempfile.TemporaryFile("w+") as complaints:
         started = {}
         if tools.ipmi_sim is not None:  # first: it takes longest to be ready
-            started["the BMCs' feeder"] = bmc.start_feeder(layout, directory, tools, lock, said.fileno())
+            started["the BMCs' feeder"] = bmc.start_feeder(
+                layout, directory, tools, lock, complaints.fileno()
+            )
         for host in layout.hosts:
-            started[host.name] = _start(layout, host, directory, tools, lock, said.fileno())
+            started[host.name] = _start(layout, host, directory, tools, lock, complaints.fileno())
         deadline = time.monotonic() + _START_LIMIT_S
         failed = [
             name for name, process in started.items() if process.wait(max(0.0, deadline - time.monotonic()))
         ]
         if failed:
-            said.seek(0)
+            complaints.seek(0)
             raise LabError(
-                f"lab {layout.name}: {_some(failed)} did not start: {' '.join(said.read().split())}"
+                f"lab {layout.name}: {_some(failed)} did not start: {' '.join(complaints.read().split())}"
             )
 
 
@@ -154,8 +156,8 @@ def _process_of(host: HostLayout, directory: Path) -> int:
 
 def _its_log(host: HostLayout, directory: Path) -> str:
     log = directory / f"{host.name}.log"
-    said = " ".join(log.read_text(errors="replace").split()[-40:]) if log.exists() else ""
-    return f"its log: {said or 'empty'}"
+    log_end = " ".join(log.read_text(errors="replace").split()[-40:]) if log.exists() else ""
+    return f"its log: {log_end or 'empty'}"
 
 
 def answering(addresses: Sequence[str]) -> list[bool]:

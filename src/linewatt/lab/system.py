@@ -98,9 +98,9 @@ def run_batch(
         check=False,
     )
     if strict and done.returncode != 0:
-        said = " ".join(done.stderr.split())
+        complaint = " ".join(done.stderr.split())
         raise LabError(
-            f"{what}: {' '.join(argv[:4])} failed: {said}; is this kernel without veth, bridge or tbf?"
+            f"{what}: {' '.join(argv[:4])} failed: {complaint}; is this kernel without veth, bridge or tbf?"
         )
 
 

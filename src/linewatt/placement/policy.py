@@ -98,8 +98,8 @@ def place(topology: Topology, wish: Wish) -> Placement:
     else:
         placement = _BY_POLICY[wish.policy](ground, wish.processes)
     shared = bool({*placement.process_cpus} & {*placement.irq_cpus})
-    said = _remarks(topology, placement.process_cpus, placement.irq_cpus)
-    return replace(placement, shared=shared, notes=(*ground.notes, *said))
+    remarks = _remarks(topology, placement.process_cpus, placement.irq_cpus)
+    return replace(placement, shared=shared, notes=(*ground.notes, *remarks))
 
 
 def _check(wish: Wish) -> None:

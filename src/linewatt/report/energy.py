@@ -80,12 +80,12 @@ def _doubts(end: EndEnergy, findings: Findings) -> dict[str, str]:
             own = [seen for seen in about if rows & set(seen.trials) or not seen.trials]
             if own:
                 found.setdefault(one.code, []).extend(own)
-    said = {}
+    doubts = {}
     for code, own in found.items():
         trials = rows & {number for seen in own for number in seen.trials}
         count = f" in {len(trials)} of {plural(len(rows), 'trial')}" if trials else ""
-        said[code] = f"Watts are doubtful, {code}{count}: {own[0].where}: {own[0].evidence}"
-    return said
+        doubts[code] = f"Watts are doubtful, {code}{count}: {own[0].where}: {own[0].evidence}"
+    return doubts
 
 
 def warnings(one: Fitted) -> tuple[str, ...]:
@@ -197,12 +197,12 @@ def _row(kind: Kind, one: Fitted) -> Row:
     digits = 3 if reach <= 0 else 1 - math.floor(math.log10(reach))
     decimals = max(0, min(digits, MOST_DIGITS - 1 - math.floor(math.log10(abs(value) * scale or 1.0))))
     beside = one_fit[kind.key].value if one_fit else None
-    said = [f"{each * scale:,.{decimals}f}" for each in (value, low, high, beside) if each is not None]
+    numbers = [f"{each * scale:,.{decimals}f}" for each in (value, low, high, beside) if each is not None]
     cells = (
-        Cell(said[0], si=value, mark=mark(one.provenance), doubts=tuple(one.doubts)),
-        Cell(f"{said[1]} to {said[2]}"),
+        Cell(numbers[0], si=value, mark=mark(one.provenance), doubts=tuple(one.doubts)),
+        Cell(f"{numbers[1]} to {numbers[2]}"),
     )
-    return Row((Cell(f"{kind.title}, {unit}"),), (*cells, *map(Cell, said[3:])))
+    return Row((Cell(f"{kind.title}, {unit}"),), (*cells, *map(Cell, numbers[3:])))
 
 
 def _quality(fit: EnergyFit) -> Iterator[str]:

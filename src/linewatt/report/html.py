@@ -92,11 +92,11 @@ def page(template: str, result: Result, hosts: Mapping[str, Host], **values: Any
 def _campaign_words(view: Digest) -> str:
     """Where the campaign is from, and in which order its trials ran."""
     manifest, source = view.result.manifest, view.result.imported_from
-    said = f"The table that was imported, {source}" if source else "The file that was run"
+    origin = f"The table that was imported, {source}" if source else "The file that was run"
     if manifest.order:
-        said += f"; order of the trials: {manifest.order}"
-        said += "" if manifest.seed is None else f", seed {manifest.seed}"
-    return f"{said}."
+        origin += f"; order of the trials: {manifest.order}"
+        origin += "" if manifest.seed is None else f", seed {manifest.seed}"
+    return f"{origin}."
 
 
 def _glossary(*, power: bool, levels: bool) -> tuple[tuple[str, str], ...]:

@@ -56,6 +56,6 @@ def printed(page: str, program: str) -> bytes:
             raise StoreError(f"{program}: cannot be started: {error.strerror}") from error
         made = target.read_bytes() if target.is_file() else b""
         if not made.startswith(b"%PDF"):
-            said = last_line(done.stderr.decode(errors="replace"), "it said nothing")
-            raise StoreError(f"{program}: printed no PDF (status {done.returncode}): {said}")
+            complaint = last_line(done.stderr.decode(errors="replace"), "it said nothing")
+            raise StoreError(f"{program}: printed no PDF (status {done.returncode}): {complaint}")
         return made

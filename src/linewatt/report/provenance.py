@@ -31,8 +31,8 @@ def words(found: Iterable[Provenance | None]) -> str:
     """What a heading says of numbers of these provenances: ``simulated``, ``partly estimated``, or ""."""
     known = {one for one in found if one is not None}
     doubtful = sorted(known - {"measured"}, key=WEIGHT.__getitem__)
-    said = ", ".join(PROVENANCE_WORDS[one] for one in doubtful)
-    return f"partly {said}" if said and "measured" in known else said
+    doubts = ", ".join(PROVENANCE_WORDS[one] for one in doubtful)
+    return f"partly {doubts}" if doubts and "measured" in known else doubts
 
 
 def legend(found: Iterable[Provenance | None]) -> tuple[str, ...]:

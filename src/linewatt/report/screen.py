@@ -109,8 +109,8 @@ TRUST = "Can I trust it"
 
 def hosts_words(names: Sequence[str]) -> str:
     """The first hosts by name; only how many they are where names are long."""
-    said = first_of(names, _MOST_HOSTS, between=", ")
-    return said if len(said) <= _MOST_OF_NAMES else plural(len(names), "host")
+    first_names = first_of(names, _MOST_HOSTS, between=", ")
+    return first_names if len(first_names) <= _MOST_OF_NAMES else plural(len(names), "host")
 
 
 def page_lists(blocks: Iterable[Block], rest: str = BELOW) -> tuple[Lines, ...]:
@@ -135,8 +135,8 @@ def _on_page(block: Block) -> list[Entry]:
 def _note(entry: Entry) -> Note:
     line = entry[0]
     figures = ", ".join(line.figures).replace(", (", " (")
-    said = "; ".join(filter(None, (figures, line.prose)))
-    return Note("doubt" if line.style == "yellow" else "remark", unbroken(said), unbroken(line.name))
+    text = "; ".join(filter(None, (figures, line.prose)))
+    return Note("doubt" if line.style == "yellow" else "remark", unbroken(text), unbroken(line.name))
 
 
 def _more_on_page(block: Block, rest: str) -> tuple[Note, ...]:

@@ -208,8 +208,8 @@ def _without_empty_rows(columns: Sequence[TextColumn]) -> list[TextColumn]:
             of_row: list[str] = []
             for text in one.cells:
                 of_row.append(text or (of_row[-1] if of_row else ""))
-            said = ["", *(of_row[at] for at in kept)]
-            cells = ["" if own == before else own for before, own in pairwise(said)]
+            cells_of_row = ["", *(of_row[at] for at in kept)]
+            cells = ["" if own == before else own for before, own in pairwise(cells_of_row)]
         made.append(replace(one, cells=tuple(cells)))
     return made
 

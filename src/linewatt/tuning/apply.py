@@ -234,5 +234,5 @@ def _output(host: str, done: Completed, what: str) -> str:
 def _why(done: Completed) -> str:
     """A tool's own words in one line: what matters may stand before its last line."""
     lines = (done.stderr.strip() or done.stdout.strip()).splitlines()
-    said = "; ".join(dict.fromkeys(line.strip() for line in lines[-3:]))
-    return shortened(said) or f"status {done.status}"
+    complaint = "; ".join(dict.fromkeys(line.strip() for line in lines[-3:]))
+    return shortened(complaint) or f"status {done.status}"

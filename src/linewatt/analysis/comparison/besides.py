@@ -85,15 +85,15 @@ def _of_end(ends: Ends, role: Role) -> Iterator[Beside]:
     sides = ((ends.base, own, ends.own), (ends.other, theirs, ends.theirs))
 
     def differing(short: str, facts: dict[str, str], response: str | None = None) -> Iterator[Beside]:
-        said = []
+        differences = []
         for title, fact in facts.items():
             if is_expected(fact, ends.by):
                 continue
             one, two = (_value(side, host, role, runs, fact) for side, host, runs in sides)
             if one is not None and two is not None and one != two:
-                said.append(f"{title} {one} in {ends.base.name}, {two} in {ends.other.name}")
-        if said:
-            yield Beside(f"{short} of the {role}", f"{role}: {'; '.join(said)}", response)
+                differences.append(f"{title} {one} in {ends.base.name}, {two} in {ends.other.name}")
+        if differences:
+            yield Beside(f"{short} of the {role}", f"{role}: {'; '.join(differences)}", response)
 
     protocol = "tcp" if ends.case.is_tcp else "udp"
     load = ends.case.load or DEFAULT

@@ -172,13 +172,13 @@ def _watts_differ(names: tuple[str, str], own: Measured | None, theirs: Measured
     """Watts of two scopes, or of which one was made up, are not compared, whatever is allowed."""
     if own is None or theirs is None:
         return f"no watts in {names[0] if own is None else names[1]}"
-    said = []
+    reasons = []
     if own.scope != theirs.scope:
         one, two = (SCOPE_WORDS.get(each.scope or "", each.scope) for each in (own, theirs))
-        said.append(f"watts of {one} in {names[0]}, of {two} in {names[1]}")
+        reasons.append(f"watts of {one} in {names[0]}, of {two} in {names[1]}")
     if own.provenance != theirs.provenance:
-        said.append(f"watts {own.provenance} in {names[0]}, {theirs.provenance} in {names[1]}")
-    return "; ".join(said) or None
+        reasons.append(f"watts {own.provenance} in {names[0]}, {theirs.provenance} in {names[1]}")
+    return "; ".join(reasons) or None
 
 
 def _refusals(drafts: Sequence[Draft]) -> tuple[str, ...]:
@@ -186,14 +186,14 @@ def _refusals(drafts: Sequence[Draft]) -> tuple[str, ...]:
 
 
 def _remarks(ends: Ends) -> list[str]:
-    said = []
+    remarks = []
     for side, runs in ((ends.base, ends.own), (ends.other, ends.theirs)):
         if runs.failed:
-            said.append(f"{runs.failed} of {runs.trials} trials failed in {side.name}")
+            remarks.append(f"{runs.failed} of {runs.trials} trials failed in {side.name}")
     one, two = ends.own.target_bps, ends.theirs.target_bps
     if one and two and abs(two / one - 1) > _TARGET_TOLERANCE:
-        said.append(f"the level asks for {two / one:.2f} times as much in {ends.other.name}")
-    return said + _limits(ends)
+        remarks.append(f"the level asks for {two / one:.2f} times as much in {ends.other.name}")
+    return remarks + _limits(ends)
 
 
 def _limits(ends: Ends) -> list[str]:

@@ -183,21 +183,21 @@ def job_differences(base: Side, other: Side, matches: Sequence[Match]) -> tuple[
 
 def job_remarks(sides: Sides, allowed: Sequence[Obstacle]) -> tuple[str, ...]:
     """What is to be known of soaks: what was cut off, flagged, does not balance, or was allowed to differ."""
-    said = [f"differs, and was allowed: {one.words} [{one.code}]" for one in allowed]
+    remarks = [f"differs, and was allowed: {one.words} [{one.code}]" for one in allowed]
     values = [job_responses(side) for side in sides]
     for response in dict.fromkeys(response for own in values for response in own):
         reasons = [own[response].reason for own in values if response in own and not own[response].values]
         if len(reasons) == len(values):
-            said.append(f"{response.title}: no value on either side: {reasons[0] or 'not read'}")
+            remarks.append(f"{response.title}: no value on either side: {reasons[0] or 'not read'}")
     for side in sides:
         for one in side.runs:
             name = f"{side.name}, {one.id}" if side.repeats else side.name
-            said += [f"{name}: {words}" for words in _of_run(one)]
+            remarks += [f"{name}: {words}" for words in _of_run(one)]
         apart = [each for one in side.repeats for each in differences(side, one, [_with_itself(side)], None)]
         facts = dict.fromkeys(f"{each.where}: {each.fact}" for each in apart if each.rank is not None)
         if facts:
-            said.append(f"{side.name}: its soaks differ in {_listed(list(facts))}")
-    return tuple(said)
+            remarks.append(f"{side.name}: its soaks differ in {_listed(list(facts))}")
+    return tuple(remarks)
 
 
 def _with_itself(side: Side) -> Match:

@@ -163,14 +163,14 @@ class _Judge:
 
     def _verdict(self, kind: Kind, words: str, change: Change) -> Verdict:
         reach = max(abs(change.low), abs(change.high))
-        said = words.format(
+        sentence = words.format(
             said=change_words(self.response, change),
             limit=amount(self.response, self.limit),
             reach=amount(self.response, reach),
             family=self.family,
             among=f" among {self.family} comparisons" if self.family > 1 else "",
         )
-        return Verdict(kind, said, change)
+        return Verdict(kind, sentence, change)
 
 
 def change_words(response: Response, change: Change) -> str:

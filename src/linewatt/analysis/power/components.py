@@ -109,8 +109,10 @@ def breakdown(
     replaced = [one for one in declared if one.kind in measured.totals]
     parts = [_measured(kind, total) for kind, total in measured.totals.items()]
     parts += [_declared(one) for one in declared if one not in replaced]
-    said = (f"{one.label} ({one.total_w:g} W, {one.provenance}): {one.kind} is measured" for one in replaced)
-    left_out = (*measured.left_out, *said)
+    replaced_words = (
+        f"{one.label} ({one.total_w:g} W, {one.provenance}): {one.kind} is measured" for one in replaced
+    )
+    left_out = (*measured.left_out, *replaced_words)
     if isinstance(system, str):
         return Breakdown(host, tuple(parts), reason=system, left_out=left_out)
     rest = _rest(system, parts)

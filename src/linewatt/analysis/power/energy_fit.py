@@ -225,10 +225,10 @@ def _bent(found: EnergyFit, design: Design) -> EnergyFit:
     }
     what, share = max(bends.items(), key=lambda one: one[1])
     if share > BEND_RATIO:
-        said = f"power {what}: it bends by {format_percent(share)} of what traffic adds"
+        bend = f"power {what}: it bends by {format_percent(share)} of what traffic adds"
         if share > WRONG_BEND_RATIO:
-            return found.withheld(said)
-        return found.warned(f"{said}; the figures are means over the rates measured")
+            return found.withheld(bend)
+        return found.warned(f"{bend}; the figures are means over the rates measured")
     if design.off_w is not None:
         return found.warned(
             f"means of the same traffic lie {format_significant(design.off_w, 2)} W (SD) off the model, more "
@@ -267,7 +267,7 @@ def _odd_row(found: EnergyFit, design: Design) -> EnergyFit:
     if at is None:
         return found
     row = design.rows[at]
-    said = (
+    outlier = (
         f"{row.name}: {row.power_w:g} W is {abs(design.rest_w[at]):.3g} W off the fit: cut off or mistyped?"
     )
     others = Design([one for number, one in enumerate(design.rows) if number != at])
@@ -278,8 +278,8 @@ def _odd_row(found: EnergyFit, design: Design) -> EnergyFit:
         )
         if abs(before - after) > reach
     ]
-    reason = f"hangs on one row ({said})"
-    return found.withheld(reason, *moved) if moved else found.warned(said)
+    reason = f"hangs on one row ({outlier})"
+    return found.withheld(reason, *moved) if moved else found.warned(outlier)
 
 
 def _unresolved(found: EnergyFit, design: Design, step_w: float | None) -> EnergyFit:

@@ -123,8 +123,8 @@ def indistinct(above: Estimate | None, bound: Estimate | None) -> str | None:
     if above.mean - bound_w <= 0:
         if not bound_w:
             return "the load drew no more than idle"
-        said = "below idle" if above.mean + bound_w < 0 else "not distinguishable from idle"
-        return f"{said}: {_w(above.mean)} ± {bound_w:.1f} W"
+        relation = "below idle" if above.mean + bound_w < 0 else "not distinguishable from idle"
+        return f"{relation}: {_w(above.mean)} ± {bound_w:.1f} W"
     ci = above.interval() if above.n >= FEWEST_RUNS else None
     if ci is not None and ci.low <= 0:
         return f"not distinguishable from idle: {_w(above.mean)} W, 95 % CI {_w(ci.low)} to {_w(ci.high)} W"

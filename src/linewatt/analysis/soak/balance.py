@@ -249,21 +249,21 @@ def _unexplained(book: Ledger, checks: Sequence[Check]) -> tuple[int | None, str
     known = book.dropped
     if known is None:
         return None, "drops: no counter of them was read"
-    again, said = _sent_again(book)
-    said += f"{known:,} drops counted at the ends"
+    again, counts = _sent_again(book)
+    counts += f"{known:,} drops counted at the ends"
     between = [check for check in checks if check.key.endswith("_packets") and check.verdict is not None]
     missing = round(sum(max(0.0, check.difference or 0.0) for check in between))
     if len(between) == 2 and missing <= FEW_PACKETS:
-        return 0, f"no unexplained drops: {said}, and no packet is missing between the NICs of both ends"
+        return 0, f"no unexplained drops: {counts}, and no packet is missing between the NICs of both ends"
     if any(check.verdict == "off" for check in between):
-        return missing, f"{missing:,} unexplained drops, sent and not received: {said}; {_LOOK}"
+        return missing, f"{missing:,} unexplained drops, sent and not received: {counts}; {_LOOK}"
     if again is None:
         return None, "lost segments: no counter of those sent again was read"
     rest = max(0, again - known)
     rest = min(rest, missing) if len(between) == 2 else rest
     if rest == 0:
-        return 0, f"no unexplained drops: {said}"
-    return rest, f"{rest:,} unexplained drops: {said}; {_LOOK}"
+        return 0, f"no unexplained drops: {counts}"
+    return rest, f"{rest:,} unexplained drops: {counts}; {_LOOK}"
 
 
 _LOOK = "the rest was lost between them: look at the counters of switches and links"

@@ -176,10 +176,10 @@ def _power(row: Row, read: Mapping[str, float], warnings: list[TableWarning]) ->
 def _scope(row: Row) -> str:
     """What the system's watts of a row cover. Raises BadCell."""
     word, is_output = row.cells.get(SCOPE), _OUTPUT in row.cells
-    said = one_of(word, same_words(*SYSTEM_SCOPES)) if word else ""
-    if is_output and "power_w" not in row.cells and said not in ("", "psu-out"):
+    scope = one_of(word, same_words(*SYSTEM_SCOPES)) if word else ""
+    if is_output and "power_w" not in row.cells and scope not in ("", "psu-out"):
         raise inputs.BadCell(f"{word} is not what {_OUTPUT} holds")
-    return "psu-out" if is_output else said or "system"
+    return "psu-out" if is_output else scope or "system"
 
 
 def case_words(case: Case) -> str:

@@ -65,8 +65,8 @@ def plausible(
     kept, why = dict(values), {name: scrubbed(text) for name, text in reasons.items()}
     for name, value in values.items():
         if value is not None and not -LARGEST <= value <= LARGEST:
-            said = f"{value:g}" if isinstance(value, float) else "a number beyond 1e30"
-            kept[name], why[name] = None, f"it says {said}, which no meter can measure"
+            shown = f"{value:g}" if isinstance(value, float) else "a number beyond 1e30"
+            kept[name], why[name] = None, f"it says {shown}, which no meter can measure"
     return kept, why
 
 

@@ -72,8 +72,8 @@ class SensorFeed(LiveFeed):
         except (HostError, WaitTimeout) as error:
             self.failure = str(error)
         else:
-            said = last_line(ended.stderr, "")
-            self.failure = f"ended with status {ended.status}{': ' + said if said else ''}"
+            last_words = last_line(ended.stderr, "")
+            self.failure = f"ended with status {ended.status}{': ' + last_words if last_words else ''}"
         self.arrived()
 
     def notice_silence(self) -> None:

@@ -173,8 +173,8 @@ class Paths:
                 timeout_s=LISTEN_LIMIT_S + 2.0,
             )
             if listening.status != 0:
-                said = process.so_far().stderr.strip() or f"{load.name} does not listen"
-                return PortAnswer(way.host, way.peer, port, protocol, said.splitlines()[-1], asked=False)
+                complaint = process.so_far().stderr.strip() or f"{load.name} does not listen"
+                return PortAnswer(way.host, way.peer, port, protocol, complaint.splitlines()[-1], asked=False)
             done = await client.run(load.try_client(tried), timeout_s=limit_s)
             problem = load.try_problem(done.stdout, done.stderr, done.status)
         except WaitTimeout:

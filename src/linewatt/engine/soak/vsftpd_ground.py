@@ -233,7 +233,7 @@ def parse_piece(host: str, done: Completed) -> Piece | None:
         return None
     words = head.split()
     if done.status != 0 or len(words) != 5 or not all(word.isdecimal() for word in words):
-        said = one_line((done.stderr.strip() or head)[:120])
-        raise ParseError(f"{host}: vsftpd's log cannot be read: {said or f'status {done.status}'}")
+        complaint = one_line((done.stderr.strip() or head)[:120])
+        raise ParseError(f"{host}: vsftpd's log cannot be read: {complaint or f'status {done.status}'}")
     start, end, size, taken = (int(word) for word in words[:4])
     return Piece(start, end, size, taken, words[4], text)

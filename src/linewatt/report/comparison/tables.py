@@ -188,13 +188,13 @@ def _over_pairs(found: Comparison, row: Row, *, with_test: bool) -> str:
         return ""
     case = replace(row.match.base, sender="", receiver="", instances=1)
     label = case_labels([case])[case].removeprefix(" → ").strip(", ")
-    said = (
+    parts = (
         test_title(case.test) if with_test else "",
         f"all {row.pairs} pairs of hosts",
         label,
         plural(row.match.base.instances, "instance"),
     )
-    return ", ".join(text for text in said if text) + level_words(found, row.match)
+    return ", ".join(text for text in parts if text) + level_words(found, row.match)
 
 
 def unit_of(response: Response, means: Sequence[float]) -> Unit:

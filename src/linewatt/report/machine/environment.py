@@ -75,11 +75,11 @@ def core_words(hosts: Mapping[str, Host]) -> str:
     found: dict[CoreKind | None, list[str]] = {}
     for name, kind in cores_are(hosts).items():
         found.setdefault(kind, []).append(name)
-    said = [
+    kinds = [
         f"on {', '.join(names)} {CORE_WORDS[kind] if kind else 'it is not known what that is'}"
         for kind, names in found.items()
     ]
-    return f"A core of CPU use and Mbps/core is what the system counts as a CPU: {'; '.join(said)}."
+    return f"A core of CPU use and Mbps/core is what the system counts as a CPU: {'; '.join(kinds)}."
 
 
 def _without_connection(host: Host) -> dict[str, Any]:
@@ -198,13 +198,13 @@ def environment_section(groups: Sequence[FactGroup], hosts: Mapping[str, Host]) 
 
 
 def _intro(differing: int, hosts: int) -> str:
-    said = f"{MISSING} is not known."
+    legend = f"{MISSING} is not known."
     if hosts < 2:
-        return said
+        return legend
     if not differing:
-        return f"No known fact differs between the hosts. {said}"
+        return f"No known fact differs between the hosts. {legend}"
     verb = "differs" if differing == 1 else "differ"
-    return f"{plural(differing, 'fact')} {verb} between the hosts, marked ≠. {said}"
+    return f"{plural(differing, 'fact')} {verb} between the hosts, marked ≠. {legend}"
 
 
 def _fact_row(row: FactRow, group: str) -> Row:

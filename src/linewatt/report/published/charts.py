@@ -151,12 +151,12 @@ def of_readings(found: PacketPower) -> tuple[Figure, ...]:
     rows = _by_size(found)
     last = {row["size"]: row for row in rows}
     ends = [end | {"kind": "end", "text": f"{size:g} B"} for size, end in last.items()]
-    said = (f"{end['text']}: {end['value']:.1f} W at {end['x']:g} Gbps" for end in ends)
+    end_values = (f"{end['text']}: {end['value']:.1f} W at {end['x']:g} Gbps" for end in ends)
     watts = Figure(
         name="packet-power",
         title="Watts over the rate of a port",
         caption="Point: mean of the readings at a rate; one line per packet size, named at its end.",
-        description="; ".join(said),
+        description="; ".join(end_values),
         spec=_curves([*rows, *ends], "Rate of each port (Gbps)", "Power (W)"),
     )
     return (watts,) if found.model is None else (watts, _packet_cost(found.model))

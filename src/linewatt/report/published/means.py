@@ -55,8 +55,8 @@ def data_rows(found: Means) -> list[dict[str, Any]]:
 def _names(found: Means) -> tuple[list[str], str]:
     """The columns that tell rows apart, and what is the same in all, in words."""
     same = [name for name in found.names if len({row.names[name] for row in found.rows}) == 1]
-    said = ", ".join(f"{name} {found.rows[0].names[name]}" for name in same)
-    return [name for name in found.names if name not in same] or list(found.names), said
+    shared = ", ".join(f"{name} {found.rows[0].names[name]}" for name in same)
+    return [name for name in found.names if name not in same] or list(found.names), shared
 
 
 def _keys(row: MeanRow, names: Sequence[str]) -> tuple[Cell, ...]:

@@ -81,9 +81,9 @@ def from_table(result: Result, make: Callable[[RawTable, str], T]) -> T:
 def _means(result: Result, raw: RawTable, source: str) -> View:
     found = published.means(raw, source)
     rows = means.data_rows(found)
-    said = tuple(map(str, found.warnings))
+    warnings = tuple(map(str, found.warnings))
     answer = means.answer(found)
-    return View(result, answer, means.tables(found), charts.of_means(found), {"rows": rows}, rows, said)
+    return View(result, answer, means.tables(found), charts.of_means(found), {"rows": rows}, rows, warnings)
 
 
 def _components(result: Result, raw: RawTable, source: str) -> View:
@@ -210,15 +210,15 @@ def _soak_answer(known: Mapping[str, str]) -> str:
     count = known.get("File transfers")
     moved = [known.get("Total data"), count and f"{count} {'transfer' if count == '1' else 'transfers'}"]
     parts = (" ".join(filter(None, (rate, over))), " in ".join(filter(None, moved)))
-    said = ": ".join(filter(None, parts))
-    return f"{said or 'No rate, duration, total or number of transfers is in the table'}."
+    summary = ": ".join(filter(None, parts))
+    return f"{summary or 'No rate, duration, total or number of transfers is in the table'}."
 
 
 def _table(
     title: str, key: Head, heads: tuple[Head, ...], rows: Sequence[Row], notes: Sequence[Note | str]
 ) -> Table:
-    said = (Note("remark", one) if isinstance(one, str) else one for one in notes)
-    return Table(title, (key,), heads, (RowGroup("", tuple(rows)),), tuple(said))
+    as_notes = (Note("remark", one) if isinstance(one, str) else one for one in notes)
+    return Table(title, (key,), heads, (RowGroup("", tuple(rows)),), tuple(as_notes))
 
 
 _SUMMED = ("duration", "transfer_rate", "file_transfers", "packets", "dropped_or_overrun_packets")

@@ -56,24 +56,24 @@ def _rate(soak: Soak) -> Figure | None:
         ("Gbps", BPS_PER_GBPS) if max(known, default=0.0) >= BPS_PER_GBPS else ("Mbps", BPS_PER_MBPS)
     )
     scaled = {name: _scaled(cells, 1 / scale) for name, cells in series.items()}
-    said = {
+    captions = {
         name: f"mean {format_rate(_mean(cells))}, peak {format_rate(_peak(cells))}"
         for name, cells in series.items()
         if cells
     }
-    return _figure(soak, "rate", "Payload over time", f"Rate ({unit})", scaled, said)
+    return _figure(soak, "rate", "Payload over time", f"Rate ({unit})", scaled, captions)
 
 
 def _cpu(soak: Soak) -> Figure | None:
-    series, said = {}, {}
+    series, captions = {}, {}
     for side, title in _SIDES.items():
         name = f"{side}|idle"
         if name in soak.scan.tracks:
             count = soak.scan.tracks[name].series
             cells = [None if value is None else max(0.0, count - value) for value in soak.level(name)]
             series[title] = cells
-            said[title] = f"mean {format_significant(_mean(cells))} of {count} CPUs"
-    return _figure(soak, "cpu", "CPU used over time", "CPU used (cores)", series, said)
+            captions[title] = f"mean {format_significant(_mean(cells))} of {count} CPUs"
+    return _figure(soak, "cpu", "CPU used over time", "CPU used (cores)", series, captions)
 
 
 def _power(soak: Soak) -> Figure | None:
@@ -91,10 +91,10 @@ def _power(soak: Soak) -> Figure | None:
             if parts[:5] == [side, "power", one.total.source, one.total.scope, whole]:
                 chosen.setdefault(side, {})[name] = None
     series = {_SIDES[side]: soak.level(*names) for side, names in chosen.items()}
-    said = {name: f"mean {_mean(cells):,.1f} W" for name, cells in series.items()}
+    captions = {name: f"mean {_mean(cells):,.1f} W" for name, cells in series.items()}
     sure = sources(found)
     title = f"Power over time ({sure})" if sure else "Power over time"
-    return _figure(soak, "power", title, "Power (W)", series, said)
+    return _figure(soak, "power", title, "Power (W)", series, captions)
 
 
 def _is_whole(soak: Soak, host: str, total: Any) -> bool:
@@ -118,17 +118,17 @@ def _drops(soak: Soak) -> Figure | None:
         cells = soak.rate(*names, inside=False)
         if any(cells):
             series[title] = cells
-    said = {
+    captions = {
         name: f"{sum(value or 0.0 for value in cells) * soak.scan.cell_s:,.0f}"
         for name, cells in series.items()
     }
-    return _figure(soak, "drops", "Drops and retransmits over time", "Packets a second", series, said)
+    return _figure(soak, "drops", "Drops and retransmits over time", "Packets a second", series, captions)
 
 
 def _users(soak: Soak) -> Figure | None:
     cells = soak.level("clients|users.running")
-    said = {"Users": f"most {_peak(cells):,.0f}"} if cells else {}
-    return _figure(soak, "users", "Users that ran", "Users", {"Users": cells}, said)
+    captions = {"Users": f"most {_peak(cells):,.0f}"} if cells else {}
+    return _figure(soak, "users", "Users that ran", "Users", {"Users": cells}, captions)
 
 
 def _figure(

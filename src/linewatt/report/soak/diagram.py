@@ -62,23 +62,25 @@ def published_diagram(found: Published) -> Figure | None:
         for at in range(1, groups + 1)
     ]
     rates = ((found.mean_bps, "mean"), (found.rate_bps, "as stated"))
-    said = ", ".join(f"{format_rate(bps)} {what}" for bps, what in rates if bps is not None)
+    rates_text = ", ".join(f"{format_rate(bps)} {what}" for bps, what in rates if bps is not None)
     unknown = ["the rate of each group", "how many switches there are"]
     unknown += [] if clients else [f"how {found.clients:g} clients are in groups"]
     unknown += [] if paired else [f"which of {plural(ports, 'port')} a group uses"]
-    return diagram(links, "switches", "server", said, f"Not published: {', '.join(unknown)}.")
+    return diagram(links, "switches", "server", rates_text, f"Not published: {', '.join(unknown)}.")
 
 
 def diagram(links: Sequence[Link], between: str, server: str, rate: str, note: str) -> Figure:
     """Groups at the left, what joins them, the server's ports at the right."""
     drawn = list(links)[:MOST_LINKS]
     more = f" {len(links) - len(drawn)} more groups are not drawn." if len(drawn) < len(links) else ""
-    said = "; ".join(" – ".join(part for part in (one.clients, one.port, one.rate) if part) for one in links)
+    links_text = "; ".join(
+        " – ".join(part for part in (one.clients, one.port, one.rate) if part) for one in links
+    )
     return Figure(
         name="diagram",
         title="Clients, ports and rates",
         caption=f"{note}{more}",
-        description=f"{said}; {server}{f': {rate}' if rate else ''}",
+        description=f"{links_text}; {server}{f': {rate}' if rate else ''}",
         spec=_spec(_rows(drawn, between, server, rate), len(drawn)),
         wide=True,
     )

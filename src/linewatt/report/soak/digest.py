@@ -172,8 +172,8 @@ class Soak:
             return Balance((), None, f"cannot be told: {why}", None, f"drops: {why}")
         ran_s = sum(part.ended_s - part.started_s for part in whole)
         found = balance(ledger(self._totals(whole), self.roles.ends), ran_s, self.lost_clients)
-        said = [f"part {number} {why} and is left out" for number, why in sorted(left_out.items())]
-        return replace(found, words="; ".join([found.words, *said]))
+        left_out_parts = [f"part {number} {why} and is left out" for number, why in sorted(left_out.items())]
+        return replace(found, words="; ".join([found.words, *left_out_parts]))
 
     @cached_property
     def lost_clients(self) -> tuple[str, ...]:

@@ -38,12 +38,12 @@ def levels_subject(view: Digest) -> Subject | None:
         "Curve of", tuple(rows), of=f"{name}, {shown.role} {shown.host}", rest="level", beyond=others
     )
     lead = next((entry[0] for entry in scores if entry[0].figures), scores[0][0])
-    said = "; ".join(filter(None, (" ".join(lead.figures), lead.prose)))
+    lead_words = "; ".join(filter(None, (" ".join(lead.figures), lead.prose)))
     score = Block("Overall score", tuple(scores), "Σ throughput ÷ Σ power over the levels", rest="score")
     curves = [one for one in view.levels if one is shown or one.score_bps_per_w is not None]
     told = [Best(level_name(point.level), point.summary) for one in curves for point in one.points]
     costs = [(point.summary, one.role) for one in curves for point in one.points]
-    return Subject(f"Overall score of {lead.name}: {said}.", (score, curve), tuple(told), tuple(costs))
+    return Subject(f"Overall score of {lead.name}: {lead_words}.", (score, curve), tuple(told), tuple(costs))
 
 
 def _scores(cases: LevelCases, view: Digest) -> Iterator[Entry]:

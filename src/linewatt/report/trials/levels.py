@@ -57,8 +57,8 @@ def where(curves: Sequence[LevelCurve]) -> str | None:
 
 def remark(point: LevelPoint) -> str | None:
     """What makes the curve doubtful at a level; ``None``: nothing does."""
-    said = [one for one in (_miss(point), _unlike(point)) if one]
-    return "; ".join(said) or None
+    remarks = [one for one in (_miss(point), _unlike(point)) if one]
+    return "; ".join(remarks) or None
 
 
 def _miss(point: LevelPoint) -> str | None:

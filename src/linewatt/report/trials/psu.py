@@ -35,8 +35,10 @@ def _advice(one: EndBreakdown, supplies: Supplies) -> list[str]:
         advice = advise(Question(supply, load_w, load_w, table))
     except InvalidInput as error:
         return [f"    {error}"]
-    said = f" ({one.breakdown.system_provenance})" if one.breakdown.system_provenance != "measured" else ""
-    return [f"    {line}{said if at == 0 else ''}" for at, line in enumerate(lines(advice)) if line]
+    provenance = (
+        f" ({one.breakdown.system_provenance})" if one.breakdown.system_provenance != "measured" else ""
+    )
+    return [f"    {line}{provenance if at == 0 else ''}" for at, line in enumerate(lines(advice)) if line]
 
 
 def lines(advice: Advice) -> Iterator[str]:
@@ -102,12 +104,12 @@ def _proposal(option: Option, advice: Advice) -> str:
         "fewer": f"{new.supply} only",
         "smaller": f"{new.supply} in their place" if new.supply.count > 1 else f"{new.supply} in its place",
     }[option.change]
-    said = f"{what}: {percent(new.load_ratio)} of the rating, {_efficiency(new, advice.question.table)}"
+    proposal = f"{what}: {percent(new.load_ratio)} of the rating, {_efficiency(new, advice.question.table)}"
     if option.saved_w is None:
         stands_above = advice.operation.reason is not None and advice.operation.reason in str(option.reason)
-        return f"{said}; what it saves is not known{'' if stands_above else f': {option.reason}'}"
+        return f"{proposal}; what it saves is not known{'' if stands_above else f': {option.reason}'}"
     worth = "" if option.saved_cost_per_year is None else f" worth {option.saved_cost_per_year:.2f}"
-    return f"{said}; saves {option.saved_w:.1f} W, {option.saved_kwh_per_year:.0f} kWh{worth} a year"
+    return f"{proposal}; saves {option.saved_w:.1f} W, {option.saved_kwh_per_year:.0f} kWh{worth} a year"
 
 
 def _footnotes(advice: Advice) -> Iterator[str]:

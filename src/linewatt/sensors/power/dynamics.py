@@ -79,12 +79,12 @@ def too_short(
     needed_s = max(cut_s / (1 - LEAST_SEEN_RATIO), cut_s + fewest * refresh_s)
     if window_s >= needed_s - 1e-6:
         return None
-    said = [f"refreshed every {refresh_s:.3g} s"] if slow else []
+    parts = [f"refreshed every {refresh_s:.3g} s"] if slow else []
     if dynamics.averaging_s:
-        said.append(f"averages over {dynamics.averaging_s:.3g} s")
+        parts.append(f"averages over {dynamics.averaging_s:.3g} s")
     elif cut_s:
-        said.append(f"shows a load only {cut_s:.3g} s into the window")
-    what = ", ".join(said)
+        parts.append(f"shows a load only {cut_s:.3g} s into the window")
+    what = ", ".join(parts)
     return (
         f"the window of {window_s:g} s {TOO_SHORT} ({what}); window.seconds: {math.ceil(needed_s)} would do"
     )

@@ -207,8 +207,8 @@ class Item:
             return None, missing
         number = _number(found)
         if number is None:
-            said = "null" if found is None else repr(str(found)[:40])
-            return None, f"{self.path}: is {said}, no number"
+            shown = "null" if found is None else repr(str(found)[:40])
+            return None, f"{self.path}: is {shown}, no number"
         if self.valid is not None and at(document, self.valid)[0] is False:
             return None, f"{self.valid}: the device says that its reading is not valid"
         return number * self.scale, ""
@@ -346,8 +346,10 @@ class HttpSession(Session):
         reply = self._calls.run(self._client.get(self._cfg.request), self._awaited)
         warning = reply.document.get("WARNING") if isinstance(reply.document, dict) else None
         if reply.status in (401, 403) or warning is not None:
-            said = f" and says {' '.join(str(warning).split())[:80]!r}" if warning is not None else ""
-            raise HostError(f"{self._awaited()}: refuses ({reply.status}){said}; check user and password")
+            warning_text = f" and says {' '.join(str(warning).split())[:80]!r}" if warning is not None else ""
+            raise HostError(
+                f"{self._awaited()}: refuses ({reply.status}){warning_text}; check user and password"
+            )
         if reply.status != 200:
             return None, f"status {reply.status}"
         return reply.document, reply.problem or ""

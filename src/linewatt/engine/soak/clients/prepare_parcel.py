@@ -161,9 +161,9 @@ def pip_problem(stderr: str) -> str:
     broken = [line for line in lines if "connection broken by '" in line]
     if broken:
         why = broken[-1].partition("connection broken by '")[2].rpartition("': ")[0] or broken[-1]
-        said = why.rpartition(": ")[2].strip(_QUOTES)
+        cause = why.rpartition(": ")[2].strip(_QUOTES)
         return (
-            f"pip reaches no package index ({said}); with the same Python where one is in reach: "
+            f"pip reaches no package index ({cause}); with the same Python where one is in reach: "
             f"{download_command()}, then: linewatt prepare FILE --wheelhouse DIR"
         )
     errors = [line.removeprefix("ERROR: ") for line in lines if line.startswith("ERROR: ")]

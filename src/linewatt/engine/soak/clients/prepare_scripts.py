@@ -195,10 +195,10 @@ class Found:
 
 def found(host: str, done: Completed) -> Found:
     """From what :func:`look` wrote. Raises HostError."""
-    said = dict(line.split(" ", 1) for line in done.stdout.splitlines() if " " in line)
-    if done.status or not {"base", "machine"} <= said.keys():
+    answers = dict(line.split(" ", 1) for line in done.stdout.splitlines() if " " in line)
+    if done.status or not {"base", "machine"} <= answers.keys():
         raise HostError(f"{host}: cannot look for its users' environment: {last_line(done.stderr)}")
-    return Found(said["base"], said["machine"], said.get("env"), said.get("code"))
+    return Found(answers["base"], answers["machine"], answers.get("env"), answers.get("code"))
 
 
 @dataclass(frozen=True, slots=True)

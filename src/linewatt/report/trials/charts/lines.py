@@ -82,9 +82,9 @@ class Line:
         """What it shows, for whoever cannot see it."""
         places: dict[str, list[str]] = {}
         for point in self.points:
-            said = f"{point.part} {quantity.text(point.value.mean)}{point.remark}".strip()
-            places.setdefault(point.place, []).append(said)
-        points = (f"{place} {' and '.join(said)}" for place, said in places.items())
+            label = f"{point.part} {quantity.text(point.value.mean)}{point.remark}".strip()
+            places.setdefault(point.place, []).append(label)
+        points = (f"{place} {' and '.join(label)}" for place, label in places.items())
         return f"{self.label}: {', '.join(points)}"
 
 
