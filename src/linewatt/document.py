@@ -127,19 +127,19 @@ def read_bytes(path: Path, most: int = MAX_BYTES) -> bytes:
         if stat.S_ISDIR(kind):
             raise IsADirectoryError(21, "is a directory")
         waits = not stat.S_ISREG(kind)
-        found = bytearray()
+        content = bytearray()
         poll = select.poll()
         poll.register(opened, select.POLLIN)
-        while len(found) <= most:
+        while len(content) <= most:
             if waits and not poll.poll(PIPE_LIMIT_S * 1000):
                 raise ValueError(f"nothing came from it within {PIPE_LIMIT_S:g} s; name a file")
-            chunk = file.read(min(most + 1 - len(found), 1 << 20))
+            chunk = file.read(min(most + 1 - len(content), 1 << 20))
             if chunk is None:
                 continue
             if not chunk:
                 break
-            found += chunk
-    return bytes(found)
+            content += chunk
+    return bytes(content)
 
 
 def read_text(path: Path) -> str:

@@ -13,8 +13,8 @@ from typing import Any
 def brought(constant: str, *rooms: ModuleType) -> Iterator[Any]:
     """The values of ``constant`` in rooms and in all modules and packages of theirs, by module name."""
     for room in rooms:
-        found = pkgutil.walk_packages(getattr(room, "__path__", ()), f"{room.__name__}.")
-        for name in (room.__name__, *sorted(one.name for one in found)):
+        modules = pkgutil.walk_packages(getattr(room, "__path__", ()), f"{room.__name__}.")
+        for name in (room.__name__, *sorted(one.name for one in modules)):
             module = import_module(name)
             if hasattr(module, constant):
                 yield getattr(module, constant)

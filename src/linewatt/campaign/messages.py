@@ -90,8 +90,8 @@ def find_problems(model: type[BaseModel], value: Any, at: KeyPath, locate: Locat
     try:
         model.model_validate(value)
     except ValidationError as error:
-        found = error.errors(include_url=False)
-        return list(_problems(found, model, value, at, locate))
+        errors = error.errors(include_url=False)
+        return list(_problems(errors, model, value, at, locate))
     return []
 
 

@@ -16,26 +16,26 @@ _PERCENT = r"([0-9]{1,3}(?:\.[0-9]{1,9})?)\s*%"
 
 
 def _duration(value: object) -> float:
-    found = re.fullmatch(_DURATION, value, re.ASCII) if isinstance(value, str) else None
-    if found is None:
+    match = re.fullmatch(_DURATION, value, re.ASCII) if isinstance(value, str) else None
+    if match is None:
         raise ValueError('must be a time with its unit, such as "90s", "10m", "48h" or "2d"')
-    return float(found[1]) * _SECONDS[found[2]]
+    return float(match[1]) * _SECONDS[match[2]]
 
 
 def _size(value: object) -> int:
-    found = re.fullmatch(_SIZE, value, re.ASCII) if isinstance(value, str) else None
+    match = re.fullmatch(_SIZE, value, re.ASCII) if isinstance(value, str) else None
     if isinstance(value, int) and not isinstance(value, bool) and value >= 0:
         return value
-    if found is None:
+    if match is None:
         raise ValueError('must be a number of bytes, such as 4096, "16M" (10⁶) or "16Mi" (2²⁰)')
-    return round(float(found[1]) * _BYTES[found[2] or ""])
+    return round(float(match[1]) * _BYTES[match[2] or ""])
 
 
 def _share(value: object) -> float:
-    found = re.fullmatch(_PERCENT, value, re.ASCII) if isinstance(value, str) else None
-    if found is None or not 0 <= float(found[1]) <= 100:
+    match = re.fullmatch(_PERCENT, value, re.ASCII) if isinstance(value, str) else None
+    if match is None or not 0 <= float(match[1]) <= 100:
         raise ValueError('must be a percentage from 0 to 100 with its sign, such as "1%"')
-    return float(found[1]) / 100
+    return float(match[1]) / 100
 
 
 Duration = Annotated[

@@ -21,10 +21,10 @@ def ratio_of(what: str, *, zero: bool = False) -> BeforeValidator:
     """A percentage of something becomes a ratio."""
 
     def ratio(value: object) -> float:
-        found = re.fullmatch(_PERCENT, value, re.ASCII) if isinstance(value, str) else None
-        if found is None:
+        match = re.fullmatch(_PERCENT, value, re.ASCII) if isinstance(value, str) else None
+        if match is None:
             raise ValueError(f'must be a percentage of {what} with its sign, such as "1%"')
-        percent = float(found[1])
+        percent = float(match[1])
         if percent >= 100 or (percent == 0 and not zero):
             raise ValueError(f"must be {'from' if zero else 'more than'} 0 % and less than 100 %")
         return percent / 100

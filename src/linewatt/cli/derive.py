@@ -48,15 +48,15 @@ def derive_command(
     if as_json and as_csv:
         raise InvalidInput("--json and --csv exclude each other: choose one")
     source, data = read_bytes(table)
-    raw, found = read_table(data, source, known=RECOGNISED)
+    raw, warnings_of_table = read_table(data, source, known=RECOGNISED)
     if is_quantities(raw):
-        _quantities(raw, found, as_json=as_json, as_csv=as_csv)
+        _quantities(raw, warnings_of_table, as_json=as_json, as_csv=as_csv)
         return
     try:
         derived = derive(raw)
     except InvalidInput as error:
         raise InvalidInput(f"{source}: {error}") from None
-    warnings = sorted([*found, *derived.warnings], key=lambda warning: warning.row or 0)
+    warnings = sorted([*warnings_of_table, *derived.warnings], key=lambda warning: warning.row or 0)
     for line in folded(warnings):
         say(f"warning: {line}")
     if as_json:

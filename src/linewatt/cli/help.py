@@ -31,11 +31,11 @@ def grouped(group: Any) -> Iterator[tuple[str, list[Any]]]:
     """The commands of a program by what they are for; of a group within it, all under one title."""
     commands = group.commands
     for title, names in GROUPS.items():
-        found = [
+        panels = [
             commands[name] for name in names if name in commands and commands[name].rich_help_panel == title
         ]
-        if found:
-            yield title, found
+        if panels:
+            yield title, panels
     others = [one for one in commands.values() if one.rich_help_panel not in GROUPS]
     if others:
         yield "Commands", others
@@ -43,14 +43,14 @@ def grouped(group: Any) -> Iterator[tuple[str, list[Any]]]:
 
 def records(command: Any, context: Any) -> dict[str, list[tuple[str, str]]]:
     """Its arguments and its options: how each is written, and what it is."""
-    found: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
+    lines_by_kind: dict[str, list[tuple[str, str]]] = {"Arguments": [], "Options": []}
     for parameter in command.get_params(context):
         record = parameter.get_help_record(context)
         if record is not None and parameter.param_type_name == "argument":
-            found["Arguments"].append((parameter.metavar or record[0], record[1]))
+            lines_by_kind["Arguments"].append((parameter.metavar or record[0], record[1]))
         elif record is not None:
-            found["Options"].append(record)
-    return found
+            lines_by_kind["Options"].append(record)
+    return lines_by_kind
 
 
 class Command(TyperCommand):

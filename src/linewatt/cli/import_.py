@@ -44,10 +44,10 @@ def import_command(
     called = _name(name, table)
     raw, _ = read_table(data, source, known=RECOGNISED)
     now_s = time.time()
-    kind, found = import_any(raw, source, now_s)
-    path = _stored(results, called, source, data, now_s, kind, found)
-    if found.ignored:
-        say(f"not read: {', '.join(found.ignored)}")
+    kind, imported = import_any(raw, source, now_s)
+    path = _stored(results, called, source, data, now_s, kind, imported)
+    if imported.ignored:
+        say(f"not read: {', '.join(imported.ignored)}")
     if as_json:
         print_json(
             {
@@ -55,13 +55,13 @@ def import_command(
                 "id": path.name,
                 "path": str(path),
                 "kind": kind.name,
-                "trials": len(found.trials),
-                "ignored_columns": list(found.ignored),
+                "trials": len(imported.trials),
+                "ignored_columns": list(imported.ignored),
             }
         )
     else:
         made = (
-            f"{len(found.trials)} trials of {len(found.hosts)} hosts"
+            f"{len(imported.trials)} trials of {len(imported.hosts)} hosts"
             if kind.trials
             else "published, no trials"
         )

@@ -112,10 +112,10 @@ def down(
     elif removed:
         say(f"removed: {', '.join(removed)}")
     else:
-        found = lab.names()
+        names = lab.names()
         say(
             ("no lab" if every else f"there is no lab {name}")
-            + (f"; there are: {', '.join(found)}" if found else "")
+            + (f"; there are: {', '.join(names)}" if names else "")
         )
 
 

@@ -220,11 +220,11 @@ class LiveProgress(PlainProgress):
         seen = self.seen
         done = seen.done(at_s)
         lines = [line for line in (seen.what(), seen.now(at_s)) if line]
-        found = [f"! {said}" for said in seen.findings.values()]
+        warnings = [f"! {said}" for said in seen.findings.values()]
         parts: list[RenderableType] = [
             Text(one_line(line), no_wrap=True, overflow="ellipsis") for line in lines
         ]
-        parts += [Text(one_line(line), "yellow", no_wrap=True, overflow="ellipsis") for line in found]
+        parts += [Text(one_line(line), "yellow", no_wrap=True, overflow="ellipsis") for line in warnings]
         if done is not None:
             row = Table.grid(padding=(0, 1))
             row.add_row(

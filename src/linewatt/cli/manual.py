@@ -91,12 +91,12 @@ def _command(command: Any, name: str) -> Iterator[str]:
             yield from _command(one, f"{name} {one.name}")
         return
     context = command.context_class(command, info_name=name)
-    found = records(command, context)
-    words = " ".join([name, "[OPTIONS]", *(written for written, _ in found["Arguments"])])
+    lines_by_kind = records(command, context)
+    words = " ".join([name, "[OPTIONS]", *(written for written, _ in lines_by_kind["Arguments"])])
     yield f'.SS "{_text(words)}"'
     for paragraph in (command.help or "").split("\n\n"):
         yield from (".PP", _text(" ".join(paragraph.split())))
-    for written, meaning in (*found["Arguments"], *found["Options"]):
+    for written, meaning in (*lines_by_kind["Arguments"], *lines_by_kind["Options"]):
         yield from (".TP", rf"\fB{_text(written)}\fR", _text(meaning))
 
 

@@ -14,8 +14,8 @@ def _ids(begun: str) -> list[str]:
     import os
 
     root = Path(os.environ.get("LINEWATT_RESULTS") or "results")
-    found = sorted((path.parent.name for path in root.glob("*/manifest.json")), reverse=True)
-    return [name for name in (*found, "last") if name.startswith(begun)]
+    ids = sorted((path.parent.name for path in root.glob("*/manifest.json")), reverse=True)
+    return [name for name in (*ids, "last") if name.startswith(begun)]
 
 
 File = Annotated[Path, typer.Argument(metavar="FILE", help="The campaign file (YAML).", show_default=False)]

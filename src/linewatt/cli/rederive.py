@@ -40,15 +40,15 @@ def rederive(
 
     original = read.find(results, wanted)
     with read.readable(original):
-        found = run.rederive(read.load(original))
-    path = run.write(found) if write else None
+        rederived = run.rederive(read.load(original))
+    path = run.write(rederived) if write else None
     if as_json:
-        print_json(run.as_document(found) | {"written": None if path is None else str(path)})
+        print_json(run.as_document(rederived) | {"written": None if path is None else str(path)})
         return
-    print_rich(lambda width: _shown(found, width, every=trials))
+    print_rich(lambda width: _shown(rederived, width, every=trials))
     if path is not None:
         say(f"written: {path}; show, report and compare take it from now on, trials/ is as it was")
-    elif found.changed:
+    elif rederived.changed:
         say("nothing was written; --write stores it beside the original")
 
 

@@ -72,11 +72,11 @@ class Labels:
             fact = self._campaign.labels[name].fact
             if fact is None:
                 continue
-            found = {host: _value(known, fact) for host, known in facts.items()}
+            value_by_host = {host: _value(known, fact) for host, known in facts.items()}
             for (other, other_level), before in self._seen.items():
                 if other == name and other_level != level:
-                    _must_differ(name, fact, (other_level, before), (level, found))
-            self._seen[name, level] = found
+                    _must_differ(name, fact, (other_level, before), (level, value_by_host))
+            self._seen[name, level] = value_by_host
 
     def now(self) -> list[dict[str, Any]]:
         """The levels that are set, and what each host's fact shows, for the result."""

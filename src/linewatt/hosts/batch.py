@@ -65,10 +65,10 @@ async def run_all(
     apart, the commands are run one by one, so that each says itself what is wrong: they must do no harm when
     they are run twice.
     """
-    found: list[Completed] = []
+    done: list[Completed] = []
     for batch in batches(commands):
-        found += await _run_batch(host, batch, root, limit_s, lock)
-    return found
+        done += await _run_batch(host, batch, root, limit_s, lock)
+    return done
 
 
 async def _run_batch(

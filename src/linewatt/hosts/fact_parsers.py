@@ -55,12 +55,12 @@ def first_line(output: str) -> str:
 
 def pairs(output: str) -> dict[str, str]:
     """``path<tab>line`` of the runner's ``files``; of several lines of a file the first."""
-    found: dict[str, str] = {}
+    values: dict[str, str] = {}
     for line in output.splitlines():
         path, tab, value = line.partition("\t")
         if tab:
-            found.setdefault(path, value.strip())
-    return found
+            values.setdefault(path, value.strip())
+    return values
 
 
 def file_text(output: str) -> str:
@@ -91,10 +91,10 @@ def clock_in_name(model: str) -> float | None:
 
 def by_name(output: str) -> dict[str, str]:
     """Last part of the path → content, for a directory of settings."""
-    found = {path.rpartition("/")[2]: value for path, value in pairs(output).items()}
-    if not found:
+    by_file = {path.rpartition("/")[2]: value for path, value in pairs(output).items()}
+    if not by_file:
         raise ValueError("no such files")
-    return found
+    return by_file
 
 
 def distinct(output: str) -> str:
@@ -186,7 +186,7 @@ def cpu_groups(output: str) -> dict[str, list[str]]:
     """
     lines = [line for line in output.splitlines() if line.strip()]
     header = [re.split("[,:]", line.lstrip("# ")) for line in lines if line.startswith("# CPU,")][-1]
-    found: dict[str, dict[tuple[str, ...], list[int]]] = {name: {} for name in CPU_GROUPS}
+    cpus_by_group: dict[str, dict[tuple[str, ...], list[int]]] = {name: {} for name in CPU_GROUPS}
     for line in lines:
         if line.startswith("#"):
             continue
@@ -195,9 +195,9 @@ def cpu_groups(output: str) -> dict[str, list[str]]:
         keys = {"cores": (package, core) if core else (), "packages": (package,) if package else ()}
         for name, key in {**keys, "caches": last[0] if last else ()}.items():
             if key:
-                found[name].setdefault(key, []).append(int(cpu))
+                cpus_by_group[name].setdefault(key, []).append(int(cpu))
     return _some(
-        {name: [format_cpulist(group) for group in groups.values()] for name, groups in found.items()}
+        {name: [format_cpulist(group) for group in groups.values()] for name, groups in cpus_by_group.items()}
     )
 
 
@@ -311,14 +311,14 @@ def ethtool_features(output: str) -> dict[str, str]:
 
 def ethtool_settings(output: str) -> dict[str, int | str]:
     """Current values of ``ethtool -g``, ``-l`` or ``-c``; maxima as ``max …``, n/a left out."""
-    found: dict[str, int | str] = {}
+    settings: dict[str, int | str] = {}
     prefix = ""
     for line in output.splitlines():
         if "maximums" in line or "Current hardware" in line:
             prefix = "max " if "maximums" in line else ""
         for name, value in re.findall(r"([A-Za-z][\w -]*?):\s+(\d+|on|off)(?=\s|$)", line):
-            found[prefix + name.lower()] = int(value) if value.isdecimal() else value
-    return _some(found)
+            settings[prefix + name.lower()] = int(value) if value.isdecimal() else value
+    return _some(settings)
 
 
 PAUSE_FRAMES = ("pause_frames_received", "pause_frames_sent")
@@ -327,9 +327,9 @@ PAUSE_FRAMES = ("pause_frames_received", "pause_frames_sent")
 def pause_frames(output: str) -> dict[str, int]:
     """Pause frames since the driver was loaded, from ``ethtool -I -a`` (5.9 and newer)."""
     counts = re.findall(r"^\s*([rt]x)_pause_frames: (\d+)$", output, re.MULTILINE)
-    found = {way: int(count) for way, count in counts}
+    count_by_way = {way: int(count) for way, count in counts}
     ways = zip(PAUSE_FRAMES, ("rx", "tx"), strict=True)
-    return _some({name: found[way] for name, way in ways if way in found})
+    return _some({name: count_by_way[way] for name, way in ways if way in count_by_way})
 
 
 def package_limit_w(output: str) -> float:

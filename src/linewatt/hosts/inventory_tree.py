@@ -53,11 +53,11 @@ class Tree:
 
     def members(self, group: str) -> set[str]:
         """Hosts of a group and of all groups below it."""
-        found: set[str] = set()
+        names: set[str] = set()
         waiting, seen = [group], {group}
         while waiting:
             here = self.group(waiting.pop())
-            found |= here.hosts
+            names |= here.hosts
             waiting += here.children.keys() - seen
             seen |= here.children.keys()
-        return found
+        return names

@@ -274,11 +274,11 @@ def look(path: Path) -> Content:
 
 def journals(root: Path) -> list[Path]:
     """Journals that are there, oldest first."""
-    found: list[tuple[float, Path]] = []
+    by_age: list[tuple[float, Path]] = []
     for path in (root / "journal").glob("*.jsonl"):
         with suppress(FileNotFoundError):  # it ended meanwhile
-            found.append((path.lstat().st_mtime, path))
-    return [path for _, path in sorted(found)]
+            by_age.append((path.lstat().st_mtime, path))
+    return [path for _, path in sorted(by_age)]
 
 
 def journal_path(root: Path, result_id: str) -> Path:

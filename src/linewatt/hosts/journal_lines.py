@@ -184,8 +184,8 @@ class _Reader:
 
 def _event(line: bytes) -> dict[str, Any]:
     """The object of a line. Raises _Damaged."""
-    found = _CHECKSUM.search(line)
-    if found and f"{zlib.crc32(line[: found.start()] + b'}'):08x}".encode() != found[1]:
+    checksum = _CHECKSUM.search(line)
+    if checksum and f"{zlib.crc32(line[: checksum.start()] + b'}'):08x}".encode() != checksum[1]:
         raise _Damaged("its checksum is that of another text")
     try:
         event = read_json(line.decode(), "it", STORED)

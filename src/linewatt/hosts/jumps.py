@@ -79,17 +79,17 @@ def jump_of_arguments(arguments: str) -> str | None:
         words = shlex.split(arguments)
     except ValueError as error:
         raise ValueError(f"cannot be read: {error}") from None
-    found = None
+    jump = None
     for option, value in _options(words):
         if option in _ELSEWHERE:
             raise ValueError(f"{option} is not read from ssh's arguments; {_ELSEWHERE[option]}")
         if option in ("-J", "proxyjump"):
-            found = None if value == "none" else value
+            jump = None if value == "none" else value
         elif option == "proxycommand":
-            found = _of_command(value)
-    if found is not None:
-        parse_jumps(found)
-    return found
+            jump = _of_command(value)
+    if jump is not None:
+        parse_jumps(jump)
+    return jump
 
 
 def _options(words: Sequence[str]) -> Iterator[tuple[str, str]]:

@@ -257,8 +257,10 @@ async def _writers(host: Host, limit_s: float) -> str:
     done = await host.run(argv, timeout_s=limit_s + ANSWER_LIMIT_S, root=True)
     if done.status != 75:
         return ""
-    found = [line.split(" ", 1) for line in done.stdout.splitlines() if line[:1].isdecimal() and " " in line]
-    tools = [one for one in found if one[1] not in ("bash", "timeout", "sudo", "flock")] or found
+    writers = [
+        line.split(" ", 1) for line in done.stdout.splitlines() if line[:1].isdecimal() and " " in line
+    ]
+    tools = [one for one in writers if one[1] not in ("bash", "timeout", "sudo", "flock")] or writers
     return (
         ", ".join(f"{name[:MOST_SHOWN]}, process {pid}" for pid, name in tools[:2])
         or "its process is not seen"

@@ -85,10 +85,10 @@ def _jumps(spec: HostSpec, options: asyncssh.SSHClientConnectionOptions) -> list
     """The servers before a host, as it names them, or else the user's own SSH configuration (ProxyJump)."""
     text = spec.jump or (options.tunnel if isinstance(options.tunnel, str) else None)
     try:
-        found = parse_jumps(text) if text else ()
+        jumps = parse_jumps(text) if text else ()
     except ValueError as error:
         raise HostError(f"{spec.name}: jump host {text!r}: {error}") from error
-    return [_Server(spec, one.address, one.port, one.user, is_jump=True) for one in found]
+    return [_Server(spec, one.address, one.port, one.user, is_jump=True) for one in jumps]
 
 
 async def close(connection: asyncssh.SSHClientConnection) -> None:

@@ -210,8 +210,8 @@ def status(name: str | None = None, *, root: Path = ROOT) -> list[LabStatus]:
 
 def existing(root: Path = ROOT) -> str:
     """A sentence's end that says which labs there are."""
-    found = names(root)
-    return f"there are: {', '.join(found)}" if found else "there are none"
+    existing_names = names(root)
+    return f"there are: {', '.join(existing_names)}" if existing_names else "there are none"
 
 
 def _status(name: str, registry: Registry) -> LabStatus:

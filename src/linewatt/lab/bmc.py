@@ -127,8 +127,8 @@ def wait_until_ready(layout: Layout, directory: Path) -> None:
 def states(layout: Layout, directory: Path) -> list[BmcState]:
     """How each host's BMC is right now."""
     fed: BmcState = "up" if _is_fed(directory) else "not fed"
-    found = answering([host.address for host in layout.hosts])
-    return [fed if answers else "down" for answers in found]
+    is_answering = answering([host.address for host in layout.hosts])
+    return [fed if answers else "down" for answers in is_answering]
 
 
 def answering(addresses: Sequence[str], limit_s: float = _ANSWER_LIMIT_S) -> list[bool]:

@@ -34,7 +34,7 @@ Ticks = tuple[int, int]
 
 def cpu_ticks(stat: str) -> dict[int, Ticks]:
     """Ticks of each CPU from ``/proc/stat``; of a text that is cut off, those that are whole."""
-    found = {}
+    ticks = {}
     for line in stat.splitlines(keepends=True):
         name, *words = line.split(maxsplit=_FIELDS + 1)[: _FIELDS + 1] or [""]
         if not name.startswith("cpu"):
@@ -42,8 +42,8 @@ def cpu_ticks(stat: str) -> dict[int, Ticks]:
         if name != "cpu" and line.endswith("\n") and len(words) == _FIELDS:
             values = [int(word) for word in words]
             total = sum(values)
-            found[int(name[3:])] = (total - sum(values[at] for at in _IDLE_FIELDS), total)
-    return found
+            ticks[int(name[3:])] = (total - sum(values[at] for at in _IDLE_FIELDS), total)
+    return ticks
 
 
 def sum_of(ticks: Mapping[int, Ticks], cpus: Sequence[int]) -> Ticks:

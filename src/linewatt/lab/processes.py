@@ -109,8 +109,8 @@ def _closed_by(stack: ExitStack, handle: int) -> int:
 
 
 def _identities(namespaces: Sequence[str]) -> dict[str, Identity]:
-    found = ((namespace, _identity(NETNS / namespace)) for namespace in namespaces)
-    return {namespace: identity for namespace, identity in found if identity is not None}
+    identities = ((namespace, _identity(NETNS / namespace)) for namespace in namespaces)
+    return {namespace: identity for namespace, identity in identities if identity is not None}
 
 
 def _inside(inside: set[Identity]) -> Iterator[tuple[int, Identity]]:

@@ -44,8 +44,8 @@ class Tools:
 def find_tools() -> Tools:
     """Raises LabError naming what is missing and the package it comes in (Debian's names)."""
     require_root()
-    found = {tool: shutil.which(tool, path=search_path()) for tool in _PACKAGE}
-    missing = [tool for tool, path in found.items() if path is None]
+    path_by_tool = {tool: shutil.which(tool, path=search_path()) for tool in _PACKAGE}
+    missing = [tool for tool, path in path_by_tool.items() if path is None]
     if missing:
         packages = " ".join(sorted({_PACKAGE[tool] for tool in missing}))
         raise LabError(
@@ -55,9 +55,9 @@ def find_tools() -> Tools:
         raise LabError(
             "lab: this kernel runs without IPv6, which the data network needs; boot without ipv6.disable=1"
         )
-    sshd = str(found["sshd"])
+    sshd = str(path_by_tool["sshd"])
     ipmi_sim = shutil.which("ipmi_sim", path=search_path())
-    return Tools(ip=str(found["ip"]), sshd=sshd, sshd_version=_sshd_version(sshd), ipmi_sim=ipmi_sim)
+    return Tools(ip=str(path_by_tool["ip"]), sshd=sshd, sshd_version=_sshd_version(sshd), ipmi_sim=ipmi_sim)
 
 
 def require_root() -> None:

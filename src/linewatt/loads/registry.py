@@ -12,8 +12,8 @@ from linewatt.loads.base import Load
 
 def _loads() -> dict[str, Load]:
     packages = (one.name for one in pkgutil.iter_modules(loads.__path__) if one.ispkg)
-    found = (getattr(import_module(f"{loads.__name__}.{name}"), "LOAD", None) for name in sorted(packages))
-    return {load.name: load for load in found if isinstance(load, Load)}
+    declared = (getattr(import_module(f"{loads.__name__}.{name}"), "LOAD", None) for name in sorted(packages))
+    return {load.name: load for load in declared if isinstance(load, Load)}
 
 
 LOADS: dict[str, Load] = _loads()

@@ -145,8 +145,8 @@ def _loop(one: Interface, by_name: Mapping[str, Interface]) -> list[str]:
         for lower in () if below is None else lower_names(below):
             if lower == one.name:
                 return [*way, lower]
-            if lower not in way and (found := search(lower, [*way, lower])):
-                return found
+            if lower not in way and (circle := search(lower, [*way, lower])):
+                return circle
         return []
 
     return search(one.name, [one.name])

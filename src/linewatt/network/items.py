@@ -98,10 +98,10 @@ def parse_key(word: str) -> Key:
 
 def items(interfaces: Sequence[Interface], routes: Sequence[Route]) -> dict[str, Any]:
     """Key → what it is to show, in the order of making. ``True`` for what only has to be there."""
-    found: dict[str, Any] = {}
+    items_by_key: dict[str, Any] = {}
     for key, value in _items(interfaces, routes):
-        found.setdefault(str(key), value)
-    return dict(sorted(found.items(), key=lambda item: ORDER.index(item[0].partition(":")[0])))
+        items_by_key.setdefault(str(key), value)
+    return dict(sorted(items_by_key.items(), key=lambda item: ORDER.index(item[0].partition(":")[0])))
 
 
 def _items(interfaces: Sequence[Interface], routes: Sequence[Route]) -> Iterator[tuple[Key, Any]]:

@@ -145,14 +145,16 @@ def _shown_of_link(key: Key, link: Mapping[str, Any], links: Links, routes: Rout
 def _address(key: Key, links: Links) -> str | None:
     """Interface and prefix length of an address, its own interface first."""
     wanted = key.address.address
-    found = [
+    addresses = [
         f"{name}/{one.get('prefixlen')}"
         for name, link in links.items()
         for one in link.get("addr_info", ())
         if one.get("local") == wanted
     ]
     return min(
-        found, key=lambda text: (text != f"{key.interface}/{key.address.prefix_length}", text), default=None
+        addresses,
+        key=lambda text: (text != f"{key.interface}/{key.address.prefix_length}", text),
+        default=None,
     )
 
 

@@ -92,18 +92,18 @@ def _properties(one: Interface) -> dict[str, Any] | None:
         )
     if one.state == "absent":
         return None
-    found: dict[str, Any] = {"state": one.state}
+    properties: dict[str, Any] = {"state": one.state}
     if one.kind != "ethernet":
-        found["type"] = one.kind
+        properties["type"] = one.kind
     if one.mtu is not None:
-        found["mtu"] = one.mtu
+        properties["mtu"] = one.mtu
     for family in ("ipv4", "ipv6"):
         own = sorted(
             f"{each.address}/{each.prefix_length}" for each in one.addresses if each.family == family
         )
         if own or (one.kind != "ethernet" and family == "ipv4"):
-            found |= {f"{family}.enabled": bool(own), f"{family}.address": own}
-    return found | dict(_config(one))
+            properties |= {f"{family}.enabled": bool(own), f"{family}.address": own}
+    return properties | dict(_config(one))
 
 
 def _config(one: Interface) -> Iterator[tuple[str, Any]]:
@@ -190,12 +190,14 @@ def _shown(parsed: Parsed, state: Mapping[str, Any]) -> dict[str, Any] | None:
     if isinstance(parsed, Key):
         return _shown_route(parsed, state)
     name, properties = parsed
-    found = [one for one in state["interfaces"] if one["name"] == name and one.get("type") != "ovs-bridge"]
-    if not found:
+    interfaces = [
+        one for one in state["interfaces"] if one["name"] == name and one.get("type") != "ovs-bridge"
+    ]
+    if not interfaces:
         return None
     if properties == (WHOLE,):
-        return dict(found[0])
-    values = {path: _value(found[0], path) for path in properties}
+        return dict(interfaces[0])
+    values = {path: _value(interfaces[0], path) for path in properties}
     return {path: value for path, value in values.items() if value is not None}
 
 
@@ -273,10 +275,10 @@ def _document(values: list[tuple[Parsed, Any]]) -> dict[str, Any]:
 
 
 def _nested(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
-    found: dict[str, Any] = {"name": name}
+    document: dict[str, Any] = {"name": name}
     for path, value in values.items():
         *parents, last = path.split(".")
-        inside = found
+        inside = document
         for part in parents:
             inside = inside.setdefault(part, {})
         if path.endswith(".address"):
@@ -285,7 +287,7 @@ def _nested(name: str, values: Mapping[str, Any]) -> dict[str, Any]:
         elif path == "bridge.port":
             value = [{"name": port} for port in value]
         inside[last] = value
-    return found
+    return document
 
 
 def _route_entry(key: Key, value: Mapping[str, Any] | None) -> dict[str, Any]:

@@ -191,17 +191,17 @@ def _alone(name: str, links: Iterable[Mapping[str, Any]]) -> None:
 def lost(link: Mapping[str, Any], routes: Sequence[Mapping[str, Any]]) -> list[str]:
     """What an interface that goes down would not have again when it comes up: IPv6 addresses, routes."""
     name = link.get("ifname")
-    found = [
+    gone = [
         f"{one.get('local')}/{one.get('prefixlen')}"
         for one in link.get("addr_info", ())
         if one.get("family") == "inet6" and one.get("scope") in ("global", "0")
     ]
-    found += [
+    gone += [
         f"route to {route.get('dst')}"
         for route in routes
         if route.get("dev") == name and route.get("protocol") not in KERNEL and route.get("type") in UNICAST
     ]
-    return sorted(set(found))
+    return sorted(set(gone))
 
 
 KERNEL = ("kernel", "2")

@@ -72,12 +72,12 @@ def parse_xml(text: str) -> Topology:
             f"not a topology of hwloc, but <{root.tag[:40]}>; write one with: lstopo --of xml FILE"
         )
     form = _format(root)
-    found = _Found()
+    objects = _Found()
     for kind, element, place in _objects(machine):
-        _take(found, kind, element, place, form)
-    if not found.cpus:
+        _take(objects, kind, element, place, form)
+    if not objects.cpus:
         raise InvalidInput("the topology has no CPU (PU object); write it again with: lstopo --of xml FILE")
-    return _topology(found, machine, root)
+    return _topology(objects, machine, root)
 
 
 def _root(text: str) -> Element:

@@ -56,15 +56,15 @@ def complete(topology: Topology, facts: Facts, nic: str | None = None) -> Topolo
     allowed = set(topology.allowed) & running
     if known.get("allowed") is not None:
         allowed &= set(_list(known["allowed"]))
-    found = replace(
+    completed = replace(
         topology,
         cpus=cpus,
         allowed=tuple(sorted(allowed)),
         isolated=tuple(sorted(running & {*topology.isolated, *_list(known.get("isolated"))})),
     )
     if nic is None or any(device.name == nic for device in topology.devices):
-        return found
-    return _with_device(found, facts, nic)
+        return completed
+    return _with_device(completed, facts, nic)
 
 
 def _with_device(topology: Topology, facts: Facts, nic: str) -> Topology:

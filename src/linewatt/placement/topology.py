@@ -88,9 +88,9 @@ class Topology:
 
     def node_cpus(self, node: int) -> tuple[int, ...]:
         """The CPUs of a NUMA node. Raises InvalidInput naming the nodes, also for one without CPUs."""
-        found = tuple(cpu.id for cpu in self.cpus if cpu.node == node)
-        if found:
-            return found
+        cpus = tuple(cpu.id for cpu in self.cpus if cpu.node == node)
+        if cpus:
+            return cpus
         names = ", ".join(map(str, self.nodes)) or "none"
         if node in self.empty_nodes:
             raise InvalidInput(
@@ -137,11 +137,11 @@ def build_cpus(
     several = [cache for cache in groups.caches if len({cores.get(cpu) for cpu in cache}) > 1]
     caches = _counted(ordered, several, alone=False)
     threads: dict[int, int] = {}
-    found = [Cpu(cpu, None, None, None, online=False) for cpu in set(offline) - set(ordered)]
+    offline_cpus = [Cpu(cpu, None, None, None, online=False) for cpu in set(offline) - set(ordered)]
     for cpu in ordered:
         core = cores[cpu]
         rank = threads[core] = threads.get(core, -1) + 1
-        found.append(
+        offline_cpus.append(
             Cpu(
                 id=cpu,
                 core=core,
@@ -152,7 +152,7 @@ def build_cpus(
                 slower=int(cpu in slow),
             )
         )
-    return tuple(sorted(found, key=lambda cpu: cpu.id))
+    return tuple(sorted(offline_cpus, key=lambda cpu: cpu.id))
 
 
 def _counted(

@@ -44,10 +44,10 @@ def case_cell(metric: Metric, summary: CaseSummary, unit: Unit) -> Cell:
 def ci_text(metric: Metric, summary: CaseSummary, unit: Unit) -> str | None:
     """The 95 % CI of a case's mean in ``unit``; ``None`` where it is not shown or there is none."""
     value = metric.value(summary)
-    found = value.interval() if metric.show_ci and isinstance(value, Estimate) else None
-    if found is None:
+    interval = value.interval() if metric.show_ci and isinstance(value, Estimate) else None
+    if interval is None:
         return None
-    return " to ".join(unit.text(unit.from_si(end)) for end in (found.low, found.high))
+    return " to ".join(unit.text(unit.from_si(end)) for end in (interval.low, interval.high))
 
 
 def head(metric: Metric, unit: Unit) -> Head:
@@ -72,11 +72,11 @@ def export(metric: Metric, summary: CaseSummary) -> dict[str, Any]:
     if metric.of_series:
         return {key: value}
     estimate = value if isinstance(value, Estimate) else None
-    found = mean_keys(key, estimate)
+    keys = mean_keys(key, estimate)
     if not metric.show_ci:
-        return found
+        return keys
     ci = estimate.interval() if estimate else None
-    return found | {
+    return keys | {
         f"{key}_ci95_low": ci and ci.low,
         f"{key}_ci95_high": ci and ci.high,
         f"{key}_ci95_method": ci and ci.method,

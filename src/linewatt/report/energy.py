@@ -73,15 +73,15 @@ def of_result(result: Result) -> list[Fitted]:
 def _doubts(end: EndEnergy, findings: Findings) -> dict[str, str]:
     """Findings on the watts of an end by code: in how many of its rows, and the first that was seen."""
     hosts, rows = end.case.hosts, set(end.trials)
-    found: dict[str, list[Sighting]] = {}
+    sightings_by_code: dict[str, list[Sighting]] = {}
     for one in findings.every:
         if one.doubts_on(end.host, hosts, "power"):
             about = (seen for seen in one.sightings if seen.is_of(end.host, hosts))
             own = [seen for seen in about if rows & set(seen.trials) or not seen.trials]
             if own:
-                found.setdefault(one.code, []).extend(own)
+                sightings_by_code.setdefault(one.code, []).extend(own)
     doubts = {}
-    for code, own in found.items():
+    for code, own in sightings_by_code.items():
         trials = rows & {number for seen in own for number in seen.trials}
         count = f" in {len(trials)} of {plural(len(rows), 'trial')}" if trials else ""
         doubts[code] = f"Watts are doubtful, {code}{count}: {own[0].where}: {own[0].evidence}"
@@ -151,11 +151,11 @@ def _values(figures: Mapping[str, Figure]) -> dict[str, float | None]:
 
 
 def _intervals(figures: Mapping[str, Figure]) -> dict[str, list[float] | None]:
-    found: dict[str, list[float] | None] = {}
+    intervals: dict[str, list[float] | None] = {}
     for kind in SHOWN:
         low, high = figures[kind.key].low, figures[kind.key].high
-        found[kind.key] = None if low is None or high is None else [low * kind.scale, high * kind.scale]
-    return found
+        intervals[kind.key] = None if low is None or high is None else [low * kind.scale, high * kind.scale]
+    return intervals
 
 
 def rendered(found: Sequence[Fitted], width: int | None) -> RenderableType:

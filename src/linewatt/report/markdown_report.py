@@ -74,8 +74,8 @@ def _of_soak(soak: Soak) -> Iterator[str]:
     yield from _top(screen_of_soak(soak), soak.result, ())
     for one in (*summary_tables(soak), ledger_table(soak.ledger), interval_table(soak)):
         yield from markdown.table(one, 2)
-    found = (f"{one.where} [{one.code}]: {one.evidence}; do: {one.advice}" for one in flags(soak))
-    yield from markdown.lines(listed("Flags", found), 2)
+    findings = (f"{one.where} [{one.code}]: {one.evidence}; do: {one.advice}" for one in flags(soak))
+    yield from markdown.lines(listed("Flags", findings), 2)
     yield from markdown.lines(listed("Events", (*part_lines(soak), *map(event_line, soak.events))), 2)
     yield from markdown.section(environment_section(environment(soak.hosts), soak.hosts))
 

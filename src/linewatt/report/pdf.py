@@ -25,13 +25,13 @@ def browser() -> str:
     """The browser that prints. Raises InvalidInput where there is none."""
     named = os.environ.get("LINEWATT_CHROMIUM")
     wanted = (named,) if named else NAMES
-    found = next((path for name in wanted if (path := shutil.which(name))), None)
-    if found is None:
+    program = next((path for name in wanted if (path := shutil.which(name))), None)
+    if program is None:
         raise InvalidInput(
             f"--format pdf: needs a Chromium, and there is no {' or '.join(wanted)} here; install your "
             "distribution's chromium, or print the HTML report from any browser"
         )
-    return found
+    return program
 
 
 def printed(page: str, program: str) -> bytes:

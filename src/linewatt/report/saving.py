@@ -43,10 +43,10 @@ def save_table(table: Table) -> Markup:
         return _links(
             [Markup("CSV ({:,} rows are not in this file twice; {})").format(len(table.rows), _ELSEWHERE)]
         )
-    found = [_link(table.title, "csv", "text/csv", csv_text(table))]
+    links = [_link(table.title, "csv", "text/csv", csv_text(table))]
     if len(table.rows) <= MOST_ROWS:
-        found.append(_link(table.title, "md", "text/markdown", markdown.document(markdown.table(table))))
-    return _links(found)
+        links.append(_link(table.title, "md", "text/markdown", markdown.document(markdown.table(table))))
+    return _links(links)
 
 
 def save_figure(drawn: DrawnFigure) -> Markup:

@@ -140,13 +140,13 @@ class Table:
     @property
     def head_groups(self) -> tuple[tuple[str, tuple[Head, ...]], ...]:
         """Columns beside each other that share a heading; alone under "" where they have none."""
-        found: list[tuple[str, list[Head]]] = []
+        groups: list[tuple[str, list[Head]]] = []
         for head in self.heads:
-            if head.group and found and found[-1][0] == head.group:
-                found[-1][1].append(head)
+            if head.group and groups and groups[-1][0] == head.group:
+                groups[-1][1].append(head)
             else:
-                found.append((head.group, [head]))
-        return tuple((name, tuple(heads)) for name, heads in found)
+                groups.append((head.group, [head]))
+        return tuple((name, tuple(heads)) for name, heads in groups)
 
     def said(self, kind: NoteKind) -> tuple[str, ...]:
         """Its notes of a kind."""

@@ -167,18 +167,18 @@ def _beside(
     columns: Sequence[TextColumn], width: int, which: Callable[[Iterable[int]], int]
 ) -> list[TextColumn]:
     """The columns; where one other, the narrowest or widest, has no room beside the keys, words wrap."""
-    found = list(columns)
+    placed = list(columns)
     for wraps_key in (False, True):
-        keys = sum(one.needed + _GAP for one in found if one.key)
-        if keys + which([one.needed for one in found if not one.key] or [-_GAP]) <= width:
+        keys = sum(one.needed + _GAP for one in placed if one.key)
+        if keys + which([one.needed for one in placed if not one.key] or [-_GAP]) <= width:
             break
-        found = [
+        placed = [
             replace(one, free=True)
             if one.left and one.key == wraps_key and (one.key or keys + one.needed > width)
             else one
-            for one in found
+            for one in placed
         ]
-    return found
+    return placed
 
 
 def split(columns: Sequence[TextColumn], width: int | None) -> list[list[TextColumn]]:

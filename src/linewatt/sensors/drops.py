@@ -194,10 +194,14 @@ def losses(counted: Mapping[str, float | None], *, leaving: bool | None = None) 
 
     ``leaving``: only packets that leave (True) or arrive (False). A counter that could not be read is none.
     """
-    found = {cause.key: loss for cause in CAUSES if (loss := _loss(cause, counted, leaving)) is not None}
-    again = _again(found.values(), counted, leaving)
-    found = {key: replace(one, packets=one.packets - again.get(key, 0.0)) for key, one in found.items()}
-    return sorted((one for one in found.values() if one.packets > 0), key=lambda one: -one.packets)
+    loss_by_cause = {
+        cause.key: loss for cause in CAUSES if (loss := _loss(cause, counted, leaving)) is not None
+    }
+    again = _again(loss_by_cause.values(), counted, leaving)
+    loss_by_cause = {
+        key: replace(one, packets=one.packets - again.get(key, 0.0)) for key, one in loss_by_cause.items()
+    }
+    return sorted((one for one in loss_by_cause.values() if one.packets > 0), key=lambda one: -one.packets)
 
 
 def _again(

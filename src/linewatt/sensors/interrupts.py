@@ -135,15 +135,15 @@ class Interrupts(LineSensor):
     def reasons(self, record: str) -> dict[str, str]:
         """Why there are none of a kind. Raises ParseError."""
         sections = _sections(record)
-        found = {} if "intr" in sections else {"host": "no /proc/stat", "softirqs": "no /proc/stat"}
+        reasons = {} if "intr" in sections else {"host": "no /proc/stat", "softirqs": "no /proc/stat"}
         if "many" in sections:
-            found["irq"] = f"more than {MOST_CELLS} interrupts × CPUs of the data interface: not counted"
+            reasons["irq"] = f"more than {MOST_CELLS} interrupts × CPUs of the data interface: not counted"
         elif not _of_data(_by_interface(sections)):
             without = [device for device, text in _by_interface(sections).items() if ";" not in text]
             whose = "the data interface" if len(_by_interface(sections)) < 2 else " and ".join(without)
             own = "have no interrupts of their own" if len(without) > 1 else "has no interrupts of its own"
-            found["irq"] = f"{whose} {own}, or its host does not tell"
-        return found
+            reasons["irq"] = f"{whose} {own}, or its host does not tell"
+        return reasons
 
     def channel(self, name: str) -> Channel:
         """Raises ParseError for a name that cannot be."""
@@ -193,8 +193,8 @@ def _of_data(told: Mapping[str, str]) -> dict[str, float | None]:
         queues = names_of_queues(tuple(row[1] for row in rows), device, bus)
         counted |= {number: counts for number, name, *counts in rows if name in queues}
     sums = [sum(map(_number, counts)) % 2**_SUM_BITS for counts in zip(*counted.values(), strict=True)]
-    found: dict[str, float | None] = {f"irq.{cpu.lower()}": n for cpu, n in zip(cpus, sums, strict=True)}
-    return {"irq.data": sum(sums) % 2**_SUM_BITS, **found} if sums else {}
+    per_cpu: dict[str, float | None] = {f"irq.{cpu.lower()}": n for cpu, n in zip(cpus, sums, strict=True)}
+    return {"irq.data": sum(sums) % 2**_SUM_BITS, **per_cpu} if sums else {}
 
 
 def _number(text: str) -> int:

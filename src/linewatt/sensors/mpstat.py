@@ -106,8 +106,8 @@ def record_time_s(record: str, near_s: float) -> float | None:
 
 def _rows(record: str) -> dict[int, dict[str, float]]:
     """CPU number → column → percent. Raises ParseError."""
-    before, found, table = record.rpartition(_TABLE)
-    if not found or _TABLE in before:
+    before, mark, table = record.rpartition(_TABLE)
+    if not mark or _TABLE in before:
         raise ParseError(f"mpstat: a record holds one CPU table, this one {record.count(_TABLE)}")
     try:
         rows = read_json(f"[{table.rpartition(']')[0]}]", "the CPU table")

@@ -163,11 +163,11 @@ def _program() -> str:
     """Which linewatt this is: one of the same version may still make something else of a result."""
     import linewatt
 
-    found = hashlib.sha256()
+    digest = hashlib.sha256()
     for base, folders, names in os.walk(Path(linewatt.__file__).parent):
         folders.sort()
         for name in sorted(names):
             if name.endswith(".py"):
                 seen = Path(base, name).stat()
-                found.update(f"{name} {seen.st_size} {seen.st_mtime_ns}\n".encode())
-    return found.hexdigest()
+                digest.update(f"{name} {seen.st_size} {seen.st_mtime_ns}\n".encode())
+    return digest.hexdigest()

@@ -123,10 +123,10 @@ def read_courses(path: Path, cpus: Mapping[str, Sequence[int] | None]) -> list[C
     own = [f"{host} cpu:{cpu}" for host in bound for cpu in cpus[host] or ()]
     wanted = {"path": str(path), "own": own, "bound": bound}
     try:
-        found = warm_up().cursor().execute(_COURSES, wanted).fetchall()
+        rows = warm_up().cursor().execute(_COURSES, wanted).fetchall()
     except duckdb.Error as error:
         raise StoreError(f"{path}: damaged: {str(error).splitlines()[0]}; move it away to go on") from error
-    return [Course(host, source, name, unit, tuple(points)) for host, source, name, unit, points in found]
+    return [Course(host, source, name, unit, tuple(points)) for host, source, name, unit, points in rows]
 
 
 def read_channels(path: Path) -> dict[tuple[str, str, str], Channel]:
@@ -137,10 +137,10 @@ def read_channels(path: Path) -> dict[tuple[str, str, str], Channel]:
 
     rows = f"SELECT DISTINCT {', '.join(_WORDS)} FROM read_parquet(?)"  # noqa: S608 - names from here only
     try:
-        found = warm_up().cursor().execute(rows, [str(path)]).fetchall()
+        named_rows = warm_up().cursor().execute(rows, [str(path)]).fetchall()
     except duckdb.Error as error:
         raise StoreError(f"{path}: damaged: {str(error).splitlines()[0]}; move it away to go on") from error
-    return {(host, source, name): Channel(name, *words) for host, source, name, *words in found}
+    return {(host, source, name): Channel(name, *words) for host, source, name, *words in named_rows}
 
 
 def _tables(series: Sequence[Series]) -> dict[str, dict[str, Any]]:

@@ -68,7 +68,7 @@ class Part:
         came to its end has one.
         """
         there = {chunk.number for chunk in self.chunks}
-        gone = {int(found[1]) for name in self.gone if (found := _CHUNK.fullmatch(name))}
+        gone = {int(match[1]) for name in self.gone if (match := _CHUNK.fullmatch(name))}
         last = max(there | gone, default=1 if self.why == "done" else 0)
         return tuple(number for number in range(1, last + 1) if number not in there)
 
@@ -208,14 +208,14 @@ def _part(path: Path, gone: Sequence[str]) -> Part:
 
 
 def _chunk(part: Path, number: int) -> Chunk:
-    found = {kind: part / f"{kind}-{number:06d}.{end}" for kind, end in _ENDS.items()}
-    found["sum"] = _sum_path(part, number)
+    files = {kind: part / f"{kind}-{number:06d}.{end}" for kind, end in _ENDS.items()}
+    files["sum"] = _sum_path(part, number)
     return Chunk(
         number,
-        found["chunk"],
-        found["users"] if found["users"].exists() else None,
-        found["events"] if found["events"].exists() else None,
-        found["sum"] if found["sum"].exists() else None,
+        files["chunk"],
+        files["users"] if files["users"].exists() else None,
+        files["events"] if files["events"].exists() else None,
+        files["sum"] if files["sum"].exists() else None,
     )
 
 
@@ -242,9 +242,9 @@ def _last_s(chunks: Sequence[Chunk], started_s: float) -> float:
 
     for chunk in reversed(chunks):
         with suppress(duckdb.Error):
-            found = warm_up().cursor().execute(_LAST, [str(chunk.samples)]).fetchone()
-            if found and found[0] is not None:
-                return float(found[0])
+            last = warm_up().cursor().execute(_LAST, [str(chunk.samples)]).fetchone()
+            if last and last[0] is not None:
+                return float(last[0])
     return started_s
 
 
@@ -255,8 +255,8 @@ def _named(folder: Path, pattern: re.Pattern[str]) -> list[tuple[Path, re.Match[
     """Entries of a folder that match, by number."""
     if not folder.is_dir():
         return []
-    found = [(path, match) for path in folder.iterdir() if (match := pattern.fullmatch(path.name))]
-    return sorted(found, key=lambda each: int(each[1][1]))
+    matches = [(path, match) for path in folder.iterdir() if (match := pattern.fullmatch(path.name))]
+    return sorted(matches, key=lambda each: int(each[1][1]))
 
 
 def _ordered(series: Sequence[Series]) -> list[Series]:

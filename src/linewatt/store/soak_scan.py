@@ -99,14 +99,16 @@ class Chunks:
 
     def series(self) -> list[SeriesInfo]:
         """Every series of the soak, in order of host, source and channel."""
-        found: dict[tuple[str, str, str], tuple[Any, ...]] = {}
+        by_series: dict[tuple[str, str, str], tuple[Any, ...]] = {}
         for part in self.parts:
             for batch in _batches(self.files(part)):
                 for host, source, channel, *words, rows, missing, reason in self._rows(_SERIES, batch):
-                    _, before, before_missing, said = found.get((host, source, channel), (None, 0, 0, None))
+                    _, before, before_missing, said = by_series.get(
+                        (host, source, channel), (None, 0, 0, None)
+                    )
                     figures = (words, rows + before, missing + before_missing, said or reason)
-                    found[host, source, channel] = figures
-        ordered = sorted(found.items())
+                    by_series[host, source, channel] = figures
+        ordered = sorted(by_series.items())
         return [_info(number, key, *figures) for number, (key, figures) in enumerate(ordered)]
 
     def scan(self, series: Sequence[SeriesInfo], tracks: Mapping[int, str], interval_s: float) -> Scan:
@@ -181,13 +183,13 @@ class Chunks:
 
     def _usual_s(self) -> dict[tuple[str, str], float]:
         """How often a source is read, from the densest of its series in a few chunks without a gap."""
-        found: dict[tuple[str, str], float] = {}
+        interval_s: dict[tuple[str, str], float] = {}
         for part in self.parts:
             files = self._unbroken(part)
             middle = max(0, len(files) // 2 - _SPAN_CHUNKS // 2)
             for host, source, usual_s in self._rows(_USUAL, files[middle : middle + _SPAN_CHUNKS]):
-                found[host, source] = min(usual_s, found.get((host, source), usual_s))
-        return found
+                interval_s[host, source] = min(usual_s, interval_s.get((host, source), usual_s))
+        return interval_s
 
     def _unbroken(self, part: Part) -> list[Path]:
         """The longest run of chunks of which none is missing or damaged."""
@@ -219,12 +221,12 @@ class Chunks:
     def _rows(
         self, query: str, files: Sequence[Path], values: Mapping[str, float] | None = None
     ) -> list[tuple[Any, ...]]:
-        found: list[tuple[Any, ...]] = self._read(query, files, values, lambda done: done.fetchall(), [])
-        return found
+        fetched: list[tuple[Any, ...]] = self._read(query, files, values, lambda done: done.fetchall(), [])
+        return fetched
 
     def _columns(self, query: str, files: Sequence[Path], values: Mapping[str, float]) -> dict[str, Any]:
-        found: dict[str, Any] = self._read(query, files, values, lambda done: done.fetchnumpy(), {})
-        return found
+        columns: dict[str, Any] = self._read(query, files, values, lambda done: done.fetchnumpy(), {})
+        return columns
 
     def _read(
         self,

@@ -195,11 +195,11 @@ class Steps:
     @property
     def tracks(self) -> dict[str, Cells]:
         """Each track by cells."""
-        found = {}
+        cells = {}
         for number, name in enumerate(self._names[:-1]):
             own = self._track == number
             sources = sorted(set(self._source[own].tolist()))
-            found[name] = Cells(
+            cells[name] = Cells(
                 self._whole[number],
                 self._spread[number],
                 self._seconds[number],
@@ -207,7 +207,7 @@ class Steps:
                 self._expected[sources].sum(axis=0),
                 int(own.sum()),
             )
-        return found
+        return cells
 
     def _before(self, at: Array, columns: Mapping[str, Array]) -> tuple[Array, Array]:
         """Time since the reading before each cell's first one, and that reading; NaN where there is none.
@@ -229,13 +229,13 @@ class Steps:
         for start_s, end_s in self._holes:
             silent |= (first_s > start_s) & (first_s - batch.step_s < end_s)
         long = self._pulse[batch.at] & ~self._is_sparse[batch.at] & silent
-        found = []
+        gaps = []
         for row in np.flatnonzero(long):
             host, source = self._sources[self._source[batch.at[row]]]
             end_s = float(first_s[row])
-            found.append(Gap(host, source, end_s - float(batch.step_s[row]), end_s))
-        self.gaps += found
-        return found
+            gaps.append(Gap(host, source, end_s - float(batch.step_s[row]), end_s))
+        self.gaps += gaps
+        return gaps
 
     def _counted(
         self, at: Array, cell: Array, columns: Mapping[str, Array], before: Array, again: Again

@@ -47,44 +47,44 @@ def load_totals(parts: Sequence[Part], needed: Collection[tuple[str, str]]) -> L
 
     Raises StoreError where a chunk that is needed cannot be read.
     """
-    found = LoadTotals()
+    totals = LoadTotals()
     for part in parts:
         values = _last_values(part, needed)
         if not values:
             continue
-        found.load_s += max(time_s for time_s, _ in values.values()) - _first_s(
+        totals.load_s += max(time_s for time_s, _ in values.values()) - _first_s(
             part, {key[1] for key in values}
         )
         for (host, _, channel), (_, value) in values.items():
-            own = found.counted.setdefault(host, {})
+            own = totals.counted.setdefault(host, {})
             own[channel] = own.get(channel, 0.0) + value
-    return found
+    return totals
 
 
 def _last_values(
     part: Part, needed: Collection[tuple[str, str]]
 ) -> dict[tuple[str, str, str], tuple[float, float]]:
     """Host, source and channel → time and value of its last reading."""
-    found: dict[tuple[str, str, str], tuple[float, float]] = {}
+    last: dict[tuple[str, str, str], tuple[float, float]] = {}
     silent = set(needed)
     for paths in _portions(part.chunks[::-1]):
         for host, source, channel, time_s, value in _rows(_LAST, paths):
-            found.setdefault((host, source, channel), (time_s, value))
+            last.setdefault((host, source, channel), (time_s, value))
             silent.discard((host, source))
-        if found and not silent:
+        if last and not silent:
             break
-    return found
+    return last
 
 
 def _first_s(part: Part, sources: Collection[str]) -> float:
     """When the first of these sources counted for the first time: a load is stored a segment at a time."""
-    found: dict[str, float] = {}
+    first_s: dict[str, float] = {}
     for paths in _portions(part.chunks):
         for source, time_s in _rows(_FIRST, paths):
-            found.setdefault(source, time_s)
-        if found.keys() >= set(sources):
+            first_s.setdefault(source, time_s)
+        if first_s.keys() >= set(sources):
             break
-    return min(found.values())
+    return min(first_s.values())
 
 
 def _portions(chunks: Sequence[Chunk]) -> Iterator[list[Path]]:

@@ -194,10 +194,10 @@ def read(path: Path) -> dict[str, str]:
         raise StoreError(f"{path}: {error.strerror}") from error
     except ValueError as error:
         raise StoreError(f"{path}: damaged: is no text") from error
-    found: dict[str, str] = {}
+    digests: dict[str, str] = {}
     for number, line in enumerate(text.split("\n")[:-1], start=1):
         match = _LINE.fullmatch(line)
         if match is None or not _is_name(match[2]):
             raise StoreError(f"{path}:{number}: damaged: is no checksum and name")
-        found[match[2]] = match[1]
-    return found
+        digests[match[2]] = match[1]
+    return digests

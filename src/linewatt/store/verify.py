@@ -28,14 +28,14 @@ def verify(result: Path) -> Verified:
     files = sum(path.is_file() for path in result.rglob("*"))
     if (result / sums.NAME).exists():
         return Verified(result.name, files, True, tuple(sums.problems(result)))
-    found = list(_unreadable(result))
+    unreadable = list(_unreadable(result))
     try:
         listed = read.load_manifest(result).checksums is not None
     except StoreError:
         listed = False  # named by what is unreadable
     if listed:
-        found.append(Problem("missing", sums.NAME, "was stored and is not there"))
-    return Verified(result.name, files, listed, tuple(found))
+        unreadable.append(Problem("missing", sums.NAME, "was stored and is not there"))
+    return Verified(result.name, files, listed, tuple(unreadable))
 
 
 def _unreadable(result: Path) -> Iterator[Problem]:

@@ -37,8 +37,8 @@ async def make(
 
     What each reads then, or why it is not as asked: it cannot be written, or does not read back so.
     """
-    found = await _written(host, knobs, {entry: entry.wanted for entry in entries}, "set")
-    for entry, text in found.items():
+    outcomes = await _written(host, knobs, {entry: entry.wanted for entry in entries}, "set")
+    for entry, text in outcomes.items():
         if isinstance(text, str):
             journal.applied(entry.number, text)
     return [
@@ -49,7 +49,7 @@ async def make(
                 entry.host, entry.knob, brief(entry.target), *apart(entry.wanted, text)
             )
         )
-        for entry, text in found.items()
+        for entry, text in outcomes.items()
     ]
 
 
@@ -200,15 +200,15 @@ async def _written(
     ]
     limit_s = batch.LIMIT_S * len(texts) + _input_s(commands)
     answers = iter(await batch.run_all(host, commands, root=True, limit_s=limit_s, lock=batch.EXCLUSIVE))
-    found: dict[Entry, str | LinewattError] = {}
+    outcomes: dict[Entry, str | LinewattError] = {}
     for entry in texts:
         written, shown = next(answers), next(answers)
         try:
             _output(entry.host, written, f"{what} {entry.knob} {brief(entry.target)}")
-            found[entry] = answer(entry.host, knobs[entry.knob], entry.target, shown)
+            outcomes[entry] = answer(entry.host, knobs[entry.knob], entry.target, shown)
         except ChangeError as error:
-            found[entry] = error
-    return found
+            outcomes[entry] = error
+    return outcomes
 
 
 def _input_s(commands: Iterable[batch.Short]) -> float:

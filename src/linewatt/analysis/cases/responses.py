@@ -95,5 +95,5 @@ def _system(trial: Trial, role: Role) -> power.Total | None:
     end = trial.end(role)
     if end is None or trial.status != "done":
         return None
-    found = power.system(end.power)
-    return found if isinstance(found, power.Total) else None
+    total = power.system(end.power)
+    return total if isinstance(total, power.Total) else None

@@ -53,10 +53,10 @@ class Beside:
 
 def besides(ends: Ends) -> list[Beside]:
     """All of it; what is not on record on a side is no difference."""
-    found = list(_time(ends))
+    differing_facts = list(_time(ends))
     for role in _ROLES:
-        found += _of_end(ends, role)
-    return found
+        differing_facts += _of_end(ends, role)
+    return differing_facts
 
 
 def with_besides(words: str, every: Sequence[Beside]) -> str:
@@ -122,7 +122,7 @@ def _value(side: Side, host: str, role: Role, runs: CaseRuns, fact: str) -> obje
         version = load_version(side, host, LOADS[name])
         return None if version is None else ".".join(map(str, version))
     if section == "sysctl":
-        found = runs.settings.get(role, {}).get(f"sysctl {name}")
-        if found is not None:
-            return found
+        setting = runs.settings.get(role, {}).get(f"sysctl {name}")
+        if setting is not None:
+            return setting
     return side.fact(host, section, name)

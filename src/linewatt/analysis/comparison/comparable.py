@@ -88,8 +88,8 @@ class Ends:
 
 def obstacles(ends: Ends) -> list[Obstacle]:
     """What refuses verdicts on two cases; what is not on record on a side refuses nothing."""
-    found = [*_window(ends), *_offloads(ends), *_load(ends), *_payload(ends), *_accounting(ends)]
-    return [one for one in found if one.code not in ends.allowed]
+    every = [*_window(ends), *_offloads(ends), *_load(ends), *_payload(ends), *_accounting(ends)]
+    return [one for one in every if one.code not in ends.allowed]
 
 
 def between(sides: Sides, one: object, two: object, text: Text = str) -> str:
@@ -99,13 +99,15 @@ def between(sides: Sides, one: object, two: object, text: Text = str) -> str:
 
 def _window(ends: Ends) -> list[Obstacle]:
     """Seconds as the campaigns say, or as the trials have them where a result was made without one."""
-    found = []
+    differing = []
     for key, name in (("window_s", "window"), ("omit_s", "warm-up left out")):
         one, two = (getattr(side.campaign, key) for side in (ends.base, ends.other))
         if one is not None and two is not None and one != two:
-            found.append(Obstacle("window", f"{name} of {between(ends.sides, f'{one:g} s', f'{two:g} s')}"))
-    if found:
-        return found
+            differing.append(
+                Obstacle("window", f"{name} of {between(ends.sides, f'{one:g} s', f'{two:g} s')}")
+            )
+    if differing:
+        return differing
     one, two = ends.own.window_s, ends.theirs.window_s
     if one and two and abs(one / two - 1) > _WINDOW_TOLERANCE:
         return [Obstacle("window", f"window of {between(ends.sides, f'{one:.3g} s', f'{two:.3g} s')}")]
@@ -114,7 +116,7 @@ def _window(ends: Ends) -> list[Obstacle]:
 
 def _offloads(ends: Ends) -> list[Obstacle]:
     """The mode of the data interfaces at both ends, as facts have it or as the trial's settings read."""
-    found = []
+    differing = []
     for role in _ROLES:
         own, theirs = getattr(ends.case, role), getattr(ends.other_case, role)
         one = _features(ends.base, own, role, ends.own)
@@ -122,8 +124,8 @@ def _offloads(ends: Ends) -> list[Obstacle]:
         told = [name for name in OFFLOADS if ends.by not in (name, SHORT.get(name))]
         words = offloads_differ(ends.sides, one, two, told)
         if words:
-            found.append(Obstacle("offloads", f"offloads of the {role}: {', '.join(words)}"))
-    return found
+            differing.append(Obstacle("offloads", f"offloads of the {role}: {', '.join(words)}"))
+    return differing
 
 
 def offloads_differ(
@@ -144,7 +146,7 @@ _SEGMENTATION = "tx-tcp-segmentation"
 
 def _features(side: Side, host: str, role: Role, runs: CaseRuns) -> dict[str, str]:
     """Feature → on or off, in ethtool's long names."""
-    found = offloads_found(side, host)
+    state_by_feature = offloads_found(side, host)
     for knob, text in runs.settings.get(role, {}).items():
         if not knob.startswith("offload ") or text is None:
             continue
@@ -152,8 +154,8 @@ def _features(side: Side, host: str, role: Role, runs: CaseRuns) -> dict[str, st
         parts = dict(word.split("=", 1) for word in text.split() if "=" in word)
         state = parts.get(_SEGMENTATION) or next(iter(parts.values()), None)
         if state is not None:
-            found[ABBREVIATIONS.get(feature, feature)] = _state(state)
-    return found
+            state_by_feature[ABBREVIATIONS.get(feature, feature)] = _state(state)
+    return state_by_feature
 
 
 def offloads_found(side: Side, host: str) -> dict[str, str]:

@@ -213,12 +213,12 @@ def _contrasts(points: Sequence[Point], split: _Split) -> list[_Candidate]:
     places = split.segments(points)
     segments = [[points[at].level for at in own] for own in places]
     variance, df = _spread(points, segments)
-    found = []
+    candidates = []
     for (before, after), own in zip(pairwise(segments), places[1:], strict=True):
         gap = statistics.fmean(after) - statistics.fmean(before)
         se = math.sqrt(variance * (1 / len(before) + 1 / len(after)))
-        found.append(_Candidate(own[0], Contrast(gap, se, df)))
-    return found
+        candidates.append(_Candidate(own[0], Contrast(gap, se, df)))
+    return candidates
 
 
 def _spread(points: Sequence[Point], segments: Sequence[Sequence[float]]) -> tuple[float, int]:
@@ -265,12 +265,12 @@ def _unlike(points: Sequence[Point], ends: Sequence[int], response: Response) ->
         return ()
     split = _split(points, ends)
     places = split.segments(points)
-    found = []
+    unlike = []
     for at in sorted(split.unlike):
         own = places[sum(end <= at for end in split.ends)]
         gap = points[at].level - statistics.fmean(points[each].level for each in own)
-        found.append(Unlike(at, math.expm1(gap) if response.relative else gap))
-    return tuple(found)
+        unlike.append(Unlike(at, math.expm1(gap) if response.relative else gap))
+    return tuple(unlike)
 
 
 def breaks(points: Sequence[Point]) -> list[int]:

@@ -120,23 +120,23 @@ def _pairs(sides: Sides) -> tuple[tuple[str, str], ...]:
 
 
 def _offloads(sides: Sides) -> Iterator[Obstacle]:
-    found: dict[str, list[str]] = {}
+    hosts_by_words: dict[str, list[str]] = {}
     for own, theirs in _pairs(sides):
         for words in offloads_differ(sides, _features(sides[0], own), _features(sides[1], theirs)):
-            found.setdefault(words, []).append(own)
-    for words, hosts in found.items():
+            hosts_by_words.setdefault(words, []).append(own)
+    for words, hosts in hosts_by_words.items():
         yield Obstacle("offloads", f"offloads of {_listed(hosts)}: {words}")
 
 
 def _features(side: Side, host: str) -> dict[str, str]:
     """As the campaign set them, or as facts have them."""
-    found = offloads_found(side, host)
+    state_by_feature = offloads_found(side, host)
     for name, level in side.campaign.settings.items():
         short = _OF_SETTING.get(name, name.removeprefix("offload."))
         feature = ABBREVIATIONS.get(short, short)
         if feature in OFFLOADS:
-            found[feature] = str(level)
-    return found
+            state_by_feature[feature] = str(level)
+    return state_by_feature
 
 
 _OF_SETTING = {"udp_gro_list": "rx-gro-list"}
@@ -160,12 +160,12 @@ def _accounting(sides: Sides) -> Iterator[Obstacle]:
     """CPU time charged by the tick and exact CPU time are two quantities."""
     server = soaks(sides[0])[0].job.server
     for name, is_server in (("server_cores", True), (CLIENT_CPU.name, False)):
-        found: dict[str, list[str]] = {}
+        hosts_by_words: dict[str, list[str]] = {}
         for own, theirs in _pairs(sides):
             words = accounting_differs(sides, (own, theirs))
             if words and (own == server) == is_server:
-                found.setdefault(words, []).append(own)
-        for words, hosts in found.items():
+                hosts_by_words.setdefault(words, []).append(own)
+        for words, hosts in hosts_by_words.items():
             yield Obstacle("accounting", f"CPU accounting of {_listed(hosts)} {words}", (name,))
 
 
@@ -177,8 +177,8 @@ def job_differences(base: Side, other: Side, matches: Sequence[Match]) -> tuple[
         if item.code is None and one is not None and two is not None and one != two:
             fact = f"campaign.users.{item.name}"
             asked.append(Difference("campaign", fact, item.show(one), item.show(two), rank_of(fact)))
-    found = [*differences(base, other, matches, None), *asked]
-    return tuple(sorted(found, key=lambda one: (one.rank is None, one.rank or 0)))
+    facts_and_job = [*differences(base, other, matches, None), *asked]
+    return tuple(sorted(facts_and_job, key=lambda one: (one.rank is None, one.rank or 0)))
 
 
 def job_remarks(sides: Sides, allowed: Sequence[Obstacle]) -> tuple[str, ...]:

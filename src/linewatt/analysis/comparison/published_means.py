@@ -107,10 +107,10 @@ def _twice(a: Means, b: Means, keys: Sequence[str]) -> Iterator[tuple[str, tuple
 
 
 def _by_key(side: Means, keys: Sequence[str]) -> dict[tuple[str, ...], MeanRow]:
-    found: dict[tuple[str, ...], MeanRow] = {}
+    row_by_key: dict[tuple[str, ...], MeanRow] = {}
     for row in side.rows:
-        found.setdefault(tuple(row.names[name] for name in keys), row)
-    return found
+        row_by_key.setdefault(tuple(row.names[name] for name in keys), row)
+    return row_by_key
 
 
 def _change(

@@ -146,9 +146,9 @@ def _segments(points: Sequence[tuple[float, float]], at: float) -> tuple[float, 
 
     made = np.array([(1.0, min(n, at), max(n - at, 0.0)) for n, _ in points])
     rates = np.array([y for _, y in points])
-    found, *_ = np.linalg.lstsq(made, rates, rcond=None)
-    rest = made @ found - rates
-    return float(rest @ rest), at, float(found[1]), float(found[2])
+    slopes, *_ = np.linalg.lstsq(made, rates, rcond=None)
+    rest = made @ slopes - rates
+    return float(rest @ rest), at, float(slopes[1]), float(slopes[2])
 
 
 def _straight(points: Sequence[tuple[float, float]]) -> float:

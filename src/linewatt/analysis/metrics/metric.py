@@ -149,12 +149,12 @@ def estimates(
     reads: Mapping[str, Callable[[Trial], Value]], trials: Sequence[Trial], reasons: dict[str, str]
 ) -> dict[str, Estimate | None]:
     """Mean and spread over done trials by name; ``reasons`` gets why some or all of them have none."""
-    found: dict[str, Estimate | None] = {}
+    by_name: dict[str, Estimate | None] = {}
     for name, read in reads.items():
         values = [read(trial) for trial in trials]
-        found[name] = estimate(value for value, _ in values)
+        by_name[name] = estimate(value for value, _ in values)
         note_missing(name, values, reasons)
-    return found
+    return by_name
 
 
 def note_missing(name: str, values: Sequence[tuple[object, str | None]], reasons: dict[str, str]) -> None:

@@ -89,9 +89,9 @@ def measured_parts(results: Sequence[PowerResult]) -> MeasuredParts:
     totals: dict[ComponentKind, Total] = {}
     left_out: list[str] = []
     for kind, scopes in SCOPES.items():
-        found = {scope: total for scope in scopes if (total := power.total(results, scope)) is not None}
-        usable = [total for total in found.values() if isinstance(total, Total)]
-        left_out += [f"{SCOPE_WORDS[s]}: {why}" for s, why in found.items() if isinstance(why, str)]
+        by_scope = {scope: total for scope in scopes if (total := power.total(results, scope)) is not None}
+        usable = [total for total in by_scope.values() if isinstance(total, Total)]
+        left_out += [f"{SCOPE_WORDS[s]}: {why}" for s, why in by_scope.items() if isinstance(why, str)]
         if usable:
             totals[kind] = usable[0]
             left_out += _same_again(kind, usable, results)

@@ -152,11 +152,11 @@ def _sizes(rows: Sequence[Row]) -> list[float]:
 
 def _distinct(values: Sequence[float]) -> list[float]:
     """Values that differ by more than :data:`SAME_RATIO` from the one before, in order."""
-    found: list[float] = []
+    distinct: list[float] = []
     for one in sorted(values):
-        if not found or one > found[-1] * (1 + SAME_RATIO):
-            found.append(one)
-    return found
+        if not distinct or one > distinct[-1] * (1 + SAME_RATIO):
+            distinct.append(one)
+    return distinct
 
 
 def _fitted(found: EnergyFit, design: Design) -> EnergyFit:

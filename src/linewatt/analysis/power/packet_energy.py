@@ -71,15 +71,17 @@ class PacketEnergy:
         fits = {one.size_bytes: one for one in self.fits}
         mean = fmean(fits)
         squares = math.fsum((size - mean) ** 2 for size in fits)
-        found = []
+        weighted = []
         for one in self.readings:
             own = fits[one.size_bytes]
             slope = (one.rate_bps - own.mean_bps) / own.spread_bps**2
             cost = slope * 8 * (one.size_bytes + self.header_bytes) / self.ports
             part = (one.size_bytes - mean) / squares
             base = (1 / own.readings - own.mean_bps * slope) / len(fits)
-            found.append((part * cost / 8, (1 / len(fits) - (mean + self.header_bytes) * part) * cost, base))
-        return found
+            weighted.append(
+                (part * cost / 8, (1 / len(fits) - (mean + self.header_bytes) * part) * cost, base)
+            )
+        return weighted
 
 
 def packet_energy(readings: Sequence[Reading], ports: float, header_bytes: float) -> PacketEnergy | str:
@@ -96,7 +98,7 @@ def packet_energy(readings: Sequence[Reading], ports: float, header_bytes: float
     sizes, costs = [one.size_bytes for one in fits], [one.packet_j for one in fits]
     line = linear_regression(sizes, costs)
     bit_reach, packet_reach = _reach(sizes, costs, line.slope, line.intercept, -header_bytes)
-    found = PacketEnergy(
+    fit = PacketEnergy(
         ports,
         header_bytes,
         tuple(readings),
@@ -106,7 +108,7 @@ def packet_energy(readings: Sequence[Reading], ports: float, header_bytes: float
         None if bit_reach is None else bit_reach / 8,
         packet_reach,
     )
-    return _doubt(found) or found
+    return _doubt(fit) or fit
 
 
 def _doubt(found: PacketEnergy) -> str | None:

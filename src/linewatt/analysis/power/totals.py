@@ -146,14 +146,14 @@ def total(power: Sequence[PowerResult], scope: str) -> Total | str | None:
 def _once_each(power: Sequence[PowerResult]) -> list[PowerResult]:
     """One channel of each part: a source may tell the same watts as power and as a total of energy, and the
     whole (``wall``) beside its parts (``wall:outlet1``)."""
-    found: dict[str, PowerResult] = {}
+    by_channel: dict[str, PowerResult] = {}
     for one in power:
-        if one.scope not in found or found[one.scope].power_w is None:
-            found[one.scope] = one
-    whole = next((one for scope, one in found.items() if ":" not in scope), None)
-    if whole is None or len(found) == 1:
-        return list(found.values())
-    return [whole] if whole.power_w is not None else [one for one in found.values() if one is not whole]
+        if one.scope not in by_channel or by_channel[one.scope].power_w is None:
+            by_channel[one.scope] = one
+    whole = next((one for scope, one in by_channel.items() if ":" not in scope), None)
+    if whole is None or len(by_channel) == 1:
+        return list(by_channel.values())
+    return [whole] if whole.power_w is not None else [one for one in by_channel.values() if one is not whole]
 
 
 def _sum(values: Sequence[float | None]) -> float | None:
@@ -177,9 +177,9 @@ def _first(power: tuple[PowerResult, ...], scopes: tuple[str, ...], none: str) -
         return known[1]
     if len(_KEPT) >= _MOST_KEPT:
         _KEPT.clear()
-    found = _found(power, scopes, none)
-    _KEPT[key] = power, found
-    return found
+    total_or_why = _found(power, scopes, none)
+    _KEPT[key] = power, total_or_why
+    return total_or_why
 
 
 def _found(power: tuple[PowerResult, ...], scopes: tuple[str, ...], none: str) -> Total | str:

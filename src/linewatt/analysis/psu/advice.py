@@ -157,9 +157,11 @@ def _option(question: Question, now: Operation, change: Change, new: Operation) 
 
 def _readings(question: Question) -> Measured | None:
     """Readings that say what goes in at this load, where the table does not."""
-    found = question.measured
-    usable = found is not None and found.efficiency_ratio is not None and found.out_w == question.load_w
-    return found if usable else None
+    readings = question.measured
+    usable = (
+        readings is not None and readings.efficiency_ratio is not None and readings.out_w == question.load_w
+    )
+    return readings if usable else None
 
 
 def _unknown(now: Operation, new: Operation) -> str:

@@ -106,8 +106,8 @@ def operate(supply: Supply, load_w: float, table: EfficiencyTable | None) -> Ope
         )
     active = supply.active(load_w)
     load_ratio = load_w / active / supply.rating_w
-    found = NO_TABLE if table is None else table.efficiency_ratio(load_ratio)
-    input_w = load_w / found if isinstance(found, float) else None
+    efficiency = NO_TABLE if table is None else table.efficiency_ratio(load_ratio)
+    input_w = load_w / efficiency if isinstance(efficiency, float) else None
     return Operation(
         supply=supply,
         load_w=load_w,
@@ -115,10 +115,10 @@ def operate(supply: Supply, load_w: float, table: EfficiencyTable | None) -> Ope
         unit_w=load_w / active,
         load_ratio=load_ratio,
         good_from_w=active * GOOD_FROM * supply.rating_w,
-        efficiency_ratio=found if isinstance(found, float) else None,
+        efficiency_ratio=efficiency if isinstance(efficiency, float) else None,
         input_w=input_w,
         loss_w=None if input_w is None else input_w - load_w,
-        reason=found if isinstance(found, str) else None,
+        reason=efficiency if isinstance(efficiency, str) else None,
     )
 
 

@@ -89,15 +89,15 @@ def read_efficiency_table(data: bytes, source: str) -> EfficiencyTable:
     for column in needed:
         if column not in table.columns:
             raise InvalidInput(f"{source}:1: there is no column {column}; needed are {' and '.join(needed)}")
-    found: dict[float, float] = {}
+    efficiency_by_load: dict[float, float] = {}
     for row in table.rows:
         load = _percentage(row, LOAD_COLUMN, source)
-        if load in found:
+        if load in efficiency_by_load:
             raise InvalidInput(f"{source}:{row.line}: {LOAD_COLUMN} {load:g} is there twice; once is enough")
-        found[load] = _percentage(row, EFFICIENCY_COLUMN, source)
-    if len(found) < 2:
+        efficiency_by_load[load] = _percentage(row, EFFICIENCY_COLUMN, source)
+    if len(efficiency_by_load) < 2:
         raise InvalidInput(f"{source}: one row is no table; at least two loads are needed")
-    return EfficiencyTable(source, _ratios(found), certified=False)
+    return EfficiencyTable(source, _ratios(efficiency_by_load), certified=False)
 
 
 def percent(ratio: float) -> str:

@@ -79,7 +79,7 @@ def balance(book: Ledger, duration_s: float, lost: Sequence[str] = ()) -> Balanc
     ``lost`` are clients that were lost for a while: what they did after their last report nobody knows.
     """
     checks = [*_bytes(book, lost), *_nics(book, duration_s), *_packets(book)]
-    found = [check.verdict for check in checks if check.verdict is not None]
+    verdicts = [check.verdict for check in checks if check.verdict is not None]
     sides = [check for check in checks if check.key in ("get_done", "put_done")]
     lacking = next((check.words for check in sides if check.verdict is None), None)
     off = [check for check in checks if check.verdict == "off"]
@@ -87,7 +87,7 @@ def balance(book: Ledger, duration_s: float, lost: Sequence[str] = ()) -> Balanc
     if off:
         words = f"does not balance: {'; '.join(check.words for check in off)}"
         return Balance(tuple(checks), "off", words, unexplained, told)
-    if lacking is not None or not found:
+    if lacking is not None or not verdicts:
         why = lacking or "nothing was counted at both ends"
         return Balance(tuple(checks), None, f"cannot be told: {why}", unexplained, told)
     explained = [check for check in checks if check.verdict == "explained"]

@@ -105,13 +105,13 @@ def rates(cells: Sequence[float | None], mean_bps: float | None = None) -> Rates
     values = np.array([value for value, _ in known])
     peak = int(values.argmax())
     hidden = mean_bps is not None and mean_bps > values[peak]
-    found = np.percentile(values, POINTS)
+    percentiles = np.percentile(values, POINTS)
     return Rates(
         mean_bps=float(values.mean()),
         peak_bps=mean_bps if hidden and mean_bps is not None else float(values[peak]),
         peak_at=None if hidden else known[peak][1],
         least_bps=float(values.min()),
-        percentiles_bps={f"p{point:g}": float(each) for point, each in zip(POINTS, found, strict=True)},
+        percentiles_bps={f"p{point:g}": float(each) for point, each in zip(POINTS, percentiles, strict=True)},
         cells=len(known),
     )
 
@@ -125,17 +125,17 @@ def stalls(cells: Sequence[float | None], running: Sequence[float | None] | None
     if not moving:
         return []
     middle = sorted(value for value in cells if value)[len(moving) // 2]
-    found: list[Stall] = []
+    falls: list[Stall] = []
     for at in range(moving[0], moving[-1] + 1):
         value = cells[at]
         users = None if running is None else running[at]
         if value is None or value >= STALL_SHARE * middle or (running is not None and not users):
             continue
-        if found and found[-1].end == at:
-            found[-1] = Stall(found[-1].first, at + 1, min(found[-1].least_bps, value))
+        if falls and falls[-1].end == at:
+            falls[-1] = Stall(falls[-1].first, at + 1, min(falls[-1].least_bps, value))
         else:
-            found.append(Stall(at, at + 1, value))
-    return found
+            falls.append(Stall(at, at + 1, value))
+    return falls
 
 
 def drift(cells: Sequence[float | None], cell_s: float) -> Drift | str:

@@ -145,17 +145,17 @@ class Book:
         hosts = self.hosts[side]
         if not hosts:
             return Figure(None, "no server of this campaign" if side == SERVER else "no clients")
-        found = [one for host in hosts for name in channels for one in self._totals.get((host, name), ())]
-        if not found:
+        totals = [one for host in hosts for name in channels for one in self._totals.get((host, name), ())]
+        if not totals:
             return Figure(None, f"no reading of {channels[0]}")
-        lacking = [one for one in found if one.value is None]
+        lacking = [one for one in totals if one.value is None]
         silent = [host for host in hosts if not any((host, name) in self._totals for name in channels)]
         if lacking:
             one = lacking[0]
             return Figure(None, f"{one.host}: {one.channel}: {one.reason or 'not read'}")
         if silent:
             return Figure(None, f"{silent[0]}: no reading of {channels[0]}")
-        return Figure(sum(one.value or 0.0 for one in found), None, sum(one.resets for one in found))
+        return Figure(sum(one.value or 0.0 for one in totals), None, sum(one.resets for one in totals))
 
     def some(self, side: str, *channels: str) -> Figure:
         """The same where a host that never counted any of it has 0 of it."""
@@ -163,9 +163,9 @@ class Book:
         if figure.value is not None or not self.hosts[side]:
             return figure
         hosts = self.hosts[side]
-        found = [one for host in hosts for name in channels for one in self._totals.get((host, name), ())]
-        known = [one for one in found if one.value is not None]
-        if len(known) < len(found):
+        totals = [one for host in hosts for name in channels for one in self._totals.get((host, name), ())]
+        known = [one for one in totals if one.value is not None]
+        if len(known) < len(totals):
             return figure
         return Figure(sum(one.value or 0.0 for one in known), None, sum(one.resets for one in known))
 

@@ -59,11 +59,11 @@ def change_points(levels: Sequence[float], variances: Sequence[float]) -> list[i
         cost, begun = _with_value(cost, begun, squares, most)
         best = int(cost[-1].argmin())
         ends.append((float(cost[-1][best]), int(begun[-1][best])))
-    found = []
+    points = []
     at = count
     while (at := ends[at - 1][1]) > 0:
-        found.append(at)
-    return found[::-1]
+        points.append(at)
+    return points[::-1]
 
 
 def _grid(levels: Sequence[float], variances: Sequence[float]) -> Any:

@@ -74,12 +74,12 @@ class Model:
         import numpy as np
 
         one, other = (self.counts[at] for at in pair)
-        found = [
+        effects = [
             ((i, j), self._contrast(pair, np.kron(_step(i, one), _step(j, other))))
             for i in range(1, one)
             for j in range(1, other)
         ]
-        levels, departure = max(found, key=lambda each: abs(each[1].value))
+        levels, departure = max(effects, key=lambda each: abs(each[1].value))
         return Joint(pair, levels, departure, self._f_test(pair))
 
     def _contrast(self, block: Block, weights: _Array) -> Contrast:

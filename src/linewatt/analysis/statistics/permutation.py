@@ -44,7 +44,7 @@ def permutation_ps(pairs: Sequence[Sides], seed: int) -> list[float]:
     """
     import numpy as np
 
-    found = [1.0] * len(pairs)
+    ps = [1.0] * len(pairs)
     alike: dict[tuple[int, int], list[int]] = {}
     for at, (base, other) in enumerate(pairs):
         alike.setdefault((len(base), len(other)), []).append(at)
@@ -53,8 +53,8 @@ def permutation_ps(pairs: Sequence[Sides], seed: int) -> list[float]:
             part = places[start : start + _COLUMNS]
             runs = np.array([[*pairs[at][0], *pairs[at][1]] for at in part], dtype=float).T
             for at, p in zip(part, _ps(runs, base_runs, other_runs, seed), strict=True):
-                found[at] = float(p)
-    return found
+                ps[at] = float(p)
+    return ps
 
 
 def _ps(runs: Floats, base_runs: int, other_runs: int, seed: int) -> Floats:

@@ -37,10 +37,10 @@ class Rule:
 
 def half_width_ratio(values: Sequence[float]) -> float | None:
     """CI half-width (Student's t at every n) ÷ mean; ``None`` below two runs or without throughput."""
-    found = estimate(values)
-    if found is None or found.sd is None or found.mean <= 0:
+    mean = estimate(values)
+    if mean is None or mean.sd is None or mean.mean <= 0:
         return None
-    return student(found.mean, found.sd, found.n).half_width / found.mean
+    return student(mean.mean, mean.sd, mean.n).half_width / mean.mean
 
 
 def met(values: Sequence[float], rule: Rule) -> bool:

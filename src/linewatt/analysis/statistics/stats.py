@@ -60,9 +60,9 @@ class Estimate:
         if self.sd is None:
             return None
         if self.n >= BCA_FROM and len(self.values) == self.n and self.sd > 0:
-            found = _bca(self.values)
-            if found is not None:
-                return found
+            expanded = _bca(self.values)
+            if expanded is not None:
+                return expanded
         return student(self.mean, self.sd, self.n)
 
 

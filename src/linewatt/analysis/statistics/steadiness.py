@@ -145,8 +145,8 @@ def _change_points(series: np.ndarray[Any, Any]) -> list[int]:
     noise = float(np.median(np.abs(differences - np.median(differences)))) / (0.6745 * math.sqrt(2))
     scale = noise or float(series.std()) or 1.0
     search = KernelCPD(kernel="linear", min_size=2).fit((series - series.mean()) / scale)
-    found: list[int] = search.predict(pen=2 * math.log(len(series)))
-    return found[:-1]
+    points: list[int] = search.predict(pen=2 * math.log(len(series)))
+    return points[:-1]
 
 
 def _chance(series: np.ndarray[Any, Any], at: int) -> float:

@@ -174,10 +174,10 @@ def first_source(column: str) -> tuple[str, Source]:
 
 def resolve(columns: Collection[str]) -> dict[str, Source]:
     """The source of each quantity that the columns give; quantities without one are left out."""
-    found: dict[str, Source] = {}
+    source_by_quantity: dict[str, Source] = {}
     for quantity, sources in SOURCES.items():
         for source in sources:
             if set(source.columns) <= set(columns):
-                found[quantity] = source
+                source_by_quantity[quantity] = source
                 break
-    return found
+    return source_by_quantity

@@ -149,8 +149,8 @@ def _packet_power(read: Sequence[tuple[float, float, Reading]], table: Table, so
         )
     ports, header = boxes.pop()
     readings = tuple(one for _, _, one in read)
-    found = packet_energy(readings, ports, header)
-    model, reason = (None, found) if isinstance(found, str) else (found, None)
+    energy = packet_energy(readings, ports, header)
+    model, reason = (None, energy) if isinstance(energy, str) else (energy, None)
     return PacketPower(readings, model, reason, _unread(table, PACKET_POWER_COLUMNS), ports, header)
 
 
@@ -178,20 +178,20 @@ def packet_energy_fit(table: Table, source: str) -> EnergyFit:
             unread.append(str(error).removeprefix(f"{source}: "))
     if not read:
         raise InvalidInput(f"{source}: no row can be read: {unread[0]}")
-    found = _packet_power(read, table, source)
-    step_w = _step_w(found.readings)
+    power = _packet_power(read, table, source)
+    step_w = _step_w(power.readings)
     rows = [
         energy_design.Row(
-            found.ports * one.rate_bps,
-            found.ports * one.rate_bps / 8 / (one.size_bytes + found.header_bytes),
+            power.ports * one.rate_bps,
+            power.ports * one.rate_bps / 8 / (one.size_bytes + power.header_bytes),
             one.power_w,
             name,
             (step_w or 0.0) / 2,
         )
-        for one, name in zip(found.readings, names, strict=True)
+        for one, name in zip(power.readings, names, strict=True)
     ]
-    made = energy_fit(rows, step_w, found.model or found.reason)
-    made = made.warned(*_units_doubt(found.readings, made))
+    made = energy_fit(rows, step_w, power.model or power.reason)
+    made = made.warned(*_units_doubt(power.readings, made))
     if not unread:
         return made
     more = f", and {len(unread) - 1} more" if len(unread) > 1 else ""

@@ -129,10 +129,10 @@ class MeterBook:
         """What is known now, beside what a first part of the result had known. Raises StoreError."""
         with self._lock:
             hosts = dict.fromkeys([*self._before, *self._channels])
-            found = [self._record(host, key) for host in hosts for key in self._keys(host)]
-        if found:
+            meters = [self._record(host, key) for host in hosts for key in self._keys(host)]
+        if meters:
             file = next(one for one in idle_files(self._path, "meters") if not one.exists())
-            write_json(file, Meters(schema_version=SCHEMA_VERSION, meters=found).as_written())
+            write_json(file, Meters(schema_version=SCHEMA_VERSION, meters=meters).as_written())
 
     def _keys(self, host: str) -> list[tuple[str, str]]:
         return list(dict.fromkeys([*self._before.get(host, {}), *self._channels.get(host, {})]))

@@ -33,10 +33,10 @@ def watts_now(feeds: Iterable[Feed]) -> tuple[Watts, ...]:
     power: dict[str, list[PowerResult]] = {}
     for feed in feeds:
         power.setdefault(feed.host, []).extend(_readings(feed))
-    found = ((host, system_now(every)) for host, every in power.items() if every)
+    totals = ((host, system_now(every)) for host, every in power.items() if every)
     return tuple(
         Watts(host, total.power_w, total.provenance, total.scope)
-        for host, total in found
+        for host, total in totals
         if isinstance(total, Total)
     )
 

@@ -88,10 +88,10 @@ def _one_cpu(cpu: int, reading: Reading, window: Window) -> CpuShares | None:
     def mean(*columns: str) -> float | None:
         total = 0.0
         for column in columns:
-            found = mean_over(reading.samples(f"cpu{cpu}.{column}_ratio"), window)
-            if found is None or found.coverage < COVERAGE_NEEDED:
+            mean_ratio = mean_over(reading.samples(f"cpu{cpu}.{column}_ratio"), window)
+            if mean_ratio is None or mean_ratio.coverage < COVERAGE_NEEDED:
                 return None
-            total += found.value
+            total += mean_ratio.value
         return total
 
     columns = (("usr",), ("sys",), ("irq",), ("soft",), _WAITING, (*_OTHER, "steal"), ("steal",))

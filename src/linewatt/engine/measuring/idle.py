@@ -73,10 +73,10 @@ def _power_moves(readings: Sequence[Reading], window: Window) -> Iterator[str]:
     for reading in readings:
         for channel in reading.channels.values():
             course = _course(reading, channel, window)
-            found = slope(course)
-            if channel.scope.partition(":")[0] not in WATCHED or found is None:
+            trend = slope(course)
+            if channel.scope.partition(":")[0] not in WATCHED or trend is None:
                 continue
-            change_w, noise_w = found
+            change_w, noise_w = trend
             mean_w = fmean(value for _, value in course)
             allowed_w = max(_step_w(channel, course), FLAT_POWER * abs(mean_w))
             if abs(change_w) - NOISE_SDS * noise_w > allowed_w:
@@ -163,6 +163,6 @@ def _unsettled_w(one: PowerResult, reading: Reading, look: Look) -> float:
         return 0.0
     channel = reading.channels[one.channel]
     course = _course(reading, channel, look.window)
-    found = slope(course)
-    seen_w = 0.0 if found is None else abs(found[0]) - NOISE_SDS * found[1] - _step_w(channel, course)
+    trend = slope(course)
+    seen_w = 0.0 if trend is None else abs(trend[0]) - NOISE_SDS * trend[1] - _step_w(channel, course)
     return short * max(seen_w, FLAT_POWER * abs(one.power_w))

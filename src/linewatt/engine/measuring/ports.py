@@ -18,11 +18,11 @@ def port_results(
 ) -> tuple[PortResult, ...]:
     """Those that instances used; none where the hosts have one."""
     case = run.planned.case
-    found = []
+    ports = []
     for number, port in enumerate(run.data_ports):
         own = [one for one in instances if one.data_port == number]
         sends, receives = port.interfaces[case.sender], port.interfaces[case.receiver]
-        found.append(
+        ports.append(
             PortResult(
                 sender_interface=sends,
                 receiver_interface=receives,
@@ -34,7 +34,7 @@ def port_results(
                 received_bytes=ends["receiver"].counters.get(f"nic.{receives}.rx_bytes"),
             )
         )
-    return tuple(found) if any(one.data_port is not None for one in instances) else ()
+    return tuple(ports) if any(one.data_port is not None for one in instances) else ()
 
 
 def left_its_port(trial: Trial) -> str | None:

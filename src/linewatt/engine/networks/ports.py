@@ -77,16 +77,16 @@ async def _prove(session: Session, case: Case, ends: Mapping[str, End]) -> None:
 
 async def _counted(host: Host, interfaces: Sequence[str]) -> dict[str, tuple[int, int]]:
     done = await host.run(["bash", "-c", _COUNT, "linewatt", *interfaces], timeout_s=COUNT_LIMIT_S)
-    found = {}
+    bytes_by_interface = {}
     for line in done.stdout.splitlines():
         words = line.split()
         if len(words) == 3 and words[1].isdecimal() and words[2].isdecimal():
-            found[words[0]] = int(words[1]), int(words[2])
-    if missing := set(interfaces) - set(found):
+            bytes_by_interface[words[0]] = int(words[1]), int(words[2])
+    if missing := set(interfaces) - set(bytes_by_interface):
         raise HostError(
             f"{host.spec.name}: the packets of {min(missing)} cannot be counted (statistics in /sys)"
         )
-    return found
+    return bytes_by_interface
 
 
 def wrong_port(before: Counts, after: Counts, own: str) -> str | None:

@@ -103,7 +103,7 @@ def _new_journal(campaign: str, state: Path) -> Journal:
 
 async def _fix_host(host: Host, changes: Sequence[Change], journal: Journal) -> list[Fixed]:
     """One that cannot be made does not keep the next from being made."""
-    found: list[Fixed] = []
+    fixes: list[Fixed] = []
     name = host.spec.name
     settings = Settings({name: host}, KNOBS, journal)
     good: list[Change] = []
@@ -111,10 +111,10 @@ async def _fix_host(host: Host, changes: Sequence[Change], journal: Journal) -> 
         try:
             await settings.to([*good, change], [name])
         except LinewattError as error:
-            found.append(Fixed(change, problem=without_name(name, str(error))))
+            fixes.append(Fixed(change, problem=without_name(name, str(error))))
             continue
         good.append(change)
         entry = settings.made(change)
         if entry is not None:
-            found.append(Fixed(change, entry.before, entry.wanted))
-    return found
+            fixes.append(Fixed(change, entry.before, entry.wanted))
+    return fixes

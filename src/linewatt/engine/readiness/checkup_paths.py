@@ -82,10 +82,10 @@ class Paths:
 
     def _address(self, name: str, family: Family, port: int = 0) -> str | None:
         answer = self._answers[name].at_ports[port]
-        found = answer.wants.spec.known_address(family) or next(
+        address = answer.wants.spec.known_address(family) or next(
             iter(answer.fact("nic", f"{family}_addresses") or ()), None
         )
-        return None if found is None else str(found)
+        return None if address is None else str(address)
 
     async def _ask_paths(self, name: str, ways: Sequence[Way]) -> list[PathAnswer]:
         sized = [way for way in ways if way.payload_bytes is not None]
@@ -93,10 +93,10 @@ class Paths:
         lost = [probes.unasked(way, "the MTU of its interface is not known") for way in unsized]
         host = self._hosts[name]
         try:
-            found = await probes.ask_paths(host, sized)
+            answers = await probes.ask_paths(host, sized)
         except HostError as error:
             return lost + [probes.unasked(way, str(error)) for way in sized]
-        searched = [_largest(host, way, one) for way, one in zip(sized, found, strict=True)]
+        searched = [_largest(host, way, one) for way, one in zip(sized, answers, strict=True)]
         return lost + list(await asyncio.gather(*searched))
 
     async def _ports(self) -> Sequence[Check]:
@@ -111,7 +111,7 @@ class Paths:
         """What is taken at a server, and an exchange with each of its clients."""
         async with self._few:
             first, last = self._campaign.first_port, self._campaign.last_port
-            found: list[PortAnswer] = []
+            answers: list[PortAnswer] = []
             try:
                 argv = probes.taken_command(first, last)
                 done = await self._hosts[name].run(argv, timeout_s=TAKEN_LIMIT_S, root=self._root(name))
@@ -120,8 +120,8 @@ class Paths:
                 taken = {}
             free = [port for port in dict.fromkeys((first, last)) if port not in taken]
             for client, family in self._clients(name):
-                found += await self._client(client, name, family, free)
-            return found, [TakenPort(name, port, by) for port, by in sorted(taken.items())]
+                answers += await self._client(client, name, family, free)
+            return answers, [TakenPort(name, port, by) for port, by in sorted(taken.items())]
 
     def _root(self, name: str) -> bool:
         return self._answers[name].root.granted is True
@@ -154,12 +154,12 @@ class Paths:
 
     async def _port(self, way: Way, port: int, protocols: Sequence[Protocol]) -> list[PortAnswer]:
         """One protocol after the other; what a load needs first is tried first."""
-        found: list[PortAnswer] = []
+        answers: list[PortAnswer] = []
         for protocol in protocols:
-            found.append(await self._exchange(way, port, protocol))
-            if found[-1].problem is not None:
+            answers.append(await self._exchange(way, port, protocol))
+            if answers[-1].problem is not None:
                 break
-        return found
+        return answers
 
     async def _exchange(self, way: Way, port: int, protocol: Protocol) -> PortAnswer:
         client, server = self._hosts[way.host], self._hosts[way.peer]

@@ -160,7 +160,7 @@ def parse_paths(output: str, ways: Sequence[Way]) -> list[PathAnswer]:
         (words[1], words[2]): words[3] == "0" for words in lines if words[0] == "ping" and len(words) == 4
     }
     routes = {words[1]: " ".join(words[2:]) for words in lines if words[0] == "route" and len(words) > 1}
-    found = []
+    answers = []
     for number, way in enumerate(map(str, range(len(ways)))):
         device, gateway = _route(routes.get(way, ""))
         full = None if no_ping else passed.get((way, "full"))
@@ -168,19 +168,19 @@ def parse_paths(output: str, ways: Sequence[Way]) -> list[PathAnswer]:
         one = ways[number]
         replies = None if small is None and full is None else bool(small or full)
         problem = "the host's answer ends before it" if way not in routes else None
-        found.append(
+        answers.append(
             PathAnswer(
                 *(one.host, one.peer, one.family, one.mtu, device, gateway, replies, full),
                 problem=problem,
                 interface=one.interface,
             )
         )
-    return found
+    return answers
 
 
 async def ask_paths(host: Host, ways: Sequence[Way]) -> list[PathAnswer]:
     """What a host finds on each of its ways. Raises HostLost: that says nothing of a way."""
-    found: list[PathAnswer] = []
+    answers: list[PathAnswer] = []
     for start in range(0, len(ways), WAYS_AT_ONCE):
         some = ways[start : start + WAYS_AT_ONCE]
         try:
@@ -188,9 +188,9 @@ async def ask_paths(host: Host, ways: Sequence[Way]) -> list[PathAnswer]:
         except HostLost:
             raise
         except HostError as error:
-            return [*found, *(unasked(way, str(error)) for way in ways[start:])]
-        found += parse_paths(done.stdout, some)
-    return found
+            return [*answers, *(unasked(way, str(error)) for way in ways[start:])]
+        answers += parse_paths(done.stdout, some)
+    return answers
 
 
 def unasked(way: Way, problem: str) -> PathAnswer:
@@ -223,13 +223,15 @@ def taken_command(first_port: int, last_port: int) -> list[str]:
 
 def parse_taken(output: str) -> dict[int, str]:
     """Port → who listens on it, from ``ss -Hlntp``."""
-    found: dict[int, str] = {}
+    program_by_port: dict[int, str] = {}
     for line in output.splitlines():
         match = _TAKEN_LINE.match(line)
         if match:
             programs = [f"{name} ({pid})" for name, pid in _PROGRAM.findall(match[2])]
-            found.setdefault(int(match[1]), ", ".join(dict.fromkeys(programs)) or "a process of the system")
-    return found
+            program_by_port.setdefault(
+                int(match[1]), ", ".join(dict.fromkeys(programs)) or "a process of the system"
+            )
+    return program_by_port
 
 
 def listening_command(limit_s: int, ports: Sequence[int], protocol: Protocol) -> list[str]:

@@ -206,8 +206,8 @@ def without_name(host: str, text: object) -> str:
 
 def worst(checks: Iterable[Check]) -> Status | None:
     """The worst status among these; ``None`` where there are none."""
-    found = {check.status for check in checks}
-    return next((status for status in WORST_FIRST if status in found), None)
+    statuses = {check.status for check in checks}
+    return next((status for status in WORST_FIRST if status in statuses), None)
 
 
 def fixes(checks: Iterable[Check]) -> tuple[Change, ...]:

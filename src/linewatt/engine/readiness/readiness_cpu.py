@@ -59,23 +59,25 @@ def cpus(answer: HostAnswer) -> Check:
         return _unknown(answer, "cpus", "cpus", "online", "which CPUs there are")
     named = app | set(spec.cpus or ()) | set(spec.app_cpus or ()) | set(spec.irq_cpus or ())
     if absent := named - set(online):
-        found = f"CPU {format_cpulist(absent)} is named and not online ({format_cpulist(online)} are)"
-        return Check(name, "cpus", "fail", found, "name others, or bring them online")
+        evidence = f"CPU {format_cpulist(absent)} is named and not online ({format_cpulist(online)} are)"
+        return Check(name, "cpus", "fail", evidence, "name others, or bring them online")
     if isolated is None:
         return _unknown(answer, "cpus", "cpus", "isolated", "which CPUs are isolated")
     alone = set(isolated)
     allowed = answer.fact("cpus", "allowed")
     if allowed is not None and (shut := app - alone - set(allowed)):
-        found = f"logins are kept off CPU {format_cpulist(shut)}, which load processes are to use"
-        return Check(name, "cpus", "warn", found, "look at CPUAffinity and cpusets of sshd")
+        evidence = f"logins are kept off CPU {format_cpulist(shut)}, which load processes are to use"
+        return Check(name, "cpus", "warn", evidence, "look at CPUAffinity and cpusets of sshd")
     if alone and not app:
-        found = f"CPUs {format_cpulist(alone)} are isolated, and no load process is put on any"
+        evidence = f"CPUs {format_cpulist(alone)} are isolated, and no load process is put on any"
         return Check(
-            name, "cpus", "warn", found, "name them as app_cpus: the system will not use them by itself"
+            name, "cpus", "warn", evidence, "name them as app_cpus: the system will not use them by itself"
         )
     if alone and app - alone:
-        found = f"isolated are {format_cpulist(alone)}, load processes also use {format_cpulist(app - alone)}"
-        return Check(name, "cpus", "warn", found, "put them on isolated CPUs, where nothing else runs")
+        evidence = (
+            f"isolated are {format_cpulist(alone)}, load processes also use {format_cpulist(app - alone)}"
+        )
+        return Check(name, "cpus", "warn", evidence, "put them on isolated CPUs, where nothing else runs")
     if alone:
         return Check(name, "cpus", "ok", f"load processes on isolated CPUs {format_cpulist(app)}")
     return Check(name, "cpus", "ok", f"{len(online)} online, none isolated: strangers on them are flagged")
@@ -92,10 +94,10 @@ def irqs(answer: HostAnswer) -> Check:
     if "irqbalance" in knobs:
         return Check(name, "irqs", "ok", "irqbalance runs; a run stops it and starts it again")
     if "irq_affinity" in knobs:
-        found = "irqbalance runs and would undo the placement of interrupts"
-        return Check(name, "irqs", "fail", found, "stop it: systemctl stop irqbalance", stop)
-    found = "irqbalance runs: interrupts may move to another CPU in mid-trial"
-    return Check(name, "irqs", "warn", found, "stop it: systemctl stop irqbalance", stop)
+        evidence = "irqbalance runs and would undo the placement of interrupts"
+        return Check(name, "irqs", "fail", evidence, "stop it: systemctl stop irqbalance", stop)
+    evidence = "irqbalance runs: interrupts may move to another CPU in mid-trial"
+    return Check(name, "irqs", "warn", evidence, "stop it: systemctl stop irqbalance", stop)
 
 
 def tuned(answer: HostAnswer) -> Check:
@@ -110,9 +112,9 @@ def tuned(answer: HostAnswer) -> Check:
         return _unknown(answer, "tuned", "kernel", "tuned_profile", "whether a profile of TuneD is active")
     if profile and any(PROFILES.fullmatch(word) for word in str(profile).split()):
         return Check(name, "tuned", "ok", str(profile))
-    found = f"profile {profile}" if profile else "TuneD is there and no profile is active"
+    evidence = f"profile {profile}" if profile else "TuneD is there and no profile is active"
     fix = Change(name, "tuned", "host", PROFILE, "the profile for throughput")
-    return Check(name, "tuned", "warn", found, f"choose one: tuned-adm profile {PROFILE}", fix)
+    return Check(name, "tuned", "warn", evidence, f"choose one: tuned-adm profile {PROFILE}", fix)
 
 
 def freq(answer: HostAnswer) -> Check:
@@ -143,8 +145,8 @@ def sleep(answer: HostAnswer) -> Check:
     options = answer.fact("kernel", "command_line")
     if "c_states" in answer.wants.knobs:
         return Check(name, "sleep", "ok", "the campaign sets them")
-    if found := _SLEEPLESS.search(str(options or "")):
-        return Check(name, "sleep", "warn", f"the kernel was booted with {found[1]}", _SLEEP_ADVICE)
+    if option := _SLEEPLESS.search(str(options or "")):
+        return Check(name, "sleep", "warn", f"the kernel was booted with {option[1]}", _SLEEP_ADVICE)
     if not states:
         return _unknown(answer, "sleep", "cpu", "c_states", "the CPUs' idle states")
     if off := [state for state, setting in states.items() if setting != "on"]:
@@ -167,8 +169,8 @@ def load(answer: HostAnswer) -> Check:
     if not busy:
         return Check(name, "load", "ok", f"{len(seen)} CPU{'' if len(seen) == 1 else 's'} idle")
     top = max(busy, key=lambda cpu: (busy[cpu], -cpu))
-    found = f"CPU {format_cpulist(busy)} in use"
-    found += (
+    evidence = f"CPU {format_cpulist(busy)} in use"
+    evidence += (
         f" ({100 * busy[top]:.0f} %)" if len(busy) == 1 else f", CPU {top} most ({100 * busy[top]:.0f} %)"
     )
     shared = bool(spec.shares_cpus_with) or spec.lab is not None
@@ -176,7 +178,7 @@ def load(answer: HostAnswer) -> Check:
     advice = (
         "part of it is linewatt and other hosts: these share a machine" if shared else "see top on the host"
     )
-    return Check(name, "load", status, found, advice)
+    return Check(name, "load", status, evidence, advice)
 
 
 def _unknown(answer: HostAnswer, name: str, section: str, fact: str, what: str) -> Check:

@@ -144,8 +144,8 @@ def _missing(answer: HostAnswer, tool: str, advice: str) -> Check:
 
 
 def _short(text: object) -> str:
-    found = _VERSION.search(str(text or ""))
-    return found[0] if found else "?"
+    version = _VERSION.search(str(text or ""))
+    return version[0] if version else "?"
 
 
 def alike(answers: Sequence[HostAnswer], load: Load) -> Iterator[Check]:
@@ -196,17 +196,17 @@ def clock(answer: HostAnswer) -> Check:
     if answer.clock is None:
         return Check(answer.name, "clock", "unknown", "its offset could not be measured")
     offset_s, error_s = answer.clock.offset_s, answer.clock.uncertainty_s
-    found = f"{1000 * offset_s:+.1f} ms, known to ±{1000 * error_s:.1f} ms"
+    evidence = f"{1000 * offset_s:+.1f} ms, known to ±{1000 * error_s:.1f} ms"
     if error_s > CLOCK_UNCERTAINTY_S:
         limit_ms = 1000 * CLOCK_UNCERTAINTY_S
         advice = f"windows are aligned to ±{limit_ms:.0f} ms: is the management network slow or busy?"
-        return Check(answer.name, "clock", "fail", found, advice)
+        return Check(answer.name, "clock", "fail", evidence, advice)
     if abs(offset_s) > FAR_OFF_S:
-        found = f"{offset_s:+.0f} s off"
+        evidence = f"{offset_s:+.0f} s off"
         return Check(
-            answer.name, "clock", "warn", found, "linewatt converts times, its own logs do not: run NTP"
+            answer.name, "clock", "warn", evidence, "linewatt converts times, its own logs do not: run NTP"
         )
-    return Check(answer.name, "clock", "ok", found)
+    return Check(answer.name, "clock", "ok", evidence)
 
 
 def power(answers: Iterable[PowerAnswer]) -> Iterator[Check]:
@@ -234,14 +234,14 @@ def undo(hosts: Iterable[str], leftovers: Sequence[Leftover]) -> Iterator[Check]
             elif one.damage:
                 yield Check(host, "undo", "fail", f"{one.id} may have changed it", one.damage)
             else:
-                found = f"{one.id} changed {_settings(one.settings)} and has not put them back"
-                yield Check(host, "undo", "fail", found, "run linewatt restore (or resume it)")
+                evidence = f"{one.id} changed {_settings(one.settings)} and has not put them back"
+                yield Check(host, "undo", "fail", evidence, "run linewatt restore (or resume it)")
         if not blocking:
             fixed = sum(one.settings for one in own)
-            found = (
+            evidence = (
                 f"{_settings(fixed)} made by check --fix; linewatt restore takes back" if fixed else "none"
             )
-            yield Check(host, "undo", "ok", found)
+            yield Check(host, "undo", "ok", evidence)
 
 
 def _settings(count: int) -> str:
@@ -250,13 +250,13 @@ def _settings(count: int) -> str:
 
 def controller(disk_bytes: int | None, memory_bytes: int | None, results: str) -> Iterator[Check]:
     """Room for results where linewatt runs."""
-    for name, what, found, least, enough in (
+    for name, what, evidence, least, enough in (
         ("disk", f"for results in {results}", disk_bytes, LEAST_DISK_BYTES, ENOUGH_DISK_BYTES),
         ("memory", "of memory", memory_bytes, LEAST_MEMORY_BYTES, ENOUGH_MEMORY_BYTES),
     ):
-        if found is None:
+        if evidence is None:
             yield Check(CONTROLLER, name, "unknown", f"how much is free {what}")
             continue
-        status: Status = "fail" if found < least else "warn" if found < enough else "ok"
+        status: Status = "fail" if evidence < least else "warn" if evidence < enough else "ok"
         advice = "" if status == "ok" else f"free some: {enough / 1e9:g} GB are enough"
-        yield Check(CONTROLLER, name, status, f"{found / 1e9:.1f} GB free {what}", advice)
+        yield Check(CONTROLLER, name, status, f"{evidence / 1e9:.1f} GB free {what}", advice)

@@ -65,7 +65,7 @@ def as_far_as_known(before: Trial, after: Trial) -> Trial:
 def _run(campaign: Campaign, trial: Trial, files: Mapping[str, str]) -> TrialRun:
     case = trial.case
     clocks = {name: Offset(*values) for name, values in trial.clock.items()}
-    found = readbacks(files, case.hosts)
+    readback_by_host = readbacks(files, case.hosts)
     instances = tuple(
         PlannedInstance(one.instance, one.port, one.sender_cpu, one.receiver_cpu) for one in trial.instances
     )
@@ -82,7 +82,7 @@ def _run(campaign: Campaign, trial: Trial, files: Mapping[str, str]) -> TrialRun
         ended_s=trial.started_s + campaign.load_s,
         load_s=campaign.load_s,
         outputs=tuple(
-            _output(one, trial, planned, clocks, files, found)
+            _output(one, trial, planned, clocks, files, readback_by_host)
             for one, planned in zip(trial.instances, instances, strict=True)
         ),
         clocks=clocks,
@@ -93,7 +93,7 @@ def _run(campaign: Campaign, trial: Trial, files: Mapping[str, str]) -> TrialRun
         pcie_goodput_bps={
             end.host: end.pcie_goodput_bps for end in (trial.sender, trial.receiver) if end is not None
         },
-        readback=found,
+        readback=readback_by_host,
     )
 
 
@@ -211,8 +211,8 @@ def _names(text: str) -> list[str]:
 
 def _channel(name: str, power: PowerResult | None, known: Channel | None) -> Channel:
     """As far as it is on record: a reading's greatest value is not."""
-    found = known or Channel(name, "W" if power else "", "gauge", power.scope if power else "host")
+    channel = known or Channel(name, "W" if power else "", "gauge", power.scope if power else "host")
     if power is None:
-        return found
+        return channel
     more: dict[str, Any] = {"method": power.method, "tolerance_ratio": power.tolerance_ratio}
-    return replace(found, scope=power.scope, provenance=power.provenance, step=power.step_w, **more)
+    return replace(channel, scope=power.scope, provenance=power.provenance, step=power.step_w, **more)

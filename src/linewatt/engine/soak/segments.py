@@ -151,16 +151,16 @@ class Segments:
 def _ends(output: InstanceOutput, run: TrialRun, load: Load) -> list[tuple[str, tuple[float, LoadEnd] | str]]:
     """Each end of an instance: its host, and its start with what it counted, or why that is not known."""
     case = run.planned.case
-    found: list[tuple[str, tuple[float, LoadEnd] | str]] = []
+    ends: list[tuple[str, tuple[float, LoadEnd] | str]] = []
     for host, ended in ((case.client, output.client), (case.server, output.server)):
         if ended is None or ended.ended_s is None or host not in run.clocks:
-            found.append((host, f"{host}: instance {output.planned.instance} left no output"))
+            ends.append((host, f"{host}: instance {output.planned.instance} left no output"))
             continue
         ended_s = run.clocks[host].to_controller(ended.ended_s)
         try:
             parsed = understood(partial(load.parse, ended.stdout), "its output")
         except ParseError as error:
-            found.append((host, f"{host}: {error}"))
+            ends.append((host, f"{host}: {error}"))
             continue
-        found.append((host, (place(parsed, run.started_s, ended_s).start_s, parsed)))
-    return found
+        ends.append((host, (place(parsed, run.started_s, ended_s).start_s, parsed)))
+    return ends

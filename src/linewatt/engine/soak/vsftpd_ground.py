@@ -126,18 +126,20 @@ class Ground:
 
 def ground(host: str, said: str, folder: str, port: int) -> Ground:
     """From what :data:`LOOK` said. Raises HostError: one line that says what is missing and what to do."""
-    found: dict[str, list[str]] = {}
+    values_by_key: dict[str, list[str]] = {}
     for line in said.splitlines():
         name, _, rest = line.partition(" ")
-        found.setdefault(name, []).append(rest.strip())
-    for wrong in _missing(found, folder, port):
+        values_by_key.setdefault(name, []).append(rest.strip())
+    for wrong in _missing(values_by_key, folder, port):
         raise HostError(f"{host}: {wrong}")
     with contained(f"{host}: what it says of {folder}"):
-        kind, blocks, block_bytes = found["disk"][0].rsplit(" ", 2)
+        kind, blocks, block_bytes = values_by_key["disk"][0].rsplit(" ", 2)
         free, in_memory = int(blocks) * int(block_bytes), kind in _IN_MEMORY
-        if in_memory and "memory" in found:
-            free = min(free, int(int(found["memory"][0]) * 1024 * MEMORY_SHARE))
-        return Ground(found["program"][0], found["user"][0], found["folder"][0], free, in_memory)
+        if in_memory and "memory" in values_by_key:
+            free = min(free, int(int(values_by_key["memory"][0]) * 1024 * MEMORY_SHARE))
+        return Ground(
+            values_by_key["program"][0], values_by_key["user"][0], values_by_key["folder"][0], free, in_memory
+        )
 
 
 def _missing(found: dict[str, list[str]], folder: str, port: int) -> Iterator[str]:

@@ -93,20 +93,20 @@ def _account(text: str) -> _Account:
         raise ParseError("sockperf's client wrote nothing")
     sent, run, valid = _SENT.search(text), _RUN.search(text), _VALID.search(text)
     if sent is not None:
-        found = _Account(float(sent[2]), 0.0, float(sent[2]), int(sent[1]))
+        account = _Account(float(sent[2]), 0.0, float(sent[2]), int(sent[1]))
     elif run is not None and valid is not None:
         start_s = int(run[2]) / 1000
         disorder = _DISORDER.search(text)
         counts = (None, None) if disorder is None else (int(disorder[2]), int(disorder[3]))
         end_s = start_s + float(valid[1])
-        found = _Account(float(run[1]), start_s, end_s, int(valid[2]), int(valid[3]), *counts)
+        account = _Account(float(run[1]), start_s, end_s, int(valid[2]), int(valid[3]), *counts)
     else:
         raise ParseError("sockperf's client ended without its counts")
-    if not 0 <= found.start_s < found.end_s <= found.seconds + CLOCK_S:
+    if not 0 <= account.start_s < account.end_s <= account.seconds + CLOCK_S:
         raise ParseError(
-            f"sockperf counted from {found.start_s:g} to {found.end_s:g} s of {found.seconds:g} s"
+            f"sockperf counted from {account.start_s:g} to {account.end_s:g} s of {account.seconds:g} s"
         )
-    return found
+    return account
 
 
 def _check_clock(seconds: float, asked_s: int) -> None:
@@ -128,8 +128,10 @@ def _arrived(text: str, account: _Account) -> int:
 
 def _latency_s(text: str) -> dict[str, float]:
     """Percentiles of half a round trip, as sockperf has them in µs; empty for throughput."""
-    found = {match[1] or match[2]: round(float(match[3]) / 1e6, 9) for match in _PERCENTILE.finditer(text)}
-    return {name: found[key] for key, name in _NAMES.items() if key in found}
+    percentiles = {
+        match[1] or match[2]: round(float(match[3]) / 1e6, 9) for match in _PERCENTILE.finditer(text)
+    }
+    return {name: percentiles[key] for key, name in _NAMES.items() if key in percentiles}
 
 
 def _version(text: str) -> str:

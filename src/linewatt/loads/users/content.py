@@ -40,14 +40,14 @@ def crc32(size_bytes: int) -> int:
 def crc32s(sizes: Iterable[int]) -> dict[int, int]:
     """CRC-32 of the contents of many sizes, for the work of the largest one: each begins as the next does."""
     whole = memoryview(period())
-    found, crc, at = {}, 0, 0
+    checksums, crc, at = {}, 0, 0
     for size in sorted(set(sizes)):
         while at < size:
             begin = at % PERIOD_BYTES
             piece = whole[begin : begin + size - at]
             crc, at = zlib.crc32(piece, crc), at + len(piece)
-        found[size] = crc
-    return found
+        checksums[size] = crc
+    return checksums
 
 
 class MemoryFile:

@@ -153,14 +153,14 @@ def _caches(cpus: Sequence[Cpu], marks: _Marks, large: bool) -> tuple[CacheBox, 
     several = len({cpu.package for cpu in cpus}) > 1
     if not large:
         return tuple(_cache([key], own, marks, several, large) for key, own in groups)
-    found = []
+    boxes = []
     for state, run in _runs(groups, lambda group: _free_state(_cores(group[1]), marks)):
         if state is not None and len(run) > 1:
             cpus_of_all = [cpu for _, own in run for cpu in own]
-            found.append(_cache([key for key, _ in run], cpus_of_all, marks, several, large))
+            boxes.append(_cache([key for key, _ in run], cpus_of_all, marks, several, large))
         else:
-            found += [_cache([key], own, marks, several, large) for key, own in run]
-    return tuple(found)
+            boxes += [_cache([key], own, marks, several, large) for key, own in run]
+    return tuple(boxes)
 
 
 def _cache(

@@ -72,12 +72,12 @@ def cores_are(hosts: Mapping[str, Host]) -> dict[str, CoreKind | None]:
 
 def core_words(hosts: Mapping[str, Host]) -> str:
     """What a core of CPU use and Mbps/core is on each host, in one sentence."""
-    found: dict[CoreKind | None, list[str]] = {}
+    hosts_by_kind: dict[CoreKind | None, list[str]] = {}
     for name, kind in cores_are(hosts).items():
-        found.setdefault(kind, []).append(name)
+        hosts_by_kind.setdefault(kind, []).append(name)
     kinds = [
         f"on {', '.join(names)} {CORE_WORDS[kind] if kind else 'it is not known what that is'}"
-        for kind, names in found.items()
+        for kind, names in hosts_by_kind.items()
     ]
     return f"A core of CPU use and Mbps/core is what the system counts as a CPU: {'; '.join(kinds)}."
 

@@ -79,11 +79,11 @@ def from_table(result: Result, make: Callable[[RawTable, str], T]) -> T:
 
 
 def _means(result: Result, raw: RawTable, source: str) -> View:
-    found = published.means(raw, source)
-    rows = means.data_rows(found)
-    warnings = tuple(map(str, found.warnings))
-    answer = means.answer(found)
-    return View(result, answer, means.tables(found), charts.of_means(found), {"rows": rows}, rows, warnings)
+    table = published.means(raw, source)
+    rows = means.data_rows(table)
+    warnings = tuple(map(str, table.warnings))
+    answer = means.answer(table)
+    return View(result, answer, means.tables(table), charts.of_means(table), {"rows": rows}, rows, warnings)
 
 
 def _components(result: Result, raw: RawTable, source: str) -> View:
@@ -114,13 +114,13 @@ def _components(result: Result, raw: RawTable, source: str) -> View:
 
 
 def _packet_power(result: Result, raw: RawTable, source: str) -> View:
-    found = published.packet_power(raw, source)
-    drawn = charts.of_readings(found)
-    if found.model is None:
-        why = f"cost of a bit and of a packet withheld: {found.reason}"
-        answer = f"{plural(len(found.readings), 'reading')}; {why}."
-        return View(result, answer, (), drawn, {"reason": found.reason}, [])
-    model = found.model
+    table = published.packet_power(raw, source)
+    drawn = charts.of_readings(table)
+    if table.model is None:
+        why = f"cost of a bit and of a packet withheld: {table.reason}"
+        answer = f"{plural(len(table.readings), 'reading')}; {why}."
+        return View(result, answer, (), drawn, {"reason": table.reason}, [])
+    model = table.model
     answer = (
         f"A bit costs {_FOUR(model.bit_j * 1e12)}{_reach(model.bit_reach_j, 1e12)} pJ, a packet "
         f"{_FOUR(model.packet_j * 1e9)}{_reach(model.packet_reach_j, 1e9)} nJ, above what the router draws "
@@ -183,23 +183,23 @@ def _size_table(model: PacketEnergy, rows: Sequence[Mapping[str, Any]]) -> Table
 
 def _soak(result: Result, raw: RawTable, source: str) -> View:
     del source
-    found = soak_summary(raw)
-    facts = quantity_facts(found)
+    summary = soak_summary(raw)
+    facts = quantity_facts(summary)
     others = [row.cells for row in raw.rows if row.aligned and row.cells["quantity"] not in _TOLD]
     rows = [Row(texts(title), texts(value)) for title, value in facts]
     rows += [Row(texts(row["quantity"]), texts(f"{row['value']} {row['unit']}")) for row in others]
-    notes = [Note("doubt", f"{one.evidence}; {one.advice}", one.code) for one in found.flags]
+    notes = [Note("doubt", f"{one.evidence}; {one.advice}", one.code) for one in summary.flags]
     known = {title: value for title, value in facts if value != MISSING}
     lacking = ", ".join(title for title, _ in facts if title not in known)
     notes += [Note("absence", f"{lacking}: the table does not say enough")] if lacking else []
     heads = (Head("Value", kind="text"),)
     table = _table("Summary", Head("What", kind="text"), heads, rows, notes)
     answer = _soak_answer(known)
-    document = {"summary": found.figures, "flags": [asdict(flag) for flag in found.flags]}
-    data = [{"quantity": name, "value": value} for name, value in found.figures.items()]
-    diagram = published_diagram(found)
+    document = {"summary": summary.figures, "flags": [asdict(flag) for flag in summary.flags]}
+    data = [{"quantity": name, "value": value} for name, value in summary.figures.items()]
+    diagram = published_diagram(summary)
     drawn = () if diagram is None else (diagram,)
-    return View(result, answer, (table,), drawn, document, data, (), found.mean_bps, len(found.flags))
+    return View(result, answer, (table,), drawn, document, data, (), summary.mean_bps, len(summary.flags))
 
 
 def _soak_answer(known: Mapping[str, str]) -> str:

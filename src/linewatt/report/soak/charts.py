@@ -79,11 +79,11 @@ def _cpu(soak: Soak) -> Figure | None:
 def _power(soak: Soak) -> Figure | None:
     """Of each side the system's power of its hosts together, in the scopes that the summary has."""
     chosen: dict[str, dict[str, None]] = {}
-    found = []
+    provenances = []
     for one in soak.power:
         if one.total is None:
             continue
-        found.append(one.total.provenance)
+        provenances.append(one.total.provenance)
         side = soak.roles.side(one.host)
         for name in soak.scan.tracks:
             parts = name.split("|")
@@ -92,7 +92,7 @@ def _power(soak: Soak) -> Figure | None:
                 chosen.setdefault(side, {})[name] = None
     series = {_SIDES[side]: soak.level(*names) for side, names in chosen.items()}
     captions = {name: f"mean {_mean(cells):,.1f} W" for name, cells in series.items()}
-    sure = sources(found)
+    sure = sources(provenances)
     title = f"Power over time ({sure})" if sure else "Power over time"
     return _figure(soak, "power", title, "Power (W)", series, captions)
 

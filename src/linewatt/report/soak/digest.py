@@ -149,11 +149,13 @@ class Soak:
 
     def _totals(self, parts: Sequence[Part]) -> tuple[Total, ...]:
         numbers = {part.number for part in parts}
-        found: dict[int, list[Counted]] = {}
+        by_number: dict[int, list[Counted]] = {}
         for (part, number), one in self.scan.totals.items():
             if part in numbers:
-                found.setdefault(number, []).append(one)
-        return tuple(_total(one, found.get(one.number, [])) for one in self.series if one.kind == "counter")
+                by_number.setdefault(number, []).append(one)
+        return tuple(
+            _total(one, by_number.get(one.number, [])) for one in self.series if one.kind == "counter"
+        )
 
     @cached_property
     def ledger(self) -> Ledger:
@@ -171,9 +173,9 @@ class Soak:
             why = f"it {next(iter(left_out.values()))}, when its ends were read at different moments"
             return Balance((), None, f"cannot be told: {why}", None, f"drops: {why}")
         ran_s = sum(part.ended_s - part.started_s for part in whole)
-        found = balance(ledger(self._totals(whole), self.roles.ends), ran_s, self.lost_clients)
+        whole_balance = balance(ledger(self._totals(whole), self.roles.ends), ran_s, self.lost_clients)
         left_out_parts = [f"part {number} {why} and is left out" for number, why in sorted(left_out.items())]
-        return replace(found, words="; ".join([found.words, *left_out_parts]))
+        return replace(whole_balance, words="; ".join([whole_balance.words, *left_out_parts]))
 
     @cached_property
     def lost_clients(self) -> tuple[str, ...]:
@@ -286,11 +288,11 @@ class Soak:
                 PowerResult(one.source, one.channel, one.scope, one.provenance, "", mean_w, reason=why)
             )
             seconds = max(seconds, lasted_s)
-        found = power.system(results)
+        total = power.system(results)
         covered = min(1.0, seconds / self.ran_s) if self.ran_s > 0 else 0.0
-        if isinstance(found, str):
-            return HostPower(host, None, found, covered)
-        return HostPower(host, found, None, covered)
+        if isinstance(total, str):
+            return HostPower(host, None, total, covered)
+        return HostPower(host, total, None, covered)
 
     @property
     def groups(self) -> list[GroupTotals]:
@@ -326,14 +328,14 @@ class Soak:
         length_s = next((each for each in _NICE_S if each >= wanted - 1e-9), wanted)
         cells = max(1, math.ceil(length_s / scan.cell_s - 1e-9))
         ends = Ends((CLIENTS,), SERVER if self.roles.ends.server else None)
-        found = []
+        slices = []
         for first in range(0, int(span_s // scan.cell_s) + 1, cells):
             start_s = scan.start_s + first * scan.cell_s
             end_s = min(start_s + cells * scan.cell_s, scan.start_s + span_s)
             if end_s - start_s > 1e-6:
                 last = scan.cells if end_s >= scan.start_s + span_s else first + cells
-                found.append(Interval(start_s, end_s, ledger(self._between(first, last), ends)))
-        return tuple(found)
+                slices.append(Interval(start_s, end_s, ledger(self._between(first, last), ends)))
+        return tuple(slices)
 
     def _between(self, first: int, end: int) -> Iterator[Total]:
         counters = {one.channel for one in self.series if one.kind == "counter"}
@@ -401,10 +403,10 @@ def _gone(result: Path, parts: Sequence[Part]) -> Iterator[str]:
 
 def _scan(chunks: Chunks, users: Users | None, times: SoakTimes) -> tuple[list[SeriesInfo], Roles, Scan]:
     series = chunks.series()
-    found = roles(users, series)
-    named = {one.number: track(one, found.side(one.host)) for one in series}
+    host_roles = roles(users, series)
+    named = {one.number: track(one, host_roles.side(one.host)) for one in series}
     tracks = {number: name for number, name in named.items() if name is not None}
-    return series, found, chunks.scan(series, tracks, times.interval_s)
+    return series, host_roles, chunks.scan(series, tracks, times.interval_s)
 
 
 def _group(group: UserGroup, totals: Sequence[Total]) -> GroupTotals:

@@ -104,10 +104,10 @@ def _drops(soak: Soak) -> Iterator[Flag]:
 
 
 def _disagrees(soak: Soak) -> Iterator[Flag]:
-    found = soak.rates
-    if found is None or found.cells < FEWEST_CELLS or soak.load_s <= 0:
+    rates = soak.rates
+    if rates is None or rates.cells < FEWEST_CELLS or soak.load_s <= 0:
         return
-    apart = rate_disagrees(soak.total_bytes * 8, soak.load_s, found.mean_bps)
+    apart = rate_disagrees(soak.total_bytes * 8, soak.load_s, rates.mean_bps)
     if apart is not None:
         yield Flag(
             "total-disagrees-with-rate",

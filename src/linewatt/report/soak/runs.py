@@ -74,9 +74,9 @@ def _of_users(soak: Soak) -> Iterator[tuple[str, Quantity]]:
     times = soak.users.times if soak.users is not None else {}
     lacking = soak.users.reason if soak.users is not None else None
     for name in ("get.first_byte", "get.total", "put.first_byte", "put.total"):
-        found = times.get(name)
+        percentiles = times.get(name)
         for point in _POINTS:
-            value = None if found is None else found.percentiles_s.get(f"{point}_s")
+            value = None if percentiles is None else percentiles.percentiles_s.get(f"{point}_s")
             why = None if value is not None else lacking or "no such transfer"
             yield f"{name.replace('.', '_')}_{point}_s", Quantity(value, why)
 

@@ -191,10 +191,10 @@ def _share(share: Estimate) -> Cell:
 
 def detail_groups(view: Digest, blocks: Sequence[DetailBlock] | None = None) -> tuple[DetailGroup, ...]:
     """The blocks of a result by test; cases at load levels as well."""
-    found: dict[str, list[DetailBlock]] = {}
+    blocks_by_test: dict[str, list[DetailBlock]] = {}
     for block in detail_blocks(view.result.trials) if blocks is None else blocks:
-        found.setdefault(block.case.test, []).append(block)
-    return tuple(_group(test, own, view) for test, own in found.items())
+        blocks_by_test.setdefault(block.case.test, []).append(block)
+    return tuple(_group(test, own, view) for test, own in blocks_by_test.items())
 
 
 def _group(test: str, blocks: Sequence[DetailBlock], view: Digest) -> DetailGroup:

@@ -87,5 +87,5 @@ def _cpu(end: EndResult | None) -> Cell:
 
 def _watts(end: EndResult | None) -> Cell:
     """The system's power, marked unless measured; ``–`` when unknown."""
-    found = system_power(end)
-    return Cell(MISSING) if found is None else Cell(f"{found.power_w:,.1f} W", mark=mark(found.provenance))
+    total = system_power(end)
+    return Cell(MISSING) if total is None else Cell(f"{total.power_w:,.1f} W", mark=mark(total.provenance))

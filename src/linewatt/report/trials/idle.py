@@ -80,15 +80,15 @@ def idle_notes(result: Result) -> tuple[Note, ...]:
 def idle_power(result: Result) -> tuple[IdlePower, ...]:
     """System and CPU power of every host in the idle windows; nothing for hosts without a source."""
     before, after = (one.hosts if one else {} for one in (result.idle_before, result.idle_after))
-    found: list[IdlePower] = []
+    readings: list[IdlePower] = []
     for host in dict.fromkeys([*before, *after]):
         then, now = before.get(host, IdleHost()), after.get(host, IdleHost())
         for which in (power.SYSTEM_SCOPES, power.CPU_SCOPES):
             one = _idle(host, which, then.power, now.power, then.power_reasons)
             if one is not None:
-                found.append(one)
-        found += _silent(host, then.power_reasons, now.power)
-    return tuple(found)
+                readings.append(one)
+        readings += _silent(host, then.power_reasons, now.power)
+    return tuple(readings)
 
 
 def _silent(host: str, reasons: Mapping[str, str], now: Sequence[PowerResult]) -> Iterator[IdlePower]:

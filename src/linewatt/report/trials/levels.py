@@ -142,14 +142,14 @@ def _level(point: LevelPoint) -> dict[str, Any]:
 
 def level_keys(curves: Iterable[LevelCurve]) -> dict[Case, dict[str, Any]]:
     """What a row of JSON or CSV has beyond its case: the scores of its curve at both ends, and its remark."""
-    found: dict[Case, dict[str, Any]] = {}
+    keys_by_case: dict[Case, dict[str, Any]] = {}
     for curve in curves:
         for point in curve.points:
-            row = found.setdefault(point.summary.case, dict(NO_LEVEL))
+            row = keys_by_case.setdefault(point.summary.case, dict(NO_LEVEL))
             row[_score_key(curve.role)] = _score(curve)
             row[f"{_score_key(curve.role)}_provenance"] = _score_provenance(curve)
             row["load_level_remark"] = remark(point)
-    return found
+    return keys_by_case
 
 
 def _score(curve: LevelCurve) -> float | None:
@@ -206,13 +206,13 @@ class LevelCases:
 
 def level_cases(curves: Sequence[LevelCurve]) -> tuple[LevelCases, ...]:
     """The cases of every table of load levels of a result."""
-    found: dict[tuple[str, Role, str | None], list[LevelCurve]] = {}
+    curves_by_end: dict[tuple[str, Role, str | None], list[LevelCurve]] = {}
     for curve in curves:
-        found.setdefault((curve.case.test, curve.role, curve.scope), []).append(curve)
+        curves_by_end.setdefault((curve.case.test, curve.role, curve.scope), []).append(curve)
     names = case_names(dict.fromkeys(curve.case for curve in curves))
     return tuple(
         LevelCases(test, role, tuple(members), tuple(names[curve.case] for curve in members))
-        for (test, role, _), members in found.items()
+        for (test, role, _), members in curves_by_end.items()
     )
 
 

@@ -55,8 +55,8 @@ class PowerCases:
     @property
     def labelled(self) -> list[tuple[str, list[PowerCase]]]:
         """The cases of each series with its label, where there are several."""
-        found = self.by_series
-        return [(series.label if len(found) > 1 else "", own) for series, own in found]
+        by_series = self.by_series
+        return [(series.label if len(by_series) > 1 else "", own) for series, own in by_series]
 
     @property
     def title(self) -> str:
@@ -118,15 +118,15 @@ def power_cases(groups: Sequence[TestGroup]) -> tuple[PowerCases, ...]:
 
 def _by_scopes(group: TestGroup, role: Role) -> dict[Scopes, list[PowerCase]]:
     """Cases with power at this end, by the watts that they have; what is missing goes with its series."""
-    found: dict[Scopes, list[PowerCase]] = {}
+    cases_by_scopes: dict[Scopes, list[PowerCase]] = {}
     for series in group.series:
         members = list(_members(series, role))
         system = next((m.power.system_scope for m in members if m.power.system_scope), None)
         cpu = next((m.power.cpu_scope for m in members if m.power.cpu_scope), None)
         for member in members:
             scopes = (member.power.system_scope or system, member.power.cpu_scope or cpu)
-            found.setdefault(scopes, []).append(member)
-    return found
+            cases_by_scopes.setdefault(scopes, []).append(member)
+    return cases_by_scopes
 
 
 def _members(series: Series, role: Role) -> Iterator[PowerCase]:

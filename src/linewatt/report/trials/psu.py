@@ -17,12 +17,12 @@ from linewatt.report.trials.digest import Digest
 def psu_lines(view: Digest) -> list[str]:
     """For every host that declares its supplies: what its highest power says of them, a heading each."""
     declared = view.result.manifest.asked.psus
-    found: list[str] = []
+    lines: list[str] = []
     for one in breakdowns(view):
         supplies = declared.get(one.breakdown.host)
         if supplies is not None and one.breakdown.system_w is not None:
-            found += [f"Power supplies of {one.breakdown.host}:", *_advice(one, supplies)]
-    return found
+            lines += [f"Power supplies of {one.breakdown.host}:", *_advice(one, supplies)]
+    return lines
 
 
 def _advice(one: EndBreakdown, supplies: Supplies) -> list[str]:

@@ -11,13 +11,13 @@ MOST_NAMED = 5
 
 def repeats_lines(result: Result) -> list[str]:
     """How many runs cases took to be sure enough, and which of them never were."""
-    found = result.repeats
-    if found is None:
+    repeats = result.repeats
+    if repeats is None:
         return []
-    wanted = f"± {100 * found.until_ratio:g} %"
-    short = [case for case in found.cases if not case.until_met]
-    met = [case.runs for case in found.cases if case.until_met]
-    first = f"Trials: {found.min} to {found.max} a case, until its mean throughput is known to {wanted}"
+    wanted = f"± {100 * repeats.until_ratio:g} %"
+    short = [case for case in repeats.cases if not case.until_met]
+    met = [case.runs for case in repeats.cases if case.until_met]
+    first = f"Trials: {repeats.min} to {repeats.max} a case, until its mean throughput is known to {wanted}"
     if met:
         runs = f"{min(met)}" if min(met) == max(met) else f"{min(met)} to {max(met)}"
         first += f"; reached by {plural(len(met), 'case')} after {runs} runs"

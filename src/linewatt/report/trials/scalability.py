@@ -60,11 +60,11 @@ def _by_regime(summaries: Sequence[CaseSummary]) -> str:
     for one in summaries:
         if one.regime is not None and one.throughput_bps is not None:
             cases.setdefault(one.regime.regime, []).append(one)
-    found = [f"{name} {' and '.join(str(one.case.instances) for one in own)}" for name, own in cases.items()]
-    if not found:
+    parts = [f"{name} {' and '.join(str(one.case.instances) for one in own)}" for name, own in cases.items()]
+    if not parts:
         return "not known, as no throughput is"
     last = list(cases.values())[-1][0].regime
-    return f"{'; '.join(found)} instances" + (f" ({last.why})" if last else "")
+    return f"{'; '.join(parts)} instances" + (f" ({last.why})" if last else "")
 
 
 INSTANCES = Head("Instances", lines="Inst.")
@@ -118,10 +118,10 @@ def export_case(summary: CaseSummary) -> dict[str, Any]:
 def _export_modes(summary: CaseSummary) -> dict[str, Any]:
     """How many modes throughput has, where there are runs enough to tell, and both if there are two."""
     runs = summary.throughput_bps.n if summary.throughput_bps else 0
-    found = summary.modes
-    row: dict[str, Any] = {"throughput_modes": 2 if found else 1 if runs >= FEWEST_RUNS else None}
+    modes = summary.modes
+    row: dict[str, Any] = {"throughput_modes": 2 if modes else 1 if runs >= FEWEST_RUNS else None}
     for name in ("high", "low"):
-        row |= mean_keys(f"throughput_mode_{name}_bps", getattr(found, name, None))
+        row |= mean_keys(f"throughput_mode_{name}_bps", getattr(modes, name, None))
     return row
 
 

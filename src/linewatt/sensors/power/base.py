@@ -181,11 +181,13 @@ class MeterRecord:
 def parse_record(line: str) -> MeterRecord:
     """What :meth:`MeterRecord.line` wrote. Raises ParseError."""
     try:
-        found = read_json(line, "a reading")
+        document = read_json(line, "a reading")
         values = {
-            str(name): None if value is None else float(value) for name, value in found["values"].items()
+            str(name): None if value is None else float(value) for name, value in document["values"].items()
         }
-        return MeterRecord(float(found["begin_s"]), float(found["end_s"]), values, dict(found["reasons"]))
+        return MeterRecord(
+            float(document["begin_s"]), float(document["end_s"]), values, dict(document["reasons"])
+        )
     except (ValueError, KeyError, TypeError, AttributeError) as error:
         raise ParseError(f"a reading cannot be read: {line[:60]!r}: {error}") from error
 

@@ -149,29 +149,29 @@ class Command(LineSensor):
         return name
 
     def _line(self, record: str) -> _Line:
-        found = _mapping(record)
-        given = {"channel", "value", "values"} & found.keys()
+        document = _mapping(record)
+        given = {"channel", "value", "values"} & document.keys()
         if given == {"channel", "value"}:
-            pairs = [(found["channel"], found["value"])]
-        elif given == {"values"} and isinstance(found["values"], dict) and found["values"]:
-            pairs = list(found["values"].items())
+            pairs = [(document["channel"], document["value"])]
+        elif given == {"values"} and isinstance(document["values"], dict) and document["values"]:
+            pairs = list(document["values"].items())
         else:
             raise ParseError(f"command: {record[:60]!r} has neither channel and value, nor values")
         readings = {self._declared(name): _value(name, value) for name, value in pairs}
-        reason = found.get("reason", "the program gives no value")
-        return _Line(_time_s(found), readings, str(reason)[:200])
+        reason = document.get("reason", "the program gives no value")
+        return _Line(_time_s(document), readings, str(reason)[:200])
 
 
 def _mapping(record: str) -> dict[str, Any]:
     """The line as a mapping of the keys that are known. Raises ParseError."""
-    found = read_json(record, "command")
-    if not isinstance(found, dict):
+    document = read_json(record, "command")
+    if not isinstance(document, dict):
         raise ParseError(f"command: {record[:60]!r} is no JSON object")
-    unknown = found.keys() - _KEYS
+    unknown = document.keys() - _KEYS
     if unknown:
         known = ", ".join(sorted(_KEYS))
         raise ParseError(f"command: key {min(unknown)[:40]!r} is not known; known are {known}")
-    return found
+    return document
 
 
 def _value(name: str, value: object) -> float | None:

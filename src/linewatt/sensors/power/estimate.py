@@ -149,13 +149,13 @@ class Estimate(LineSensor):
 
     def parse(self, record: str) -> dict[str, float | None]:
         """Watts, mean since the record before, as the channel ``system`` or ``cpu``. Raises ParseError."""
-        found = _busy_ratio(record)
-        return {self.cfg.scope: None if isinstance(found, str) else self.cfg.power_w(found)}
+        busy_ratio = _busy_ratio(record)
+        return {self.cfg.scope: None if isinstance(busy_ratio, str) else self.cfg.power_w(busy_ratio)}
 
     def reasons(self, record: str) -> dict[str, str]:
         """Why there is no estimate. Raises ParseError."""
-        found = _busy_ratio(record)
-        return {self.cfg.scope: found} if isinstance(found, str) else {}
+        busy_ratio = _busy_ratio(record)
+        return {self.cfg.scope: busy_ratio} if isinstance(busy_ratio, str) else {}
 
     def channel(self, name: str) -> Channel:
         """An estimate, whatever it is of. Raises ParseError for a channel that it does not have."""

@@ -202,12 +202,12 @@ class Item:
 
     def reading(self, document: Any) -> tuple[float | None, str]:
         """The value, or None and why there is none (pure)."""
-        found, missing = at(document, self.path)
+        value, missing = at(document, self.path)
         if missing:
             return None, missing
-        number = _number(found)
+        number = _number(value)
         if number is None:
-            shown = "null" if found is None else repr(str(found)[:40])
+            shown = "null" if value is None else repr(str(value)[:40])
             return None, f"{self.path}: is {shown}, no number"
         if self.valid is not None and at(document, self.valid)[0] is False:
             return None, f"{self.valid}: the device says that its reading is not valid"
@@ -319,15 +319,15 @@ class HttpSession(Session):
 
     def _take(self, alternative: list[Item], document: Any) -> None:
         for item in alternative:
-            found, why = at(document, item.path)
+            value, why = at(document, item.path)
             if why:
                 continue  # a device without totals
-            if isinstance(found, bool | dict | list):
+            if isinstance(value, bool | dict | list):
                 inside = (
-                    f"has {', '.join(list(found)[:MOST_KEYS])}" if isinstance(found, dict) else repr(found)
+                    f"has {', '.join(list(value)[:MOST_KEYS])}" if isinstance(value, dict) else repr(value)
                 )
                 raise InvalidInput(f"{self._awaited()}: {item.path}: is no number but {inside[:200]}")
-            whole = isinstance(found, int) and item.channel.step is None
+            whole = isinstance(value, int) and item.channel.step is None
             channel = replace(item.channel, step=item.scale) if whole else item.channel
             own = as_configured(self._cfg, channel)
             self._items[own.name] = replace(item, channel=own)

@@ -234,9 +234,11 @@ def _named(zones: list[_Zone], *, one_counter: bool) -> Iterator[tuple[str, _Zon
 
 def _packages(zones: list[_Zone], *, one_counter: bool) -> dict[str, str]:
     """Key of a package's zone → what its channels are called by: ``0``, ``0-die-1``. Each name once."""
-    found = [(match, zone.key) for zone in zones if zone.is_top and (match := _PACKAGE.fullmatch(zone.name))]
+    packages = [
+        (match, zone.key) for zone in zones if zone.is_top and (match := _PACKAGE.fullmatch(zone.name))
+    ]
     parts: dict[str, str] = {}
-    for match, key in sorted(found, key=lambda one: int(one[0][2] or 0)):
+    for match, key in sorted(packages, key=lambda one: int(one[0][2] or 0)):
         part = match[1] if match[2] is None or one_counter else f"{match[1]}-die-{match[2]}"
         if part not in parts.values():
             parts[key] = part

@@ -47,9 +47,9 @@ class Session(ABC):
 
     def read(self, names: Collection[str] | None = None) -> dict[str, float | None]:
         """All channels, or some. Raises HostError."""
-        found = self.readings(list(self._channels if names is None else names))
-        self._reasons = {name: why for name, (_, why) in found.items() if why}
-        return {name: value for name, (value, _) in found.items()}
+        readings = self.readings(list(self._channels if names is None else names))
+        self._reasons = {name: why for name, (_, why) in readings.items() if why}
+        return {name: value for name, (value, _) in readings.items()}
 
     @abstractmethod
     def close(self) -> None:

@@ -51,15 +51,17 @@ class Coalescing:
         return tool("ethtool", "-c", interface(target))
 
     def parse(self, output: str) -> str:
-        found: dict[str, str] = {}
+        settings: dict[str, str] = {}
         for line in output.splitlines():
             if pair := _PAIR.fullmatch(line.strip()):
                 way = _PAIRS[pair[1]]
-                found |= {f"{way}-rx": pair[2], f"{way}-tx": pair[3]}
+                settings |= {f"{way}-rx": pair[2], f"{way}-tx": pair[3]}
             elif match := _LINE.fullmatch(line.strip()):
-                found[match[1].replace("-frame-", "-frames-")] = match[2]
+                settings[match[1].replace("-frame-", "-frames-")] = match[2]
         known = {
-            option: found[option] for option in (*_SWITCHES, *_NUMBERS) if found.get(option, "n/a") != "n/a"
+            option: settings[option]
+            for option in (*_SWITCHES, *_NUMBERS)
+            if settings.get(option, "n/a") != "n/a"
         }
         if "Coalesce parameters for" not in output or not known:
             raise ParseError(f"ethtool shows no coalescing in {output[:80]!r}")

@@ -26,8 +26,8 @@ Table = dict[str, tuple[int, int]]
 
 def parse_table(output: str, labels: Mapping[str, str]) -> Table:
     """The numbers of ``labels`` (label → option) that the device has. Raises ParseError."""
-    head, found, current = output.partition(_CURRENT)
-    if not found or _LARGEST not in head:
+    head, mark, current = output.partition(_CURRENT)
+    if not mark or _LARGEST not in head:
         raise ParseError(f"ethtool shows no {_LARGEST} and {_CURRENT} in {output[:80]!r}")
     largest, now = _section(head.partition(_LARGEST)[2]), _section(current)
     table = {

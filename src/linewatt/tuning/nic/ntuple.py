@@ -104,19 +104,19 @@ class Ntuple:
 
 def _rule(text: str) -> tuple[str, int, int] | None:
     """One rule of ``ethtool -n``; None if anything but protocol and destination port decides."""
-    found: dict[str, str] = {}
+    fields: dict[str, str] = {}
     for line in filter(None, map(str.strip, text.splitlines())):
         if match := re.fullmatch(r"Rule Type: (.+)", line):
-            found["way"] = _PROTOCOLS.get(match[1], "")
+            fields["way"] = _PROTOCOLS.get(match[1], "")
         elif match := re.fullmatch(r"Dest port: (\d+) mask: 0x0", line):
-            found["port"] = match[1]
+            fields["port"] = match[1]
         elif match := re.fullmatch(r"Action: Direct to queue (\d+)", line):
-            found["queue"] = match[1]
+            fields["queue"] = match[1]
         elif not _ANY.fullmatch(line):
             return None
-    if not found.get("way") or not {"port", "queue"} <= found.keys():
+    if not fields.get("way") or not {"port", "queue"} <= fields.keys():
         return None
-    return found["way"], int(found["port"]), int(found["queue"])
+    return fields["way"], int(fields["port"]), int(fields["queue"])
 
 
 def _asked(value: str) -> dict[tuple[str, int], int]:

@@ -36,10 +36,10 @@ class Pause:
 
     def parse(self, output: str) -> str:
         matches = (_LINE.fullmatch(line.strip()) for line in output.splitlines())
-        found = {_OPTIONS[match[1]]: match[2] for match in matches if match}
-        if not {"rx", "tx"} <= found.keys():
+        settings = {_OPTIONS[match[1]]: match[2] for match in matches if match}
+        if not {"rx", "tx"} <= settings.keys():
             raise ParseError(f"ethtool shows no RX and TX pause in {output[:80]!r}")
-        return format_words({option: found[option] for option in _OPTIONS.values() if option in found})
+        return format_words({option: settings[option] for option in _OPTIONS.values() if option in settings})
 
     def wanted(self, before: str, value: str) -> str:
         setting = parse_words(before)

@@ -82,16 +82,18 @@ class IrqAffinity:
 
     def parse(self, output: str) -> str:
         head = dict(line.split(" ", 1) for line in output.splitlines()[:2] if " " in line)
-        found = [match.groups() for line in output.splitlines() if (match := _IRQ.fullmatch(line))]
+        interrupts = [match.groups() for line in output.splitlines() if (match := _IRQ.fullmatch(line))]
         if "interface" not in head:
             raise ParseError(f"the list of interrupts is cut off: {output[:80]!r}")
-        if not found:
+        if not interrupts:
             raise ParseError(
                 f"{head['interface']} has no interrupts of its own (a virtual interface has none); steer its "
                 "receive work with rps_cpus"
             )
-        queues = names_of_queues(tuple(name for _, _, name in found), head["interface"], head.get("bus", ""))
-        own = [one for one in found if one[2] in queues]
+        queues = names_of_queues(
+            tuple(name for _, _, name in interrupts), head["interface"], head.get("bus", "")
+        )
+        own = [one for one in interrupts if one[2] in queues]
         names = [name for _, _, name in own]
         settings = [
             (name if names.count(name) == 1 else f"{name}#{number}", format_cpulist(parse_cpulist(cpus)))

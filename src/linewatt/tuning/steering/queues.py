@@ -48,18 +48,18 @@ def write_queues(target: str, file: str, texts: Mapping[tuple[str, int], str]) -
 
 def parse_queues(text: str, direction: str, base: int = 16) -> Settings:
     """Queue → value of lines or words like ``rx-0=00000000,00000003``. Raises ParseError."""
-    found: Settings = {}
+    masks: Settings = {}
     for word in text.split():
         match = _QUEUE.fullmatch(word)
         if match is None or match[1] != direction:
             raise ParseError(f"{word!r} is not a queue with its setting, such as {direction}-0=3")
         try:
-            found[match[1], int(match[2])] = int(match[3].replace(",", ""), base)
+            masks[match[1], int(match[2])] = int(match[3].replace(",", ""), base)
         except ValueError as error:
             raise ParseError(f"{word!r}: {match[3]!r} is no number") from error
-    if not found:
+    if not masks:
         raise ParseError(f"the interface shows no {direction} queue")
-    return found
+    return masks
 
 
 def format_queues(found: Settings, base: int = 16) -> str:

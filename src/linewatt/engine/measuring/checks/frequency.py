@@ -127,15 +127,15 @@ def _roles(end: EndResult, busy: _Readings) -> Iterator[tuple[str, Iterable[int]
 
 def _frequencies(cpufreq: Reading, mpstat: Reading, window: Window) -> _Readings:
     """Of each CPU that was busy in the window, its frequencies."""
-    found: dict[int, list[tuple[float, float]]] = {}
+    by_cpu: dict[int, list[tuple[float, float]]] = {}
     for name in cpufreq.channels:
         match = _FREQUENCY.fullmatch(name)
         if match is None or not _is_busy(int(match[1]), mpstat, window):
             continue
         known = cpufreq.within(name, window)
         if known:
-            found[int(match[1])] = known
-    return found
+            by_cpu[int(match[1])] = known
+    return by_cpu
 
 
 def _is_busy(cpu: int, mpstat: Reading, window: Window) -> bool:

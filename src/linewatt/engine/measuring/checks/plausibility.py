@@ -91,10 +91,10 @@ def _above_rating(end: EndResult, supply: Supply) -> Iterator[Flag]:
         and one.power_w > supply.rating_w * MAX_RATING_RATIO
     ]
     yield from alone
-    found = _whole(end, "psu-out")
-    if not alone and isinstance(found, Total) and _least(found) > supply.capacity_w * MAX_RATING_RATIO:
-        where = f"{end.host}: {found.source} {SCOPE_WORDS[found.scope]}"
-        yield _rated(where, found.power_w, supply.capacity_w)
+    output = _whole(end, "psu-out")
+    if not alone and isinstance(output, Total) and _least(output) > supply.capacity_w * MAX_RATING_RATIO:
+        where = f"{end.host}: {output.source} {SCOPE_WORDS[output.scope]}"
+        yield _rated(where, output.power_w, supply.capacity_w)
 
 
 def _rated(where: str, power_w: float, rating_w: float) -> Flag:

@@ -110,22 +110,22 @@ def _frozen(
     cpus = sum(name.endswith(".idle_ratio") for reading in readings for name in reading.channels)
     for reading in readings:
         ranges = {one.channel: _range(reading, one.channel, window) for one in _own(end, reading)}
-        moved = max((_moved(found) for found in ranges.values() if found), default=0.0)
+        moved = max((_moved(extent) for extent in ranges.values() if extent), default=0.0)
         for one in _own(end, reading):
-            found = ranges[one.channel]
+            extent = ranges[one.channel]
             if (
                 one.scope.partition(":")[0] not in FOLLOW_THE_CPU
-                or found is None
-                or found[0] != found[1]
-                or found[0] <= 0
+                or extent is None
+                or extent[0] != extent[1]
+                or extent[0] <= 0
             ):
                 continue
-            evidence = _still(end, one, found[0], moved, (idle_cores, cpus))
+            evidence = _still(end, one, extent[0], moved, (idle_cores, cpus))
             if evidence:
                 yield Flag(
                     "power-frozen",
                     _where(end, one),
-                    f"reads {found[0]:g} W all through the window; {evidence}",
+                    f"reads {extent[0]:g} W all through the window; {evidence}",
                     "do not use this figure; restart the BMC or meter, and see whether it follows a load",
                 )
 
@@ -151,12 +151,12 @@ def _saturated(end: EndResult, readings: Sequence[Reading], window: Window) -> I
     for reading in readings:
         for one in _own(end, reading):
             maximum = reading.channels[one.channel].maximum
-            found = _range(reading, one.channel, window)
-            if maximum is not None and found is not None and found[1] >= maximum:
+            extent = _range(reading, one.channel, window)
+            if maximum is not None and extent is not None and extent[1] >= maximum:
                 yield Flag(
                     "power-saturated",
                     _where(end, one),
-                    f"reads {found[1]:g} W, the most it can show",
+                    f"reads {extent[1]:g} W, the most it can show",
                     "the true power is higher; use another source",
                 )
 

@@ -41,16 +41,16 @@ def check(seen: Seen) -> Iterator[Flag]:
 
 def rapl_as_system(end: EndResult) -> Iterator[Flag]:
     """The system's power, or what is said to be it, is a model of the processor's."""
-    found = system(end.power)
-    if not isinstance(found, Total):
+    total = system(end.power)
+    if not isinstance(total, Total):
         return
-    methods = {one.channel: one.method for one in end.power if one.source == found.source}
-    by_rapl = any(methods.get(channel, "").startswith(RAPL) for channel in found.channels)
-    if found.scope == "psys" or (found.scope in WHOLE and by_rapl):
+    methods = {one.channel: one.method for one in end.power if one.source == total.source}
+    by_rapl = any(methods.get(channel, "").startswith(RAPL) for channel in total.channels)
+    if total.scope == "psys" or (total.scope in WHOLE and by_rapl):
         yield Flag(
             "rapl-as-system",
-            f"{end.host}: {found.source} {SCOPE_WORDS[found.scope]}",
-            f"{found.power_w:.1f} W are of RAPL: what the processor's firmware makes of its own counters, "
+            f"{end.host}: {total.source} {SCOPE_WORDS[total.scope]}",
+            f"{total.power_w:.1f} W are of RAPL: what the processor's firmware makes of its own counters, "
             "without supplies, fans and cards",
             "name a BMC or a meter at the plug for the system's power, and keep RAPL for the CPUs",
         )
@@ -109,20 +109,20 @@ def unexplained(
     end: EndResult, idle_cores: float | None, readings: Sequence[Reading], window: Window
 ) -> Iterator[Flag]:
     """Far more above idle than the CPUs can have drawn."""
-    found = system(end.power)
-    if not isinstance(found, Total) or found.idle_w is None or found.provenance == "estimate":
+    total = system(end.power)
+    if not isinstance(total, Total) or total.idle_w is None or total.provenance == "estimate":
         return
     explained = _explained(end, idle_cores)
     if explained is None:
         return
     explained_w, by = explained
-    rise_w = found.power_w - found.idle_w
-    sure_w = rise_w - (found.uncertainty_w or 0.0) - (found.idle_uncertainty_w or 0.0)
-    if sure_w - explained_w > max(MIN_UNEXPLAINED_W, MIN_UNEXPLAINED * found.idle_w):
+    rise_w = total.power_w - total.idle_w
+    sure_w = rise_w - (total.uncertainty_w or 0.0) - (total.idle_uncertainty_w or 0.0)
+    if sure_w - explained_w > max(MIN_UNEXPLAINED_W, MIN_UNEXPLAINED * total.idle_w):
         beside = _beside(end, readings, window)
         yield Flag(
             "power-unexplained",
-            f"{end.host}: {found.source} {SCOPE_WORDS[found.scope]}",
+            f"{end.host}: {total.source} {SCOPE_WORDS[total.scope]}",
             f"{rise_w:.1f} W above idle, of which {by} explains at most {explained_w:.1f} W"
             + (f"; {beside}" if beside else ""),
             "look at fan speed, GPUs and other cards, and at what else ran; do not take this for the cost of "

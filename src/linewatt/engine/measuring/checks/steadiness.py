@@ -46,14 +46,14 @@ def throughput(receivers: Sequence[EndRun], window: Window) -> list[Flag]:
     series = [rates_over(run, window) for run in receivers]
     length = min((len(rates) for rates in series), default=0)
     total = [sum(rates[i] for rates in series) for i in range(length)]
-    found = shapes.shape(total)
-    if found is None:
+    shape = shapes.shape(total)
+    if shape is None:
         return []
     said = Words(format_rate, length, window)
-    match found:
+    match shape:
         case steadiness.Step(at, before, after) if at <= WARM_UP_PART * length:
             return [_warm_up(said, at, before, after)]
-        case shapes.Lows(count, 0, _, low, others) if found.together and count <= WARM_UP_PART * length:
+        case shapes.Lows(count, 0, _, low, others) if shape.together and count <= WARM_UP_PART * length:
             return [_warm_up(said, count, low, others)]
         case shapes.Lows():
             code = "throughput-dips"
@@ -63,7 +63,7 @@ def throughput(receivers: Sequence[EndRun], window: Window) -> list[Flag]:
             code = "throughput-oscillates"
         case _:
             code = "throughput-drifts"
-    return [_unsteady(code, said.of(found))]
+    return [_unsteady(code, said.of(shape))]
 
 
 def _warm_up(said: Words, at: int, before: float, after: float) -> Flag:
@@ -92,14 +92,14 @@ def cpu(
 ) -> list[Flag]:
     """CPU use of a host, record by record, although throughput is steady."""
     used = _cores(readings, cpus, window)
-    found = shapes.shape(used)
-    if found is None or _extent(found) < LEAST_CORES:
+    shape = shapes.shape(used)
+    if shape is None or _extent(shape) < LEAST_CORES:
         return []
     said = Words(lambda cores: f"{cores:.2f} cores", len(used), window)
     advice = (
         "throughput was steady, so look for what else ran (top, systemd timers), frequency and interrupts"
     )
-    return [Flag("cpu-unsteady", end.host, f"CPU use {said.of(found)}", advice)]
+    return [Flag("cpu-unsteady", end.host, f"CPU use {said.of(shape)}", advice)]
 
 
 def _cores(readings: Sequence[Reading], cpus: Sequence[int] | None, window: Window) -> list[float]:
@@ -112,14 +112,14 @@ def cores_over(mpstat: Reading, cpus: Sequence[int] | None, window: Window) -> l
     own = None if cpus is None else {*cpus}
     names = [name for name in mpstat.channels if (match := _SHARE.fullmatch(name)) and _is_of(match[1], own)]
     number = len({name.partition(".")[0] for name in names})
-    found = []
+    cores = []
     for record in mpstat.records:
         if record.time_s - record.span_s < window.start_s or record.time_s > window.end_s:
             continue
         values = [record.values.get(name) for name in names]
         if values and None not in values:
-            found.append(number - sum(value for value in values if value is not None))
-    return found
+            cores.append(number - sum(value for value in values if value is not None))
+    return cores
 
 
 def _is_of(cpu: str, cpus: set[int] | None) -> bool:
@@ -147,20 +147,20 @@ def _power(one: PowerResult, reading: Reading | None, window: Window) -> str | N
     if one.channel not in reading.channels or reading.channels[one.channel].unit != "W":
         return None
     values = apart(reading.within(one.channel, window), one.averaging_s or 0.0)
-    found = shapes.shape(values)
-    if found is None or _extent(found) < LEAST_STEPS * (one.step_w or 0.0):
+    shape = shapes.shape(values)
+    if shape is None or _extent(shape) < LEAST_STEPS * (one.step_w or 0.0):
         return None
     said = Words(lambda watts: f"{format_significant(watts)} W", len(values), window)
-    return f"{one.source} {one.channel} {said.of(found)}"
+    return f"{one.source} {one.channel} {said.of(shape)}"
 
 
 def apart(readings: Sequence[tuple[float, float]], seconds: float) -> list[float]:
     """Readings at least so far apart: those of a meter that averages have what they average in common."""
-    found: list[tuple[float, float]] = []
+    distant: list[tuple[float, float]] = []
     for time_s, value in readings:
-        if not found or time_s - found[-1][0] >= seconds * (1 - CLOSE):
-            found.append((time_s, value))
-    return [value for _, value in found]
+        if not distant or time_s - distant[-1][0] >= seconds * (1 - CLOSE):
+            distant.append((time_s, value))
+    return [value for _, value in distant]
 
 
 def _extent(found: shapes.Shape) -> float:

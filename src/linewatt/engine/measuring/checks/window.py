@@ -107,8 +107,8 @@ def edges(host: str, readings: Sequence[Reading], window: Window, load: Window) 
     The part of the window that a reading covers has the mean over all of that reading, so the part of it
     outside the load goes into the window in proportion.
     """
-    found = [(_outside(one, window, load), one) for one in readings if not one.optional]
-    worst, reading = max(found, key=lambda pair: sum(pair[0]), default=((0.0, 0.0), None))
+    outside = [(_outside(one, window, load), one) for one in readings if not one.optional]
+    worst, reading = max(outside, key=lambda pair: sum(pair[0]), default=((0.0, 0.0), None))
     if reading is None or sum(worst) <= EDGE_ERROR * window.seconds:
         return
     interval_s = max((record.span_s for record in reading.records[1:]), default=0.0)

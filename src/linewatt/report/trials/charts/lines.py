@@ -294,9 +294,9 @@ def _broken(name: str) -> list[str]:
     if len(name) <= _LONG_LABEL:
         return [name]
     for mark in (", ", ": ", " (", " → "):
-        head, found, tail = name.partition(mark)
-        if found:
-            kept, moved = (found.rstrip(), "") if mark != " (" else ("", "(")
+        head, separator, tail = name.partition(mark)
+        if separator:
+            kept, moved = (separator.rstrip(), "") if mark != " (" else ("", "(")
             return [head + kept, *_broken(moved + tail)]
     return [name]
 

@@ -111,12 +111,14 @@ def _charts(blocks: Sequence[DetailBlock], *, several: bool) -> list[_Chart]:
 
 def _panels(blocks: Sequence[DetailBlock], *, several: bool) -> tuple[_Panel, ...]:
     """Cases that differ in network and instances only share a panel."""
-    found: dict[Case, dict[str, dict[Role, DetailBlock]]] = {}
+    blocks_by_case: dict[Case, dict[str, dict[Role, DetailBlock]]] = {}
     for block in blocks:
         plain = replace(block.case, network="bare", direction="forward", instances=1)
-        found.setdefault(plain, {}).setdefault(_network(block, several=several), {})[block.role] = block
-    labels = case_labels(found)
-    return tuple(_Panel(labels[case], tuple(ends.items())) for case, ends in found.items())
+        blocks_by_case.setdefault(plain, {}).setdefault(_network(block, several=several), {})[block.role] = (
+            block
+        )
+    labels = case_labels(blocks_by_case)
+    return tuple(_Panel(labels[case], tuple(ends.items())) for case, ends in blocks_by_case.items())
 
 
 def _network(block: DetailBlock, *, several: bool) -> str:

@@ -322,14 +322,14 @@ def _parts(record: str) -> list[tuple[str, str]]:
     words = head.split()
     if len(words) != 3 or words[:2] != [MARK, "1"] or len(parts) < 2 or not parts[-1].startswith("end "):
         raise ParseError(f"ipmitool: {record[:60]!r} is no whole record")
-    found = [(known, answer.strip()) for known, _, answer in (part.partition(" ") for part in parts[:-1])]
-    for known, answer in found:
+    answers = [(known, answer.strip()) for known, _, answer in (part.partition(" ") for part in parts[:-1])]
+    for known, answer in answers:
         if known in _WORDS:
             advice = next((f"; {advice}" for sign, advice in _ADVICE.items() if sign in answer), "")
             raise _WORDS[known](f"ipmitool: {answer}{advice}")
         if known != DCMI and not _HEX.fullmatch(known):
             raise ParseError(f"ipmitool: {known[:60]!r} is no sensor record")
-    return found
+    return answers
 
 
 @lru_cache(maxsize=256)

@@ -253,13 +253,13 @@ def connect(
 
 def _resolve(address: str, port: int, where: str, limit_s: float) -> tuple[int, Any]:
     """The family and the socket address of a host; a resolver that hangs is not waited for."""
-    found: list[tuple[int, Any]] = []
+    addresses: list[tuple[int, Any]] = []
     failure: list[str] = []
 
     def look_up() -> None:
         try:
             family, _, _, _, target = socket.getaddrinfo(address, port, type=socket.SOCK_DGRAM)[0]
-            found.append((family, target))
+            addresses.append((family, target))
         except (OSError, UnicodeError) as error:
             failure.append(str(getattr(error, "strerror", None) or error))
 
@@ -271,8 +271,8 @@ def _resolve(address: str, port: int, where: str, limit_s: float) -> tuple[int, 
         resolver.join(limit_s)
     else:
         look_up()
-    if not found:
+    if not addresses:
         raise HostError(
             f"{where}: cannot be resolved: {failure[0] if failure else f'no answer in {limit_s:.1f} s'}"
         )
-    return found[0]
+    return addresses[0]

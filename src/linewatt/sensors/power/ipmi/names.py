@@ -115,8 +115,8 @@ def patterns(unit: str) -> str:
 
 def classify(name: str, unit: str) -> str | None:
     """What a sensor of this name and unit covers (``psu-in:PSU1``), or ``None`` if its name does not say."""
-    found = _row(name, unit)
-    return found[1] if found else None
+    row = _row(name, unit)
+    return row[1] if row else None
 
 
 def scopes(sensors: Sequence[tuple[str, str]], dcmi: bool) -> list[str]:
@@ -125,9 +125,9 @@ def scopes(sensors: Sequence[tuple[str, str]], dcmi: bool) -> list[str]:
     Of several readings of the whole, or of the whole and its parts (`CPU_Power`, `CPU0_Power`), one keeps the
     scope; the others are ``other:``, as is what has no known name. DCMI, if read, is the system's power.
     """
-    found = [_row(name, unit) for name, unit in sensors]
-    assigned = [own[1] if own else f"other:{name}" for own, (name, _) in zip(found, sensors, strict=True)]
-    watts = [(own[0], at) for at, own in enumerate(found) if own and sensors[at][1] == "W"]
+    rows = [_row(name, unit) for name, unit in sensors]
+    assigned = [own[1] if own else f"other:{name}" for own, (name, _) in zip(rows, sensors, strict=True)]
+    watts = [(own[0], at) for at, own in enumerate(rows) if own and sensors[at][1] == "W"]
     complete = {"system"} if dcmi else set()
     taken: set[str] = set()
     for rank, at in sorted(watts):

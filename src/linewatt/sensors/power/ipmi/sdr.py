@@ -219,14 +219,14 @@ def choose(sensors: Sequence[Sensor], wanted: Sequence[str] | None, dcmi: bool, 
     or whose sensor cannot be read.
     """
     if wanted is None:
-        found = [one for one in sensors if one.obstacle is None and classify(one.name, one.unit)]
+        usable = [one for one in sensors if one.obstacle is None and classify(one.name, one.unit)]
     else:
         named = {at for name in wanted for at in _named(sensors, name, where)}
-        found = [one for at, one in enumerate(sensors) if at in named]
-    covered = scopes([(one.name, one.unit) for one in found], dcmi)
+        usable = [one for at, one in enumerate(sensors) if at in named]
+    covered = scopes([(one.name, one.unit) for one in usable], dcmi)
     return [
         Chosen(_channel(one, _label(one, sensors), scope), one)
-        for one, scope in zip(found, covered, strict=True)
+        for one, scope in zip(usable, covered, strict=True)
         if wanted is not None or not scope.startswith("other:")
     ]
 
@@ -260,16 +260,16 @@ def _named(sensors: Sequence[Sensor], name: str, where: str) -> list[int]:
             f"name the one you mean by its number, such as {numbers[0]}"
         )
     number = _NUMBER.fullmatch(name)
-    found = exactly or [
+    matching = exactly or [
         at
         for at, one in enumerate(sensors)
         if fnmatchcase(one.name, name) or (number and one.number == int(number[1], 16))
     ]
-    if not found:
+    if not matching:
         raise InvalidInput(f"{where}: no sensor is called {name!r}; {there(sensors)}")
-    usable = [at for at in found if sensors[at].obstacle is None]
+    usable = [at for at in matching if sensors[at].obstacle is None]
     if not usable:
-        raise InvalidInput(f"{where}: sensor {sensors[found[0]].name!r} {sensors[found[0]].obstacle}")
+        raise InvalidInput(f"{where}: sensor {sensors[matching[0]].name!r} {sensors[matching[0]].obstacle}")
     return usable
 
 

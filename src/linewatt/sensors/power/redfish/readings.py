@@ -58,19 +58,19 @@ class Source:
 
     def reading(self, document: Any) -> tuple[float | None, str]:
         """The value, or None and why there is none."""
-        found = _at(document, self.steps)
-        if found is None:
+        value = _at(document, self.steps)
+        if value is None:
             return None, f"{self.path}: no reading of {_words(self.steps)}"
-        if not _is_number(found):
-            return None, f"{self.path}: {_words(self.steps)} is {str(found)[:40]!r}, no number"
-        if self.rating is not None and found == _at(document, self.rating):
+        if not _is_number(value):
+            return None, f"{self.path}: {_words(self.steps)} is {str(value)[:40]!r}, no number"
+        if self.rating is not None and value == _at(document, self.rating):
             return (
                 None,
-                f"{self.path}: {_words(self.steps)} is the supply's rating of {found:g} W, no reading",
+                f"{self.path}: {_words(self.steps)} is the supply's rating of {value:g} W, no reading",
             )
-        if found == 0 and self.channel.scope.startswith("system") and self.channel.unit == "W":
+        if value == 0 and self.channel.scope.startswith("system") and self.channel.unit == "W":
             return None, f"{self.path}: {_words(self.steps)} is 0 W, which no host draws: it is not measured"
-        return found * self.scale, ""
+        return value * self.scale, ""
 
 
 Resource = Mapping[str, Any]
@@ -181,7 +181,7 @@ def _control(name: str, power: Resource) -> list[list[Source]]:
 
 
 def _old_supplies(power: Resource) -> list[list[Source]]:
-    found: dict[tuple[str, str], list[Source]] = {}
+    by_supply: dict[tuple[str, str], list[Source]] = {}
     for position, entry in enumerate(_list(power.get("PowerSupplies"))):
         if _absent(entry):
             continue
@@ -196,8 +196,8 @@ def _old_supplies(power: Resource) -> list[list[Source]]:
             own = _source(
                 f"{label}_{side}_w", "W", f"psu-{side}:{label}", power, (*member, key), rating=rating
             )
-            found.setdefault((side, key), []).append(own)
-    return list(found.values())
+            by_supply.setdefault((side, key), []).append(own)
+    return list(by_supply.values())
 
 
 def _doubted(groups: list[list[Source]], control: list[list[Source]], power: Resource) -> list[list[Source]]:
@@ -244,8 +244,8 @@ def _parts(parts: Sequence[tuple[Resource, Resource]]) -> list[list[Source]]:
     for part, own in parts:
         kind = _part_kind(part)
         scope = f"{kind}:{clean(identity(part))}"
-        found = _source(f"{scope.replace(':', '.')}_w", "W", scope, own, ("PowerWatts", "Reading"))
-        groups.setdefault(kind, []).append(found)
+        source = _source(f"{scope.replace(':', '.')}_w", "W", scope, own, ("PowerWatts", "Reading"))
+        groups.setdefault(kind, []).append(source)
     return list(groups.values())
 
 

@@ -74,8 +74,8 @@ class Service:
                 )
             return [self._resource(path, await self._reply(path)) for path in paths]
         linked = await self._linked(every)
-        found = await _together([self._get(path) for path in linked or every])
-        powered = [one for one in found if any(_link(one, key) for key in POWER_LINKS)]
+        chassis = await _together([self._get(path) for path in linked or every])
+        powered = [one for one in chassis if any(_link(one, key) for key in POWER_LINKS)]
         if not powered or (not linked and len(powered) > 1):
             names = ", ".join(map(identity, powered)) or ", ".join(map(_name, every)) or "none"
             raise InvalidInput(f"{self.who}: which chassis is the host is not clear; name one of {names}")
@@ -84,18 +84,18 @@ class Service:
     async def _linked(self, every: list[str]) -> list[str]:
         """Enclosures of the service's only system. Raises InvalidInput when it has several."""
         systems = await self._members(_link(self._root, "Systems"))
-        found = await _together([self._get(path) for path in systems])
-        if len(found) > 1:
+        systems_read = await _together([self._get(path) for path in systems])
+        if len(systems_read) > 1:
             raise InvalidInput(
-                f"{self.who}: serves {len(found)} systems; name the host's enclosure with chassis: "
+                f"{self.who}: serves {len(systems_read)} systems; name the host's enclosure with chassis: "
                 f"{', '.join(await self._owned(every))}"
             )
-        return _links(_at(found[0], "Links"), "Chassis") if found else []
+        return _links(_at(systems_read[0], "Links"), "Chassis") if systems_read else []
 
     async def _owned(self, every: list[str]) -> list[str]:
         """Enclosures that say which system is theirs, and which."""
-        found = await _together([self._maybe(path) for path in every])
-        owners = {identity(one): _links(_at(one, "Links"), "ComputerSystems") for one in found if one}
+        resources = await _together([self._maybe(path) for path in every])
+        owners = {identity(one): _links(_at(one, "Links"), "ComputerSystems") for one in resources if one}
         return [f"{name} (of {', '.join(map(_name, own))})" for name, own in owners.items() if own] or list(
             map(_name, every)
         )
@@ -107,20 +107,20 @@ class Service:
             self._supplies(_link(chassis, "PowerSubsystem")),
             self._parts(_links(_at(chassis, "Links"), "ComputerSystems"), parts),
         )
-        found = Enclosure(chassis, environment, supplies, components)
-        scopes = {source.channel.scope.partition(":")[0] for source in sources(found)}
+        enclosure = Enclosure(chassis, environment, supplies, components)
+        scopes = {source.channel.scope.partition(":")[0] for source in sources(enclosure)}
         if {"system", "psu-in", "psu-out"} <= scopes:
-            return found
-        return replace(found, power=await self._maybe(_link(chassis, "Power")))
+            return enclosure
+        return replace(enclosure, power=await self._maybe(_link(chassis, "Power")))
 
     async def _supplies(self, subsystem: str | None) -> list[tuple[Resource, Resource]]:
         """Also those without metrics: a sum without them would be too small."""
         paths = await self._members(_link(await self._maybe(subsystem), "PowerSupplies"))
-        found = [one for one in await _together([self._maybe(path) for path in paths]) if one is not None]
-        metrics = await _together([self._maybe(_link(one, "Metrics")) for one in found])
+        resources = [one for one in await _together([self._maybe(path) for path in paths]) if one is not None]
+        metrics = await _together([self._maybe(_link(one, "Metrics")) for one in resources])
         return [
             (one, own or {"@odata.id": _link(one, "Metrics") or one["@odata.id"]})
-            for one, own in zip(found, metrics, strict=True)
+            for one, own in zip(resources, metrics, strict=True)
         ]
 
     async def _parts(self, systems: list[str], parts: Collection[str]) -> list[tuple[Resource, Resource]]:
@@ -134,10 +134,12 @@ class Service:
 
     async def _measured(self, paths: list[str], key: str) -> list[tuple[Resource, Resource]]:
         """Resources with their metrics, those that have some."""
-        found = await _together([self._maybe(path) for path in paths])
-        metrics = await _together([self._maybe(_link(one, key)) for one in found])
+        resources = await _together([self._maybe(path) for path in paths])
+        metrics = await _together([self._maybe(_link(one, key)) for one in resources])
         return [
-            (one, own) for one, own in zip(found, metrics, strict=True) if one is not None and own is not None
+            (one, own)
+            for one, own in zip(resources, metrics, strict=True)
+            if one is not None and own is not None
         ]
 
     async def _members(self, path: str | None) -> list[str]:
@@ -156,8 +158,8 @@ class Service:
 
     async def _get(self, path: str) -> Resource:
         """A resource that has to be there."""
-        found = await self._maybe(path)
-        return found if found is not None else self._resource(path, await self._reply(path))
+        resource = await self._maybe(path)
+        return resource if resource is not None else self._resource(path, await self._reply(path))
 
     def _resource(self, path: str, reply: Reply) -> Resource:
         if reply.status == 200 and isinstance(reply.document, dict):
@@ -167,10 +169,10 @@ class Service:
 
     async def replies(self, paths: list[str]) -> dict[str, Reply]:
         """What the service says now. Raises HostError when it does not know this login any more."""
-        found = await _together([self._reply(path) for path in paths])
-        if any(reply.status == 401 for reply in found):
+        answers = await _together([self._reply(path) for path in paths])
+        if any(reply.status == 401 for reply in answers):
             raise HostError(f"{self.who}: has ended the session")
-        return dict(zip(paths, found, strict=True))
+        return dict(zip(paths, answers, strict=True))
 
     async def _reply(self, path: str) -> Reply:
         self._asked.append(path)
@@ -199,8 +201,8 @@ def _link(resource: Any, key: str) -> str | None:
 
 def _links(resource: Any, key: str) -> list[str]:
     members = _at(resource, key)
-    found = [_path(_at(one, "@odata.id")) for one in members] if isinstance(members, list) else []
-    return [path for path in found if path is not None]
+    paths = [_path(_at(one, "@odata.id")) for one in members] if isinstance(members, list) else []
+    return [path for path in paths if path is not None]
 
 
 def _path(link: Any) -> str | None:

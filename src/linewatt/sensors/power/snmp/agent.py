@@ -87,8 +87,8 @@ class Agent:
             return api.CommunityData(self._password or "public", mpModel=0 if access.version == "1" else 1)
         auth = privacy = self._password
         if auth is not None and access.privacy_separator is not None:
-            auth, found, privacy = auth.partition(access.privacy_separator)
-            if not found:
+            auth, separator, privacy = auth.partition(access.privacy_separator)
+            if not separator:
                 raise InvalidInput(f"{self.who}: the password has no {access.privacy_separator!r} in it")
         if auth is not None and min(len(auth), len(privacy or "")) < MIN_PASSPHRASE:
             raise InvalidInput(f"{self.who}: a passphrase of SNMP 3 has {MIN_PASSPHRASE} characters or more")
@@ -104,15 +104,15 @@ class Agent:
         """What the agent says of these objects. Raises HostError."""
         # version 1 refuses all of them for one that it has not
         size = 1 if self._access.version == "1" else OBJECTS
-        found: dict[str, Value] = {}
+        values: dict[str, Value] = {}
         for start in range(0, len(oids), size):
             part = oids[start : start + size]
             rows = await self._ask("get_cmd", part)
             if rows is None:
-                found.update({oid: Value(None, "no such object", absent=True) for oid in part})
+                values.update({oid: Value(None, "no such object", absent=True) for oid in part})
             else:
-                found.update({oid: _value(row) for oid, row in zip(part, rows.values(), strict=False)})
-        return {oid: found.get(oid, Value(None, "is not in the answer")) for oid in oids}
+                values.update({oid: _value(row) for oid, row in zip(part, rows.values(), strict=False)})
+        return {oid: values.get(oid, Value(None, "is not in the answer")) for oid in oids}
 
     async def indices(self, column: str) -> list[int]:
         """The numbers that follow a column's object identifier. Raises HostError."""

@@ -189,14 +189,14 @@ class SnmpSession(Session):
     async def _discover(self) -> None:
         wanted = items(self._cfg)
         asked = [oid for item in wanted for oid in (item.oid, item.digits) if oid is not None]
-        found = await self._agent.get(asked)
+        values = await self._agent.get(asked)
         for item in wanted:
-            value = found[item.oid]
+            value = values[item.oid]
             if item.optional and item.reading(value)[0] is None:
                 continue
             if value.absent:
                 raise InvalidInput(f"{self._agent.who}: has no {await self._what_there_is(item)}")
-            scale = item.scale * 10.0 ** -_digits(found.get(item.digits or ""))
+            scale = item.scale * 10.0 ** -_digits(values.get(item.digits or ""))
             channel = replace(item.channel, step=item.channel.step if self._cfg.channels else scale)
             if channel.unit == "J" and value.range is not None:
                 channel = replace(channel, wraps_at=value.range * scale)
@@ -221,8 +221,8 @@ class SnmpSession(Session):
     def readings(self, names: Sequence[str]) -> dict[str, Answer]:
         """Ask for these objects."""
         wanted = {name: self._items[name] for name in names}
-        found = self._calls.run(self._agent.get([item.oid for item in wanted.values()]), self._agent.awaited)
-        return {name: item.reading(found[item.oid]) for name, item in wanted.items()}
+        values = self._calls.run(self._agent.get([item.oid for item in wanted.values()]), self._agent.awaited)
+        return {name: item.reading(values[item.oid]) for name, item in wanted.items()}
 
     def close(self) -> None:
         """Nothing is left at the meter: SNMP knows no sessions."""
