@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from linewatt.campaign import factors
 from linewatt.campaign.campaign import AUTO, Campaign, TestSpec
@@ -82,7 +83,7 @@ def _of_test(campaign: Campaign, spec: TestSpec, family: Family) -> Iterator[Cas
     for network in campaign.networks:
         for direction in campaign.directions:
             for streams in spec.streams:
-                for instances in spec.instances:
+                for instances in _numbers(campaign, spec):
                     for sender, receiver in campaign.pairs:
                         forward = direction == "forward"
                         yield Case(
@@ -95,8 +96,21 @@ def _of_test(campaign: Campaign, spec: TestSpec, family: Family) -> Iterator[Cas
                             family=family,
                             network=network,
                             rate_bps=None if spec.rate_bps == AUTO else spec.rate_bps,
-                            search="rate" if spec.rate_bps == AUTO else None,
+                            search=_searched(spec),
                             zerocopy=spec.zerocopy,
                             load=None if campaign.load == DEFAULT else campaign.load,
                             data_ports=ports[sender] if ports[sender] > 1 else None,
                         )
+
+
+def _numbers(campaign: Campaign, spec: TestSpec) -> tuple[int, ...]:
+    """How many instances; of a search the most that there may be."""
+    if spec.instances != AUTO:
+        return spec.instances
+    return () if campaign.instance_search is None else (campaign.instance_search.most,)
+
+
+def _searched(spec: TestSpec) -> Literal["rate", "instances"] | None:
+    if spec.instances == AUTO:
+        return "instances"
+    return "rate" if spec.rate_bps == AUTO else None

@@ -12,7 +12,15 @@ import re
 import unicodedata
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Discriminator,
+    Field,
+    Tag,
+    TypeAdapter,
+    WithJsonSchema,
+)
 
 from linewatt.campaign.campaign import AUTO
 from linewatt.errors import InvalidInput
@@ -332,6 +340,12 @@ def _one_to_tuple(value: object) -> object:
     return tuple(value)
 
 
+def _numbers_or_auto(value: object) -> object:
+    if not isinstance(value, (int, list, tuple)) or isinstance(value, bool):
+        raise ValueError("must be a whole number, a list of them, or auto")
+    return value
+
+
 def _not_a_host(value: object) -> object:
     if isinstance(value, dict):
         raise ValueError("a host cannot be called inventory; that key names an Ansible inventory")
@@ -403,6 +417,11 @@ Interfaces = _of_ports(InterfaceName)
 IPv4s = _of_ports(IPv4)
 IPv6s = _of_ports(IPv6)
 Instances = _counts(MAX_INSTANCES)
+InstancesOrAuto = Annotated[
+    Annotated[Literal["auto"], Tag("auto")]
+    | Annotated[Instances, BeforeValidator(_numbers_or_auto), Tag("numbers")],
+    Discriminator(lambda value: "auto" if value == AUTO and isinstance(value, str) else "numbers"),
+]
 Streams = _counts(MAX_STREAMS)
 
 

@@ -37,7 +37,7 @@ from linewatt.campaign.schema import (
     sensors_of,
     settings_of,
 )
-from linewatt.campaign.search_entry import check_search, search_of
+from linewatt.campaign.search_entry import check_search, instance_search_of, search_of
 from linewatt.campaign.trials_entry import TrialsEntry, most_trials
 from linewatt.campaign.users_entry import (
     ServerEntry,
@@ -272,6 +272,13 @@ def _campaign(
         soak=soak_of(entry.soak),
         users=users_of(entry.users, _password_file(entry.users, hosts.base)),
         search=search_of(entry.search, tests),
+        instance_search=instance_search_of(
+            entry.search,
+            tests,
+            last_port - first_port + 1,
+            _cpu_counts(taking_part),
+            most_trials(entry.trials),
+        ),
         text=document.text,
         path=Path(document.file),
         **_times(entry),
@@ -279,6 +286,13 @@ def _campaign(
         idle_s=_idle_s(entry, parts["power"]),
         **{name: getattr(entry, name) for name in _AS_WRITTEN},
     )
+
+
+def _cpu_counts(hosts: Mapping[str, HostSpec]) -> Iterator[int]:
+    """How many CPUs each host names for load processes, where it does."""
+    for host in hosts.values():
+        if (named := host.app_cpus or host.cpus) is not None:
+            yield len(named)
 
 
 _AS_WRITTEN = (

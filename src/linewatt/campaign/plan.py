@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
 from functools import cache
 from typing import Any
 
@@ -73,6 +73,15 @@ class Round:
 
 
 @dataclass(frozen=True, slots=True)
+class Fit:
+    """What a case's trials have in common; ``instances`` by their first port, ``irq_cpus`` of both hosts."""
+
+    instances: Mapping[int, tuple[PlannedInstance, ...]]
+    irq_cpus: tuple[tuple[int, ...], tuple[int, ...]]
+    changes: tuple[Change, ...]
+
+
+@dataclass(frozen=True, slots=True)
 class Plan:
     """Everything a campaign will do, in order.
 
@@ -96,6 +105,30 @@ class Plan:
     """the same if every case stops as early as it may; None where none may"""
     idle: IdleTime = NO_IDLE
     """what all idle windows take"""
+    steps: Mapping[Case, Fit] = field(default_factory=dict)
+    """the cases that searches of instances may come to"""
+
+    def with_steps(self, round_: Round, step: Callable[[PlannedTrial], Case]) -> Round:
+        """A round whose searches are at the cases they have come to, laid out as those are."""
+        trials = tuple(self._at(one, step(one)) for one in round_.trials)
+        fits = [self.steps[one.case] for one in trials if one.case in self.steps]
+        changes = tuple(change for fit in fits for change in fit.changes) if fits else round_.changes
+        return replace(round_, trials=trials, changes=changes)
+
+    def _at(self, planned: PlannedTrial, case: Case) -> PlannedTrial:
+        if (fit := self.steps.get(case)) is None:
+            return replace(planned, case=case)
+        sender, receiver = fit.irq_cpus
+        instances = fit.instances[planned.instances[0].port]
+        return PlannedTrial(planned.number, planned.repetition, case, instances, sender, receiver)
+
+    @property
+    def every_change(self) -> Iterator[Change]:
+        """All that hosts may show at any time, some of it more than once."""
+        for round_ in self.rounds:
+            yield from self.changes_in(round_)
+        for fit in self.steps.values():
+            yield from fit.changes
 
     def changes_in(self, round_: Round) -> tuple[Change, ...]:
         """All that the hosts of a round show."""
@@ -123,7 +156,9 @@ def plan(campaign: Campaign, seed: int, sites: Mapping[str, Site] | None = None)
     alternate = campaign.ports >= 2 * most
     first_ports = campaign.first_port, campaign.first_port + (campaign.ports // 2 if alternate else 0)
     layout = Layout(campaign, Places(campaign, sites or {}), first_ports)
-    base, rounds = _in_common(campaign, _rounds(campaign, cases, seed, layout))
+    fits = Fits(layout)
+    steps = {one: fits.of(one) for case in cases if case.search == "instances" for one in _steps(case)}
+    base, rounds, left = _in_common(campaign, _rounds(campaign, cases, seed, fits), steps)
     settings = len({factors.setting_of_hosts(case) for case in cases})
     idle = idle_time(campaign, settings)
     return Plan(
@@ -136,10 +171,28 @@ def plan(campaign: Campaign, seed: int, sites: Mapping[str, Site] | None = None)
         duration_s=_duration_s(campaign, len(rounds), idle.least_s),
         skipped=tuple(skipped),
         notes=tuple(notes(campaign, cases, alternate, set(sites or {}))),
-        places=layout.said(cases),
+        places=layout.said(_told(campaign, cases, sites or {})),
         least_s=_least_s(campaign, rounds, idle.least_s),
         idle=idle,
+        steps=left,
     )
+
+
+def _told(campaign: Campaign, cases: Iterable[Case], sites: Mapping[str, Site]) -> Iterator[Case]:
+    """The cases whose places are told: of a search those of its doubling, as far as a host has CPUs."""
+    search = campaign.instance_search
+    for case in cases:
+        if case.search != "instances" or search is None:
+            yield case
+            continue
+        known = [len(sites[name].topology.cpus) for name in case.hosts if name in sites]
+        most = case.instances if search.named else min(case.instances, *known, case.instances)
+        yield from (one for one in _steps(case) if one.instances <= most and one.instances.bit_count() == 1)
+
+
+def _steps(case: Case) -> Iterator[Case]:
+    """The cases that a search of instances may come to."""
+    return (replace(case, instances=number, search=None) for number in range(1, case.instances + 1))
 
 
 def _duration_s(campaign: Campaign, rounds: int, idle_s: float) -> float:
@@ -148,7 +201,7 @@ def _duration_s(campaign: Campaign, rounds: int, idle_s: float) -> float:
 
 
 def _least_s(campaign: Campaign, rounds: Iterable[Round], idle_s: float) -> float | None:
-    if campaign.min_trials is None and campaign.search is None:
+    if campaign.min_trials is None and campaign.search is None and campaign.instance_search is None:
         return None
     sure = sum(
         any(trial.repetition <= campaign.fewest_trials(trial.case) for trial in round_.trials)
@@ -157,62 +210,74 @@ def _least_s(campaign: Campaign, rounds: Iterable[Round], idle_s: float) -> floa
     return _duration_s(campaign, sure, idle_s)
 
 
-@dataclass(frozen=True, slots=True)
-class _Fit:
-    """What a case's trials have in common; ``instances`` by their first port."""
+class Fits:
+    """How cases are laid out, each made once."""
 
-    instances: Mapping[int, tuple[PlannedInstance, ...]]
-    irq_cpus: tuple[tuple[int, ...], tuple[int, ...]]
-    changes: tuple[Change, ...]
+    def __init__(self, layout: Layout) -> None:
+        self.first_ports = layout.first_ports
+        self._layout = layout
+        self.of = cache(self._of)
+        self._instances_at = cache(_instances_at)
 
-
-def _rounds(campaign: Campaign, cases: list[Case], seed: int, layout: Layout) -> Iterator[Round]:
-    @cache
-    def instances_at(port: int, ends: tuple[tuple[Any, ...], ...]) -> tuple[PlannedInstance, ...]:
-        return tuple(PlannedInstance(i, port + i, *end) for i, end in enumerate(ends))
-
-    @cache
-    def fit(case: Case) -> _Fit:
+    def _of(self, case: Case) -> Fit:
+        layout = self._layout
         sender, receiver = (layout.place(case, name) for name in case.hosts)
         dealt = [data_port_of(case, number) for number in range(case.instances)]
         ends = tuple(zip(sender.cpus, receiver.cpus, sender.nodes, receiver.nodes, dealt, strict=True))
         if case.load_level == 0:
             ends = ()
-        return _Fit(
-            {port: instances_at(port, ends) for port in layout.first_ports},
+        return Fit(
+            {port: self._instances_at(port, ends) for port in layout.first_ports},
             (layout.irq_cpus(case, case.sender), layout.irq_cpus(case, case.receiver)),
             tuple(change for name in case.hosts for change in layout.changes(case, name)),
         )
 
+
+def _instances_at(port: int, ends: tuple[tuple[Any, ...], ...]) -> tuple[PlannedInstance, ...]:
+    return tuple(PlannedInstance(i, port + i, *end) for i, end in enumerate(ends))
+
+
+def _rounds(campaign: Campaign, cases: list[Case], seed: int, made: Fits) -> Iterator[Round]:
     number = 0
     for position, (repetition, group) in enumerate(_ordered(campaign, cases, seed)):
-        fits = [fit(case) for case in group]
+        fits = [made.of(case) for case in group]
         trials = []
         for case, one in zip(group, fits, strict=True):
             number += 1
-            instances = one.instances[layout.first_ports[position % 2]]
+            instances = one.instances[made.first_ports[position % 2]]
             trials.append(PlannedTrial(number, repetition, case, instances, *one.irq_cpus))
         changes = fits[0].changes if len(fits) == 1 else tuple(each for one in fits for each in one.changes)
         yield Round(tuple(trials), changes)
 
 
-def _in_common(campaign: Campaign, rounds: Iterable[Round]) -> tuple[tuple[Change, ...], tuple[Round, ...]]:
-    """What each host shows in every round that it is part of, and the rounds with what is left."""
+def _in_common(
+    campaign: Campaign, rounds: Iterable[Round], steps: Mapping[Case, Fit]
+) -> tuple[tuple[Change, ...], tuple[Round, ...], dict[Case, Fit]]:
+    """What each host shows in every round that it is part of, and the rounds and steps with what is left."""
     made = tuple(rounds)
     shown: dict[str, dict[Change, None]] = {}
     different = {_alike(round_): round_ for round_ in made}
-    for round_ in different.values():
-        for name in round_.hosts:
-            own = dict.fromkeys(change for change in round_.changes if change.host == name)
+    looks: list[tuple[Iterable[str], Sequence[Change]]] = [
+        *((one.hosts, one.changes) for one in different.values()),
+        *((case.hosts, fit.changes) for case, fit in steps.items()),
+    ]
+    for hosts, changes in looks:
+        for name in hosts:
+            own = dict.fromkeys(change for change in changes if change.host == name)
             before = shown.setdefault(name, own)
             shown[name] = {change: None for change in before if change in own}
     base = tuple(change for name in campaign.hosts for change in shown.get(name, ()))
     common = frozenset(base)
-    left = {
-        key: tuple(change for change in round_.changes if change not in common)
-        for key, round_ in different.items()
-    }
-    return base, tuple(Round(round_.trials, left[_alike(round_)]) for round_ in made)
+
+    def own_of(changes: Iterable[Change]) -> tuple[Change, ...]:
+        return tuple(change for change in changes if change not in common)
+
+    left = {key: own_of(round_.changes) for key, round_ in different.items()}
+    return (
+        base,
+        tuple(Round(round_.trials, left[_alike(round_)]) for round_ in made),
+        {case: replace(fit, changes=own_of(fit.changes)) for case, fit in steps.items()},
+    )
 
 
 def _alike(round_: Round) -> tuple[object, ...]:

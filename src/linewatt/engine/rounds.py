@@ -257,7 +257,7 @@ def warm_up(campaign: Campaign) -> None:
     """Import what is slow to import and is wanted once a trial has ended, while nothing is measured."""
     if campaign.window_s >= steadiness.FEWEST * interval_s(campaign):
         steadiness.warm_up()
-    if campaign.until_ratio is not None:
+    if campaign.until_ratio is not None or campaign.instance_search is not None:
         repeats.warm_up()
     if campaign.search is not None:
         rate_search.warm_up()

@@ -37,8 +37,9 @@ class Case:
     part (0..1) of the calibrated maximum that is offered, the rate then follows from the calibration; 0 is
     active idle. ``factors`` are the settings that this case differs from others in: (factor, level) by name.
     ``load`` is the program that makes it; ``None``: the one that campaigns have unless they name another.
-    ``search`` says what of it is searched, if anything: its trials are steps, each a case with the rate that
-    those before it led to.
+    ``search`` says what of it is searched, if anything: its trials are steps. Those of a rate are cases with
+    the rate that those before them led to; those of instances, of which a plan has the most, are ordinary
+    cases.
     """
 
     test: TestName
@@ -54,7 +55,7 @@ class Case:
     load_level: float | None = None
     factors: tuple[tuple[str, str], ...] = ()
     load: str | None = None
-    search: Literal["rate"] | None = None
+    search: Literal["rate", "instances"] | None = None
     data_ports: int | None = None
     """over how many ports of its hosts the instances are dealt in turn; None: there is one"""
 
