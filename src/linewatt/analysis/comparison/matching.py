@@ -54,6 +54,8 @@ class Side:
     """of a soak: further ones that are runs of the same"""
     searched: tuple[str, ...] = ()
     """the rates of its searches in words; their steps are no runs of a case"""
+    knees: tuple[str, ...] = ()
+    """the knees of its searches in words; their steps are cases like any"""
 
     @property
     def runs(self) -> tuple[Side, ...]:
