@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""Searches for the knee on real hosts, over a link whose rate the test draws, with instances held back each."""
+"""Searches for the knee on real hosts: the test draws the rate of a link, and holds each instance back."""
 
 from __future__ import annotations
 

@@ -404,7 +404,7 @@ def shown(made: Result, *, full: bool = False, width: int = 80) -> str:
 
 def test_a_result_begins_with_the_knee_in_24_lines_of_80_columns() -> None:
     text = shown(searched_result(link(5.3e9)))
-    assert "TCP: knee at 5.3 instances (95 % CI 5." in text
+    assert "TCP knee at 5.3 instances (95 % CI 5." in " ".join(text.split())
     assert "SEARCHED INSTANCES" in text
     assert "tried: 1–2, 4–6, 8, 16, 32" in " ".join(text.split())
     assert len(text.splitlines()) <= 24
@@ -454,6 +454,21 @@ def test_a_search_that_is_not_finished_is_no_knee() -> None:
     assert "not finished: 4 instances at most so far" in " ".join(shown(some).split())
     (search,) = as_json(digest(some))["searches"]
     assert (search["state"], search["ended"]) == ("open", None)
+
+
+def test_searches_of_one_test_are_told_apart_by_what_differs_and_not_by_instances() -> None:
+    trials = [replace(one, case=replace(one.case, streams=1)) for one in searching(link(5.3e9))]
+    more = [
+        replace(one, number=900 + one.number, case=replace(one.case, streams=8))
+        for one in searching(link(3.3e9))
+    ]
+    asked = {
+        "instance_search": {"most": 64, "bound": "ports", "named": True, "runs": 3, "counts": 13},
+        "tests": [{"test": "tcp", "instances": "auto", "streams": [1, 8], "zerocopy": False}],
+    }
+    text = " ".join(shown(result([*trials, *more], campaign=asked), width=120).split())
+    assert "TCP, a → b, 8 streams knee at 3.3 instances" in text
+    assert "1 instance:" not in text
 
 
 def test_a_list_has_the_fastest_step_which_is_no_bound() -> None:

@@ -50,7 +50,8 @@ def line(gbps: float) -> float:
 
 def test_a_throughput_that_a_case_carried_has_its_watts_as_they_were_measured() -> None:
     one = at(5.02e9, powered(line, (1.0, 0.5, 0.0)))
-    assert (one.power_w, one.bend_w, len(one.points)) == (pytest.approx(120), None, 1)
+    assert one.power_w == pytest.approx(120)
+    assert (one.bend_w, len(one.points)) == (None, 1)
     assert one.reach_w == pytest.approx(1.2, rel=0.1)
     assert (one.role, one.host, one.scope, one.provenance) == ("receiver", "h2", "system", "measured")
 
@@ -108,7 +109,8 @@ def test_a_meter_without_a_bound_and_a_single_trial_have_no_reach() -> None:
         return replace(one, energy_uncertainty_j=None)
 
     one = at(5e9, powered(line, (1.0, 0.5, 0.0), runs=1, changed=unbound))
-    assert (one.power_w, one.reach_w) == (pytest.approx(120), None)
+    assert one.power_w == pytest.approx(120)
+    assert one.reach_w is None
 
 
 def test_full_rate_beside_a_level_of_it_is_no_slope() -> None:

@@ -396,6 +396,15 @@ def _counts(most: int) -> Any:
     ]
 
 
+def _or_auto(numbers: Any) -> Any:
+    """The same, or the word auto."""
+    return Annotated[
+        Annotated[Literal["auto"], Tag("auto")]
+        | Annotated[numbers, BeforeValidator(_numbers_or_auto), Tag("numbers")],
+        Discriminator(lambda value: "auto" if value == AUTO and isinstance(value, str) else "numbers"),
+    ]
+
+
 def _one_or_several(value: object) -> object:
     return tuple(value) if isinstance(value, (list, tuple)) else (value,)
 
@@ -417,11 +426,7 @@ Interfaces = _of_ports(InterfaceName)
 IPv4s = _of_ports(IPv4)
 IPv6s = _of_ports(IPv6)
 Instances = _counts(MAX_INSTANCES)
-InstancesOrAuto = Annotated[
-    Annotated[Literal["auto"], Tag("auto")]
-    | Annotated[Instances, BeforeValidator(_numbers_or_auto), Tag("numbers")],
-    Discriminator(lambda value: "auto" if value == AUTO and isinstance(value, str) else "numbers"),
-]
+InstancesOrAuto = _or_auto(Instances)
 Streams = _counts(MAX_STREAMS)
 
 

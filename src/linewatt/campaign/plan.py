@@ -6,7 +6,7 @@ from __future__ import annotations
 import random
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from typing import Any
 
 from linewatt.campaign import factors
@@ -74,9 +74,9 @@ class Round:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """What a case's trials have in common; ``instances`` by their first port, ``irq_cpus`` of both hosts."""
+    """What a case's trials have in common; ``instances`` from a first port on, ``irq_cpus`` of both hosts."""
 
-    instances: Mapping[int, tuple[PlannedInstance, ...]]
+    instances: Callable[[int], tuple[PlannedInstance, ...]]
     irq_cpus: tuple[tuple[int, ...], tuple[int, ...]]
     changes: tuple[Change, ...]
 
@@ -105,7 +105,7 @@ class Plan:
     """the same if every case stops as early as it may; None where none may"""
     idle: IdleTime = NO_IDLE
     """what all idle windows take"""
-    steps: Mapping[Case, Fit] = field(default_factory=dict)
+    steps: Mapping[Case, Fit] = field(default_factory=dict, compare=False, repr=False)
     """the cases that searches of instances may come to"""
 
     def with_steps(self, round_: Round, step: Callable[[PlannedTrial], Case]) -> Round:
@@ -119,7 +119,7 @@ class Plan:
         if (fit := self.steps.get(case)) is None:
             return replace(planned, case=case)
         sender, receiver = fit.irq_cpus
-        instances = fit.instances[planned.instances[0].port]
+        instances = fit.instances(planned.instances[0].port)
         return PlannedTrial(planned.number, planned.repetition, case, instances, sender, receiver)
 
     @property
@@ -227,13 +227,13 @@ class Fits:
         if case.load_level == 0:
             ends = ()
         return Fit(
-            {port: self._instances_at(port, ends) for port in layout.first_ports},
+            partial(self._instances_at, ends),
             (layout.irq_cpus(case, case.sender), layout.irq_cpus(case, case.receiver)),
             tuple(change for name in case.hosts for change in layout.changes(case, name)),
         )
 
 
-def _instances_at(port: int, ends: tuple[tuple[Any, ...], ...]) -> tuple[PlannedInstance, ...]:
+def _instances_at(ends: tuple[tuple[Any, ...], ...], port: int) -> tuple[PlannedInstance, ...]:
     return tuple(PlannedInstance(i, port + i, *end) for i, end in enumerate(ends))
 
 
@@ -244,7 +244,7 @@ def _rounds(campaign: Campaign, cases: list[Case], seed: int, made: Fits) -> Ite
         trials = []
         for case, one in zip(group, fits, strict=True):
             number += 1
-            instances = one.instances[made.first_ports[position % 2]]
+            instances = one.instances(made.first_ports[position % 2])
             trials.append(PlannedTrial(number, repetition, case, instances, *one.irq_cpus))
         changes = fits[0].changes if len(fits) == 1 else tuple(each for one in fits for each in one.changes)
         yield Round(tuple(trials), changes)

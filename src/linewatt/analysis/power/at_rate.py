@@ -87,7 +87,7 @@ def _points(own: Sequence[CaseSummary], role: Role, scope: str | None) -> Iterat
         if power is None or power.system_w is None or power.system_scope != scope or sent is None:
             continue
         spread, bound = power.system_w.interval(), power.uncertainty_w
-        parts = [part for part in (spread and spread.half_width, bound and bound.mean) if part is not None]
+        parts = ([] if spread is None else [spread.half_width]) + ([] if bound is None else [bound.mean])
         yield Point(one, sent, power.system_w.mean, math.hypot(*parts) if parts else None)
 
 

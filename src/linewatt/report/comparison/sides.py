@@ -31,9 +31,16 @@ class Kept:
     def side(self, name: str) -> Side:
         """The result called ``name``, without what is on record of its campaign and hosts."""
         cases = {one.case: one for one in self.cases}
-        campaign = Campaign(written={})
-        found = {"searched": self.searched, "knees": self.knees}
-        return Side(name, name, campaign, {}, cases, self.created_s, **found)
+        return Side(
+            name,
+            name,
+            Campaign(written={}),
+            {},
+            cases,
+            self.created_s,
+            searched=self.searched,
+            knees=self.knees,
+        )
 
 
 @cache

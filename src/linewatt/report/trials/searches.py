@@ -19,7 +19,7 @@ from linewatt.analysis.cases.rate_search import (
 )
 from linewatt.model import Case
 from linewatt.report.export import case_keys
-from linewatt.report.series import case_names, plural, test_title
+from linewatt.report.series import case_labels, case_names, plural, test_title
 from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table, texts
 from linewatt.sizes import RULE_OF_THREE
 from linewatt.store.read import Result
@@ -42,10 +42,14 @@ def searches_of(result: Result) -> tuple[RateSearch, ...]:
 
 def named(found: Sequence[S]) -> list[tuple[S, str]]:
     """Each with its name: ``UDP 1500`` where a test has one search; else its case, too."""
-    tests = [one.case.test for one in found]
-    of_cases = case_names([one.case for one in found], with_test=True)
-    alone = len(set(tests)) == len(tests)
-    return [(one, test_title(one.case.test) if alone else of_cases[one.case]) for one in found]
+    tests, cases = [one.case.test for one in found], [one.case for one in found]
+    if len(set(tests)) == len(tests):
+        return [(one, test_title(one.case.test)) for one in found]
+    if any(case.search == "instances" for case in cases):
+        labels = case_labels(cases)
+        return [(one, f"{test_title(one.case.test)}, {labels[one.case]}") for one in found]
+    of_cases = case_names(cases, with_test=True)
+    return [(one, of_cases[one.case]) for one in found]
 
 
 def goal_name(goal: Goal) -> str:
