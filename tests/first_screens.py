@@ -10,7 +10,6 @@ from pathlib import Path
 
 from tests.compare_factories import TCP, UDP, made, numbered, runs, with_facts
 from tests.effect_factories import SWEEP, experiment_trials
-from tests.groups import group
 from tests.report_factories import (
     demo_trials,
     host,
@@ -23,7 +22,6 @@ from tests.report_factories import (
     trial,
 )
 from tests.soak_pairs import soak
-from tests.wiring import both, cpu, story
 
 from linewatt.model import Case, Trial
 
@@ -74,25 +72,6 @@ def _matrix() -> list[Path]:
     return [stored(Path("results"), result(renumbered(*groups), id="20260103-000000-matrix", name="matrix"))]
 
 
-def _groups() -> list[Path]:
-    """Three generators of which one is slow, and a pair alone."""
-    slow = both(cpu("h1", 0, usr=0.05, sys=0.945), story(load_cores={"h1": 0.99, "h2": 0.6}))
-    whole = group((3e9, 3e9, 1e9), generators={2: slow}).trial()
-    together = [
-        replace(whole, throughput_bps=sum(one.throughput_bps for one in instances), instances=instances)
-        for n in range(3)
-        for instances in [
-            tuple(
-                replace(one, throughput_bps=one.throughput_bps * (1 + 0.004 * n)) for one in whole.instances
-            )
-        ]
-    ]
-    alone = [trial(1, Case("tcp", "g1", "dut"), 4e9 * (1 + 0.003 * n), 1.2) for n in range(3)]
-    hosts = {name: host(name) for name in ("g1", "g2", "g3", "dut")}
-    made = result(renumbered(together, alone), id="20260106-000000-groups", name="groups", hosts=hosts)
-    return [stored(Path("results"), made)]
-
-
 def _levels() -> list[Path]:
     trials = level_trials(Case("tcp", "h1", "h2"), met={0.5: 0.93})
     return [stored(Path("results"), result(trials, id="20260104-000000-levels", name="levels"))]
@@ -133,7 +112,6 @@ KINDS: dict[str, Callable[[], list[Path]]] = {
     "campaign": _campaign,
     "experiment": _experiment,
     "matrix": _matrix,
-    "groups": _groups,
     "levels": _levels,
     "vxlan": _vxlan,
     "soak": _soak,

@@ -155,7 +155,9 @@ class AskedTest(Document):
     model_config = ConfigDict(extra="allow")
 
     test: str
+    instances: list[int] | str | None = None
     streams: Annotated[list[int], _null_is(list)] = []
+    zerocopy: bool | None = None
 
 
 class Search(Document):
@@ -166,6 +168,16 @@ class Search(Document):
     max_rate_bps: float | None = None
     runs: _Count
     trials: _Count
+
+
+class InstanceSearch(Document):
+    """How instances that are `auto` were to be searched; ``campaign.campaign.InstanceSearch``."""
+
+    most: _Count
+    bound: str
+    named: bool
+    runs: _Count
+    counts: _Count
 
 
 class Campaign(Document):
@@ -183,6 +195,7 @@ class Campaign(Document):
     networks: Annotated[list[str], _null_is(list)] = []
     load: str | None = None
     search: Search | None = None
+    instance_search: InstanceSearch | None = None
     tests: Annotated[list[AskedTest], _null_is(list)] = []
     pairs: Annotated[list[list[str]], _null_is(list)] = []
     directions: list[str] | None = None

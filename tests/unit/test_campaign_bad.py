@@ -264,6 +264,12 @@ EVERY_TEXT_OF_A_SERVER: dict[str, Any] = {
 EVERY_TEXT_OF_A_PASSWORD_FILE = EVERY_TEXT_OF_A_SERVER | {
     "users": EVERY_TEXT_OF_A_SERVER["users"] | {"server": {"url": "ftp://u@192.0.2.9/", "password_file": "k"}}
 }
+EVERY_TEXT_OF_INSTANCES: dict[str, Any] = {
+    "name": "n",
+    "hosts": _TWO_HOSTS,
+    "tests": [{"test": "tcp", "instances": "auto"}],
+    "instances": "auto",
+}
 METERS: dict[str, Any] = EVERY_TEXT["hosts"]["a"]["power"]
 
 
@@ -278,6 +284,7 @@ CAMPAIGNS = {
     "users": EVERY_TEXT_OF_USERS,
     "server": EVERY_TEXT_OF_A_SERVER,
     "password": EVERY_TEXT_OF_A_PASSWORD_FILE,
+    "instances": EVERY_TEXT_OF_INSTANCES,
 }
 """all of it, a part at a time: what is read 2,000 times may not be long"""
 

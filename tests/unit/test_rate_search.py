@@ -20,7 +20,8 @@ from tests.report_factories import result
 from tests.report_factories import stored as stored_result
 from tests.unit.conftest import Run
 
-from linewatt.analysis.cases.rate_search import FAILURES, RateSearch, Rule, next_step, searches
+from linewatt.analysis.cases.rate_search import RateSearch, Rule, next_step, searches
+from linewatt.analysis.cases.search import FAILURES
 from linewatt.analysis.cases.summary import summarise
 from linewatt.analysis.comparison.runs import by_case
 from linewatt.analysis.flags.case import limit_flags
@@ -824,3 +825,20 @@ def test_compare_and_history_say_that_steps_of_searches_are_in_neither(
     code, _, err = command("history")
     assert code == 2
     assert "steps of searches are in no history: 'linewatt show' has their rates" in err
+    assert "Each rate was searched once, so that nothing is known of its spread" in said
+
+
+def test_a_history_of_cases_names_the_rates_that_were_searched_beside_them(
+    request: pytest.FixtureRequest,
+) -> None:
+    command: Run = request.getfixturevalue("run")
+    made = searched_result(shaper(1.234e9))
+    plain = trial(900, Case("udp-60", "a", "b"), shaper(1e9))
+    stored_result(Path("results"), replace(made, trials=(*made.trials, plain)))
+    code, out, _ = command("history")
+    assert code == 0
+    assert "Rates of searches, in no course: each was searched once" in out
+    assert "UDP 1500 NDR 1.230 Gbps, PDR 0.5 % 1.236 Gbps" in out
+    document = json.loads(command("history", "--json")[1])
+    assert document["searched_rates"][0]["rates"] == ["UDP 1500 NDR 1.230 Gbps, PDR 0.5 % 1.236 Gbps"]
+    assert "searched_rates" not in json.loads(command("history", "--test", "udp-60", "--json")[1])

@@ -5,9 +5,8 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import dataclass, field
 
-from linewatt.analysis.cases.flows import with_flows
 from linewatt.analysis.cases.summary import CaseSummary
 from linewatt.findings import RANKS, Figure, Kind, kind_of
 from linewatt.model import Case, Flag, Role, Trial
@@ -108,10 +107,9 @@ def gather(
     trials: Sequence[Trial], summaries: Iterable[CaseSummary] = (), more: Iterable[Flag] = ()
 ) -> Findings:
     """What trials, failed ones too, cases as a whole and, with ``more``, the campaign as a whole have."""
-    every = with_flows(trials)
-    seen = [_Seen(flag, trial.case, (trial.number,)) for trial in every for flag in trial.flags]
+    seen = [_Seen(flag, trial.case, (trial.number,)) for trial in trials for flag in trial.flags]
     done: dict[Case, list[int]] = {}
-    for trial in every:
+    for trial in trials:
         if trial.status == "done":
             done.setdefault(trial.case, []).append(trial.number)
     for summary in summaries:
@@ -121,7 +119,7 @@ def gather(
     groups: dict[tuple[str, object], list[_Seen]] = {}
     for one in seen:
         groups.setdefault((one.flag.code, _subject(one)), []).append(one)
-    every_case = tuple(dict.fromkeys(trial.case for trial in every))
+    every_case = tuple(dict.fromkeys(trial.case for trial in trials))
     found = [_finding(members, every_case) for members in groups.values()]
     return Findings(tuple(sorted(found, key=lambda one: RANKS.index(one.kind.rank))))
 
@@ -134,10 +132,7 @@ def _subject(one: _Seen) -> object:
         case "host":
             return one.flag.where.partition(":")[0]
         case "case":
-            if one.case is None or one.case.shape is None:
-                return one.case or one.flag.where
-            whole = replace(one.case, sender="", receiver="", flows=(), flow_of=None)
-            return whole, one.flag.where  # what a group and its pairs say of a host is told once
+            return one.case or one.flag.where
         case "trial":
             return one.trials
 

@@ -13,7 +13,7 @@ from linewatt.campaign.design import Design
 from linewatt.campaign.soak import Soak, Users
 from linewatt.hosts.base import HostSpec
 from linewatt.loads.registry import DEFAULT
-from linewatt.model import Case, Direction, Family, Shape, TestName
+from linewatt.model import Case, Direction, Family, TestName
 from linewatt.network.description import HostNetwork
 from linewatt.records import Component, Supplies
 from linewatt.sensors.base import SensorConfig
@@ -23,7 +23,9 @@ from linewatt.sensors.registry import POWER
 Order = Literal["interleaved", "sequential", "random"]
 Policy = Literal["pinned", "auto", "neighbour", "remote", "none"]
 AUTO: Literal["auto"] = "auto"
-"""a rate that is searched"""
+"""a rate, or instances, that are searched"""
+_LEAST_COUNTS = 3
+"""numbers of instances that a search tries at least, where there may be so many: two doublings"""
 PLACEMENT = "placement"
 """the factor whose levels are policies"""
 
@@ -31,21 +33,13 @@ PLACEMENT = "placement"
 @dataclass(frozen=True, slots=True)
 class TestSpec:
     """A test with its own or the campaign's settings; ``rate_bps`` is of one instance, None: unlimited, or
-    ``auto``: searched."""
+    ``auto``: searched, as ``instances`` may be."""
 
     test: TestName
-    instances: tuple[int, ...]
+    instances: tuple[int, ...] | Literal["auto"]
     streams: tuple[int, ...]
     rate_bps: float | Literal["auto"] | None
     zerocopy: bool
-
-
-@dataclass(frozen=True, slots=True)
-class Group:
-    """Pairs of hosts, (sender, receiver) each, that run at once and are one case."""
-
-    shape: Shape
-    flows: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +55,21 @@ class Search:
     max_rate_bps: float | None
     runs: int
     trials: int
+
+
+@dataclass(frozen=True, slots=True)
+class InstanceSearch:
+    """How the number of instances is searched beyond which throughput no longer follows.
+
+    There are ``most`` at most, which is what ``bound`` allows; unless the file ``named`` it, no more than a
+    host has CPUs for either. Each number has ``runs`` trials; a search tries ``counts`` numbers at most.
+    """
+
+    most: int
+    bound: str
+    named: bool
+    runs: int
+    counts: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -156,15 +165,10 @@ class Campaign:
     users: Users | None = None
     search: Search | None = None
     """of tests whose rate is ``auto``; None: there are none"""
+    instance_search: InstanceSearch | None = None
+    """of tests whose instances are"""
     inventory: Path | None = None
     unused_hosts: tuple[str, ...] = ()
-    groups: tuple[Group, ...] = ()
-    """of ``pairs`` those that run at once"""
-
-    @property
-    def ways(self) -> tuple[tuple[str, str], ...]:
-        """From whom to whom data goes: its pairs, and those of its groups."""
-        return (*self.pairs, *(flow for group in self.groups for flow in group.flows))
 
     @property
     def load_s(self) -> float:
@@ -173,10 +177,15 @@ class Campaign:
 
     def most_trials(self, case: Case) -> int:
         """How often a case runs at most."""
-        return self.search.trials if self.search is not None and case.search else self.trials
+        if self.instance_search is not None and case.search == "instances":
+            return self.instance_search.counts * self.trials
+        return self.search.trials if self.search is not None and case.search == "rate" else self.trials
 
     def fewest_trials(self, case: Case) -> int:
-        """How often it does at least: a search may end with its first trial."""
+        """How often it does at least: a search of a rate may end with its first trial."""
+        if self.instance_search is not None and case.search == "instances":
+            own = self.instance_search
+            return (min(own.most, _LEAST_COUNTS) if own.named else 1) * self.trials
         return 1 if case.search else self.min_trials or self.trials
 
     @property

@@ -6,14 +6,14 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Literal
 
 from linewatt.campaign import factors
 from linewatt.campaign.campaign import AUTO, Campaign, TestSpec
 from linewatt.campaign.design import Setting, settings
 from linewatt.campaign.ways import Ways
 from linewatt.loads.registry import DEFAULT, LOADS
-from linewatt.model import Case, Family, TestName, group_of
+from linewatt.model import Case, Family, TestName
 from linewatt.sizes import datagram_bytes, frame_bytes, least_frame_bytes, too_small
 
 
@@ -62,7 +62,7 @@ def _with_setting(case: Case, setting: Setting, throughout: Setting, ways: Ways)
         return f"{case.test} over {case.family}", why
     way = ways.of(case)
     if isinstance(way, str):
-        return f"{case.way} on network {case.network}", way
+        return f"{case.sender} → {case.receiver} on network {case.network}", way
     if why := ways.no_room(case):
         return f"{case.test} on network {case.network}", why
     for name, level in (*throughout, *setting):
@@ -83,29 +83,34 @@ def _of_test(campaign: Campaign, spec: TestSpec, family: Family) -> Iterator[Cas
     for network in campaign.networks:
         for direction in campaign.directions:
             for streams in spec.streams:
-                for instances in spec.instances:
-                    for ends in _ends(campaign, forward=direction == "forward"):
-                        several = ports.get(ends["sender"], 1)
+                for instances in _numbers(campaign, spec):
+                    for sender, receiver in campaign.pairs:
+                        forward = direction == "forward"
                         yield Case(
                             test=spec.test,
+                            sender=sender if forward else receiver,
+                            receiver=receiver if forward else sender,
                             instances=instances,
                             streams=streams,
                             direction=direction,
                             family=family,
                             network=network,
                             rate_bps=None if spec.rate_bps == AUTO else spec.rate_bps,
-                            search="rate" if spec.rate_bps == AUTO else None,
+                            search=_searched(spec),
                             zerocopy=spec.zerocopy,
                             load=None if campaign.load == DEFAULT else campaign.load,
-                            data_ports=several if several > 1 else None,
-                            **ends,
+                            data_ports=ports[sender] if ports[sender] > 1 else None,
                         )
 
 
-def _ends(campaign: Campaign, *, forward: bool) -> Iterator[dict[str, Any]]:
-    """Who sends to whom: pair by pair, then what runs at once."""
-    for pair in campaign.pairs:
-        sender, receiver = pair if forward else pair[::-1]
-        yield {"sender": sender, "receiver": receiver}
-    for group in campaign.groups:
-        yield group_of(group.shape, group.flows)
+def _numbers(campaign: Campaign, spec: TestSpec) -> tuple[int, ...]:
+    """How many instances; of a search the most that there may be."""
+    if spec.instances != AUTO:
+        return spec.instances
+    return () if campaign.instance_search is None else (campaign.instance_search.most,)
+
+
+def _searched(spec: TestSpec) -> Literal["rate", "instances"] | None:
+    if spec.instances == AUTO:
+        return "instances"
+    return "rate" if spec.rate_bps == AUTO else None

@@ -22,6 +22,7 @@ from linewatt.campaign.schema import (
     sensors_of,
     settings_of,
 )
+from linewatt.campaign.search_entry import instance_search_of
 from linewatt.campaign.trials_entry import check_trials, most_trials
 from linewatt.document import KeyPath
 from linewatt.errors import InvalidInput, LinewattError
@@ -40,10 +41,8 @@ Finding = tuple[KeyPath, str]
 Pairs = Sequence[tuple[str, str]]
 
 
-def check_pairs(
-    entry: CampaignFile, names: Iterable[str], listed: Sequence[Sequence[str]] | None
-) -> Iterator[Finding]:
-    """Whether pairs name hosts that exist; ``listed`` has those of each, None for ``all`` and left out."""
+def check_pairs(entry: CampaignFile, names: Iterable[str], listed: Pairs | None) -> Iterator[Finding]:
+    """Whether pairs name hosts that exist; ``listed`` is None for ``all`` and when left out."""
     known = list(names)
     if entry.tests == () and listed is None:
         if entry.soak is None and entry.users is None:
@@ -196,7 +195,9 @@ def _path_of(entry: CampaignFile, key: str, index: int) -> KeyPath:
 
 def _overlap(one: TestSpec, other: TestSpec) -> bool:
     same = (one.test, one.rate_bps, one.zerocopy) == (other.test, other.rate_bps, other.zerocopy)
-    return same and bool(set(one.instances) & set(other.instances) and set(one.streams) & set(other.streams))
+    searched = AUTO in (one.instances, other.instances)
+    numbers = searched or bool(set(one.instances) & set(other.instances))
+    return same and numbers and bool(set(one.streams) & set(other.streams))
 
 
 def check_factors(entry: CampaignFile) -> Iterator[Finding]:
@@ -247,13 +248,15 @@ def _is_known(name: str) -> bool:
         return False
 
 
-def check_size(entry: CampaignFile, tests: Sequence[TestSpec], pairs: Sequence[int]) -> Iterator[Finding]:
-    """Times and numbers that no load or no patience can meet; ``pairs``: how many run at once, each time."""
+def check_size(entry: CampaignFile, tests: Sequence[TestSpec], pairs: Pairs) -> Iterator[Finding]:
+    """Times and numbers that no load or no patience can meet."""
     window = entry.window
     load_s = window.omit + window.seconds + window.tail
     if load_s > MAX_LOAD_S:
         yield ("window",), f"omit, seconds and tail must be at most {MAX_LOAD_S} s together, got {load_s:g}"
-    per_pair = sum(len(test.instances) * len(test.streams) for test in tests)
+    per_pair = sum(
+        (1 if test.instances == AUTO else len(test.instances)) * len(test.streams) for test in tests
+    )
     combinations = len(pairs) * len(entry.directions) * len(entry.families) * len(entry.networks)
     cases = per_pair * combinations * _count_settings(entry)
     if cases > MAX_CASES:
@@ -261,13 +264,14 @@ def check_size(entry: CampaignFile, tests: Sequence[TestSpec], pairs: Sequence[i
     elif (trials := cases * _most(entry, tests)) > MAX_TRIALS:
         yield ("trials",), f"make {trials} trials of {cases} cases; at most {MAX_TRIALS}"
     yield from check_trials(entry.trials, levels=bool(entry.load_levels))
-    yield from _check_ports(entry, tests, max(pairs, default=1))
+    yield from _check_ports(entry, tests)
 
 
 def _most(entry: CampaignFile, tests: Sequence[TestSpec]) -> int:
     """Trials of any case."""
     searched = entry.search.trials if any(test.rate_bps == AUTO for test in tests) else 0
-    return max(searched, most_trials(entry.trials))
+    numbers = instance_search_of(entry.search, tests, entry.ports[1] - entry.ports[0] + 1, (), 1)
+    return max(searched, most_trials(entry.trials) * (numbers.counts if numbers else 1))
 
 
 def _count_settings(entry: CampaignFile) -> int:
@@ -277,8 +281,10 @@ def _count_settings(entry: CampaignFile) -> int:
         return 1
 
 
-def _check_ports(entry: CampaignFile, tests: Sequence[TestSpec], at_once: int) -> Iterator[Finding]:
-    most = at_once * max(itertools.chain.from_iterable(test.instances for test in tests), default=0)
+def _check_ports(entry: CampaignFile, tests: Sequence[TestSpec]) -> Iterator[Finding]:
+    named = [test.instances for test in tests if test.instances != AUTO]
+    searched = entry.search.max_instances if len(named) < len(tests) else None
+    most = max((*itertools.chain.from_iterable(named), searched or 0), default=0)
     first, last = entry.ports
     if most > last - first + 1:
         wider = f'; write "{first}-{first + most - 1}" or wider' if first + most - 1 <= 65_535 else ""

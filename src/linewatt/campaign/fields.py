@@ -12,9 +12,17 @@ import re
 import unicodedata
 from typing import Annotated, Any, Literal, TypeVar
 
-from pydantic import AfterValidator, BeforeValidator, Field, TypeAdapter, WithJsonSchema
+from pydantic import (
+    AfterValidator,
+    BeforeValidator,
+    Discriminator,
+    Field,
+    Tag,
+    TypeAdapter,
+    WithJsonSchema,
+)
 
-from linewatt.campaign.campaign import AUTO, Group
+from linewatt.campaign.campaign import AUTO
 from linewatt.errors import InvalidInput
 from linewatt.hosts.cpulist import MAX_CPUS, format_cpulist, parse_cpulist
 from linewatt.hosts.jumps import parse_jumps
@@ -38,8 +46,7 @@ PORT_SPAN = 1024
 HOST_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}"
 _LABEL = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
 _DNS_NAME = rf"{_LABEL}(?:\.{_LABEL})*\.?"
-_HOSTS = rf"{HOST_NAME}(?:\s*\+\s*{HOST_NAME})*"
-_PAIR = rf"({_HOSTS})\s*(<?->)\s*({_HOSTS})"
+_PAIR = rf"({HOST_NAME})\s*->\s*({HOST_NAME})"
 _PORTS = r"([0-9]{1,5})\s*-\s*([0-9]{1,5})"
 
 
@@ -284,45 +291,23 @@ Ports = Annotated[
 ]
 
 
-def parse_pair(text: str) -> tuple[str, str] | Group:
-    """Sender and receiver of ``"a -> b"``; what runs at once of ``"a + b -> c"``, ``"a -> b + c"`` and
-    ``"a <-> b"``. Raises ValueError."""
+def parse_pair(text: str) -> tuple[str, str]:
+    """Sender and receiver of ``"a -> b"``. Raises ValueError."""
     match = re.fullmatch(_PAIR, text.strip(), re.ASCII)
     if match is None:
         raise ValueError('must be a pair of hosts, sender first: "gen -> dut"')
-    senders, receivers = ([one.strip() for one in match[side].split("+")] for side in (1, 3))
-    named = [*senders, *receivers]
-    for host in named:
-        if named.count(host) > 1:
-            raise ValueError(
-                f"pairs {host} with itself; name two hosts" if len(named) == 2 else f"names {host} twice"
-            )
-    if match[2] == "<->":
-        if len(named) > 2:
-            raise ValueError("both ways (<->) is between two hosts")
-        return Group("both-ways", ((named[0], named[1]), (named[1], named[0])))
-    if len(named) == 2:
-        return named[0], named[1]
-    if len(senders) > 1 and len(receivers) > 1:
-        raise ValueError("sends from several hosts to several; one side must be one host")
-    return Group(
-        "many-to-one" if len(senders) > 1 else "one-to-many",
-        tuple((sender, receiver) for sender in senders for receiver in receivers),
-    )
+    return match[1], match[2]
 
 
 def _pair(text: str) -> str:
-    parse_pair(text)
-    return " ".join(re.sub(r"(<?->|\+)", r" \1 ", text).split())
+    sender, receiver = parse_pair(text)
+    if sender == receiver:
+        raise ValueError(f"pairs {sender} with itself; name two hosts")
+    return f"{sender} -> {receiver}"
 
 
 Pair = Annotated[
-    str,
-    AfterValidator(_pair),
-    Field(
-        examples=["gen -> dut", "gen1 + gen2 -> dut", "gen <-> dut"],
-        json_schema_extra={"pattern": f"^{_PAIR}$"},
-    ),
+    str, AfterValidator(_pair), Field(examples=["gen -> dut"], json_schema_extra={"pattern": f"^{_PAIR}$"})
 ]
 
 
@@ -353,6 +338,12 @@ def _one_to_tuple(value: object) -> object:
     if not isinstance(value, (list, tuple)):
         raise ValueError("must be a whole number or a list of them")
     return tuple(value)
+
+
+def _numbers_or_auto(value: object) -> object:
+    if not isinstance(value, (int, list, tuple)) or isinstance(value, bool):
+        raise ValueError("must be a whole number, a list of them, or auto")
+    return value
 
 
 def _not_a_host(value: object) -> object:
@@ -405,6 +396,15 @@ def _counts(most: int) -> Any:
     ]
 
 
+def _or_auto(numbers: Any) -> Any:
+    """The same, or the word auto."""
+    return Annotated[
+        Annotated[Literal["auto"], Tag("auto")]
+        | Annotated[numbers, BeforeValidator(_numbers_or_auto), Tag("numbers")],
+        Discriminator(lambda value: "auto" if value == AUTO and isinstance(value, str) else "numbers"),
+    ]
+
+
 def _one_or_several(value: object) -> object:
     return tuple(value) if isinstance(value, (list, tuple)) else (value,)
 
@@ -426,6 +426,7 @@ Interfaces = _of_ports(InterfaceName)
 IPv4s = _of_ports(IPv4)
 IPv6s = _of_ports(IPv6)
 Instances = _counts(MAX_INSTANCES)
+InstancesOrAuto = _or_auto(Instances)
 Streams = _counts(MAX_STREAMS)
 
 

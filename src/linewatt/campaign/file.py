@@ -5,26 +5,17 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
 from linewatt.campaign import checks, factors
-from linewatt.campaign.campaign import (
-    Campaign,
-    Group,
-    Label,
-    Policy,
-    PowerSource,
-    TestSpec,
-    power_config,
-)
+from linewatt.campaign.campaign import Campaign, Label, Policy, PowerSource, TestSpec, power_config
 from linewatt.campaign.cases import impossible
 from linewatt.campaign.checks import check_meters, check_secrets
 from linewatt.campaign.factor_entries import LabelEntry
 from linewatt.campaign.fields import HOST_NAME, parse_pair
-from linewatt.campaign.groups import Entry, check_groups, hosts_of
 from linewatt.campaign.idle import default_s
 from linewatt.campaign.messages import Problem, find_problems, not_a_mapping, problem, raise_first
 from linewatt.campaign.named_files import (
@@ -46,7 +37,7 @@ from linewatt.campaign.schema import (
     sensors_of,
     settings_of,
 )
-from linewatt.campaign.search_entry import check_search, search_of
+from linewatt.campaign.search_entry import check_search, instance_search_of, search_of
 from linewatt.campaign.trials_entry import TrialsEntry, most_trials
 from linewatt.campaign.users_entry import (
     ServerEntry,
@@ -93,7 +84,7 @@ def load(path: Path, hosts_override: Path | None = None, *, will_connect: bool =
     locate = _Locator(document)
     raise_first(find_problems(CampaignFile, value, (), locate), document.file)
     entry = CampaignFile.model_validate(value)
-    listed = None if entry.pairs in (None, "all") else tuple(map(parse_pair, entry.pairs or ()))
+    listed = None if entry.pairs in (None, "all") else tuple(parse_pair(pair) for pair in entry.pairs or ())
     if hosts_override is None:
         raise_first(_problems(check_inventory(entry.hosts, path.parent), locate), document.file)
     hosts = _hosts(entry, path, hosts_override, _named(entry, listed))
@@ -101,14 +92,12 @@ def load(path: Path, hosts_override: Path | None = None, *, will_connect: bool =
     everyone = entry.pairs == "all"
     raise_first(_problems(checks.check_all(everyone, hosts.entries), locate), document.file)
     pairs = _pairs(listed, tuple(hosts.entries), everyone=everyone) if entry.tests else ()
-    groups = tuple(one for one in listed or () if isinstance(one, Group)) if entry.tests else ()
     tests = tuple(_test(entry, test) for test in entry.tests)
-    taking_part = named_hosts(entry.users).union(*pairs, *map(hosts_of, groups))
+    taking_part = named_hosts(entry.users).union(*pairs)
     used = {name: host for name, host in hosts.entries.items() if name in taking_part}
     findings = itertools.chain(
-        checks.check_pairs(entry, hosts.names, None if listed is None else [*map(hosts_of, listed)]),
+        checks.check_pairs(entry, hosts.names, listed),
         check_soak(entry, hosts.names),
-        check_groups(entry, listed or (), used, tests),
         checks.check_data_ports(entry, used, pairs),
         checks.check_hosts(used, explicit_pinning=entry.placement == "pinned"),
         checks.check_tests(entry, tests),
@@ -116,7 +105,7 @@ def load(path: Path, hosts_override: Path | None = None, *, will_connect: bool =
         checks.check_load(entry, tests),
         checks.check_factors(entry),
         check_network_names(entry.networks),
-        checks.check_size(entry, tests, [1] * len(pairs) + [len(one.flows) for one in groups]),
+        checks.check_size(entry, tests, pairs),
         checks.check_sensors(entry),
         _check_possible(entry, tests),
         check_network_files(entry.networks, path.parent),
@@ -125,7 +114,7 @@ def load(path: Path, hosts_override: Path | None = None, *, will_connect: bool =
         check_hooks(entry.factors) if will_connect else (),
     )
     raise_first(_problems(findings, locate), document.file)
-    campaign = replace(_campaign(entry, document, hosts, tuple(used), pairs, tests), groups=groups)
+    campaign = _campaign(entry, document, hosts, tuple(used), pairs, tests)
     raise_first(
         _problems(
             itertools.chain(check_used(campaign), check_meters(campaign), check_secrets(campaign)), locate
@@ -178,11 +167,11 @@ def _problems(findings: Iterable[checks.Finding], locate: _Locator) -> list[Prob
     return [problem(locate, path, text, key=text.startswith(missing)) for path, text in findings]
 
 
-def _named(entry: CampaignFile, listed: Sequence[Entry] | None) -> set[str] | None:
+def _named(entry: CampaignFile, listed: Pairs | None) -> set[str] | None:
     """The hosts that a file names; ``None``: all that there are."""
     if listed is None and (entry.tests or entry.users is None):
         return None
-    return named_hosts(entry.users).union(*map(hosts_of, listed or ()))
+    return named_hosts(entry.users).union(*(listed or ()))
 
 
 def _hosts(entry: CampaignFile, path: Path, override: Path | None, wanted: set[str] | None) -> _Hosts:
@@ -212,9 +201,9 @@ def _from_inventory(path: Path, group: str, wanted: set[str] | None) -> _Hosts:
     return _Hosts(entries, tuple(found), path.parent, path, used)
 
 
-def _pairs(listed: Sequence[Entry] | None, names: tuple[str, ...], *, everyone: bool) -> Pairs:
+def _pairs(listed: Pairs | None, names: tuple[str, ...], *, everyone: bool) -> Pairs:
     if listed is not None:
-        return tuple(one for one in listed if not isinstance(one, Group))
+        return listed
     if everyone:
         return tuple(itertools.permutations(names, 2))
     return ((names[0], names[1]),) if len(names) == 2 else ()
@@ -283,6 +272,13 @@ def _campaign(
         soak=soak_of(entry.soak),
         users=users_of(entry.users, _password_file(entry.users, hosts.base)),
         search=search_of(entry.search, tests),
+        instance_search=instance_search_of(
+            entry.search,
+            tests,
+            last_port - first_port + 1,
+            _cpu_counts(taking_part),
+            most_trials(entry.trials),
+        ),
         text=document.text,
         path=Path(document.file),
         **_times(entry),
@@ -290,6 +286,13 @@ def _campaign(
         idle_s=_idle_s(entry, parts["power"]),
         **{name: getattr(entry, name) for name in _AS_WRITTEN},
     )
+
+
+def _cpu_counts(hosts: Mapping[str, HostSpec]) -> Iterator[int]:
+    """How many CPUs each host names for load processes, where it does."""
+    for host in hosts.values():
+        if (named := host.app_cpus or host.cpus) is not None:
+            yield len(named)
 
 
 _AS_WRITTEN = (

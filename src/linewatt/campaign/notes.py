@@ -11,6 +11,7 @@ from linewatt.campaign.campaign import PLACEMENT, Campaign, Search
 from linewatt.campaign.design import words
 from linewatt.campaign.network_entries import BARE
 from linewatt.campaign.search_entry import agreeing
+from linewatt.findings.limits import LITTLE_GAIN
 from linewatt.findings.meters import ENERGY_STEPS
 from linewatt.findings.window import ASKING_S
 from linewatt.hosts.base import HostSpec
@@ -22,6 +23,8 @@ from linewatt.units import format_rate, format_seconds, format_significant, kpps
 
 SURE_RUNS = 10
 """runs below which looking for a narrow interval costs much of its coverage (docs/metrics.md)"""
+_TELLING_INSTANCES = 4
+"""numbers of instances that a knee takes"""
 _RATES_OF_A_SEARCH = 5
 """that one tries at least, as a rule"""
 
@@ -29,7 +32,7 @@ _RATES_OF_A_SEARCH = 5
 def notes(campaign: Campaign, cases: list[Case], alternate: bool, known: Collection[str]) -> Iterator[str]:
     """One line each; ``known`` are the hosts that a policy had a topology of."""
     if not alternate:
-        most = max(case.processes for case in cases)
+        most = max(case.instances for case in cases)
         yield (
             f"ports: {campaign.ports} ports serve {most} instances, so every trial uses the same ones and "
             f"servers cannot start ahead; {2 * most} ports would do"
@@ -42,6 +45,7 @@ def notes(campaign: Campaign, cases: list[Case], alternate: bool, known: Collect
             f"with min: {SURE_RUNS} it covers 94 %"
         )
     yield from _search_notes(campaign, cases)
+    yield from _instance_notes(campaign)
     yield from _same_frames_notes(cases)
     yield from words(campaign.factors, campaign.design)
     if campaign.labels and campaign.order != "sequential":
@@ -87,6 +91,28 @@ def _search_notes(campaign: Campaign, cases: list[Case]) -> Iterator[str]:
             f"{search.runs} one takes {least} or more as a rule"
         )
     yield from _few_datagrams_notes(campaign, search, cases)
+
+
+def _instance_notes(campaign: Campaign) -> Iterator[str]:
+    """How instances are searched, and what bounds them."""
+    search = campaign.instance_search
+    if search is None:
+        return
+    bound = search.bound
+    if not search.named:
+        bound += "; fewer where a host has fewer CPUs"
+    most = search.counts * search.runs
+    yield (
+        f"search: from how many instances on throughput no longer follows: 1, 2, 4 … up to {search.most} "
+        f"({bound}), until twice as many surely bring less than {100 * LITTLE_GAIN:g} % twice in a row, then "
+        f"numbers around the knee; {search.runs} trials of each, one after the other, and at most {most} "
+        f"({format_seconds(most * campaign.load_s)} of load)"
+    )
+    if search.most < _TELLING_INSTANCES:
+        yield (
+            f"search: up to {search.most} instances no knee can be told: that takes {_TELLING_INSTANCES} "
+            "different numbers at least"
+        )
 
 
 def _few_datagrams_notes(campaign: Campaign, search: Search, cases: list[Case]) -> Iterator[str]:
@@ -149,7 +175,7 @@ def _energy_notes(campaign: Campaign, cases: list[Case]) -> Iterator[str]:
         for case in cases:
             size = datagram_bytes(case.test, case.family)
             if size is not None and case.rate_bps is not None and host in case.hosts:
-                packets = case.instances * case.taking_part(host) * case.rate_bps / 8 / size
+                packets = case.instances * case.rate_bps / 8 / size
                 rates.setdefault(case.test, set()).add(packets)
         if len(rates) < 2 or min(map(len, rates.values())) < 2:
             continue
@@ -187,7 +213,7 @@ def _host_notes(
         )
     if "pinned" not in policies:
         return
-    own = [case.instances * case.taking_part(host.name) for case in cases if host.name in case.hosts]
+    own = [case.instances for case in cases if host.name in (case.sender, case.receiver)]
     if host.app_cpus is None:
         yield f"{host.name}: names no app_cpus, so the system places its load processes"
     elif max(own) > len(host.app_cpus):

@@ -4,9 +4,9 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import asdict, dataclass
-from functools import cache
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import asdict, dataclass, field, replace
+from functools import cache, partial
 from typing import Any
 
 from linewatt.campaign import factors
@@ -18,7 +18,7 @@ from linewatt.campaign.notes import notes
 from linewatt.campaign.places import Places, Site, data_port_of
 from linewatt.errors import InvalidInput
 from linewatt.loads.registry import LOADS
-from linewatt.model import OF_FEW, Case
+from linewatt.model import Case
 from linewatt.tuning.base import Change
 
 ROUND_OVERHEAD_S = 0.1
@@ -46,8 +46,7 @@ class PlannedInstance:
 class PlannedTrial:
     """One repetition (from 1) of a case; ``number`` counts trials from 1 in the order they run.
 
-    ``sender_irq_cpus`` and ``receiver_irq_cpus`` are to take the receive work of their host. ``flows`` are
-    the pairs of a group, which run at once and are measured as one trial, each with its own instances.
+    ``sender_irq_cpus`` and ``receiver_irq_cpus`` are to take the receive work of their host.
     """
 
     number: int
@@ -56,17 +55,6 @@ class PlannedTrial:
     instances: tuple[PlannedInstance, ...]
     sender_irq_cpus: tuple[int, ...] = ()
     receiver_irq_cpus: tuple[int, ...] = ()
-    flows: tuple[PlannedTrial, ...] = ()
-
-    @property
-    def pairs(self) -> tuple[PlannedTrial, ...]:
-        """The pairs of a group; a trial of two hosts is its own only one."""
-        return self.flows or (self,)
-
-    def irq_cpus(self, host: str) -> tuple[int, ...]:
-        """The CPUs that are to take the receive work of one of its hosts."""
-        pair = next(one for one in self.pairs if host in one.case.hosts)
-        return pair.sender_irq_cpus if host == pair.case.sender else pair.receiver_irq_cpus
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,6 +70,15 @@ class Round:
     @property
     def hosts(self) -> frozenset[str]:
         return frozenset(name for trial in self.trials for name in trial.case.hosts)
+
+
+@dataclass(frozen=True, slots=True)
+class Fit:
+    """What a case's trials have in common; ``instances`` from a first port on, ``irq_cpus`` of both hosts."""
+
+    instances: Callable[[int], tuple[PlannedInstance, ...]]
+    irq_cpus: tuple[tuple[int, ...], tuple[int, ...]]
+    changes: tuple[Change, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -108,6 +105,30 @@ class Plan:
     """the same if every case stops as early as it may; None where none may"""
     idle: IdleTime = NO_IDLE
     """what all idle windows take"""
+    steps: Mapping[Case, Fit] = field(default_factory=dict, compare=False, repr=False)
+    """the cases that searches of instances may come to"""
+
+    def with_steps(self, round_: Round, step: Callable[[PlannedTrial], Case]) -> Round:
+        """A round whose searches are at the cases they have come to, laid out as those are."""
+        trials = tuple(self._at(one, step(one)) for one in round_.trials)
+        fits = [self.steps[one.case] for one in trials if one.case in self.steps]
+        changes = tuple(change for fit in fits for change in fit.changes) if fits else round_.changes
+        return replace(round_, trials=trials, changes=changes)
+
+    def _at(self, planned: PlannedTrial, case: Case) -> PlannedTrial:
+        if (fit := self.steps.get(case)) is None:
+            return replace(planned, case=case)
+        sender, receiver = fit.irq_cpus
+        instances = fit.instances(planned.instances[0].port)
+        return PlannedTrial(planned.number, planned.repetition, case, instances, sender, receiver)
+
+    @property
+    def every_change(self) -> Iterator[Change]:
+        """All that hosts may show at any time, some of it more than once."""
+        for round_ in self.rounds:
+            yield from self.changes_in(round_)
+        for fit in self.steps.values():
+            yield from fit.changes
 
     def changes_in(self, round_: Round) -> tuple[Change, ...]:
         """All that the hosts of a round show."""
@@ -129,13 +150,15 @@ def plan(campaign: Campaign, seed: int, sites: Mapping[str, Site] | None = None)
     cases, skipped = expand(campaign)
     if not cases:
         raise InvalidInput(f"no case is left to run: {skipped[0].what}: {skipped[0].reason}")
-    most = max(case.processes for case in cases)
+    most = max(case.instances for case in cases)
     if most > campaign.ports:
         raise InvalidInput(f"{most} instances need {most} ports, and ports names {campaign.ports}")
     alternate = campaign.ports >= 2 * most
     first_ports = campaign.first_port, campaign.first_port + (campaign.ports // 2 if alternate else 0)
     layout = Layout(campaign, Places(campaign, sites or {}), first_ports)
-    base, rounds = _in_common(campaign, _rounds(campaign, cases, seed, layout))
+    fits = Fits(layout)
+    steps = {one: fits.of(one) for case in cases if case.search == "instances" for one in _steps(case)}
+    base, rounds, left = _in_common(campaign, _rounds(campaign, cases, seed, fits), steps)
     settings = len({factors.setting_of_hosts(case) for case in cases})
     idle = idle_time(campaign, settings)
     return Plan(
@@ -148,10 +171,28 @@ def plan(campaign: Campaign, seed: int, sites: Mapping[str, Site] | None = None)
         duration_s=_duration_s(campaign, len(rounds), idle.least_s),
         skipped=tuple(skipped),
         notes=tuple(notes(campaign, cases, alternate, set(sites or {}))),
-        places=layout.said(cases),
+        places=layout.said(_told(campaign, cases, sites or {})),
         least_s=_least_s(campaign, rounds, idle.least_s),
         idle=idle,
+        steps=left,
     )
+
+
+def _told(campaign: Campaign, cases: Iterable[Case], sites: Mapping[str, Site]) -> Iterator[Case]:
+    """The cases whose places are told: of a search those of its doubling, as far as a host has CPUs."""
+    search = campaign.instance_search
+    for case in cases:
+        if case.search != "instances" or search is None:
+            yield case
+            continue
+        known = [len(sites[name].topology.cpus) for name in case.hosts if name in sites]
+        most = case.instances if search.named else min(case.instances, *known, case.instances)
+        yield from (one for one in _steps(case) if one.instances <= most and one.instances.bit_count() == 1)
+
+
+def _steps(case: Case) -> Iterator[Case]:
+    """The cases that a search of instances may come to."""
+    return (replace(case, instances=number, search=None) for number in range(1, case.instances + 1))
 
 
 def _duration_s(campaign: Campaign, rounds: int, idle_s: float) -> float:
@@ -160,7 +201,7 @@ def _duration_s(campaign: Campaign, rounds: int, idle_s: float) -> float:
 
 
 def _least_s(campaign: Campaign, rounds: Iterable[Round], idle_s: float) -> float | None:
-    if campaign.min_trials is None and campaign.search is None:
+    if campaign.min_trials is None and campaign.search is None and campaign.instance_search is None:
         return None
     sure = sum(
         any(trial.repetition <= campaign.fewest_trials(trial.case) for trial in round_.trials)
@@ -169,88 +210,74 @@ def _least_s(campaign: Campaign, rounds: Iterable[Round], idle_s: float) -> floa
     return _duration_s(campaign, sure, idle_s)
 
 
-@dataclass(frozen=True, slots=True)
-class _Fit:
-    """What a case's trials have in common; ``instances`` by their first port."""
+class Fits:
+    """How cases are laid out, each made once."""
 
-    instances: Mapping[int, tuple[PlannedInstance, ...]]
-    irq_cpus: Mapping[str, tuple[int, ...]]
-    changes: tuple[Change, ...]
+    def __init__(self, layout: Layout) -> None:
+        self.first_ports = layout.first_ports
+        self._layout = layout
+        self.of = cache(self._of)
+        self._instances_at = cache(_instances_at)
 
-    def trial(self, number: int, repetition: int, case: Case, port: int) -> PlannedTrial:
-        """One of them, its servers from a port on."""
-        every, each, cpus = self.instances[port], case.instances, self.irq_cpus
-        flows = (
-            PlannedTrial(
-                number,
-                repetition,
-                pair,
-                every[at * each : (at + 1) * each],
-                cpus[pair.sender],
-                cpus[pair.receiver],
-            )
-            for at, pair in enumerate(case.pairs)
-        )
-        if case.flows:
-            return PlannedTrial(number, repetition, case, every, flows=tuple(flows))
-        return next(flows)
-
-
-def _rounds(campaign: Campaign, cases: list[Case], seed: int, layout: Layout) -> Iterator[Round]:
-    @cache
-    def instances_at(port: int, ends: tuple[tuple[Any, ...], ...]) -> tuple[PlannedInstance, ...]:
-        return tuple(PlannedInstance(i, port + i, *end) for i, end in enumerate(ends))
-
-    @cache
-    def fit(case: Case) -> _Fit:
-        ends = () if case.load_level == 0 else tuple(_dealt(case, layout))
-        return _Fit(
-            {port: instances_at(port, ends) for port in layout.first_ports},
-            {name: layout.irq_cpus(case, name) for name in case.hosts},
+    def _of(self, case: Case) -> Fit:
+        layout = self._layout
+        sender, receiver = (layout.place(case, name) for name in case.hosts)
+        dealt = [data_port_of(case, number) for number in range(case.instances)]
+        ends = tuple(zip(sender.cpus, receiver.cpus, sender.nodes, receiver.nodes, dealt, strict=True))
+        if case.load_level == 0:
+            ends = ()
+        return Fit(
+            partial(self._instances_at, ends),
+            (layout.irq_cpus(case, case.sender), layout.irq_cpus(case, case.receiver)),
             tuple(change for name in case.hosts for change in layout.changes(case, name)),
         )
 
+
+def _instances_at(ends: tuple[tuple[Any, ...], ...], port: int) -> tuple[PlannedInstance, ...]:
+    return tuple(PlannedInstance(i, port + i, *end) for i, end in enumerate(ends))
+
+
+def _rounds(campaign: Campaign, cases: list[Case], seed: int, made: Fits) -> Iterator[Round]:
     number = 0
     for position, (repetition, group) in enumerate(_ordered(campaign, cases, seed)):
-        fits = [fit(case) for case in group]
+        fits = [made.of(case) for case in group]
         trials = []
         for case, one in zip(group, fits, strict=True):
             number += 1
-            trials.append(one.trial(number, repetition, case, layout.first_ports[position % 2]))
+            instances = one.instances(made.first_ports[position % 2])
+            trials.append(PlannedTrial(number, repetition, case, instances, *one.irq_cpus))
         changes = fits[0].changes if len(fits) == 1 else tuple(each for one in fits for each in one.changes)
         yield Round(tuple(trials), changes)
 
 
-def _dealt(case: Case, layout: Layout) -> Iterator[tuple[Any, ...]]:
-    """CPU and memory node at the sender and at the receiver, and data port, of each instance.
-
-    A host that is in several pairs of a group has a place for each of their instances.
-    """
-    places = {name: layout.place(case, name) for name in case.hosts}
-    left = {name: iter(zip(one.cpus, one.nodes, strict=True)) for name, one in places.items()}
-    for number in range(case.processes):
-        pair = case.pair_of(number)
-        sending, receiving = next(left[pair.sender]), next(left[pair.receiver])
-        yield sending[0], receiving[0], sending[1], receiving[1], data_port_of(case, number)
-
-
-def _in_common(campaign: Campaign, rounds: Iterable[Round]) -> tuple[tuple[Change, ...], tuple[Round, ...]]:
-    """What each host shows in every round that it is part of, and the rounds with what is left."""
+def _in_common(
+    campaign: Campaign, rounds: Iterable[Round], steps: Mapping[Case, Fit]
+) -> tuple[tuple[Change, ...], tuple[Round, ...], dict[Case, Fit]]:
+    """What each host shows in every round that it is part of, and the rounds and steps with what is left."""
     made = tuple(rounds)
     shown: dict[str, dict[Change, None]] = {}
     different = {_alike(round_): round_ for round_ in made}
-    for round_ in different.values():
-        for name in round_.hosts:
-            own = dict.fromkeys(change for change in round_.changes if change.host == name)
+    looks: list[tuple[Iterable[str], Sequence[Change]]] = [
+        *((one.hosts, one.changes) for one in different.values()),
+        *((case.hosts, fit.changes) for case, fit in steps.items()),
+    ]
+    for hosts, changes in looks:
+        for name in hosts:
+            own = dict.fromkeys(change for change in changes if change.host == name)
             before = shown.setdefault(name, own)
             shown[name] = {change: None for change in before if change in own}
     base = tuple(change for name in campaign.hosts for change in shown.get(name, ()))
     common = frozenset(base)
-    left = {
-        key: tuple(change for change in round_.changes if change not in common)
-        for key, round_ in different.items()
-    }
-    return base, tuple(Round(round_.trials, left[_alike(round_)]) for round_ in made)
+
+    def own_of(changes: Iterable[Change]) -> tuple[Change, ...]:
+        return tuple(change for change in changes if change not in common)
+
+    left = {key: own_of(round_.changes) for key, round_ in different.items()}
+    return (
+        base,
+        tuple(Round(round_.trials, left[_alike(round_)]) for round_ in made),
+        {case: replace(fit, changes=own_of(fit.changes)) for case, fit in steps.items()},
+    )
 
 
 def _alike(round_: Round) -> tuple[object, ...]:
@@ -299,7 +326,7 @@ def _together(campaign: Campaign, cases: Iterable[Case]) -> list[tuple[Case, ...
     busy: list[set[str]] = []
     alike: dict[str, list[int]] = {}
     for case in cases:
-        hosts = set(case.hosts)
+        hosts = {case.sender, case.receiver}
         candidates = alike.setdefault(case.key, [])
         at = next((i for i in candidates if not busy[i] & hosts), None)
         if at is None:
@@ -369,15 +396,10 @@ def _instance(one: PlannedInstance) -> dict[str, Any]:
 
 
 def _case_dict(case: Case) -> dict[str, Any]:
-    own = {
-        name: one
-        for name, one in _slots(case).items()
-        if name not in OF_FEW | {"search"} or one not in (None, ())
-    }
+    of_few = ("search", "data_ports")
+    own = {name: one for name, one in _slots(case).items() if name not in of_few or one is not None}
     values = {"key": case.key, **own, "client": case.client, "server": case.server}
     factors = values.pop("factors")
-    if case.flows:
-        values["flows"] = [list(flow) for flow in case.flows]
     return {**values, "factors": dict(factors)} if factors else values
 
 

@@ -146,7 +146,9 @@ class TestEntry(Part):
         description="`tcp`, `udp-1500` (packets of 1500 bytes), `udp-<bytes>` (of the frame without FCS, "
         "60 to MTU + 14), `tcp-rr` or `udp-rr`, as far as the load has them.",
     )
-    instances: f.Instances | None = Field(default=None, description="Instance counts of this test.")
+    instances: f.InstancesOrAuto | None = Field(
+        default=None, description="Instance counts of this test; auto: searched."
+    )
     streams: f.Streams | None = Field(default=None, description="Stream counts of this test.")
     rate: f.RateOrAuto | None = Field(
         default=None,
@@ -263,8 +265,7 @@ class CampaignFile(Part):
     pairs: Pairs | None = Field(
         default=None,
         description='`all` ordered pairs, or a list of `"sender -> receiver"`. '
-        "May be left out with exactly two hosts: then the first sends to the second. Several at once, as "
-        'one case: `"gen1 + gen2 -> dut"`, `"dut -> gen1 + gen2"`, `"gen <-> dut"`.',
+        "May be left out with exactly two hosts: then the first sends to the second.",
     )
     directions: Annotated[tuple[Direction, ...], Field(min_length=1), f.AsTuple, f.Unique] = Field(
         default=("forward",),
@@ -289,8 +290,10 @@ class CampaignFile(Part):
         default=None,
         description="Scripted users of a file server, throughout the soak; see docs/users.md.",
     )
-    instances: f.Instances = Field(
-        default=(1,), description="Load processes at once, each with a port and a CPU."
+    instances: f.InstancesOrAuto = Field(
+        default=(1,),
+        description="Load processes at once, each with a port and a CPU; auto: as many as it takes to tell "
+        "from how many on throughput no longer follows.",
     )
     streams: f.Streams = Field(default=(1,), description="Connections of one load process.")
     families: Annotated[tuple[Family, ...], Field(min_length=1), f.AsTuple, f.Unique] = Field(
@@ -307,7 +310,9 @@ class CampaignFile(Part):
         description='Offered rate of one instance, such as "500M" or "3.5G"; null: as fast as it goes; '
         "auto: the rates up to which no more is lost than `search` allows, of UDP tests.",
     )
-    search: SearchEntry = Field(default=SearchEntry(), description="How rates that are `auto` are searched.")
+    search: SearchEntry = Field(
+        default=SearchEntry(), description="How rates and instances that are `auto` are searched."
+    )
     zerocopy: bool = Field(default=False, description="Send without copying; applies to TCP tests.")
     load_levels: f.Levels = Field(
         default=(),

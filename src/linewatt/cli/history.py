@@ -77,10 +77,12 @@ def history(
         from linewatt.report.comparison import history as report
 
         told = _told(of_soaks, left_out, metric)
+        everything = case is None and test is None
+        searched = [(path.name, one.searched) for path, one in loaded if one.searched and everything]
         if as_json:
-            print_json(report.as_document(found, response, told, damaged))
+            print_json(report.as_document(found, response, told, damaged, searched))
         else:
-            print_rich(lambda width: report.show(found, response, len(sides), width, told, damaged))
+            print_rich(lambda width: report.show(found, response, len(sides), width, told, damaged, searched))
 
 
 def _soaks(

@@ -133,7 +133,7 @@ def _steered_later(campaign: Campaign) -> list[str]:
     from linewatt.campaign.sites import sites_of_files
 
     known = sites_of_files(campaign) if campaign.steer else {}
-    taking_part = {host for pair in campaign.ways for host in pair}
+    taking_part = {host for pair in campaign.pairs for host in pair}
     return sorted(taking_part - set(known)) if campaign.steer else []
 
 
@@ -193,9 +193,11 @@ def _headline(campaign: Campaign, planned: Plan) -> str:
     parts = []
     if searches < len(planned.cases):
         parts.append(f"{_count(len(planned.cases) - searches, 'case')} × {each}")
-    if campaign.search is not None:
-        noun = "search" if searches == 1 else "searches"
-        parts.append(f"{searches} {noun} of 1 to {campaign.search.trials} trials")
+    for kind in ("rate", "instances"):
+        if own := [case for case in planned.cases if case.search == kind]:
+            noun, one = "search" if len(own) == 1 else "searches", own[0]
+            trials = f"{campaign.fewest_trials(one)} to {campaign.most_trials(one)} trials"
+            parts.append(f"{len(own)} {noun} of {trials}")
     trials = f"{' + '.join(parts)} = {most}{total}"
     rounds = "" if total == len(planned.rounds) else f" in {_count(len(planned.rounds), 'round')}"
     order = planned.order if planned.seed is None else f"{planned.order} order with seed {planned.seed}"
@@ -244,7 +246,7 @@ def _rate(case: Case) -> str:
 
     if case.load_level is not None:
         return f"{100 * case.load_level:g} % of maximum" if case.load_level else "active idle"
-    if case.search and case.rate_bps is None:
+    if case.search == "rate" and case.rate_bps is None:
         return "searched"
     return "unlimited" if case.rate_bps is None else format_rate(case.rate_bps)
 
@@ -253,11 +255,11 @@ def _case_columns(case: Case) -> dict[str, str]:
     return {
         **dict(case.factors),
         "test": case.test,
-        "sender → receiver": case.way,
+        "sender → receiver": f"{case.sender} → {case.receiver}",
         "direction": case.direction,
         "family": case.family,
         "network": case.network,
-        "instances": f"{len(case.flows)} × {case.instances}" if case.flows else str(case.instances),
+        "instances": f"1 to {case.instances}" if case.search == "instances" else str(case.instances),
         "streams": str(case.streams),
         "rate each": _rate(case),
         "zero copy": "yes" if case.zerocopy else "no",

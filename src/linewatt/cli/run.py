@@ -4,7 +4,7 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Coroutine
+from collections.abc import Coroutine, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -127,10 +127,31 @@ def _tell_edits(campaign: Campaign, result: Result) -> None:
     except InvalidInput as error:
         say(f"note: {error}; {used}")
         return
+    if not result.complete:
+        _refuse_other_searches(result, campaign.path, edits)
     if edits:
         more = len(edits) - MOST_DIFFERENCES
         said = "; ".join(edits[:MOST_DIFFERENCES]) + (f"; and {more} more" if more > 0 else "")
         say(one_line(f"note: {campaign.path} was edited ({said}); {used}"))
+
+
+def _refuse_other_searches(result: Result, path: Path, edits: Sequence[str]) -> None:
+    """What was searched until now would be no part of what the file asks for. Raises StoreError."""
+    from linewatt.errors import StoreError
+    from linewatt.foreign import one_line
+
+    own = [one for one in edits if one.startswith(_OF_SEARCHES)]
+    if own:
+        said = "; ".join(own[:MOST_DIFFERENCES])
+        raise StoreError(
+            one_line(
+                f"{result.id}: its searches go on from stored steps, and {path} asks otherwise by now "
+                f"({said}); put that back to resume, or begin anew with linewatt run"
+            )
+        )
+
+
+_OF_SEARCHES = ("search.", "search:", "instance_search.", "instance_search:")
 
 
 def restore(

@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Annotated, Any
 
@@ -65,6 +65,14 @@ def show(  # noqa: PLR0913  one parameter an option
     detail: Annotated[
         bool, typer.Option("--detail", help="Each end of each case in full, as host matrices print it.")
     ] = False,
+    at: Annotated[
+        list[str] | None,
+        typer.Option(
+            "--at",
+            metavar="RATE",
+            help="Watts at a throughput such as 5G, of cases at several rates or load levels.",
+        ),
+    ] = None,
 ) -> None:
     """Show a result: how fast, limited by what, at what cost, how sure.
 
@@ -78,18 +86,52 @@ def show(  # noqa: PLR0913  one parameter an option
         raise InvalidInput("--effects: goes with --csv alone; everything else has the effects anyway")
     if detail and as_csv:
         raise InvalidInput("--detail: goes with --json or alone; --csv has a row per case or trial")
+    if at and (as_csv or as_md or full or trials or detail):
+        raise InvalidInput("--at: goes with --json alone")
+    asked = [_throughput(one) for one in at or ()]
     from linewatt.store import read
     from linewatt.store.read import readable
 
     path = _path(results, wanted)
     with readable(path):
         result = read.load(path)
-        if as_md:
+        if asked:
+            _show_watts(result, asked, as_json=as_json)
+        elif as_md:
             _show_markdown(result, full=full)
         elif full or trials or detail or as_json or as_csv or effects:
             _show(result, as_json=as_json, as_csv=as_csv, trials=trials, effects=effects, detail=detail)
         else:
             _show_first(result)
+
+
+def _throughput(text: str) -> float:
+    """Bit/s of all instances. Raises InvalidInput."""
+    from linewatt.units import parse_rate
+
+    try:
+        bps = parse_rate(text)
+    except InvalidInput as error:
+        raise InvalidInput(f"--at {text!r}: {error}") from None
+    if text.strip()[-1:].isdigit() or not bps > 0:
+        raise InvalidInput(f"--at {text!r}: must be a rate above 0 with its unit, such as 5G or 940M")
+    return bps
+
+
+def _show_watts(result: Result, asked: Sequence[float], *, as_json: bool) -> None:
+    from linewatt.report.text_table import render
+    from linewatt.report.trials.digest import as_json as document
+    from linewatt.report.trials.digest import digest
+    from linewatt.report.trials.watts_at import as_documents, watts_table
+
+    if result.is_soak or result.imported_kind:
+        kind = "a soak" if result.is_soak else "a published table"
+        raise InvalidInput(f"--at: {result.id} is {kind}, without cases at several rates or load levels")
+    view = digest(result)
+    if as_json:
+        print_json(document(view) | {"watts_at": as_documents(view, asked)})
+    else:
+        print_rich(lambda width: render(watts_table(view, asked), width))
 
 
 def _show_markdown(result: Result, *, full: bool) -> None:

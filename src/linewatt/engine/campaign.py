@@ -10,7 +10,6 @@ from functools import partial
 from pathlib import Path
 from typing import Any
 
-from linewatt.analysis.cases.rate_search import searched
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.factors import setting_of_hosts
 from linewatt.campaign.places import Site
@@ -64,7 +63,7 @@ class CampaignRun(Run[events.Ended]):
 
     async def resume(self, result: read.Result) -> events.Ended:
         """Run the trials that ``result`` lacks. Raises StoreError if its hosts are not what they were."""
-        remaining = Remaining(self._campaign, self._plan, result.trials)
+        remaining = Remaining(self._campaign, self._plan, result.trials, result.manifest.hosts)
         if not remaining.to_run:
             return self._ended(result.path, remaining)
         return await self._run(result)
@@ -76,8 +75,7 @@ class CampaignRun(Run[events.Ended]):
         self._plan = plan(self._campaign, self._first_plan.seed or 0, sites)
         for line in self._plan.places:
             self._tell(line)
-        rounds = self._plan.rounds
-        return rounds, (change for one in rounds for change in self._plan.changes_in(one))
+        return self._plan.rounds, self._plan.every_change
 
     def _planned(self) -> Mapping[str, Any]:
         return {
@@ -93,7 +91,8 @@ class CampaignRun(Run[events.Ended]):
     ) -> events.Ended:
         self._path = path
         stage = Stage(self._session, self._campaign, self._plan, settings, self._labels, path, self._say)
-        remaining = Remaining(self._campaign, self._plan, result.trials if result else ())
+        hosts = read.load_manifest(path).hosts
+        remaining = Remaining(self._campaign, self._plan, result.trials if result else (), hosts)
         rounds = remaining.rounds()
         try:
             await self._opened(stage, rounds[0])
@@ -122,6 +121,8 @@ class CampaignRun(Run[events.Ended]):
                 if round_.trials:
                     rest = rounds[position + 1 :]
                     following = next((one for later in rest if (one := remaining.round(later)).trials), None)
+                    if following is not None and remaining.follows(following, round_):
+                        following = None
                     left = min(len(rounds) - position, remaining.to_run)
                     to_come = partial(_to_come, remaining, rounds[position:])
                     await self._round(runner, stage, round_, following, left, to_come)
@@ -257,18 +258,13 @@ def _to_come(remaining: Remaining, rounds: Sequence[Round]) -> set[tuple[str, Se
 
 
 def _may_overlap(trials: Sequence[PlannedTrial], following: Sequence[PlannedTrial]) -> bool:
-    """Whether the next round can be prepared while this one runs: not if it is to learn a rate from it."""
+    """Whether the next round can be prepared while this one runs: not if it is to learn its level from it."""
     calibrates = any(trial.case.load_level is None for trial in trials)
     if calibrates and any(trial.case.load_level is not None for trial in following):
-        return False
-    steps = {searched(trial.case) for trial in trials if trial.case.search}
-    if any(searched(trial.case) in steps for trial in following):
         return False
     return not _ports(trials) & _ports(following)
 
 
 def _ports(trials: Sequence[PlannedTrial]) -> set[tuple[str, int]]:
     """Where servers of these trials listen; rounds that were left out may leave two on the same ports."""
-    return {
-        (pair.case.server, one.port) for trial in trials for pair in trial.pairs for one in pair.instances
-    }
+    return {(trial.case.server, one.port) for trial in trials for one in trial.instances}

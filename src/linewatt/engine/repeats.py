@@ -1,23 +1,23 @@
 # SPDX-License-Identifier: Apache-2.0
 """Trials of a campaign that are still to run: what is stored is not, nor what a case no longer needs.
 
-A step of a search gets its rate here, from the steps that are stored.
+A step of a search gets its rate or its instances here, from the steps that are stored.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 
-from linewatt.analysis.cases.rate_search import searched
+from linewatt.analysis.cases.search import searched
 from linewatt.analysis.statistics import repeats
 from linewatt.campaign.campaign import Campaign
-from linewatt.campaign.plan import Plan, Round
+from linewatt.campaign.plan import Plan, PlannedTrial, Round
 from linewatt.engine.searches import SearchBook
 from linewatt.model import Case, Trial
-from linewatt.records import SCHEMA_VERSION, EndedSearch, Repeats, Searches, StoppedCase
+from linewatt.records import SCHEMA_VERSION, EndedSearch, Host, Repeats, Searches, StoppedCase
 from linewatt.store import write
 
 FILE = "repeats.json"
@@ -27,12 +27,21 @@ SEARCHES = "searches.json"
 class Remaining:
     """The trials of a plan that are still to run; cases that may stop early do so as trials come in."""
 
-    def __init__(self, campaign: Campaign, plan: Plan, stored: Sequence[Trial] = ()) -> None:
+    def __init__(
+        self,
+        campaign: Campaign,
+        plan: Plan,
+        stored: Sequence[Trial] = (),
+        hosts: Mapping[str, Host] | None = None,
+    ) -> None:
+        """``hosts`` is what is on record of them: their CPUs bound instances that are searched."""
         self._plan = plan
+        self._case_of = {one.number: one.case for one in plan.trials}
         self._stored = {trial.number for trial in stored}
         self._left = Counter(one.case for one in plan.trials if one.number not in self._stored)
-        self._book = _book(campaign, plan, stored)
-        self._searches = SearchBook(campaign, plan.cases, stored)
+        self._book = _book(campaign, plan, [one for one in stored if not self._is_step(one.number)])
+        of_searches = [(self._case_of[one.number], one) for one in stored if self._is_step(one.number)]
+        self._searches = SearchBook(campaign, plan.cases, of_searches, hosts or {})
         self.total = len(self._stored) + sum(self._left.values())
         """trials that the campaign has, if no case stops before its last"""
         self.to_run = sum(number for case, number in self._left.items() if self._needs(case))
@@ -43,12 +52,23 @@ class Remaining:
         """Numbers of the trials that were stored."""
         return frozenset(self._stored)
 
+    def _is_step(self, number: int) -> bool:
+        return self._case_of[number].search is not None
+
     def round(self, planned: Round) -> Round:
-        """A round with those of its trials that are still to run, steps of searches at their rates."""
-        left = (one for one in planned.trials if one.number not in self._stored and self._needs(one.case))
-        return replace(
-            planned, trials=tuple(replace(one, case=self._searches.step(one.case)) for one in left)
-        )
+        """A round with those of its trials that are still to run, steps of searches as they have come to."""
+        left = (one for one in planned.trials if one.number not in self._stored)
+        needed = tuple(one for one in left if self._needs(self._case_of[one.number]))
+        return self._plan.with_steps(replace(planned, trials=needed), self._step)
+
+    def _step(self, planned: PlannedTrial) -> Case:
+        case = self._case_of[planned.number]
+        return self._searches.step(case) if case.search else case
+
+    def follows(self, later: Round, earlier: Round) -> bool:
+        """Whether a round has steps of searches that those of an earlier one lead to."""
+        before = {self._case_of[one.number] for one in earlier.trials if self._is_step(one.number)}
+        return any(self._case_of[one.number] in before for one in later.trials)
 
     def rounds(self) -> list[Round]:
         """The rounds of the plan with what is left of them."""
@@ -57,10 +77,11 @@ class Remaining:
     def learn(self, trial: Trial) -> None:
         """Take a trial into account that is on disk now."""
         self._stored.add(trial.number)
-        self._left[searched(trial.case)] -= 1
-        self.to_run -= self._needs(trial.case)
-        if trial.case.search:
-            stopped = self._searches.learn(trial)
+        case = self._case_of[trial.number]
+        self._left[case] -= 1
+        self.to_run -= self._needs(case)
+        if case.search:
+            stopped = self._searches.learn(case, trial)
         else:
             stopped = () if self._book is None else self._book.learn(trial)
         self.to_run -= sum(self._left[case] for case in stopped)
@@ -83,7 +104,7 @@ class Remaining:
             trials_left_out=sum(self._left[case] for case in self._searches.cases),
             searches=[
                 EndedSearch(
-                    case_key=case.key,
+                    case_key=searched(case).key,
                     sender=case.sender,
                     receiver=case.receiver,
                     trials_left_out=self._left[case],
@@ -122,4 +143,4 @@ def _book(campaign: Campaign, plan: Plan, stored: Sequence[Trial]) -> repeats.Re
         return None
     rule = repeats.Rule(campaign.min_trials, campaign.trials, campaign.until_ratio)
     cases = [case for case in plan.cases if not case.search]
-    return repeats.Repeats(rule, cases, [trial for trial in stored if not trial.case.search])
+    return repeats.Repeats(rule, cases, stored)

@@ -1,38 +1,54 @@
 # SPDX-License-Identifier: Apache-2.0
-"""The searches of a campaign as its trials come in: at which rate each goes on, or that it has ended."""
+"""The searches of a campaign as its trials come in: at which case each goes on, or that it has ended."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from dataclasses import replace
+from collections.abc import Iterable, Mapping, Sequence
 
-from linewatt.analysis.cases.rate_search import Next, Rule, next_step, searched
+from linewatt.analysis.cases import instance_search, rate_search
+from linewatt.analysis.cases.search import Next
 from linewatt.campaign.campaign import Campaign
 from linewatt.model import Case, Trial
+from linewatt.records import Host
 
 
 class SearchBook:
     """What is known of each search. The same trials, the same next step."""
 
-    def __init__(self, campaign: Campaign, cases: Sequence[Case], stored: Iterable[Trial] = ()) -> None:
-        asked = campaign.search
-        self.cases = tuple(case for case in cases if case.search) if asked is not None else ()
-        """what the steps of each search have in common"""
-        if asked is None:
-            return
-        self._rule = Rule(asked.loss_ratios, asked.width_ratio, asked.max_rate_bps, asked.trials, asked.runs)
+    def __init__(
+        self,
+        campaign: Campaign,
+        cases: Sequence[Case],
+        stored: Iterable[tuple[Case, Trial]],
+        hosts: Mapping[str, Host],
+    ) -> None:
+        """``stored`` are steps, each with the case of the plan whose search it is one of."""
+        self._campaign, self._hosts = campaign, hosts
+        self.cases = tuple(case for case in cases if case.search)
+        """what is planned of each search"""
         self._trials: dict[Case, list[Trial]] = {case: [] for case in self.cases}
-        for trial in stored:
-            if trial.case.search:
-                self._trials[searched(trial.case)].append(trial)
+        for case, trial in stored:
+            self._trials[case].append(trial)
         self._next = {case: self._decide(case) for case in self.cases}
 
     def _decide(self, case: Case) -> Next:
-        return next_step(self._rule, self._trials[case])
+        rates, instances = self._campaign.search, self._campaign.instance_search
+        if case.search == "instances" and instances is not None:
+            rule = instance_search.Rule(instances.runs, instances.most, instances.bound, instances.counts)
+            if not instances.named:
+                rule = instance_search.bounded(rule, self._hosts, case)
+            return instance_search.next_step(rule, self._trials[case])
+        if rates is None:
+            return Next(ended="the campaign does not say how")
+        return rate_search.next_step(
+            rate_search.Rule(
+                rates.loss_ratios, rates.width_ratio, rates.max_rate_bps, rates.trials, rates.runs
+            ),
+            self._trials[case],
+        )
 
-    def learn(self, trial: Trial) -> tuple[Case, ...]:
-        """Take a stored step into account; the search that has ended with it."""
-        case = searched(trial.case)
+    def learn(self, case: Case, trial: Trial) -> tuple[Case, ...]:
+        """Take a stored step of a search into account; the search, if it has ended with it."""
         self._trials[case].append(trial)
         self._next[case] = self._decide(case)
         return () if self.needs(case) else (case,)
@@ -43,8 +59,8 @@ class SearchBook:
 
     def why(self, case: Case) -> str | None:
         """Why it ended."""
-        return self._next[searched(case)].ended
+        return self._next[case].ended
 
     def step(self, case: Case) -> Case:
-        """The case of the next step; any other case as it is."""
-        return replace(case, rate_bps=self._next[searched(case)].rate_bps) if case.search else case
+        """The case of the next step of a search."""
+        return self._next[case].step(case)

@@ -6,14 +6,11 @@ Missing is ``None`` with a reason beside it, never 0. Ratios are 0..1 of one CPU
 
 from linewatt.model.case import (
     ENDS,
-    TOGETHER,
     Case,
     Direction,
     Family,
     Role,
-    Shape,
     TestName,
-    group_of,
     is_request_response,
     is_tcp,
 )
@@ -21,20 +18,18 @@ from linewatt.model.ends import (
     Counters,
     CpuShares,
     EndResult,
-    FlowResult,
     InstanceResult,
     PortResult,
     PowerResult,
     TcpState,
 )
 from linewatt.model.samples import Channel, ChannelKind, Flag, Provenance, Sample, Window
-from linewatt.model.trial import METHOD, OF_FEW, Trial, document_of
+from linewatt.model.trial import METHOD, OF_SEVERAL_PORTS, Trial, document_of
 
 __all__ = [
     "ENDS",
     "METHOD",
-    "OF_FEW",
-    "TOGETHER",
+    "OF_SEVERAL_PORTS",
     "Case",
     "Channel",
     "ChannelKind",
@@ -44,20 +39,17 @@ __all__ = [
     "EndResult",
     "Family",
     "Flag",
-    "FlowResult",
     "InstanceResult",
     "PortResult",
     "PowerResult",
     "Provenance",
     "Role",
     "Sample",
-    "Shape",
     "TcpState",
     "TestName",
     "Trial",
     "Window",
     "document_of",
-    "group_of",
     "is_request_response",
     "is_tcp",
 ]

@@ -109,11 +109,8 @@ def _best_case(view: Digest) -> Best | None:
     of_search = [goal for step, goal in found if step is fastest]
     power = fastest.power("receiver")
     per_watt = None if power is None else power.system_bps_per_w
-    elsewhere = fastest.case.told_elsewhere("receiver")
     why = (
-        fastest.reasons.get("receiver_power", "not known")
-        if elsewhere
-        else "no source of power was named"
+        "no source of power was named"
         if power is None
         else power.reasons.get("system_bps_per_w", "not known")
     )

@@ -15,11 +15,10 @@ from itertools import groupby
 from statistics import fmean
 from typing import Literal
 
+from linewatt.analysis.cases.search import Next, failing, searched, sent_s
 from linewatt.model import Case, Trial
 from linewatt.sizes import RULE_OF_THREE
 
-FAILURES = 3
-"""trials that come to no number, one after the other, end a search"""
 SPAN = 1000
 """the lowest rate that is tried is so much less than the highest"""
 UNSENT = 0.01
@@ -142,14 +141,6 @@ class Goal:
 
 
 @dataclass(frozen=True, slots=True)
-class Next:
-    """The rate of one instance to try next, None: as fast as it goes; with ``ended`` none, and why."""
-
-    rate_bps: float | None = None
-    ended: str | None = None
-
-
-@dataclass(frozen=True, slots=True)
 class RateSearch:
     """A search as far as it got. ``steps`` rise in rate; ``first`` is the one that its highest rate is of."""
 
@@ -168,12 +159,7 @@ class RateSearch:
     @property
     def load_s(self) -> float:
         """How long its trials sent, up to the end of their windows."""
-        return sum(one.window.end_s - one.started_s for one in self.trials if one.window)
-
-
-def searched(case: Case) -> Case:
-    """What the steps of one search have in common."""
-    return replace(case, rate_bps=None) if case.search else case
+        return sent_s(self.trials)
 
 
 def searches(trials: Iterable[Trial], rule: Rule) -> tuple[RateSearch, ...]:
@@ -280,11 +266,9 @@ def next_step(rule: Rule, trials: Iterable[Trial]) -> Next:
     """What the trials of one search so far lead to."""
     ordered = sorted(trials, key=lambda one: one.number)
     steps = _steps(rule, ordered)
-    counted = {id(one.trial) for one in steps}
-    failing = [one for one in ordered[-FAILURES:] if id(one) not in counted]
-    if len(failing) == FAILURES:
-        why = failing[-1].reason or "datagrams, or what of them was lost, were not counted"
-        return Next(ended=f"{FAILURES} trials in a row came to no number: {why}")
+    lacking = "datagrams, or what of them was lost, were not counted"
+    if (why := failing(ordered, [one.trial for one in steps], lacking)) is not None:
+        return Next(ended=why)
     if steps:
         wanted = _unanswered(rule, steps)
         if wanted.ended is not None:

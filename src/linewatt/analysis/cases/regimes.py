@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal
 
-from linewatt.analysis.limits.ceiling import flat, gain
+from linewatt.analysis.limits.ceiling import Measured, flat, gain
 from linewatt.analysis.limits.cpus import count
 from linewatt.analysis.limits.knee import Knee, knee
 from linewatt.analysis.limits.ranking import Ranked
@@ -38,7 +38,7 @@ def explained(series: Sequence[CaseSummary]) -> tuple[RowRegime, ...]:
     return tuple(_regime(series, at, bend) for at in range(len(series)))
 
 
-def knee_of(series: Sequence[CaseSummary]) -> Knee | None:
+def knee_of(series: Sequence[Measured]) -> Knee | None:
     """Where throughput stops to follow; ``None``: nowhere that the series shows, or paced."""
     points = [
         (float(one.case.instances), one.throughput_bps.mean)

@@ -47,7 +47,7 @@ def ceilings(series: Sequence[CaseSummary]) -> Iterator[tuple[int, Ceiling]]:
 def _hidden(summary: CaseSummary, found: Ceiling) -> Flag:
     return Flag(
         "hidden-ceiling",
-        summary.case.way,
+        f"{summary.case.sender} → {summary.case.receiver}",
         f"nothing known explains {format_rate(found.throughput_bps)}: {'; '.join(found.evidence)}",
         "look at the data sheets of NIC and switch for limits over all ports, at the slot, and at memory",
     )

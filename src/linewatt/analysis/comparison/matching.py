@@ -54,6 +54,8 @@ class Side:
     """of a soak: further ones that are runs of the same"""
     searched: tuple[str, ...] = ()
     """the rates of its searches in words; their steps are no runs of a case"""
+    knees: tuple[str, ...] = ()
+    """the knees of its searches in words; their steps are cases like any"""
 
     @property
     def runs(self) -> tuple[Side, ...]:
@@ -197,7 +199,7 @@ class _Found:
         alike = [one for one in own if one.hosts == case.hosts]
         if len(alike) > 1 or len([one for one in there if one.hosts == case.hosts]) > 1:
             return f"several cases are the same but for {self.by}"
-        pairs = ", ".join(one.way for one in there)
+        pairs = ", ".join(f"{one.sender} → {one.receiver}" for one in there)
         return f"{opposite} has it between other hosts only ({pairs}); --by host compares whatever they are"
 
     def words(self, base: Side, other: Side) -> tuple[str, ...]:
@@ -308,7 +310,7 @@ def _level_name(side: Side, by: str) -> Texts:
         return " → ".join(known)
 
     of_case: dict[str, Texts] = {
-        "host": lambda case: case.way,
+        "host": lambda case: f"{case.sender} → {case.receiver}",
         "sender": lambda case: case.sender,
         "receiver": lambda case: case.receiver,
         "kernel": kernel,

@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 from linewatt.analysis.limits import words
 from linewatt.analysis.limits.cpus import count
@@ -27,7 +27,7 @@ from linewatt.findings.limits import (
     SAME_LEVEL,
     WAITING,
 )
-from linewatt.model import Role
+from linewatt.model import Case, Role
 from linewatt.units import format_change, format_percent, format_rate, format_significant
 
 if TYPE_CHECKING:
@@ -38,6 +38,16 @@ _SEGMENT_BITS = 1448 * 8
 _MOST_LOG = 100.0
 _Answer = tuple[bool | None, str]
 """whether it holds (``None``: not known), and what was seen or is not known"""
+
+
+class Measured(Protocol):
+    """A case with the throughput of its trials; ``None``: none of them has any."""
+
+    @property
+    def case(self) -> Case: ...
+
+    @property
+    def throughput_bps(self) -> Estimate | None: ...
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +73,7 @@ class Gain:
         return f"twice the instances brought {format_change(self.ratio)}{sure}"
 
 
-def gain(fewer: CaseSummary, more: CaseSummary) -> Gain | None:
+def gain(fewer: Measured, more: Measured) -> Gain | None:
     """From one case of a series to one with more instances; ``None``: not known."""
     a, b = fewer.throughput_bps, more.throughput_bps
     if a is None or b is None or min(a.mean, b.mean) <= 0 or fewer.case.instances >= more.case.instances:

@@ -29,7 +29,7 @@ def asked_bps(trial: Trial) -> float | None:
     """The rate that was asked for, all instances together; ``None``: none was, or it is not known."""
     if trial.target_bps is not None:
         return trial.target_bps
-    return None if trial.case.rate_bps is None else trial.case.rate_bps * trial.case.processes
+    return None if trial.case.rate_bps is None else trial.case.rate_bps * trial.case.instances
 
 
 def lost_ratio(trial: Trial) -> float | None:

@@ -130,7 +130,7 @@ async def refuse_wrong_ways(session: Session, rounds: Iterable[Round]) -> None:
 
 
 def _refuse_large_frames(session: Session, case: Case) -> None:
-    ports = (session.ends(pair, port) for pair in case.pairs for port in range(case.data_ports or 1))
+    ports = (session.ends(case, port) for port in range(case.data_ports or 1))
     for name, end in ((name, end) for ends in ports for name, end in ends.items()):
         try:
             payload_bytes(case.test, case.family, end.framing)
@@ -158,9 +158,7 @@ def legs(session: Session, rounds: Iterable[Round]) -> list[Leg]:
 
 
 def _legs(session: Session, case: Case) -> list[Leg]:
-    """Both ways of each pair of a case; none where its network has no way, which its trials say."""
-    if case.flows:
-        return [leg for pair in case.pairs for leg in _legs(session, pair)]
+    """Both ways of a case; none where its network has no way, which its trials say."""
     ports = case.data_ports or 1
     try:
         ends_of_ports = [session.ends(case, port) for port in range(ports)]

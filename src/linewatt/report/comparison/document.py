@@ -42,7 +42,9 @@ def as_document(found: Comparison, verdict: Finding) -> dict[str, Any]:
 
 
 def _side(side: Side) -> dict[str, Any]:
-    named = {"name": side.name, "id": side.id, "created_s": side.created_s}
+    named: dict[str, Any] = {"name": side.name, "id": side.id, "created_s": side.created_s}
+    named |= {"searched_rates": list(side.searched)} if side.searched else {}
+    named |= {"searched_instances": list(side.knees)} if side.knees else {}
     return named if side.soak is None else {**named, "soaks": [_soak(one) for one in side.runs]}
 
 

@@ -49,8 +49,12 @@ def show(
     width: int | None = None,
     soaks: Soaks | None = None,
     damaged: Sequence[Damaged] = (),
+    searched: Sequence[tuple[str, Sequence[str]]] = (),
 ) -> RenderableType:
-    """The whole of ``linewatt history``: a table a case or job, and what changed; then damaged results."""
+    """The whole of ``linewatt history``: a table a case or job, and what changed; then damaged results.
+
+    ``searched``: a result's id and the rates that its searches found, in words.
+    """
     parts: list[RenderableType] = []
     if courses or soaks is None:
         unit = unit_of(response, _means(courses))
@@ -64,6 +68,9 @@ def show(
     if soaks is not None and soaks.left_out:
         left_out = (f"{name}: {why}" for name, why in soaks.left_out)
         parts.append(titled(f"Left out: {plural(len(soaks.left_out), 'soak')}", left_out))
+    if searched:
+        rates = (f"{name}: {'; '.join(words)}" for name, words in searched)
+        parts.append(titled("Rates of searches, in no course: each was searched once", rates))
     if damaged:
         reasons = (f"{one.id}: {one.reason}" for one in damaged)
         parts.append(titled(f"Damaged, in no course: {plural(len(damaged), 'result')}", reasons))
@@ -138,6 +145,7 @@ def as_document(
     response: Response,
     soaks: Soaks | None = None,
     damaged: Sequence[Damaged] = (),
+    searched: Sequence[tuple[str, Sequence[str]]] = (),
 ) -> dict[str, Any]:
     """The document of ``history --json``; values are in the unit that the response's name ends with."""
     followed = () if soaks is None else soaks.courses
@@ -149,6 +157,11 @@ def as_document(
         "soaks": [{**_case(one.case), **_document(one, soaks.response)} for one in followed if soaks],
         "left_out": [{"id": name, "reason": why} for name, why in (soaks.left_out if soaks else ())],
         "damaged": [{"id": one.id, "reason": one.reason} for one in damaged],
+        **(
+            {"searched_rates": [{"id": name, "rates": [*words]} for name, words in searched]}
+            if searched
+            else {}
+        ),
     }
 
 

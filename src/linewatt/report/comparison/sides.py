@@ -26,11 +26,21 @@ class Kept:
     is_soak: bool
     cases: tuple[CaseRuns, ...]
     searched: tuple[str, ...] = ()
+    knees: tuple[str, ...] = ()
 
     def side(self, name: str) -> Side:
         """The result called ``name``, without what is on record of its campaign and hosts."""
         cases = {one.case: one for one in self.cases}
-        return Side(name, name, Campaign(written={}), {}, cases, self.created_s, searched=self.searched)
+        return Side(
+            name,
+            name,
+            Campaign(written={}),
+            {},
+            cases,
+            self.created_s,
+            searched=self.searched,
+            knees=self.knees,
+        )
 
 
 @cache
@@ -46,7 +56,8 @@ def kept(path: Path) -> Kept:
             raise StoreError(f"{path / 'trials'}: No such file or directory")
         result = load(path)
         cases = tuple(by_case(result.trials).values())
-        return Kept(result.created_s, result.is_soak, cases, tuple(_searched(result)))
+        found = tuple(_searched(result)), tuple(_knees(result))
+        return Kept(result.created_s, result.is_soak, cases, *found)
 
     return remembered(path, "cases", _shape(), made)
 
@@ -57,6 +68,15 @@ def _searched(result: Result) -> Iterator[str]:
 
     for search, name in named(searches_of(result)):
         yield f"{name} {', '.join(f'{goal_name(goal)} {rate_words(goal)}' for goal in search.goals)}"
+
+
+def _knees(result: Result) -> Iterator[str]:
+    """``TCP knee at 5.3 instances (95 % CI 5.2 to 5.5)`` of each search."""
+    from linewatt.report.trials.knees import instance_searches_of, short_words
+    from linewatt.report.trials.searches import named
+
+    for search, name in named(instance_searches_of(result)):
+        yield f"{name} {short_words(search)}"
 
 
 def side_of(path: Path, found: Kept) -> Side:

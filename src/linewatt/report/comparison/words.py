@@ -83,6 +83,19 @@ def heading(found: Comparison) -> list[str]:
         for side in sides
         if side.searched
     ]
+    said += [
+        f"{side.name}: searched instances: {first_of(side.knees, _APART, between='; ')}"
+        for side in sides
+        if side.knees
+    ]
+    if not found.levels and any(side.searched for side in sides):
+        said.append(
+            "Each rate was searched once, so that nothing is known of its spread: what differs may be chance"
+        )
+    if not found.levels and any(side.knees for side in sides):
+        said.append(
+            "Knees are not compared, nor what only one side tried: the cases of instances that both tried are"
+        )
     said += found.words
     if not found.levels:  # no two results are ever measured in turn
         said.append(

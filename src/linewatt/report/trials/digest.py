@@ -10,7 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
-from linewatt.analysis.cases.flows import with_flows
+from linewatt.analysis.cases.instance_search import InstanceSearch
 from linewatt.analysis.cases.load_levels import LevelCurve, curves
 from linewatt.analysis.cases.rate_search import Goal, RateSearch
 from linewatt.analysis.cases.summary import CaseSummary, summarise
@@ -35,6 +35,8 @@ from linewatt.report.series import (
 from linewatt.report.trials.effects import as_document as effects_document
 from linewatt.report.trials.effects import experiment
 from linewatt.report.trials.idle import idle_power
+from linewatt.report.trials.knees import as_documents as knee_documents
+from linewatt.report.trials.knees import instance_searches_of
 from linewatt.report.trials.levels import NO_LEVEL, as_documents, level_keys
 from linewatt.report.trials.limits import export_limit, limit_document
 from linewatt.report.trials.scalability import export_case
@@ -62,6 +64,8 @@ class Digest:
     """rates that were searched, which have tables and figures of their own"""
     steps: Mapping[Case, CaseSummary] = field(default_factory=dict)
     """the cases that are their steps, which are among no others"""
+    knees: tuple[InstanceSearch, ...] = ()
+    """instances that were searched, whose steps are cases like any"""
 
     def step_of(self, goal: Goal) -> CaseSummary | None:
         """The case whose rate a search found for a loss; None where it found none."""
@@ -129,6 +133,7 @@ def digest(result: Result) -> Digest:
         labels,
         searches_of(result),
         steps,
+        instance_searches_of(result),
     )
 
 
@@ -157,8 +162,9 @@ def as_json(view: Digest, *, trials: bool = False) -> dict[str, Any]:
             {"number": trial.number, **case_keys(trial.case), "reason": trial.reason} for trial in view.failed
         ],
     }
-    if view.searches:
-        document["searches"] = search_documents(view.searches, view.result)
+    if view.searches or view.knees:
+        rates = search_documents(view.searches, view.result)
+        document["searches"] = [*rates, *knee_documents(view.knees)]
     found = experiment(view.result)
     if found is not None:
         document["effects"] = effects_document(found)
@@ -194,10 +200,8 @@ def case_rows(view: Digest) -> list[dict[str, Any]]:
 
 
 def trial_rows(trials: Sequence[Trial], imported_from: str | None = None) -> list[dict[str, Any]]:
-    """Rows of ``show --csv --trials``: one a trial; behind that of a group one for each of its pairs."""
-    return [
-        _trial(trial) | _source(imported_from) | _flat_factors(trial.case) for trial in with_flows(trials)
-    ]
+    """Rows of ``show --csv --trials``: one a trial."""
+    return [_trial(trial) | _source(imported_from) | _flat_factors(trial.case) for trial in trials]
 
 
 def _source(imported_from: str | None) -> dict[str, Any]:

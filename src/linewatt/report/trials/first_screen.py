@@ -14,7 +14,7 @@ from linewatt.report.screen import Block, Line, Screen, hosts_words
 from linewatt.report.trials.answer import answer, failed_entries
 from linewatt.report.trials.curve import levels_subject
 from linewatt.report.trials.digest import Digest
-from linewatt.report.trials.search_subject import search_subject
+from linewatt.report.trials.search_subject import knee_subject, search_subject
 from linewatt.report.trials.subject import (
     experiment_subject,
     matrix_subject,
@@ -27,7 +27,10 @@ from linewatt.units import MISSING
 
 def first_screen(view: Digest) -> Screen | None:
     """The screen; ``None`` where nothing has a number."""
-    makers = (experiment_subject, networks_subject, matrix_subject, levels_subject, search_subject)
+    makers = (
+        *(experiment_subject, networks_subject, matrix_subject),
+        *(levels_subject, search_subject, knee_subject),
+    )
     subjects = [one for made in makers if (one := made(view)) is not None]
     at = next((one.at for one in subjects if one.at is not None), None)
     told = [one for each in subjects for one in each.told]

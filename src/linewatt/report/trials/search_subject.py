@@ -1,5 +1,5 @@
 # SPDX-License-Identifier: Apache-2.0
-"""What a campaign of searches is about: the rates found, a block of its first screen."""
+"""What a campaign of searches is about: the rates and the knees found, blocks of its first screen."""
 
 from __future__ import annotations
 
@@ -7,6 +7,7 @@ from collections.abc import Iterator
 
 from linewatt.analysis.cases.rate_search import Goal, RateSearch
 from linewatt.report.screen import Block, Entry, Line
+from linewatt.report.trials import knees
 from linewatt.report.trials.digest import Digest
 from linewatt.report.trials.searches import (
     RATES_ARE,
@@ -45,6 +46,34 @@ def search_subject(view: Digest) -> Subject | None:
     left = len(found) - MOST
     more = f". And {left} more search{'es' if left > 1 else ''}" if left > 0 else ""
     block = Block(TITLE, tuple(entries), RATES_ARE, rest="line", least=2)
+    return Subject(f"{said}{more}.", (block,), tuple(told), of_cases=False)
+
+
+def knee_subject(view: Digest) -> Subject | None:
+    """The knee of each search, what instances carry there, and what was tried."""
+    found = named(view.knees)
+    if not found:
+        return None
+    entries: list[Entry] = []
+    for search, name in found:
+        style = "" if knees.certain(search) else "yellow"
+        answer, carried = knees.answer_words(search), knees.carried_words(search)
+        forms = dict.fromkeys((answer, answer.partition(": ")[0] if knees.certain(search) else answer))
+        entries.append(tuple(Line(name, prose=prose, style=style) for prose in forms))
+        entries += [(Line("", prose=carried),)] if carried else []
+        entries.append((Line("", prose=knees.effort_words(search)),))
+        entries.append((Line("", prose=knees.tried_words(search)),))
+    cases = {one.case: one for one in view.summaries}
+    told = [
+        Best(f"{name} {step.case.instances} instances", cases[step.case])
+        for search, name in found
+        for step in search.steps
+        if step.throughput_bps is not None
+    ]
+    said = ". ".join(f"{name}: {knees.answer_words(search)}" for search, name in found[:MOST])
+    left = len(found) - MOST
+    more = f". And {left} more search{'es' if left > 1 else ''}" if left > 0 else ""
+    block = Block(knees.TITLE, tuple(entries), rest="line", least=2)
     return Subject(f"{said}{more}.", (block,), tuple(told), of_cases=False)
 
 

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from statistics import fmean
-from typing import Any
+from typing import Any, TypeVar
 
+from linewatt.analysis.cases.instance_search import InstanceSearch
 from linewatt.analysis.cases.rate_search import (
     Bound,
     Goal,
@@ -16,12 +17,15 @@ from linewatt.analysis.cases.rate_search import (
     next_step,
     searches,
 )
+from linewatt.model import Case
 from linewatt.report.export import case_keys
-from linewatt.report.series import case_names, plural, test_title
+from linewatt.report.series import case_labels, case_names, plural, test_title
 from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table, texts
 from linewatt.sizes import RULE_OF_THREE
 from linewatt.store.read import Result
 from linewatt.units import MISSING, format_percent, format_rate, format_seconds, format_significant
+
+S = TypeVar("S", RateSearch, InstanceSearch)
 
 TITLE = "Searched rates"
 RATES_ARE = "rates are what the sender offered, payload of all instances"
@@ -36,12 +40,16 @@ def searches_of(result: Result) -> tuple[RateSearch, ...]:
     return searches(result.trials, rule)
 
 
-def named(found: Sequence[RateSearch]) -> list[tuple[RateSearch, str]]:
+def named(found: Sequence[S]) -> list[tuple[S, str]]:
     """Each with its name: ``UDP 1500`` where a test has one search; else its case, too."""
-    tests = [one.case.test for one in found]
-    of_cases = case_names([one.case for one in found], with_test=True)
-    alone = len(set(tests)) == len(tests)
-    return [(one, test_title(one.case.test) if alone else of_cases[one.case]) for one in found]
+    tests, cases = [one.case.test for one in found], [one.case for one in found]
+    if len(set(tests)) == len(tests):
+        return [(one, test_title(one.case.test)) for one in found]
+    if any(case.search == "instances" for case in cases):
+        labels = case_labels(cases)
+        return [(one, f"{test_title(one.case.test)}, {labels[one.case]}") for one in found]
+    of_cases = case_names(cases, with_test=True)
+    return [(one, of_cases[one.case]) for one in found]
 
 
 def goal_name(goal: Goal) -> str:
@@ -175,7 +183,7 @@ def _highest(goal: Goal, search: RateSearch, first: Step) -> str:
     return f"{rate}, which is search.max_rate"
 
 
-def effort(search: RateSearch) -> str:
+def effort(search: RateSearch | InstanceSearch) -> str:
     """``6 trials, 42 s of load``."""
     failed = f", {search.failed} without a number" if search.failed else ""
     return f"{plural(len(search.trials), 'trial')}{failed}, {format_seconds(search.load_s)} of load"
@@ -204,10 +212,14 @@ def _rounded(ratio: float, digits: int) -> float:
 
 def why_ended(search: RateSearch, result: Result) -> str | None:
     """Why no further rate was tried; None: it goes on."""
+    return recorded_why(search.case, result) or next_step(search.rule, search.trials).ended
+
+
+def recorded_why(case: Case, result: Result) -> str | None:
+    """What is on record of why the search ended whose steps have ``case`` in common; None: nothing."""
     ended = result.searches.searches if result.searches is not None else []
-    keys = search.case.key, *search.case.hosts
-    recorded = (one.why for one in ended if (one.case_key, one.sender, one.receiver) == keys)
-    return next(recorded, None) or next_step(search.rule, search.trials).ended
+    keys = case.key, *case.hosts
+    return next((one.why for one in ended if (one.case_key, one.sender, one.receiver) == keys), None)
 
 
 def _notes(search: RateSearch, result: Result) -> Iterator[Note]:

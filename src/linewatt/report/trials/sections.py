@@ -7,7 +7,6 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from linewatt.analysis.cases.detail import DetailBlock, detail_blocks
-from linewatt.analysis.cases.flows import with_flows
 from linewatt.report.charts.data import Runs, runs_of
 from linewatt.report.charts.figure import Figure, drawn
 from linewatt.report.machine.environment import core_words
@@ -18,6 +17,7 @@ from linewatt.report.trials.charts.cases import figures
 from linewatt.report.trials.charts.components import component_figures
 from linewatt.report.trials.charts.effects import effect_figures
 from linewatt.report.trials.charts.heat_map import heat_figures, heat_maps
+from linewatt.report.trials.charts.knees import knee_figures
 from linewatt.report.trials.charts.over_time import over_time_figures
 from linewatt.report.trials.charts.overview import overview_figures, overview_words
 from linewatt.report.trials.charts.paired_bars import paired_figures
@@ -30,6 +30,8 @@ from linewatt.report.trials.effects import experiment
 from linewatt.report.trials.every_trial import TITLE as EVERY_TRIAL
 from linewatt.report.trials.every_trial import trials_table
 from linewatt.report.trials.idle import idle_notes
+from linewatt.report.trials.knees import TITLE as KNEES
+from linewatt.report.trials.knees import knee_tables
 from linewatt.report.trials.levels import TITLE as LEVELS
 from linewatt.report.trials.levels import level_cases, level_table
 from linewatt.report.trials.limits import limit_notes
@@ -55,7 +57,7 @@ def page_sections(view: Digest) -> tuple[list[Section], list[Section], Section]:
     The one of scalability is always there.
     """
     trials = view.result.trials
-    runs, blocks = runs_of(with_flows(trials)), detail_blocks(trials)
+    runs, blocks = runs_of(trials), detail_blocks(trials)
     chosen = selection(view.groups)
     overview = overview_figures(view.groups, runs)
     known = {figure.name for figure in overview}
@@ -68,6 +70,7 @@ def page_sections(view: Digest) -> tuple[list[Section], list[Section], Section]:
         _power(view, runs, chosen),
         _levels(view, runs),
         _searches(view),
+        _knees(view),
         charts,
     )
     shown = [block for block in blocks if block.case not in chosen.left_out]
@@ -202,6 +205,19 @@ def _searches(view: Digest) -> Section:
         intro=(
             "The highest rate at which no more is lost than is allowed (RFC 2544 throughput for no loss), "
             "chosen step by step from what the trials before measured (MLRsearch).",
+        ),
+    )
+
+
+def _knees(view: Digest) -> Section:
+    return Section(
+        KNEES,
+        "knees",
+        knee_tables(view.knees),
+        tuple(drawn(tuple(knee_figures(view.knees)), "search-figure")),
+        intro=(
+            "From how many instances on throughput no longer follows: doubled until twice as many surely "
+            "bring little, twice in a row, then tried around the knee. Each is a case of other tables, too.",
         ),
     )
 

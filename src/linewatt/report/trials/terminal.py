@@ -36,6 +36,7 @@ from linewatt.report.trials.effects import TITLE as EFFECTS
 from linewatt.report.trials.effects import Experiment, experiment
 from linewatt.report.trials.every_trial import trials_table
 from linewatt.report.trials.idle import idle_notes
+from linewatt.report.trials.knees import knee_tables
 from linewatt.report.trials.levels import level_cases, level_table, where
 from linewatt.report.trials.limits import limit_notes
 from linewatt.report.trials.matrix import matrix_table, pair_cases
@@ -80,6 +81,7 @@ def show(
         parts.append(Group(*(Text(one_line(line)) for line in told)))
     parts += [render(level_table(cases, marks), width) for cases in level_cases(view.levels)]
     parts += [render(table, width) for table in search_tables(view.searches, view.result)]
+    parts += [render(table, width) for table in knee_tables(view.knees)]
     idle = idle_notes(view.result)
     if idle:
         parts.append(Group(Text("Idle power", style="bold"), *map(note_text, idle)))

@@ -1,0 +1,100 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The curve of a search of instances: throughput by instances, and the two lines that meet at the knee."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from linewatt.analysis.cases.instance_search import InstanceSearch
+from linewatt.report.charts import specs
+from linewatt.report.charts.data import Row
+from linewatt.report.charts.figure import Figure
+from linewatt.report.charts.specs import Spec
+from linewatt.report.trials.knees import answer_words
+from linewatt.report.trials.searches import named
+from linewatt.units import format_rate, mbps_from_bps
+
+_SIZE_PX = (520, 260)
+
+
+def knee_figures(found: Sequence[InstanceSearch]) -> Iterator[Figure]:
+    """One for each search with more than one step that has a number."""
+    for number, (search, name) in enumerate(named(found), start=1):
+        known = [(one.case.instances, one.throughput_bps) for one in search.steps if one.throughput_bps]
+        if len(known) > 1:
+            answer = answer_words(search)
+            points = "; ".join(f"{format_rate(mean.mean, 4)} at {count}" for count, mean in known)
+            lines = (
+                " Dashed: the two lines fitted, and the 95 % CI of where they meet." if search.knee else ""
+            )
+            yield Figure(
+                name=f"knee-{number}",
+                title=f"{name}: throughput by instances",
+                caption=f"{answer[:1].upper()}{answer[1:]}. Points are means, bars one standard deviation "
+                f"over trials.{lines}",
+                description=f"Throughput: {points} instances. {answer}.",
+                spec=_spec(search),
+            )
+
+
+def _spec(search: InstanceSearch) -> Spec:
+    rows: list[Row] = []
+    for step in search.steps:
+        if (mean := step.throughput_bps) is not None:
+            row: Row = {"kind": "mean", "x": step.case.instances, "value": mbps_from_bps(mean.mean)}
+            if mean.sd is not None:
+                row |= {
+                    "low": mbps_from_bps(mean.mean - mean.sd),
+                    "high": mbps_from_bps(mean.mean + mean.sd),
+                }
+            rows.append(row)
+    rows += _fitted(search)
+    x = specs.amount("x", "instances", ticks=8, format="d") | {"scale": {"domainMin": 0, "nice": False}}
+    y = specs.amount("value", "throughput (Mbps)") | {"scale": {"zero": True}}
+    fit: Spec = {"transform": specs.only(kind="fit")}
+    layers: list[Spec] = [
+        {
+            "transform": specs.only(kind="ci"),
+            "mark": {"type": "rect", "opacity": 0.15},
+            "encoding": {"x": x, "x2": {"field": "x2"}, "color": {"value": specs.SENDER}},
+        },
+        fit
+        | {
+            "mark": {"type": "line", "strokeDash": [5, 4], "strokeWidth": 1.5},
+            "encoding": {"x": x, "y": y, "color": {"value": specs.SENDER}},
+        },
+        *(
+            layer | {"encoding": layer["encoding"] | {"x": x, "color": {"value": specs.RECEIVER}}}
+            for layer in specs.error_bars("y")
+        ),
+        {
+            "transform": specs.only(kind="mean"),
+            "mark": {"type": "point", "filled": True, "size": 52, "opacity": 1},
+            "encoding": {"x": x, "y": y, "color": {"value": specs.RECEIVER}},
+        },
+    ]
+    width, height = _SIZE_PX
+    return specs.themed({"data": {"values": rows}, "width": width, "height": height, "layer": layers})
+
+
+def _fitted(search: InstanceSearch) -> Iterator[Row]:
+    """The two lines, through the mean of the points on either side, and the interval of the bend."""
+    bend = search.knee
+    known = [
+        (one.case.instances, one.throughput_bps.mean)
+        for one in search.steps
+        if one.throughput_bps is not None
+    ]
+    if bend is None:
+        return
+    slopes = [
+        bend.before_bps * (min(n, bend.instances) - bend.instances)
+        + bend.after_bps * max(n - bend.instances, 0)
+        for n, _ in known
+    ]
+    level = sum(bps - slope for (_, bps), slope in zip(known, slopes, strict=True)) / len(known)
+    first, last = known[0][0], known[-1][0]
+    for at in (first, bend.instances, last):
+        slope = bend.before_bps if at < bend.instances else bend.after_bps
+        yield {"kind": "fit", "x": at, "value": mbps_from_bps(level + slope * (at - bend.instances))}
+    yield {"kind": "ci", "x": bend.low, "x2": bend.high}

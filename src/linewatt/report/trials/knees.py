@@ -1,0 +1,215 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Searched instances: the knee and how far it carries, in words, as JSON, and as a table of every step."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from dataclasses import replace
+from typing import Any
+
+from linewatt.analysis.cases.analyse import knee_words
+from linewatt.analysis.cases.instance_search import (
+    Doubling,
+    InstanceSearch,
+    Rule,
+    Step,
+    bounded,
+    instance_search,
+    next_step,
+)
+from linewatt.findings.limits import LITTLE_GAIN
+from linewatt.model import Case, Trial
+from linewatt.records import AskedTest
+from linewatt.records import InstanceSearch as Asked
+from linewatt.report.export import case_keys, mean_keys
+from linewatt.report.series import plural
+from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table, texts
+from linewatt.report.trials.searches import effort, named, recorded_why
+from linewatt.store.read import Result
+from linewatt.units import MISSING, format_change, format_percent, format_rate, number_ranges
+
+TITLE = "Searched instances"
+
+
+def instance_searches_of(result: Result) -> tuple[InstanceSearch, ...]:
+    """The searches of a result, as far as they got."""
+    asked = result.manifest.asked
+    if asked.instance_search is None:
+        return ()
+    own: dict[Case, list[Trial]] = {}
+    for trial in result.trials:
+        if any(_searches(test, trial.case) for test in asked.tests):
+            own.setdefault(replace(trial.case, instances=1, search="instances"), []).append(trial)
+    return tuple(_search(case, trials, asked.instance_search, result) for case, trials in own.items())
+
+
+def _searches(test: AskedTest, case: Case) -> bool:
+    """Whether a case is a step of what a test searches: that is all that differ in instances only."""
+    same = (test.test, bool(test.zerocopy)) == (case.test, case.zerocopy)
+    return test.instances == "auto" and same and case.streams in test.streams
+
+
+def _search(case: Case, trials: Sequence[Trial], asked: Asked, result: Result) -> InstanceSearch:
+    rule = Rule(asked.runs, asked.most, asked.bound, asked.counts)
+    if not asked.named:
+        rule = bounded(rule, result.manifest.hosts, case)
+    ended = recorded_why(case, result) or next_step(rule, trials).ended
+    return instance_search(case, rule, trials, ended=ended)
+
+
+def certain(search: InstanceSearch) -> bool:
+    """Whether it found what it looked for."""
+    return search.state in ("found", "flat")
+
+
+def answer_words(search: InstanceSearch) -> str:
+    """``Knee at 4.0 instances (95 % CI 3.8 to 4.2): …``, or what is known in its place."""
+    stops, most = search.first_flat, max(search.tried, default=0)
+    if search.state == "open":
+        return f"not finished: {plural(most, 'instance')} at most so far"
+    if search.knee is not None and stops is not None:
+        return _lowered(knee_words(search.knee))
+    if stops is None or stops.gain is None:
+        return f"no knee up to {plural(most, 'instance')}"
+    if search.state == "flat":
+        fewest = stops.fewer.case.instances
+        least = format_percent(LITTLE_GAIN)
+        return f"no knee: beyond {plural(fewest, 'instance')} a doubling surely brings less than {least}"
+    at = stops.fewer.case.instances
+    return f"no bend shown: throughput stops to rise at about {plural(at, 'instance')}"
+
+
+def _lowered(text: str) -> str:
+    return text[:1].lower() + text[1:]
+
+
+def at_knee(search: InstanceSearch) -> Step | None:
+    """The step with the fewest instances that has all that more of them bring; None where nothing stops."""
+    stops = search.first_flat
+    if stops is None:
+        return None
+    least = stops.fewer.case.instances if search.knee is None else search.knee.instances
+    known = [one for one in search.steps if one.throughput_bps is not None]
+    return next((one for one in known if one.case.instances >= least), None)
+
+
+def carried_words(search: InstanceSearch) -> str:
+    """``4 instances carry 3.92 Gbps, twice as many −0.1 % (−0.6 % to +0.4 %)``; empty where nothing stops."""
+    step = at_knee(search)
+    if step is None or step.throughput_bps is None:
+        return ""
+    said = f"{plural(step.case.instances, 'instance')}: {format_rate(step.throughput_bps.mean, 4)}"
+    last = search.doublings[-1]
+    pair = f"{last.fewer.case.instances} → {last.more.case.instances}"
+    return f"{said}; from {pair} a doubling brought {_gain(last)}" if last.gain else said
+
+
+def _gain(one: Doubling) -> str:
+    found = one.gain
+    if found is None:
+        return MISSING
+    if found.low is None or found.high is None:
+        return format_change(found.ratio)
+    return f"{format_change(found.ratio)} ({format_change(found.low)} to {format_change(found.high)})"
+
+
+def tried_words(search: InstanceSearch) -> str:
+    """What was looked at and what was not."""
+    tried, rule = search.tried, search.rule
+    if not tried:
+        return "no number of instances was tried"
+    between = [number for number in range(1, tried[-1]) if number not in tried]
+    left = [number_ranges(between)] if between else []
+    left += [f"more than {tried[-1]}"]
+    return f"tried: {number_ranges(tried)}; not: {', '.join(left)} (at most {rule.most}: {rule.bound})"
+
+
+def _ended(search: InstanceSearch) -> str:
+    return search.ended or "not finished"
+
+
+def effort_words(search: InstanceSearch) -> str:
+    return f"{effort(search)}; {_ended(search)}"
+
+
+def knee_tables(found: Sequence[InstanceSearch]) -> tuple[Table, ...]:
+    """A table for each search, a row a number of instances."""
+    return tuple(_table(one, name) for one, name in named(found))
+
+
+def _table(search: InstanceSearch, name: str) -> Table:
+    said = (answer_words(search), carried_words(search))
+    notes = (
+        Note("remark" if certain(search) else "doubt", "; ".join(filter(None, said)), name),
+        Note("remark", effort_words(search)),
+        Note("remark", tried_words(search)),
+    )
+    return Table(
+        title=f"{name}: throughput by instances",
+        keys=(Head("Instances"),),
+        heads=(Head("Throughput"), Head("95 % CI"), Head("Gain a doubling", kind="text"), Head("Trials")),
+        groups=(RowGroup("", tuple(_row(step, search) for step in search.steps)),),
+        notes=notes,
+        style="numbers searches",
+    )
+
+
+def _row(step: Step, search: InstanceSearch) -> Row:
+    mean = step.throughput_bps
+    interval = mean.interval() if mean is not None else None
+    ci = f"{format_rate(interval.low, 4)} to {format_rate(interval.high, 4)}" if interval else MISSING
+    doubled = next((one for one in search.doublings if one.more == step), None)
+    cells = texts(
+        MISSING if mean is None else format_rate(mean.mean, 4),
+        ci,
+        "" if doubled is None else _gain(doubled),
+        number_ranges(one.number for one in step.trials),
+    )
+    return Row((Cell(f"{step.case.instances}"),), cells)
+
+
+def as_documents(found: Iterable[InstanceSearch]) -> list[dict[str, Any]]:
+    """Of instances the ``searches`` of ``show --json``."""
+    return [_document(one) for one in found]
+
+
+def _document(search: InstanceSearch) -> dict[str, Any]:
+    bend, step = search.knee, at_knee(search)
+    return {
+        **case_keys(search.case),
+        "case_key": search.case.key,
+        "max_instances": search.rule.most,
+        "bound": search.rule.bound,
+        "runs": search.rule.runs,
+        "trials": len(search.trials),
+        "trials_failed": search.failed,
+        "load_s": search.load_s,
+        "ended": search.ended,
+        "state": search.state,
+        "knee_instances": None if bend is None else bend.instances,
+        "knee_ci95": None if bend is None else [bend.low, bend.high],
+        "bps_per_instance_before": None if bend is None else bend.before_bps,
+        "bps_per_instance_after": None if bend is None else bend.after_bps,
+        "instances_enough": None if step is None else step.case.instances,
+        "not_tried": [one for one in range(1, search.rule.most + 1) if one not in search.tried],
+        "steps": [_step(one, search) for one in search.steps],
+    }
+
+
+def _step(step: Step, search: InstanceSearch) -> dict[str, Any]:
+    doubled = next((one for one in search.doublings if one.more == step), None)
+    found = None if doubled is None else doubled.gain
+    return {
+        "instances": step.case.instances,
+        "case_key": step.case.key,
+        "trials": [one.number for one in step.trials],
+        **mean_keys("throughput_bps", step.throughput_bps),
+        "doubled_from": None if doubled is None else doubled.fewer.case.instances,
+        "gain_ratio": None if found is None else found.ratio,
+        "gain_ci95": None if found is None or found.low is None else [found.low, found.high],
+    }
+
+
+def short_words(search: InstanceSearch) -> str:
+    """The answer for a line that names several."""
+    return answer_words(search).partition(": ")[0] if search.state == "found" else answer_words(search)
