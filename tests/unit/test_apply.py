@@ -7,13 +7,15 @@ import asyncio
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.fake_batches import answered, asks_for_writers, is_batch
 
-from linewatt.engine.undo.restore import undo_all
+from linewatt.engine.undo.restore import Undoer, undo_all
 from linewatt.engine.undo.settings import Settings
-from linewatt.errors import ChangeError, HostError
+from linewatt.errors import ChangeError, HostError, HostLost
+from linewatt.hosts import lock
 from linewatt.hosts.base import Completed, HostSpec, Line, Process
 from linewatt.hosts.batch import LOCK_S
 from linewatt.hosts.clock import Offset
@@ -263,3 +265,44 @@ def test_a_journal_that_names_a_setting_this_version_does_not_know_has_the_other
     undone, problems = asyncio.run(undo_all(journal, {"h1": host}))
     assert (undone, host.settings["a.b"]) == (1, "1")
     assert problems == ("h1: warp eth0 cannot be put back: KeyError: \"'warp'\"",)
+
+
+@pytest.mark.parametrize(
+    ("batch", "is_run"),
+    [(1, False), (2, False), (2, True)],
+    ids=["before it is read", "before it is written", "after it is written"],
+)
+def test_a_host_whose_connection_ends_while_it_is_put_back_is_connected_again_and_put_back(
+    journal: Journal, monkeypatch: pytest.MonkeyPatch, batch: int, is_run: bool
+) -> None:
+    """As on a machine so busy that a heartbeat comes late when all is over."""
+    host = FakeHost(SPEC, {"a.b": "1", "c.d": "x"})
+    again = FakeHost(SPEC, host.settings)
+    asyncio.run(apply({"h1": host}, [change("a.b", "2"), change("c.d", "y")], KNOBS, journal))
+    run, batches = host.run, 0
+
+    async def breaks(argv: Sequence[str], **more: Any) -> Completed:
+        nonlocal batches
+        batches += is_batch(argv)
+        breaks_now = is_batch(argv) and batches >= batch
+        if is_run or not breaks_now:
+            done = await run(argv, **more)
+        if not breaks_now:
+            return done
+        host.lost = "the SSH connection ended: no heartbeat was sent for 1.6 s"
+        raise HostLost(f"h1: {host.lost}")
+
+    async def connected(spec: HostSpec) -> FakeHost:
+        return again
+
+    async def taken(*_: Any, **__: Any) -> lock.Held:
+        return lock.Held()
+
+    host.run = breaks  # type: ignore[method-assign]
+    monkeypatch.setattr("linewatt.engine.undo.restore.connect", connected)
+    monkeypatch.setattr("linewatt.engine.undo.restore.take", taken)
+    said: list[str] = []
+    assert asyncio.run(undo_all(journal, {"h1": host}, Undoer(say=said.append))) == (2, ())
+    assert again.settings == {"a.b": "1", "c.d": "x"}
+    assert said == ["h1: its connection ended while settings were put back; connecting again"]
+    assert journal.read()[1] == ()

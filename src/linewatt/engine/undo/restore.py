@@ -107,10 +107,25 @@ async def undo_and_tell(
 async def _undo_host(
     spec: HostSpec, host: Host | None, entries: list[Entry], journal: Journal, by: Undoer, *, force: bool
 ) -> list[str]:
+    """A connection that ends meanwhile is made anew, once: a late heartbeat is no reason to leave a host."""
+    host = host if host is not None and not host.lost else None
+    problems, was_lost = await _undo_on(spec, host, entries, journal, by, force=force)
+    if problems and was_lost:
+        by.say(f"{spec.name}: its connection ended while settings were put back; connecting again")
+        left = {entry.number for entry in journal.content().entries}
+        entries = [entry for entry in entries if entry.number in left]
+        problems, _ = await _undo_on(spec, None, entries, journal, by, force=force)
+    return problems
+
+
+async def _undo_on(
+    spec: HostSpec, host: Host | None, entries: list[Entry], journal: Journal, by: Undoer, *, force: bool
+) -> tuple[list[str], bool]:
+    """The problems met, and whether the connection ended meanwhile; without ``host`` one is made first."""
     opened = held = None
     problems = []
     try:
-        if host is None or host.lost:
+        if host is None:
             host = opened = await connect(spec)
             held = await take(host, by.holder, by.say if by.waits else None, again=True)
             if held.note is not None:
@@ -125,12 +140,13 @@ async def _undo_host(
         what = f"{type(error).__name__}: {str(error)[:120]!r}"
         problems.append(f"{spec.name}: {what} ({len(entries)} settings are still to be put back)")
     finally:
+        was_lost = host is not None and host.lost is not None
         with suppress(Exception):
             if held is not None:
                 await held.release()
             if opened is not None:
                 await opened.close()
-    return problems
+    return problems, was_lost
 
 
 class FirstPart:
