@@ -1,5 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
-"""``python -m bench [NAME…] [--quick] [--json FILE]``: measure, print one table. A report, never a gate."""
+"""``python -m bench [NAME…] [--quick] [--json FILE] [--markdown FILE]``: measure, print one table.
+
+A report, never a gate.
+"""
 
 from __future__ import annotations
 
@@ -33,7 +36,7 @@ from bench import (
     throughput_paired,
     trial_overhead,
 )
-from bench.rows import Measurement, MeasurementFailed, Row, as_dict, table
+from bench.rows import Measurement, MeasurementFailed, Row, as_dict, markdown, table
 from linewatt.errors import LinewattError
 
 SCHEMA_VERSION = 1
@@ -79,6 +82,8 @@ def main(arguments: Sequence[str] | None = None) -> int:
     print("\n".join(table(done)))
     if chosen.json is not None:
         chosen.json.write_text(json.dumps(_document(found, done, quick=chosen.quick), indent=1) + "\n")
+    if chosen.markdown is not None:
+        chosen.markdown.write_text("\n".join(markdown(done)) + "\n")
     if len(done) < len(chosen.names or MEASUREMENTS):
         return 130
     return 1 if any(one.failure for one in done) else 0
@@ -91,6 +96,9 @@ def _parse(arguments: Sequence[str] | None) -> argparse.Namespace:
     )
     parser.add_argument("--quick", action="store_true", help="fewer and shorter runs: a look, no evidence")
     parser.add_argument("--json", type=Path, metavar="FILE", help="write every value to this file as well")
+    parser.add_argument(
+        "--markdown", type=Path, metavar="FILE", help="write the table to this file, as docs/bench.md has it"
+    )
     chosen = parser.parse_args(arguments)
     unknown = [name for name in chosen.names if name not in MEASUREMENTS]
     if unknown:

@@ -158,6 +158,25 @@ def table(measurements: Sequence[Measurement]) -> Iterator[str]:
                 yield f"{one.name}, {row.what}: 95 % interval of the median {low} to {high}"
 
 
+def markdown(measurements: Sequence[Measurement]) -> Iterator[str]:
+    """The table of docs/bench.md, a row each; what failed has its place, and says why."""
+    yield "| what | target | measured | beside it | verdict |"
+    yield "| --- | --- | --- | --- | --- |"
+    for one in measurements:
+        for row in one.rows:
+            _, what, target, measured, peer, ratio, verdict = _cells(one.name, row)
+            beside = f"{peer}: {ratio} ×" if ratio else peer
+            marked = f"**{verdict}**" if verdict == "not met here" else verdict
+            cells = map(_one_cell, (what, target, measured, beside, marked))
+            yield f"| {' | '.join(cells)} |"
+        if one.failure is not None:
+            yield f"| `{one.name}` | | failed: {_one_cell(one.failure)} | | |"
+
+
+def _one_cell(text: str) -> str:
+    return " ".join(text.split()).replace("|", "\\|")
+
+
 def _cells(name: str, row: Row) -> tuple[str, ...]:
     peer = "" if row.peer is None else f"{row.peer.name} {_spread(row.peer.values, row.unit)}"
     ratio = "" if row.ratio is None else f"{row.ratio:.3g}"

@@ -17,6 +17,7 @@ from bench.rows import (
     Row,
     Target,
     as_dict,
+    markdown,
     median_interval,
     quantile,
     table,
@@ -126,6 +127,25 @@ def test_table_says_what_failed_and_what_was_missed() -> None:
         "edges: what is no part of the bench used 0.10 cores meanwhile",
         "edges, start: first reading included",
         "hosts96 FAILED: no trial is done",
+    ]
+
+
+def test_the_table_of_the_docs_has_a_row_for_each_figure_and_one_for_what_failed() -> None:
+    beside = Peer("iperf3 | by hand", (0.25,))
+    rows = (
+        Row("start", "s", (0.5, 2.0, 3.0), Target(at_most=1.0), beside),
+        Row("CPU", "percent", (0.5,), Target(at_most=1.0)),
+    )
+    done = [
+        Measurement("edges", rows, 0.1, 3.0),
+        Measurement("hosts96", (), None, 3.0, failure="no trial\nis done"),
+    ]
+    assert list(markdown(done)) == [
+        "| what | target | measured | beside it | verdict |",
+        "| --- | --- | --- | --- | --- |",
+        "| start | ≤ 1 s | 2.000 [0.500 to 3.000] s | iperf3 \\| by hand 0.250 s: 8 × | **not met here** |",
+        "| CPU | ≤ 1 % | 0.50 % |  | met |",
+        "| `hosts96` | | failed: no trial is done | | |",
     ]
 
 
