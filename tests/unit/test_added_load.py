@@ -75,9 +75,9 @@ RUN = "from linewatt.cli import main; main()"
 def copy(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """The tree with the patch in it."""
     root = tmp_path_factory.mktemp("tree")
-    kept = shutil.ignore_patterns("__pycache__")
-    for name in ("src", "docs"):
-        shutil.copytree(ROOT / name, root / name, ignore=kept)
+    half_written = shutil.ignore_patterns("*.pyc.*")
+    for name in ("src", "docs"):  # what was compiled of the sources holds for the copy, too
+        shutil.copytree(ROOT / name, root / name, ignore=half_written)
     (root / "tests" / "unit").mkdir(parents=True)
     shutil.copy(ROOT / "tests" / "unit" / "test_plugins.py", root / "tests" / "unit")
     shutil.copytree(ROOT / "tests" / "captures", root / "tests" / "captures")

@@ -74,8 +74,8 @@ ports: "5201-5210"
 
 @pytest.fixture
 def copy(tmp_path: Path) -> Path:
-    """The product's sources, to be changed."""
-    return Path(shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("__pycache__")))
+    """The product's sources, to be changed; what was compiled of the others holds for the copy, too."""
+    return Path(shutil.copytree(ROOT / "src", tmp_path / "src", ignore=shutil.ignore_patterns("*.pyc.*")))
 
 
 def linewatt(copy: Path, *arguments: str) -> str:
