@@ -7,11 +7,13 @@ import json
 from collections.abc import Callable
 from dataclasses import asdict
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
-from tests.report_factories import watts
+from tests.report_factories import result_of, watts
 
+from linewatt.engine.run import refuse_other_hosts
 from linewatt.errors import StoreError
 from linewatt.records import (
     Idle,
@@ -103,6 +105,23 @@ def test_a_damaged_manifest_is_one_line_with_file_and_field(
     assert text.startswith(f"{path / 'manifest.json'}: ")
     assert said in text
     assert "\n" not in text
+
+
+@pytest.mark.parametrize(
+    ("hosts", "told"),
+    [
+        ({}, "manifest.json: damaged: hosts: h1 of its campaign is missing"),
+        ({"h1": {"facts": {}}}, "h1: kernel was None when id began and is '6.1' now; what was measured then"),
+    ],
+)
+def test_a_campaign_goes_on_over_no_host_that_its_manifest_does_not_know(
+    hosts: dict[str, Any], told: str
+) -> None:
+    campaign: Any = SimpleNamespace(labels={}, load="iperf3")
+    facts = {"h1": {"kernel": {"release": "6.1"}, "cpu": {}, "tools": {}}}
+    with pytest.raises(StoreError) as raised:
+        refuse_other_hosts(campaign, facts, result_of(MANIFEST | {"hosts": hosts}))
+    assert told in str(raised.value)
 
 
 def part(result: Path) -> None:

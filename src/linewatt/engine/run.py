@@ -116,7 +116,7 @@ class Run(ABC, Generic[E]):
             await refuse_wrong_ways(session, rounds)
             await refuse_shared_ports(session, rounds)
             if result is not None:
-                _refuse_others(self._campaign, session.facts, result)
+                refuse_other_hosts(self._campaign, session.facts, result)
                 return await self._changed(result.path, changes, result)
             with _kept_if_measured(self._new_result(), self._tell) as path:
                 return await self._changed(path, changes, None)
@@ -197,11 +197,15 @@ def _kept_if_measured(path: Path, tell: Callable[[str], None]) -> Iterator[Path]
         raise
 
 
-def _refuse_others(campaign: Campaign, facts: Mapping[str, Facts], result: read.Result) -> None:
+def refuse_other_hosts(campaign: Campaign, facts: Mapping[str, Facts], result: read.Result) -> None:
     """Raises StoreError if a host is not what it was when the result began."""
     for name, known in facts.items():
         if campaign.labels:  # what hands change is what such a campaign is about
             continue
+        if name not in result.manifest.hosts:
+            raise StoreError(
+                f"{result.path / 'manifest.json'}: damaged: hosts: {name} of its campaign is missing"
+            )
         then, now = (identity(one, campaign.load) for one in (result.manifest.hosts[name].facts, known))
         for what, value in then.items():
             if now[what] != value:
