@@ -176,12 +176,12 @@ def _allowed(words: list[str] | None, *, of_soaks: bool) -> tuple[str, ...]:
 
 def _chosen(option: str, words: Iterable[str] | None, known: Iterable[str]) -> tuple[str, ...]:
     """Words of a repeatable option, which may also be joined by commas. Raises InvalidInput."""
-    own = tuple(part.strip() for word in words or () for part in word.split(","))
+    wanted = tuple(part.strip() for word in words or () for part in word.split(","))
     names = list(known)
-    for word in own:
+    for word in wanted:
         if word not in names:
             raise InvalidInput(f"{option} {word!r}: must be one of {', '.join(names)}")
-    return own
+    return wanted
 
 
 def _metrics(words: list[str] | None) -> tuple[str, ...]:

@@ -149,12 +149,12 @@ def _map(topology: Topology, wish: Wish, placement: Placement) -> Iterator[str]:
     """One line a node; ``*`` marks those that interrupts come from."""
     near = set(topology.device(wish.nic).cpus if wish.nic is not None else topology.node_cpus(wish.node or 0))
     usable = {cpu.id for cpu in topology.usable(wish.usable)}
-    own, served = set(placement.process_cpus), set(placement.irq_cpus)
+    running, served = set(placement.process_cpus), set(placement.irq_cpus)
     roles = {
-        "processes": own - served,
-        "interrupts": served - own,
-        "both": own & served,
-        "free": usable - own - served,
+        "processes": running - served,
+        "interrupts": served - running,
+        "both": running & served,
+        "free": usable - running - served,
         "not usable": {cpu.id for cpu in topology.cpus} - usable,
     }
     nodes: dict[int | None, list[int]] = {}

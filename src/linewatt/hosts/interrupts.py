@@ -23,9 +23,11 @@ def names_of_queues(names: Collection[str], net: str, bus: str) -> frozenset[str
     """Those of the interface's queues among the names of what may be its interrupts (by its device, or a name
     that has the interface or the bus address in it); all of the device's if none looks like a queue's."""
     named = re.compile(rf"(?<![A-Za-z0-9]){re.escape(net)}(?![A-Za-z0-9])")
-    own = [name for name in names if named.search(name)] or names
-    queues = [name for name in own if queue_number(named.sub("", name).replace(bus or "\n", "")) is not None]
-    return frozenset(queues or own)
+    named_after = [name for name in names if named.search(name)] or names
+    queues = [
+        name for name in named_after if queue_number(named.sub("", name).replace(bus or "\n", "")) is not None
+    ]
+    return frozenset(queues or named_after)
 
 
 def queue_number(name: str) -> int | None:

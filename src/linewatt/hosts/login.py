@@ -184,8 +184,8 @@ def key_problem(path: Path) -> str | None:
         asyncssh.import_public_key(data)
     except ValueError:
         return "is no private key that can be read here; make one with ssh-keygen"
-    own = path.with_suffix("") if path.suffix == ".pub" else None
-    return f"is a public key; name the private one{f', {own}' if own and own.exists() else ''}"
+    private = path.with_suffix("") if path.suffix == ".pub" else None
+    return f"is a public key; name the private one{f', {private}' if private and private.exists() else ''}"
 
 
 def _slow(witness: _Witness) -> str:

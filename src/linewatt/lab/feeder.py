@@ -48,8 +48,8 @@ def cpu_ticks(stat: str) -> dict[int, Ticks]:
 
 def sum_of(ticks: Mapping[int, Ticks], cpus: Sequence[int]) -> Ticks:
     """Ticks of several CPUs; one that is offline counts as nothing."""
-    own = [ticks[cpu] for cpu in cpus if cpu in ticks]
-    return sum(busy for busy, _ in own), sum(total for _, total in own)
+    known = [ticks[cpu] for cpu in cpus if cpu in ticks]
+    return sum(busy for busy, _ in known), sum(total for _, total in known)
 
 
 def utilisation(before: Ticks, after: Ticks) -> float | None:

@@ -188,15 +188,15 @@ def _check_routes(state: schema.NetworkState, plain: Sequence[Interface], at: Ke
         hop = route.next_hop_address
         if hop is not None and ipaddress.ip_address(hop).version != network.version:
             yield (*path, "next-hop-address"), f"{hop} is of another family than {network}"
-        own = by_name.get(route.next_hop_interface)
-        if own is not None and own.state != "up" and route.state is None:
-            text = f"{own.name} is {own.state} in this document, and carries no route"
+        interface = by_name.get(route.next_hop_interface)
+        if interface is not None and interface.state != "up" and route.state is None:
+            text = f"{interface.name} is {interface.state} in this document, and carries no route"
             yield (*path, "next-hop-interface"), text
         identity = (route.destination, route.metric, route.table_id)
         if route.state is None and seen.setdefault(identity, index) != index:
             text = f"{network} is routes.config[{seen[identity]}] already; give one of them another metric"
             yield (*path, "destination"), text
-        subnets = {address.subnet for address in own.addresses} if own is not None else set()
+        subnets = {address.subnet for address in interface.addresses} if interface is not None else set()
         if network in subnets and network.num_addresses > 1 and hop is None and route.state is None:
             text = (
                 f"{network} is reached through an address of {route.next_hop_interface}; take the route out"

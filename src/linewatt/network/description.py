@@ -95,19 +95,19 @@ class HostNetwork:
         """
         found = list(self._ways_down(interface, data, frozenset()))
         base, encapsulations = next((one for one in found if one[0] == data), found[0])
-        own = self.interface(interface)
-        return Stack(interface, base, None if own is None else own.mtu, encapsulations)
+        top = self.interface(interface)
+        return Stack(interface, base, None if top is None else top.mtu, encapsulations)
 
     def _ways_down(
         self, name: str, data: str, seen: frozenset[str]
     ) -> Iterator[tuple[str, tuple[Encapsulation, ...]]]:
-        own = self.interface(name)
-        below = [] if own is None or name == data else list(self._below(own, data, seen))
+        upper = self.interface(name)
+        below = [] if upper is None or name == data else list(self._below(upper, data, seen))
         if not below:
             yield name, ()
         for lower in below:
             for base, rest in self._ways_down(lower, data, seen | {name}):
-                yield base, (*_around(own), *rest)
+                yield base, (*_around(upper), *rest)
 
     def _below(self, own: Interface, data: str, seen: frozenset[str]) -> Iterator[str]:
         """Names of what carries an interface's packets next; none that were passed already."""

@@ -50,8 +50,8 @@ class Encapsulation:
         """What it adds to a packet: in a packet of its own, or (VLAN) in the frame around it."""
         if self.kind == "vlan":
             return VLAN_BYTES
-        own = VXLAN_BYTES if self.kind == "vxlan" else GENEVE_BYTES + self.options_bytes
-        return IP_BYTES[self.family] + UDP_BYTES + own + ETHERNET_BYTES
+        tunnel_bytes = VXLAN_BYTES if self.kind == "vxlan" else GENEVE_BYTES + self.options_bytes
+        return IP_BYTES[self.family] + UDP_BYTES + tunnel_bytes + ETHERNET_BYTES
 
 
 @dataclass(frozen=True, slots=True)

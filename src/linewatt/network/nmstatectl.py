@@ -98,11 +98,11 @@ def _properties(one: Interface) -> dict[str, Any] | None:
     if one.mtu is not None:
         properties["mtu"] = one.mtu
     for family in ("ipv4", "ipv6"):
-        own = sorted(
+        addresses = sorted(
             f"{each.address}/{each.prefix_length}" for each in one.addresses if each.family == family
         )
-        if own or (one.kind != "ethernet" and family == "ipv4"):
-            properties |= {f"{family}.enabled": bool(own), f"{family}.address": own}
+        if addresses or (one.kind != "ethernet" and family == "ipv4"):
+            properties |= {f"{family}.enabled": bool(addresses), f"{family}.address": addresses}
     return properties | dict(_config(one))
 
 

@@ -45,8 +45,8 @@ def path_between(sender: HostNetwork, receiver: HostNetwork, family: Family) -> 
         for there, ways in towards if ways_back else ():
             if here.address != there.address:
                 path = NetworkPath(family, _leaving(here, ways), _leaving(there, ways_back))
-                own = path.sender == here and path.receiver == there
-                found.append((_rank(sender, receiver, path, own), path))
+                is_direct = path.sender == here and path.receiver == there
+                found.append((_rank(sender, receiver, path, is_direct), path))
     if found:
         return min(found, key=lambda one: one[0])[1]
     return (

@@ -142,10 +142,10 @@ def _links(name: str, link: Mapping[str, Any]) -> Iterator[list[str]]:
 
 
 def _addresses(name: str, link: Mapping[str, Any]) -> Iterator[list[str]]:
-    own = _link_local(str(link.get("address")))
+    link_local = _link_local(str(link.get("address")))
     for address in link.get("addr_info", ()):
         text = f"{address.get('local')}/{address.get('prefixlen')}"
-        if address.get("local") == own:
+        if address.get("local") == link_local:
             continue
         strange = set(address) - _ADDRESS_PLAIN
         if strange or address.get("valid_life_time") != FOREVER or address.get("metric"):

@@ -114,12 +114,12 @@ def _objects(machine: Element) -> Iterator[tuple[str, Element, _Place]]:
 
 def _inside(parent: _Place, kind: str, element: Element) -> _Place:
     """The place of what an object holds; the object's own number is its address in memory."""
-    own = id(element)
+    identity = id(element)
     known = element.get("cpuset")
     return _Place(
-        core=own if kind == "Core" else parent.core,
-        package=own if kind in ("Package", "Socket") else parent.package,
-        cache=own if parent.cache is None and _CACHE.fullmatch(kind) else parent.cache,
+        core=identity if kind == "Core" else parent.core,
+        package=identity if kind in ("Package", "Socket") else parent.package,
+        cache=identity if parent.cache is None and _CACHE.fullmatch(kind) else parent.cache,
         cpuset=parent.cpuset if known is None else _bits(known),
         address=element.get("pci_busid") if kind == "PCIDev" else parent.address,
     )

@@ -100,11 +100,11 @@ class Topology:
 
     def neighbours(self, cpu: int) -> tuple[int, ...]:
         """The other CPUs of other cores behind the same last-level cache."""
-        one = next(each for each in self.cpus if each.id == cpu)
+        cpu_known = next(each for each in self.cpus if each.id == cpu)
         return tuple(
             each.id
             for each in self.cpus
-            if one.llc is not None and each.llc == one.llc and each.core != one.core
+            if cpu_known.llc is not None and each.llc == cpu_known.llc and each.core != cpu_known.core
         )
 
     def usable(self, within: Iterable[int] | None = None) -> tuple[Cpu, ...]:

@@ -41,10 +41,10 @@ def printed(page: str, program: str) -> bytes:
         source.write_text(page.replace("<details>", "<details open>"), encoding="utf-8")
         # a browser's sandbox does not work for root; the page is linewatt's own and runs no script
         sandbox = ["--no-sandbox"] if os.geteuid() == 0 else []
-        own = [f"--user-data-dir={directory}/profile", f"--print-to-pdf={target}", source.as_uri()]
+        switches = [f"--user-data-dir={directory}/profile", f"--print-to-pdf={target}", source.as_uri()]
         try:
             done = subprocess.run(
-                [program, *_ARGUMENTS, *sandbox, *own],
+                [program, *_ARGUMENTS, *sandbox, *switches],
                 stdin=subprocess.DEVNULL,
                 capture_output=True,
                 timeout=LIMIT_S,

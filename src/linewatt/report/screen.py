@@ -283,10 +283,10 @@ def _columns(lines: Sequence[Line]) -> list[tuple[int, bool]]:
     """The width of each place of figures, and whether they stand to the right: those of one unit do."""
     found = []
     for at in range(max((len(one.figures) for one in lines), default=0)):
-        own = [one.figures[at] for one in lines if at < len(one.figures) and one.figures[at]]
-        units = {one.rpartition(" ")[2] for one in own}
-        right = len(own) > 1 and len(units) == 1 and all(one[:1] in "0123456789+−-–" for one in own)
-        found.append((max(map(cell_len, own), default=0), right))
+        figures = [one.figures[at] for one in lines if at < len(one.figures) and one.figures[at]]
+        units = {one.rpartition(" ")[2] for one in figures}
+        right = len(figures) > 1 and len(units) == 1 and all(one[:1] in "0123456789+−-–" for one in figures)
+        found.append((max(map(cell_len, figures), default=0), right))
     return found
 
 

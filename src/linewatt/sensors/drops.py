@@ -215,8 +215,8 @@ def _again(
             one.cause.key: sum(counted.get(name) or 0.0 for name in ways[way](one.cause)) for one in found
         }
         for part, whole in COUNTED_TWICE:
-            own = moved.get(whole, 0.0) - again.get(whole, 0.0)
-            again[whole] = again.get(whole, 0.0) + min(moved.get(part, 0.0), max(0.0, own))
+            rest = moved.get(whole, 0.0) - again.get(whole, 0.0)
+            again[whole] = again.get(whole, 0.0) + min(moved.get(part, 0.0), max(0.0, rest))
     return again
 
 

@@ -141,8 +141,8 @@ class Interrupts(LineSensor):
         elif not _of_data(_by_interface(sections)):
             without = [device for device, text in _by_interface(sections).items() if ";" not in text]
             whose = "the data interface" if len(_by_interface(sections)) < 2 else " and ".join(without)
-            own = "have no interrupts of their own" if len(without) > 1 else "has no interrupts of its own"
-            reasons["irq"] = f"{whose} {own}, or its host does not tell"
+            why = "have no interrupts of their own" if len(without) > 1 else "has no interrupts of its own"
+            reasons["irq"] = f"{whose} {why}, or its host does not tell"
         return reasons
 
     def channel(self, name: str) -> Channel:

@@ -269,9 +269,9 @@ def _over_ports(values: Mapping[str, float | None], ports: Collection[str]) -> d
     """Sums of what every one of several data ports counts; ``None`` where one could not be read."""
     sums: dict[str, float | None] = {}
     for name in {name.rpartition(".")[2] for name in values if name.startswith("nic.")} if ports else ():
-        own = [values.get(f"nic.{port.partition(':')[2]}.{name}") for port in ports]
-        known = [value for value in own if value is not None]
-        sums[f"nic.{name}"] = sum(known) if len(known) == len(own) else None
+        of_ports = [values.get(f"nic.{port.partition(':')[2]}.{name}") for port in ports]
+        known = [value for value in of_ports if value is not None]
+        sums[f"nic.{name}"] = sum(known) if len(known) == len(of_ports) else None
     return dict(sorted(sums.items()))
 
 

@@ -143,10 +143,10 @@ def state_of(result: Path) -> str | None:
 def _files(folder: str, *, trials: bool = False) -> list[str]:
     """A folder, and all below it; ``trials``: it holds trials. Raises OSError, also where there is a link."""
     with os.scandir(folder) as entries:
-        own = {one.name: one for one in entries}
+        entry_by_name = {one.name: one for one in entries}
     files = [folder]
-    for name in sorted(own):
-        one = own[name]
+    for name in sorted(entry_by_name):
+        one = entry_by_name[name]
         if one.is_symlink():
             raise OSError(f"{one.path}: is a link")
         if not one.is_dir():

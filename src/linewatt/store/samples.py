@@ -119,9 +119,9 @@ def read_courses(path: Path, cpus: Mapping[str, Sequence[int] | None]) -> list[C
         return []
     import duckdb
 
-    bound = [host for host, own in cpus.items() if own is not None]
-    own = [f"{host} cpu:{cpu}" for host in bound for cpu in cpus[host] or ()]
-    wanted = {"path": str(path), "own": own, "bound": bound}
+    bound = [host for host, scopes in cpus.items() if scopes is not None]
+    scopes = [f"{host} cpu:{cpu}" for host in bound for cpu in cpus[host] or ()]
+    wanted = {"path": str(path), "own": scopes, "bound": bound}
     try:
         rows = warm_up().cursor().execute(_COURSES, wanted).fetchall()
     except duckdb.Error as error:

@@ -132,8 +132,8 @@ class Steps:
         self._has_span = np.array([one.kind == "mean" for one in series], bool)
         self._from_zero = np.array([one.source in FROM_ZERO for one in series], bool)
         self._names = list(dict.fromkeys([*tracks.values(), _NO_TRACK]))
-        own = [tracks.get(one.number, _NO_TRACK) for one in series]
-        self._track = np.array([self._names.index(name) for name in own], np.int64)
+        of_series = [tracks.get(one.number, _NO_TRACK) for one in series]
+        self._track = np.array([self._names.index(name) for name in of_series], np.int64)
         sources = list(dict.fromkeys((one.host, one.source) for one in series))
         self._sources = sources
         self._source = np.array([sources.index((one.host, one.source)) for one in series], np.int64)
@@ -197,15 +197,15 @@ class Steps:
         """Each track by cells."""
         cells = {}
         for number, name in enumerate(self._names[:-1]):
-            own = self._track == number
-            sources = sorted(set(self._source[own].tolist()))
+            of_track = self._track == number
+            sources = sorted(set(self._source[of_track].tolist()))
             cells[name] = Cells(
                 self._whole[number],
                 self._spread[number],
                 self._seconds[number],
                 self._covered[sources].sum(axis=0),
                 self._expected[sources].sum(axis=0),
-                int(own.sum()),
+                int(of_track.sum()),
             )
         return cells
 
@@ -276,8 +276,8 @@ class Steps:
         inside: Array = self._np.zeros(len(at), bool)
         source = self._source[at]
         for gap in gaps:
-            own = source == self._sources.index((gap.host, gap.source))
-            inside |= own & (first_s >= gap.end_s) & (first_s - step_s <= gap.start_s)
+            of_source = source == self._sources.index((gap.host, gap.source))
+            inside |= of_source & (first_s >= gap.end_s) & (first_s - step_s <= gap.start_s)
         return inside
 
     def _put_levels(self, batch: _Batch) -> None:

@@ -56,8 +56,8 @@ def load_totals(parts: Sequence[Part], needed: Collection[tuple[str, str]]) -> L
             part, {key[1] for key in values}
         )
         for (host, _, channel), (_, value) in values.items():
-            own = totals.counted.setdefault(host, {})
-            own[channel] = own.get(channel, 0.0) + value
+            counted = totals.counted.setdefault(host, {})
+            counted[channel] = counted.get(channel, 0.0) + value
     return totals
 
 

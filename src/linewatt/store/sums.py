@@ -117,9 +117,9 @@ def gone(result: Path) -> list[str]:
 def problems(result: Path) -> Iterator[Problem]:
     """What is not as it was written, by name: of the result, and of what was made again from it."""
     derived = sorted(path.parent for path in result.glob(f"derived/[0-9]*/{NAME}"))
-    own = [path.relative_to(result).as_posix() + "/" for path in derived]
-    yield from _problems(result, "", own)
-    for folder, prefix in zip(derived, own, strict=True):
+    folders = [path.relative_to(result).as_posix() + "/" for path in derived]
+    yield from _problems(result, "", folders)
+    for folder, prefix in zip(derived, folders, strict=True):
         yield from _problems(folder, prefix, ())
 
 
@@ -167,8 +167,8 @@ def _is_being_written(folder: Path, name: str) -> bool:
     path = Path(name)
     for at, part in enumerate(path.parts):
         above, below = Path(*path.parts[:at]), Path(*path.parts[at + 1 :])
-        own = glob.escape(part)
-        patterns = [f".{own}.tmp", f".{own}.*.tmp", *((".writing-*",) if below == Path() else ())]
+        escaped = glob.escape(part)
+        patterns = [f".{escaped}.tmp", f".{escaped}.*.tmp", *((".writing-*",) if below == Path() else ())]
         for pattern in patterns:
             rest = name.rpartition("/")[2] if pattern == ".writing-*" else below
             if any((found / rest).exists() for found in (folder / above).glob(pattern)):

@@ -79,15 +79,15 @@ def _per_watt(role: Role, trials: Sequence[Trial]) -> Values:
     """Throughput per watt of one end: watts of one scope only, and as sure as the least sure of them."""
     totals = [_system(trial, role) for trial in trials]
     scope = next((total.scope for total in totals if total is not None), None)
-    own = [total if total is not None and total.scope == scope else None for total in totals]
+    of_scope = [total if total is not None and total.scope == scope else None for total in totals]
     response = PER_WATT[role]
     values = tuple(
         None
         if total is None
         else _usable(response, trial, formulas.bps_per_w(trial.throughput_bps, total.power_w))
-        for trial, total in zip(trials, own, strict=True)
+        for trial, total in zip(trials, of_scope, strict=True)
     )
-    sure = power.least_sure(total.provenance for total in own if total is not None)
+    sure = power.least_sure(total.provenance for total in of_scope if total is not None)
     return Values(response, values, scope, sure)
 
 

@@ -156,9 +156,9 @@ def courses(
 
 def course(points: Sequence[Point], response: Response, matters: float | None = None) -> Course:
     """The course of one series alone."""
-    own = _candidates(points)
-    told = verdicts(response, [one.contrast for one in own], matters, COMPARISON)
-    return _course(points, list(zip(own, told, strict=True)), response, matters)
+    candidates = _candidates(points)
+    told = verdicts(response, [one.contrast for one in candidates], matters, COMPARISON)
+    return _course(points, list(zip(candidates, told, strict=True)), response, matters)
 
 
 def _course(
@@ -180,8 +180,8 @@ def _counts(verdict: Verdict) -> bool:
 
 
 def _point(side: Side, runs: CaseRuns, response: Response) -> Point | None:
-    own = runs.measured.get(response.name)
-    values = own.values if own else ()
+    measured = runs.measured.get(response.name)
+    values = measured.values if measured else ()
     mean = estimate(math.exp(value) if response.relative else value for value in values)
     return None if mean is None else Point(side, runs.case, values, mean)
 
@@ -196,11 +196,11 @@ def _candidates(points: Sequence[Point]) -> list[_Candidate]:
     """Change points that stand alone: the least certain that does not is dropped until all do."""
     ends = breaks(points)
     while ends:
-        own = _contrasts(points, _split(points, ends))
-        weakest = max(own, key=lambda one: one.contrast.p)
+        contrasts = _contrasts(points, _split(points, ends))
+        weakest = max(contrasts, key=lambda one: one.contrast.p)
         if weakest.contrast.p < ALPHA:
-            return own
-        ends = [end for end, one in zip(ends, own, strict=True) if one != weakest]
+            return contrasts
+        ends = [end for end, one in zip(ends, contrasts, strict=True) if one != weakest]
     return []
 
 
@@ -239,8 +239,8 @@ def _split(points: Sequence[Point], ends: Sequence[int]) -> _Split:
     far: list[tuple[float, int]] = []
     for start, end in pairwise(edges):
         middle = statistics.median(point.level for point in points[start:end])
-        own = [((points[at].level - middle) ** 2 / variances[at], at) for at in range(start, end)]
-        far += sorted((one for one in own if one[0] >= most), reverse=True)[: (len(own) - 1) // 2]
+        weighted = [((points[at].level - middle) ** 2 / variances[at], at) for at in range(start, end)]
+        far += sorted((one for one in weighted if one[0] >= most), reverse=True)[: (len(weighted) - 1) // 2]
     unlike = {at for _, at in far}
     for _, at in sorted(far):
         split = _Split(tuple(ends), frozenset(unlike))
@@ -252,11 +252,11 @@ def _split(points: Sequence[Point], ends: Sequence[int]) -> _Split:
 def _chance(points: Sequence[Point], split: _Split, at: int) -> float:
     """p of a result that is in no segment, against the others of the segment that it lies in."""
     places = split.segments(points)
-    segments = [[points[each].level for each in own] for own in places]
+    segments = [[points[each].level for each in segment] for segment in places]
     variance, df = _spread(points, segments)
-    own = segments[sum(end <= at for end in split.ends)]
-    gap = points[at].level - statistics.fmean(own)
-    return Contrast(gap, math.sqrt(variance * (1 + 1 / len(own))), df).p
+    segment = segments[sum(end <= at for end in split.ends)]
+    gap = points[at].level - statistics.fmean(segment)
+    return Contrast(gap, math.sqrt(variance * (1 + 1 / len(segment))), df).p
 
 
 def _unlike(points: Sequence[Point], ends: Sequence[int], response: Response) -> tuple[Unlike, ...]:
@@ -267,8 +267,8 @@ def _unlike(points: Sequence[Point], ends: Sequence[int], response: Response) ->
     places = split.segments(points)
     unlike = []
     for at in sorted(split.unlike):
-        own = places[sum(end <= at for end in split.ends)]
-        gap = points[at].level - statistics.fmean(points[each].level for each in own)
+        place = places[sum(end <= at for end in split.ends)]
+        gap = points[at].level - statistics.fmean(points[each].level for each in place)
         unlike.append(Unlike(at, math.expm1(gap) if response.relative else gap))
     return tuple(unlike)
 
@@ -324,10 +324,10 @@ def _change(
 def visible(points: Sequence[Point], unlike: Sequence[Unlike] = ()) -> float:
     """The step halfway that would most likely be found in such a course, on the scale of levels."""
     apart = {one.at for one in unlike}
-    own = [point.level for at, point in enumerate(points) if at not in apart]
-    variance, df = _spread(points, [own])
+    levels = [point.level for at, point in enumerate(points) if at not in apart]
+    variance, df = _spread(points, [levels])
     needed = max(math.sqrt(penalty(len(points))), t_quantile(df - 1)) + _MARGIN
-    return needed * math.sqrt(4 * variance / len(own))
+    return needed * math.sqrt(4 * variance / len(levels))
 
 
 def _words(

@@ -106,12 +106,12 @@ def _with_refresh(meter: Meter, known: Points, window: Window, load: Window | No
     if meter.dynamics.refresh_s is not None:
         return meter
     first_s, last_s = (window.start_s, window.end_s) if load is None else (load.start_s, load.end_s)
-    own = [one for one in known if first_s <= one[0] <= last_s]
-    values = [value for _, value in own]
+    within = [one for one in known if first_s <= one[0] <= last_s]
+    values = [value for _, value in within]
     still_w = max(STILL_STEPS * (meter.step_w or 0.0), STILL_RATIO * max(values, default=0.0))
-    if not own or max(values) - min(values) <= still_w:
+    if not within or max(values) - min(values) <= still_w:
         return meter
-    return replace(meter, dynamics=replace(meter.dynamics, refresh_s=meters.longest_refresh(own)))
+    return replace(meter, dynamics=replace(meter.dynamics, refresh_s=meters.longest_refresh(within)))
 
 
 @dataclass(frozen=True, slots=True)
@@ -132,8 +132,8 @@ class _Course:
 def _course(known: Points, window: Window, meter: Meter, load: Window | None) -> _Course:
     dynamics = meter.dynamics
     every_s = meters.interval_s([time_s for time_s, _ in known])
-    own = known if load is None else [one for one in known if one[0] <= load.end_s]
-    taken = meters.samples(own, dynamics.refresh_s)
+    until_end = known if load is None else [one for one in known if one[0] <= load.end_s]
+    taken = meters.samples(until_end, dynamics.refresh_s)
     clean_s = settled_s = -math.inf
     if load is not None:
         late_s = min(every_s, meter.update_s) if dynamics.refresh_s is None else every_s

@@ -126,13 +126,15 @@ class Design:
             bits, packets = (math.log(max(1.0, value)) for value in (one.bit_per_s, one.packets_per_s))
             bin_bits, bin_packets = int(bits / SAME_RATIO), int(packets / SAME_RATIO)
             around = ((bin_bits + x, bin_packets + y) for x in (-1, 0, 1) for y in (-1, 0, 1))
-            near = (own for place in around for own in found.get(place, ()) if self._same(own[0], at))
-            own = next(near, None)
-            if own is None:
+            near = (
+                nearest for place in around for nearest in found.get(place, ()) if self._same(nearest[0], at)
+            )
+            nearest = next(near, None)
+            if nearest is None:
                 found.setdefault((bin_bits, bin_packets), []).append([at])
             else:
-                own.append(at)
-        return [own for groups in found.values() for own in groups]
+                nearest.append(at)
+        return [nearest for groups in found.values() for nearest in groups]
 
     def _same(self, first: int, other: int) -> bool:
         pairs = ((self.bits[first], self.bits[other]), (self.packets[first], self.packets[other]))

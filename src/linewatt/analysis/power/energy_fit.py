@@ -243,8 +243,8 @@ def _uneven(found: EnergyFit, design: Design) -> EnergyFit:
     sizes = _sizes(design.rows)
     for row in design.rows:
         if row.packets_per_s > 0:
-            own = row.bit_per_s / 8 / row.packets_per_s
-            size = max((one for one in sizes if one <= own * (1 + SAME_RATIO)), default=own)
+            packet_bytes = row.bit_per_s / 8 / row.packets_per_s
+            size = max((one for one in sizes if one <= packet_bytes * (1 + SAME_RATIO)), default=packet_bytes)
             bits, packets = most.get(size, (0.0, 0.0))
             most[size] = max(bits, row.bit_per_s), max(packets, row.packets_per_s)
     all_bits, all_packets = (max(one[at] for one in most.values()) for at in (0, 1))

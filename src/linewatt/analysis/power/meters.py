@@ -192,11 +192,11 @@ def fit_step(
         return None
     noise = math.hypot(noise, 0.02 * reached_w)
     read_every_s = interval_s([time_s for time_s, _ in readings])
-    own = [(time_s - step_at_s, value - level_w) for time_s, value in after]
-    errors = [_misfit(one, own, read_every_s, noise) for one in models()]
+    response = [(time_s - step_at_s, value - level_w) for time_s, value in after]
+    errors = [_misfit(one, response, read_every_s, noise) for one in models()]
     least = min(errors)
-    scale = max(1.0, least / len(own))  # power that no model explains is noise to all of them
-    return Step(tuple(min(MOST_PER_STEP, (error - least) / scale) for error in errors), own[-1][0])
+    scale = max(1.0, least / len(response))  # power that no model explains is noise to all of them
+    return Step(tuple(min(MOST_PER_STEP, (error - least) / scale) for error in errors), response[-1][0])
 
 
 def _thinned(points: list[tuple[float, float]]) -> list[tuple[float, float]]:

@@ -73,11 +73,11 @@ class PacketEnergy:
         squares = math.fsum((size - mean) ** 2 for size in fits)
         weighted = []
         for one in self.readings:
-            own = fits[one.size_bytes]
-            slope = (one.rate_bps - own.mean_bps) / own.spread_bps**2
+            line_fit = fits[one.size_bytes]
+            slope = (one.rate_bps - line_fit.mean_bps) / line_fit.spread_bps**2
             cost = slope * 8 * (one.size_bytes + self.header_bytes) / self.ports
             part = (one.size_bytes - mean) / squares
-            base = (1 / own.readings - own.mean_bps * slope) / len(fits)
+            base = (1 / line_fit.readings - line_fit.mean_bps * slope) / len(fits)
             weighted.append(
                 (part * cost / 8, (1 / len(fits) - (mean + self.header_bytes) * part) * cost, base)
             )

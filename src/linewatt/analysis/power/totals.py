@@ -118,28 +118,28 @@ def total(power: Sequence[PowerResult], scope: str) -> Total | str | None:
     of_scope = [one for one in every if one.provenance != "estimate"] or every
     if not of_scope:
         return None
-    own = _once_each([one for one in of_scope if one.source == of_scope[0].source])
-    values = [one.power_w for one in own if one.power_w is not None]
-    if len(values) < len(own):
-        missing = next(one for one in own if one.power_w is None)
+    of_source = _once_each([one for one in of_scope if one.source == of_scope[0].source])
+    values = [one.power_w for one in of_source if one.power_w is not None]
+    if len(values) < len(of_source):
+        missing = next(one for one in of_source if one.power_w is None)
         return f"{missing.source} {missing.channel}: {missing.reason or 'not read'}"
     if scope in (*SYSTEM_SCOPES, *CPU_SCOPES) and sum(values) == 0:
-        return f"{own[0].source} {own[0].channel}: 0 W of a host that runs is no reading"
-    bound_w = _uncertainty_w(own)
+        return f"{of_source[0].source} {of_source[0].channel}: 0 W of a host that runs is no reading"
+    bound_w = _uncertainty_w(of_source)
     if bound_w is not None and 0 < sum(values) <= bound_w:
-        return f"{own[0].source}: {sum(values):.3g} W known only to ± {bound_w:.3g} W are no figure"
+        return f"{of_source[0].source}: {sum(values):.3g} W known only to ± {bound_w:.3g} W are no figure"
     return Total(
         power_w=sum(values),
-        idle_w=_sum([one.idle_w for one in own]),
+        idle_w=_sum([one.idle_w for one in of_source]),
         uncertainty_w=bound_w,
         scope=scope,
-        provenance=least_sure(one.provenance for one in own) or "measured",
-        source=own[0].source,
-        channels=tuple(one.channel for one in own),
-        idle_uncertainty_w=_sum([one.idle_uncertainty_w for one in own]),
-        idle_windows_w=_idle_windows_w(own),
-        idle_doubt=next((one.idle_doubt for one in own if one.idle_doubt), None),
-        step_w=math.fsum(one.step_w or 0.0 for one in own),
+        provenance=least_sure(one.provenance for one in of_source) or "measured",
+        source=of_source[0].source,
+        channels=tuple(one.channel for one in of_source),
+        idle_uncertainty_w=_sum([one.idle_uncertainty_w for one in of_source]),
+        idle_windows_w=_idle_windows_w(of_source),
+        idle_doubt=next((one.idle_doubt for one in of_source if one.idle_doubt), None),
+        step_w=math.fsum(one.step_w or 0.0 for one in of_source),
     )
 
 

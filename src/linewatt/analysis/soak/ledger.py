@@ -145,17 +145,21 @@ class Book:
         hosts = self.hosts[side]
         if not hosts:
             return Figure(None, "no server of this campaign" if side == SERVER else "no clients")
-        totals = [one for host in hosts for name in channels for one in self._totals.get((host, name), ())]
+        totals = [
+            first for host in hosts for name in channels for first in self._totals.get((host, name), ())
+        ]
         if not totals:
             return Figure(None, f"no reading of {channels[0]}")
-        lacking = [one for one in totals if one.value is None]
+        lacking = [first for first in totals if first.value is None]
         silent = [host for host in hosts if not any((host, name) in self._totals for name in channels)]
         if lacking:
-            one = lacking[0]
-            return Figure(None, f"{one.host}: {one.channel}: {one.reason or 'not read'}")
+            first = lacking[0]
+            return Figure(None, f"{first.host}: {first.channel}: {first.reason or 'not read'}")
         if silent:
             return Figure(None, f"{silent[0]}: no reading of {channels[0]}")
-        return Figure(sum(one.value or 0.0 for one in totals), None, sum(one.resets for one in totals))
+        return Figure(
+            sum(first.value or 0.0 for first in totals), None, sum(first.resets for first in totals)
+        )
 
     def some(self, side: str, *channels: str) -> Figure:
         """The same where a host that never counted any of it has 0 of it."""

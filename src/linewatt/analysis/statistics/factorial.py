@@ -92,11 +92,13 @@ class Model:
         from scipy.special import fdtrc
 
         at = self.blocks[block]
-        own = self.coefficients[at]
-        explained = float(own @ np.linalg.solve(self.inverse[at, at], own)) / len(own)
+        coefficients = self.coefficients[at]
+        explained = float(coefficients @ np.linalg.solve(self.inverse[at, at], coefficients)) / len(
+            coefficients
+        )
         if self.sd == 0:
             return 1.0 if explained == 0 else 0.0
-        return float(fdtrc(len(own), self.df, explained / self.sd**2))
+        return float(fdtrc(len(coefficients), self.df, explained / self.sd**2))
 
 
 def fit(runs: Mapping[Cell, Sequence[float]]) -> Model | str:

@@ -81,12 +81,12 @@ class Repeats:
 
     def learn(self, trial: Trial) -> tuple[Case, ...]:
         """Take a stored trial into account; the cases that need no more because of it."""
-        own = self._runs[trial.case]
+        runs = self._runs[trial.case]
         if trial.status == "failed" or trial.throughput_bps is None:
-            own.failed += 1
+            runs.failed += 1
             return ()
-        own.values.append(trial.throughput_bps)
-        own.enough = own.enough or met(own.values, self.rule)
+        runs.values.append(trial.throughput_bps)
+        runs.enough = runs.enough or met(runs.values, self.rule)
         together = [case for case in self._groups[comparison(trial.case)] if self._runs[case].values]
         if not all(self._runs[case].enough for case in together):
             return ()
@@ -101,8 +101,8 @@ class Repeats:
 
     def outcome(self, case: Case) -> Outcome:
         """What became of a case so far."""
-        own = self._runs[case]
-        return Outcome(len(own.values), own.failed, half_width_ratio(own.values), own.stopped, self.rule)
+        runs = self._runs[case]
+        return Outcome(len(runs.values), runs.failed, half_width_ratio(runs.values), runs.stopped, self.rule)
 
 
 @dataclass(frozen=True, slots=True)

@@ -53,7 +53,7 @@ class AnalysedTable:
 def trials_of(table: Table) -> AnalysedTable:
     """The rows as trials. Raises InvalidInput where no series can be made of them."""
     sources = inputs.resolve(table.columns) | {
-        name: one for name, one in _EXTRA_SOURCES.items() if set(one.columns) <= set(table.columns)
+        name: trial for name, trial in _EXTRA_SOURCES.items() if set(trial.columns) <= set(table.columns)
     }
     lacking = [name for name in _NEEDED if name not in sources]
     if lacking:
@@ -71,9 +71,9 @@ def trials_of(table: Table) -> AnalysedTable:
         read = _read(row, sources, warnings)
         if row.aligned and all(name in read for name in _NEEDED):
             watts = _power(row, read, warnings)
-            one = _trial(len(trials) + 1, row, read, agree, watts)
-            trials.append(one)
-            fans |= {one.case: read["fan_rpm"]} if "fan_rpm" in read else {}
+            trial = _trial(len(trials) + 1, row, read, agree, watts)
+            trials.append(trial)
+            fans |= {trial.case: read["fan_rpm"]} if "fan_rpm" in read else {}
     if not trials:
         why = f" that can be read: {warnings[0]}" if warnings else ""
         raise InvalidInput(f"no row has both instances and a throughput{why}")

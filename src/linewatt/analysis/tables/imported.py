@@ -228,16 +228,17 @@ def _trials(lines: list[_Line], source: str, imported_s: float) -> tuple[Trial, 
     """One trial for the two rows that are of the same case and repetition, or for the one that is there."""
     ends: dict[tuple[Case, int], dict[Role, _Line]] = {}
     for line in lines:
-        own = ends.setdefault((line.case, line.repetition), {})
-        if line.role in own:
+        both = ends.setdefault((line.case, line.repetition), {})
+        if line.role in both:
+            first = _place(both[line.role].row)
             raise InvalidInput(
-                f"{source}: {_place(line.row)}, column role: {_place(own[line.role].row)} is the {line.role} "
+                f"{source}: {_place(line.row)}, column role: {first} is the {line.role} "
                 "of the same trial; number the runs of a case in a column repetition"
             )
-        own[line.role] = line
+        both[line.role] = line
     return tuple(
-        _trial(number, case, repetition, own, imported_s)
-        for number, ((case, repetition), own) in enumerate(ends.items(), start=1)
+        _trial(number, case, repetition, both, imported_s)
+        for number, ((case, repetition), both) in enumerate(ends.items(), start=1)
     )
 
 

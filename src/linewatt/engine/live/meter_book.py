@@ -64,8 +64,8 @@ class _Channel:
         """What readings did after a load began."""
         if started_s > self.fitted_s:
             self.fitted_s = started_s
-            own = [one for one in self.readings if started_s - KEPT_S <= one[0] <= ended_s]
-            step = meters.fit_step(own, started_s, self.refresh_s, self.step_w)
+            near = [one for one in self.readings if started_s - KEPT_S <= one[0] <= ended_s]
+            step = meters.fit_step(near, started_s, self.refresh_s, self.step_w)
             if step is not None:
                 self.steps.append(step)
         self.readings = [one for one in self.readings if one[0] > ended_s - KEPT_S]
@@ -99,8 +99,8 @@ class MeterBook:
     def seen_s(self, host: str, source: str) -> float:
         """When the newest reading of a source was taken that is in the book; 0: none is."""
         with self._lock:
-            own = self._channels.get(host, {})
-            last = [one.readings[-1][0] for key, one in own.items() if key[0] == source and one.readings]
+            channels = self._channels.get(host, {})
+            last = [one.readings[-1][0] for key, one in channels.items() if key[0] == source and one.readings]
             return max(last, default=0.0)
 
     def take(self, readings: Sequence[Reading]) -> None:
@@ -109,8 +109,10 @@ class MeterBook:
             for reading in readings:
                 for name, channel in reading.channels.items():
                     if reading.optional and channel.unit == "W":
-                        own = self._channels.setdefault(reading.host, {})
-                        one = own.setdefault((reading.source, name), _Channel(channel.scope, channel.step))
+                        channels = self._channels.setdefault(reading.host, {})
+                        one = channels.setdefault(
+                            (reading.source, name), _Channel(channel.scope, channel.step)
+                        )
                         one.take(reading.values(name))
 
     def load(self, hosts: Sequence[str], started_s: float, ended_s: float) -> None:
@@ -150,15 +152,15 @@ class MeterBook:
         return merged | self._declared.get((host, key[0]), Dynamics())
 
     def _record(self, host: str, key: tuple[str, str]) -> Meter:
-        own = self._channels.get(host, {}).get(key) or _Channel()
+        channel = self._channels.get(host, {}).get(key) or _Channel()
         known = self._known(host, key)
         return Meter(
             host=host,
             source=key[0],
             channel=key[1],
-            scope=own.scope,
+            scope=channel.scope,
             **asdict(known),
-            read_every_s=own.every_s,
-            distances=len(own.distances_s),
-            steps=len(own.steps),
+            read_every_s=channel.every_s,
+            distances=len(channel.distances_s),
+            steps=len(channel.steps),
         )

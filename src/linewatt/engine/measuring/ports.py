@@ -20,15 +20,15 @@ def port_results(
     case = run.planned.case
     ports = []
     for number, port in enumerate(run.data_ports):
-        own = [one for one in instances if one.data_port == number]
+        of_port = [one for one in instances if one.data_port == number]
         sends, receives = port.interfaces[case.sender], port.interfaces[case.receiver]
         ports.append(
             PortResult(
                 sender_interface=sends,
                 receiver_interface=receives,
-                instances=len(own),
-                throughput_bps=sum(one.throughput_bps for one in own),
-                offered_bps=sum(one.offered_bps for one in own),
+                instances=len(of_port),
+                throughput_bps=sum(one.throughput_bps for one in of_port),
+                offered_bps=sum(one.offered_bps for one in of_port),
                 line_goodput_bps=port.line.goodput_bps if port.line else None,
                 sent_bytes=ends["sender"].counters.get(f"nic.{sends}.tx_bytes"),
                 received_bytes=ends["receiver"].counters.get(f"nic.{receives}.rx_bytes"),

@@ -40,11 +40,11 @@ def with_power(
     results = []
     reasons = dict(end.reasons)
     for reading in readings:
-        own = [channel for channel in reading.channels.values() if channel.unit in POWER_UNITS]
-        why = None if own else _nothing(reading)
+        channels = [channel for channel in reading.channels.values() if channel.unit in POWER_UNITS]
+        why = None if channels else _nothing(reading)
         if why is not None:
             reasons[f"power.{reading.source}"] = why
-        for channel in own:
+        for channel in channels:
             dynamics = known.get((reading.source, channel.name), Dynamics())
             results.append(_result(reading, channel, window, idle_w, dynamics, load))
     return replace(end, power=tuple(results), reasons=reasons)

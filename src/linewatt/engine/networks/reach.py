@@ -60,14 +60,14 @@ def reached_by(output: str) -> tuple[str, frozenset[str]]:
     address, _, zone = words[2].partition("%") if len(words) == 4 else ("", "", "")
     try:
         links: Sequence[Mapping[str, Any]] = read_json(rest, "ip")
-        own = [
+        interfaces = [
             str(link["ifname"])
             for link in links
             if link.get("ifname") == zone or any(one.get("local") == address for one in link["addr_info"])
         ]
     except (ParseError, KeyError, TypeError, AttributeError):
         return address, frozenset()
-    return address, frozenset(_below(own, {str(link.get("ifname")): link for link in links}))
+    return address, frozenset(_below(interfaces, {str(link.get("ifname")): link for link in links}))
 
 
 def _below(names: Sequence[str], links: Mapping[str, Mapping[str, Any]]) -> set[str]:

@@ -226,8 +226,8 @@ def power(answers: Iterable[PowerAnswer]) -> Iterator[Check]:
 def undo(hosts: Iterable[str], leftovers: Sequence[Leftover]) -> Iterator[Check]:
     """What earlier runs left, and whether one is at work."""
     for host in hosts:
-        own = [one for one in leftovers if one.host == host]
-        blocking = [one for one in own if one.running or one.damage or not one.own]
+        of_host = [one for one in leftovers if one.host == host]
+        blocking = [one for one in of_host if one.running or one.damage or not one.own]
         for one in blocking:
             if one.running:
                 yield Check(host, "undo", "fail", f"{one.id} is at work on it", "wait for its end")
@@ -237,7 +237,7 @@ def undo(hosts: Iterable[str], leftovers: Sequence[Leftover]) -> Iterator[Check]
                 evidence = f"{one.id} changed {_settings(one.settings)} and has not put them back"
                 yield Check(host, "undo", "fail", evidence, "run linewatt restore (or resume it)")
         if not blocking:
-            fixed = sum(one.settings for one in own)
+            fixed = sum(one.settings for one in of_host)
             evidence = (
                 f"{_settings(fixed)} made by check --fix; linewatt restore takes back" if fixed else "none"
             )

@@ -102,8 +102,8 @@ def _flat(value: Any, name: str = "") -> Iterator[tuple[str, Any]]:
     elif isinstance(value, Sequence) and not isinstance(value, str) and _of_objects(value):
         keys = _NAMED_BY.get(name.rpartition(".")[2], ())
         for place, one in enumerate(value):
-            own = " ".join(str(one[key]) for key in keys if key in one) or str(place)
-            yield from _flat(one, f"{name}[{own}]")
+            label = " ".join(str(one[key]) for key in keys if key in one) or str(place)
+            yield from _flat(one, f"{name}[{label}]")
     else:
         yield name, list(value) if isinstance(value, tuple) else value
 

@@ -53,12 +53,12 @@ def as_far_as_known(before: Trial, after: Trial) -> Trial:
     """The trial made again, with what could not be had back as it was."""
     if after.status == "failed":
         return after
-    own = tuple(flag for flag in after.flags if flag.code not in _STAY)
+    made_again = tuple(flag for flag in after.flags if flag.code not in _STAY)
     return replace(
         after,
         start_skew_s=before.start_skew_s,
         overhead_s=before.overhead_s,
-        flags=(*own, *(flag for flag in before.flags if flag.code in _STAY)),
+        flags=(*made_again, *(flag for flag in before.flags if flag.code in _STAY)),
     )
 
 
@@ -183,10 +183,12 @@ def _sources(campaign: Campaign, trial: Trial, files: Mapping[str, str], directo
         for source in campaign.power.get(end.host, {}):
             text = files.get(f"{end.host}/{source}.jsonl")
             if text is not None:
-                own = {one.channel: one for one in end.power if one.source == source}
-                updates_s = {name: one.update_s for name, one in own.items() if one.update_s is not None}
+                by_channel = {one.channel: one for one in end.power if one.source == source}
+                updates_s = {
+                    name: one.update_s for name, one in by_channel.items() if one.update_s is not None
+                }
                 channels = {
-                    name: _channel(name, own.get(name), known.get((end.host, source, name)))
+                    name: _channel(name, by_channel.get(name), known.get((end.host, source, name)))
                     for name in _names(text)
                 }
                 yield Source(end.host, source, channels, updates_s, _failure(end, source), optional=True)

@@ -37,7 +37,7 @@ def leftovers(state: Path, specs: Iterable[HostSpec]) -> Iterator[Leftover]:
     """Journals with something about these hosts: changes that were not put back, or a campaign at work."""
     ours = {place_of(spec): spec.name for spec in specs}
     for path in journals(state):
-        own = path.stem.startswith(FIXES)
+        is_fix = path.stem.startswith(FIXES)
         try:
             content = look(path)
             running = is_running(path)
@@ -45,13 +45,13 @@ def leftovers(state: Path, specs: Iterable[HostSpec]) -> Iterator[Leftover]:
             continue  # it ended meanwhile
         if damaged := _damaged(content, ours):
             why = told(path, content)
-            yield from (Leftover(path.stem, ours[place], 0, running, own, why) for place in damaged)
+            yield from (Leftover(path.stem, ours[place], 0, running, is_fix, why) for place in damaged)
             continue
         for spec in content.hosts.values():
             settings = [f"{one.knob} {brief(one.target)}" for one in content.entries if one.host == spec.name]
             if place_of(spec) in ours and (settings or running):
                 name, first = ours[place_of(spec)], next(iter(settings), "")
-                yield Leftover(path.stem, name, len(settings), running, own, first=first)
+                yield Leftover(path.stem, name, len(settings), running, is_fix, first=first)
 
 
 def refuse_leftovers(

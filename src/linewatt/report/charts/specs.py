@@ -255,10 +255,10 @@ def bars(rows: Sequence[Row], titles: Mapping[str, str], encoding: Spec) -> Spec
     height = {"step": 22 if beside else 34, "for": "offset" if beside else "position"}
     shown: list[Spec] = []
     for name, title in titles.items():
-        own = [row for row in rows if row["panel"] == name]
-        down = labels_down("series", list(dict.fromkeys(row["series"] for row in own)))
+        panel_rows = [row for row in rows if row["panel"] == name]
+        down = labels_down("series", list(dict.fromkeys(row["series"] for row in panel_rows)))
         down["axis"] |= {"minExtent": min(260, 6 * max(map(len, labels)))}
-        places = {"x": amount("value", title, (0, 1.3 * (top_of(own) or 1.0))), "y": down}
+        places = {"x": amount("value", title, (0, 1.3 * (top_of(panel_rows) or 1.0))), "y": down}
         colour = encoding["color"] if not shown else encoding["color"] | {"legend": None}
         looked = encoding | ({"color": colour} if "field" in colour else {})
         panel = {"width": 360, "height": height, "layer": layers, "encoding": places | looked}

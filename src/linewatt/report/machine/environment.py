@@ -53,8 +53,8 @@ class FactGroup:
 
 def environment(hosts: Mapping[str, Host], idle: Idle | None = None) -> tuple[FactGroup, ...]:
     """Groups of facts, hosts in columns: the campaign's settings, what was read, the idle window."""
-    own = {name: _without_connection(host) for name, host in hosts.items()}
-    sections = [_section("In the campaign", own)] if any(own.values()) else []
+    in_campaign = {name: _without_connection(host) for name, host in hosts.items()}
+    sections = [_section("In the campaign", in_campaign)] if any(in_campaign.values()) else []
     facts = {name: _in_short(host.facts) for name, host in hosts.items()}
     titles = dict.fromkeys(title for sections_of in facts.values() for title in sections_of)
     for title in (title for title in titles if title != NOT_KNOWN):

@@ -91,11 +91,11 @@ def _components(result: Result, raw: RawTable, source: str) -> View:
     largest = max(found.parts, key=lambda part: part.power_w)
     shares = {part: 100 * part.power_w / found.total_w for part in found.parts}
     kinds = sources([part.provenance for part in found.parts])
-    own = sources([largest.provenance])
+    word = sources([largest.provenance])
     answer = (
         f"{plural(len(found.parts), 'part')}, {found.total_w:g} W in the sum of all rows"
         f"{f' ({kinds})' if kinds else ''}, most the {largest.name} with {largest.power_w:g} W "
-        f"({shares[largest]:.0f} %{f', {own}' if own else ''})."
+        f"({shares[largest]:.0f} %{f', {word}' if word else ''})."
     )
     shown = [
         Row(texts(part.name), texts(f"{part.power_w:g}", f"{share:.1f}", part.provenance))

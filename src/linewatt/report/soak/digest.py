@@ -280,9 +280,9 @@ class Soak:
         for one in self.series:
             if one.host != host or one.unit not in ("W", "J"):
                 continue
-            own = [each for (_, number), each in self.scan.totals.items() if number == one.number]
-            lasted_s = sum(each.seconds for each in own)
-            mean_w = sum(each.weighted for each in own) / lasted_s if lasted_s > 0 else None
+            counted = [each for (_, number), each in self.scan.totals.items() if number == one.number]
+            lasted_s = sum(each.seconds for each in counted)
+            mean_w = sum(each.weighted for each in counted) / lasted_s if lasted_s > 0 else None
             why = None if mean_w is not None else one.reason or "not read"
             results.append(
                 PowerResult(one.source, one.channel, one.scope, one.provenance, "", mean_w, reason=why)
@@ -410,10 +410,10 @@ def _scan(chunks: Chunks, users: Users | None, times: SoakTimes) -> tuple[list[S
 
 
 def _group(group: UserGroup, totals: Sequence[Total]) -> GroupTotals:
-    own = ledger(totals, Ends(tuple(group.clients), None))
+    group_ledger = ledger(totals, Ends(tuple(group.clients), None))
 
     def of(key: str) -> Figure:
-        return own.value(key, CLIENTS)
+        return group_ledger.value(key, CLIENTS)
 
     return GroupTotals(
         group.name,

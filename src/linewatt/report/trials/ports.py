@@ -41,9 +41,9 @@ def port_table(group: TestGroup, trials: Sequence[Trial]) -> Table | None:
 
 
 def _rows(summary: CaseSummary, trials: Sequence[Trial]) -> Iterator[Row]:
-    own = [trial for trial in trials if trial.case == summary.case]
-    for number in range(min((len(trial.data_ports) for trial in own), default=0)):
-        yield _row(summary.case.instances, [(trial, trial.data_ports[number]) for trial in own])
+    of_case = [trial for trial in trials if trial.case == summary.case]
+    for number in range(min((len(trial.data_ports) for trial in of_case), default=0)):
+        yield _row(summary.case.instances, [(trial, trial.data_ports[number]) for trial in of_case])
 
 
 def _row(instances: int, found: Sequence[tuple[Trial, PortResult]]) -> Row:

@@ -250,9 +250,9 @@ def as_configured(cfg: PowerConfig, channel: Channel) -> Channel:
     Drivers name the scope as ``<PowerScope>:<part>`` (``psu-out:PSU1``), and give unit W for power, J for a
     running total of energy (kind counter), or rpm, V, A for what stands beside.
     """
-    own = cfg.tolerance_percent
+    percent = cfg.tolerance_percent
     return replace(
         channel,
         provenance="simulated" if cfg.simulated else channel.provenance,
-        tolerance_ratio=channel.tolerance_ratio if own is None else own / 100,
+        tolerance_ratio=channel.tolerance_ratio if percent is None else percent / 100,
     )

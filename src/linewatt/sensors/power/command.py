@@ -125,18 +125,18 @@ class Command(LineSensor):
 
     def channel(self, name: str) -> Channel:
         """What a channel is, as the settings say. Raises InvalidInput for one that was not declared."""
-        own = self.cfg.channels[self._declared(name)]
+        declared = self.cfg.channels[self._declared(name)]
         channel = Channel(
             name=name,
-            unit=own.unit,
-            kind="counter" if own.unit == "J" else "gauge",
-            scope=own.scope,
+            unit=declared.unit,
+            kind="counter" if declared.unit == "J" else "gauge",
+            scope=declared.scope,
             provenance=self.cfg.provenance,
             method=f"program {self.cfg.argv[0].rpartition('/')[2]}",
-            step=own.step,
+            step=declared.step,
         )
         configured = as_configured(self.cfg, channel)
-        tolerance = own.tolerance_percent
+        tolerance = declared.tolerance_percent
         return configured if tolerance is None else replace(configured, tolerance_ratio=tolerance / 100)
 
     def _declared(self, name: object) -> str:

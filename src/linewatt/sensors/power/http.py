@@ -329,9 +329,9 @@ class HttpSession(Session):
                 raise InvalidInput(f"{self._awaited()}: {item.path}: is no number but {inside[:200]}")
             whole = isinstance(value, int) and item.channel.step is None
             channel = replace(item.channel, step=item.scale) if whole else item.channel
-            own = as_configured(self._cfg, channel)
-            self._items[own.name] = replace(item, channel=own)
-            self._channels[own.name] = own
+            configured = as_configured(self._cfg, channel)
+            self._items[configured.name] = replace(item, channel=configured)
+            self._channels[configured.name] = configured
 
     def readings(self, names: Sequence[str]) -> dict[str, Answer]:
         """Ask once; all readings are in one answer."""

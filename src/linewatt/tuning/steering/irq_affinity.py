@@ -93,11 +93,11 @@ class IrqAffinity:
         queues = names_of_queues(
             tuple(name for _, _, name in interrupts), head["interface"], head.get("bus", "")
         )
-        own = [one for one in interrupts if one[2] in queues]
-        names = [name for _, _, name in own]
+        of_queues = [one for one in interrupts if one[2] in queues]
+        names = [name for _, _, name in of_queues]
         settings = [
             (name if names.count(name) == 1 else f"{name}#{number}", format_cpulist(parse_cpulist(cpus)))
-            for number, cpus, name in own
+            for number, cpus, name in of_queues
         ]
         return " ".join(f"{name}={cpus}" for name, cpus in sorted(settings, key=lambda one: _natural(one[0])))
 

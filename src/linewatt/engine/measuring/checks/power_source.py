@@ -62,9 +62,9 @@ def supply_idle(end: EndResult, supply: Supply | None) -> Iterator[Flag]:
         return
     units = {(one.source, *one.scope.split(":", 1)): one for one in end.power if one.scope.startswith("psu-")}
     for side in ("psu-out", "psu-in"):
-        own = {key: one for key, one in units.items() if key[1] == side and one.power_w is not None}
-        most = max((one.power_w or 0.0 for one in own.values()), default=0.0)
-        dead = [key for key, one in own.items() if (one.power_w or 0.0) <= SUPPLY_IDLE_W]
+        units_of_side = {key: one for key, one in units.items() if key[1] == side and one.power_w is not None}
+        most = max((one.power_w or 0.0 for one in units_of_side.values()), default=0.0)
+        dead = [key for key, one in units_of_side.items() if (one.power_w or 0.0) <= SUPPLY_IDLE_W]
         for source, _, *part in dead if most >= CARRIES_W else []:
             taken = units.get((source, "psu-in", *part))
             if side == "psu-out" and taken is not None and (taken.power_w or 0.0) > SUPPLY_IDLE_W:
@@ -132,9 +132,9 @@ def unexplained(
 
 def _explained(end: EndResult, idle_cores: float | None) -> tuple[float, str] | None:
     """The most that the CPUs add, W, and how it is known; None: it is not."""
-    own = cpu(end.power)
-    if isinstance(own, Total) and own.idle_w is not None and own.provenance != "estimate":
-        rise_w = max(0.0, own.power_w - own.idle_w)
+    cpu_power = cpu(end.power)
+    if isinstance(cpu_power, Total) and cpu_power.idle_w is not None and cpu_power.provenance != "estimate":
+        rise_w = max(0.0, cpu_power.power_w - cpu_power.idle_w)
         return CPU_FACTOR * rise_w, f"the CPUs' power (+{rise_w:.1f} W)"
     if end.cpu_cores is None or idle_cores is None:
         return None
@@ -146,9 +146,13 @@ def _beside(end: EndResult, readings: Sequence[Reading], window: Window) -> str:
     """What is known of parts that draw without the CPUs."""
     said = []
     for scope in BESIDE:
-        own = total(end.power, scope)
-        if isinstance(own, Total) and own.idle_w is not None and own.power_w - own.idle_w > TELLING_W:
-            said.append(f"{SCOPE_WORDS[scope]} +{own.power_w - own.idle_w:.1f} W")
+        other_total = total(end.power, scope)
+        if (
+            isinstance(other_total, Total)
+            and other_total.idle_w is not None
+            and other_total.power_w - other_total.idle_w > TELLING_W
+        ):
+            said.append(f"{SCOPE_WORDS[scope]} +{other_total.power_w - other_total.idle_w:.1f} W")
     speeds = [
         value
         for reading in readings

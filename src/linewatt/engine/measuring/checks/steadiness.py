@@ -109,8 +109,10 @@ def _cores(readings: Sequence[Reading], cpus: Sequence[int] | None, window: Wind
 
 def cores_over(mpstat: Reading, cpus: Sequence[int] | None, window: Window) -> list[float]:
     """Cores in use by each record that lies wholly inside the window and has all CPUs of the host."""
-    own = None if cpus is None else {*cpus}
-    names = [name for name in mpstat.channels if (match := _SHARE.fullmatch(name)) and _is_of(match[1], own)]
+    wanted = None if cpus is None else {*cpus}
+    names = [
+        name for name in mpstat.channels if (match := _SHARE.fullmatch(name)) and _is_of(match[1], wanted)
+    ]
     number = len({name.partition(".")[0] for name in names})
     cores = []
     for record in mpstat.records:

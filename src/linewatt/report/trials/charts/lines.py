@@ -280,9 +280,9 @@ def _end_labels(rows: Sequence[Row], field: str, px_per_unit: float, *, apart: b
         return []
     made: list[Row] = []
     for panel in dict.fromkeys(panel for panel, _ in ends):
-        own = sorted((end["value"], name) for (where, name), end in ends.items() if where == panel)
-        places = data.apart([(value, len(_broken(name))) for value, name in own], px_per_unit)
-        for (value, name), at in zip(own, places, strict=True):
+        by_value = sorted((end["value"], name) for (where, name), end in ends.items() if where == panel)
+        places = data.apart([(value, len(_broken(name))) for value, name in by_value], px_per_unit)
+        for (value, name), at in zip(by_value, places, strict=True):
             wide = data.LETTER_PX * max(map(len, _broken(name))) + 20
             base = ends[panel, name] | {"kind": "label", "end": value, "value": at}
             made.append(base | {"text": _broken(name), "wide": wide})

@@ -286,12 +286,12 @@ class Ipmitool(LineSensor):
         values: dict[str, float | None] = {}
         reasons: dict[str, str] = {}
         for known, answer in parts:
-            one = chosen.get(known)
-            if known != DCMI and one is None:
+            sensor = chosen.get(known)
+            if known != DCMI and sensor is None:
                 continue
-            channel = one.channel if one else sdr.dcmi_channel()
+            channel = sensor.channel if sensor else sdr.dcmi_channel()
             self._channels[channel.name] = channel
-            values[channel.name], reason = _reading(one, answer)
+            values[channel.name], reason = _reading(sensor, answer)
             if reason is not None:
                 reasons[channel.name] = reason
         return values, reasons

@@ -243,11 +243,11 @@ def _storage(link: Link) -> tuple[int, bytes]:
     """Where the sensor records are: in a repository, or with the device; and what changes when they do."""
     code, device = link.request(_APPLICATION, _GET_DEVICE_ID)
     _must(link, code, "it does not say what it is")
-    own = len(device) > 5 and bool(device[1] & 0x80) and not device[5] & 0x02
-    storage = _SENSOR_EVENT if own else _STORAGE
+    by_words = len(device) > 5 and bool(device[1] & 0x80) and not device[5] & 0x02
+    storage = _SENSOR_EVENT if by_words else _STORAGE
     code, info = link.request(storage, _INFO)
     _must(link, code, "it has no sensor records")
-    return storage, device + (info if own else info[:3] + info[5:13])  # without the free space
+    return storage, device + (info if by_words else info[:3] + info[5:13])  # without the free space
 
 
 def _has_dcmi(link: Link, wanted: Literal["auto"] | bool) -> bool:

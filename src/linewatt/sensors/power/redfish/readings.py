@@ -175,8 +175,8 @@ def _control(name: str, power: Resource) -> list[list[Source]]:
             system.append([_source("system_w", "W", f"system:{name}", power, steps)])
         else:
             label = clean(str(entry.get("Name") or f"PowerControl{position}"))
-            own = _source(f"{label}_w", "W", f"{kind or 'other'}:{label}", power, steps)
-            others.setdefault(kind or "other", []).append(own)
+            source = _source(f"{label}_w", "W", f"{kind or 'other'}:{label}", power, steps)
+            others.setdefault(kind or "other", []).append(source)
     return system + list(others.values())
 
 
@@ -193,10 +193,10 @@ def _old_supplies(power: Resource) -> list[list[Source]]:
             ("out", "LastPowerOutputWatts"),
         ):
             rating = (*member, *_RATING) if side == "in" else None
-            own = _source(
+            source = _source(
                 f"{label}_{side}_w", "W", f"psu-{side}:{label}", power, (*member, key), rating=rating
             )
-            by_supply.setdefault((side, key), []).append(own)
+            by_supply.setdefault((side, key), []).append(source)
     return list(by_supply.values())
 
 
@@ -313,8 +313,8 @@ def _list(value: Any) -> list[Resource]:
 
 
 def _member(entry: Resource, position: int) -> Step:
-    own = entry.get("MemberId")
-    return ("MemberId", own) if isinstance(own, str) and own else position
+    member = entry.get("MemberId")
+    return ("MemberId", member) if isinstance(member, str) and member else position
 
 
 def _words(steps: tuple[Step, ...]) -> str:

@@ -200,9 +200,9 @@ class SnmpSession(Session):
             channel = replace(item.channel, step=item.channel.step if self._cfg.channels else scale)
             if channel.unit == "J" and value.range is not None:
                 channel = replace(channel, wraps_at=value.range * scale)
-            own = as_configured(self._cfg, channel)
-            self._items[own.name] = replace(item, channel=own, scale=scale)
-            self._channels[own.name] = own
+            configured = as_configured(self._cfg, channel)
+            self._items[configured.name] = replace(item, channel=configured, scale=scale)
+            self._channels[configured.name] = configured
 
     async def _what_there_is(self, item: Item) -> str:
         """What is missing, and which there are instead."""
