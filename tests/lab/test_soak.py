@@ -292,6 +292,24 @@ def test_ctrl_c_ends_users_server_and_part_and_resume_runs_the_rest(bench: SoakB
     assert "nothing to do" in again.stderr
 
 
+def test_a_server_whose_connection_ends_with_the_soak_has_its_log_read_to_the_end(bench: SoakBench) -> None:
+    """As where the controller is so busy at the end that a heartbeat comes late."""
+    process = bench.start("run", bench.soak(LONG))
+    await_event(process, "soaking")
+    bench.once(process, bench.served, "gets")
+    for pid in connection_pids(bench, 1):
+        os.kill(pid, signal.SIGKILL)
+    said = bench.interrupt(process)
+    assert bench.why() == ["interrupted"]
+    assert "not read to the end" not in said
+    for way, size in (("sent", MB), ("received", MB // 2)):
+        got = "received" if way == "sent" else "sent"
+        users = bench.total(f"users.done_{got}_bytes", source="users")
+        more = bench.total(f"server.{way}_bytes", source="server") - users
+        # one of each of four users may have been done when the server was cut off, its reply still unread
+        assert 0 <= more <= 4 * size, (users, more, said)
+
+
 def test_after_kill_dash_nine_what_was_stored_is_there_and_resume_goes_on(bench: SoakBench) -> None:
     process = bench.start("run", bench.soak(LONG))
     await_event(process, "soaking")

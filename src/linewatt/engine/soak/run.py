@@ -32,7 +32,7 @@ from linewatt.engine.soak.vsftpd import VsftpdServer
 from linewatt.engine.soak.work import counter_feeds
 from linewatt.engine.undo.knobs import KNOBS
 from linewatt.engine.undo.settings import Settings
-from linewatt.errors import DiskFull, LinewattError, StoreError
+from linewatt.errors import DiskFull, HostError, LinewattError, ParseError, StoreError
 from linewatt.hosts.clock import now_s
 from linewatt.hosts.journal import Journal
 from linewatt.hosts.process import completed
@@ -266,7 +266,7 @@ class SoakRun(Run[events.SoakEnded]):
         if self._fleet is not None:
             await self._fleet.halt()
         if self._server is not None:
-            await self._server.settle()
+            await self._settle(self._server)
         quiet_s, feeds = now_s(), self._session.all_feeds()
         limits_s = [min(feed.interval_s, LONGEST_S) + LAST_READING_S for feed in feeds]
         await asyncio.gather(*(feed.heard(quiet_s, s) for feed, s in zip(feeds, limits_s, strict=True)))
@@ -277,6 +277,27 @@ class SoakRun(Run[events.SoakEnded]):
             why = "disk full" if isinstance(error, DiskFull) else f"failed: {error}"
         with suppress(DiskFull):  # told already; a part without an end is one that was cut
             store.end_part(folder, ended_s, why)
+
+    async def _settle(self, server: Server) -> None:
+        """Have all that the server logged, over a new connection where the old one has ended. Never fails."""
+        try:
+            try:
+                await server.settle()
+            except HostError:
+                name = self._server_host
+                if name not in self._session.lost() or not isinstance(server, VsftpdServer):
+                    raise
+                await self._session.reopen(name)
+                server.use(self._session.hosts[name])
+                await server.settle()
+        except (HostError, ParseError) as error:
+            self._happened("warning", self._server_host, f"its log was not read to the end: {error}")
+
+    @property
+    def _server_host(self) -> str:
+        """The host of the server; none where it is somebody else's."""
+        users = self._plan.users
+        return (users.server_host if users is not None else None) or ""
 
     async def _stop(self) -> None:
         """Leave nothing running; never fails."""

@@ -87,7 +87,10 @@ class Server(Protocol):
         """Totals as of the last reading."""
 
     async def settle(self) -> None:
-        """Once users have ended: have all that they did in :meth:`counts`. Bounded."""
+        """Once users have ended: have all that they did in :meth:`counts`. Bounded.
+
+        Raises HostError, ParseError: it is not known to the end.
+        """
 
     async def stop(self) -> None:
         """End it and remove what was put there for it. Bounded; what fails is told, and in the journal."""

@@ -312,18 +312,13 @@ class VsftpdServer:
         place = self._place
         if place is None:
             return
-        try:
-            words = [place.conf, f"{SETTLE_LIMIT_S:g}"]
-            what = "wait for the sessions of users to end"
-            done = await self._script(ground.SETTLED, *words, what=what, limit_s=SETTLE_LIMIT_S + 5)
-            if done.stdout.strip() != "0":
-                text = (
-                    f"after {SETTLE_LIMIT_S:g} s sessions of users go on; what they move yet is not counted"
-                )
-                self._tell_once(text)
-            await self._read(place.log)
-        except (HostError, ParseError) as error:
-            self._say("warning", self._name, f"its log was not read to the end: {error}")
+        words = [place.conf, f"{SETTLE_LIMIT_S:g}"]
+        what = "wait for the sessions of users to end"
+        done = await self._script(ground.SETTLED, *words, what=what, limit_s=SETTLE_LIMIT_S + 5)
+        if done.stdout.strip() != "0":
+            text = f"after {SETTLE_LIMIT_S:g} s sessions of users go on; what they move yet is not counted"
+            self._tell_once(text)
+        await self._read(place.log)
 
     # --- stop ----------------------------------------------------------------------------------------------
 
