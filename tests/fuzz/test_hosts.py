@@ -100,6 +100,7 @@ _OUTPUTS = {
     "sysctl": [b"4096 131072 6291456\n", b"cubic\n"],
     "governor": [b"of performance powersave\npolicy0 powersave\npolicy4 performance\n"],
     "epp": [b"of performance balance_power\npolicy0 balance_power\n"],
+    "cpus_online": [b"cpu0 always\ncpu1 1\ncpu2 0\n"],
     "turbo": [b"intel_pstate/no_turbo=0\n", b"cpufreq/boost=1\n"],
     "c_states": [b"cpu0/cpuidle/state0 POLL 0\ncpu0/cpuidle/state1 C1 0\ncpu1/cpuidle/state1 C1 1\n"],
 }
@@ -123,7 +124,7 @@ _TARGETS = {
     "sysctl": "net.ipv4.tcp_rmem",
     "offload": "eth0 gro",
     "users_folder": f"/srv/{PREFIX}0123456789ab",
-    **dict.fromkeys(("governor", "epp", "turbo", "c_states", "tuned", "irqbalance"), "host"),
+    **dict.fromkeys(("cpus_online", "governor", "epp", "turbo", "c_states", "tuned", "irqbalance"), "host"),
 }
 
 

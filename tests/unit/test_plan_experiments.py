@@ -206,3 +206,29 @@ def test_facts_of_a_host_make_its_site() -> None:
     assert not site(host("a"), {**facts, "nic": {"irqs": 0}}, None).has_irqs
     with pytest.raises(InvalidInput, match="CPUs are not known"):
         site(host("a"), {**facts, "cpus": {}}, None)
+
+
+def test_processes_and_interrupts_go_to_the_cpus_that_a_level_leaves_online() -> None:
+    levels = {"cpus_online": ("all", "0-1,8-9")}
+    planned = plan(
+        campaign(placement="auto", tests=(spec("tcp", 4),), factors=levels), 0, {"a": NIC, "b": NIC}
+    )
+    found = {
+        dict(trial.case.factors)["cpus_online"]: (
+            [one.receiver_cpu for one in trial.instances],
+            trial.receiver_irq_cpus,
+        )
+        for trial in planned.trials
+    }
+    assert found == {"all": (["0", "1", "2", "3"], (4, 5, 6, 7)), "0-1,8-9": (["8", "9"] * 2, (0, 1))}
+    assert ("b", "cpus_online", "0-1,8-9") in shown(planned, 2)
+
+
+def test_a_level_that_names_cpus_which_are_offline_is_left_out_and_said() -> None:
+    levels = {"cpus_online": ("all", "0-3"), "rps": ("off", "6-7", "2-3")}
+    planned = plan(campaign(placement="none", factors=levels, design="full", trials=1), 0)
+    assert [dict(case.factors) for case in planned.cases if dict(case.factors)["rps"] == "6-7"] == [
+        {"cpus_online": "all", "rps": "6-7"}
+    ]
+    (skipped,) = planned.skipped
+    assert (skipped.what, skipped.reason) == ("rps=6-7 with cpus_online=0-3", "CPU 6-7 is offline then")

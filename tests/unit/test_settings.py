@@ -46,7 +46,8 @@ class Fake:
         return Command(("write", self.name, target, setting))
 
 
-KNOBS = {name: Fake(name) for name in ("channels", "rps_cpus", "sysctl", "mtu", "nmstate")}
+NAMES = ("channels", "rps_cpus", "sysctl", "mtu", "nmstate", "cpus_online", "irq_affinity")
+KNOBS = {name: Fake(name) for name in NAMES}
 
 
 @dataclass
@@ -319,3 +320,14 @@ def test_whatever_rounds_ask_for_everything_is_as_it_was_found(
     rig.hosts["h1"].refuses = ()
     assert rig.undo()[1] == ()
     assert rig.hosts["h1"].state == FOUND
+
+
+def test_cpus_go_before_all_else_and_interrupts_come_back_after_them(rig: Rig) -> None:
+    """What the kernel moves when CPUs go is in the journal first, and undone once they are back."""
+    host = rig.hosts["h1"]
+    host.state |= {("cpus_online", "eth0"): "all", ("irq_affinity", "eth0"): "3"}
+    rig.to("h1 rps_cpus=1", "h1 mtu=900", "h1 cpus_online=0-1")
+    assert host.log == ["cpus_online=0-1", "mtu=900", "rps_cpus=1"]
+    host.state["irq_affinity", "eth0"] = "0-1"
+    assert rig.undo()[1] == ()
+    assert host.log[3:] == ["rps_cpus=0", "mtu=1500", "cpus_online=all", "irq_affinity=3"]

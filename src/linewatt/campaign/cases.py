@@ -69,6 +69,8 @@ def _with_setting(case: Case, setting: Setting, throughout: Setting, ways: Ways)
         reason = factors.impossible(case, name, level)
         if reason is not None:
             return f"{case.test} with {name}={level}", reason
+    if together := factors.contradiction((*throughout, *setting)):
+        return together
     return factors.applied(case, setting)
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 
 from linewatt.campaign import factors
 from linewatt.campaign.campaign import AUTO, PLACEMENT, Campaign, TestSpec
@@ -31,6 +32,7 @@ from linewatt.hosts.facts import NAMES
 from linewatt.loads.base import Load, Wanted
 from linewatt.loads.registry import LOADS, of_prefix
 from linewatt.sensors.power.dynamics import declared, too_short
+from linewatt.tuning.cpu.online import ALL, NAME, switched_off
 from linewatt.tuning.factors import factor_named
 
 MAX_CASES = 10_000
@@ -224,6 +226,29 @@ def check_factors(entry: CampaignFile) -> Iterator[Finding]:
         settings(levels_of(entry), entry.design)
     except InvalidInput as error:
         yield ("design" if "design" in entry.model_fields_set else "factors",), str(error)
+
+
+def check_online(entry: CampaignFile, hosts: Mapping[str, HostEntry]) -> Iterator[Finding]:
+    """Whether CPUs are to go offline that hosts name for loads or interrupts, or that several hosts share."""
+    levels = {
+        **{("factors", NAME, index): one for index, one in enumerate(levels_of(entry).get(NAME, ()))},
+        **{("settings", NAME): one for name, one in settings_of(entry).items() if name == NAME},
+    }
+    for at, level in levels.items():
+        with suppress(LinewattError):  # told by check_factors
+            yield from ((at, text) for text in _switched_off(factors.check(NAME, level), hosts))
+
+
+def _switched_off(level: str, hosts: Mapping[str, HostEntry]) -> Iterator[str]:
+    for name, host in hosts.items():
+        if level != ALL and getattr(host, "lab", None) is not None:
+            yield f"{name} is a lab's, and a CPU that goes offline is gone from the machine of all of them"
+        for key, cpus in (("app_cpus", host.app_cpus), ("irq_cpus", host.irq_cpus)):
+            if off := switched_off(level, cpus or ()):
+                yield (
+                    f"switches CPU {format_cpulist(off)} off, and {key} of {name} has it; keep it online, or "
+                    f"take it out of {key}"
+                )
 
 
 def _check_levels(name: str, levels: Sequence[str]) -> Iterator[Finding]:

@@ -16,16 +16,20 @@ from linewatt.campaign.messages import suggest
 from linewatt.campaign.network_entries import BARE
 from linewatt.errors import InvalidInput
 from linewatt.hosts.base import HostSpec
+from linewatt.hosts.cpulist import format_cpulist, parse_cpulist
 from linewatt.loads.registry import of_prefix
 from linewatt.model import Case
 from linewatt.placement.policy import POLICIES
 from linewatt.sizes import ETHERNET_BYTES, FULL, frame_bytes
 from linewatt.tuning.base import Change
+from linewatt.tuning.cpu import online
 from linewatt.tuning.factors import factor_named
 
 ZEROCOPY = "zerocopy"
 PINNED = "pinned"
 NETWORK = "network"
+BY_CPU = ("irq_affinity", "rps", "xps")
+"""factors whose levels name CPUs"""
 
 
 def of_hosts(name: str) -> bool:
@@ -54,6 +58,26 @@ def setting_of_hosts(case: Case) -> Setting:
     """What of a case is set on its hosts, network included: what idle power may depend on."""
     network = () if case.network == BARE else ((NETWORK, case.network),)
     return network + tuple((name, level) for name, level in case.factors if of_hosts(name))
+
+
+def shown(spec: HostSpec, setting: Iterable[tuple[str, str]]) -> HostSpec:
+    """A host with the CPUs that a setting leaves online."""
+    level = dict(setting).get(online.NAME, online.ALL)
+    if level == online.ALL:
+        return spec
+    left = parse_cpulist(level)
+    return replace(spec, cpus=left if spec.cpus is None else tuple(cpu for cpu in spec.cpus if cpu in left))
+
+
+def contradiction(setting: Iterable[tuple[str, str]]) -> tuple[str, str] | None:
+    """Levels that cannot be together, and why; ``None``: all can."""
+    levels = dict(setting)
+    level = levels.get(online.NAME, online.ALL)
+    for name in BY_CPU:
+        named = levels.get(name, "off")
+        if named[:1].isdigit() and (off := online.switched_off(level, parse_cpulist(named))):
+            return f"{name}={named} with {online.NAME}={level}", f"CPU {format_cpulist(off)} is offline then"
+    return None
 
 
 def impossible(case: Case, name: str, level: str) -> str | None:

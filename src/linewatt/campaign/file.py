@@ -104,6 +104,7 @@ def load(path: Path, hosts_override: Path | None = None, *, will_connect: bool =
         check_search(entry, tests),
         checks.check_load(entry, tests),
         checks.check_factors(entry),
+        checks.check_online(entry, used),
         check_network_names(entry.networks),
         checks.check_size(entry, tests, pairs),
         checks.check_sensors(entry),
@@ -247,7 +248,8 @@ def _campaign(
     tests: tuple[TestSpec, ...],
 ) -> Campaign:
     specs = {name: _spec(name, host, hosts.base) for name, host in hosts.entries.items()}
-    taking_part = {name: specs[name] for name in used}
+    settings = {name: factors.check(name, level) for name, level in settings_of(entry).items()}
+    taking_part = {name: factors.shown(specs[name], settings.items()) for name in used}
     names_cpus = any(spec.app_cpus or spec.irq_cpus for spec in taking_part.values())
     placement: Policy = entry.placement or ("pinned" if names_cpus else "auto")
     first_port, last_port = entry.ports
@@ -264,7 +266,7 @@ def _campaign(
         last_port=last_port,
         placement=placement,
         sysctl=entry.settings.sysctl,  # type: ignore[attr-defined]
-        settings={name: factors.check(name, level) for name, level in settings_of(entry).items()},
+        settings=settings,
         sensors=sensors_of(entry),
         load_levels=tuple(level / 100 for level in entry.load_levels),
         factors=_levels(entry),

@@ -12,6 +12,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from linewatt.campaign.campaign import PLACEMENT, Campaign
+from linewatt.campaign.factors import shown
 from linewatt.errors import InvalidInput
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.cpulist import format_cpulist
@@ -78,15 +79,15 @@ class Places:
     def of(self, case: Case, host: str) -> Place:
         """Raises InvalidInput naming the host, when its machine cannot give what the policy needs."""
         policy = dict(case.factors).get(PLACEMENT, self._campaign.placement)
-        return self._of(host, policy, case.instances)
+        return self._of(shown(self._campaign.hosts[host], case.factors), policy, case.instances)
 
     def uses_nmstate(self, host: str) -> bool:
         """Whether a host's networks go through nmstatectl; not, as far as is known before it was asked."""
         site = self._sites.get(host)
         return site is not None and site.nmstate
 
-    def _place(self, name: str, policy: str, instances: int) -> Place:
-        host, site = self._campaign.hosts[name], self._sites.get(name)
+    def _place(self, host: HostSpec, policy: str, instances: int) -> Place:
+        site = self._sites.get(host.name)
         if policy == "pinned":
             return self._named(host, instances)
         if policy == "none" or site is None:
@@ -97,7 +98,7 @@ class Places:
                 for nics, numbers, wish in self._wishes(host, site, policy, instances)
             ]
         except InvalidInput as error:
-            raise InvalidInput(f"{name}: {error}") from None
+            raise InvalidInput(f"{host.name}: {error}") from None
         return _together(
             [(numbers, self._chosen(host, nics, site, one, len(numbers))) for nics, numbers, one in found]
         )

@@ -10,6 +10,7 @@ from pathlib import Path
 from types import MappingProxyType
 
 from linewatt.analysis.power import totals as power
+from linewatt.campaign.factors import shown
 from linewatt.campaign.idle import settling
 from linewatt.engine.live.feed import Feed, Reading
 from linewatt.engine.live.session import Session
@@ -17,6 +18,7 @@ from linewatt.engine.measuring import kept
 from linewatt.engine.measuring.idle import host_values, moving, needed_s
 from linewatt.engine.measuring.power import IdlePower, Meters
 from linewatt.errors import HostError, WaitTimeout
+from linewatt.hosts.base import HostSpec
 from linewatt.hosts.clock import now_s
 from linewatt.model import Window
 from linewatt.records import SCHEMA_VERSION, Idle, IdleHost, Look, Times
@@ -61,7 +63,8 @@ async def measure(
     feeds = [feed for name in names for feed in session.feeds[name]]
     meters = [feed for feed in feeds if not feed.essential]
     await asyncio.gather(*(_past(feed, feed.started_s, LATE_LIMIT_S) for feed in meters))
-    waits = (_settle(session, name, seconds, name in powered, known.get(name, {})) for name in names)
+    specs = [shown(session.specs[name], setting) for name, setting in settings.items()]
+    waits = (_settle(session, one, seconds, one.name in powered, known.get(one.name, {})) for one in specs)
     looks = dict(zip(names, await asyncio.gather(*waits), strict=True))
     window = Window(now_s(), now_s() + seconds)
     await asyncio.gather(*(_past(feed, window.end_s, seconds + LATE_LIMIT_S) for feed in feeds))
@@ -85,7 +88,8 @@ def _measured(
     for name in names:
         look = looks[name]
         readings = _readings(session, name, look.window.start_s if look else window.start_s, window.end_s)
-        hosts[name] = host_values(session.specs[name], readings, window, look, known.get(name, {}))
+        spec = shown(session.specs[name], setting)
+        hosts[name] = host_values(spec, readings, window, look, known.get(name, {}))
         raw |= {f"{name}/{one.source}.jsonl": one.raw() for one in readings}
         every[name] = readings
     raw[kept.NAME] = kept.idle_text(every, {name: known.get(name, {}) for name in every})
@@ -94,12 +98,14 @@ def _measured(
     return Measured(setting, found.model_copy(update={"setting": dict(setting)} if setting else {}), raw)
 
 
-async def _settle(session: Session, name: str, idle_s: float, powered: bool, known: Meters) -> Look | None:
+async def _settle(
+    session: Session, spec: HostSpec, idle_s: float, powered: bool, known: Meters
+) -> Look | None:
     """Wait until a host is quiet, or its time for that is over; the last look at it, if there could be one.
 
     Raises HostError, WaitTimeout.
     """
-    began_s = now_s()
+    began_s, name = now_s(), spec.name
     while True:
         live = [feed for feed in session.feeds[name] if _is_live(feed)]
         if not live:
@@ -111,7 +117,7 @@ async def _settle(session: Session, name: str, idle_s: float, powered: bool, kno
             needed = needed if powered else given.look_s
             look = Look(start_s=end_s - given.look_s, end_s=end_s, needed_s=needed)
             readings = _readings(session, name, look.window.start_s, end_s)
-            if moving(session.specs[name], readings, look.window) is None or end_s - began_s >= given.limit_s:
+            if moving(spec, readings, look.window) is None or end_s - began_s >= given.limit_s:
                 return look
         behind = [feed for feed in live if feed.latest_s <= end_s]
         await asyncio.gather(

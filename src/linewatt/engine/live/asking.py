@@ -126,6 +126,7 @@ Made = tuple[str, str, str]
 
 _NIC = ("mtu", "offload", "rings", "channels", "coalescing", "pause", "ntuple", "network", "nmstate", "tuned")
 _CHANGES: Mapping[str, tuple[str, ...]] = {
+    "cpus_online": ("cpus.", "cpu.", "nic."),
     **dict.fromkeys(_NIC, ("nic.",)),
     **dict.fromkeys(("governor", "turbo", "epp"), ("cpu.",)),
     "rfs": ("sysctl.net.core.rps_sock_flow_entries",),

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
 from linewatt.analysis.psu.supplies import Supply
+from linewatt.campaign.factors import shown
 from linewatt.engine.live.feed import Reading
 from linewatt.engine.live.readback import ReadBack
 from linewatt.engine.live.trial import InstanceOutput, TrialRun
@@ -82,11 +83,11 @@ class Cut:
         return Window(max(end.start_s for end in ends), min(end.end_s for end in ends))
 
     def spec(self, host: str) -> HostSpec:
-        """A host with the CPUs that were to take its receive work in this trial."""
+        """A host with the CPUs that were online, and to take its receive work, in this trial."""
         planned = self.run.planned
         of_sender = host == planned.case.sender
         irq_cpus = planned.sender_irq_cpus if of_sender else planned.receiver_irq_cpus
-        return replace(self.setup.hosts[host], irq_cpus=irq_cpus)
+        return replace(shown(self.setup.hosts[host], planned.case.factors), irq_cpus=irq_cpus)
 
     def readback(self, host: str) -> ReadBack | None:
         """What the host showed in the tail of the load."""

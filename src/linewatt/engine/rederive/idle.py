@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 from linewatt.campaign.campaign import Campaign
+from linewatt.campaign.factors import shown
 from linewatt.engine.live.feed import Feed, Reading
 from linewatt.engine.live.meters import MeterRecords
 from linewatt.engine.measuring import kept
@@ -60,7 +61,11 @@ def _made(before: Mapping[str, Any], folder: Path, campaign: Campaign) -> dict[s
     window = Window(stored.window.start_s, stored.window.end_s)
     hosts = {
         name: host_values(
-            campaign.hosts[name], readings[name], window, values.look, known.meters.get(name, {})
+            shown(campaign.hosts[name], (stored.setting or {}).items()),
+            readings[name],
+            window,
+            values.look,
+            known.meters.get(name, {}),
         ).as_written()
         for name, values in stored.hosts.items()
     }

@@ -15,6 +15,7 @@ KNOBS: dict[str, Knob] = {**TUNING, **NETWORK, UsersFolder.name: UsersFolder()}
 
 
 _LAYERS = (
+    {"cpus_online"},
     {"irqbalance", "tuned"},
     {"channels", "rings", "mtu", "governor", "offload"},
 )

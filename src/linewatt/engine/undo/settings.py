@@ -9,7 +9,7 @@ the layers above are put back before one below changes, and made anew after it.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Awaitable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 
 from linewatt.engine.undo.knobs import TOP, apart
@@ -182,7 +182,7 @@ class Settings:
         fresh = [change for change in changes if _key(change) not in self._in_force]
         self._found |= await self._read_all([_key(change) for change in fresh])
         entries = [entry for change in changes if (entry := self._entry(change)) is not None]
-        await self._keep_queues(one for one in entries if one.knob == "channels")
+        await self._keep_queues(entries)
         number = self._journal.next_number()
         entries = [replace(entry, number=number + i) for i, entry in enumerate(entries)]
         if entries:
@@ -216,19 +216,26 @@ class Settings:
                 raise outcome
 
     async def _keep_queues(self, entries: Iterable[Entry]) -> None:
-        """Journal what the queues of an interface have of their own before their number is changed.
+        """Journal what the queues of an interface have of their own before they, or CPUs, may be gone.
 
         Undone after it, as everything older: so that settings made by hand come back with the queues.
         """
-        new = [entry for entry in entries if (entry.host, entry.target) not in self._kept]
-        keys = [(one.host, knob, one.target) for one in new for knob in _BY_QUEUE if knob in self._knobs]
+        links = sorted({link for entry in entries for link in self._queues(entry)} - self._kept)
+        keys = [(host, knob, name) for host, name in links for knob in _BY_QUEUE if knob in self._knobs]
         texts = await self._try_read_all(keys)
         number = self._journal.next_number()
         found = [(key, text) for key, text in texts.items() if isinstance(text, str)]  # not all have all
         kept = [Entry(number + i, *key, before=text, wanted=text) for i, (key, text) in enumerate(found)]
         if kept:
             self._journal.intend(kept)
-        self._kept |= {(entry.host, entry.target) for entry in new}
+        self._kept |= set(links)
+
+    def _queues(self, entry: Entry) -> Iterator[Link]:
+        """Interfaces whose queues, or where their interrupts go, an entry decides on."""
+        if entry.knob == "channels":
+            yield entry.host, entry.target
+        if entry.knob == "cpus_online":  # the kernel moves interrupts that lose all of their CPUs for good
+            yield from ((entry.host, name) for name in self._hosts[entry.host].spec.interfaces)
 
     def _entry(self, change: Change) -> Entry | None:
         """The change as a journal entry without its number; ``None`` where there is nothing to do."""
