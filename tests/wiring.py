@@ -33,7 +33,7 @@ from typing import Any
 from linewatt.campaign.plan import PlannedInstance, PlannedTrial
 from linewatt.engine.live.feed import Feed, Reading, Record
 from linewatt.engine.live.readback import ReadBack, SettingRead, Thread
-from linewatt.engine.live.trial import InstanceOutput, TrialRun
+from linewatt.engine.live.trial import InstanceOutput, TrialRun, UsersReport
 from linewatt.engine.measuring.cut import Setup
 from linewatt.engine.measuring.measure import measure
 from linewatt.hosts.base import Ended, HostSpec, Line
@@ -276,6 +276,23 @@ def early(host: str, **fields: Any) -> Change:
 def run(**fields: Any) -> Change:
     """Fields of the trial's run."""
     return lambda told: replace(told, run={**told.run, **fields})
+
+
+def of_users(**fields: Any) -> Change:
+    """Users of a server on h2 in place of instances; ``fields`` of each of their reports, one a second."""
+
+    def change(given: Given) -> Given:
+        reports = tuple(
+            replace(
+                UsersReport("h1", START_S + at, START_S + at + 1, 0.5, 10**9, 10**8, gets=100, puts=10),
+                **fields,
+            )
+            for at in range(SECONDS)
+        )
+        planned = replace(given.run.planned, case=Case("ftp", "h1", "h2"), instances=())
+        return replace(given, run=replace(given.run, planned=planned, outputs=(), users=reports))
+
+    return afterwards(change)
 
 
 def afterwards(change: Callable[[Given], Given]) -> Change:

@@ -79,6 +79,8 @@ class UserServer(Document):
     port: int | None = None
     passive_ports: list[int] | None = None
     max_clients: int | None = None
+    options: list[tuple[str, str]] = []
+    """of vsftpd.conf(5) that the campaign named"""
 
 
 class Sizes(Document):
@@ -180,12 +182,26 @@ class InstanceSearch(Document):
     counts: _Count
 
 
+class BestOf(Document):
+    """The best setting of an experiment, which a soak was to have; ``campaign.soak.BestOf``."""
+
+    result: str
+    setting: list[tuple[str, str]] = []
+    words: str = ""
+    notes: list[str] = []
+
+    @property
+    def text(self) -> str:
+        return " ".join(f"{name}={level}" for name, level in self.setting)
+
+
 class Campaign(Document):
     """Of the campaign what reports ask for; ``written`` is all of it, for ``campaign.stored``."""
 
     written: dict[str, Any]
     soak: SoakTimes | None = None
     users: Users | None = None
+    best_of: BestOf | None = None
     factors: Annotated[dict[str, list[str]], _DictOrNull] = {}
     design: str | None = None
     placement: str | None = None

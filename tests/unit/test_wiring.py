@@ -40,6 +40,7 @@ from tests.wiring import (
     counters,
     cpu,
     early,
+    of_users,
     rates,
     readback,
     run,
@@ -131,6 +132,8 @@ def _moved(seconds: float) -> Callable[[Reading], Reading]:
 
 
 LIES: dict[str, Change] = {
+    "client-saturated": of_users(cpu_s=0.97),
+    "transfers-failed": of_users(failures={"get stalled": 1}),
     "app-irq-share-cpu": story(placed=((str(IRQ), str(IRQ)),)),
     "clock-uncertain": story(clocks={"h1": Offset(0.5, 0.2), "h2": Offset(-0.25, 0.001)}),
     "configuration-changed: since before": readback(
@@ -266,6 +269,7 @@ HEALTHY: dict[str, Change] = {
         watts("h2", "package0", 100.0, scope="package:0"), setup(package_limit_w={"h2": 300.0})
     ),
     "udp, and TCP is set otherwise": both(UDP, setup(sysctls=OF_TCP)),
+    "users of a server": of_users(),
     "tcp": story(),
     "udp": UDP,
     "in reverse": case(direction="reverse"),

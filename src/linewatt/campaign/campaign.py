@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 from linewatt.campaign.design import Design
-from linewatt.campaign.soak import Soak, Users
+from linewatt.campaign.soak import BestOf, Soak, Users
 from linewatt.hosts.base import HostSpec
 from linewatt.loads.registry import DEFAULT
 from linewatt.model import Case, Direction, Family, TestName
@@ -167,8 +167,15 @@ class Campaign:
     """of tests whose rate is ``auto``; None: there are none"""
     instance_search: InstanceSearch | None = None
     """of tests whose instances are"""
+    best_of: BestOf | None = None
+    """the experiment whose best setting a soak has"""
     inventory: Path | None = None
     unused_hosts: tuple[str, ...] = ()
+
+    @property
+    def varies_users(self) -> bool:
+        """Whether users are the load of its trials."""
+        return self.users is not None and self.soak is None
 
     @property
     def load_s(self) -> float:

@@ -4,16 +4,17 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
 from typing import Literal
 
-from linewatt.campaign import factors
+from linewatt.campaign import factors, users_factors
 from linewatt.campaign.campaign import AUTO, Campaign, TestSpec
 from linewatt.campaign.design import Setting, settings
+from linewatt.campaign.soak import Users
 from linewatt.campaign.ways import Ways
 from linewatt.loads.registry import DEFAULT, LOADS
-from linewatt.model import Case, Family, TestName
+from linewatt.model import FTP, Case, Family, TestName
 from linewatt.sizes import datagram_bytes, frame_bytes, least_frame_bytes, too_small
 
 
@@ -75,9 +76,23 @@ def _with_setting(case: Case, setting: Setting, throughout: Setting, ways: Ways)
 
 
 def _combinations(campaign: Campaign) -> Iterator[Case]:
+    if campaign.users is not None and campaign.varies_users:
+        for family in campaign.families:
+            yield of_users(campaign.users, family, campaign.factors)
     for spec in campaign.tests:
         for family in campaign.families:
             yield from _of_test(campaign, spec, family)
+
+
+def of_users(users: Users, family: Family, varied: Collection[str]) -> Case:
+    """Users of a server on one of the hosts: a case of all of them."""
+    return Case(
+        FTP,
+        sender=users.clients[0],
+        receiver=users.server_host or "",
+        family=family,
+        users=users_factors.described(users, varied),
+    )
 
 
 def _of_test(campaign: Campaign, spec: TestSpec, family: Family) -> Iterator[Case]:

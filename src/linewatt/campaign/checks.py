@@ -32,7 +32,7 @@ from linewatt.hosts.facts import NAMES
 from linewatt.loads.base import Load, Wanted
 from linewatt.loads.registry import LOADS, of_prefix
 from linewatt.sensors.power.dynamics import declared, too_short
-from linewatt.tuning.cpu.online import ALL, NAME, switched_off
+from linewatt.tuning.cpu.cpus_online import ALL, NAME, switched_off
 from linewatt.tuning.factors import factor_named
 
 MAX_CASES = 10_000
@@ -230,10 +230,11 @@ def check_factors(entry: CampaignFile) -> Iterator[Finding]:
 
 def check_online(entry: CampaignFile, hosts: Mapping[str, HostEntry]) -> Iterator[Finding]:
     """Whether CPUs are to go offline that hosts name for loads or interrupts, or that several hosts share."""
-    levels = {
-        **{("factors", NAME, index): one for index, one in enumerate(levels_of(entry).get(NAME, ()))},
-        **{("settings", NAME): one for name, one in settings_of(entry).items() if name == NAME},
+    levels: dict[KeyPath, str] = {
+        ("factors", NAME, index): one for index, one in enumerate(levels_of(entry).get(NAME, ()))
     }
+    if (throughout := settings_of(entry).get(NAME)) is not None:
+        levels["settings", NAME] = throughout
     for at, level in levels.items():
         with suppress(LinewattError):  # told by check_factors
             yield from ((at, text) for text in _switched_off(factors.check(NAME, level), hosts))
@@ -283,6 +284,8 @@ def check_size(entry: CampaignFile, tests: Sequence[TestSpec], pairs: Pairs) -> 
         (1 if test.instances == AUTO else len(test.instances)) * len(test.streams) for test in tests
     )
     combinations = len(pairs) * len(entry.directions) * len(entry.families) * len(entry.networks)
+    if entry.users is not None and entry.soak is None:
+        per_pair, combinations = 1, len(entry.families)
     cases = per_pair * combinations * _count_settings(entry)
     if cases > MAX_CASES:
         yield ("tests",), f"make {cases} cases with all other lists; at most {MAX_CASES} are possible"

@@ -2,7 +2,7 @@
 """The factors of a campaign: what each may be set to, and what a level does to a case and its hosts. Pure.
 
 Most are settings of the hosts (``tuning/factors.py``). The load's own are ``zerocopy`` and
-``<load>.<option>``; ``placement`` is where processes and interrupts go.
+``<load>.<option>``, of users ``users.<key>``; ``placement`` is where processes and interrupts go.
 """
 
 from __future__ import annotations
@@ -10,10 +10,12 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator
 from dataclasses import replace
 
+from linewatt.campaign import users_factors
 from linewatt.campaign.campaign import PLACEMENT
 from linewatt.campaign.design import Setting as Setting
 from linewatt.campaign.messages import suggest
 from linewatt.campaign.network_entries import BARE
+from linewatt.campaign.users_factors import is_of_users
 from linewatt.errors import InvalidInput
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.cpulist import format_cpulist, parse_cpulist
@@ -22,7 +24,7 @@ from linewatt.model import Case
 from linewatt.placement.policy import POLICIES
 from linewatt.sizes import ETHERNET_BYTES, FULL, frame_bytes
 from linewatt.tuning.base import Change
-from linewatt.tuning.cpu import online
+from linewatt.tuning.cpu import cpus_online as online
 from linewatt.tuning.factors import factor_named
 
 ZEROCOPY = "zerocopy"
@@ -34,7 +36,7 @@ BY_CPU = ("irq_affinity", "rps", "xps")
 
 def of_hosts(name: str) -> bool:
     """Whether a factor is a setting of hosts."""
-    return name not in (PLACEMENT, ZEROCOPY) and of_prefix(name) is None
+    return name not in (PLACEMENT, ZEROCOPY) and of_prefix(name) is None and not is_of_users(name)
 
 
 def check(name: str, text: str) -> str:
@@ -45,6 +47,8 @@ def check(name: str, text: str) -> str:
         return _one_of(name, text, ("on", "off"))
     if own := of_prefix(name):
         return own[0].option(own[1], text)
+    if is_of_users(name):
+        return users_factors.check(name, text)
     return factor_named(name).check(text)
 
 

@@ -89,6 +89,13 @@ FactName = text_like(
 )
 
 
+ResultId = text_like(
+    r"[A-Za-z0-9][A-Za-z0-9._-]{0,127}",
+    "must be the id of a stored result, its beginning, or last",
+    "20261122-215421-preliminary",
+)
+
+
 def _address(text: str) -> str:
     if is_ip(text):
         return str(_ip(text, ""))

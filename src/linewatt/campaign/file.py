@@ -38,6 +38,7 @@ from linewatt.campaign.schema import (
     settings_of,
 )
 from linewatt.campaign.search_entry import check_search, instance_search_of, search_of
+from linewatt.campaign.soak import BestOf
 from linewatt.campaign.trials_entry import TrialsEntry, most_trials
 from linewatt.campaign.users_entry import (
     ServerEntry,
@@ -47,6 +48,7 @@ from linewatt.campaign.users_entry import (
     soak_of,
     users_of,
 )
+from linewatt.campaign.users_experiment import check_experiment
 from linewatt.campaign.ways import check_used
 from linewatt.document import Document, KeyPath, Place, read_yaml, show_path, show_value
 from linewatt.hosts.base import DataPort, HostSpec
@@ -98,6 +100,7 @@ def load(path: Path, hosts_override: Path | None = None, *, will_connect: bool =
     findings = itertools.chain(
         checks.check_pairs(entry, hosts.names, listed),
         check_soak(entry, hosts.names),
+        check_experiment(entry, hosts.names),
         checks.check_data_ports(entry, used, pairs),
         checks.check_hosts(used, explicit_pinning=entry.placement == "pinned"),
         checks.check_tests(entry, tests),
@@ -251,7 +254,8 @@ def _campaign(
     settings = {name: factors.check(name, level) for name, level in settings_of(entry).items()}
     taking_part = {name: factors.shown(specs[name], settings.items()) for name in used}
     names_cpus = any(spec.app_cpus or spec.irq_cpus for spec in taking_part.values())
-    placement: Policy = entry.placement or ("pinned" if names_cpus else "auto")
+    of_users = entry.users is not None and entry.soak is None
+    placement: Policy = entry.placement or ("none" if of_users else "pinned" if names_cpus else "auto")
     first_port, last_port = entry.ports
     parts = _parts(hosts, taking_part)
     return Campaign(
@@ -272,6 +276,7 @@ def _campaign(
         factors=_levels(entry),
         labels=_labels(entry),
         soak=soak_of(entry.soak),
+        best_of=None if entry.best_of is None else BestOf(entry.best_of),
         users=users_of(entry.users, _password_file(entry.users, hosts.base)),
         search=search_of(entry.search, tests),
         instance_search=instance_search_of(

@@ -31,7 +31,7 @@ _RATES_OF_A_SEARCH = 5
 
 def notes(campaign: Campaign, cases: list[Case], alternate: bool, known: Collection[str]) -> Iterator[str]:
     """One line each; ``known`` are the hosts that a policy had a topology of."""
-    if not alternate:
+    if not alternate and not campaign.varies_users:
         most = max(case.instances for case in cases)
         yield (
             f"ports: {campaign.ports} ports serve {most} instances, so every trial uses the same ones and "

@@ -153,7 +153,7 @@ def plan(campaign: Campaign, seed: int, sites: Mapping[str, Site] | None = None)
     most = max(case.instances for case in cases)
     if most > campaign.ports:
         raise InvalidInput(f"{most} instances need {most} ports, and ports names {campaign.ports}")
-    alternate = campaign.ports >= 2 * most
+    alternate = campaign.ports >= 2 * most and not campaign.varies_users
     first_ports = campaign.first_port, campaign.first_port + (campaign.ports // 2 if alternate else 0)
     layout = Layout(campaign, Places(campaign, sites or {}), first_ports)
     fits = Fits(layout)
@@ -224,7 +224,7 @@ class Fits:
         sender, receiver = (layout.place(case, name) for name in case.hosts)
         dealt = [data_port_of(case, number) for number in range(case.instances)]
         ends = tuple(zip(sender.cpus, receiver.cpus, sender.nodes, receiver.nodes, dealt, strict=True))
-        if case.load_level == 0:
+        if case.load_level == 0 or case.of_users:
             ends = ()
         return Fit(
             partial(self._instances_at, ends),
@@ -396,9 +396,11 @@ def _instance(one: PlannedInstance) -> dict[str, Any]:
 
 
 def _case_dict(case: Case) -> dict[str, Any]:
-    of_few = ("search", "data_ports")
-    own = {name: one for name, one in _slots(case).items() if name not in of_few or one is not None}
+    of_few = ("search", "data_ports", "users")
+    own = {name: one for name, one in _slots(case).items() if name not in of_few or one not in (None, ())}
     values = {"key": case.key, **own, "client": case.client, "server": case.server}
+    if case.users:
+        values["users"] = dict(case.users)
     factors = values.pop("factors")
     return {**values, "factors": dict(factors)} if factors else values
 

@@ -290,6 +290,11 @@ class CampaignFile(Part):
         default=None,
         description="Scripted users of a file server, throughout the soak; see docs/users.md.",
     )
+    best_of: f.ResultId | None = Field(
+        default=None,
+        examples=["20261122-215421-preliminary"],
+        description="Stored experiment, or `last`: the soak has its best setting; see docs/soak.md.",
+    )
     instances: f.InstancesOrAuto = Field(
         default=(1,),
         description="Load processes at once, each with a port and a CPU; auto: as many as it takes to tell "

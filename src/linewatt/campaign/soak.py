@@ -19,6 +19,27 @@ class Soak:
 
 
 @dataclass(frozen=True, slots=True)
+class BestOf:
+    """The best setting of the experiment ``result``, ``None`` until it was looked up.
+
+    ``words`` say how good it is, ``notes`` what else a reader should know. ``by_hand`` are those of its
+    factors that hands set.
+    """
+
+    result: str
+    setting: tuple[tuple[str, str], ...] | None = None
+    words: str = ""
+    notes: tuple[str, ...] = ()
+    by_hand: tuple[str, ...] = ()
+
+    def said(self) -> Iterator[str]:
+        """A line for the setting, and one for each note."""
+        shown = " ".join(f"{name}={level}" for name, level in self.setting or ())
+        yield f"best of {self.result}: {shown} ({self.words})"
+        yield from self.notes
+
+
+@dataclass(frozen=True, slots=True)
 class Group:
     """Clients that use one interface (or address) of the server; ``None``: its data interface."""
 
@@ -36,6 +57,8 @@ class OwnServer:
     port: int
     passive_ports: tuple[int, int]
     max_clients: int
+    options: tuple[tuple[str, str], ...] = ()
+    """of vsftpd.conf(5) that the campaign names, sorted"""
 
 
 @dataclass(frozen=True, slots=True)

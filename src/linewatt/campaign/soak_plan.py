@@ -12,7 +12,7 @@ from linewatt.campaign.layout import Layout
 from linewatt.campaign.places import Places, Site
 from linewatt.campaign.plan import Plan, Round, plan
 from linewatt.campaign.plan import as_dict as plan_dict
-from linewatt.campaign.soak import OwnServer, Sizes, Soak, Users
+from linewatt.campaign.soak import BestOf, OwnServer, Sizes, Soak, Users
 from linewatt.errors import InvalidInput
 from linewatt.loads.users.job import lognormal_sizes
 from linewatt.tuning.base import Change
@@ -34,6 +34,7 @@ class SoakPlan:
     segments: Plan | None
     changes: tuple[Change, ...]
     load: str
+    best_of: BestOf | None = None
 
     @property
     def rounds(self) -> tuple[Round, ...]:
@@ -60,7 +61,7 @@ def plan_soak(campaign: Campaign, sites: Mapping[str, Site] | None = None) -> So
     layout = Layout(campaign, Places(campaign, sites or {}), (campaign.first_port, campaign.first_port))
     network = campaign.networks[0]
     changes = tuple(change for name in campaign.hosts for change in layout.throughout(name, network))
-    return SoakPlan(soak, campaign.users, segments, changes, campaign.load)
+    return SoakPlan(soak, campaign.users, segments, changes, campaign.load, campaign.best_of)
 
 
 def _segments(campaign: Campaign, soak: Soak) -> Campaign:
@@ -94,36 +95,53 @@ def as_dict(planned: SoakPlan) -> dict[str, Any]:
     return {
         "schema_version": SCHEMA_VERSION,
         "soak": asdict(planned.soak),
-        "users": None if planned.users is None else asdict(planned.users),
+        "users": None if planned.users is None else _users_dict(planned.users),
         "segments": None if planned.segments is None else plan_dict(planned.segments),
         "changes": [asdict(change) for change in planned.changes],
+        **({} if planned.best_of is None else {"best_of": asdict(planned.best_of)}),
     }
+
+
+def _users_dict(users: Users) -> dict[str, Any]:
+    """Without options of the server where none is named: plans of before there were any are the same."""
+    values = asdict(users)
+    if not values["server"].get("options", True):
+        del values["server"]["options"]
+    return values
 
 
 def said(planned: SoakPlan) -> Iterator[str]:
     """The users and the segments in words, a line each."""
     users = planned.users
+    if planned.best_of is not None:
+        yield from planned.best_of.said()
     if users is not None:
-        yield f"{users.users} users on {len(users.clients)} clients, {_server(users)}"
-        yield f"each: {_work(users)}"
+        yield from of_users(users)
         if users.server_host is not None:
             yield "that server and its folder are there for the time of the soak only"
-            if len({group.server for group in users.groups}) > 1:
-                yield (
-                    "it listens on every address of its host, for vsftpd has one socket and the groups use "
-                    "several: also on the management network"
-                )
-        for group in users.groups if len(users.groups) > 1 else ():
-            yield f"group {group.name}: {', '.join(group.clients)} → {group.server or 'data interface'}"
     if planned.rounds:
         yield f"{planned.load} in segments of {segment_s(planned.soak):g} s, these in turn:"
+
+
+def of_users(users: Users) -> Iterator[str]:
+    """How many, where, what each does, and how they reach the server; a line each."""
+    yield f"{users.users} users on {len(users.clients)} clients, {_server(users)}"
+    yield f"each: {_work(users)}"
+    if users.server_host is not None and len({group.server for group in users.groups}) > 1:
+        yield (
+            "it listens on every address of its host, for vsftpd has one socket and the groups use "
+            "several: also on the management network"
+        )
+    for group in users.groups if len(users.groups) > 1 else ():
+        yield f"group {group.name}: {', '.join(group.clients)} → {group.server or 'data interface'}"
 
 
 def _server(users: Users) -> str:
     if not isinstance(users.server, OwnServer):
         return f"server {users.server.url}"
     one = users.server
-    return f"a vsftpd on {one.host}, port {one.port}, its files below {one.folder}"
+    options = "".join(f", {name}={value}" for name, value in one.options)
+    return f"a vsftpd on {one.host}, port {one.port}, its files below {one.folder}{options}"
 
 
 def _work(users: Users) -> str:

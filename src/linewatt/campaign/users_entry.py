@@ -5,9 +5,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Collection, Iterator
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
-from pydantic import BeforeValidator, Discriminator, Field, Tag
+from pydantic import BeforeValidator, Discriminator, Field, Tag, create_model
 
 from linewatt.campaign import fields as f
 from linewatt.campaign.messages import suggest
@@ -16,6 +16,7 @@ from linewatt.campaign.soak import Group, OtherServer, OwnServer, Sizes, Soak, U
 from linewatt.document import KeyPath, Part
 from linewatt.errors import InvalidInput
 from linewatt.loads.users.job import Discard, LoginPer, Start, ThinkKind
+from linewatt.loads.users.server_vsftpd import OPTIONS
 from linewatt.loads.users.url import parse_url
 from linewatt.sensors.power.base import text_like
 
@@ -124,6 +125,26 @@ class PutEntry(Part):
     )
 
 
+def _switch(value: object) -> object:
+    return {"on": True, "off": False}.get(value, value) if isinstance(value, str) else value
+
+
+def _vsftpd_field(bounds: tuple[int, int] | None) -> Any:
+    if bounds is None:
+        switch = Annotated[bool, BeforeValidator(_switch, json_schema_input_type=bool | Literal["on", "off"])]
+        return (switch | None, Field(default=None, description="`on` or `off`."))
+    least, most = bounds
+    return (int | None, Field(default=None, ge=least, le=most, description="Bytes, or how many."))
+
+
+VsftpdEntry: Any = create_model(
+    "VsftpdEntry",
+    __base__=Part,
+    __doc__="Options of vsftpd.conf(5) for the server that linewatt starts.",
+    **{name: _vsftpd_field(bounds) for name, bounds in OPTIONS.items()},
+)
+
+
 class UsersEntry(Part):
     """Scripted users of a file server, on any number of client hosts."""
 
@@ -193,6 +214,11 @@ class UsersEntry(Part):
         default="20000-29999", validate_default=True, description="Its ports for data connections."
     )
     max_clients: int = Field(default=0, ge=0, description="Logins that it allows at once; 0: any number.")
+    vsftpd: VsftpdEntry = Field(
+        default=VsftpdEntry(),
+        examples=["{use_sendfile: off}"],
+        description="Options of vsftpd.conf(5) for it; what is left out is as docs/users.md says.",
+    )
     python: f.FilePath | None = Field(
         default=None,
         description="Python on the clients with linewatt[users], in place of what `linewatt prepare` made.",
@@ -232,7 +258,19 @@ _AS_WRITTEN = ("get_share", "login_per", "cycle_transfers", "start", "seed", "di
 def _server(entry: UsersEntry, password_file: str | None) -> OwnServer | OtherServer:
     if isinstance(entry.server, ServerEntry):
         return OtherServer(entry.server.url, entry.server.password_env, password_file)
-    return OwnServer(entry.server, entry.folder, entry.port, entry.passive_ports, entry.max_clients)
+    ports = entry.port, entry.passive_ports
+    return OwnServer(entry.server, entry.folder, *ports, entry.max_clients, options_of(entry.vsftpd))
+
+
+def options_of(entry: Any) -> tuple[tuple[str, str], ...]:
+    """Options of vsftpd as the file names them, sorted."""
+    named = ((name, value) for name, value in sorted(dict(entry).items()) if value is not None)
+    return tuple(
+        (name, str(value) if not isinstance(value, bool) else _ON_OFF[value]) for name, value in named
+    )
+
+
+_ON_OFF = {True: "on", False: "off"}
 
 
 def groups_of(entry: UsersEntry) -> tuple[Group, ...]:
@@ -250,15 +288,18 @@ def named_hosts(entry: UsersEntry | None) -> set[str]:
     return own | {name for group in groups_of(entry) for name in group.clients}
 
 
-_OF_OWN_SERVER = ("folder", "port", "passive_ports", "max_clients")
+_OF_OWN_SERVER = ("folder", "port", "passive_ports", "max_clients", "vsftpd")
 _OF_TRIALS = ("trials", "order", "load_levels", "factors", "design", "window", "idle")
 
 
 def check_soak(entry: Any, known: Collection[str]) -> Iterator[tuple[KeyPath, str]]:
     """What contradicts itself in a soak; ``entry`` is the whole file, ``known`` the hosts there are."""
     if entry.soak is None:
-        if entry.users is not None:
-            yield ("soak",), 'is missing; say how long users work, such as "48h"'
+        if entry.best_of is not None:
+            yield ("best_of",), "is of a soak, which runs with the best setting; add soak, or take it out"
+        if entry.users is not None and not entry.factors:
+            text = 'is missing; say how long users work, such as "48h", or name factors to vary in trials'
+            yield ("soak",), text
         return
     if entry.users is None and not entry.tests:
         yield ("soak",), "has nothing to run; name users, or tests and pairs"
@@ -269,7 +310,7 @@ def check_soak(entry: Any, known: Collection[str]) -> Iterator[tuple[KeyPath, st
         yield ("networks",), f"a soak runs on one network, got {len(entry.networks)}"
     yield from _check_times(entry.soak)
     if entry.users is not None:
-        yield from _check_users(entry.users, known)
+        yield from check_users(entry.users, known)
 
 
 def _check_times(soak: SoakEntry) -> Iterator[tuple[KeyPath, str]]:
@@ -281,7 +322,8 @@ def _check_times(soak: SoakEntry) -> Iterator[tuple[KeyPath, str]]:
         yield ("soak", "segment"), "must be from 1 s to 24 h: a load ends a test after a day"
 
 
-def _check_users(users: UsersEntry, known: Collection[str]) -> Iterator[tuple[KeyPath, str]]:
+def check_users(users: UsersEntry, known: Collection[str]) -> Iterator[tuple[KeyPath, str]]:
+    """What contradicts itself in users, whatever they are for."""
     if (users.clients is None) == (users.groups is None):
         yield ("users",), "needs one of clients and groups: the hosts on which users run"
         return

@@ -109,7 +109,9 @@ def _lines(one: Analysis) -> Iterator[RenderableType]:
     yield Text(one_line(one.title), style="bold")
     for summary, row in zip(one.summaries, one.regimes, strict=True):
         rate = format_rate(summary.throughput_bps.mean if summary.throughput_bps else None, 4)
-        yield Text(f"{summary.case.instances:>6}  {rate:>11}  {row.regime:<9}  {one_line(row.why)}")
+        of_users = "users: no series of instances"
+        regime = of_users if summary.case.of_users else f"{row.regime:<9}  {one_line(row.why)}"
+        yield Text(f"{summary.case.instances:>6}  {rate:>11}  {regime}")
     yield Text(one_line(knee_words(one.knee)))
     for found in one.findings:
         style = "" if found.rank == "note" else "yellow"

@@ -13,6 +13,7 @@ import typer
 
 from linewatt.cli.options import File, Hosts, Results
 from linewatt.cli.output import RESULTS, print_json, put, say
+from linewatt.cli.plan import with_best_of
 
 if TYPE_CHECKING:  # imported when the command runs
     from linewatt.campaign.campaign import Campaign
@@ -49,7 +50,7 @@ def check_command(
 
     from linewatt.campaign.file import load
 
-    campaign = load(file, hosts, will_connect=True)
+    campaign = with_best_of(load(file, hosts, will_connect=True), results)
     checks, fixed, journal = asyncio.run(_checked(campaign, results, fix, allow_commands))
     if as_json:
         print_json(document(campaign, checks, fixed, journal))

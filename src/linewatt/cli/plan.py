@@ -5,12 +5,13 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import asdict
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import typer
 
-from linewatt.cli.options import File, Hosts
-from linewatt.cli.output import print_json, put
+from linewatt.cli.options import File, Hosts, Results
+from linewatt.cli.output import RESULTS, print_json, put
 
 if TYPE_CHECKING:
     from linewatt.campaign.campaign import Campaign
@@ -25,7 +26,13 @@ _TRIALS = typer.Option(False, "--trials", help="List every trial, with its ports
 SEED_LIMIT = 2**32
 
 
-def plan_command(file: File, hosts: Hosts = None, as_json: bool = _JSON, trials: bool = _TRIALS) -> None:
+def plan_command(
+    file: File,
+    hosts: Hosts = None,
+    results: Results = RESULTS,
+    as_json: bool = _JSON,
+    trials: bool = _TRIALS,
+) -> None:
     """Print what a campaign would do; touches no host.
 
     Cases, CPUs, ports, every change to a host, and the time it takes.
@@ -36,7 +43,7 @@ def plan_command(file: File, hosts: Hosts = None, as_json: bool = _JSON, trials:
     from linewatt.campaign.file import load
     from linewatt.campaign.sites import sites_of_files
 
-    campaign = load(file, hosts)
+    campaign = with_best_of(load(file, hosts), results)
     if campaign.soak is not None:
         _plan_soak(campaign, as_json)
         return
@@ -46,6 +53,15 @@ def plan_command(file: File, hosts: Hosts = None, as_json: bool = _JSON, trials:
         print_json({**_head(campaign), **planning.as_dict(planned)})
         return
     put("\n".join(_lines(campaign, planned, trials)))
+
+
+def with_best_of(campaign: Campaign, results: Path) -> Campaign:
+    """With the best setting of the stored experiment that a soak names. Raises InvalidInput."""
+    if campaign.best_of is None:
+        return campaign
+    from linewatt.engine.best_of import resolved
+
+    return resolved(campaign, results)
 
 
 def _plan_soak(campaign: Campaign, as_json: bool) -> None:
@@ -85,6 +101,7 @@ def _head(campaign: Campaign) -> dict[str, Any]:
 
 def _lines(campaign: Campaign, planned: Plan, trials: bool) -> Iterator[str]:
     yield f"{campaign.name}: {_headline(campaign, planned)}; {_duration(planned)}"
+    yield from users_lines(campaign)
     yield ""
     rows = _trial_rows(planned) if trials else _case_rows(planned)
     yield from _table(_without_constants(list(rows)))
@@ -97,6 +114,15 @@ def _lines(campaign: Campaign, planned: Plan, trials: bool) -> Iterator[str]:
         yield f"skipped: {skip.what} ({_count(skip.cases, 'case')}): {skip.reason}"
     for note in planned.notes:
         yield f"note: {note}"
+
+
+def users_lines(campaign: Campaign) -> Iterator[str]:
+    """What users do in trials of theirs, where no factor says otherwise."""
+    from linewatt.campaign.soak_plan import of_users
+
+    if campaign.varies_users and campaign.users is not None:
+        yield from of_users(campaign.users)
+        yield "each trial has a server and users of its own; what a factor varies is as the case says"
 
 
 def _idle_lines(campaign: Campaign, planned: Plan) -> Iterator[str]:
@@ -224,7 +250,7 @@ def _case_rows(planned: Plan) -> Iterator[dict[str, str]]:
     for trial in planned.trials:
         placements.setdefault(trial.case, {})[trial.instances] = None
     for number, case in enumerate(planned.cases, start=1):
-        yield {"case": str(number), **_case_columns(case), **_place_columns(list(placements[case]))}
+        yield {"case": str(number), **_case_columns(case), **_place_columns(case, list(placements[case]))}
 
 
 def _trial_rows(planned: Plan) -> Iterator[dict[str, str]]:
@@ -237,7 +263,7 @@ def _trial_rows(planned: Plan) -> Iterator[dict[str, str]]:
                 "repetition": str(trial.repetition),
                 "case": cases[trial.case],
                 **_case_columns(trial.case),
-                **_place_columns([trial.instances]),
+                **_place_columns(trial.case, [trial.instances]),
             }
 
 
@@ -252,6 +278,10 @@ def _rate(case: Case) -> str:
 
 
 def _case_columns(case: Case) -> dict[str, str]:
+    if case.of_users:
+        clients = ", ".join(name for name in case.hosts if name != case.receiver)
+        who = {"clients": clients, "server": case.receiver}
+        return {**dict(case.factors), **who, "family": case.family}
     return {
         **dict(case.factors),
         "test": case.test,
@@ -266,8 +296,10 @@ def _case_columns(case: Case) -> dict[str, str]:
     }
 
 
-def _place_columns(placements: Sequence[tuple[PlannedInstance, ...]]) -> dict[str, str]:
+def _place_columns(case: Case, placements: Sequence[tuple[PlannedInstance, ...]]) -> dict[str, str]:
     """CPUs and ports; a case whose trials alternate between two ranges of ports shows both."""
+    if case.of_users:
+        return {}
     first = placements[0]
     return {
         "sender CPUs": _cpus([instance.sender_cpu for instance in first]),
@@ -290,7 +322,7 @@ def _ports(instances: Sequence[PlannedInstance]) -> str:
 
 
 def _without_constants(rows: list[dict[str, str]]) -> list[dict[str, str]]:
-    idle = {name for name, default in _DEFAULTS.items() if all(row[name] == default for row in rows)}
+    idle = {name for name, default in _DEFAULTS.items() if all(row.get(name) == default for row in rows)}
     return [{name: value for name, value in row.items() if name not in idle} for row in rows]
 
 

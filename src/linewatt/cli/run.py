@@ -12,6 +12,7 @@ import typer
 
 from linewatt.cli.options import File, Hosts, Results, Wanted
 from linewatt.cli.output import RESULTS, can_be_made, print_json, results_there, say
+from linewatt.cli.plan import with_best_of
 
 if TYPE_CHECKING:
     from linewatt.campaign.campaign import Campaign
@@ -48,7 +49,7 @@ def run(
     from linewatt.campaign.plan import plan
     from linewatt.campaign.programs import refuse_listed
 
-    campaign = load(file, hosts, will_connect=True)
+    campaign = with_best_of(load(file, hosts, will_connect=True), results)
     if not allow_commands:
         refuse_listed(campaign)
     _can_be_stored(results)
@@ -95,7 +96,7 @@ def resume(
         campaign = stored.from_dict(result.manifest.asked.written)
         if not allow_commands:
             refuse(programs(campaign), f"{result.id}: its stored campaign")
-        _tell_edits(campaign, result)
+        _tell_edits(campaign, result, results)
         planned = None if campaign.soak is not None else plan(campaign, result.manifest.seed or 0)
         if planned is not None:
             _check_plan(as_dict(planned), result)
@@ -112,18 +113,21 @@ MOST_DIFFERENCES = 5
 """of a campaign file from the stored campaign that are told"""
 
 
-def _tell_edits(campaign: Campaign, result: Result) -> None:
+def _tell_edits(campaign: Campaign, result: Result, results: Path) -> None:
     """Say what the campaign file says by now otherwise than what is gone on with: what is stored."""
     from linewatt.campaign import stored
     from linewatt.campaign.file import load
+    from linewatt.engine.best_of import resolved
     from linewatt.errors import InvalidInput
     from linewatt.foreign import one_line
 
     if not campaign.path.is_file():
         return
     used = f"{result.id} continues the campaign as it was stored; linewatt run begins one with the file"
+    written = result.manifest.asked.written
     try:
-        edits = stored.differences(result.manifest.asked.written, load(campaign.path, campaign.inventory))
+        now = resolved(load(campaign.path, campaign.inventory), results, written.get("best_of"))
+        edits = stored.differences(written, now)
     except InvalidInput as error:
         say(f"note: {error}; {used}")
         return

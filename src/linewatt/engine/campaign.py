@@ -21,6 +21,7 @@ from linewatt.engine.live.sensing import Restarts, tried
 from linewatt.engine.repeats import Remaining
 from linewatt.engine.rounds import RoundRunner, warm_up
 from linewatt.engine.run import Places, Run
+from linewatt.engine.soak.trials import UsersAtWork
 from linewatt.engine.stage import Stage, ToCome
 from linewatt.engine.undo.settings import Settings
 from linewatt.errors import ChangeError, HostError
@@ -58,6 +59,7 @@ class CampaignRun(Run[events.Ended]):
             self._session, lambda host, text: self._say(events.Warned(f"{host}: {text}"))
         )
         self._path: Path | None = None
+        self._users: UsersAtWork | None = None
         self._gone: set[str] = set()
         self._given_up: set[frozenset[str]] = set()
 
@@ -90,6 +92,7 @@ class CampaignRun(Run[events.Ended]):
         self, path: Path, settings: Settings, journal: Journal, result: read.Result | None
     ) -> events.Ended:
         self._path = path
+        self._users = await UsersAtWork.of(self._session, self._campaign, journal, self._say)
         stage = Stage(self._session, self._campaign, self._plan, settings, self._labels, path, self._say)
         hosts = read.load_manifest(path).hosts
         remaining = Remaining(self._campaign, self._plan, result.trials if result else (), hosts)
@@ -114,7 +117,7 @@ class CampaignRun(Run[events.Ended]):
         self._say(
             events.Started(path.name, str(path), total, total - to_run, plan.duration_s, at_most=adaptive)
         )
-        runner = RoundRunner(self._session, self._campaign, stage, read.load(path), total, say)
+        runner = RoundRunner(self._session, self._campaign, stage, read.load(path), total, say, self._users)
         try:
             for position, planned in enumerate(rounds):
                 round_ = remaining.round(planned)

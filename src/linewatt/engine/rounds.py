@@ -8,7 +8,7 @@ close its window have arrived, so that a trial costs little beyond its load.
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import suppress
 from dataclasses import dataclass, replace
@@ -26,10 +26,11 @@ from linewatt.engine.live.feed import LiveFeed, Reading
 from linewatt.engine.live.now import is_current, watts_now
 from linewatt.engine.live.readback import ReadBack
 from linewatt.engine.live.session import Session
-from linewatt.engine.live.trial import Levels, LiveTrial, LoadTime, TrialRun
+from linewatt.engine.live.trial import Levels, Live, LiveTrial, LoadTime, TrialRun
 from linewatt.engine.measuring.cut import Setup
 from linewatt.engine.measuring.measure import Measured, measure
 from linewatt.engine.measuring.window import whole_sum
+from linewatt.engine.soak.trials import UsersAtWork
 from linewatt.engine.stage import Stage
 from linewatt.hosts.clock import now_s
 from linewatt.hosts.cores import core_groups
@@ -49,7 +50,7 @@ TICK_S = 1.0
 class Prepared:
     """Trials ready at the barrier, and those whose preparation failed."""
 
-    ready: tuple[LiveTrial, ...]
+    ready: tuple[Live, ...]
     failed: tuple[TrialRun, ...]
 
 
@@ -64,12 +65,15 @@ class RoundRunner:
         result: read.Result,
         total: int,
         on_event: events.OnEvent,
+        users: UsersAtWork | None = None,
     ) -> None:
+        """``users``: what they have in common, where they are the load."""
         self._session = session
         self._stage = stage
         self._campaign = campaign
         self._result = result.path
         self._levels = Levels(result.trials)
+        self._users = users
         self._total = total
         self._say = on_event
         self._interval_s = interval_s(campaign)
@@ -119,9 +123,14 @@ class RoundRunner:
 
     async def fail(self, trials: Sequence[PlannedTrial], reason: str) -> None:
         """Store trials that cannot begin. Raises StoreError."""
-        load = LoadTime(self._campaign.load_s, self._interval_s)
-        lives = [LiveTrial(self._session, trial, load, self._levels) for trial in trials]
+        lives = self._lives(trials)
         await self._store([live.failed(reason) for live in lives], 0.0)
+
+    def _lives(self, trials: Iterable[PlannedTrial]) -> list[Live]:
+        load = LoadTime(self._campaign.load_s, self._interval_s)
+        if self._users is not None:
+            return [self._users.trial(trial, load) for trial in trials]
+        return [LiveTrial(self._session, trial, load, self._levels) for trial in trials]
 
     async def _prepared(self, trials: Sequence[PlannedTrial]) -> Prepared:
         """The round made ready ahead, if it is this one and came to no harm; else made ready now."""
@@ -144,8 +153,7 @@ class RoundRunner:
     ) -> Prepared:
         if after is not None:
             await asyncio.wait({after})
-        load = LoadTime(self._campaign.load_s, self._interval_s)
-        lives = [LiveTrial(self._session, trial, load, self._levels) for trial in trials]
+        lives = self._lives(trials)
         try:
             problems = await asyncio.gather(*(live.prepared() for live in lives))
         except asyncio.CancelledError:
@@ -171,7 +179,7 @@ class RoundRunner:
                 )
             )
 
-    async def _tick(self, lives: Sequence[LiveTrial], started_s: float, remaining_s: float) -> None:
+    async def _tick(self, lives: Sequence[Live], started_s: float, remaining_s: float) -> None:
         receivers = {live.case.receiver for live in lives}
         hosts = dict.fromkeys(name for live in lives for name in live.case.hosts)
         while True:
@@ -181,11 +189,12 @@ class RoundRunner:
             self._say(events.Throughput(rate_bps, left_s, watts_now(self._session.all_feeds(hosts))))
 
     def _rate_bps(self, host: str, since_s: float) -> float | None:
-        """What a host's data interface takes in, from its newest two counter readings, both since then."""
+        """What a host's data interface takes in, of users both ways, from its newest two readings."""
         for feed in self._session.feeds[host]:
             if feed.counts_bytes:
                 of_now = is_current(feed) and feed.latest(2)[0].received_s >= since_s
-                return feed.rate_bps("nic.rx_bytes") if of_now else None
+                ways = ("nic.rx_bytes", "nic.tx_bytes") if self._users else ("nic.rx_bytes",)
+                return feed.rate_bps(*ways) if of_now else None
         return None
 
     async def _store(self, runs: Sequence[TrialRun], overhead_s: float) -> None:

@@ -88,8 +88,17 @@ KINDS = (
         "host",
         ("throughput",),
         "The users' process of a client used a whole core: the rate may be the client's and not the server's.",
-        "Its CPU time in the slices of the soak.",
+        "Its CPU time in the slices of a soak, or in the window of a trial.",
         "Spread the users over more clients.",
+    ),
+    Kind(
+        "transfers-failed",
+        "note",
+        "case",
+        (),
+        "Transfers of users failed in the window. Throughput has their bytes, too, and users waited meanwhile.",
+        "What each client's users counted, by action and kind.",
+        "See docs/users.md for what each kind of failure is; take away what makes it, and measure again.",
     ),
     Kind(
         "stalls",

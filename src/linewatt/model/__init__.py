@@ -6,6 +6,7 @@ Missing is ``None`` with a reason beside it, never 0. Ratios are 0..1 of one CPU
 
 from linewatt.model.case import (
     ENDS,
+    FTP,
     Case,
     Direction,
     Family,
@@ -28,6 +29,7 @@ from linewatt.model.trial import METHOD, OF_SEVERAL_PORTS, Trial, document_of
 
 __all__ = [
     "ENDS",
+    "FTP",
     "METHOD",
     "OF_SEVERAL_PORTS",
     "Case",

@@ -18,8 +18,12 @@ Role = Literal["sender", "receiver"]
 ENDS: tuple[Role, Role] = ("receiver", "sender")
 
 
+FTP = "ftp"
+"""the test that scripted users make, of transfers both ways"""
+
+
 def is_tcp(test: TestName) -> bool:
-    return test in ("tcp", "tcp-rr")
+    return test in ("tcp", "tcp-rr", FTP)
 
 
 def is_request_response(test: TestName) -> bool:
@@ -58,6 +62,8 @@ class Case:
     search: Literal["rate", "instances"] | None = None
     data_ports: int | None = None
     """over how many ports of its hosts the instances are dealt in turn; None: there is one"""
+    users: tuple[tuple[str, str], ...] = ()
+    """what users do that are its load, but for what ``factors`` vary: (key, value) by key"""
 
     def __post_init__(self) -> None:
         if not _is_test(self.test):
@@ -66,6 +72,11 @@ class Case:
     @property
     def is_tcp(self) -> bool:
         return is_tcp(self.test)
+
+    @property
+    def of_users(self) -> bool:
+        """Whether users of a file server are its load: ``sender`` are their clients, ``receiver`` serves."""
+        return self.test == FTP
 
     @property
     def paced(self) -> bool:
@@ -105,6 +116,7 @@ class Case:
             **({} if self.load is None else {"load": self.load}),
             **({} if self.search is None else {"search": self.search}),
             **({} if self.data_ports is None else {"data_ports": self.data_ports}),
+            **({"users": self.users} if self.users else {}),
         }
 
     @property
@@ -116,7 +128,7 @@ class Case:
 @lru_cache(1 << 10)
 def _is_test(name: str) -> bool:
     """Whether a name has the shape of a test's: what is stored is shown, and names charts."""
-    return re.fullmatch(r"(?:tcp|udp)-rr|tcp|udp-[1-9][0-9]{1,4}", name, re.ASCII) is not None
+    return re.fullmatch(r"(?:tcp|udp)-rr|tcp|ftp|udp-[1-9][0-9]{1,4}", name, re.ASCII) is not None
 
 
 @lru_cache(1 << 16)

@@ -72,7 +72,7 @@ class Trial:
 
 OF_SEVERAL_PORTS = frozenset({"data_ports", "data_port"})
 """fields that only hosts with several data ports have: documents of the others are without them"""
-_OF_FEW = OF_SEVERAL_PORTS | {"load", "latency_s", "duplicate_packets", "search"}
+_OF_FEW = OF_SEVERAL_PORTS | {"load", "latency_s", "duplicate_packets", "search", "users"}
 """the same, with what only some loads and cases have"""
 
 

@@ -11,7 +11,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING
 
-from linewatt.model import Case
+from linewatt.model import ENDS, FTP, Case, Role
 from linewatt.sizes import frame_bytes
 from linewatt.units import format_percent, format_rate
 
@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 TEST_TITLES = {
     "tcp": "TCP",
+    FTP: "FTP users",
     "tcp-rr": "TCP request/response",
     "udp-rr": "UDP request/response",
 }
@@ -100,7 +101,7 @@ def case_labels(cases: Iterable[Case]) -> dict[Case, str]:
     }
     return {
         case: ", ".join(
-            [f"{case.sender} → {case.receiver}"]
+            [f"{case.sender} {'↔' if case.of_users else '→'} {case.receiver}"]
             + [
                 text
                 for name, (text, default) in words[case].items()
@@ -116,10 +117,29 @@ def case_names(cases: Iterable[Case], *, with_test: bool = False) -> dict[Case, 
     cases = list(cases)
     labels = case_labels(dict.fromkeys(replace(case, instances=1) for case in cases))
     return {
-        case: f"{f'{test_title(case.test)}, ' if with_test else ''}{labels[replace(case, instances=1)]}, "
-        f"{plural(case.instances, 'instance')}"
+        case: f"{f'{test_title(case.test)}, ' if with_test else ''}{labels[replace(case, instances=1)]}"
+        f"{'' if case.of_users else f', {instances_text(case)}'}"
         for case in cases
     }
+
+
+def instances_text(case: Case) -> str:
+    return plural(case.instances, "instance")
+
+
+def end_word(case: Case, role: Role) -> str:
+    """What a role is called in a case: of users the receiver is their server, the sender their client."""
+    return _OF_USERS[role] if case.of_users else role
+
+
+def of_ends(text: str, case: Case) -> str:
+    """Words about ends of a case, with the names that they have in it."""
+    for role in ENDS if case.of_users else ():
+        text = text.replace(role, _OF_USERS[role])
+    return text
+
+
+_OF_USERS: dict[Role, str] = {"receiver": "server", "sender": "client"}
 
 
 def _varied_factors(cases: Iterable[Case]) -> frozenset[str]:

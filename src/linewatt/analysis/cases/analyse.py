@@ -146,6 +146,7 @@ def document(analyses: Sequence[Analysis], schema_version: int) -> dict[str, obj
             {"instances": summary.case.instances, "regime": row.regime, "why": row.why} | named(one)
             for one in analyses
             for summary, row in zip(one.summaries, one.regimes, strict=True)
+            if not summary.case.of_users
         ],
         "knee_instances": knees if several else next(iter(knees.values()), None),
         "knee_ci95": bounds if several else next(iter(bounds.values()), None),

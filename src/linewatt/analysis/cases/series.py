@@ -31,7 +31,9 @@ def with_series(series: Sequence[CaseSummary]) -> list[CaseSummary]:
     odd = [one for role in ENDS for one in _outliers(done, role)]
     done = [_flagged(one, [flag for at, flag in odd if at == one.case.instances]) for one in done]
     rows = explained(done)
-    return [replace(one, regime=row) for one, row in zip(done, rows, strict=True)]
+    return [
+        replace(one, regime=None if one.case.of_users else row) for one, row in zip(done, rows, strict=True)
+    ]
 
 
 def ceilings(series: Sequence[CaseSummary]) -> Iterator[tuple[int, Ceiling]]:

@@ -68,6 +68,10 @@ class Best:
     words: str
     verdict: Verdict | None = None
     compared: int = 0
+    others: int = 0
+    """settings beside the base that were run"""
+    worse: int = 0
+    """those of them that are worse than the base beyond doubt"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -263,7 +267,8 @@ def _best(response: Response, contrasts: Mapping[Setting, Contrast | str]) -> Be
     better = {setting: each for setting, each in judged.items() if each.kind == "better"}
     if not better:
         words = f"the base is kept: of {compared} other settings none is better beyond doubt"
-        return Best(None, words, compared=compared)
+        worse = sum(each.kind == "worse" for each in judged.values())
+        return Best(None, words, compared=compared, others=len(contrasts), worse=worse)
     sign = 1 if response.higher_is_better else -1
     setting, verdict = max(
         better.items(), key=lambda item: sign * item[1].change.value if item[1].change else 0.0

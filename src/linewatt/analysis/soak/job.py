@@ -120,6 +120,12 @@ def _arrival_rate(campaign: Campaign) -> float | None:
     return (users.arrival_rate_hz or 0.0) if users and "arrival_rate_hz" in users.model_fields_set else None
 
 
+def _options(campaign: Campaign) -> list[str] | None:
+    """As they are written in vsftpd.conf; ``None`` where all are as they would be."""
+    found = _of("users", "server", "options")(campaign) or ()
+    return [f"{name}={value}" for name, value in found] or None
+
+
 def _rate_text(rate_hz: float) -> str:
     return f"{rate_hz:g}/s" if rate_hz else "a closed loop"
 
@@ -207,6 +213,7 @@ ASKED: tuple[Asked, ...] = (
     Asked("server", "server", "server", _server_kind),
     Asked("server_folder", "folder of the server", "server", _of("users", "server", "folder")),
     Asked("server_logins", "logins the server allows", "server", _of("users", "server", "max_clients")),
+    Asked("server_options", "options of vsftpd", "job", _options, ", ".join),
     *(asked for load in SOAKING for asked in _of_load(load)),
     Asked(
         "sustained_at_bps",

@@ -15,7 +15,7 @@ from dataclasses import replace
 from linewatt.campaign.campaign import Campaign
 from linewatt.engine.live.readback import Difference, ReadBack, read_back
 from linewatt.engine.live.session import Session
-from linewatt.engine.live.trial import LiveTrial
+from linewatt.engine.live.trial import Live
 from linewatt.engine.undo.knobs import KNOBS
 from linewatt.engine.undo.settings import Settings
 from linewatt.findings.window import ASKING_S
@@ -41,7 +41,7 @@ class Asking:
         campaign: Campaign,
         settings: Settings,
         configuration: Configuration,
-        lives: Sequence[LiveTrial],
+        lives: Sequence[Live],
     ) -> None:
         self._session = session
         self._settings = settings
@@ -108,7 +108,7 @@ class Asking:
         self.closed.cancel()
 
 
-def _tcp_ports(lives: Iterable[LiveTrial]) -> dict[str, list[int]]:
+def _tcp_ports(lives: Iterable[Live]) -> dict[str, list[int]]:
     """Sender → ports of the connections that it sends through."""
     ports: dict[str, list[int]] = {}
     for live in lives:

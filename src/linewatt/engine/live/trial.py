@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from statistics import fmean
-from typing import Literal
+from typing import Literal, Protocol
 
 from linewatt.campaign.factors import load_options
 from linewatt.campaign.plan import PlannedInstance, PlannedTrial
@@ -76,6 +76,24 @@ class InstanceOutput:
 
 
 @dataclass(frozen=True, slots=True)
+class UsersReport:
+    """What users of one client did from ``start_s`` to ``end_s``, on the controller's time line.
+
+    Bytes are those at their data sockets; ``failures`` has action and name → how often.
+    """
+
+    host: str
+    start_s: float
+    end_s: float
+    cpu_s: float
+    received_bytes: int
+    sent_bytes: int
+    gets: int
+    puts: int
+    failures: Mapping[str, int] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class TrialRun:
     """Everything a trial left behind, before numbers are made of it. ``failure`` says why it came to none."""
 
@@ -99,11 +117,42 @@ class TrialRun:
     """host → the most payload that the slot of its data interface carries"""
     data_ports: tuple[PortLine, ...] = ()
     """those that it uses of several"""
+    users: tuple[UsersReport, ...] = ()
+    """of a trial of users: what they did, in the order in which it was told"""
+    complaints: tuple[str, ...] = ()
+    """the first line of each kind of failure of users"""
 
     def of_its_hosts(self) -> TrialRun:
         """The same without what other hosts of its round showed."""
         own = {name: self.readback[name] for name in self.planned.case.hosts if name in self.readback}
         return replace(self, readback=own)
+
+
+class Live(Protocol):
+    """A trial from its preparation to the collection of its output, whatever makes its load."""
+
+    planned: PlannedTrial
+
+    @property
+    def case(self) -> Case: ...
+
+    async def prepared(self) -> str | None:
+        """Why it cannot be prepared, with everything stopped; ``None``: it is ready."""
+
+    def pids(self) -> dict[str, list[int | None]]:
+        """Host → the processes whose threads are to be read back."""
+
+    def release(self) -> None:
+        """Open the barrier."""
+
+    async def collect(self) -> TrialRun:
+        """Wait for the load to end and return what it wrote; a failure is part of the answer, not raised."""
+
+    async def stop(self) -> None:
+        """End whatever of this trial still runs."""
+
+    def failed(self, reason: str) -> TrialRun:
+        """The answer for a trial that never got to its load."""
 
 
 class LiveTrial:

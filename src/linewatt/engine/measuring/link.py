@@ -22,7 +22,7 @@ Span = tuple[float, float]
 
 def lost_carrier(run: TrialRun, readings: Mapping[str, Sequence[Reading]]) -> str | None:
     """Which data interface lost its carrier while the load ran, as its kernel counted."""
-    for name in run.planned.case.hosts if run.outputs else ():
+    for name in run.planned.case.hosts if run.outputs or run.users else ():
         own = run.readback.get(name), readings.get(name, ())
         counted = max(counted_between(own[0], CARRIER), _between_records(run, own[1]))
         if counted:

@@ -19,6 +19,7 @@ from linewatt.engine.measuring.flags import flags
 from linewatt.engine.measuring.link import lost_carrier, nothing_arrived, silence
 from linewatt.engine.measuring.ports import left_its_port, port_results
 from linewatt.engine.measuring.power import with_power
+from linewatt.engine.measuring.users import done_in, users_flags, users_series, users_window
 from linewatt.engine.measuring.window import EndRun, common_window, count, place, whole_sum
 from linewatt.errors import ParseError
 from linewatt.foreign import understood
@@ -69,7 +70,7 @@ def measure(
     dead = dead or silence(run, runs, window) or left_its_port(trial)
     if dead is not None:
         return Measured(_failed(run, dead), sensed, raw)
-    return Measured(trial, (*sensed, *_load_series(run, runs, load.name)), raw)
+    return Measured(trial, (*sensed, *_load_series(run, runs, load.name), *users_series(run)), raw)
 
 
 def _because(dead: str | None, failure: str) -> str:
@@ -80,9 +81,49 @@ def _because(dead: str | None, failure: str) -> str:
 def _made(
     run: TrialRun, readings: Mapping[str, Sequence[Reading]], setup: Setup, load: Load, overhead_s: float
 ) -> tuple[list[InstanceRun], Window, Trial]:
+    if run.planned.case.of_users:
+        return [], *_of_users(run, readings, setup, overhead_s)
     runs = [_instance_run(output, run, load) for output in run.outputs]
     window = _window(run, runs, setup)
     return runs, window, _done(Cut(run, runs, window, readings, setup), overhead_s)
+
+
+def _of_users(
+    run: TrialRun, readings: Mapping[str, Sequence[Reading]], setup: Setup, overhead_s: float
+) -> tuple[Window, Trial]:
+    """A trial whose load are users: what they moved both ways, and what that cost. Raises ParseError."""
+    case = run.planned.case
+    window = users_window(run, setup.omit_s, setup.window_s)
+    done = done_in(run, window, [name for name in case.hosts if name != case.receiver])
+    if not done.payload_bps:
+        raise ParseError(
+            f"users moved nothing in the window; {'; '.join(run.complaints) or 'none has failed'}"
+        )
+    trial = _done(Cut(run, [], window, readings, setup), overhead_s)
+
+    def of(end: EndResult | None) -> EndResult | None:
+        return None if end is None else _without_load(end, done.client_cores.get(end.host))
+
+    ends = [end for end in (trial.sender, trial.receiver) if end is not None]
+    again = whole_sum(end.counters.get("nstat.TcpRetransSegs") for end in ends)
+    return window, replace(
+        trial,
+        throughput_bps=done.payload_bps,
+        offered_bps=None,
+        retransmits=None if again is None else round(again),
+        sender=of(trial.sender),
+        receiver=of(trial.receiver),
+        flags=(*trial.flags, *users_flags(run, done, setup.hosts)),
+    )
+
+
+def _without_load(end: EndResult, users_cores: float | None) -> EndResult:
+    """An end of users: what theirs used is known where they ran, and what a server's sessions used is not."""
+    reasons = {
+        **end.reasons,
+        "foreign_cores": "what the server's sessions used is not told apart from others",
+    }
+    return replace(end, load_cpu_cores=users_cores, reasons=reasons)
 
 
 def _window(run: TrialRun, runs: Sequence[InstanceRun], setup: Setup) -> Window:

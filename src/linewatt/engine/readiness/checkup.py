@@ -261,6 +261,9 @@ def _plan(campaign: Campaign, sites: Mapping[str, Site] | None = None) -> _Plann
     further: tuple[Change, ...] = ()
     if campaign.soak is None:
         planned = plan(campaign, campaign.seed or 0, sites)
+        if campaign.varies_users:  # no load is asked for, and their own checks look at what they need
+            own = {change for one in planned.rounds for change in one.changes}
+            return _Planned(changes=frozenset(own.union(planned.changes)))
     else:
         soak = plan_soak(campaign, sites)
         if soak.segments is None:

@@ -67,6 +67,8 @@ class VsftpdSettings:
     idle_limit_s: int = 3600
     """a session that asks for nothing as long is ended: more than users think"""
     read_every_s: float = 10.0
+    options: tuple[tuple[str, str], ...] = ()
+    """of vsftpd.conf(5), by name"""
 
     def __post_init__(self) -> None:
         first, last = self.passive_ports
@@ -212,6 +214,7 @@ class VsftpdServer:
             system_user=place.ground.user,
             max_clients=settings.max_clients,
             idle_limit_s=settings.idle_limit_s,
+            options=settings.options,
         )
 
     async def _launch(self, place: _Place) -> Process:

@@ -107,6 +107,7 @@ def make_server(
         max_clients=server.max_clients,
         idle_limit_s=round(users.think_s + users.spread_s + _IDLE_MARGIN_S),
         read_every_s=interval_s,
+        options=server.options,
     )
     return VsftpdServer(hosts[server.host], settings, undoable, say)
 
@@ -128,6 +129,12 @@ def job_of(users: Users, server: Server, address: str, duration_s: float) -> Use
     )
 
 
+async def environments(users: Users, session: Session) -> dict[str, prepare.Environment]:
+    """Client → where its Python is. Raises HostError for one that is not prepared."""
+    found = await asyncio.gather(*(_python(session.hosts[name], users) for name in users.clients))
+    return dict(zip(users.clients, found, strict=True))
+
+
 async def clients_of(
     users: Users, session: Session, server: Server, reached_by: Mapping[str, str]
 ) -> list[Client]:
@@ -135,18 +142,12 @@ async def clients_of(
 
     Raises HostError for one that is not prepared.
     """
-    environments = dict(
-        zip(
-            users.clients,
-            await asyncio.gather(*(_python(session.hosts[name], users) for name in users.clients)),
-            strict=True,
-        )
-    )
+    found = await environments(users, session)
     return [
         Client(
             name,
-            environments[name].python,
-            environments[name].python_path,
+            found[name].python,
+            found[name].python_path,
             server.target_for(reached_by[group]),
             saturates=not session.specs[name].shares_cpus_with,
         )

@@ -23,6 +23,34 @@ STALL_LIMIT_S = 300
 """after that long without a byte a transfer is given up, however long a session may be idle"""
 
 
+OPTIONS: dict[str, tuple[int, int] | None] = {
+    "use_sendfile": None,
+    "one_process_model": None,
+    "setproctitle_enable": None,
+    "seccomp_sandbox": None,
+    "isolate": None,
+    "isolate_network": None,
+    "trans_chunk_size": (4096, 2**27),
+    "max_per_ip": (0, 100_000),
+}
+"""what of vsftpd.conf(5) a campaign may set: a switch, or a number from … to …"""
+
+
+def option(name: str, value: str) -> str:
+    """The value of one of these as it is compared: ``on``, ``off`` or a number. Raises InvalidInput."""
+    if name not in OPTIONS:
+        raise InvalidInput(f"vsftpd.{name} is none of the options that may be set: {', '.join(OPTIONS)}")
+    bounds = OPTIONS[name]
+    if bounds is None:
+        if value not in ("on", "off"):
+            raise InvalidInput(f"vsftpd.{name} must be on or off, got {value!r}")
+        return value
+    least, most = bounds
+    if not re.fullmatch(r"[0-9]{1,9}", value, re.ASCII) or not least <= int(value) <= most:
+        raise InvalidInput(f"vsftpd.{name} must be a number from {least} to {most}, got {value!r}")
+    return str(int(value))
+
+
 @dataclass(frozen=True, slots=True)
 class Vsftpd:
     """One server. ``home`` has ``get`` and ``put`` and is not writable; ``empty`` is an empty folder of root.
@@ -41,11 +69,16 @@ class Vsftpd:
     system_user: str = "ftp"
     max_clients: int = 0
     idle_limit_s: int = 300
+    options: tuple[tuple[str, str], ...] = ()
+    """of OPTIONS, those that are not as they would be"""
 
     def __post_init__(self) -> None:
         first, last = self.passive_ports
         if not 1024 <= first <= last <= 65535:
             raise InvalidInput(f"vsftpd: passive ports {first} to {last}: name a range within 1024 to 65535")
+
+
+_SWITCHES = {"on": True, "off": False}
 
 
 def configuration(server: Vsftpd) -> str:
@@ -77,6 +110,7 @@ def configuration(server: Vsftpd) -> str:
         "seccomp_sandbox": False,
         "isolate": False,
         "isolate_network": False,
+        **{name: _SWITCHES.get(value, value) for name, value in server.options},
     }
     return "".join(f"{name}={_word(name, value)}\n" for name, value in options.items())
 

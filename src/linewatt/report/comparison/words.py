@@ -41,9 +41,9 @@ def _case_name(case: Case, labels: dict[Case, str], without: str | None) -> str:
     said = {
         "test": test_title(case.test),
         "label": labels[replace(case, instances=1)],
-        "instances": plural(case.instances, "instance"),
+        "instances": "" if case.of_users else plural(case.instances, "instance"),
     }
-    return ", ".join(text for name, text in said.items() if name != without)
+    return ", ".join(text for name, text in said.items() if text and name != without)
 
 
 def _job_name(job: Job) -> str:

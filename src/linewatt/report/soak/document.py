@@ -26,6 +26,7 @@ def as_json(soak: Soak) -> dict[str, Any]:
         "name": soak.result.manifest.name,
         "created_s": soak.result.manifest.created_s,
         "complete": soak.complete,
+        **_best(soak),
         "duration_planned_s": soak.plan.duration_s,
         "duration_s": soak.ran_s,
         "load_s": soak.load_s,
@@ -60,6 +61,14 @@ def as_json(soak: Soak) -> dict[str, Any]:
         "flags_count": len(findings(soak).every),
         "flags": [asdict(one) for one in flags(soak)],
     }
+
+
+def _best(soak: Soak) -> dict[str, Any]:
+    """Only of soaks that ran with the best setting of an experiment."""
+    best = soak.result.manifest.asked.best_of
+    if best is None:
+        return {}
+    return {"best_of": {**best.as_written(), "setting": dict(best.setting)}}
 
 
 def _stall(soak: Soak, one: figures.Stall) -> dict[str, Any]:

@@ -21,6 +21,7 @@ from linewatt.report.soak.flags import findings
 from linewatt.report.soak.summary import (
     UNREAD,
     Fact,
+    best_facts,
     bytes_text,
     count_text,
     cpu_facts,
@@ -60,7 +61,7 @@ def first_screen(soak: Soak) -> Screen:
     blocks = (
         Block("Rate", tuple(_rate(soak)), _steadiness(soak)),
         Block("Ledger", tuple(_ledger(soak)), ledger.removeprefix("the ledger "), least=2),
-        Block("Users", tuple(_facts([*users_facts(soak), *cpu_facts(soak)])), rest="line"),
+        Block("Users", tuple(_facts([*best_facts(soak), *users_facts(soak), *cpu_facts(soak)])), rest="line"),
         Block("Cost", tuple(_cost(soak)), "mean over the soak", rest="host", command="show --json"),
         Block(TRUST, tuple(_doubts(soak)), _trust(soak), rest="finding"),
     )

@@ -128,8 +128,15 @@ def _slice(soak: Soak) -> str:
 
 
 def details(soak: Soak) -> list[Fact]:
-    """Percentiles of the rate, drift, users, their CPU, and energy."""
-    return [*_rates(soak), *users_facts(soak), *cpu_facts(soak), *_energy(soak)]
+    """Whose best setting it has, percentiles of the rate, drift, users, their CPU, and energy."""
+    return [*best_facts(soak), *_rates(soak), *users_facts(soak), *cpu_facts(soak), *_energy(soak)]
+
+
+def best_facts(soak: Soak) -> Iterator[Fact]:
+    """Which experiment the settings are the best of."""
+    best = soak.result.manifest.asked.best_of
+    if best is not None:
+        yield Fact(f"Best of {best.result}", best.text, "; ".join([best.words, *best.notes]))
 
 
 def _rates(soak: Soak) -> Iterator[Fact]:

@@ -20,7 +20,7 @@ from linewatt.report.columns import case_cell, ci_text, power_cell
 from linewatt.report.findings import Marks
 from linewatt.report.machine.environment import cores_are
 from linewatt.report.screen import Block, Entry, Line
-from linewatt.report.series import Series, plural
+from linewatt.report.series import Series, end_word, instances_text, plural
 from linewatt.report.table import Cell, Head, Lack, Note, Row, RowGroup, Table, absences
 from linewatt.report.trials.digest import Digest
 from linewatt.report.trials.limits import limit_forms, limit_words
@@ -176,8 +176,8 @@ def _result(shown: Sequence[Best], fastest: Sequence[Best], view: Digest) -> Blo
     for one in shown:
         trials = () if alike else (_trials(one.summary),)
         beside = _beside([one.summary], one.summary)
-        case = plural(one.summary.case.instances, "instance")
-        told.append((Line(one.name, (*rate(one.summary, view), case, *trials, *beside)), one.summary))
+        case = () if one.summary.case.of_users else (instances_text(one.summary.case),)
+        told.append((Line(one.name, (*rate(one.summary, view), *case, *trials, *beside)), one.summary))
     entries = tuple(with_limits(told))
     left = len(fastest) - len(shown)
     return Block("Result", entries, means_are(view, alike), rest="series", left=left)
@@ -293,7 +293,7 @@ def _cost(best: Best, view: Digest) -> Block:
             for _, title, words in wanted
             if not cells[title].missing
         )
-        ends.append((role, Line(f"{role} {summary.case.host(role)}", tuple(figures))))
+        ends.append((role, Line(f"{end_word(summary.case, role)} {summary.case.host(role)}", tuple(figures))))
         lacks += [
             Lack(title, _withheld(name, role, best, view) or cells[title].reason or "not known", "", role)
             for name, title, _ in wanted

@@ -23,7 +23,7 @@ from linewatt.campaign import design
 from linewatt.report.export import case_keys, numbers, p_text
 from linewatt.report.provenance import legend, mark
 from linewatt.report.provenance import words as sources
-from linewatt.report.series import case_names, setting_text
+from linewatt.report.series import case_names, of_ends, setting_text
 from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table, legend_notes, texts
 from linewatt.store.read import Result
 from linewatt.units import MISSING
@@ -81,7 +81,7 @@ def _table(group: GroupEffects, found: ResponseEffects, name: str) -> Table:
     sure = mark(found.provenance)
     together = [Note("remark", _marked(_together(one), sure)) for one in found.interactions if one.found]
     return Table(
-        title=f"{found.response.title}{scope}: {name}",
+        title=f"{of_ends(found.response.title, group.case)}{scope}: {name}",
         keys=(Head("Level", kind="text"),),
         heads=(
             Head("Runs / at base", lines="n / base"),

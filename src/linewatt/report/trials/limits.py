@@ -12,7 +12,7 @@ from linewatt.analysis.limits.ranking import Ranked
 from linewatt.analysis.limits.verdict import Limit
 from linewatt.analysis.limits.words import name, short
 from linewatt.findings.limits import FULL
-from linewatt.report.series import Series, TestGroup, plural
+from linewatt.report.series import Series, TestGroup, of_ends, plural
 from linewatt.units import format_percent
 
 MOST_NAMED = 6
@@ -139,7 +139,7 @@ def limit_forms(summary: CaseSummary) -> tuple[str, ...]:
     else:
         lead = limit.lead[0].lower() + limit.lead[1:]
         forms = (f"{lead}{f': {limit.margin}' if limit.margin else ''}{missed}", f"{lead}{missed}", lead)
-    return tuple(dict.fromkeys(forms))
+    return tuple(dict.fromkeys(of_ends(form, summary.case) for form in forms))
 
 
 def _where(limit: Limit) -> str:

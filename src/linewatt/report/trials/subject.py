@@ -24,7 +24,7 @@ from linewatt.foreign import one_line
 from linewatt.model import ENDS, Case, Role
 from linewatt.report.columns import change_figures, response_words
 from linewatt.report.screen import Block, Entry, Line
-from linewatt.report.series import plural, setting_text, test_title
+from linewatt.report.series import of_ends, plural, setting_text, test_title
 from linewatt.report.table import Table
 from linewatt.report.trials.answer import (
     best_cases,
@@ -169,7 +169,8 @@ def _others(found: ResponseEffects, own: Sequence[CaseSummary], view: Digest) ->
     first, *more = telling
     figures = (_step(first), *_effect(found, first, own, view))
     forms = (f"largest of {len(telling)} that matter", f"1st of {len(telling)}") if more else ("",)
-    return tuple(Line(response_words(found.response), figures, words) for words in forms)
+    name = of_ends(response_words(found.response), own[0].case)
+    return tuple(Line(name, figures, words) for words in forms)
 
 
 _OTHERS = {"none that matters": ("small", "same"), "undecided, too few runs": ("undecided",)}

@@ -48,6 +48,7 @@ def caveats(view: Digest) -> tuple[str, ...]:
             f"{_listed(shared)} share CPUs: what one uses the other lacks, and the CPU use of each may "
             "contain work of the other. Do not read CPU and efficiency as those of separate hosts."
         )
+    said += [f"{line}." for line in _of_users(view)]
     unmeasured = _unmeasured(view, _listed)
     if unmeasured:
         said.append(f"{unmeasured}: no hardware drew them. Each such figure is marked.")
@@ -81,6 +82,7 @@ def in_short(view: Digest) -> tuple[str, ...]:
     shared = sharing_hosts(view.hosts)
     if shared:
         said.append(f"{hosts_words(shared)} share CPUs: CPU of one may be work of the other")
+    said += _of_users(view)
     unmeasured = _unmeasured(view, hosts_words)
     if unmeasured:
         said.append(unmeasured)
@@ -92,6 +94,13 @@ def in_short(view: Digest) -> tuple[str, ...]:
         said.append(f"Unfinished: 'linewatt resume {result.id}' continues it")
     said += [line.removesuffix(".") for line in repeats_lines(result)[1:2]]
     return tuple(said)
+
+
+def _of_users(view: Digest) -> list[str]:
+    """What figures of trials of users are of, whose data goes both ways."""
+    if not any(summary.case.of_users for summary in view.summaries):
+        return []
+    return ["Users: throughput is both ways together; receiver: their server, sender: their client"]
 
 
 def _unmeasured(view: Digest, named: Callable[[Sequence[str]], str]) -> str:

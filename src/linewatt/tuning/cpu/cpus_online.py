@@ -1,8 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Which CPUs are online. The target is ``host``.
 
-``/sys/devices/system/cpu/cpuN/online`` is the switch of a CPU; most machines give CPU 0 none, and it is always
-online. Interrupts, queues' masks and frequency policies follow what is online, so this is set before all else.
+``/sys/devices/system/cpu/cpuN/online`` is the switch of a CPU; most machines give CPU 0 none: it is always
+online. Interrupts, masks of queues and frequency policies follow what is online, so this is set before all
+else.
 Source: kernel, Documentation/core-api/cpu_hotplug.rst.
 """
 

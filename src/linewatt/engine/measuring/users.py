@@ -1,0 +1,101 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What users did in the window of a trial, from the reports of their clients. Pure."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from linewatt.analysis.soak.figures import SATURATED
+from linewatt.engine.live.trial import TrialRun, UsersReport
+from linewatt.engine.measuring.window import COVERAGE_NEEDED, overlap_s
+from linewatt.errors import ParseError
+from linewatt.hosts.base import HostSpec
+from linewatt.model import Channel, Flag, Sample, Window
+from linewatt.store.samples import Series
+
+SOURCE = "users"
+
+
+@dataclass(frozen=True, slots=True)
+class Done:
+    """What the users of all clients did in the window; reports on its edges count in proportion.
+
+    ``client_cores`` is the CPU use of each client's users. ``failures`` are those of reports that touch it.
+    """
+
+    payload_bps: float
+    client_cores: Mapping[str, float]
+    transfers: float
+    failures: Mapping[str, int]
+
+
+def users_window(run: TrialRun, omit_s: float, window_s: float) -> Window:
+    """All users of all clients are let go at once."""
+    return Window(run.started_s + omit_s, run.started_s + omit_s + window_s)
+
+
+def done_in(run: TrialRun, window: Window, clients: Sequence[str]) -> Done:
+    """Raises ParseError where a client's reports leave a part of the window uncovered."""
+    cores: dict[str, float] = {}
+    payload = transfers = 0.0
+    failures: Counter[str] = Counter()
+    for host in clients:
+        parts = [(one, _share(one, window)) for one in run.users if one.host == host]
+        covered_s = sum(share * (one.end_s - one.start_s) for one, share in parts)
+        if covered_s < COVERAGE_NEEDED * window.seconds:
+            raise ParseError(
+                f"{host}: its users told what they did in {covered_s:.1f} s of the window's "
+                f"{window.seconds:.1f} s"
+            )
+        payload += sum(share * (one.received_bytes + one.sent_bytes) for one, share in parts)
+        transfers += sum(share * (one.gets + one.puts) for one, share in parts)
+        cores[host] = sum(share * one.cpu_s for one, share in parts) / window.seconds
+        for one, share in parts:
+            failures.update(dict(one.failures) if share > 0 else {})
+    return Done(8 * payload / window.seconds, cores, transfers, failures)
+
+
+def _share(one: UsersReport, window: Window) -> float:
+    length_s = one.end_s - one.start_s
+    return overlap_s(one.start_s, one.end_s, window) / length_s if length_s > 0 else 0.0
+
+
+def users_flags(run: TrialRun, done: Done, hosts: Mapping[str, HostSpec]) -> Iterator[Flag]:
+    """Transfers that failed, and clients that could do no more."""
+    server, failed = run.planned.case.receiver, sum(done.failures.values())
+    if failed:
+        kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(done.failures.items()))
+        first = f"; the first: {run.complaints[0]}" if run.complaints else ""
+        yield Flag(
+            "transfers-failed",
+            server,
+            f"{failed} failed beside about {done.transfers:.0f} transfers in the window: {kinds}{first}",
+            "look at the kind of failure in docs/users.md; take away what makes it, and measure again",
+        )
+    for host, cores in done.client_cores.items():
+        if cores >= SATURATED and not hosts[host].shares_cpus_with:
+            yield Flag(
+                "client-saturated",
+                host,
+                f"its users used {cores:.2f} cores, and one thread is all they have",
+                "spread the users over more clients",
+            )
+
+
+def users_series(run: TrialRun) -> Iterator[Series]:
+    """What the users of each client moved, report by report, as samples of its host."""
+    name = f"{SOURCE}.throughput_bps"
+    for host in dict.fromkeys(one.host for one in run.users):
+        samples = [
+            Sample(
+                one.end_s,
+                name,
+                8 * (one.received_bytes + one.sent_bytes) / (one.end_s - one.start_s),
+                one.end_s - one.start_s,
+            )
+            for one in run.users
+            if one.host == host and one.end_s > one.start_s
+        ]
+        yield Series(host, SOURCE, {name: Channel(name, "bit/s", "mean", "host")}, samples)

@@ -1,0 +1,177 @@
+# SPDX-License-Identifier: Apache-2.0
+"""A soak with the best setting of a stored experiment: what it becomes, and when there is none."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests import forked
+from tests.effect_factories import experiment_trials
+from tests.report_factories import result, stored
+
+from linewatt.campaign import stored as campaigns
+from linewatt.campaign.campaign import Campaign
+from linewatt.campaign.file import load
+from linewatt.campaign.soak import OwnServer
+from linewatt.campaign.soak_plan import as_dict, plan_soak, said
+from linewatt.engine.best_of import resolved
+from linewatt.errors import InvalidInput
+
+HOSTS = {name: {"address": f"192.0.2.{at}", "data": "eth0"} for at, name in enumerate(("dut", "c1"), 1)}
+USERS = {"server": "dut", "clients": ["c1"], "users": 4, "get_share": "100%"}
+SIZE, SENDFILE = "users.file_size", "users.vsftpd.use_sendfile"
+FACTORS = {SIZE: ("20k", "1M"), SENDFILE: ("on", "off"), "gro": ("on", "off")}
+EXPERIMENT = "20260101-000000-preliminary"
+Effect = Callable[[Mapping[str, str]], float]
+
+
+def large_is_faster(levels: Mapping[str, str]) -> float:
+    return (4.0 if levels.get(SIZE) == "1M" else 1.0) * (0.8 if levels.get("gro") == "off" else 1.0)
+
+
+def experiment(
+    root: Path, effect: Effect, factors: Mapping[str, tuple[str, ...]] = FACTORS, **changes: Any
+) -> None:
+    values = {"trials": 4, "test": "ftp", **changes.pop("values", {})}
+    trials = experiment_trials("full", factors=factors, effect=effect, **values)
+    campaign = {
+        "factors": {name: list(levels) for name, levels in factors.items()},
+        "design": "full",
+        **changes.pop("campaign", {}),
+    }
+    stored(root, result(trials, campaign=campaign, id=EXPERIMENT, name="preliminary", **changes))
+
+
+def soak(tmp_path: Path, **keys: Any) -> Campaign:
+    file = tmp_path / "soak.yaml"
+    document = {"name": "s", "hosts": HOSTS, "soak": "1h", "best_of": EXPERIMENT, "users": USERS, **keys}
+    file.write_text(json.dumps(document))
+    return load(file)
+
+
+def test_what_was_best_stands_in_place_of_what_the_file_says(tmp_path: Path) -> None:
+    experiment(tmp_path / "r", large_is_faster)
+    found = resolved(soak(tmp_path), tmp_path / "r")
+    assert found.users is not None
+    assert found.users.get.median_bytes == found.users.put.median_bytes == 1_000_000
+    assert isinstance(found.users.server, OwnServer)
+    assert dict(found.users.server.options).keys() == {"use_sendfile"}
+    assert found.settings == {"gro": "on"}
+    planned = plan_soak(found)
+    assert {(one.host, one.knob, one.value) for one in planned.changes} == {
+        ("dut", "offload", "on"),
+        ("c1", "offload", "on"),
+    }
+    first = next(said(planned))
+    assert first.startswith(f"best of {EXPERIMENT}: gro=on {SIZE}=1M {SENDFILE}=o")
+    assert "(throughput faster by 300 % (CI" in first
+
+
+def test_it_is_stored_and_needs_the_experiment_no_more(tmp_path: Path) -> None:
+    experiment(tmp_path / "r", large_is_faster)
+    found = resolved(soak(tmp_path), tmp_path / "r")
+    written = json.loads(json.dumps(campaigns.as_dict(found)))
+    again = campaigns.from_dict(written)
+    assert json.loads(json.dumps(as_dict(plan_soak(again)))) == json.loads(
+        json.dumps(as_dict(plan_soak(found)))
+    )
+    later = resolved(soak(tmp_path), tmp_path / "gone", written["best_of"])
+    assert campaigns.differences(written, later) == []
+
+
+def test_a_base_that_all_others_are_slower_than_is_the_best(tmp_path: Path) -> None:
+    factors = {SIZE: ("1M", "20k")}
+    experiment(tmp_path / "r", large_is_faster, factors)
+    found = resolved(soak(tmp_path), tmp_path / "r")
+    assert found.best_of is not None
+    assert found.best_of.setting == ((SIZE, "1M"),)
+    assert found.best_of.words == "the base: throughput of all 1 other settings is lower beyond doubt"
+
+
+@pytest.mark.parametrize(
+    ("effect", "changes", "why"),
+    [
+        (lambda _: 1.0, {}, "none is better beyond doubt; take more trials, or name settings yourself"),
+        (large_is_faster, {"values": {"trials": 1}}, "not enough runs to compare settings with it"),
+        (large_is_faster, {"factors": {}}, "is no experiment: its trials vary no factor"),
+    ],
+    ids=["nothing has an effect", "one trial of each", "no factors"],
+)
+def test_without_a_best_setting_a_soak_is_refused(
+    effect: Effect, changes: dict[str, Any], why: str, tmp_path: Path
+) -> None:
+    experiment(tmp_path / "r", effect, **changes)
+    with pytest.raises(InvalidInput) as refused:
+        resolved(soak(tmp_path), tmp_path / "r")
+    assert str(refused.value).startswith(f"best_of: {EXPERIMENT} ")
+    assert why in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    ("keys", "factors", "why"),
+    [
+        ({"settings": {"gro": "off"}}, FACTORS, "gro=on, and settings have off; take gro out of settings"),
+        ({}, {SIZE: ("20k", "1M"), "zerocopy": ("off", "on")}, "is of tests, and a soak sets it in none"),
+        ({"users": None, "tests": ["tcp"], "pairs": ["c1 -> dut"]}, FACTORS, "is of users of a server that"),
+    ],
+)
+def test_levels_that_the_soak_cannot_have_are_one_line(
+    keys: dict[str, Any], factors: dict[str, tuple[str, ...]], why: str, tmp_path: Path
+) -> None:
+    experiment(tmp_path / "r", large_is_faster, factors)
+    with pytest.raises(InvalidInput, match=why):
+        resolved(soak(tmp_path, **keys), tmp_path / "r")
+
+
+def test_cpus_that_a_host_names_are_not_switched_off(tmp_path: Path) -> None:
+    def few_are_faster(levels: Mapping[str, str]) -> float:
+        return 2.0 if levels.get("cpus_online") == "0-1" else 1.0
+
+    experiment(tmp_path / "r", few_are_faster, {"cpus_online": ("all", "0-1")})
+    hosts = {**HOSTS, "dut": {**HOSTS["dut"], "irq_cpus": "2-3"}}
+    with pytest.raises(InvalidInput, match="switches CPU 2 off, and dut names it"):
+        resolved(soak(tmp_path, hosts=hosts), tmp_path / "r")
+
+
+def test_what_is_not_as_in_the_experiment_is_said(tmp_path: Path) -> None:
+    label = {"label": ["old", "new"], "fact": "kernel.release"}
+    factors = {SIZE: ("20k", "1M"), "kernel": ("old", "new")}
+    then = json.loads(json.dumps(campaigns.as_dict(soak(tmp_path, users={**USERS, "think": "2s"}))))["users"]
+    experiment(
+        tmp_path / "r",
+        lambda levels: large_is_faster(levels) * (1.5 if levels.get("kernel") == "new" else 1.0),
+        factors,
+        campaign={"users": then, "labels": {"kernel": label}},
+        planned=20,
+    )
+    found = resolved(soak(tmp_path), tmp_path / "r")
+    assert found.best_of is not None
+    assert "kernel" not in found.settings
+    written = json.loads(json.dumps(campaigns.as_dict(found)))
+    assert campaigns.differences(written, resolved(soak(tmp_path), tmp_path, written["best_of"])) == []
+    assert found.best_of.notes == (
+        "kernel=new is set by hand",
+        f"{EXPERIMENT} is not complete: its best setting is that of the trials there are",
+        "users differ in think from the experiment: 2s then, 0s now",
+    )
+
+
+def test_commands_refuse_and_print_it_without_touching_a_host(tmp_path: Path) -> None:
+    soak(tmp_path)
+    file = str(tmp_path / "soak.yaml")
+    done = forked.run(["plan", file, "--results", str(tmp_path / "none")], timeout=60)
+    assert done.returncode == 2
+    assert f"best_of: {EXPERIMENT}: no such result below" in done.stderr
+    assert done.stderr.count("\n") == 1
+    experiment(tmp_path / "r", large_is_faster)
+    done = forked.run(["plan", file, "--results", str(tmp_path / "r")], timeout=60)
+    assert f"best of {EXPERIMENT}: gro=on {SIZE}=1M" in done.stdout, done.stderr
+    assert "gets files of 1 MB" in done.stdout
+    document = json.loads(
+        forked.run(["plan", file, "--results", str(tmp_path / "r"), "--json"], timeout=60).stdout
+    )
+    assert document["best_of"]["result"] == EXPERIMENT

@@ -1,0 +1,269 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Experiments on users: what may vary, what a trial of them measures, and what it says of itself."""
+
+from __future__ import annotations
+
+import json
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from linewatt.campaign import factors, stored, users_factors
+from linewatt.campaign.campaign import Campaign
+from linewatt.campaign.file import load
+from linewatt.campaign.plan import as_dict, plan
+from linewatt.campaign.soak import OwnServer
+from linewatt.engine.live.trial import TrialRun, UsersReport
+from linewatt.engine.measuring import kept
+from linewatt.engine.measuring.cut import Setup
+from linewatt.engine.measuring.measure import measure
+from linewatt.engine.measuring.users import done_in, users_flags
+from linewatt.errors import InvalidInput, ParseError
+from linewatt.hosts.base import HostSpec
+from linewatt.hosts.clock import Offset
+from linewatt.loads.registry import DEFAULT, LOADS
+from linewatt.loads.users.server_vsftpd import OPTIONS
+from linewatt.model import Case, Window
+from linewatt.report.comparison.words import names_of
+
+HOSTS = {name: {"address": f"192.0.2.{at}", "data": "eth0"} for at, name in enumerate(("dut", "c1", "c2"), 1)}
+USERS = {"server": "dut", "clients": ["c1"], "users": 4}
+SIZE = "users.file_size"
+
+
+def document(**keys: Any) -> dict[str, Any]:
+    users = {**USERS, **keys.pop("users", {})}
+    return {"name": "e", "hosts": HOSTS, "users": users, "factors": {SIZE: ["20k", "1M"]}, **keys}
+
+
+def campaign(tmp_path: Path, **keys: Any) -> Campaign:
+    file = tmp_path / "e.yaml"
+    file.write_text(json.dumps(document(**keys)))
+    return load(file)
+
+
+@pytest.mark.parametrize(
+    ("name", "text", "spelling"),
+    [
+        ("users.users", "20", "20"),
+        (SIZE, "1000k", "1M"),
+        (SIZE, "4096", "4096"),
+        (SIZE, "16Mi", "16777216"),
+        ("users.think", "1500ms", "1.5s"),
+        ("users.think", "2m", "120s"),
+        ("users.get_share", "50.0%", "50%"),
+        ("users.get_share", "0%", "0%"),
+        ("users.arrival_rate", "12.5", "12.5"),
+        ("users.arrival_rate", "12", "12"),
+        ("users.start", "ramped", "ramped"),
+        ("users.vsftpd.use_sendfile", "off", "off"),
+        ("users.vsftpd.trans_chunk_size", "65536", "65536"),
+    ],
+)
+def test_a_level_has_one_spelling_and_it_is_one_itself(name: str, text: str, spelling: str) -> None:
+    assert factors.check(name, text) == spelling
+    assert factors.check(name, spelling) == spelling
+
+
+@pytest.mark.parametrize("name", users_factors.NAMES)
+def test_every_factor_of_users_changes_them_and_is_no_setting_of_hosts(name: str, tmp_path: Path) -> None:
+    users = campaign(tmp_path).users
+    assert users is not None
+    of_kind = {
+        **dict.fromkeys(("users.get.sigma", "users.put.sigma"), "0.5"),
+        **dict.fromkeys(("users.get_share", "users.checked"), "7%"),
+        **dict.fromkeys(("users.think", "users.spread"), "3s"),
+        **{f"users.vsftpd.{one}": "on" for one, bounds in OPTIONS.items() if bounds is None},
+        "users.vsftpd.trans_chunk_size": "8192",
+        "users.think_kind": "exponential",
+        "users.login_per": "cycle",
+        "users.start": "ramped",
+        "users.discard": "copy",
+    }
+    level = factors.check(name, of_kind.get(name, "77"))
+    changed = users_factors.applied(users, [(name, level), ("gro", "on")])
+    assert changed != users
+    assert users_factors.applied(changed, [(name, level)]) == changed
+    assert not factors.of_hosts(name)
+
+
+def test_options_of_the_server_are_added_to_those_of_the_file(tmp_path: Path) -> None:
+    own = campaign(tmp_path, users={"vsftpd": {"use_sendfile": "off", "one_process_model": True}}).users
+    assert own is not None
+    found = users_factors.applied(own, [("users.vsftpd.use_sendfile", "on")]).server
+    assert isinstance(found, OwnServer)
+    assert found.options == (("one_process_model", "on"), ("use_sendfile", "on"))
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        ({"factors": {SIZE: ["20k", "-1"]}}, "factors.users.file_size[1]: "),
+        ({"factors": {SIZE: ["20k", "20000"]}}, "is the same as '20k'; name a level once"),
+        ({"factors": {"users.filesize": ["1k", "2k"]}}, "users have no 'filesize' to vary; "),
+        ({"factors": {"users.users": [0, 2]}}, "'0' is no level of users.users: input should be greater"),
+        ({"factors": {"users.get_share": ["50", "60"]}}, "must be a percentage from 0 to 100 with its sign"),
+        ({"factors": {"users.vsftpd.use_sendfile": ["on", "maybe"]}}, "must be on or off, got 'maybe'"),
+        ({"factors": {"users.vsftpd.banner": ["a", "b"]}}, "vsftpd.banner is none of the options"),
+        ({"factors": {"placement": ["auto", "none"]}}, "factors.placement: is of the processes of a load"),
+        ({"factors": {"iperf3.window": ["1M", "2M"]}}, "is of the processes of a load"),
+        ({"factors": {"zerocopy": ["on", "off"]}}, "is of the processes of a load"),
+        ({"factors": {"users.spread": ["1s", "30s"]}}, "must be at least users.spread, 30 s"),
+        ({"window": {"omit": 0.5}}, "window.omit: must be at least users.spread, 1 s"),
+        ({"tests": ["tcp"], "pairs": ["c1 -> dut"]}, "tests: is of tests between pairs"),
+        ({"instances": [2]}, "instances: is of tests between pairs, and users are the load"),
+        ({"load_levels": [100, 50]}, "load_levels: is of tests between pairs"),
+        ({"placement": "none"}, "placement: is of tests between pairs"),
+        ({"factors": {}}, "soak: is missing; say how long users work"),
+        ({"best_of": "last"}, "best_of: is of a soak"),
+        (
+            {"users": {"server": {"url": "ftp://ftp@192.0.2.9/"}, "get": {"paths": ["a"]}}},
+            "name the host of one",
+        ),
+        ({"users": {"clients": ["c1", "c2"]}}, "an experiment has one client"),
+        ({"users": {"vsftpd": {"use_sendfile": "maybe"}}}, "users.vsftpd.use_sendfile: "),
+        ({"users": {"vsftpd": {"trans_chunk_size": 1}}}, "users.vsftpd.trans_chunk_size: "),
+        ({"users": {"vsftpd": {"banner": "x"}}}, "banner"),
+    ],
+)
+def test_what_cannot_be_is_one_line_before_any_host_is_touched(
+    keys: dict[str, Any], said: str, tmp_path: Path
+) -> None:
+    with pytest.raises(InvalidInput) as refused:
+        campaign(tmp_path, **keys)
+    assert said in str(refused.value)
+    assert "\n" not in str(refused.value)
+
+
+def test_factors_of_users_need_users(tmp_path: Path) -> None:
+    file = tmp_path / "t.yaml"
+    tests = {"tests": ["tcp"], "pairs": ["c1 -> dut"], "factors": {SIZE: ["1k", "2k"]}}
+    file.write_text(json.dumps({"name": "t", "hosts": HOSTS, **tests}))
+    with pytest.raises(InvalidInput, match="is of users, and this campaign has none"):
+        load(file)
+
+
+def test_an_experiment_is_the_same_once_it_was_stored(tmp_path: Path) -> None:
+    one = campaign(tmp_path, factors={SIZE: ["20k", "1M"], "gro": ["on", "off"]}, design="full", trials=2)
+    again = stored.from_dict(json.loads(json.dumps(stored.as_dict(one))))
+    assert replace(again, sensors={}) == replace(one, sensors={})
+    assert as_dict(plan(again, 3)) == as_dict(plan(one, 3))
+
+
+def test_each_setting_is_a_case_that_hosts_show_and_no_server_starts_ahead(tmp_path: Path) -> None:
+    levels = {SIZE: ["20k", "1M"], "gro": ["on", "off"]}
+    planned = plan(campaign(tmp_path, factors=levels, design="full", trials=2), 0)
+    assert len(planned.cases) == 4
+    assert not planned.ports_alternate
+    assert {case.hosts for case in planned.cases} == {("c1", "dut")}
+    shown = [{one.value for one in planned.changes_in(round_)} for round_ in planned.rounds]
+    assert shown == [{dict(round_.trials[0].case.factors)["gro"]} for round_ in planned.rounds]
+    assert not any(trial.instances for trial in planned.trials)
+
+
+def test_cases_are_the_same_only_where_users_do_the_same(tmp_path: Path) -> None:
+    def keys(**changes: Any) -> set[str]:
+        return {case.key for case in plan(campaign(tmp_path, **changes), 0).cases}
+
+    assert keys() == keys(hosts={**HOSTS, "dut": {"address": "198.51.100.1", "data": "eth9"}})
+    assert not keys() & keys(users={"think": "1s"})
+    assert not keys() & keys(users={"vsftpd": {"use_sendfile": "off"}})
+    assert keys() == keys(users={"get": {"size": "5M"}}), "both sizes are what the factor varies"
+
+
+# --- what a trial measures
+
+START_S = 1_700_000_000.0
+WINDOW = Window(START_S + 1, START_S + 4)
+CASE = Case("ftp", "c1", "dut")
+
+
+def report(start: float, end: float, *, received: int = 0, sent: int = 0, **fields: Any) -> UsersReport:
+    values = {"host": "c1", "cpu_s": 0.5, "gets": 1, "puts": 0, **fields}
+    return UsersReport(
+        start_s=START_S + start, end_s=START_S + end, received_bytes=received, sent_bytes=sent, **values
+    )
+
+
+def run_of(*reports: UsersReport, **fields: Any) -> TrialRun:
+    from linewatt.campaign.plan import PlannedTrial
+
+    clocks = {name: Offset(0.0, 0.001) for name in ("c1", "dut")}
+    planned = PlannedTrial(1, 1, CASE, ())
+    return TrialRun(planned, START_S, START_S + 5, 5.0, (), clocks, users=tuple(reports), **fields)
+
+
+SETUP = Setup(
+    omit_s=1.0,
+    window_s=3.0,
+    hosts={name: HostSpec(name, "192.0.2.1", "eth0") for name in ("c1", "dut")},
+    base_frequency_hz={"c1": None, "dut": None},
+    tick_accounting={"c1": None, "dut": None},
+)
+WHOLE = tuple(report(at, at + 1, received=1_000_000, sent=500_000) for at in range(5))
+
+
+def test_throughput_is_both_ways_of_the_window_with_reports_at_its_edges_in_proportion() -> None:
+    edges = (report(0.5, 1.5, received=2_000_000), *WHOLE[2:3], report(1.5, 2, sent=1_000_000), *WHOLE[3:])
+    done = done_in(run_of(*edges), WINDOW, ["c1"])
+    assert done.payload_bps == pytest.approx(8 * (1_000_000 + 1_000_000 + 2 * 1_500_000) / 3)
+    assert done.client_cores == {"c1": pytest.approx((0.25 + 0.5 + 0.5 + 0.5) / 3)}
+
+
+def test_a_client_that_was_silent_for_a_while_leaves_no_throughput() -> None:
+    with pytest.raises(ParseError, match=r"c1: its users told what they did in 2.0 s of the window's 3.0 s"):
+        done_in(run_of(*WHOLE[:3]), WINDOW, ["c1"])
+
+
+def test_a_trial_of_users_is_measured_kept_and_made_again(tmp_path: Path) -> None:
+    run = run_of(*WHOLE)
+    found = measure(run, {}, SETUP, LOADS[DEFAULT], 0.1)
+    assert found.trial.status == "done", found.trial.reason
+    assert found.trial.throughput_bps == pytest.approx(12e6)
+    assert found.trial.offered_bps is None
+    assert found.trial.sender is not None
+    assert found.trial.receiver is not None
+    assert found.trial.sender.load_cpu_cores == pytest.approx(0.5)
+    assert found.trial.receiver.load_cpu_cores is None
+    assert "the server's sessions" in found.trial.receiver.reasons["foreign_cores"]
+    assert {one.source for one in found.series} == {"users"}
+    again = kept.read(found.raw[kept.NAME], found.raw, SETUP.hosts, LOADS[DEFAULT])
+    assert measure(again.run, {}, again.setup, LOADS[DEFAULT], again.overhead_s).trial == found.trial
+
+
+@pytest.mark.parametrize(
+    ("reports", "fields", "reason"),
+    [
+        (WHOLE[:2], {}, "its users told what they did in 1.0 s"),
+        (
+            (report(0, 5),),
+            {"complaints": ("get stalled: no byte for 30 s",)},
+            "moved nothing in the window; get st",
+        ),
+        (WHOLE, {"failure": "dut: vsftpd ended by signal 9"}, "vsftpd ended"),
+    ],
+)
+def test_a_trial_in_which_users_could_not_work_has_failed_with_its_reason(
+    reports: tuple[UsersReport, ...], fields: dict[str, Any], reason: str
+) -> None:
+    trial = measure(run_of(*reports, **fields), {}, SETUP, LOADS[DEFAULT], 0.1).trial
+    assert trial.status == "failed"
+    assert reason in str(trial.reason)
+
+
+def test_failed_transfers_and_a_client_at_its_end_are_found() -> None:
+    busy = [replace(one, cpu_s=0.97, failures={"get stalled": 2}) for one in WHOLE]
+    run = run_of(*busy, complaints=("get stalled: no byte for 30 s",))
+    flags = {one.code: one for one in users_flags(run, done_in(run, WINDOW, ["c1"]), SETUP.hosts)}
+    assert set(flags) == {"transfers-failed", "client-saturated"}
+    assert "6 failed beside about 3 transfers" in flags["transfers-failed"].evidence
+    assert "get stalled: no byte" in flags["transfers-failed"].evidence
+    shared = {name: replace(spec, shares_cpus_with=("dut",)) for name, spec in SETUP.hosts.items()}
+    alone = {one.code for one in users_flags(run, done_in(run, WINDOW, ["c1"]), shared)}
+    assert "client-saturated" not in alone
+
+
+def test_cases_of_users_are_named_without_instances() -> None:
+    assert names_of([replace(CASE, factors=((SIZE, "1M"),))]) == ["FTP users, c1 ↔ dut"]
