@@ -105,7 +105,6 @@ def check_data_ports(entry: CampaignFile, hosts: Mapping[str, HostEntry], pairs:
             break
     for wrong, what in (
         (entry.soak is not None, "a soak has one data interface of each host"),
-        (entry.steer, "steer is for one data port"),
         (tuple(map(name_of, entry.networks)) != (BARE,), "networks are for hosts with one data port"),
     ):
         if wrong:

@@ -32,7 +32,8 @@ class Site:
     """A host as it is found: its machine, and what of its interrupts can be steered.
 
     ``has_irqs``: its interface has interrupts of its own (a virtual one has none, its receive work is
-    steered by RPS). ``queues``: how many receive queues that has, as far as known. ``may_change``:
+    steered by RPS). ``queues``: how many receive queues that has, as far as known; of several data ports the
+    fewest. ``may_change``:
     linewatt has the right to. ``irqbalance``: it runs there. ``numactl``: memory can be bound. ``nmstate``:
     its interfaces are NetworkManager's, and nmstatectl is there.
     """
@@ -169,20 +170,28 @@ class Places:
     def queue_rules(self, case: Case, first_ports: Sequence[int]) -> tuple[Change, ...]:
         """What makes the packets of instance i land on receive queue i, whose interrupt the i-th CPU takes.
 
-        Only where the receiver is the server, whose port tells instances apart, and has a queue for each.
+        Of several data ports each has the instances that are dealt to it. Only where the receiver is the
+        server, whose port tells instances apart, and has a queue for each.
         """
         name = case.receiver
         host, site = self._campaign.hosts[name], self._sites.get(name)
         if not self._campaign.steer or case.direction == "reverse" or site is None:
             return ()
-        if not (site.has_irqs and site.may_change and case.instances <= site.queues):
+        if not (site.has_irqs and site.may_change and case.instances_of_a_port <= site.queues):
             return ()
         way = f"{'tcp' if case.test == 'tcp' else 'udp'}{case.family[-1]}"
-        rules = (f"{way}:{port + i}={i}" for port in sorted(set(first_ports)) for i in range(case.instances))
-        return (
-            Change(name, "offload", f"{host.data} ntuple", "on", WHY_STEER),
-            Change(name, "ntuple", host.data, " ".join(rules), WHY_STEER),
-        )
+        ports, made = len(host.interfaces), []
+        for number, nic in enumerate(host.interfaces[: case.instances]):
+            rules = (
+                f"{way}:{port + i}={i // ports}"
+                for port in sorted(set(first_ports))
+                for i in range(number, case.instances, ports)
+            )
+            made += [
+                Change(name, "offload", f"{nic} ntuple", "on", WHY_STEER),
+                Change(name, "ntuple", nic, " ".join(rules), WHY_STEER),
+            ]
+        return tuple(made)
 
     def _nodes(self, host: HostSpec, cpus: tuple[int, ...]) -> tuple[int | None, ...]:
         """The memory beside each process's CPU, where there is more than one and it can be bound."""

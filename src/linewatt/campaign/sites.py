@@ -49,12 +49,13 @@ def site(host: HostSpec, facts: Facts, topology: Topology | None) -> Site:
     """
     with contained(f"{host.name}: what it shows of its CPUs"):
         machine = from_facts(facts, host.data) if topology is None else complete(topology, facts, host.data)
-        for name, nic in further_nics(facts).items():
+        further = further_nics(facts)
+        for name, nic in further.items():
             machine = complete(machine, {**facts, "nic": nic}, name)
         return Site(
             topology=machine,
             has_irqs=bool(facts["nic"].get("irqs")),
-            queues=_queues(facts["nic"].get("channels") or {}),
+            queues=min(_queues(nic.get("channels") or {}) for nic in (facts["nic"], *further.values())),
             may_change=host.sudo or facts["system"].get("uid") == 0,
             irqbalance=facts["kernel"].get("irqbalance_running") is True,
             numactl=facts["tools"].get("numactl") is not None,

@@ -120,6 +120,16 @@ class Case:
         }
 
     @property
+    def ports_used(self) -> int:
+        """Over how many data ports its instances go: they are dealt in turn."""
+        return min(self.data_ports or 1, self.instances)
+
+    @property
+    def instances_of_a_port(self) -> int:
+        """The most that any data port has."""
+        return -(-self.instances // (self.data_ports or 1))
+
+    @property
     def key(self) -> str:
         """Stable 12-digit hash of :attr:`parameters`; the same on every host, kernel and year."""
         return _key(self)

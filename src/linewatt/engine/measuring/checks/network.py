@@ -166,7 +166,8 @@ def steering(case: Case, readback: ReadBack | None) -> Iterator[Flag]:
         return
     why = "the receiver opens the connections, so that its port does not tell instances apart"
     if case.direction != "reverse":
-        why = f"its interface has no interrupts of its own, fewer queues than {case.instances}, or needs root"
+        queues = case.instances_of_a_port
+        why = f"its interface has no interrupts of its own, fewer queues than {queues}, or needs root"
     yield Flag(
         "steering-not-possible",
         case.receiver,
