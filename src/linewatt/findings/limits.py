@@ -7,6 +7,9 @@ from linewatt.findings.kinds import Kind, percent
 
 FULL = 0.90
 """What is used to less than this limits nothing."""
+FULL_ALONE = 0.97
+"""What one of several data ports uses of its line, while all together have room: a flow may for a while take more
+than its part of whatever they share."""
 WAITED = 0.4
 """of the time that TCP had data to send: who waits for a buffer that long would else be faster by two thirds. A
 buffer that limits is not full all the time: what is let through is sent first, and paced (BBR)"""

@@ -207,16 +207,17 @@ def _asked(case: Case, limit: Limit, where: str) -> Iterator[Flag]:
 
 
 def _impossible(trials: Sequence[Trial], limit: Limit, where: str) -> Iterator[Flag]:
-    line = limit.candidate("line-rate") or limit.candidate("shaper")
+    lines = [one for one in limit.ranked if one.kind in ("line-rate", "shaper")]
+    line = max(lines, key=lambda one: max(one.known, default=0.0), default=None)
     above = [share for share in line.known if share > IMPOSSIBLE] if line else []
-    known = [trial.line_goodput_bps for trial in trials if trial.line_goodput_bps is not None]
-    if not above or not known:
+    if line is None or line.capacity is None or not above:
         return
+    of = f"of data port {line.port} " if line.port else ""
     yield Flag(
         "above-line-rate",
         where,
-        f"{format_percent(max(above))} of the {format_rate(fmean(known))} of payload that the line carries, "
-        f"above it in {len(above)} of {len(trials)} trials",
+        f"{format_percent(max(above))} of the {format_rate(line.capacity)} of payload that the line "
+        f"{of}carries, above it in {len(above)} of {len(trials)} trials",
         "look at which interface the data takes (ip route get), and at its speed and shaper",
     )
 

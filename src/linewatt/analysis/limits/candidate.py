@@ -69,3 +69,5 @@ class Candidate:
     host: str | None = None
     cpu: CpuShares | None = None
     role: CpuShares | None = None
+    port: str | None = None
+    """the one of several data ports that it is about"""

@@ -122,7 +122,7 @@ def ceiling(series: Sequence[CaseSummary], at: int, stopped: str) -> Ceiling | N
     summary = series[at]
     if summary.throughput_bps is None or summary.limit.found or summary.case.paced:
         return None
-    if any(one.full_in and not one.ruled_out for one in summary.limit.ranked):
+    if any(one.full_in and not one.ruled_out for one in summary.limit.ranked if one.port is None):
         return None
     line, receiver = _line(summary), _cpus(series[: at + 1], "receiver")
     answers = (

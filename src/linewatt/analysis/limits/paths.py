@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from dataclasses import replace
 
 from linewatt.analysis.limits.candidate import Candidate, Kind
+from linewatt.analysis.limits.ports import lines_apart
 from linewatt.findings.limits import IMPOSSIBLE, LOSS, OVERFLOW_PART
 from linewatt.model import EndResult, Role, Trial
 from linewatt.units import format_percent, format_rate
@@ -77,7 +79,11 @@ def _line(trial: Trial) -> Iterator[Candidate]:
         "more than it can carry: an error of the measurement",
     )
     kind: Kind = "shaper" if shaped else "line-rate"
-    yield from _carrier(kind, trial.throughput_bps, trial.line_goodput_bps, words, (None, trial.line_host))
+    where = None, trial.line_host
+    yield from _carrier(kind, trial.throughput_bps, trial.line_goodput_bps, words, where)
+    for port in lines_apart(trial):
+        for one in _carrier(kind, port.throughput_bps, port.line_goodput_bps, words, where):
+            yield replace(one, port=port.sender_interface)
 
 
 def _pcie(trial: Trial, end: EndResult) -> Iterator[Candidate]:

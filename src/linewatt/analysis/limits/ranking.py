@@ -11,7 +11,7 @@ from linewatt.analysis.cases.shares import mean_shares
 from linewatt.analysis.limits.candidate import SYMPTOMS, Candidate, Kind
 from linewatt.analysis.limits.cpus import cpu_candidates
 from linewatt.analysis.limits.paths import lost_ratio, path_candidates
-from linewatt.findings.limits import FULL, LOSS, REACHED, WAITED
+from linewatt.findings.limits import FULL, FULL_ALONE, LOSS, REACHED, WAITED
 from linewatt.model import Trial
 
 _WINDOWS: tuple[Kind, ...] = ("receive-window", "send-buffer")
@@ -34,6 +34,7 @@ class Ranked(Candidate):
     def full_in(self) -> int:
         """In how many trials it is full."""
         least = REACHED if self.kind == "paced" else WAITED if self.kind in _WINDOWS else FULL
+        least = FULL_ALONE if self.port is not None else least
         return sum(share >= least for share in self.known)
 
     @property
@@ -49,11 +50,11 @@ class Ranked(Candidate):
 
 def rank(trials: Sequence[Trial]) -> tuple[Ranked, ...]:
     """All candidates of done ``trials`` of one case, nearest to full first."""
-    by_kind: dict[Kind, list[Candidate | None]] = {}
+    alike: dict[tuple[Kind, str | None], list[Candidate | None]] = {}
     for at, trial in enumerate(trials):
         for one in candidates(trial):
-            by_kind.setdefault(one.kind, [None] * len(trials))[at] = one
-    return tuple(sorted(map(_merged, by_kind.values()), key=lambda one: (-_capped(one), -_fitting(one))))
+            alike.setdefault((one.kind, one.port), [None] * len(trials))[at] = one
+    return tuple(sorted(map(_merged, alike.values()), key=lambda one: (-_capped(one), -_fitting(one))))
 
 
 def candidates(trial: Trial) -> tuple[Candidate, ...]:
@@ -80,6 +81,7 @@ def _merged(found: Sequence[Candidate | None]) -> Ranked:
         kind=first.kind,
         end=first.end,
         host=first.host,
+        port=first.port,
         share=fmean(one.share for one in known),
         shares=tuple(None if one is None else one.share for one in found),
         capacity=_mean([one.capacity for one in known]),

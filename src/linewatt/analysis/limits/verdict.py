@@ -60,8 +60,8 @@ class Limit:
         return f"Limited by {self.what}" if self.found else self.what[0].upper() + self.what[1:]
 
     def candidate(self, kind: Kind) -> Ranked | None:
-        """One of ``ranked``."""
-        return next((one for one in self.ranked if one.kind == kind), None)
+        """One of ``ranked``; of several data ports that of all together."""
+        return next((one for one in self.ranked if one.kind == kind and one.port is None), None)
 
 
 UNKNOWN = Limit(("unknown",), "limit not known", "no trial has a throughput")
@@ -155,7 +155,7 @@ def _not_found(case: Case, ranked: tuple[Ranked, ...], unknown: tuple[str, ...])
     parts += [f"{words.name(one)} full in {one.full_in} of {len(one.shares)} trials" for one in now_and_then]
     cpus = [one for one in rest if one.cpu is not None and one not in now_and_then]
     parts += [f"busiest: {words.short(cpus[0])}"] if cpus else []
-    parts += [line_words(one.share) for one in rest if one.kind in _LINES]
+    parts += [line_words(one.share) for one in rest if one.kind in _LINES and one.port is None]
     parts += [
         f"{words.name(one)} ruled out: {one.against[0]}" for one in rest if one.ruled_out and one.full_in
     ]

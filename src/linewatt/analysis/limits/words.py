@@ -35,7 +35,7 @@ NAMES: dict[Kind, str] = {
 
 def name(one: Ranked) -> str:
     """``the receiver's IRQ CPU``, ``one of the receiver's 8 IRQ CPUs``, ``the line rate``."""
-    base = NAMES[one.kind]
+    base = NAMES[one.kind] + (f" of data port {one.port} alone" if one.port else "")
     if one.role is None or count(one.role) == 1:
         return base
     several = f"{base}s" if one.kind in ROLES else base
