@@ -12,12 +12,14 @@ from tests.compare_factories import TCP, UDP, made, numbered, runs, with_facts
 from tests.effect_factories import SWEEP, experiment_trials
 from tests.report_factories import (
     demo_trials,
+    end,
     host,
     level_trials,
     powered,
     renumbered,
     result,
     scaling_trials,
+    shares,
     stored,
     trial,
 )
@@ -87,6 +89,25 @@ def _vxlan() -> list[Path]:
     return [stored(Path("results"), result(trials, id="20260105-000000-vxlan", name="vxlan"))]
 
 
+def _ports() -> list[Path]:
+    """Nothing that is known is full, and 16 instances over both ports of a NIC bring no more than 8."""
+    found: list[list[Trial]] = []
+    for count, bps in ((1, 24.3e9), (2, 45.1e9), (4, 80.2e9), (8, 110.4e9), (16, 110.8e9)):
+        case = Case("tcp", "h1", "h2", instances=count, data_ports=2)
+        found.append([_with_room(1 + at, case, bps * (1 + 0.001 * at)) for at in range(3)])
+    made = result(renumbered(*found), id="20260108-000000-ports", name="ports")
+    return [stored(Path("results"), made)]
+
+
+def _with_room(number: int, case: Case, bps: float) -> Trial:
+    ends = {
+        role: end(name, role, 3.0, 0, 0, app_cpu=shares(0.5), irq_cpu=shares(0.6, cpus=(1,), soft=0.6))
+        for role, name in (("sender", case.sender), ("receiver", case.receiver))
+    }
+    line_bps = LINE_BPS * case.ports_used
+    return trial(number, case, bps, 3.0, repetition=number, line_goodput_bps=line_bps, **ends)
+
+
 def _soak() -> list[Path]:
     return [
         soak(6, duration_s=600, clients=("c1", "c2", "c3", "c4"), users=8, server_dies_at=200, drops_at=300)
@@ -114,6 +135,7 @@ KINDS: dict[str, Callable[[], list[Path]]] = {
     "matrix": _matrix,
     "levels": _levels,
     "vxlan": _vxlan,
+    "ports": _ports,
     "soak": _soak,
     "comparison": _comparison,
 }

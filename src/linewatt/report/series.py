@@ -201,3 +201,12 @@ def describe_cases(cases: Iterable[Case], labels: Mapping[Case, str]) -> str:
 def plural(count: int, noun: str) -> str:
     """``1 instance``, ``4 instances``."""
     return f"{count} {noun}" if count == 1 else f"{count} {noun}s"
+
+
+def instances_words(case: Case) -> str:
+    """``4 instances``, ``4 instances over 2 ports``, ``1 instance over 1 of 2 ports``."""
+    count = plural(case.instances, "instance")
+    if case.data_ports is None:
+        return count
+    used = "" if case.ports_used == case.data_ports else f"{case.ports_used} of "
+    return f"{count} over {used}{plural(case.data_ports, 'port')}"

@@ -20,7 +20,7 @@ from linewatt.report.columns import case_cell, ci_text, power_cell
 from linewatt.report.findings import Marks
 from linewatt.report.machine.environment import cores_are
 from linewatt.report.screen import Block, Entry, Line
-from linewatt.report.series import Series, end_word, instances_text, plural
+from linewatt.report.series import Series, end_word, instances_words, plural
 from linewatt.report.table import Cell, Head, Lack, Note, Row, RowGroup, Table, absences
 from linewatt.report.trials.digest import Digest
 from linewatt.report.trials.limits import limit_forms, limit_words
@@ -176,7 +176,7 @@ def _result(shown: Sequence[Best], fastest: Sequence[Best], view: Digest) -> Blo
     for one in shown:
         trials = () if alike else (_trials(one.summary),)
         beside = _beside([one.summary], one.summary)
-        case = () if one.summary.case.of_users else (instances_text(one.summary.case),)
+        case = () if one.summary.case.of_users else (instances_words(one.summary.case),)
         told.append((Line(one.name, (*rate(one.summary, view), *case, *trials, *beside)), one.summary))
     entries = tuple(with_limits(told))
     left = len(fastest) - len(shown)

@@ -51,7 +51,7 @@ def first_screen(view: Digest) -> Screen | None:
     of_page = [one for each in subjects for one in (each.blocks if each.lists is None else each.lists)]
     if failed and not found:
         of_page.append(Block("Without a number", tuple(failed)))
-    hosts = hosts_words([*view.hosts])
+    hosts = hosts_words([*view.hosts]) + _over_ports(view)
     caveats = " · ".join(in_short(view))
     return Screen(
         str(view.result.manifest.name or MISSING),
@@ -68,3 +68,9 @@ def first_screen(view: Digest) -> Screen | None:
         tables=(found.series,) if found else (),
         lists=tuple(of_page),
     )
+
+
+def _over_ports(view: Digest) -> str:
+    """Of hosts with several data ports how many; pairs may have different numbers."""
+    counts = {summary.case.data_ports or 1 for summary in view.summaries}
+    return f" over {' or '.join(map(str, sorted(counts)))} ports" if counts - {1} else ""
