@@ -56,7 +56,7 @@ def test_facts_of_anything_can_be_stored_and_used(text: str) -> None:
         known = facts.parse_all(text)
         json.dumps(known, allow_nan=False).encode()
         facts.again(known)
-        facts.parse_again(text)
+        facts.parse_again(text, {"eth2": text})
         identity(known, "iperf3")
         core_groups(known)
     with survived("facts: placement"), contained("what it shows of its CPUs"):

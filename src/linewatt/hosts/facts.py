@@ -272,7 +272,8 @@ def _known(output: str, some: Sequence[Fact]) -> tuple[dict[str, dict[str, Any]]
 
 def again(known: Facts) -> dict[str, str]:
     """What of facts is compared from trial to trial: name → text, a feature or key a name; None left out."""
-    found: dict[str, str] = {}
+    further = (of_further(one, again({"nic": nic})) for one, nic in further_nics(known).items())
+    found = {fact: text for own in further for fact, text in own.items()}
     for section in dict.fromkeys(fact.section for fact in AGAIN):
         for name in _COMPARED.get(section, known.get(section, {})):
             value = known.get(section, {}).get(name)
@@ -284,6 +285,10 @@ def again(known: Facts) -> dict[str, str]:
 
 
 OF_NIC: tuple[Fact, ...] = tuple(fact for fact in FACTS if fact.section == "nic")
+AGAIN_OF_NIC: tuple[Fact, ...] = tuple(fact for fact in AGAIN if fact.section == "nic")
+_OF_FURTHER = re.compile(
+    rf"{FURTHER_NICS}\.(.+?)\.((?:{'|'.join(name for fact in OF_NIC for name in fact.names)})(?:\..+)?)"
+)
 
 
 def parse_nic(output: str) -> dict[str, Any]:
@@ -302,9 +307,22 @@ def at_interface(known: Facts, interface: str) -> Facts:
     return known if nic is None else {**known, "nic": nic}
 
 
-def parse_again(output: str) -> dict[str, str]:
-    """What the command for :data:`AGAIN` printed, as :func:`again` has it."""
-    return again(_known(output, AGAIN)[0])
+def of_further(interface: str, facts: Mapping[str, str]) -> dict[str, str]:
+    """Those of section ``nic`` as they are named of a data port behind the first."""
+    return {f"{FURTHER_NICS}.{interface}.{name.removeprefix('nic.')}": text for name, text in facts.items()}
+
+
+def of_port(fact: str) -> tuple[str, str | None]:
+    """A fact under the name that it has of the first data port, and whose it is of those behind it."""
+    match = _OF_FURTHER.fullmatch(fact)
+    return (fact, None) if match is None else (f"nic.{match[2]}", match[1])
+
+
+def parse_again(output: str, further: Mapping[str, str]) -> dict[str, str]:
+    """What the command for :data:`AGAIN` printed, and by interface that for :data:`AGAIN_OF_NIC`, as
+    :func:`again` has it."""
+    nics = {name: _known(text, AGAIN_OF_NIC)[0]["nic"] for name, text in further.items()}
+    return again({**_known(output, AGAIN)[0], FURTHER_NICS: nics})
 
 
 def _read(fact: Fact, answer: tuple[int, str] | None) -> tuple[Mapping[str, Any], str | None]:

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from linewatt.analysis.comparison.matching import Match, Side
-from linewatt.hosts.facts import NOT_KNOWN
+from linewatt.hosts.facts import NOT_KNOWN, of_port
 from linewatt.loads.registry import DEFAULT, LOADS
 
 LOGIN = {"port", "user", "key_file", "known_hosts", "jump"}
@@ -122,6 +122,7 @@ def _note(
 
 def rank_of(fact: str) -> int | None:
     """The place of a fact among those that matter; ``None`` for the others."""
+    fact, _ = of_port(fact)
     for rank, name in enumerate(MATTERS):
         if fact == name or (name[-1] in "._" and fact.startswith(name)):
             return rank
@@ -134,7 +135,7 @@ def is_expected(fact: str, by: str | None) -> bool:
         return False
     if by in ("host", "sender", "receiver"):
         return not fact.startswith("campaign.")
-    return fact.startswith(_EXPECTED.get(by, ())) or fact.rpartition(".")[2] == by
+    return of_port(fact)[0].startswith(_EXPECTED.get(by, ())) or fact.rpartition(".")[2] == by
 
 
 def _host(side: Side, name: str) -> dict[str, str | None]:

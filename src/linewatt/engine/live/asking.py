@@ -22,6 +22,7 @@ from linewatt.findings.window import ASKING_S
 from linewatt.hosts import facts
 from linewatt.hosts.clock import now_s
 from linewatt.hosts.fact_parsers import PAUSE_FRAMES
+from linewatt.hosts.facts import of_port
 
 LATE_START_S = 0.25
 """A load that takes so long to start has its window as much later: nothing is asked of its hosts before.
@@ -157,7 +158,7 @@ class Configuration:
         state = frozenset(made)
         found: list[Difference] = []
         for fact, text in facts.items():
-            if fact in _COUNTS:
+            if of_port(fact)[0] in _COUNTS:
                 continue
             before = self._before(host, state, fact, text)
             if before is None or before == text:
@@ -175,4 +176,4 @@ class Configuration:
 def _explains(knob: str, target: str, fact: str) -> bool:
     if knob == "sysctl":
         return fact == f"sysctl.{target.replace('/', '.')}"
-    return fact.startswith(_CHANGES.get(knob, ()))
+    return of_port(fact)[0].startswith(_CHANGES.get(knob, ()))

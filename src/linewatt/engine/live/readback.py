@@ -125,10 +125,11 @@ async def read_back(
     What goes wrong is part of the answer, because the trial is not to suffer from it.
     """
     asked_s = now_s()
-    settings = list(made)
+    settings, further = list(made), host.spec.interfaces[1:]
     first = [
         Short(("bash", "-c", _THREADS, "linewatt", *map(str, pids))),
         Short(tuple(facts.command(host.spec.data, facts.AGAIN))),
+        *(Short(tuple(facts.command(name, facts.AGAIN_OF_NIC))) for name in further),
         *([Short(tuple(sockets.command(ports)))] if ports else []),
     ]
     try:
@@ -142,8 +143,9 @@ async def read_back(
         _setting(host.spec.name, knobs[setting[0]], setting, one)
         for setting, one in zip(settings, answers, strict=True)
     )
-    text = "".join(one.stdout for one in said)
-    answer = ReadBack(asked_s, (), shown, facts=facts.parse_again(known.stdout), sockets=text)
+    nics = {name: one.stdout for name, one in zip(further, said, strict=False)}
+    text = "".join(one.stdout for one in said[len(further) :])
+    answer = ReadBack(asked_s, (), shown, facts=facts.parse_again(known.stdout, nics), sockets=text)
     try:
         return replace(
             answer, threads=understood(lambda: parse_threads(threads.stdout), "threads of the load")

@@ -12,6 +12,7 @@ from linewatt.engine.live.trial import TrialRun
 from linewatt.engine.measuring.cut import InstanceRun
 from linewatt.engine.measuring.window import EndRun
 from linewatt.findings.network import SILENT_INTERVALS, SILENT_LEAST_S, SILENT_RATIO
+from linewatt.hosts.facts import of_port
 from linewatt.model import Window
 
 CARRIER = "nic.carrier_changes"
@@ -38,11 +39,12 @@ def _times(count: int) -> str:
 
 
 def counted_between(readback: ReadBack | None, fact: str) -> int:
-    """How far a count moved between the reads before and after the window; 0 where one of them is missing."""
+    """How far a count moved between the reads before and after the window, over all data ports; 0 where one
+    of them is missing."""
     if readback is None or readback.before is None:
         return 0
-    early, late = readback.before.facts.get(fact), readback.facts.get(fact)
-    return 0 if early is None or late is None else int(late) - int(early)
+    early, late = readback.before.facts, readback.facts
+    return sum(int(late[name]) - int(early[name]) for name in early.keys() & late if of_port(name)[0] == fact)
 
 
 def _between_records(run: TrialRun, readings: Iterable[Reading]) -> int:

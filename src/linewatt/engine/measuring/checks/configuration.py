@@ -11,6 +11,7 @@ from linewatt.engine.live.readback import Difference, ReadBack
 from linewatt.engine.measuring.cut import Seen
 from linewatt.engine.measuring.link import CARRIER, counted_between
 from linewatt.hosts.fact_parsers import PAUSE_FRAMES
+from linewatt.hosts.facts import of_port
 from linewatt.model import Flag, Window
 from linewatt.sensors.link import news
 
@@ -34,7 +35,7 @@ def changed(host: str, readback: ReadBack) -> Iterator[Flag]:
     early = readback.before.facts if readback.before is not None else {}
     for fact, text in readback.facts.items():
         before = early.get(fact, text)
-        if before != text and fact not in COUNTS:
+        if before != text and of_port(fact)[0] not in COUNTS:
             told[fact] = f"{_name(fact)} was {before} before the window and {text} after it"
     if told:
         yield Flag(
@@ -55,6 +56,9 @@ def _since(one: Difference) -> str:
 
 def _name(fact: str) -> str:
     """As the tools call it: a feature of ethtool, a key of sysctl."""
+    name, port = of_port(fact)
+    if port is not None:
+        return f"{_name(name)} of {port}"
     for beginning in ("nic.offloads.", "sysctl.", "nic.", "cpu."):
         if fact.startswith(beginning):
             return fact.removeprefix(beginning)
