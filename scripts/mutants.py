@@ -38,7 +38,10 @@ CHECKS = "src/linewatt/engine/measuring/checks"
 SOURCES = (
     f"{CHECKS}/*.py",
     "src/linewatt/engine/measuring/flags.py",
+    "src/linewatt/engine/measuring/ports.py",
+    "src/linewatt/engine/networks/ports.py",
     "src/linewatt/analysis/flags/*.py",
+    "src/linewatt/analysis/limits/ports.py",
     "src/linewatt/analysis/limits/verdict.py",
     "src/linewatt/report/soak/flags.py",
     "src/linewatt/findings/[!_]*.py",

@@ -10,22 +10,36 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.report_factories import end, shares
 from tests.stream_helpers import needs_bash, records
 from tests.topology_factories import NIC, machine
 from tests.unit.test_plan_order import campaign, spec
 
+from linewatt.analysis.cases.summary import summarise
+from linewatt.analysis.comparison.differences import is_expected, rank_of
+from linewatt.analysis.flags.case import limit_flags
+from linewatt.analysis.limits.paths import path_candidates
+from linewatt.analysis.limits.verdict import verdict
 from linewatt.campaign import stored
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.file import load
-from linewatt.campaign.plan import as_dict, plan
+from linewatt.campaign.plan import PlannedTrial, as_dict, plan
 from linewatt.campaign.sites import site
+from linewatt.engine.live.asking import Configuration
 from linewatt.engine.live.line_rate import LineLimit, all_lines
-from linewatt.engine.measuring.ports import left_its_port
+from linewatt.engine.live.readback import ReadBack
+from linewatt.engine.live.session import PortLine
+from linewatt.engine.live.trial import TrialRun
+from linewatt.engine.measuring.checks import configuration
+from linewatt.engine.measuring.link import CARRIER, counted_between
+from linewatt.engine.measuring.ports import left_its_port, port_results
 from linewatt.engine.networks.ports import ECHOES, wrong_port
 from linewatt.errors import InvalidInput, ParseError
 from linewatt.hosts.base import DataPort, HostSpec
-from linewatt.hosts.facts import FURTHER_NICS
-from linewatt.model import Case, PortResult, Trial, Window, document_of
+from linewatt.hosts.facts import FURTHER_NICS, again
+from linewatt.model import Case, InstanceResult, PortResult, Trial, Window, document_of
+from linewatt.report.series import instances_words
+from linewatt.report.trials.limits import limit_words
 from linewatt.sensors.netcounters import Netcounters, command
 from linewatt.sensors.qdisc import SENSOR as QDISC
 from linewatt.store.plain import decoded, encoded
@@ -91,7 +105,6 @@ def test_a_campaign_of_two_ports_is_read_back_from_its_manifest(tmp_path: Path) 
         ),
         ({"hosts": {**TWO, "b": {**TWO["b"], "data": ["eth1", "eth1"]}}}, "names eth1 twice"),
         ({"hosts": {**TWO, "b": {**TWO["b"], "data_ipv4": ["198.18.1.2", "198.18.2.1"]}}}, "is also host a"),
-        ({"steer": True}, "steer is for one data port"),
         ({"soak": "1h"}, "a soak has one data interface"),
     ],
 )
@@ -162,6 +175,29 @@ def test_named_cpus_are_those_of_the_port_they_are_local_to() -> None:
     assert steered == {NIC: "2", "eth2": "6"}
 
 
+def steered(instances: int, queues: int) -> dict[str, str]:
+    """Interface of the receiver → its rules."""
+    host = HostSpec("a", "a.example.net", NIC, more_ports=(DataPort("eth2"),))
+    hosts = {"a": host, "b": replace(host, name="b")}
+    found = facts_of_two_nodes(0, 1)
+    found["nic"]["channels"] = {"combined": 8}
+    found[FURTHER_NICS]["eth2"]["channels"] = {"combined": queues}
+    one = campaign(hosts=hosts, tests=(spec("tcp", instances),), steer=True, trials=1)
+    planned = plan(one, 0, {name: site(spec_, found, None) for name, spec_ in hosts.items()})
+    return {one.target: one.value for one in planned.changes if one.knob == "ntuple" and one.host == "b"}
+
+
+def test_each_port_steers_the_instances_that_are_dealt_to_it() -> None:
+    found = steered(3, queues=2)
+    first = dict(rule.split("=", 1) for rule in found[NIC].split())
+    assert first.keys() == {"tcp4:5201", "tcp4:5203", "tcp4:5233", "tcp4:5235"}
+    assert [first["tcp4:5201"], first["tcp4:5203"]] == ["0", "1"]
+    assert found["eth2"] == "tcp4:5202=0 tcp4:5234=0"
+    assert steered(1, queues=2).keys() == {NIC}, "a port without instances is left as it is"
+    assert steered(4, queues=2).keys() == {NIC, "eth2"}
+    assert steered(5, queues=2) == {}, "three of them share the first port, and the second has two queues"
+
+
 BEFORE = {"eth1": (0, 0), "eth2": (0, 0)}
 
 
@@ -181,8 +217,17 @@ def test_counters_say_which_port_carried_the_echoes(
     assert found is None if said is None else said in str(found)
 
 
+def test_counters_that_miss_more_than_one_echo_in_five_are_not_believed() -> None:
+    assert wrong_port(BEFORE, {"eth1": (41, 41), "eth2": (0, 0)}, "eth1") is None
+    assert "counter shows 39" in str(wrong_port(BEFORE, {"eth1": (50, 39), "eth2": (0, 0)}, "eth1"))
+    assert "arrives by eth2" in str(wrong_port(BEFORE, {"eth1": (50, 39), "eth2": (0, 41)}, "eth1"))
+
+
+PORT = PortResult("eth1", "eth1", 2, 80e6, 80e6, 95e6, 10.3e6, 10.3e6)
+
+
 def trial_of(**changes: Any) -> Trial:
-    port = PortResult("eth1", "eth1", 2, 80e6, 80e6, 95e6, 10.3e6, 10.3e6)
+    port = PORT
     return Trial(
         *(1, 1, Case("tcp", "a", "b", data_ports=2), "k", "done", 0.0),
         window=Window(0.0, 1.0),
@@ -196,9 +241,172 @@ def test_a_trial_whose_payload_went_by_another_port_is_none() -> None:
     assert "b: data port eth2 carried 0.1 MB" in str(
         left_its_port(trial_of(receiver_interface="eth2", received_bytes=1e5))
     )
+    assert "b: data port eth2 carried 4.9 MB" in str(
+        left_its_port(trial_of(receiver_interface="eth2", received_bytes=4.9e6))
+    ), "its instances counted 10 MB"
+    assert left_its_port(trial_of(received_bytes=5.1e6)) is None
     assert "a: data port eth2 carried 0.0 MB" in str(
         left_its_port(trial_of(sender_interface="eth2", sent_bytes=0.0))
     )
+
+
+def of_ports(*ports: tuple[float, float | None], **changes: Any) -> Trial:
+    """A trial whose ports carry so much of so much line."""
+    made = tuple(
+        replace(PORT, sender_interface=f"eth{number}", throughput_bps=bps, line_goodput_bps=line)
+        for number, (bps, line) in enumerate(ports, 1)
+    )
+    lines = [one.line_goodput_bps for one in made]
+    together = {
+        "throughput_bps": sum(one.throughput_bps for one in made),
+        "line_goodput_bps": None if None in lines else sum(one or 0.0 for one in lines),
+    }
+    return replace(trial_of(), data_ports=made, **{**together, **changes})
+
+
+def lines(trial: Trial) -> dict[str | None, tuple[float, bool]]:
+    """Data port, or None for all together → part of its line, and whether that cannot be."""
+    found = (one for one in path_candidates(trial) if one.kind == "line-rate")
+    return {one.port: (round(one.share, 3), one.ruled_out) for one in found}
+
+
+@pytest.mark.parametrize(
+    ("ports", "found"),
+    [
+        (((3e9, 10e9), (5e9, 10e9)), {None: (0.4, False), "eth1": (0.3, False), "eth2": (0.5, False)}),
+        (
+            ((0.98e9, 1e9), (4.52e9, 10e9)),
+            {None: (0.5, False), "eth1": (0.98, False), "eth2": (0.452, False)},
+        ),
+        (((9.5e9, 10e9), (9.1e9, 10e9)), {None: (0.93, False)}),
+        (((1.1e9, 1e9), (9.9e9, 10e9)), {None: (1.0, False), "eth1": (1.1, True)}),
+        (((1e9, None), (9.9e9, 10e9)), {}),
+        (((3e9, 10e9),), {None: (0.3, False)}),
+    ],
+)
+def test_lines_of_ports_are_told_apart_while_those_of_all_have_room(ports: Any, found: Any) -> None:
+    assert lines(of_ports(*ports)) == found
+
+
+def test_of_a_trial_without_throughput_no_line_is_told() -> None:
+    assert lines(of_ports((0.95e9, 1e9), (5e9, 10e9), throughput_bps=None)) == {}
+    assert lines(of_ports((0.95e9, 0.0), (5e9, 10e9))) == {None: (0.595, False), "eth2": (0.5, False)}
+
+
+def test_above_the_line_of_one_port_is_told_with_that_line() -> None:
+    trials = [of_ports((1.1e9, 1e9), (5e9, 10e9))]
+    told = [
+        one.evidence
+        for one in limit_flags(trials[0].case, trials, verdict(trials))
+        if one.code == "above-line-rate"
+    ]
+    assert told == [
+        "110.0 % of the 1.00 Gbps of payload that the line of data port eth1 carries, "
+        "above it in 1 of 1 trials"
+    ]
+
+
+def test_a_full_port_is_no_hidden_ceiling() -> None:
+    """Twice the instances bring no more, because one of two ports is slow and full."""
+    base = Case("tcp", "a", "b", data_ports=2)
+    roles = {
+        role: end(host, role, 1.0, 0, 0, app_cpu=shares(0.5), irq_cpu=shares(0.5, cpus=(1,)))  # type: ignore[arg-type]
+        for role, host in (("sender", "a"), ("receiver", "b"))
+    }
+
+    def runs(instances: int, *ports: tuple[float, float]) -> list[Trial]:
+        case = replace(base, instances=instances)
+        own = of_ports(*ports, case=case, case_key=case.key, retransmits=0, **roles)
+        return [replace(own, number=10 * instances + at) for at in range(3)]
+
+    def limits(first: float) -> list[str]:
+        found = [*runs(2, (first, 1e9), (4e9, 10e9)), *runs(4, (first, 1e9), (4e9, 10e9))]
+        return [limit_words(one) for one in summarise(found)]
+
+    hidden = "limited by something inside the device or the path, at 4.60 Gbps"
+    assert [one.startswith(hidden) for one in limits(0.6e9)] == [True, True]
+    full = "limited by the line rate of data port eth1 alone (98.0 %)"
+    assert [one.startswith(full) for one in limits(0.98e9)] == [True, True]
+
+
+def test_a_port_that_is_full_now_and_then_limits_nothing() -> None:
+    trials = [of_ports((bps, 1e9), (4e9, 10e9)) for bps in (0.99e9, 0.9e9)]
+    found = verdict(trials)
+    assert found.kinds == ("not-found",)
+    assert "the line rate of data port eth1 alone full in 1 of 2 trials" in found.evidence
+    assert "49.9 % of the goodput that the line can carry" not in found.evidence
+
+
+@pytest.mark.parametrize(
+    ("case", "words"),
+    [
+        (Case("tcp", "a", "b", instances=4), "4 instances"),
+        (Case("tcp", "a", "b", instances=4, data_ports=2), "4 instances over 2 ports"),
+        (Case("tcp", "a", "b", data_ports=2), "1 instance over 1 of 2 ports"),
+    ],
+)
+def test_how_many_ports_instances_go_over_is_said(case: Case, words: str) -> None:
+    assert instances_words(case) == words
+
+
+@pytest.mark.parametrize("fact", ["mtu", "offloads.tcp-segmentation-offload"])
+def test_facts_of_a_further_port_matter_as_those_of_the_first(fact: str) -> None:
+    assert rank_of(f"{FURTHER_NICS}.eth2.7.{fact}") == rank_of(f"nic.{fact}") is not None
+    assert is_expected(f"{FURTHER_NICS}.eth2.mtu", "network")
+
+
+AT_BOTH = {"nic.mtu": "1500", "nic.carrier_changes": "3", f"{FURTHER_NICS}.eth2.7.carrier_changes": "5"}
+OFF = f"{FURTHER_NICS}.eth2.7.offloads.rx-gro-list"
+
+
+def test_what_changes_at_a_further_port_is_told_as_of_the_first() -> None:
+    later = {**AT_BOTH, OFF: "off", f"{FURTHER_NICS}.eth2.7.carrier_changes": "6"}
+    readback = ReadBack(2.0, facts=later, before=ReadBack(1.0, facts={**AT_BOTH, OFF: "on"}))
+    (flag,) = configuration.changed("h1", readback)
+    assert flag.evidence == "rx-gro-list of eth2.7 was on before the window and off after it"
+    assert counted_between(readback, CARRIER) == 1
+    assert counted_between(replace(readback, before=None), CARRIER) == 0
+
+
+def test_facts_of_further_ports_are_compared_from_trial_to_trial_but_not_counts() -> None:
+    known = {"nic": {"mtu": 1500}, FURTHER_NICS: {"eth2": {"mtu": 1500, "carrier_changes": 3}}}
+    begun = again(known)
+    assert begun == {
+        "nic.mtu": "1500",
+        f"{FURTHER_NICS}.eth2.mtu": "1500",
+        f"{FURTHER_NICS}.eth2.carrier_changes": "3",
+    }
+    book = Configuration()
+    book.begin("h1", begun)
+    changed = {**begun, f"{FURTHER_NICS}.eth2.mtu": "9000", f"{FURTHER_NICS}.eth2.carrier_changes": "4"}
+    assert [one.fact for one in book.differences("h1", (), changed)] == [f"{FURTHER_NICS}.eth2.mtu"]
+    assert book.differences("h1", [("mtu", "eth2", "9000")], changed) == []
+
+
+def instance(number: int, port: int | None, bps: float) -> InstanceResult:
+    return InstanceResult(number, 5201 + number, None, None, 0.0, 0.0, bps, bps, data_port=port)
+
+
+def test_results_of_ports_are_of_the_instances_that_are_dealt_to_them() -> None:
+    case = Case("tcp", "a", "b", instances=3, data_ports=2)
+    lines = (
+        PortLine({"a": "eth1", "b": "ens1"}, LineLimit(4e9, "link", "a")),
+        PortLine({"a": "eth2", "b": "ens2"}, None),
+    )
+    run = TrialRun(PlannedTrial(1, 1, case, ()), 0.0, 1.0, 1.0, (), data_ports=lines)
+    ends = {
+        role: end(host, role, 1.0, 0.5, 0.5, counters=counters)  # type: ignore[arg-type]
+        for role, host, counters in (
+            ("sender", "a", {"nic.eth1.tx_bytes": 7.0, "nic.eth2.rx_bytes": 1.0}),
+            ("receiver", "b", {"nic.ens2.rx_bytes": 8.0}),
+        )
+    }
+    dealt = [instance(0, 0, 1e9), instance(1, 1, 2e9), instance(2, 0, 4e9)]
+    assert port_results(run, dealt, ends) == (  # type: ignore[arg-type]
+        PortResult("eth1", "ens1", 2, 5e9, 5e9, 4e9, 7.0, None),
+        PortResult("eth2", "ens2", 1, 2e9, 2e9, None, None, 8.0),
+    )
+    assert port_results(run, [instance(0, None, 1e9)], ends) == ()  # type: ignore[arg-type]
 
 
 def test_the_line_is_the_sum_of_the_ports_and_not_known_where_one_is_not() -> None:
