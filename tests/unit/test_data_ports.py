@@ -175,6 +175,22 @@ def test_named_cpus_are_those_of_the_port_they_are_local_to() -> None:
     assert steered == {NIC: "2", "eth2": "6"}
 
 
+@pytest.mark.parametrize("kind", ["settings", "factors"])
+def test_receive_steering_of_a_port_is_by_the_interrupt_cpus_that_are_local_to_it(kind: str) -> None:
+    host = HostSpec("a", "a.example.net", NIC, more_ports=(DataPort("eth2"),), irq_cpus=(2, 6))
+    hosts = {"a": host, "b": replace(host, name="b")}
+    asked: dict[str, Any] = {"settings": {"rps": "irq"}, "factors": {"rps": ("irq",)}}
+    one = campaign(hosts=hosts, tests=(spec("tcp", 2),), placement="none", **{kind: asked[kind]})
+    sites = {name: site(spec_, facts_of_two_nodes(0, 1), None) for name, spec_ in hosts.items()}
+    (first, *_) = plan(one, 0, sites).rounds
+    found = {
+        (change.host, change.target): change.value
+        for change in plan(one, 0, sites).changes_in(first)
+        if change.knob == "rps_cpus"
+    }
+    assert found == {("a", NIC): "2", ("a", "eth2"): "6", ("b", NIC): "2", ("b", "eth2"): "6"}
+
+
 def steered(instances: int, queues: int) -> dict[str, str]:
     """Interface of the receiver → its rules."""
     host = HostSpec("a", "a.example.net", NIC, more_ports=(DataPort("eth2"),))

@@ -10,6 +10,7 @@ from functools import cache
 from linewatt.campaign import factors
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.places import Place, Places
+from linewatt.hosts.base import HostSpec
 from linewatt.model import Case
 from linewatt.network.description import HostNetwork
 from linewatt.network.nmstatectl import change_of
@@ -23,7 +24,7 @@ class Layout:
         self.first_ports = first_ports
         self._campaign = campaign
         self._places = places
-        self._static = {name: tuple(_static(campaign, name)) for name in campaign.hosts}
+        self._static = {name: tuple(self._settings(name)) for name in campaign.hosts}
         self._networks = {
             (network, name): Change(name, *self._change(name, described), f"network {network}")
             for network, hosts in campaign.described.items()
@@ -59,10 +60,27 @@ class Layout:
         spec = self._campaign.hosts[host]
         spec = replace(spec, irq_cpus=irq_cpus or spec.irq_cpus)
         own = (
-            one for port in spec.data_ports for one in factors.changes(setting, port, self._campaign.labels)
+            one
+            for port in self._at_ports(spec)
+            for one in factors.changes(setting, port, self._campaign.labels)
         )
         every = (*placed, *self._static[host], *own)
         return tuple({(one.knob, one.target): one for one in every}.values())
+
+    def _at_ports(self, spec: HostSpec) -> Iterator[HostSpec]:
+        """The host at each of its data ports, with the interrupt CPUs that are local to it."""
+        for port in spec.data_ports:
+            near = self._places.near(spec, port.data, spec.irq_cpus or ())
+            yield replace(port, irq_cpus=near or None)
+
+    def _settings(self, host: str) -> Iterator[Change]:
+        """What the file sets on a host throughout."""
+        why, campaign = "the campaign's settings ask for it", self._campaign
+        for key, value in campaign.sysctl.items():
+            yield Change(host, "sysctl", key, value, why)
+        for port in self._at_ports(campaign.hosts[host]):
+            for change in factors.changes(campaign.settings.items(), port):
+                yield replace(change, why=why)
 
     def irq_cpus(self, case: Case, host: str) -> tuple[int, ...]:
         """The CPUs of the receive work; none where a factor steers it otherwise."""
@@ -82,13 +100,3 @@ class Layout:
                     lines[f"{name}: {rule}{place.why}"] = None
                 lines |= dict.fromkeys(f"{name}: {note}" for note in place.notes)
         return tuple(lines)
-
-
-def _static(campaign: Campaign, host: str) -> Iterator[Change]:
-    """What the file sets on a host throughout."""
-    why = "the campaign's settings ask for it"
-    for key, value in campaign.sysctl.items():
-        yield Change(host, "sysctl", key, value, why)
-    for port in campaign.hosts[host].data_ports:
-        for change in factors.changes(campaign.settings.items(), port):
-            yield replace(change, why=why)

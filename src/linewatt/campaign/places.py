@@ -131,17 +131,17 @@ class Places:
             tuple(
                 change
                 for nic in host.interfaces
-                for change in self._steering(host, nic, self._near(host, nic, host.irq_cpus or ()))
+                for change in self._steering(host, nic, self.near(host, nic, host.irq_cpus or ()))
             ),
         )
 
     def _named_cpu(self, host: HostSpec, instance: int) -> int:
         """Of several data ports on several NUMA nodes each has the named CPUs of its own node."""
         own, ports = host.app_cpus or (), len(host.interfaces)
-        near = self._near(host, host.interfaces[instance % ports], own)
+        near = self.near(host, host.interfaces[instance % ports], own)
         return own[instance % len(own)] if near == own else near[instance // ports % len(near)]
 
-    def _near(self, host: HostSpec, nic: str, cpus: tuple[int, ...]) -> tuple[int, ...]:
+    def near(self, host: HostSpec, nic: str, cpus: tuple[int, ...]) -> tuple[int, ...]:
         """Those of ``cpus`` that are local to one of several data ports; all where none is."""
         site = self._sites.get(host.name)
         if site is None or not host.more_ports:
