@@ -94,7 +94,7 @@ def _ports() -> list[Path]:
     found: list[list[Trial]] = []
     for count, bps in ((1, 24.3e9), (2, 45.1e9), (4, 80.2e9), (8, 110.4e9), (16, 110.8e9)):
         case = Case("tcp", "h1", "h2", instances=count, data_ports=2)
-        found.append([_with_room(1 + at, case, bps * (1 + 0.001 * at)) for at in range(3)])
+        found.append([_with_room(1 + at, case, bps * (1 + 0.0023 * at)) for at in range(3)])
     made = result(renumbered(*found), id="20260108-000000-ports", name="ports")
     return [stored(Path("results"), made)]
 

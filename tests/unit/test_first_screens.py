@@ -287,6 +287,15 @@ def in_campaign(document: dict[str, Any], claim: Claim) -> Iterator[Fact]:
         yield from of_case(fastest(cases_of_test(claim, cases)))
 
 
+def in_ports(document: dict[str, Any], claim: Claim) -> Iterator[Fact]:
+    yield from in_campaign(document, claim)
+    if claim.section == "RESULT":
+        last = fastest(document["cases"])
+        told = re.search(rf"brought ({NUMBER}) % \(({NUMBER}) % to ({NUMBER}) %\)", last["regime_why"])
+        assert told is not None
+        yield from (Fact("share", float(one.replace("−", "-")) / 100) for one in told.groups())
+
+
 def in_experiment(document: dict[str, Any], claim: Claim) -> Iterator[Fact]:
     [group] = document["effects"]["groups"]
     responses = {one["response"]: one for one in group["responses"]}
@@ -425,6 +434,7 @@ def in_comparison(document: dict[str, Any], claim: Claim) -> Iterator[Fact]:
 
 FACTS: dict[str, Any] = {
     "campaign": in_campaign,
+    "ports": in_ports,
     "experiment": in_experiment,
     "matrix": in_matrix,
     "levels": in_levels,
@@ -440,6 +450,7 @@ FEWEST = {
     "vxlan": 20,
     "soak": 12,
     "comparison": 15,
+    "ports": 10,
 }
 
 
