@@ -25,7 +25,7 @@ from tests.report_factories import (
 )
 from tests.soak_pairs import soak
 
-from linewatt.model import Case, Trial
+from linewatt.model import ENDS, Case, Trial
 
 LINE_BPS = 94.9e9
 FACTORS: dict[str, tuple[str, ...]] = {**SWEEP} | {
@@ -100,10 +100,8 @@ def _ports() -> list[Path]:
 
 
 def _with_room(number: int, case: Case, bps: float) -> Trial:
-    ends = {
-        role: end(name, role, 3.0, 0, 0, app_cpu=shares(0.5), irq_cpu=shares(0.6, cpus=(1,), soft=0.6))
-        for role, name in (("sender", case.sender), ("receiver", case.receiver))
-    }
+    cpus = {"app_cpu": shares(0.5), "irq_cpu": shares(0.6, cpus=(1,), soft=0.6)}
+    ends = {role: end(case.host(role), role, 3.0, 0, 0, **cpus) for role in ENDS}
     line_bps = LINE_BPS * case.ports_used
     return trial(number, case, bps, 3.0, repetition=number, line_goodput_bps=line_bps, **ends)
 

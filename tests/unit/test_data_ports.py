@@ -385,7 +385,10 @@ def test_what_changes_at_a_further_port_is_told_as_of_the_first() -> None:
 
 
 def test_facts_of_further_ports_are_compared_from_trial_to_trial_but_not_counts() -> None:
-    known = {"nic": {"mtu": 1500}, FURTHER_NICS: {"eth2": {"mtu": 1500, "carrier_changes": 3}}}
+    known: dict[str, dict[str, Any]] = {
+        "nic": {"mtu": 1500},
+        FURTHER_NICS: {"eth2": {"mtu": 1500, "carrier_changes": 3}},
+    }
     begun = again(known)
     assert begun == {
         "nic.mtu": "1500",

@@ -18,6 +18,7 @@ from tests.report_factories import HOSTILE, host, hosts_of, result, scaling_tria
 from tests.topology_factories import NIC, machine, placed_result, placed_trial
 
 from linewatt.hosts.cpulist import parse_cpulist
+from linewatt.hosts.facts import FURTHER_NICS
 from linewatt.model import Case, Trial
 from linewatt.placement.hwloc import parse_xml
 from linewatt.placement.policy import Wish, place
@@ -85,6 +86,14 @@ def test_an_interface_without_a_node_is_local_everywhere_and_stands_apart() -> N
     assert one.nic_apart
     (at_node,) = maps(machine(nodes=2, numa_node=1), placed_trial(1, TCP, [0], [1]))
     assert not at_node.nic_apart
+
+
+def test_further_data_ports_stand_beside_the_first_with_their_node() -> None:
+    facts = machine(nodes=2, numa_node=1)
+    facts[FURTHER_NICS] = {"eth2": {"numa_node": 0}, "eth3": {"numa_node": -1}, "eth4": None}
+    (one,) = maps(facts, placed_trial(1, TCP, [0], [1]))
+    anywhere = "no node: local everywhere"
+    assert one.nic.details[-1] == f"NUMA node 1; eth2: NUMA node 0; eth3: {anywhere}; eth4: {anywhere}"
 
 
 def test_isolated_cpus_are_free_although_a_session_may_not_run_there() -> None:

@@ -3,11 +3,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from linewatt.errors import InvalidInput
-from linewatt.hosts.facts import Facts
+from linewatt.hosts.facts import Facts, further_nics
 from linewatt.placement.sysfs import from_facts
 from linewatt.placement.topology import Topology
 from linewatt.records import Host
@@ -124,9 +124,20 @@ def _nic(spec: Host, topology: Topology) -> Nic:
     name = _name(spec.data)
     device = topology.device(name)
     model = nic.get("model") or nic.get("driver")
-    at = f"NUMA node {device.node}" if device.node is not None else "no node: local everywhere"
+    at = "; ".join([_node(device.node), *(f"{name}: {_node(node)}" for name, node in _further(spec.facts))])
     details = (model, device.address and f"PCI {device.address}", at)
     return Nic(name, tuple(str(one) for one in details if one))
+
+
+def _further(facts: Facts) -> Iterator[tuple[str, int | None]]:
+    """Data ports behind the first, each with its NUMA node; one of a damaged manifest has none."""
+    for name, nic in further_nics(facts).items():
+        node = nic.get("numa_node") if isinstance(nic, Mapping) else None
+        yield name, node if isinstance(node, int) else None
+
+
+def _node(node: int | None) -> str:
+    return f"NUMA node {node}" if node is not None and node >= 0 else "no node: local everywhere"
 
 
 def _map(
