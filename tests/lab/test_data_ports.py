@@ -6,6 +6,7 @@ from __future__ import annotations
 import json
 import os
 from collections.abc import Iterator
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -117,19 +118,89 @@ def test_check_looks_at_every_port(bench: Bench) -> None:
     assert not [row for row in rows if row["status"] == "fail"]
 
 
-def test_ports_in_one_subnet_are_refused_with_what_to_do(bench: Bench) -> None:
-    hosts = bench.lab.hosts
-    try:
-        for number, host in enumerate(hosts, 1):
+@pytest.fixture
+def one_subnet(bench: Bench) -> Iterator[Bench]:
+    """Both ports of a host are in one subnet, and each answers ARP for the other: a kernel's default."""
+    back = ExitStack()
+    with back:
+        for number, host in enumerate(bench.lab.hosts, 1):
+            for name, value in (("arp_ignore", "0"), ("arp_announce", "0")):
+                key = f"net.ipv4.conf.all.{name}"
+                before = bench.on_host(number, "sysctl", "-n", key)
+                back.callback(bench.on_host, number, "sysctl", "-qw", f"{key}={before}")
+                bench.on_host(number, "sysctl", "-qw", f"{key}={value}")
             for port in host.ports:
-                bench.on_host(number, "ip", "addr", "del", f"{port.ipv4}/26", "dev", port.interface)
-                bench.on_host(number, "ip", "addr", "add", f"{port.ipv4}/24", "dev", port.interface)
+                for address, own, wide in ((port.ipv4, 26, 24), (port.ipv6, 64, 32)):
+                    more = ("nodad",) if own == 64 else ()
+                    at = ("dev", port.interface)
+                    back.callback(bench.on_host, number, "ip", "addr", "add", f"{address}/{own}", *at, *more)
+                    back.callback(bench.on_host, number, "ip", "addr", "del", f"{address}/{wide}", *at)
+                    bench.on_host(number, "ip", "addr", "del", f"{address}/{own}", *at)
+                    bench.on_host(number, "ip", "addr", "add", f"{address}/{wide}", *at, *more)
+            back.callback(bench.on_host, number, "ip", "neigh", "flush", "all")
+        yield bench
+
+
+def ways(bench: Bench) -> list[str]:
+    """What a run changes of routes and ARP, as each host shows it."""
+    shown = "ip route; ip -6 route; cat /proc/sys/net/ipv4/conf/data*/arp_ignore; sysctl -n net.ipv4.conf.{}"
+    arp = shown.format("data0.arp_announce net.ipv4.conf.data1.arp_announce")
+    return [bench.on_host(number, "sh", "-c", arp) for number in (1, 2)]
+
+
+@pytest.mark.parametrize("family", ["ipv4", "ipv6"])
+def test_ports_of_one_subnet_each_carry_their_own_data(one_subnet: Bench, family: str) -> None:
+    bench, before = one_subnet, ways(one_subnet)
+    done = bench.run("run", bench.campaign(instances=2, trials=1, rate="60M", window=LONG, families=[family]))
+    assert "h1: data0 and data1 are in one subnet" in done.stderr
+    (trial,) = bench.trials()
+    assert trial["status"] == "done", trial["reason"]
+    for port in trial["data_ports"]:
+        payload = 60e6 * LONG["seconds"] / 8
+        for counted in (port["sent_bytes"], port["received_bytes"]):
+            assert 0.8 * payload < counted < 1.4 * payload, "read once a second, over a window of one"
+    peer = getattr(bench.lab.hosts[1].ports[1], family)
+    shown = trial["sender"]["settings"]
+    assert shown[f"host_route {peer}"].startswith("dev data1 src ")
+    assert ("sysctl net.ipv4.conf.data1.arp_ignore" in shown) == (family == "ipv4")
+    assert [flag["code"] for flag in trial["flags"] if flag["code"].startswith("setting-")] == []
+    assert ways(bench) == before
+
+
+def test_without_a_route_of_its_own_a_port_of_one_subnet_is_refused(one_subnet: Bench) -> None:
+    """Somebody else's route to the peer's port stays, and is told."""
+    bench, before = one_subnet, ways(one_subnet)
+    peer = bench.lab.hosts[1].ports[1].ipv4
+    bench.on_host(1, "ip", "route", "add", peer, "dev", "data0")
+    try:
         done = bench.run("run", bench.campaign(instances=2, trials=1), status=1)
     finally:
-        for number, host in enumerate(hosts, 1):
-            for port in host.ports:
-                bench.on_host(number, "ip", "addr", "del", f"{port.ipv4}/24", "dev", port.interface)
-                bench.on_host(number, "ip", "addr", "add", f"{port.ipv4}/26", "dev", port.interface)
-    assert (
-        "is reached through data0, not through data1; give each data port a subnet of its own" in done.stderr
-    )
+        bench.on_host(1, "ip", "route", "del", peer)
+    assert f"h1: host_route {peer}: has a route already (dev data0), which is not dev data1" in done.stderr
+    assert ways(bench) == before
+
+
+def test_kill_resume_and_restore_know_the_routes_of_ports_of_one_subnet(one_subnet: Bench) -> None:
+    bench, before = one_subnet, ways(one_subnet)
+    file = bench.campaign(instances=2, trials=3, rate="40M", window=LONG, settings={"mtu": 1400})
+    process = bench.start("run", file)
+    await_event(process, "trial_started", 2)
+    process.kill()
+    bench.until_nothing_runs()
+    process.communicate()
+    assert ways(bench) != before
+    assert "put back" in bench.restore()
+    assert ways(bench) == before
+    bench.run("resume", "last")
+    done = bench.trials()
+    assert [trial["number"] for trial in done if trial["status"] == "done"] == [1, 2, 3]
+    assert all(port["received_bytes"] for trial in done for port in trial["data_ports"])
+    assert ways(bench) == before
+
+
+def test_check_says_that_a_run_sets_ports_of_one_subnet_apart(one_subnet: Bench) -> None:
+    bench = one_subnet
+    done = bench.run("check", bench.campaign(instances=2, trials=1, rate="20M"), "--json", status=0)
+    routes = [row for row in json.loads(done.stdout)["checks"] if row["name"] == "route"]
+    assert {row["status"] for row in routes} == {"ok"}
+    assert "until a run gives data1 a route of its own" in " ".join(row["found"] for row in routes)

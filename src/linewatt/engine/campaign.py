@@ -18,6 +18,7 @@ from linewatt.campaign.plan import as_dict as plan_dict
 from linewatt.engine import events, labels
 from linewatt.engine.idle import Setting
 from linewatt.engine.live.sensing import Restarts, tried
+from linewatt.engine.networks.port_routes import said
 from linewatt.engine.repeats import Remaining
 from linewatt.engine.rounds import RoundRunner, warm_up
 from linewatt.engine.run import Places, Run
@@ -78,6 +79,12 @@ class CampaignRun(Run[events.Ended]):
         for line in self._plan.places:
             self._tell(line)
         return self._plan.rounds, self._plan.every_change
+
+    def _set_apart(self, changes: Sequence[Change]) -> None:
+        lines, known = said(changes), self._plan
+        for line in lines:
+            self._tell(line)
+        self._plan = replace(known, changes=(*known.changes, *changes), places=(*known.places, *lines))
 
     def _planned(self) -> Mapping[str, Any]:
         return {

@@ -24,6 +24,7 @@ from linewatt.campaign.sites import read_topologies, site
 from linewatt.engine import events
 from linewatt.engine.live.secrets import passwords
 from linewatt.engine.live.session import Session, identity
+from linewatt.engine.networks.port_routes import port_changes
 from linewatt.engine.networks.ports import refuse_shared_ports
 from linewatt.engine.networks.proof import refuse_wrong_ways
 from linewatt.engine.networks.reach import check_reach
@@ -82,6 +83,9 @@ class Run(ABC, Generic[E]):
     def _place(self, sites: Mapping[str, Site]) -> tuple[Sequence[Round], Iterable[Change]]:
         """Plan with what hosts are like: its rounds, and all that hosts are to show in any of them."""
 
+    def _set_apart(self, changes: Sequence[Change]) -> None:
+        """Have these in force, too, as long as anything is measured: data ports of one subnet."""
+
     @abstractmethod
     def _planned(self) -> Mapping[str, Any]:
         """The parts of a manifest that a plan makes."""
@@ -113,8 +117,12 @@ class Run(ABC, Generic[E]):
             rounds, asked = self._place(dict(self._sites()))
             changes = list(dict.fromkeys(asked))
             await check_congestion(changes, session.hosts)
-            await refuse_wrong_ways(session, rounds)
-            await refuse_shared_ports(session, rounds)
+            crossed = await refuse_wrong_ways(session, rounds)
+            apart = port_changes(session, rounds, crossed, changes)
+            self._set_apart(apart)
+            changes += apart
+            routed = {change.host for change in apart}
+            await refuse_shared_ports(session, [one for one in rounds if not routed & one.hosts])
             if result is not None:
                 refuse_other_hosts(self._campaign, session.facts, result)
                 return await self._changed(result.path, changes, result)

@@ -19,6 +19,8 @@ from linewatt.engine.live.meter_book import MeterBook
 from linewatt.engine.live.sensing import start_sensors, tried
 from linewatt.engine.live.session import Session
 from linewatt.engine.measuring.power import Meters
+from linewatt.engine.networks.port_routes import routed_hosts
+from linewatt.engine.networks.ports import refuse_shared_ports
 from linewatt.engine.networks.proof import Proofs
 from linewatt.engine.undo.settings import Settings
 from linewatt.errors import ChangeError, HostError, LinewattError, WaitTimeout
@@ -75,6 +77,8 @@ class Stage:
         if self._plan.changes:
             self._say(events.Phase(f"making up to {len(self._plan.changes)} changes"))
         await self.settings.to(self._plan.changes, self._session.hosts)
+        routed = routed_hosts(self._plan)
+        await refuse_shared_ports(self._session, [one for one in self._plan.rounds if routed & one.hosts])
         for rounds in self._networks():
             case = rounds[0].trials[0].case
             try:

@@ -176,6 +176,10 @@ class Session:
                 "name data ports that are alike"
             )
 
+    def may_change(self, name: str) -> bool:
+        """Whether linewatt has the right to change a host."""
+        return self.specs[name].sudo or self.facts[name]["system"].get("uid") == 0
+
     def nic(self, name: str, interface: str) -> Mapping[str, Any]:
         """Facts of one of a host's data ports."""
         return facts.at_interface(self.facts[name], interface)["nic"]

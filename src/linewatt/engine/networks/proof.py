@@ -32,8 +32,8 @@ class Leg:
     network: str
     interface: str
     way: probes.Way
-    ports: int = 1
-    """how many data ports the host has"""
+    ports: tuple[str, ...] = ()
+    """the data ports of the host, where it has several"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -46,6 +46,16 @@ class Problem:
 
     kind: Literal["way", "size", "silent"]
     text: str
+    through: str | None = None
+    """the other data port of the host that is the way of this one's packets to its own subnet"""
+
+
+@dataclass(frozen=True, slots=True)
+class Crossed:
+    """A way of a data port whose packets would leave by another port of its host."""
+
+    leg: Leg
+    through: str
 
 
 State = tuple[tuple[tuple[str, str], ...], Leg]
@@ -112,11 +122,12 @@ class Proofs:
         return [(setting_of_hosts(case), leg) for leg in _legs(self._session, case)]
 
 
-async def refuse_wrong_ways(session: Session, rounds: Iterable[Round]) -> None:
+async def refuse_wrong_ways(session: Session, rounds: Iterable[Round]) -> tuple[Crossed, ...]:
     """Whether data of bare interfaces leaves through them, before anything is changed.
 
-    Raises HostError: an interface without an address of the family, or a route through another interface;
-    InvalidInput: frames for which an interface has no room.
+    Returns the ways of data ports in one subnet, which a run sets apart. Raises HostError: an interface
+    without an address of the family, or a route through another interface; InvalidInput: frames for which an
+    interface has no room.
     """
     cases = dict.fromkeys(trial.case for one in rounds for trial in one.trials)
     for case in cases:
@@ -124,9 +135,16 @@ async def refuse_wrong_ways(session: Session, rounds: Iterable[Round]) -> None:
     own = dict.fromkeys(leg for case in cases if case.network == BARE for leg in _legs(session, case))
     for leg in own:
         _on_its_interface(session, leg)
-    for problem in await prove(session.hosts, list(own), search=False):
-        if problem is not None and problem.kind == "way":
+    crossed = []
+    for leg, problem in zip(own, await prove(session.hosts, list(own), search=False), strict=True):
+        if problem is None or problem.kind != "way":
+            continue
+        if problem.through is None:
             raise HostError(problem.text)
+        if not session.may_change(leg.way.host):
+            raise HostError(f"{problem.text}, or let the run do it (sudo: true)")
+        crossed.append(Crossed(leg, problem.through))
+    return tuple(crossed)
 
 
 def _refuse_large_frames(session: Session, case: Case) -> None:
@@ -159,9 +177,8 @@ def legs(session: Session, rounds: Iterable[Round]) -> list[Leg]:
 
 def _legs(session: Session, case: Case) -> list[Leg]:
     """Both ways of a case; none where its network has no way, which its trials say."""
-    ports = case.data_ports or 1
     try:
-        ends_of_ports = [session.ends(case, port) for port in range(ports)]
+        ends_of_ports = [session.ends(case, port) for port in range(case.data_ports or 1)]
     except HostError:
         if case.network == BARE:
             raise
@@ -175,7 +192,7 @@ def _legs(session: Session, case: Case) -> list[Leg]:
                 *(host, peer, case.family, ends[host].address, ends[peer].address),
                 min(end.framing.mtu for end in ends.values()),
             ),
-            ports,
+            session.specs[host].interfaces if case.data_ports else (),
         )
         for ends in ends_of_ports
         for host, peer in (case.hosts, case.hosts[::-1])
@@ -218,6 +235,7 @@ async def _problem(host: Host, leg: Leg, answer: PathAnswer, *, search: bool) ->
             "way",
             f"{where}: {way.address} is reached through {answer.device}, not through {leg.interface}; "
             f"{_other_interface(leg)}",
+            answer.device if answer.device in leg.ports and answer.gateway is None else None,
         )
     if answer.device is None and (answer.replies is not None or leg.network == BARE):
         add = "add it under routes" if network else "give the interface an address of its network, or a route"
@@ -241,7 +259,7 @@ async def _problem(host: Host, leg: Leg, answer: PathAnswer, *, search: bool) ->
 
 
 def _other_interface(leg: Leg) -> str:
-    if leg.ports > 1:
+    if leg.ports:
         return "give each data port a subnet of its own, or its address a routing table (ip rule add from it)"
     if leg.network == BARE:
         return "what would be measured is another network. Name that interface as data, or fix the route"

@@ -139,8 +139,17 @@ def _route(path: PathAnswer, answer: HostAnswer) -> Check:
         advice = "both hosts have the same address, or are one machine: packets must leave it"
         return Check(path.host, "route", "fail", f"{to}: stays inside the host", advice)
     if path.device != data:
+        of_a_port = path.interface is not None and path.device in answer.wants.spec.interfaces
+        if of_a_port and path.gateway is None and answer.root.granted:
+            found = (
+                f"{to}: over {path.device}, in the same subnet, until a run gives {data} a route of its own"
+            )
+            return Check(path.host, "route", "ok", found)
         found = f"{to}: goes over {path.device}, not over {data}"
-        return Check(path.host, "route", "fail", found, "give data interfaces a network of their own")
+        advice = "give data interfaces a network of their own"
+        if of_a_port:
+            advice += ", or root's rights to a run, which gives each port a route (sudo: true)"
+        return Check(path.host, "route", "fail", found, advice)
     if path.gateway is not None:
         found = f"{to}: over {data} through the gateway {path.gateway}"
         return Check(path.host, "route", "warn", found, "what it can forward is part of the result")

@@ -1,0 +1,79 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What makes data ports of one subnet carry their own data each.
+
+Of several interfaces in one subnet the kernel sends everything through the first, and lets each answer ARP
+for the addresses of all. So each port gets a route to its peer's port, and answers for its own addresses
+alone. Where ports are in subnets of their own, or the host routes by source already, nothing is changed.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+
+from linewatt.campaign.plan import Plan, Round
+from linewatt.engine.live.session import Session
+from linewatt.engine.networks.proof import Crossed, Leg, legs
+from linewatt.network.host_route import KNOB, route
+from linewatt.tuning.base import Change
+
+WHY_ROUTE = "data ports are in one subnet, and each is to reach its peer's port by itself"
+WHY_ARP = "data ports are in one subnet, and each is to answer for its own addresses alone"
+ARP = (("arp_ignore", "1"), ("arp_announce", "2"))
+"""Answer for addresses of the interface that was asked, and ask from one of the interface that asks. Source:
+kernel, Documentation/networking/ip-sysctl.rst"""
+
+
+def port_changes(
+    session: Session, rounds: Iterable[Round], crossed: Sequence[Crossed], asked: Iterable[Change]
+) -> tuple[Change, ...]:
+    """What to change on hosts with such ways; ``asked``: what the campaign sets itself stays as it asks."""
+    if not crossed:
+        return ()
+    taken = {(one.host, one.knob, one.target) for one in asked}
+    ways = (leg for leg in legs(session, rounds) if _is_of(leg, crossed))
+    made = dict.fromkeys(change for leg in sorted(ways, key=_order) for change in _changes(leg))
+    return tuple(one for one in made if (one.host, one.knob, one.target) not in taken)
+
+
+def _is_of(leg: Leg, crossed: Sequence[Crossed]) -> bool:
+    """The way that is crossed, and that of the port which its packets would take: that may change, too."""
+    return any(
+        leg == one.leg
+        or (
+            (leg.way.host, leg.way.peer, leg.way.family, leg.interface)
+            == (one.leg.way.host, one.leg.way.peer, one.leg.way.family, one.through)
+        )
+        for one in crossed
+    )
+
+
+def _order(leg: Leg) -> tuple[str, ...]:
+    return leg.way.host, leg.way.family, leg.interface, leg.way.address
+
+
+def _changes(leg: Leg) -> Iterator[Change]:
+    way = leg.way
+    if way.family == "ipv4":
+        for name, value in ARP:
+            key = ("net", "ipv4", "conf", leg.interface, name)
+            target = ("/" if "." in leg.interface else ".").join(key)
+            yield Change(way.host, "sysctl", target, value, WHY_ARP)
+    yield Change(way.host, KNOB, way.address, route(leg.interface, way.own_address), WHY_ROUTE)
+
+
+def said(changes: Iterable[Change]) -> tuple[str, ...]:
+    """A line for each host."""
+    ports: dict[str, dict[str, None]] = {}
+    for one in changes:
+        if one.knob == KNOB:
+            ports.setdefault(one.host, {})[one.value.split()[1]] = None
+    return tuple(
+        f"{host}: {' and '.join(own)} are in one subnet: a route to each port of a peer, and ARP answered "
+        "for own addresses alone"
+        for host, own in ports.items()
+    )
+
+
+def routed_hosts(plan: Plan) -> frozenset[str]:
+    """Hosts whose data ports are only apart once its changes are made."""
+    return frozenset(one.host for one in plan.changes if one.knob == KNOB)
