@@ -165,6 +165,8 @@ def test_ports_of_one_subnet_each_carry_their_own_data(one_subnet: Bench, family
     assert ("sysctl net.ipv4.conf.data1.arp_ignore" in shown) == (family == "ipv4")
     assert [flag["code"] for flag in trial["flags"] if flag["code"].startswith("setting-")] == []
     assert ways(bench) == before
+    (again,) = json.loads(bench.run("rederive", "last", "--json").stdout)["trials"]
+    assert (again["same"], again["changes"]) == (True, [])
 
 
 def test_without_a_route_of_its_own_a_port_of_one_subnet_is_refused(one_subnet: Bench) -> None:
