@@ -13,6 +13,7 @@ import pytest
 from tests.report_factories import end, shares
 from tests.stream_helpers import needs_bash, records
 from tests.topology_factories import NIC, machine
+from tests.unit.conftest import Run
 from tests.unit.test_plan_order import campaign, spec
 
 from linewatt.analysis.cases.summary import summarise
@@ -68,6 +69,13 @@ def test_instances_are_dealt_over_the_ports_in_turn_and_the_plan_says_so(tmp_pat
     document = as_dict(plan(found, 0))
     assert [case["data_ports"] for case in document["cases"]] == [2, 2]
     assert [one["data_port"] for one in document["placements"][1]] == [0, 1, 0]
+
+
+def test_the_plan_says_what_becomes_of_ports_in_one_subnet(tmp_path: Path, run: Run) -> None:
+    loaded(tmp_path)
+    code, said, _ = run("plan", "two.yaml")
+    assert code == 0
+    assert "data ports of a and b: those in one subnet get a route" in said
 
 
 def test_one_port_is_in_documents_as_it_ever_was(tmp_path: Path) -> None:

@@ -57,12 +57,6 @@ def notes(campaign: Campaign, cases: list[Case], alternate: bool, known: Collect
         yield f"{name}: takes part in no pair and is left alone"
     for host in campaign.hosts.values():
         yield from _host_notes(campaign, host, cases, known)
-    several = [name for name, spec in campaign.hosts.items() if spec.more_ports]
-    if several:
-        yield (
-            f"{' and '.join(several)}: where data ports are in one subnet, a run sets a route to each port "
-            "of a peer, and net.ipv4.conf.PORT.arp_ignore=1 and arp_announce=2; where they are not, nothing"
-        )
     yield from _shared_cpu_notes(campaign)
     yield from _edge_notes(campaign)
     yield from _energy_notes(campaign, cases)

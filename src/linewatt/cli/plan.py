@@ -110,6 +110,7 @@ def _lines(campaign: Campaign, planned: Plan, trials: bool) -> Iterator[str]:
     yield from _idle_lines(campaign, planned)
     yield from (f"place {line}" for line in planned.places)
     yield from _change_lines(planned.changes, planned.rounds, _steered_later(campaign))
+    yield from _port_lines(campaign)
     for skip in planned.skipped:
         yield f"skipped: {skip.what} ({_count(skip.cases, 'case')}): {skip.reason}"
     for note in planned.notes:
@@ -161,6 +162,16 @@ def _steered_later(campaign: Campaign) -> list[str]:
     known = sites_of_files(campaign) if campaign.steer else {}
     taking_part = {host for pair in campaign.pairs for host in pair}
     return sorted(taking_part - set(known)) if campaign.steer else []
+
+
+def _port_lines(campaign: Campaign) -> Iterator[str]:
+    """What is only known once hosts with several data ports have been asked."""
+    several = [name for name, spec in campaign.hosts.items() if spec.more_ports]
+    if several:
+        yield (
+            f"data ports of {' and '.join(several)}: those in one subnet get a route to each port of a peer "
+            "(host_route), net.ipv4.conf.PORT.arp_ignore = 1 and arp_announce = 2; others stay as they are"
+        )
 
 
 def _change_lines(shown: Sequence[Change], rounds: Sequence[Round], later: Sequence[str]) -> Iterator[str]:
