@@ -40,6 +40,7 @@ SOURCES = (
     "src/linewatt/engine/measuring/flags.py",
     "src/linewatt/engine/measuring/ports.py",
     "src/linewatt/engine/networks/ports.py",
+    "src/linewatt/engine/measuring/users.py",
     "src/linewatt/analysis/flags/*.py",
     "src/linewatt/analysis/limits/ports.py",
     "src/linewatt/analysis/limits/verdict.py",

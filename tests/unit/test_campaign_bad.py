@@ -24,6 +24,7 @@ from tests import forked
 from linewatt.campaign.file import load
 from linewatt.campaign.schema import json_schema
 from linewatt.errors import InvalidInput
+from linewatt.loads.users.server_vsftpd import OPTIONS
 
 ANSWER_LIMIT_S = 60.0
 """for one file; Python's start comes on top of the first"""
@@ -230,6 +231,7 @@ EVERY_TEXT_OF_USERS = {
     "name": "n",
     "hosts": _TWO_HOSTS,
     "soak": {"duration": "1h", "interval": "10s", "segment": "10m"},
+    "best_of": "last",
     "users": {
         "server": "a",
         "groups": {"g": {"clients": ["b"], "server": "eth1"}},
@@ -247,6 +249,7 @@ EVERY_TEXT_OF_USERS = {
         "sustained_at": "1M",
         "folder": "/srv",
         "passive_ports": "20000-20999",
+        "vsftpd": {name: "on" for name, bounds in OPTIONS.items() if bounds is None},
         "python": "/opt/python",
     },
 }

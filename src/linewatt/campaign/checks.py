@@ -25,6 +25,8 @@ from linewatt.campaign.schema import (
 )
 from linewatt.campaign.search_entry import instance_search_of
 from linewatt.campaign.trials_entry import check_trials, most_trials
+from linewatt.campaign.users_factors import NAMES as USERS_FACTORS
+from linewatt.campaign.users_factors import is_of_users
 from linewatt.document import KeyPath
 from linewatt.errors import InvalidInput, LinewattError
 from linewatt.hosts.cpulist import format_cpulist
@@ -267,6 +269,8 @@ def _check_levels(name: str, levels: Sequence[str]) -> Iterator[Finding]:
 
 
 def _is_known(name: str) -> bool:
+    if is_of_users(name):
+        return name in USERS_FACTORS
     try:
         return not factors.of_hosts(name) or bool(factor_named(name))
     except LinewattError:
