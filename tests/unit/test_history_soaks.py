@@ -194,14 +194,16 @@ OF_NO_JOB |= {("groups", "name"), ("python",), ("put", "count")}
 
 def test_all_that_a_campaign_says_of_users_is_asked_for_under_its_name() -> None:
     """A value that is part of no job makes two soaks repetitions of each other that are none."""
-    campaign: dict[str, Any] = {}
+    told: dict[str, Any] = {}
     for path in _paths(Users):
-        inner = campaign
+        inner = told
         for name in path[:-1]:
             inner = inner.setdefault(name, {})
         inner[path[-1]] = "/".join(path)
-    campaign["users"], campaign["groups"] = 4, [{"name": "all", "clients": ["a"]}]
-    found = Campaign.model_construct(written={"users": campaign}, users=records.Users(users=4))
+    told |= {"users": 4, "groups": [records.UserGroup(name="all", clients=["a"])]}
+    for name, kind in (("get", records.Sizes), ("put", records.Sizes), ("server", records.UserServer)):
+        told[name] = kind.model_construct(**told[name])
+    found = Campaign.model_construct(written={}, users=records.Users.model_construct(**told))
     read = {str(one.read(found)) for one in ASKED}
     lacking = {path for path in _paths(Users) if "/".join(path) not in read} - OF_NO_JOB
     assert lacking == {("users",), ("groups", "clients"), ("server", "host"), ("server", "url")}
