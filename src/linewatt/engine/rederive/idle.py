@@ -39,10 +39,13 @@ def idle_again(result: Path, campaign: Campaign) -> Iterator[IdleAgain]:
     """Every idle window of a result. Raises StoreError."""
     for kind in ("idle", "idle-end"):
         for file in takewhile(Path.exists, read.idle_files(result, kind)):
-            before = read.read_json(derived.document(result, file.name))
+            path = derived.document(result, file.name)
+            before = read.read_json(path)
+            stored = read.value_of(path, before, Idle)
             try:
                 with contained(file.name):
-                    after = _made(before, result / "raw" / file.stem, campaign)
+                    hosts = _made(stored, result / "raw" / file.stem, campaign)
+                    after = json.loads(json.dumps({**before, "hosts": hosts}))
             except LinewattError as error:
                 yield IdleAgain(name=file.name, problem=str(error))
             else:
@@ -50,16 +53,15 @@ def idle_again(result: Path, campaign: Campaign) -> Iterator[IdleAgain]:
                 yield IdleAgain(name=file.name, after=after, same=after == before, changes=found)
 
 
-def _made(before: Mapping[str, Any], folder: Path, campaign: Campaign) -> dict[str, Any]:
-    """The document of a window from its readings. Raises ParseError."""
+def _made(stored: Idle, folder: Path, campaign: Campaign) -> dict[str, Any]:
+    """What hosts did in a window, from its readings. Raises ParseError."""
     files = raw.texts(folder)
     if kept.NAME not in files:
         raise ParseError("what was known of its sensors was not stored then; it stays as it is")
     known = kept.read_idle(files[kept.NAME])
     readings = readings_of(known.sources, files, campaign, {})
-    stored = Idle.model_validate(before)
     window = Window(stored.window.start_s, stored.window.end_s)
-    hosts = {
+    return {
         name: host_values(
             shown(campaign.hosts[name], (stored.setting or {}).items()),
             readings[name],
@@ -69,8 +71,6 @@ def _made(before: Mapping[str, Any], folder: Path, campaign: Campaign) -> dict[s
         ).as_written()
         for name, values in stored.hosts.items()
     }
-    again: dict[str, Any] = json.loads(json.dumps({**before, "hosts": hosts}))
-    return again
 
 
 def readings_of(
