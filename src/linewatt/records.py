@@ -79,8 +79,8 @@ class UserServer(Document):
     port: int | None = None
     passive_ports: list[int] | None = None
     max_clients: int | None = None
-    options: list[tuple[str, str]] = []
-    """of vsftpd.conf(5) that the campaign named"""
+    options: list[Annotated[list[str], Field(min_length=2, max_length=2)]] = []
+    """of vsftpd.conf(5) that the campaign named, each with its value"""
 
 
 class Sizes(Document):

@@ -4,8 +4,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable
-from dataclasses import asdict
+from collections.abc import Callable, Iterator
+from dataclasses import asdict, replace
 from pathlib import Path
 from types import SimpleNamespace
 from typing import Any
@@ -13,9 +13,15 @@ from typing import Any
 import pytest
 from tests.report_factories import result_of, watts
 
+from linewatt import records
+from linewatt.campaign.campaign import Campaign
+from linewatt.campaign.file import load
+from linewatt.campaign.soak import OwnServer
+from linewatt.campaign.stored import as_dict
 from linewatt.engine.run import refuse_other_hosts
 from linewatt.errors import StoreError
 from linewatt.records import (
+    Component,
     Idle,
     IdleHost,
     Look,
@@ -24,16 +30,22 @@ from linewatt.records import (
     Meters,
     Repeats,
     StoppedCase,
+    Supplies,
     Times,
 )
 from linewatt.store import read, soak, write
 
+ROOT = Path(__file__).parents[2]
 MANIFEST: dict[str, Any] = {
     "schema_version": 1,
     "name": "t",
     "campaign": {
         "soak": {"duration_s": 60.0, "interval_s": 10.0},
-        "users": {"users": 4, "groups": [{"name": "all", "clients": ["a"]}]},
+        "users": {
+            "users": 4,
+            "groups": [{"name": "all", "clients": ["a"]}],
+            "server": {"host": "h1", "passive_ports": [5300, 5310], "options": [["tcp_wrappers", "NO"]]},
+        },
         "psus": {"h1": {"count": 2, "rating_w": 800.0, "mode": "shared"}},
         "components": {"h1": [{"name": "SSD", "power_w": 2.0, "provenance": "datasheet"}]},
         "tests": [{"test": "tcp", "instances": [1], "streams": [1], "rate_bps": None, "zerocopy": False}],
@@ -91,6 +103,11 @@ def with_manifest(tmp_path: Path, *at: str, value: Any) -> Path:
             {"count": "many"},
             "campaign.users.get.count: Input should be a valid",
         ),
+        (
+            ("campaign", "users", "server", "options"),
+            [["a"]],
+            "options.0: List should have at least 2",
+        ),
         (("hosts", "h1", "facts", "nic"), "eth0", "hosts.h1.facts.nic: Input should be a valid dictionary"),
         (("schema_version",), 2, "schema_version 2, this linewatt reads 1"),
     ],
@@ -105,6 +122,31 @@ def test_a_damaged_manifest_is_one_line_with_file_and_field(
     assert text.startswith(f"{path / 'manifest.json'}: ")
     assert said in text
     assert "\n" not in text
+
+
+def campaigns() -> Iterator[Campaign]:
+    """The examples, and what none of them has."""
+    for path in sorted((ROOT / "examples").glob("*.yaml")):
+        if path.name != "inventory.yaml":
+            yield load(path)
+    soak = load(ROOT / "examples" / "soak.yaml")
+    assert soak.users is not None
+    assert isinstance(soak.users.server, OwnServer)
+    server = replace(soak.users.server, options=(("use_sendfile", "NO"),))
+    parts = {"dut": (Component("SSD", 2.0, "datasheet"),)}
+    psus = {"dut": Supplies(count=2, rating_w=800, mode="standby", level="gold")}
+    yield replace(soak, users=replace(soak.users, server=server), psus=psus, components=parts)
+
+
+@pytest.mark.parametrize("campaign", list(campaigns()), ids=lambda one: one.name)
+def test_whatever_a_campaign_writes_is_read(campaign: Campaign) -> None:
+    written = json.loads(json.dumps(as_dict(campaign)))
+    read_again = records.Campaign.model_validate(written)
+    assert read_again.written == written
+    assert read_again.psus == campaign.psus
+    assert {name: tuple(parts) for name, parts in read_again.components.items()} == campaign.components
+    assert [one.test for one in read_again.tests] == [one.test for one in campaign.tests]
+    assert (read_again.users is None) == (campaign.users is None)
 
 
 @pytest.mark.parametrize(
