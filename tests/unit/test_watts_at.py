@@ -9,7 +9,8 @@ from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from tests.report_factories import failed, level_trials, result, trial, watts
+from tests.report_factories import failed, level_trials, result, scaling_trials, trial, watts
+from tests.report_factories import powered as powered_by_instances
 from tests.report_factories import stored as stored_result
 from tests.unit.conftest import Run
 
@@ -151,6 +152,15 @@ def test_a_result_without_watts_says_so(run: Run) -> None:
     code, out, _ = run("show", "last", "--at", "5G")
     assert code == 0
     assert "no source of power was named" in out
+
+
+def test_cases_that_differ_in_instances_are_no_curve(run: Run) -> None:
+    stored_result(Path("results"), result(powered_by_instances(scaling_trials())))
+    code, out, _ = run("show", "last", "--at", "3G")
+    assert code == 0
+    said = " ".join(out.split())
+    assert "no case with watts carried as much, and none was sent at several rates or load levels" in said
+    assert json.loads(run("show", "last", "--at", "3G", "--json")[1])["watts_at"] == []
 
 
 @pytest.mark.parametrize(

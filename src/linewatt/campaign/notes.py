@@ -122,7 +122,7 @@ def _few_datagrams_notes(campaign: Campaign, search: Search, cases: list[Case]) 
         return
     fewest: dict[str, int] = {}
     for case in cases:
-        payload = datagram_bytes(case.test, case.family) if case.search else None
+        payload = datagram_bytes(case.test, case.family) if case.search == "rate" else None
         if payload:
             sent = int(search.max_rate_bps * case.instances * campaign.window_s / 8 / payload)
             packets = sent * agreeing(search.runs)

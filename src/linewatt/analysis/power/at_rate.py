@@ -56,7 +56,7 @@ class WattsAt:
 
 
 def watts_at(summaries: Iterable[CaseSummary], bps: float) -> Iterator[WattsAt]:
-    """Of each end with watts, and each kind of load that was sent at several rates or levels."""
+    """Of each end with watts: of loads that carried as much, or were sent at several rates or levels."""
     groups: dict[Case, list[CaseSummary]] = {}
     for one in summaries:
         if not one.case.search:
@@ -67,6 +67,8 @@ def watts_at(summaries: Iterable[CaseSummary], bps: float) -> Iterator[WattsAt]:
             scope = next((power.system_scope for power in powers if power and power.system_scope), None)
             if any(powers):
                 found = _at([*_points(own, role, scope)], bps)
+                if len(own) == 1 and found.reason:
+                    continue
                 lacking = _lacking(own, role, scope) if found.reason else None
                 reason = f"{found.reason}; {lacking}" if lacking else found.reason
                 sure = least_sure(_provenance(point, role) for point in found.points)

@@ -8,6 +8,7 @@ from typing import Any
 
 from linewatt.analysis.power.at_rate import Point, WattsAt, watts_at
 from linewatt.analysis.power.totals import SCOPE_WORDS
+from linewatt.model import ENDS
 from linewatt.report.export import case_keys
 from linewatt.report.provenance import legend, mark
 from linewatt.report.series import case_names
@@ -33,7 +34,7 @@ def watts_table(view: Digest, asked: Asked) -> Table:
         "± is 95 %: over trials, the meter's bound, and how power may bend between two cases"
         if any(one.power_w is not None for one in found)
         else "",
-        "no source of power was named, or no trial is done" if not found else "",
+        "" if found else _nothing(view),
         f"({','.join(doubts)}): findings that make its watts or throughput doubtful: show --full"
         * bool(doubts),
     ]
@@ -50,6 +51,13 @@ def watts_table(view: Digest, asked: Asked) -> Table:
             *legend_notes(legend(one.provenance for one in found)),
         ),
     )
+
+
+def _nothing(view: Digest) -> str:
+    """Why there is no row at all."""
+    if not any(one.power(role) for one in view.summaries for role in ENDS):
+        return "no source of power was named, or no trial is done"
+    return "no case with watts carried as much, and none was sent at several rates or load levels"
 
 
 def _row(one: WattsAt, view: Digest) -> Row:
