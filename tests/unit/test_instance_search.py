@@ -321,7 +321,12 @@ def test_a_plan_says_what_is_searched_and_how_long_that_takes_at_most(tmp_path: 
         "1, 2, 4 … up to 16 (search.max_instances), until twice as many surely bring less than 10 %" in text
     )
     open_ended = campaign(tmp_path, "tests: [tcp]\ninstances: auto\n")
-    assert "fewer where a host has fewer CPUs" in "\n".join(plan(open_ended, 7).notes)
+    said = "\n".join(plan(open_ended, 7).notes)
+    assert (
+        "1, 2, 4 … up to 32 (half of the 64 ports unless search.max_instances names another number;" in said
+    )
+    assert "fewer where a host has fewer CPUs" in said
+    assert "servers cannot start ahead" not in said
 
 
 @pytest.mark.parametrize(

@@ -85,7 +85,7 @@ class SearchEntry(Part):
         ge=1,
         le=MOST_INSTANCES,
         description="Instances at most, of tests with `instances: auto`; null: as many as the host with "
-        f"fewer CPUs has, and as there are ports, but no more than {USUAL_INSTANCES}.",
+        f"fewer CPUs has, and half of the ports, but no more than {USUAL_INSTANCES}.",
     )
 
 
@@ -105,9 +105,13 @@ def instance_search_of(
     most, bound = entry.max_instances, "search.max_instances"
     if most is None:
         most, bound = USUAL_INSTANCES, f"{USUAL_INSTANCES} unless search.max_instances names another number"
-        for count, what in ((ports, "ports"), *((count, "CPUs that a host names") for count in cpus)):
+        half = (
+            max(1, ports // 2),
+            f"half of the {ports} ports unless search.max_instances names another number",
+        )
+        for count, what in (half, *((count, f"the {count} CPUs that a host names") for count in cpus)):
             if count < most:
-                most, bound = count, f"the {count} {what}"
+                most, bound = count, what
     counts = min(most, (most - 1).bit_length() + 1 + REFINED)
     return InstanceSearch(most, bound, entry.max_instances is not None, runs, counts)
 
