@@ -476,6 +476,26 @@ def test_searches_of_one_test_are_told_apart_by_what_differs_and_not_by_instance
     assert "1 instance:" not in text
 
 
+def test_of_many_pairs_the_first_screen_has_the_knee_of_each() -> None:
+    """A matrix of the pairs would be of the one number of instances that few of them tried."""
+    trials: list[Trial] = []
+    for at, (sender, receiver) in enumerate(itertools.permutations("abc", 2)):
+        for one in searching(link((2.3 + at) * 1e9)):
+            case = replace(one.case, sender=sender, receiver=receiver)
+            trials.append(replace(one, number=len(trials) + 1, case=case))
+    asked = {
+        "instance_search": {"most": 64, "bound": "ports", "named": True, "runs": 3, "counts": 13},
+        "tests": [{"test": "tcp", "instances": "auto", "streams": [1], "zerocopy": False}],
+    }
+    text = shown(result(trials, campaign=asked))
+    said = " ".join(text.split())
+    assert len(text.splitlines()) <= 24
+    assert "TCP, a → b knee at 2.3 instances" in said
+    assert "TCP, c → b knee at 7.3 instances" in said
+    assert f"{len(trials)} trials" in said
+    assert "have no number" not in said
+
+
 def test_a_list_has_the_fastest_step_which_is_no_bound() -> None:
     (row,) = as_list([listed(searched_result(link(5.3e9)))])
     assert row["best"]["throughput_bps"] == pytest.approx(5.3e9, rel=0.01)

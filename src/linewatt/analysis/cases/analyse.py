@@ -169,6 +169,7 @@ def knee_words(found: Knee | None) -> str:
     """``Knee at 3.5 instances (95 % CI 2.7 to 5.1): 22.9 Gbps an instance before it, 2.50 Gbps after``."""
     if found is None:
         return "No knee: throughput follows instances as far as they go, or there are fewer than four cases"
-    ends = " to ".join(format_significant(end, 2) for end in (found.low, found.high))
+    digits = 2 if f"{found.low:.2g}" != f"{found.high:.2g}" else 3
+    ends = " to ".join(format_significant(end, digits) for end in (found.low, found.high))
     rates = f"{format_rate(found.before_bps)} an instance before it, {format_rate(found.after_bps)} after"
     return f"Knee at {format_significant(found.instances, 2)} instances (95 % CI {ends}): {rates}"

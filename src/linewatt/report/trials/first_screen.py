@@ -27,10 +27,9 @@ from linewatt.units import MISSING
 
 def first_screen(view: Digest) -> Screen | None:
     """The screen; ``None`` where nothing has a number."""
-    makers = (
-        *(experiment_subject, networks_subject, matrix_subject),
-        *(levels_subject, search_subject, knee_subject),
-    )
+    makers = (experiment_subject, networks_subject, matrix_subject, levels_subject, search_subject)
+    if view.knees:  # whose cases differ in instances from pair to pair: no matrix has them all
+        makers = (knee_subject, experiment_subject, networks_subject, levels_subject, search_subject)
     subjects = [one for made in makers if (one := made(view)) is not None]
     at = next((one.at for one in subjects if one.at is not None), None)
     told = [one for each in subjects for one in each.told]

@@ -5,8 +5,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from linewatt.analysis.cases.instance_search import InstanceSearch
 from linewatt.analysis.cases.rate_search import Goal, RateSearch
 from linewatt.report.screen import Block, Entry, Line
+from linewatt.report.series import plural
 from linewatt.report.trials import knees
 from linewatt.report.trials.digest import Digest
 from linewatt.report.trials.searches import (
@@ -25,7 +27,10 @@ from linewatt.report.trials.searches import (
 )
 from linewatt.report.trials.subject import Subject
 from linewatt.report.trials.trust import Best
+from linewatt.units import format_seconds
 
+MOST_WHOLE = 1
+"""searches of instances that are told with all that they tried"""
 MOST = 3
 """searches that are told in the sentence"""
 
@@ -54,15 +59,12 @@ def knee_subject(view: Digest) -> Subject | None:
     found = named(view.knees)
     if not found:
         return None
-    entries: list[Entry] = []
-    for search, name in found:
-        style = "" if knees.certain(search) else "yellow"
-        answer, carried = knees.answer_words(search), knees.carried_words(search)
-        forms = dict.fromkeys((answer, answer.partition(": ")[0] if knees.certain(search) else answer))
-        entries.append(tuple(Line(name, prose=prose, style=style) for prose in forms))
-        entries += [(Line("", prose=carried),)] if carried else []
-        entries.append((Line("", prose=knees.effort_words(search)),))
-        entries.append((Line("", prose=knees.tried_words(search)),))
+    whole = len(found) <= MOST_WHOLE
+    entries = [entry for search, name in found for entry in _knee(search, name, whole=whole)]
+    if not whole:
+        trials = plural(sum(len(search.trials) for search, _ in found), "trial")
+        seconds = format_seconds(sum(search.load_s for search, _ in found))
+        entries.append((Line("", prose=f"{trials}, {seconds} of load; what was tried: show --full"),))
     cases = {one.case: one for one in view.summaries}
     told = [
         Best(f"{name} {step.case.instances} instances", cases[step.case])
@@ -75,6 +77,17 @@ def knee_subject(view: Digest) -> Subject | None:
     more = f". And {left} more search{'es' if left > 1 else ''}" if left > 0 else ""
     block = Block(knees.TITLE, tuple(entries), rest="line", least=2)
     return Subject(f"{said}{more}.", (block,), tuple(told), of_cases=False)
+
+
+def _knee(search: InstanceSearch, name: str, *, whole: bool) -> Iterator[Entry]:
+    """The answer of a search; ``whole``: what instances carry there, what it took and what was tried, too."""
+    style = "" if knees.certain(search) else "yellow"
+    answer, carried = knees.answer_words(search), knees.carried_words(search)
+    short = answer.partition(": ")[0] if search.state == "found" else answer
+    yield tuple(Line(name, prose=prose, style=style) for prose in dict.fromkeys((answer, short)))
+    if whole:
+        said = (carried, knees.effort_words(search), knees.tried_words(search))
+        yield from ((Line("", prose=prose),) for prose in said if prose)
 
 
 def _in_short(search: RateSearch, *, alone: bool) -> str:
