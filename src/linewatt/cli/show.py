@@ -130,8 +130,11 @@ def _show_watts(result: Result, asked: Sequence[float], *, as_json: bool) -> Non
     view = digest(result)
     if as_json:
         print_json(document(view) | {"watts_at": as_documents(view, asked)})
-    else:
-        print_rich(lambda width: render(watts_table(view, asked), width))
+        return
+    table = watts_table(view, asked)
+    if not table.rows:
+        raise InvalidInput(f"--at: {'; '.join(note.text for note in table.notes)}")
+    print_rich(lambda width: render(table, width))
 
 
 def _show_markdown(result: Result, *, full: bool) -> None:

@@ -11,13 +11,14 @@ import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
+from statistics import linear_regression
 from typing import Literal
 
 from linewatt.analysis.cases.regimes import knee_of
 from linewatt.analysis.cases.search import Next, failing, sent_s
 from linewatt.analysis.limits.ceiling import Gain, gain
-from linewatt.analysis.limits.knee import Knee
-from linewatt.analysis.statistics.stats import Estimate, estimate
+from linewatt.analysis.limits.knee import GRID_STEPS, Knee
+from linewatt.analysis.statistics.stats import Estimate, estimate, t_quantile
 from linewatt.findings.limits import LITTLE_GAIN
 from linewatt.model import Case, Trial
 from linewatt.records import Host
@@ -140,9 +141,56 @@ def instance_search(case: Case, rule: Rule, trials: Iterable[Trial], *, ended: s
     ordered = tuple(sorted(trials, key=lambda one: one.number))
     steps = tuple(sorted(_steps(ordered).values(), key=lambda one: one.case.instances))
     doublings = tuple(_doublings(rule, {one.case.instances: one for one in steps}))
-    bend = knee_of([one for one in steps if one.throughput_bps is not None])
+    bend = _bend(steps)
     found = InstanceSearch(case, rule, ordered, steps, doublings, bend, "open", ended)
     return replace(found, state=_state(found)) if ended else found
+
+
+def _bend(steps: Sequence[Step]) -> Knee | None:
+    """The knee; its interval has what the spread of trials makes of it, too, and is no less than its grid.
+
+    That of the series alone is of how the means lie about the two segments, which of few may be by chance.
+    """
+    bend = knee_of([one for one in steps if one.throughput_bps is not None])
+    known = [(one.case.instances, one.throughput_bps) for one in steps if one.throughput_bps is not None]
+    if bend is None:
+        return None
+    finest = bend.instances * ((known[-1][0] / known[0][0]) ** (1 / GRID_STEPS) - 1)
+    reach = max(finest, _reach(known, bend.instances))
+    return replace(
+        bend, low=min(bend.low, bend.instances - reach), high=max(bend.high, bend.instances + reach)
+    )
+
+
+def _reach(known: Sequence[tuple[int, Estimate]], at: float) -> float:
+    """Half the 95 % CI that the errors of all means give the point where the lines on either side cross."""
+    means = {number: one.mean for number, one in known}
+    here = _crossing(means, at)
+    if here is None:
+        return 0.0
+    moved = []
+    for number, one in known:
+        error = (one.sd or 0.0) / math.sqrt(one.n)
+        there = _crossing(means | {number: one.mean + error}, at)
+        moved.append(0.0 if there is None else there - here)
+    degrees = sum(one.n - 1 for _, one in known)
+    return t_quantile(degrees) * math.hypot(*moved) if degrees else 0.0
+
+
+def _crossing(means: Mapping[int, float], at: float) -> float | None:
+    left = [(number, bps) for number, bps in means.items() if number <= at]
+    right = [(number, bps) for number, bps in means.items() if number > at]
+    if not left or not right:
+        return None
+    level, rise = _line(left) if len(left) > 1 else (0.0, left[0][1] / left[0][0])
+    top, after = _line(right) if len(right) > 1 else (right[0][1], 0.0)
+    return None if rise <= after else (top - level) / (rise - after)
+
+
+def _line(points: Sequence[tuple[int, float]]) -> tuple[float, float]:
+    """Intercept and slope of the least squares."""
+    slope, level = linear_regression(*zip(*points, strict=True))
+    return level, slope
 
 
 def _state(search: InstanceSearch) -> State:
@@ -199,8 +247,7 @@ def _stopped(doubled: Sequence[Doubling]) -> bool:
 
 def _refined(rule: Rule, steps: Mapping[int, Step], doubled: Sequence[Doubling]) -> Next:
     """The next number around the bend; none where it is known to within one instance, or nothing stops."""
-    series = sorted(steps.values(), key=lambda one: one.case.instances)
-    bend = knee_of([one for one in series if one.throughput_bps is not None])
+    bend = _bend(sorted(steps.values(), key=lambda one: one.case.instances))
     flat = next((at for at in reversed(range(len(doubled))) if not doubled[at].is_flat), -1) + 1
     if flat == len(doubled):
         return Next(ended=_no_stop(rule, doubled))

@@ -21,7 +21,8 @@ FEWEST_POINTS = 4
 FEWEST_WITH_INTERCEPT = 5
 BENDS = 0.5
 """An instance beyond the knee brings less than this part of one before it, or there is none."""
-_GRID = 400
+GRID_STEPS = 400
+"""bends that are tried, as far apart in ratio, from the fewest to the most instances"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,7 +71,7 @@ def _knee(points: tuple[tuple[float, float], ...]) -> Knee | None:
 
 
 def _grid(low: float, high: float) -> list[float]:
-    return [low * (high / low) ** (step / _GRID) for step in range(_GRID + 1)]
+    return [low * (high / low) ** (step / GRID_STEPS) for step in range(GRID_STEPS + 1)]
 
 
 def _roughly(points: Sequence[tuple[float, float]], grid: Sequence[float], *, origin: bool) -> list[float]:
