@@ -10,6 +10,7 @@ from pathlib import Path
 
 from tests.compare_factories import TCP, UDP, made, numbered, runs, with_facts
 from tests.effect_factories import SWEEP, experiment_trials
+from tests.groups import group
 from tests.report_factories import (
     demo_trials,
     end,
@@ -24,6 +25,7 @@ from tests.report_factories import (
     trial,
 )
 from tests.soak_pairs import soak
+from tests.wiring import both, cpu, story
 
 from linewatt.model import ENDS, Case, Trial
 
@@ -72,6 +74,25 @@ def _matrix() -> list[Path]:
             rate = bps * (1 - 0.031 * at)
             groups.append([trial(1, case, rate * (1 + 0.004 * n), 3.2, repetition=n + 1) for n in range(3)])
     return [stored(Path("results"), result(renumbered(*groups), id="20260103-000000-matrix", name="matrix"))]
+
+
+def _groups() -> list[Path]:
+    """Three generators of which one is slow, and a pair alone."""
+    slow = both(cpu("h1", 0, usr=0.05, sys=0.945), story(load_cores={"h1": 0.99, "h2": 0.6}))
+    whole = group((3e9, 3e9, 1e9), generators={2: slow}).trial()
+    together = [
+        replace(whole, throughput_bps=sum(one.throughput_bps for one in instances), instances=instances)
+        for n in range(3)
+        for instances in [
+            tuple(
+                replace(one, throughput_bps=one.throughput_bps * (1 + 0.004 * n)) for one in whole.instances
+            )
+        ]
+    ]
+    alone = [trial(1, Case("tcp", "g1", "dut"), 4e9 * (1 + 0.003 * n), 1.2) for n in range(3)]
+    hosts = {name: host(name) for name in ("g1", "g2", "g3", "dut")}
+    made = result(renumbered(together, alone), id="20260106-000000-groups", name="groups", hosts=hosts)
+    return [stored(Path("results"), made)]
 
 
 def _levels() -> list[Path]:
@@ -131,6 +152,7 @@ KINDS: dict[str, Callable[[], list[Path]]] = {
     "campaign": _campaign,
     "experiment": _experiment,
     "matrix": _matrix,
+    "groups": _groups,
     "levels": _levels,
     "vxlan": _vxlan,
     "ports": _ports,

@@ -88,7 +88,7 @@ def lossy(lost: int, sender: dict[str, float | None], receiver: dict[str, float 
     ends = replace(SENDER, counters=sender), replace(RECEIVER, counters=receiver)
     told = load.is_lossy([one])
     dropped = [flag for end in ends for flag in network.drops(end, datagrams_told=told)]
-    return [*load.datagrams(CASE, [one], *ends), *dropped]
+    return [*load.datagrams(CASE, [one], ends[:1], ends[1:]), *dropped]
 
 
 @pytest.mark.parametrize(("lost", "told"), [(0, False), (9, False), (10, True), (5000, True)])
@@ -100,8 +100,8 @@ def test_udp_loss_is_told_from_one_in_a_thousand(lost: int, told: bool) -> None:
 
 def test_a_step_of_a_search_loses_on_purpose_and_that_is_no_finding() -> None:
     one = replace(instance(0, None, None), packets=10_000, lost_packets=5000)
-    assert codes([*load.datagrams(CASE, [one], SENDER, RECEIVER)]) == ["udp-loss"]
-    assert codes([*load.datagrams(replace(CASE, search="rate"), [one], SENDER, RECEIVER)]) == []
+    assert codes([*load.datagrams(CASE, [one], [SENDER], [RECEIVER])]) == ["udp-loss"]
+    assert codes([*load.datagrams(replace(CASE, search="rate"), [one], [SENDER], [RECEIVER])]) == []
 
 
 def test_what_is_lost_while_counters_are_read_once_is_nobody_elses() -> None:
@@ -109,7 +109,7 @@ def test_what_is_lost_while_counters_are_read_once_is_nobody_elses() -> None:
     receiver = replace(RECEIVER, counters={"nstat.UdpRcvbufErrors": 1300.0})
     between = "counters are read every 10 s: 900 to 1300 in the window"
     for over, said in ((200, "300 of these were no datagrams of the load"), (400, between)):
-        (flag,) = load.datagrams(CASE, [one], SENDER, receiver, Unsure(over=over, interval_s=10.0))
+        (flag,) = load.datagrams(CASE, [one], [SENDER], [receiver], Unsure(over=over, interval_s=10.0))
         assert flag.evidence.endswith(said)
 
 
@@ -123,7 +123,7 @@ def test_what_is_dropped_between_readings_and_not_by_the_load_is_at_no_place_not
         (100, "400 at a place that is not known"),
         (400, "counters are read every 1 s: 600 to 1000"),
     ):
-        (flag,) = load.datagrams(CASE, [one], *ends, Unsure(short=short, interval_s=1.0))
+        (flag,) = load.datagrams(CASE, [one], ends[:1], ends[1:], Unsure(short=short, interval_s=1.0))
         assert said in flag.evidence
 
 
@@ -185,7 +185,7 @@ def test_drops_that_are_not_the_loads_loss_are_told_beside_it() -> None:
 
 def test_datagrams_out_of_order_are_told() -> None:
     one = replace(instance(0, None, None), packets=1000, lost_packets=0, out_of_order_packets=5)
-    assert codes(list(load.datagrams(CASE, [one], SENDER, RECEIVER))) == ["udp-out-of-order"]
+    assert codes(list(load.datagrams(CASE, [one], [SENDER], [RECEIVER]))) == ["udp-out-of-order"]
 
 
 def test_a_start_or_a_clock_that_is_not_known_well_is_told() -> None:

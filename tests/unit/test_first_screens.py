@@ -335,6 +335,25 @@ def in_matrix(document: dict[str, Any], claim: Claim) -> Iterator[Fact]:
                 yield from of_case(one)
 
 
+def in_groups(document: dict[str, Any], claim: Claim) -> Iterator[Fact]:
+    """All pairs together, and each by itself; what limits all is told of each."""
+    cases = document["cases"]
+    way = re.search(r", (.+?) → (\w+)", claim.subject)
+    if claim.section == "HEAD":
+        yield from head(document)
+    elif claim.section.startswith("COST"):
+        role, host, *_ = claim.subject.split()
+        for one in cases:
+            if one[role] == host and one[f"{role}_cpu_cores_mean"] is not None and one.get("shape"):
+                yield from of_cost(one, role)
+    elif claim.section == "RESULT":
+        yield Fact("share", 0.95)
+        yield Fact("share", 0.90)
+        for one in cases:
+            if way is None or (one["sender"], one["receiver"]) == way.groups():
+                yield from of_case(one)
+
+
 def in_levels(document: dict[str, Any], claim: Claim) -> Iterator[Fact]:
     curves = {one["role"]: one for one in document["load_levels"]}
     levels = {100 * one["load_level"]: one for one in curves["receiver"]["levels"]}
@@ -437,6 +456,7 @@ FACTS: dict[str, Any] = {
     "ports": in_ports,
     "experiment": in_experiment,
     "matrix": in_matrix,
+    "groups": in_groups,
     "levels": in_levels,
     "vxlan": in_vxlan,
     "soak": in_soak,
@@ -446,6 +466,7 @@ FEWEST = {
     "campaign": 25,
     "experiment": 20,
     "matrix": 15,
+    "groups": 25,
     "levels": 15,
     "vxlan": 20,
     "soak": 12,

@@ -20,6 +20,7 @@ from statistics import fmean
 from typing import Any
 
 import pytest
+from tests.groups import group
 from tests.report_factories import end, trial
 from tests.report_factories import watts as channel
 from tests.soak_result import Shape, write
@@ -400,8 +401,13 @@ def changed(**changes: Any) -> list[Trial]:
 
 
 def of_case(trials: Sequence[Trial]) -> set[str]:
-    (summary,) = summarise(trials)
-    return codes(summary.case_flags)
+    return {code for summary in summarise(trials) for code in codes(summary.case_flags)}
+
+
+def at_once(*bps: float, **stories: Any) -> list[Trial]:
+    """Runs of three generators to one host."""
+    one = group(bps, **stories).trial()
+    return [replace(one, number=number) for number in (1, 2, 3)]
 
 
 def _with_congestion(one: Trial, congestion: str) -> Trial:
@@ -432,6 +438,10 @@ CASES: dict[str, Callable[[], list[Trial]]] = {
     "test-bed-is-the-limit": lambda: changed(
         sender=end("h1", "sender", 1.0, 0.995, 0.4), receiver=end("h2", "receiver", 1.0, 0.5, 0.4)
     ),
+    "test-bed-is-the-limit: one of three generators": lambda: at_once(
+        *(2e9, 2e9, 2e9), generators={1: cpu("h1", 0, usr=0.05, sys=0.945)}
+    ),
+    "slower-pair": lambda: at_once(3e9, 3e9, 1e9),
     "first-trial-differs": lambda: runs(STEADY[0] * 0.84, *STEADY[1:]),
     "first-trial-differs: CPU use": lambda: [
         trial(number, CASE, bps, 0.6 if number == 1 else 0.9 + 0.001 * (number % 3))
@@ -445,6 +455,7 @@ CASES: dict[str, Callable[[], list[Trial]]] = {
 def test_the_trials_of_a_healthy_case_raise_nothing() -> None:
     assert of_case(runs(*STEADY)) == set()
     assert of_case(above_idle(150.0, 100.0, 101.0)) == set()
+    assert of_case(at_once(3e9, 3e9, 3e9)) == set()
 
 
 @pytest.mark.parametrize("lie", CASES)

@@ -5,8 +5,9 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
+from linewatt.analysis.cases.flows import with_flows
 from linewatt.analysis.cases.summary import CaseSummary
 from linewatt.findings import RANKS, Figure, Kind, kind_of
 from linewatt.model import Case, Flag, Role, Trial
@@ -107,9 +108,10 @@ def gather(
     trials: Sequence[Trial], summaries: Iterable[CaseSummary] = (), more: Iterable[Flag] = ()
 ) -> Findings:
     """What trials, failed ones too, cases as a whole and, with ``more``, the campaign as a whole have."""
-    seen = [_Seen(flag, trial.case, (trial.number,)) for trial in trials for flag in trial.flags]
+    every = with_flows(trials)
+    seen = [_Seen(flag, trial.case, (trial.number,)) for trial in every for flag in trial.flags]
     done: dict[Case, list[int]] = {}
-    for trial in trials:
+    for trial in every:
         if trial.status == "done":
             done.setdefault(trial.case, []).append(trial.number)
     for summary in summaries:
@@ -119,7 +121,7 @@ def gather(
     groups: dict[tuple[str, object], list[_Seen]] = {}
     for one in seen:
         groups.setdefault((one.flag.code, _subject(one)), []).append(one)
-    every_case = tuple(dict.fromkeys(trial.case for trial in trials))
+    every_case = tuple(dict.fromkeys(trial.case for trial in every))
     found = [_finding(members, every_case) for members in groups.values()]
     return Findings(tuple(sorted(found, key=lambda one: RANKS.index(one.kind.rank))))
 
@@ -132,7 +134,10 @@ def _subject(one: _Seen) -> object:
         case "host":
             return one.flag.where.partition(":")[0]
         case "case":
-            return one.case or one.flag.where
+            if one.case is None or one.case.shape is None:
+                return one.case or one.flag.where
+            whole = replace(one.case, sender="", receiver="", flows=(), flow_of=None)
+            return whole, one.flag.where  # what a group and its pairs say of a host is told once
         case "trial":
             return one.trials
 

@@ -13,7 +13,7 @@ from linewatt.campaign.design import Design
 from linewatt.campaign.soak import BestOf, Soak, Users
 from linewatt.hosts.base import HostSpec
 from linewatt.loads.registry import DEFAULT
-from linewatt.model import Case, Direction, Family, TestName
+from linewatt.model import Case, Direction, Family, Shape, TestName
 from linewatt.network.description import HostNetwork
 from linewatt.records import Component, Supplies
 from linewatt.sensors.base import SensorConfig
@@ -40,6 +40,14 @@ class TestSpec:
     streams: tuple[int, ...]
     rate_bps: float | Literal["auto"] | None
     zerocopy: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """Pairs of hosts, (sender, receiver) each, that run at once and are one case."""
+
+    shape: Shape
+    flows: tuple[tuple[str, str], ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,6 +179,13 @@ class Campaign:
     """the experiment whose best setting a soak has"""
     inventory: Path | None = None
     unused_hosts: tuple[str, ...] = ()
+    groups: tuple[Group, ...] = ()
+    """of ``pairs`` those that run at once"""
+
+    @property
+    def ways(self) -> tuple[tuple[str, str], ...]:
+        """From whom to whom data goes: its pairs, and those of its groups."""
+        return (*self.pairs, *(flow for group in self.groups for flow in group.flows))
 
     @property
     def varies_users(self) -> bool:

@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Collection, Iterator
 from dataclasses import dataclass, replace
-from typing import Literal
+from typing import Any, Literal
 
 from linewatt.campaign import factors, users_factors
 from linewatt.campaign.campaign import AUTO, Campaign, TestSpec
@@ -14,7 +14,7 @@ from linewatt.campaign.design import Setting, settings
 from linewatt.campaign.soak import Users
 from linewatt.campaign.ways import Ways
 from linewatt.loads.registry import DEFAULT, LOADS
-from linewatt.model import FTP, Case, Family, TestName
+from linewatt.model import FTP, Case, Family, TestName, group_of
 from linewatt.sizes import datagram_bytes, frame_bytes, least_frame_bytes, too_small
 
 
@@ -63,7 +63,7 @@ def _with_setting(case: Case, setting: Setting, throughout: Setting, ways: Ways)
         return f"{case.test} over {case.family}", why
     way = ways.of(case)
     if isinstance(way, str):
-        return f"{case.sender} → {case.receiver} on network {case.network}", way
+        return f"{case.way} on network {case.network}", way
     if why := ways.no_room(case):
         return f"{case.test} on network {case.network}", why
     for name, level in (*throughout, *setting):
@@ -101,12 +101,10 @@ def _of_test(campaign: Campaign, spec: TestSpec, family: Family) -> Iterator[Cas
         for direction in campaign.directions:
             for streams in spec.streams:
                 for instances in _numbers(campaign, spec):
-                    for sender, receiver in campaign.pairs:
-                        forward = direction == "forward"
+                    for ends in _ends(campaign, forward=direction == "forward"):
+                        several = ports.get(ends["sender"], 1)
                         yield Case(
                             test=spec.test,
-                            sender=sender if forward else receiver,
-                            receiver=receiver if forward else sender,
                             instances=instances,
                             streams=streams,
                             direction=direction,
@@ -116,7 +114,8 @@ def _of_test(campaign: Campaign, spec: TestSpec, family: Family) -> Iterator[Cas
                             search=_searched(spec),
                             zerocopy=spec.zerocopy,
                             load=None if campaign.load == DEFAULT else campaign.load,
-                            data_ports=ports[sender] if ports[sender] > 1 else None,
+                            data_ports=several if several > 1 else None,
+                            **ends,
                         )
 
 
@@ -131,3 +130,12 @@ def _searched(spec: TestSpec) -> Literal["rate", "instances"] | None:
     if spec.instances == AUTO:
         return "instances"
     return "rate" if spec.rate_bps == AUTO else None
+
+
+def _ends(campaign: Campaign, *, forward: bool) -> Iterator[dict[str, Any]]:
+    """Who sends to whom: pair by pair, then what runs at once."""
+    for pair in campaign.pairs:
+        sender, receiver = pair if forward else pair[::-1]
+        yield {"sender": sender, "receiver": receiver}
+    for group in campaign.groups:
+        yield group_of(group.shape, group.flows)

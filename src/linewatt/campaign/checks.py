@@ -45,8 +45,10 @@ Finding = tuple[KeyPath, str]
 Pairs = Sequence[tuple[str, str]]
 
 
-def check_pairs(entry: CampaignFile, names: Iterable[str], listed: Pairs | None) -> Iterator[Finding]:
-    """Whether pairs name hosts that exist; ``listed`` is None for ``all`` and when left out."""
+def check_pairs(
+    entry: CampaignFile, names: Iterable[str], listed: Sequence[Sequence[str]] | None
+) -> Iterator[Finding]:
+    """Whether pairs name hosts that exist; ``listed`` has those of each, None for ``all`` and left out."""
     known = list(names)
     if entry.tests == () and listed is None:
         if entry.soak is None and entry.users is None:
@@ -277,8 +279,8 @@ def _is_known(name: str) -> bool:
         return False
 
 
-def check_size(entry: CampaignFile, tests: Sequence[TestSpec], pairs: Pairs) -> Iterator[Finding]:
-    """Times and numbers that no load or no patience can meet."""
+def check_size(entry: CampaignFile, tests: Sequence[TestSpec], pairs: Sequence[int]) -> Iterator[Finding]:
+    """Times and numbers that no load or no patience can meet; ``pairs``: how many run at once, each time."""
     window = entry.window
     load_s = window.omit + window.seconds + window.tail
     if load_s > MAX_LOAD_S:
@@ -295,7 +297,7 @@ def check_size(entry: CampaignFile, tests: Sequence[TestSpec], pairs: Pairs) -> 
     elif (trials := cases * _most(entry, tests)) > MAX_TRIALS:
         yield ("trials",), f"make {trials} trials of {cases} cases; at most {MAX_TRIALS}"
     yield from check_trials(entry.trials, levels=bool(entry.load_levels))
-    yield from _check_ports(entry, tests)
+    yield from _check_ports(entry, tests, max(pairs, default=1))
 
 
 def _most(entry: CampaignFile, tests: Sequence[TestSpec]) -> int:
@@ -312,10 +314,10 @@ def _count_settings(entry: CampaignFile) -> int:
         return 1
 
 
-def _check_ports(entry: CampaignFile, tests: Sequence[TestSpec]) -> Iterator[Finding]:
+def _check_ports(entry: CampaignFile, tests: Sequence[TestSpec], at_once: int) -> Iterator[Finding]:
     named = [test.instances for test in tests if test.instances != AUTO]
     searched = entry.search.max_instances if len(named) < len(tests) else None
-    most = max((*itertools.chain.from_iterable(named), searched or 0), default=0)
+    most = at_once * max((*itertools.chain.from_iterable(named), searched or 0), default=0)
     first, last = entry.ports
     if most > last - first + 1:
         wider = f'; write "{first}-{first + most - 1}" or wider' if first + most - 1 <= 65_535 else ""

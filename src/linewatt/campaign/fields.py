@@ -22,7 +22,7 @@ from pydantic import (
     WithJsonSchema,
 )
 
-from linewatt.campaign.campaign import AUTO
+from linewatt.campaign.campaign import AUTO, Group
 from linewatt.errors import InvalidInput
 from linewatt.hosts.cpulist import MAX_CPUS, format_cpulist, parse_cpulist
 from linewatt.hosts.jumps import parse_jumps
@@ -46,7 +46,8 @@ PORT_SPAN = 1024
 HOST_NAME = r"[A-Za-z0-9][A-Za-z0-9._-]{0,62}"
 _LABEL = r"[A-Za-z0-9_](?:[A-Za-z0-9_-]{0,61}[A-Za-z0-9_])?"
 _DNS_NAME = rf"{_LABEL}(?:\.{_LABEL})*\.?"
-_PAIR = rf"({HOST_NAME})\s*->\s*({HOST_NAME})"
+_HOSTS = rf"{HOST_NAME}(?:\s*\+\s*{HOST_NAME})*"
+_PAIR = rf"({_HOSTS})\s*(<?->)\s*({_HOSTS})"
 _PORTS = r"([0-9]{1,5})\s*-\s*([0-9]{1,5})"
 
 
@@ -298,23 +299,45 @@ Ports = Annotated[
 ]
 
 
-def parse_pair(text: str) -> tuple[str, str]:
-    """Sender and receiver of ``"a -> b"``. Raises ValueError."""
+def parse_pair(text: str) -> tuple[str, str] | Group:
+    """Sender and receiver of ``"a -> b"``; what runs at once of ``"a + b -> c"``, ``"a -> b + c"`` and
+    ``"a <-> b"``. Raises ValueError."""
     match = re.fullmatch(_PAIR, text.strip(), re.ASCII)
     if match is None:
         raise ValueError('must be a pair of hosts, sender first: "gen -> dut"')
-    return match[1], match[2]
+    senders, receivers = ([one.strip() for one in match[side].split("+")] for side in (1, 3))
+    named = [*senders, *receivers]
+    for host in named:
+        if named.count(host) > 1:
+            raise ValueError(
+                f"pairs {host} with itself; name two hosts" if len(named) == 2 else f"names {host} twice"
+            )
+    if match[2] == "<->":
+        if len(named) > 2:
+            raise ValueError("both ways (<->) is between two hosts")
+        return Group("both-ways", ((named[0], named[1]), (named[1], named[0])))
+    if len(named) == 2:
+        return named[0], named[1]
+    if len(senders) > 1 and len(receivers) > 1:
+        raise ValueError("sends from several hosts to several; one side must be one host")
+    return Group(
+        "many-to-one" if len(senders) > 1 else "one-to-many",
+        tuple((sender, receiver) for sender in senders for receiver in receivers),
+    )
 
 
 def _pair(text: str) -> str:
-    sender, receiver = parse_pair(text)
-    if sender == receiver:
-        raise ValueError(f"pairs {sender} with itself; name two hosts")
-    return f"{sender} -> {receiver}"
+    parse_pair(text)
+    return " ".join(re.sub(r"(<?->|\+)", r" \1 ", text).split())
 
 
 Pair = Annotated[
-    str, AfterValidator(_pair), Field(examples=["gen -> dut"], json_schema_extra={"pattern": f"^{_PAIR}$"})
+    str,
+    AfterValidator(_pair),
+    Field(
+        examples=["gen -> dut", "gen1 + gen2 -> dut", "gen <-> dut"],
+        json_schema_extra={"pattern": f"^{_PAIR}$"},
+    ),
 ]
 
 

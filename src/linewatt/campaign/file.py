@@ -5,17 +5,26 @@ from __future__ import annotations
 
 import itertools
 import re
-from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from linewatt.campaign import checks, factors
-from linewatt.campaign.campaign import Campaign, Label, Policy, PowerSource, TestSpec, power_config
+from linewatt.campaign.campaign import (
+    Campaign,
+    Group,
+    Label,
+    Policy,
+    PowerSource,
+    TestSpec,
+    power_config,
+)
 from linewatt.campaign.cases import impossible
 from linewatt.campaign.checks import check_meters, check_secrets
 from linewatt.campaign.factor_entries import LabelEntry
 from linewatt.campaign.fields import HOST_NAME, parse_pair
+from linewatt.campaign.groups import Entry, check_groups, hosts_of
 from linewatt.campaign.idle import default_s
 from linewatt.campaign.messages import Problem, find_problems, not_a_mapping, problem, raise_first
 from linewatt.campaign.named_files import (
@@ -86,7 +95,7 @@ def load(path: Path, hosts_override: Path | None = None, *, will_connect: bool =
     locate = _Locator(document)
     raise_first(find_problems(CampaignFile, value, (), locate), document.file)
     entry = CampaignFile.model_validate(value)
-    listed = None if entry.pairs in (None, "all") else tuple(parse_pair(pair) for pair in entry.pairs or ())
+    listed = None if entry.pairs in (None, "all") else tuple(map(parse_pair, entry.pairs or ()))
     if hosts_override is None:
         raise_first(_problems(check_inventory(entry.hosts, path.parent), locate), document.file)
     hosts = _hosts(entry, path, hosts_override, _named(entry, listed))
@@ -94,13 +103,15 @@ def load(path: Path, hosts_override: Path | None = None, *, will_connect: bool =
     everyone = entry.pairs == "all"
     raise_first(_problems(checks.check_all(everyone, hosts.entries), locate), document.file)
     pairs = _pairs(listed, tuple(hosts.entries), everyone=everyone) if entry.tests else ()
+    groups = tuple(one for one in listed or () if isinstance(one, Group)) if entry.tests else ()
     tests = tuple(_test(entry, test) for test in entry.tests)
-    taking_part = named_hosts(entry.users).union(*pairs)
+    taking_part = named_hosts(entry.users).union(*pairs, *map(hosts_of, groups))
     used = {name: host for name, host in hosts.entries.items() if name in taking_part}
     findings = itertools.chain(
-        checks.check_pairs(entry, hosts.names, listed),
+        checks.check_pairs(entry, hosts.names, None if listed is None else [*map(hosts_of, listed)]),
         check_soak(entry, hosts.names),
         check_experiment(entry, hosts.names),
+        check_groups(entry, listed or (), used, tests),
         checks.check_data_ports(entry, used, pairs),
         checks.check_hosts(used, explicit_pinning=entry.placement == "pinned"),
         checks.check_tests(entry, tests),
@@ -109,7 +120,7 @@ def load(path: Path, hosts_override: Path | None = None, *, will_connect: bool =
         checks.check_factors(entry),
         checks.check_online(entry, used),
         check_network_names(entry.networks),
-        checks.check_size(entry, tests, pairs),
+        checks.check_size(entry, tests, [1] * len(pairs) + [len(one.flows) for one in groups]),
         checks.check_sensors(entry),
         _check_possible(entry, tests),
         check_network_files(entry.networks, path.parent),
@@ -118,7 +129,7 @@ def load(path: Path, hosts_override: Path | None = None, *, will_connect: bool =
         check_hooks(entry.factors) if will_connect else (),
     )
     raise_first(_problems(findings, locate), document.file)
-    campaign = _campaign(entry, document, hosts, tuple(used), pairs, tests)
+    campaign = replace(_campaign(entry, document, hosts, tuple(used), pairs, tests), groups=groups)
     raise_first(
         _problems(
             itertools.chain(check_used(campaign), check_meters(campaign), check_secrets(campaign)), locate
@@ -171,11 +182,11 @@ def _problems(findings: Iterable[checks.Finding], locate: _Locator) -> list[Prob
     return [problem(locate, path, text, key=text.startswith(missing)) for path, text in findings]
 
 
-def _named(entry: CampaignFile, listed: Pairs | None) -> set[str] | None:
+def _named(entry: CampaignFile, listed: Sequence[Entry] | None) -> set[str] | None:
     """The hosts that a file names; ``None``: all that there are."""
     if listed is None and (entry.tests or entry.users is None):
         return None
-    return named_hosts(entry.users).union(*(listed or ()))
+    return named_hosts(entry.users).union(*map(hosts_of, listed or ()))
 
 
 def _hosts(entry: CampaignFile, path: Path, override: Path | None, wanted: set[str] | None) -> _Hosts:
@@ -205,9 +216,9 @@ def _from_inventory(path: Path, group: str, wanted: set[str] | None) -> _Hosts:
     return _Hosts(entries, tuple(found), path.parent, path, used)
 
 
-def _pairs(listed: Pairs | None, names: tuple[str, ...], *, everyone: bool) -> Pairs:
+def _pairs(listed: Sequence[Entry] | None, names: tuple[str, ...], *, everyone: bool) -> Pairs:
     if listed is not None:
-        return listed
+        return tuple(one for one in listed if not isinstance(one, Group))
     if everyone:
         return tuple(itertools.permutations(names, 2))
     return ((names[0], names[1]),) if len(names) == 2 else ()

@@ -32,7 +32,7 @@ _RATES_OF_A_SEARCH = 5
 def notes(campaign: Campaign, cases: list[Case], alternate: bool, known: Collection[str]) -> Iterator[str]:
     """One line each; ``known`` are the hosts that a policy had a topology of."""
     if not alternate and not campaign.varies_users:
-        most = max(case.instances for case in cases)
+        most = max(case.processes for case in cases)
         yield (
             f"ports: {campaign.ports} ports serve {most} instances, so every trial uses the same ones and "
             f"servers cannot start ahead; {2 * most} ports would do"
@@ -175,7 +175,7 @@ def _energy_notes(campaign: Campaign, cases: list[Case]) -> Iterator[str]:
         for case in cases:
             size = datagram_bytes(case.test, case.family)
             if size is not None and case.rate_bps is not None and host in case.hosts:
-                packets = case.instances * case.rate_bps / 8 / size
+                packets = case.instances * case.taking_part(host) * case.rate_bps / 8 / size
                 rates.setdefault(case.test, set()).add(packets)
         if len(rates) < 2 or min(map(len, rates.values())) < 2:
             continue
@@ -213,7 +213,7 @@ def _host_notes(
         )
     if "pinned" not in policies:
         return
-    own = [case.instances for case in cases if host.name in (case.sender, case.receiver)]
+    own = [case.instances * case.taking_part(host.name) for case in cases if host.name in case.hosts]
     if host.app_cpus is None:
         yield f"{host.name}: names no app_cpus, so the system places its load processes"
     elif max(own) > len(host.app_cpus):

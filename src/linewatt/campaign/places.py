@@ -80,7 +80,8 @@ class Places:
     def of(self, case: Case, host: str) -> Place:
         """Raises InvalidInput naming the host, when its machine cannot give what the policy needs."""
         policy = dict(case.factors).get(PLACEMENT, self._campaign.placement)
-        return self._of(shown(self._campaign.hosts[host], case.factors), policy, case.instances)
+        instances = case.instances * case.taking_part(host)
+        return self._of(shown(self._campaign.hosts[host], case.factors), policy, instances)
 
     def uses_nmstate(self, host: str) -> bool:
         """Whether a host's networks go through nmstatectl; not, as far as is known before it was asked."""

@@ -18,7 +18,7 @@ from linewatt.campaign.notes import notes
 from linewatt.campaign.places import Places, Site, data_port_of
 from linewatt.errors import InvalidInput
 from linewatt.loads.registry import LOADS
-from linewatt.model import Case
+from linewatt.model import OF_FEW, Case
 from linewatt.tuning.base import Change
 
 ROUND_OVERHEAD_S = 0.1
@@ -46,7 +46,8 @@ class PlannedInstance:
 class PlannedTrial:
     """One repetition (from 1) of a case; ``number`` counts trials from 1 in the order they run.
 
-    ``sender_irq_cpus`` and ``receiver_irq_cpus`` are to take the receive work of their host.
+    ``sender_irq_cpus`` and ``receiver_irq_cpus`` are to take the receive work of their host. ``flows`` are
+    the pairs of a group, which run at once and are measured as one trial, each with its own instances.
     """
 
     number: int
@@ -55,6 +56,17 @@ class PlannedTrial:
     instances: tuple[PlannedInstance, ...]
     sender_irq_cpus: tuple[int, ...] = ()
     receiver_irq_cpus: tuple[int, ...] = ()
+    flows: tuple[PlannedTrial, ...] = ()
+
+    @property
+    def pairs(self) -> tuple[PlannedTrial, ...]:
+        """The pairs of a group; a trial of two hosts is its own only one."""
+        return self.flows or (self,)
+
+    def irq_cpus(self, host: str) -> tuple[int, ...]:
+        """The CPUs that are to take the receive work of one of its hosts."""
+        pair = next(one for one in self.pairs if host in one.case.hosts)
+        return pair.sender_irq_cpus if host == pair.case.sender else pair.receiver_irq_cpus
 
 
 @dataclass(frozen=True, slots=True)
@@ -74,11 +86,29 @@ class Round:
 
 @dataclass(frozen=True, slots=True)
 class Fit:
-    """What a case's trials have in common; ``instances`` from a first port on, ``irq_cpus`` of both hosts."""
+    """What a case's trials have in common; ``instances`` from a first port on, ``irq_cpus`` by host."""
 
     instances: Callable[[int], tuple[PlannedInstance, ...]]
-    irq_cpus: tuple[tuple[int, ...], tuple[int, ...]]
+    irq_cpus: Mapping[str, tuple[int, ...]]
     changes: tuple[Change, ...]
+
+    def trial(self, number: int, repetition: int, case: Case, port: int) -> PlannedTrial:
+        """One of them, its servers from a port on."""
+        every, each, cpus = self.instances(port), case.instances, self.irq_cpus
+        flows = (
+            PlannedTrial(
+                number,
+                repetition,
+                pair,
+                every[at * each : (at + 1) * each],
+                cpus[pair.sender],
+                cpus[pair.receiver],
+            )
+            for at, pair in enumerate(case.pairs)
+        )
+        if case.flows:
+            return PlannedTrial(number, repetition, case, every, flows=tuple(flows))
+        return next(flows)
 
 
 @dataclass(frozen=True, slots=True)
@@ -118,9 +148,7 @@ class Plan:
     def _at(self, planned: PlannedTrial, case: Case) -> PlannedTrial:
         if (fit := self.steps.get(case)) is None:
             return replace(planned, case=case)
-        sender, receiver = fit.irq_cpus
-        instances = fit.instances(planned.instances[0].port)
-        return PlannedTrial(planned.number, planned.repetition, case, instances, sender, receiver)
+        return fit.trial(planned.number, planned.repetition, case, planned.instances[0].port)
 
     @property
     def every_change(self) -> Iterator[Change]:
@@ -150,7 +178,7 @@ def plan(campaign: Campaign, seed: int, sites: Mapping[str, Site] | None = None)
     cases, skipped = expand(campaign)
     if not cases:
         raise InvalidInput(f"no case is left to run: {skipped[0].what}: {skipped[0].reason}")
-    most = max(case.instances for case in cases)
+    most = max(case.processes for case in cases)
     if most > campaign.ports:
         raise InvalidInput(f"{most} instances need {most} ports, and ports names {campaign.ports}")
     alternate = campaign.ports >= 2 * most and not campaign.varies_users
@@ -221,14 +249,10 @@ class Fits:
 
     def _of(self, case: Case) -> Fit:
         layout = self._layout
-        sender, receiver = (layout.place(case, name) for name in case.hosts)
-        dealt = [data_port_of(case, number) for number in range(case.instances)]
-        ends = tuple(zip(sender.cpus, receiver.cpus, sender.nodes, receiver.nodes, dealt, strict=True))
-        if case.load_level == 0 or case.of_users:
-            ends = ()
+        ends = () if case.load_level == 0 or case.of_users else tuple(_dealt(case, layout))
         return Fit(
             partial(self._instances_at, ends),
-            (layout.irq_cpus(case, case.sender), layout.irq_cpus(case, case.receiver)),
+            {name: layout.irq_cpus(case, name) for name in case.hosts},
             tuple(change for name in case.hosts for change in layout.changes(case, name)),
         )
 
@@ -244,10 +268,22 @@ def _rounds(campaign: Campaign, cases: list[Case], seed: int, made: Fits) -> Ite
         trials = []
         for case, one in zip(group, fits, strict=True):
             number += 1
-            instances = one.instances(made.first_ports[position % 2])
-            trials.append(PlannedTrial(number, repetition, case, instances, *one.irq_cpus))
+            trials.append(one.trial(number, repetition, case, made.first_ports[position % 2]))
         changes = fits[0].changes if len(fits) == 1 else tuple(each for one in fits for each in one.changes)
         yield Round(tuple(trials), changes)
+
+
+def _dealt(case: Case, layout: Layout) -> Iterator[tuple[Any, ...]]:
+    """CPU and memory node at the sender and at the receiver, and data port, of each instance.
+
+    A host that is in several pairs of a group has a place for each of their instances.
+    """
+    places = {name: layout.place(case, name) for name in case.hosts}
+    left = {name: iter(zip(one.cpus, one.nodes, strict=True)) for name, one in places.items()}
+    for number in range(case.processes):
+        pair = case.pair_of(number)
+        sending, receiving = next(left[pair.sender]), next(left[pair.receiver])
+        yield sending[0], receiving[0], sending[1], receiving[1], data_port_of(case, number)
 
 
 def _in_common(
@@ -326,7 +362,7 @@ def _together(campaign: Campaign, cases: Iterable[Case]) -> list[tuple[Case, ...
     busy: list[set[str]] = []
     alike: dict[str, list[int]] = {}
     for case in cases:
-        hosts = {case.sender, case.receiver}
+        hosts = set(case.hosts)
         candidates = alike.setdefault(case.key, [])
         at = next((i for i in candidates if not busy[i] & hosts), None)
         if at is None:
@@ -396,12 +432,14 @@ def _instance(one: PlannedInstance) -> dict[str, Any]:
 
 
 def _case_dict(case: Case) -> dict[str, Any]:
-    of_few = ("search", "data_ports", "users")
+    of_few = OF_FEW | {"search", "users"}
     own = {name: one for name, one in _slots(case).items() if name not in of_few or one not in (None, ())}
     values = {"key": case.key, **own, "client": case.client, "server": case.server}
     if case.users:
         values["users"] = dict(case.users)
     factors = values.pop("factors")
+    if case.flows:
+        values["flows"] = [list(flow) for flow in case.flows]
     return {**values, "factors": dict(factors)} if factors else values
 
 

@@ -265,7 +265,8 @@ class CampaignFile(Part):
     pairs: Pairs | None = Field(
         default=None,
         description='`all` ordered pairs, or a list of `"sender -> receiver"`. '
-        "May be left out with exactly two hosts: then the first sends to the second.",
+        "May be left out with exactly two hosts: then the first sends to the second. Several at once, as "
+        'one case: `"gen1 + gen2 -> dut"`, `"dut -> gen1 + gen2"`, `"gen <-> dut"`.',
     )
     directions: Annotated[tuple[Direction, ...], Field(min_length=1), f.AsTuple, f.Unique] = Field(
         default=("forward",),

@@ -23,6 +23,8 @@ _CAMPAIGN = TypeAdapter(Campaign)
 def as_dict(campaign: Campaign) -> dict[str, Any]:
     """Every resolved value of the campaign; no secret is among them, a campaign holds none."""
     values = asdict(campaign)
+    if not campaign.groups:
+        del values["groups"]
     last = {name: values.pop(name) for name in ("hosts", "tests", "sysctl", "power", "sensors")}
     return {
         **values,

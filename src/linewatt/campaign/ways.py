@@ -62,7 +62,7 @@ def check_used(campaign: Campaign) -> Iterator[tuple[KeyPath, str]]:
         described = campaign.described[network]
         ways = [
             path_between(described[sender], described[receiver], family)
-            for sender, receiver in campaign.pairs
+            for sender, receiver in campaign.ways
             for family in campaign.families
         ]
         if all(isinstance(way, str) for way in ways):

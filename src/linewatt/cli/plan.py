@@ -160,7 +160,7 @@ def _steered_later(campaign: Campaign) -> list[str]:
     from linewatt.campaign.sites import sites_of_files
 
     known = sites_of_files(campaign) if campaign.steer else {}
-    taking_part = {host for pair in campaign.pairs for host in pair}
+    taking_part = {host for pair in campaign.ways for host in pair}
     return sorted(taking_part - set(known)) if campaign.steer else []
 
 
@@ -288,6 +288,12 @@ def _rate(case: Case) -> str:
     return "unlimited" if case.rate_bps is None else format_rate(case.rate_bps)
 
 
+def _instances(case: Case) -> str:
+    if case.search == "instances":
+        return f"1 to {case.instances}"
+    return f"{len(case.flows)} × {case.instances}" if case.flows else str(case.instances)
+
+
 def _case_columns(case: Case) -> dict[str, str]:
     if case.of_users:
         clients = ", ".join(name for name in case.hosts if name != case.receiver)
@@ -296,11 +302,11 @@ def _case_columns(case: Case) -> dict[str, str]:
     return {
         **dict(case.factors),
         "test": case.test,
-        "sender → receiver": f"{case.sender} → {case.receiver}",
+        "sender → receiver": case.way,
         "direction": case.direction,
         "family": case.family,
         "network": case.network,
-        "instances": f"1 to {case.instances}" if case.search == "instances" else str(case.instances),
+        "instances": _instances(case),
         "streams": str(case.streams),
         "rate each": _rate(case),
         "zero copy": "yes" if case.zerocopy else "no",

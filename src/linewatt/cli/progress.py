@@ -27,7 +27,7 @@ def tell(text: str) -> None:
 
 def describe(case: Case) -> str:
     """A case in a few words: what is not usual is said."""
-    words = [case.test, f"{case.sender} → {case.receiver}", f"{case.instances} inst."]
+    words = [case.test, case.way, f"{case.instances} inst."]
     if case.streams > 1:
         words.append(f"{case.streams} streams")
     if case.direction != "forward":
@@ -59,12 +59,11 @@ def outcome(trial: Trial) -> str:
     words = [format_rate(trial.throughput_bps)]
     if trial.lost_ratio is not None:
         words.append(f"{100 * trial.lost_ratio:.2f} % lost")
-    for name, end in (("sender", trial.sender), ("receiver", trial.receiver)):
-        if end is not None:
-            why = end.reasons.get("cpu_cores")
-            unknown = f"not measured ({why})" if why else "not measured"
-            cores = unknown if end.cpu_cores is None else f"{100 * end.cpu_cores:.0f} %"
-            words.append(f"{name} CPU {cores}")
+    for end in trial.ends:
+        why = end.reasons.get("cpu_cores")
+        unknown = f"not measured ({why})" if why else "not measured"
+        cores = unknown if end.cpu_cores is None else f"{100 * end.cpu_cores:.0f} %"
+        words.append(f"{end.host if trial.flows else end.role} CPU {cores}")
     doubts = dict.fromkeys(one.code for one in trial.flags if tells(one.code))
     if doubts:
         words.append(f"doubtful: {', '.join(doubts)}")

@@ -277,4 +277,6 @@ def _may_overlap(trials: Sequence[PlannedTrial], following: Sequence[PlannedTria
 
 def _ports(trials: Sequence[PlannedTrial]) -> set[tuple[str, int]]:
     """Where servers of these trials listen; rounds that were left out may leave two on the same ports."""
-    return {(trial.case.server, one.port) for trial in trials for one in trial.instances}
+    return {
+        (pair.case.server, one.port) for trial in trials for pair in trial.pairs for one in pair.instances
+    }

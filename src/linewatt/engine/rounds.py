@@ -26,7 +26,7 @@ from linewatt.engine.live.feed import LiveFeed, Reading
 from linewatt.engine.live.now import is_current, watts_now
 from linewatt.engine.live.readback import ReadBack
 from linewatt.engine.live.session import Session
-from linewatt.engine.live.trial import Levels, Live, LiveTrial, LoadTime, TrialRun
+from linewatt.engine.live.trial import Levels, Live, LiveTrial, LoadTime, TrialRun, together
 from linewatt.engine.measuring.cut import Setup
 from linewatt.engine.measuring.measure import Measured, measure
 from linewatt.engine.measuring.window import whole_sum
@@ -96,12 +96,14 @@ class RoundRunner:
             self._session, self._campaign, self._stage.settings, self._configuration, prepared.ready
         )
         remaining_s = rounds_left * self._campaign.load_s
-        self._announce(prepared, remaining_s)
+        self._announce(trials, prepared, remaining_s)
         ticker = asyncio.create_task(self._tick(prepared.ready, started_s, remaining_s))
         self._prepare_ahead(following, asking.closed)
         found: dict[str, ReadBack] = {}
         try:
-            collected = await asyncio.gather(*(live.collect() for live in prepared.ready))
+            collected = self._together(
+                trials, await asyncio.gather(*(live.collect() for live in prepared.ready))
+            )
             if any(run.failure is None for run in collected):
                 found = await asking.answers()
             else:
@@ -117,20 +119,32 @@ class RoundRunner:
         self._last_end_s = ended_s
         await self._store(runs, overhead_s)
 
+    def _together(self, trials: Sequence[PlannedTrial], runs: Sequence[TrialRun]) -> list[TrialRun]:
+        """What pairs left behind, trial by trial; one of which nothing is there is not among them."""
+        found = []
+        for trial in trials:
+            own = [run for run in runs if run.planned.number == trial.number]
+            lines = [run.line for run in own]
+            with_line = len(own) > 1 and all(lines)
+            line = self._session.line_of_group(trial.case, lines) if with_line else None
+            found += [together(trial, own, line)] if own else []
+        return found
+
     def _with_evidence(self, run: TrialRun, found: Mapping[str, ReadBack]) -> TrialRun:
         problem = self._stage.proofs.problem(run.planned.case)
         return replace(run, readback=found, path_problem=problem.text if problem else None)
 
     async def fail(self, trials: Sequence[PlannedTrial], reason: str) -> None:
         """Store trials that cannot begin. Raises StoreError."""
-        lives = self._lives(trials)
-        await self._store([live.failed(reason) for live in lives], 0.0)
+        runs = [live.failed(reason) for live in self._lives(trials)]
+        await self._store(self._together(trials, runs), 0.0)
 
     def _lives(self, trials: Iterable[PlannedTrial]) -> list[Live]:
         load = LoadTime(self._campaign.load_s, self._interval_s)
         if self._users is not None:
             return [self._users.trial(trial, load) for trial in trials]
-        return [LiveTrial(self._session, trial, load, self._levels) for trial in trials]
+        pairs = (pair for trial in trials for pair in trial.pairs)
+        return [LiveTrial(self._session, pair, load, self._levels) for pair in pairs]
 
     async def _prepared(self, trials: Sequence[PlannedTrial]) -> Prepared:
         """The round made ready ahead, if it is this one and came to no harm; else made ready now."""
@@ -159,15 +173,18 @@ class RoundRunner:
         except asyncio.CancelledError:
             await asyncio.gather(*(live.stop() for live in lives))
             raise
-        outcomes = list(zip(lives, problems, strict=True))
-        return Prepared(
-            tuple(live for live, problem in outcomes if problem is None),
-            tuple(live.failed(problem) for live, problem in outcomes if problem is not None),
-        )
+        failed = [
+            live.failed(problem) for live, problem in zip(lives, problems, strict=True) if problem is not None
+        ]
+        numbers = {run.planned.number for run in failed}
+        # a group begins with all of its pairs, or not at all
+        await asyncio.gather(*(live.stop() for live in lives if live.planned.number in numbers))
+        ready = tuple(live for live in lives if live.planned.number not in numbers)
+        return Prepared(ready, tuple(self._together(trials, failed)))
 
-    def _announce(self, prepared: Prepared, remaining_s: float) -> None:
-        for live in prepared.ready:
-            planned = live.planned
+    def _announce(self, trials: Sequence[PlannedTrial], prepared: Prepared, remaining_s: float) -> None:
+        numbers = {live.planned.number for live in prepared.ready}
+        for planned in (trial for trial in trials if trial.number in numbers):
             self._say(
                 events.TrialStarted(
                     planned.number,

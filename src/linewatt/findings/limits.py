@@ -27,6 +27,8 @@ RETRANSMITTED = 0.01
 """of the segments: more is a path that loses. TCP itself drops a few at whatever is full, to find its rate"""
 LITTLE_GAIN = 0.10
 """Twice the instances bring less than this where something that they share is full."""
+SLOWER_PAIR = 0.2
+"""of what the others have in the median: pairs that share a line evenly differ by less"""
 BEYOND_KNEE_GAIN = 0.25
 """the same, of cases beyond the knee of their series"""
 LEVEL_SD = 0.01
@@ -69,6 +71,16 @@ KINDS = (
         "the receiver can take.",
         f"What limits the case is at the sender, and every known CPU of the receiver is below {percent(FULL)}.",
         "Send from more instances or a faster host.",
+    ),
+    Kind(
+        "slower-pair",
+        "note",
+        "case",
+        (),
+        "Of pairs that run at once, one has clearly less than the others: its own host or way is slower, or what they share "
+        "is not shared evenly.",
+        f"In every trial its throughput is more than {percent(SLOWER_PAIR)} below the median of the others.",
+        "Look at what limits that pair in its own row, at its line, and at what else runs on its hosts; run it alone, too.",
     ),
     Kind(
         "hidden-ceiling",

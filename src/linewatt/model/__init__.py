@@ -7,11 +7,14 @@ Missing is ``None`` with a reason beside it, never 0. Ratios are 0..1 of one CPU
 from linewatt.model.case import (
     ENDS,
     FTP,
+    TOGETHER,
     Case,
     Direction,
     Family,
     Role,
+    Shape,
     TestName,
+    group_of,
     is_request_response,
     is_tcp,
 )
@@ -19,19 +22,21 @@ from linewatt.model.ends import (
     Counters,
     CpuShares,
     EndResult,
+    FlowResult,
     InstanceResult,
     PortResult,
     PowerResult,
     TcpState,
 )
 from linewatt.model.samples import Channel, ChannelKind, Flag, Provenance, Sample, Window
-from linewatt.model.trial import METHOD, OF_SEVERAL_PORTS, Trial, document_of
+from linewatt.model.trial import METHOD, OF_FEW, Trial, document_of
 
 __all__ = [
     "ENDS",
     "FTP",
     "METHOD",
-    "OF_SEVERAL_PORTS",
+    "OF_FEW",
+    "TOGETHER",
     "Case",
     "Channel",
     "ChannelKind",
@@ -41,17 +46,20 @@ __all__ = [
     "EndResult",
     "Family",
     "Flag",
+    "FlowResult",
     "InstanceResult",
     "PortResult",
     "PowerResult",
     "Provenance",
     "Role",
     "Sample",
+    "Shape",
     "TcpState",
     "TestName",
     "Trial",
     "Window",
     "document_of",
+    "group_of",
     "is_request_response",
     "is_tcp",
 ]

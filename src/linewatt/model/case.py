@@ -6,7 +6,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import lru_cache
 from typing import Any, Literal
 
@@ -16,6 +16,10 @@ Family = Literal["ipv4", "ipv6"]
 Direction = Literal["forward", "reverse"]
 Role = Literal["sender", "receiver"]
 ENDS: tuple[Role, Role] = ("receiver", "sender")
+Shape = Literal["many-to-one", "one-to-many", "both-ways"]
+"""of a group: which hosts send to which at once"""
+TOGETHER = " + "
+"""between the hosts of a group that have one role"""
 
 
 FTP = "ftp"
@@ -64,6 +68,13 @@ class Case:
     """over how many ports of its hosts the instances are dealt in turn; None: there is one"""
     users: tuple[tuple[str, str], ...] = ()
     """what users do that are its load, but for what ``factors`` vary: (key, value) by key"""
+    shape: Shape | None = None
+    """of the group that it is, or that it is one flow of"""
+    flows: tuple[tuple[str, str], ...] = ()
+    """of a group: (sender, receiver) of each pair that runs at once, with so many ``instances`` each;
+    ``sender`` and ``receiver`` then name all of a role, see :func:`group_of`"""
+    flow_of: int | None = None
+    """of one pair of a group: how many run at once"""
 
     def __post_init__(self) -> None:
         if not _is_test(self.test):
@@ -84,12 +95,60 @@ class Case:
         return self.rate_bps is not None or self.load_level is not None
 
     @property
-    def hosts(self) -> tuple[str, str]:
-        return self.sender, self.receiver
+    def hosts(self) -> tuple[str, ...]:
+        """Those that take part, the sender first."""
+        if not self.flows:
+            return self.sender, self.receiver
+        return tuple(dict.fromkeys(host for end in zip(*self.flows, strict=True) for host in end))
+
+    @property
+    def pairs(self) -> tuple[Case, ...]:
+        """The flows of a group, each a case of two hosts; a case of two hosts is its own only one."""
+        return _pairs(self) if self.flows else (self,)
+
+    @property
+    def processes(self) -> int:
+        """Instances of all pairs."""
+        return self.instances * len(self.flows or (1,))
+
+    def pair_of(self, instance: int) -> Case:
+        """The pair that an instance is of: each has so many, one pair after the other."""
+        return self.pairs[instance // self.instances] if self.flows else self
+
+    def roles_at(self, instance: int, host: str) -> tuple[Role, ...]:
+        """What an instance does at a host: sends, receives, or nothing."""
+        pair = self.pair_of(instance)
+        return tuple(role for role in ENDS if pair.host(role) == host)
+
+    def taking_part(self, host: str) -> int:
+        """How many of its pairs a host is in."""
+        return sum(host in pair.hosts for pair in self.pairs)
+
+    @property
+    def ends(self) -> tuple[tuple[str, Role], ...]:
+        """Each host with its role, senders first; both ways, with that in the first pair."""
+        found: dict[str, Role] = {}
+        for pair in self.pairs[:1] if self.shape == "both-ways" else self.pairs:
+            found.setdefault(pair.sender, "sender")
+        for pair in self.pairs:
+            found.setdefault(pair.receiver, "receiver")
+        return tuple(found.items())
 
     def host(self, role: Role) -> str:
-        """The sender or the receiver."""
+        """The sender or the receiver; of a group all that are, with :data:`TOGETHER` between them."""
         return self.sender if role == "sender" else self.receiver
+
+    @property
+    def way(self) -> str:
+        """``gen → dut``, ``gen1 + gen2 → dut``, ``gen ⇄ dut``."""
+        both = self.shape == "both-ways" and self.flows
+        return f"{self.sender} {'⇄' if both else '→'} {self.receiver}"
+
+    def told_elsewhere(self, role: Role) -> bool:
+        """Whether figures of a role are those of another case: of a group, the several hosts that have it are
+        told pair by pair, and of its pairs the host that is in all of them by the group."""
+        shared = {"many-to-one": ("receiver",), "one-to-many": ("sender",), "both-ways": ENDS}
+        return self.shape is not None and (role in shared[self.shape]) == (self.flow_of is not None)
 
     @property
     def client(self) -> str:
@@ -117,6 +176,9 @@ class Case:
             **({} if self.search is None else {"search": self.search}),
             **({} if self.data_ports is None else {"data_ports": self.data_ports}),
             **({"users": self.users} if self.users else {}),
+            **({} if self.shape is None else {"shape": self.shape}),
+            **({"pairs": len(self.flows)} if self.flows else {}),
+            **({} if self.flow_of is None else {"flow_of": self.flow_of}),
         }
 
     @property
@@ -133,6 +195,22 @@ class Case:
     def key(self) -> str:
         """Stable 12-digit hash of :attr:`parameters`; the same on every host, kernel and year."""
         return _key(self)
+
+
+def group_of(shape: Shape, flows: tuple[tuple[str, str], ...]) -> dict[str, Any]:
+    """What makes a case that of a group. Both ways, the ends of the first flow stand for both."""
+    senders, receivers = (dict.fromkeys(hosts) for hosts in zip(*flows, strict=True))
+    ends = flows[0] if shape == "both-ways" else (TOGETHER.join(senders), TOGETHER.join(receivers))
+    return {"sender": ends[0], "receiver": ends[1], "shape": shape, "flows": flows}
+
+
+@lru_cache(1 << 12)
+def _pairs(case: Case) -> tuple[Case, ...]:
+    many = len(case.flows)
+    return tuple(
+        replace(case, sender=sender, receiver=receiver, flows=(), flow_of=many)
+        for sender, receiver in case.flows
+    )
 
 
 @lru_cache(1 << 10)

@@ -7,7 +7,7 @@ import math
 from array import array
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import ClassVar, Literal
 
 from linewatt.model.case import Role
 from linewatt.model.samples import Provenance
@@ -205,6 +205,22 @@ class InstanceResult:
     """percentiles by name (``p50``, ``p99``, ``p99.9``, ``max``) over the load's run; empty: none taken"""
     data_port: int | None = None
     """which of several data ports it used, from 0; None: there is one"""
+
+
+@dataclass(frozen=True, slots=True)
+class FlowResult:
+    """One pair of a group in the window, beside what its instances counted.
+
+    ``end`` is that of the host which is in no other pair; ``None`` where both are. The line is that between
+    its two hosts, as in :class:`linewatt.model.trial.Trial`.
+    """
+
+    sender: str
+    receiver: str
+    line_goodput_bps: float | None = None
+    line_kind: Literal["link", "shaper"] | None = None
+    line_host: str | None = None
+    end: EndResult | None = None
 
 
 @dataclass(frozen=True, slots=True)

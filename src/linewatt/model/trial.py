@@ -3,12 +3,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, field
+from collections.abc import Callable, Mapping
+from dataclasses import asdict, dataclass, field, replace
 from typing import Any, Literal
 
 from linewatt.model.case import Case, Role
-from linewatt.model.ends import EndResult, InstanceResult, PortResult
+from linewatt.model.ends import EndResult, FlowResult, InstanceResult, PortResult
 from linewatt.model.samples import Flag, Window
 
 METHOD = 3
@@ -63,16 +63,36 @@ class Trial:
     """by which method (``METHOD``) its figures were made; results stored before methods had numbers have 1"""
     data_ports: tuple[PortResult, ...] = ()
     """those that instances used, where the hosts have several"""
+    flows: tuple[FlowResult, ...] = ()
+    """of a group: each of its pairs; ``sender`` and ``receiver`` are then of the host that is in all"""
     schema_version: int = 1
 
     def end(self, role: Role) -> EndResult | None:
         """What was recorded of the sender or of the receiver."""
         return self.sender if role == "sender" else self.receiver
 
+    @property
+    def ends(self) -> tuple[EndResult, ...]:
+        """All that were recorded, those of single pairs of a group behind."""
+        every = (self.sender, self.receiver, *(flow.end for flow in self.flows))
+        return tuple(end for end in every if end is not None)
 
-OF_SEVERAL_PORTS = frozenset({"data_ports", "data_port"})
-"""fields that only hosts with several data ports have: documents of the others are without them"""
-_OF_FEW = OF_SEVERAL_PORTS | {"load", "latency_s", "duplicate_packets", "search", "users"}
+    def with_ends(self, changed: Callable[[EndResult], EndResult]) -> Trial:
+        """The same with every end as ``changed`` gives it back; itself where each is what it was."""
+        ends = {id(end): changed(end) for end in self.ends}
+        if all(id(end) == before for before, end in ends.items()):
+            return self
+
+        def of(end: EndResult | None) -> EndResult | None:
+            return None if end is None else ends[id(end)]
+
+        flows = tuple(replace(flow, end=of(flow.end)) for flow in self.flows)
+        return replace(self, sender=of(self.sender), receiver=of(self.receiver), flows=flows)
+
+
+OF_FEW = frozenset({"data_ports", "data_port", "shape", "flows", "flow_of"})
+"""fields that only hosts with several data ports or groups have: documents of the others are without them"""
+_OF_FEW = OF_FEW | {"load", "latency_s", "duplicate_packets", "search", "users"}
 """the same, with what only some loads and cases have"""
 
 

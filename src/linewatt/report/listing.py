@@ -109,8 +109,11 @@ def _best_case(view: Digest) -> Best | None:
     of_search = [goal for step, goal in found if step is fastest]
     power = fastest.power("receiver")
     per_watt = None if power is None else power.system_bps_per_w
+    elsewhere = fastest.case.told_elsewhere("receiver")
     why = (
-        "no source of power was named"
+        fastest.reasons.get("receiver_power", "not known")
+        if elsewhere
+        else "no source of power was named"
         if power is None
         else power.reasons.get("system_bps_per_w", "not known")
     )

@@ -101,7 +101,7 @@ def case_labels(cases: Iterable[Case]) -> dict[Case, str]:
     }
     return {
         case: ", ".join(
-            [f"{case.sender} {'↔' if case.of_users else '→'} {case.receiver}"]
+            [case.way.replace("→", "↔") if case.of_users else case.way]
             + [
                 text
                 for name, (text, default) in words[case].items()
@@ -174,6 +174,7 @@ def _qualifiers(case: Case, varied: Collection[str]) -> dict[str, tuple[str, boo
         if "zerocopy" in dict(case.factors)  # said there
         else ("zero-copy" if case.zerocopy else "no zero-copy", not case.zerocopy),
         "factors": (setting_text(own), not own),
+        "flow_of": ("" if case.flow_of is None else f"of {case.flow_of} at once", case.flow_of is None),
     }
 
 

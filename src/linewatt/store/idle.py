@@ -84,12 +84,7 @@ def with_idle(trials: Sequence[Trial], windows: Sequence[Idle]) -> tuple[Trial, 
 
 
 def _trial(trial: Trial, idle: Any) -> Trial:
-    sender, receiver = (
-        end and _end(end, idle(trial.case, end.host)) for end in (trial.sender, trial.receiver)
-    )
-    if sender is trial.sender and receiver is trial.receiver:
-        return trial
-    return replace(trial, sender=sender, receiver=receiver)
+    return trial.with_ends(lambda end: _end(end, idle(trial.case, end.host)))
 
 
 def _end(end: EndResult, idle: Mapping[Key, JoinedIdle]) -> EndResult:

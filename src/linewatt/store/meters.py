@@ -37,16 +37,15 @@ def with_meters(trials: Sequence[Trial], known: Mapping[Key, Meter]) -> tuple[Tr
 def _trial(trial: Trial, known: Mapping[Key, Meter]) -> Trial:
     if trial.window is None or trial.status != "done":
         return trial
-    sender, receiver = (_end(trial, trial.window, end, known) for end in (trial.sender, trial.receiver))
-    if sender is trial.sender and receiver is trial.receiver:
+    window = trial.window
+    now = trial.with_ends(lambda end: _end(trial, window, end, known))
+    if now is trial:
         return trial
-    flags = (*trial.flags, *_withheld(trial.sender, sender), *_withheld(trial.receiver, receiver))
-    return replace(trial, sender=sender, receiver=receiver, flags=flags)
+    taken = (flag for pair in zip(trial.ends, now.ends, strict=True) for flag in _withheld(*pair))
+    return replace(now, flags=(*trial.flags, *taken))
 
 
-def _end(trial: Trial, window: Window, end: EndResult | None, known: Mapping[Key, Meter]) -> EndResult | None:
-    if end is None:
-        return None
+def _end(trial: Trial, window: Window, end: EndResult, known: Mapping[Key, Meter]) -> EndResult:
     load = LOADS.get(trial.case.load or DEFAULT)
     begun_s = trial.started_s + (load.lead_s if load else 0.0)
     power = tuple(
@@ -55,9 +54,9 @@ def _end(trial: Trial, window: Window, end: EndResult | None, known: Mapping[Key
     return end if power == end.power else replace(end, power=power)
 
 
-def _withheld(then: EndResult | None, now: EndResult | None) -> Iterator[Flag]:
+def _withheld(then: EndResult, now: EndResult) -> Iterator[Flag]:
     """A flag for each channel whose number was taken away."""
-    if then is None or now is None or now is then:
+    if now is then:
         return
     for before, after in zip(then.power, now.power, strict=True):
         if before.power_w is not None and after.power_w is None:

@@ -10,7 +10,7 @@ from dataclasses import fields, is_dataclass
 from functools import cache
 from typing import Any, Literal, Union, get_args, get_origin, get_type_hints
 
-from linewatt.model import OF_SEVERAL_PORTS
+from linewatt.model import OF_FEW
 
 _PAIRS = "[key, value]"
 """the only key of an object that stands for a mapping whose keys are no text"""
@@ -20,9 +20,7 @@ def encoded(value: Any) -> Any:
     """A value of dataclasses, mappings, sequences and numbers as what JSON can hold."""
     if is_dataclass(value) and not isinstance(value, type):
         named = ((one.name, getattr(value, one.name)) for one in fields(value))
-        return {
-            name: encoded(one) for name, one in named if name not in OF_SEVERAL_PORTS or one not in (None, ())
-        }
+        return {name: encoded(one) for name, one in named if name not in OF_FEW or one not in (None, ())}
     if isinstance(value, Mapping):
         if all(isinstance(key, str) for key in value):
             return {key: encoded(one) for key, one in value.items()}

@@ -208,9 +208,8 @@ def read_trial(directory: Path) -> Trial:
 
 def _read_trial(path: str) -> Trial:
     trial = read_document(path, _trial_shape())
-    for end in (trial.sender, trial.receiver):
-        if end is not None:
-            object.__setattr__(end, "counters", Counters(end.counters))  # nobody has seen the trial yet
+    for end in trial.ends:
+        object.__setattr__(end, "counters", Counters(end.counters))  # nobody has seen the trial yet
     if trial.schema_version != SCHEMA_VERSION:
         raise StoreError(
             f"{path}: schema_version {trial.schema_version!r}, this linewatt reads {SCHEMA_VERSION}"

@@ -7,6 +7,7 @@ of a host and not of a load: where they show more than the load lost, somebody e
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import NamedTuple
 
@@ -93,16 +94,18 @@ class Losses:
 
 
 def datagram_losses(
-    sent: int, lost: int, sender: EndResult, receiver: EndResult, unsure: Unsure = SURE
+    sent: int, lost: int, senders: Sequence[EndResult], receivers: Sequence[EndResult], unsure: Unsure = SURE
 ) -> Losses:
-    """What the sender dropped of a trial's datagrams on the way out, and the receiver on the way in."""
+    """What senders dropped of a trial's datagrams on the way out, and receivers on the way in."""
     places = [
         Place(end.host, loss)
-        for end, leaving in ((sender, True), (receiver, False))
+        for ends, leaving in ((senders, True), (receivers, False))
+        for end in ends
         for loss in losses(end.counters, leaving=leaving)
         if loss.cause.protocol != "tcp"
     ]
-    unread = tuple(end.host for end in (sender, receiver) if not any(map(is_read, end.counters.items())))
+    every = {end.host: end for end in (*senders, *receivers)}
+    unread = tuple(name for name, end in every.items() if not any(map(is_read, end.counters.items())))
     return Losses(lost, sent, tuple(sorted(places, key=lambda one: -one.loss.packets)), unread, unsure)
 
 

@@ -12,9 +12,10 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Literal
 
+from linewatt.analysis.cases.flows import with_flows
 from linewatt.analysis.cases.shares import ShareSpread, share_spread
 from linewatt.analysis.metrics import formulas
-from linewatt.analysis.metrics.cpu_shares import PARTS, app_and_irq_cores, busy_cores, shares_of
+from linewatt.analysis.metrics.cpu_shares import PARTS, app_and_irq_cores, busy_cores, no_end, shares_of
 from linewatt.analysis.metrics.metric import Mean, Value, estimates
 from linewatt.analysis.power.summary import EndPower, end_power
 from linewatt.analysis.statistics.stats import Estimate
@@ -64,13 +65,21 @@ class DetailBlock:
 
 
 def detail_blocks(trials: Sequence[Trial]) -> tuple[DetailBlock, ...]:
-    """Both ends of every case, the receiver first; cases in the order of their first trial."""
+    """Both ends of every case, the receiver first; cases in the order of their first trial.
+
+    Of a group and its pairs each end stands where its figures are.
+    """
     cases: dict[Case, list[Trial]] = {}
-    for trial in trials:
+    for trial in with_flows(trials):
         own = cases.setdefault(trial.case, [])
         if trial.status == "done":
             own.append(trial)
-    return tuple(_block(case, role, own) for case, own in cases.items() for role in ENDS)
+    return tuple(
+        _block(case, role, own)
+        for case, own in cases.items()
+        for role in ENDS
+        if not case.told_elsewhere(role)
+    )
 
 
 def _block(case: Case, role: Role, trials: Sequence[Trial]) -> DetailBlock:
@@ -121,7 +130,7 @@ def _rate(role: Role, trial: Trial) -> Value:
 
 def _used(role: Role, trial: Trial) -> Value:
     end = trial.end(role)
-    return (None, f"the {role} was not recorded") if end is None else app_and_irq_cores(end)
+    return (None, no_end(trial, role)) if end is None else app_and_irq_cores(end)
 
 
 def _cost(role: Role, trial: Trial) -> Value:

@@ -39,9 +39,9 @@ def matrices(summaries: Sequence[CaseSummary], order: Sequence[str] = ()) -> tup
     """A matrix for each set of parameters; none when the summaries have fewer than 3 ordered pairs.
 
     Hosts are those of all summaries, so that matrices of one result line up, in ``order`` and then as they
-    appear. Load levels are left out.
+    appear. Load levels are left out, and pairs that run at once.
     """
-    full = [one for one in summaries if one.case.load_level is None]
+    full = [one for one in summaries if one.case.load_level is None and one.case.shape is None]
     pairs = {one.case.hosts for one in full}
     if len(pairs) < LEAST_PAIRS:
         return ()
@@ -49,7 +49,7 @@ def matrices(summaries: Sequence[CaseSummary], order: Sequence[str] = ()) -> tup
     hosts = tuple(dict.fromkeys([*(name for name in order if name in taking_part), *taking_part]))
     cells: dict[Case, dict[tuple[str, str], CaseSummary]] = {}
     for one in full:
-        cells.setdefault(hostless(one.case), {})[one.case.hosts] = one
+        cells.setdefault(hostless(one.case), {})[one.case.sender, one.case.receiver] = one
     return tuple(Matrix(case, hosts, found) for case, found in cells.items())
 
 

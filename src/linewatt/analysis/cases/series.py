@@ -49,7 +49,7 @@ def ceilings(series: Sequence[CaseSummary]) -> Iterator[tuple[int, Ceiling]]:
 def _hidden(summary: CaseSummary, found: Ceiling) -> Flag:
     return Flag(
         "hidden-ceiling",
-        f"{summary.case.sender} → {summary.case.receiver}",
+        summary.case.way,
         f"nothing known explains {format_rate(found.throughput_bps)}: {'; '.join(found.evidence)}",
         "look at the data sheets of NIC and switch for limits over all ports, at the slot, and at memory",
     )

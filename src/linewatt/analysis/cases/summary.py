@@ -12,14 +12,17 @@ from dataclasses import dataclass, field, replace
 from statistics import fmean
 from typing import Any
 
+from linewatt.analysis.cases.flows import with_flows
 from linewatt.analysis.cases.regimes import RowRegime, unscaled
 from linewatt.analysis.cases.series import with_series
 from linewatt.analysis.cases.shares import mean_shares
 from linewatt.analysis.flags.case import FlagCount as FlagCount
 from linewatt.analysis.flags.case import case_flags, case_modes, idle_flags, limit_flags
 from linewatt.analysis.flags.case import count_flags as count_flags
-from linewatt.analysis.limits.verdict import UNKNOWN, Limit, verdict
-from linewatt.analysis.metrics.cpu_shares import PARTS, shares_of
+from linewatt.analysis.flags.group import slower_pairs
+from linewatt.analysis.limits.group import verdicts
+from linewatt.analysis.limits.verdict import UNKNOWN, Limit
+from linewatt.analysis.metrics.cpu_shares import PARTS, no_end, shares_of
 from linewatt.analysis.metrics.metric import Mean, Value, estimates, means_something
 from linewatt.analysis.metrics.of_trial import METRICS
 from linewatt.analysis.power.summary import EndPower, end_power
@@ -102,16 +105,21 @@ def fastest_case(summaries: Iterable[CaseSummary]) -> CaseSummary | None:
 
 
 def summarise(trials: Sequence[Trial]) -> tuple[CaseSummary, ...]:
-    """One summary per case, hosts included.
+    """One summary per case, hosts included; each pair of a group has one behind that of the group.
 
     Sorted by test (tcp, UDP from the largest frame on); within a test, series in order of first appearance
     (a series is the cases that differ in instances only), and instances ascending. An empty sequence gives
     ``()``.
     """
     groups: dict[Case, list[Trial]] = {}
-    for trial in trials:
+    for trial in with_flows(trials):
         groups.setdefault(trial.case, []).append(trial)
-    summaries = {case: _summarise_case(case, members) for case, members in groups.items()}
+    limits = verdicts(groups)
+    of_pair = {pair: limits[case] for case in groups if case.flows for pair in case.pairs}
+    summaries = {
+        case: _summarise_case(case, members, limits[case], of_pair.get(case))
+        for case, members in groups.items()
+    }
     scaled = _by_series([_with_scaling(summary, summaries) for summary in summaries.values()])
     series = {case: number for number, case in enumerate(dict.fromkeys(map(_single, groups)))}
     scaled.sort(key=lambda item: (rank(item.case.test), series[_single(item.case)], item.case.instances))
@@ -134,7 +142,8 @@ def _single(case: Case) -> Case:
     return replace(case, instances=1)
 
 
-def _summarise_case(case: Case, trials: Sequence[Trial]) -> CaseSummary:
+def _summarise_case(case: Case, trials: Sequence[Trial], limit: Limit, of_group: Limit | None) -> CaseSummary:
+    """``of_group``: of a pair of a group, what limits all of its pairs together."""
     done = [trial for trial in trials if trial.status == "done"]
     failed = [trial for trial in trials if trial.status == "failed"]
     reasons: dict[str, str] = {}
@@ -146,11 +155,18 @@ def _summarise_case(case: Case, trials: Sequence[Trial]) -> CaseSummary:
             measured[name] = mean_shares(shares_of(done, role, part, name, reasons))
         measured[f"{role}_power"] = end_power(done, role)
         if measured[f"{role}_power"] is None:
-            reasons[f"{role}_power"] = "no source of power is named for this host"
+            elsewhere = done and case.told_elsewhere(role)
+            reasons[f"{role}_power"] = (
+                no_end(done[0], role) if elsewhere else "no source of power is named for this host"
+            )
     modes = case_modes(done)
     of_idle = idle_flags(measured[f"{role}_power"] for role in _ROLES)
-    limit = verdict(done)
-    own_flags = (*case_flags(case, done, modes), *limit_flags(case, done, limit), *of_idle)
+    own_flags = (
+        *case_flags(case, done, modes),
+        *limit_flags(case, done, limit, of_group),
+        *of_idle,
+        *slower_pairs(case, done),
+    )
     return CaseSummary(
         case=case,
         values=values,

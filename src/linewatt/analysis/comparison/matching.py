@@ -199,7 +199,7 @@ class _Found:
         alike = [one for one in own if one.hosts == case.hosts]
         if len(alike) > 1 or len([one for one in there if one.hosts == case.hosts]) > 1:
             return f"several cases are the same but for {self.by}"
-        pairs = ", ".join(f"{one.sender} → {one.receiver}" for one in there)
+        pairs = ", ".join(one.way for one in there)
         return f"{opposite} has it between other hosts only ({pairs}); --by host compares whatever they are"
 
     def words(self, base: Side, other: Side) -> tuple[str, ...]:
@@ -310,7 +310,7 @@ def _level_name(side: Side, by: str) -> Texts:
         return " → ".join(known)
 
     of_case: dict[str, Texts] = {
-        "host": lambda case: f"{case.sender} → {case.receiver}",
+        "host": lambda case: case.way,
         "sender": lambda case: case.sender,
         "receiver": lambda case: case.receiver,
         "kernel": kernel,

@@ -23,7 +23,7 @@ from linewatt.analysis.statistics.contrasts import ALPHA, Contrast, over_strata,
 from linewatt.analysis.statistics.modes import modes
 from linewatt.analysis.statistics.permutation import permutation_ps, smallest_p, strata_p
 from linewatt.analysis.statistics.stats import Estimate, estimate
-from linewatt.model import Provenance
+from linewatt.model import Case, Provenance
 
 OF_CASES = (*OF_CASE.values(), *PER_WATT.values())
 METRICS: dict[str, list[Response]] = {}
@@ -127,7 +127,9 @@ def overall(drafts: Sequence[Draft], options: Options) -> tuple[Row, ...]:
         groups: dict[tuple[str, ...], list[Draft]] = {}
         for draft in family:
             match = draft.match
-            if draft.refusal is None and not isinstance(draft.contrast, str):
+            # pairs of a group share each run, so that they repeat nothing
+            alone = not isinstance(match.base, Case) or match.base.flow_of is None
+            if draft.refusal is None and not isinstance(draft.contrast, str) and alone:
                 key = match.base.key, match.other.key, match.base_level, match.level
                 groups.setdefault(key, []).append(draft)
         own = [group for group in groups.values() if len(group) > 1]

@@ -11,9 +11,11 @@ import statistics
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass, field
 
+from linewatt.analysis.cases.flows import with_flows
 from linewatt.analysis.cases.responses import responses
 from linewatt.analysis.flags.case import FlagCount, count_flags
-from linewatt.analysis.limits.verdict import verdict
+from linewatt.analysis.limits.group import verdicts
+from linewatt.analysis.limits.verdict import Limit
 from linewatt.analysis.statistics.stats import estimate
 from linewatt.model import Case, Provenance, Role, Trial
 
@@ -60,18 +62,18 @@ class CaseRuns:
 def by_case(trials: Iterable[Trial]) -> dict[Case, CaseRuns]:
     """The runs of each case, in the order in which cases first appear; steps of searches are runs of none."""
     found: dict[Case, list[Trial]] = {}
-    for trial in trials:
+    for trial in with_flows(trials):
         if trial.case.search:
             continue
         found.setdefault(trial.case, []).append(trial)
-    return {case: _runs(case, own) for case, own in found.items()}
+    limits = verdicts(found)
+    return {case: _runs(case, own, limits[case]) for case, own in found.items()}
 
 
-def _runs(case: Case, trials: Sequence[Trial]) -> CaseRuns:
+def _runs(case: Case, trials: Sequence[Trial], limit: Limit) -> CaseRuns:
     done = [trial for trial in trials if trial.status == "done"]
     started_s = [trial.started_s for trial in done]
     target = estimate(trial.target_bps for trial in done)
-    limit = verdict(done)
     return CaseRuns(
         case=case,
         trials=len(trials),

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from statistics import fmean, median
 
+from linewatt.analysis.flags.group import test_bed_of_pair
 from linewatt.analysis.limits import words
 from linewatt.analysis.limits.ranking import Ranked
 from linewatt.analysis.limits.verdict import Limit
@@ -29,7 +30,7 @@ def case_modes(trials: Sequence[Trial]) -> Modes | None:
 
 def case_flags(case: Case, trials: Sequence[Trial], found: Modes | None) -> Iterator[Flag]:
     """Flags of a case as a whole, from its done ``trials`` and the modes they have."""
-    where = f"{case.sender} → {case.receiver}"
+    where = case.way
     if found is not None:
         yield Flag(
             "two-modes",
@@ -181,12 +182,13 @@ def _flags(end: EndPower) -> Iterator[Flag]:
         )
 
 
-def limit_flags(case: Case, trials: Sequence[Trial], limit: Limit) -> Iterator[Flag]:
-    """Findings on a case, from its done ``trials`` and its limit."""
-    where = f"{case.sender} → {case.receiver}"
-    yield from _asked(case, limit, where)
-    yield from _impossible(trials, limit, where)
-    yield from _test_bed(case, limit)
+def limit_flags(
+    case: Case, trials: Sequence[Trial], limit: Limit, of_group: Limit | None = None
+) -> Iterator[Flag]:
+    """Findings on a case, from its done ``trials`` and its limit; of a pair of a group also from that."""
+    yield from _asked(case, limit, case.way)
+    yield from _impossible(trials, limit, case.way)
+    yield from test_bed_of_pair(case, limit, of_group) if of_group else _test_bed(case, limit)
 
 
 def _asked(case: Case, limit: Limit, where: str) -> Iterator[Flag]:

@@ -85,9 +85,9 @@ _Window = tuple[float, _Still | None]
 
 def _of_trials(trials: Iterable[Trial]) -> Iterator[tuple[str, _Window]]:
     for trial in trials:
-        for end in (trial.sender, trial.receiver):
-            for one in end.power if end is not None else ():
-                if end is not None and _follows(one.scope):
+        for end in trial.ends:
+            for one in end.power:
+                if _follows(one.scope):
                     known = (one.spread_w, one.power_w, end.cpu_cores, one.step_w)
                     still = _still(f"trial {trial.number}", trial.started_s, *known)
                     yield f"{end.host}: {one.source} {one.channel}", (trial.started_s, still)

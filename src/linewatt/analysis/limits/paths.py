@@ -31,7 +31,7 @@ def asked_bps(trial: Trial) -> float | None:
     """The rate that was asked for, all instances together; ``None``: none was, or it is not known."""
     if trial.target_bps is not None:
         return trial.target_bps
-    return None if trial.case.rate_bps is None else trial.case.rate_bps * trial.case.instances
+    return None if trial.case.rate_bps is None else trial.case.rate_bps * trial.case.processes
 
 
 def lost_ratio(trial: Trial) -> float | None:

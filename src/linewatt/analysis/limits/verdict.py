@@ -17,7 +17,7 @@ from linewatt.analysis.limits.cpus import ROLES, count
 from linewatt.analysis.limits.paths import line_words, lost_ratio
 from linewatt.analysis.limits.ranking import Ranked, rank
 from linewatt.findings.limits import FULL, LOSS, TIE
-from linewatt.model import Case, Trial, is_request_response
+from linewatt.model import ENDS, Case, Trial, is_request_response
 from linewatt.units import format_percent, format_rate
 
 _LINES: tuple[Kind, ...] = ("line-rate", "shaper")
@@ -73,7 +73,7 @@ def verdict(trials: Sequence[Trial]) -> Limit:
     if all(trial.throughput_bps is None and trial.offered_bps is None for trial in done):
         return UNKNOWN
     case, ranked = done[0].case, rank(done)
-    unknown = _unknown(ranked, has_line=not is_request_response(case.test))
+    unknown = _unknown(case, ranked)
     asked = next((one for one in ranked if one.kind == "paced"), None)
     if asked is not None and asked.holds:
         return _paced(asked, ranked, unknown)
@@ -165,12 +165,13 @@ def _not_found(case: Case, ranked: tuple[Ranked, ...], unknown: tuple[str, ...])
     return Limit(("not-found",), "no limit found", "; ".join(parts), margin, (), ranked, unknown)
 
 
-def _unknown(ranked: Sequence[Ranked], *, has_line: bool) -> tuple[str, ...]:
+def _unknown(case: Case, ranked: Sequence[Ranked]) -> tuple[str, ...]:
     """What a limit may hide in because nothing is known of it; one message at a time fills no line."""
     kinds = {one.kind for one in ranked}
-    missing = [said for kind, said in ROLES.items() if kind not in kinds]
+    elsewhere = tuple(f"{role}-" for role in ENDS if case.told_elsewhere(role))
+    missing = [said for kind, said in ROLES.items() if kind not in kinds and not kind.startswith(elsewhere)]
     parts = ["the CPUs of both ends"] if len(missing) == len(ROLES) else missing
-    if has_line and not kinds & set(_LINES):
+    if not is_request_response(case.test) and not kinds & set(_LINES):
         parts = ["the line rate", *parts]
     blurred = [
         f"single ones of the {one.end}'s {count(one.role)} CPUs"

@@ -46,11 +46,21 @@ PARTS: tuple[Literal["app"], Literal["irq"]] = ("app", "irq")
 """roles of CPUs at an end: those of the load, those of its interrupts"""
 
 
+def no_end(trial: Trial, role: Role) -> str:
+    """Why a trial has nothing of a role."""
+    case = trial.case
+    if not case.told_elsewhere(role):
+        return f"the {role} was not recorded"
+    if case.flow_of is None:
+        return f"several hosts: what each {role} used stands at its own pair"
+    return f"{case.host(role)} is in {case.flow_of} pairs at once: what it used is of all of them together"
+
+
 def role_shares(trial: Trial, role: Role, part: Literal["app", "irq"]) -> tuple[CpuShares | None, str | None]:
     """How the CPUs of a role spent a trial, or why that is not known."""
     end = trial.end(role)
     if end is None:
-        return None, f"the {role} was not recorded"
+        return None, no_end(trial, role)
     return end.app_cpu if part == "app" else end.irq_cpu, why_missing(
         end, f"{part}_cpu", f"{part} CPU shares"
     )

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import TYPE_CHECKING
 
 from linewatt.analysis.metrics import cpu_shares, formulas
-from linewatt.analysis.metrics.cpu_shares import why_missing
+from linewatt.analysis.metrics.cpu_shares import no_end, why_missing
 from linewatt.analysis.metrics.metric import Value
 from linewatt.analysis.statistics.stats import Estimate
 from linewatt.model import Role, Trial, is_request_response
@@ -92,7 +92,7 @@ def cpu_cores(role: Role) -> Callable[[Trial], Value]:
     def read(trial: Trial) -> Value:
         end = trial.end(role)
         if end is None:
-            return None, f"the {role} was not recorded"
+            return None, no_end(trial, role)
         return end.cpu_cores, why_missing(end, "cpu_cores", "CPU use")
 
     return read
@@ -104,7 +104,7 @@ def counted_per_s(role: Role, counter: str) -> Callable[[Trial], Value]:
     def read(trial: Trial) -> Value:
         end = trial.end(role)
         if end is None or trial.window is None or trial.window.seconds <= 0:
-            return None, f"the {role} was not recorded" if end is None else "window not recorded"
+            return None, no_end(trial, role) if end is None else "window not recorded"
         counted = end.counters.get(counter)
         value = None if counted is None else counted / trial.window.seconds
         return value, why_missing(end, counter, counter.replace("host.", "").replace("_", " "))
@@ -155,7 +155,7 @@ def cores_per_bps(role: Role) -> Callable[[Trial], Value]:
     def read(trial: Trial) -> Value:
         end = trial.end(role)
         if end is None:
-            return None, f"the {role} was not recorded"
+            return None, no_end(trial, role)
         cores, why = cpu_shares.app_and_irq_cores(end)
         if cores is None:
             return None, why

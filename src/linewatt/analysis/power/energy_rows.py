@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from linewatt.analysis.cases.flows import with_flows
 from linewatt.analysis.power import totals
 from linewatt.analysis.power.energy_design import Row
 from linewatt.analysis.power.energy_fit import BASE, KINDS, EnergyFit, energy_fit
@@ -65,11 +66,16 @@ class _Reading:
 def end_energies(trials: Iterable[Trial]) -> list[EndEnergy]:
     """The fits of each end of each kind of case; receivers first."""
     groups: dict[Case, list[Trial]] = {}
-    for one in trials:
+    for one in with_flows(trials):
         if not one.case.is_tcp and not is_request_response(one.case.test):
             like = replace(one.case, test="udp-60", rate_bps=None, load_level=None)
             groups.setdefault(like, []).append(one)
-    return [_end(case, role, own) for role in ENDS for case, own in groups.items()]
+    return [
+        _end(case, role, own)
+        for role in ENDS
+        for case, own in groups.items()
+        if not case.told_elsewhere(role)
+    ]
 
 
 def _end(case: Case, role: Role, trials: Sequence[Trial]) -> EndEnergy:
@@ -103,6 +109,8 @@ def _reading(trial: Trial, role: Role, like: totals.Total | None) -> _Reading | 
     end = trial.end(role)
     if trial.status != "done":
         return trial.status
+    if trial.case.shape == "both-ways":
+        return "what it sent and received at once has one figure of watts"
     if end is None or trial.window is None:
         return "nothing was recorded of this end" if end is None else "no window was recorded"
     total = totals.system(end.power)

@@ -62,6 +62,21 @@ class LineLimit:
     host: str
 
 
+def line_of_group(
+    case: Case, lines: Sequence[LineLimit | None], shared: LineLimit | None
+) -> LineLimit | None:
+    """The most that all pairs of a group carry together: what the line of the host that is in all of them
+    does, or those of the others. Both ways, each has a line of its own. ``None``: one is not known."""
+    known = [one for one in lines if one is not None]
+    if len(known) < len(lines) or (shared is None and case.shape != "both-ways"):
+        return None
+    others = sum(one.goodput_bps for one in known)
+    if shared is not None and shared.goodput_bps <= others:
+        return shared
+    narrowest = min(known, key=lambda one: one.goodput_bps)
+    return replace(narrowest, goodput_bps=others, host=", ".join(dict.fromkeys(one.host for one in known)))
+
+
 def line_limit(case: Case, ends: Mapping[str, Framing], facts: Mapping[str, Facts]) -> LineLimit | None:
     """The smaller of what both ends' lines can carry of a case; ``None`` where either is not known."""
     if is_request_response(case.test):  # one message is under way at a time: no line limits it

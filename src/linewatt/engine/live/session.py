@@ -11,7 +11,13 @@ from typing import Any
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.ways import Ways
 from linewatt.engine.live.feed import LiveFeed
-from linewatt.engine.live.line_rate import LineLimit, all_lines, line_limit, pcie_goodput_bps
+from linewatt.engine.live.line_rate import (
+    LineLimit,
+    all_lines,
+    line_limit,
+    line_of_group,
+    pcie_goodput_bps,
+)
 from linewatt.engine.live.meters import MeterFeed
 from linewatt.engine.live.secrets import Passwords
 from linewatt.engine.live.sensor_feed import SensorFeed
@@ -78,7 +84,7 @@ class Session:
         self.specs = dict(campaign.hosts)
         self.ways = Ways(campaign)
         self._settings = campaign.settings
-        self._paired = {name for pair in campaign.pairs for name in pair}
+        self._paired = {name for pair in campaign.ways for name in pair}
         self._runs_mpstat = "mpstat" in campaign.sensors
         self.load = LOADS[campaign.load]
         self.hosts: dict[str, Host] = {}
@@ -211,6 +217,15 @@ class Session:
             PortLine({name: end.interface for name, end in ends.items()}, self._line_limit(case, ends))
             for ends in (self.ends(case, port) for port in range(case.ports_used))
         )
+
+    def line_of_group(self, case: Case, lines: Sequence[LineLimit | None]) -> LineLimit | None:
+        """What the lines of a group's pairs carry together. Raises HostError."""
+        shared = [name for name in case.hosts if case.taking_part(name) == len(case.flows)]
+        if len(shared) > 1:
+            return line_of_group(case, lines, None)
+        pair = case.pairs[0]
+        own = {name: end for name, end in self.ends(pair).items() if name in shared}
+        return line_of_group(case, lines, self._line_limit(pair, own))
 
     def _line_limit(self, case: Case, ends: Mapping[str, End]) -> LineLimit | None:
         framings = {name: end.framing for name, end in ends.items()}

@@ -121,11 +121,44 @@ class TrialRun:
     """of a trial of users: what they did, in the order in which it was told"""
     complaints: tuple[str, ...] = ()
     """the first line of each kind of failure of users"""
+    flows: tuple[LineLimit | None, ...] = ()
+    """of a group: the line of each of its pairs"""
+
+    @property
+    def line(self) -> LineLimit | None:
+        """What its line carries, where that is known."""
+        if self.line_goodput_bps is None or self.line_kind is None or self.line_host is None:
+            return None
+        return LineLimit(self.line_goodput_bps, self.line_kind, self.line_host)
 
     def of_its_hosts(self) -> TrialRun:
         """The same without what other hosts of its round showed."""
         own = {name: self.readback[name] for name in self.planned.case.hosts if name in self.readback}
         return replace(self, readback=own)
+
+
+def together(planned: PlannedTrial, runs: Sequence[TrialRun], line: LineLimit | None) -> TrialRun:
+    """What the pairs of a group left behind as one trial; ``line`` is that of all of them together."""
+    if not planned.flows:
+        return runs[0]
+    failed = next((one for one in runs if one.failure is not None), None)
+    case = failed.planned.case if failed else planned.case
+    each_way = planned.case.shape == "both-ways"  # a slot carries as much each way
+    return TrialRun(
+        planned,
+        min(one.started_s for one in runs),
+        max(one.ended_s for one in runs),
+        runs[0].load_s,
+        tuple(output for one in runs for output in one.outputs),
+        {host: clock for one in runs for host, clock in one.clocks.items()},
+        f"{case.way}: {failed.failure}" if failed else None,
+        line_goodput_bps=line.goodput_bps if line else None,
+        line_kind=line.kind if line else None,
+        line_host=line.host if line else None,
+        pcie_goodput_bps={} if each_way else {k: v for one in runs for k, v in one.pcie_goodput_bps.items()},
+        framings={host: framing for one in runs for host, framing in one.framings.items()},
+        flows=tuple(one.line for one in runs),
+    )
 
 
 class Live(Protocol):
@@ -156,7 +189,7 @@ class Live(Protocol):
 
 
 class LiveTrial:
-    """One trial from its preparation to the collection of its output."""
+    """One trial of two hosts, or one pair of a group, from its preparation to what it wrote."""
 
     def __init__(self, session: Session, planned: PlannedTrial, load: LoadTime, levels: Levels) -> None:
         self.planned = planned
@@ -392,7 +425,7 @@ class Levels:
     """Learns from trials at full rate, and says what a level of them is."""
 
     def __init__(self, trials: Iterable[Trial] = ()) -> None:
-        self._seen: dict[str, dict[tuple[str, str], list[float]]] = {}
+        self._seen: dict[str, dict[tuple[str, ...], list[float]]] = {}
         for trial in trials:
             self.learn(trial)
 

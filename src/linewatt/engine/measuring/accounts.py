@@ -16,7 +16,7 @@ from linewatt.engine.live.readback import ReadBack, Thread
 from linewatt.engine.measuring.cut import Cut
 from linewatt.engine.measuring.ends import cpu_shares
 from linewatt.hosts.cpulist import parse_cpulist
-from linewatt.model import CpuShares, EndResult, InstanceResult
+from linewatt.model import Case, CpuShares, EndResult, InstanceResult, Role
 
 KERNEL_ONLY = 0.02
 """An IRQ CPU with less usr than this part of its sys runs kernel threads, as threaded NAPI: receive work."""
@@ -46,12 +46,9 @@ class Account:
         return sum(self.elsewhere.values()) + self.excess
 
 
-def with_foreign(
-    cut: Cut, instances: Sequence[InstanceResult], ends: tuple[EndResult, EndResult]
-) -> tuple[EndResult, EndResult]:
-    """Both ends with what others used there, or why that is not known."""
-    sender, receiver = (_with_foreign(cut, instances, ends, end) for end in ends)
-    return sender, receiver
+def with_foreign(cut: Cut, instances: Sequence[InstanceResult], ends: Sequence[EndResult]) -> list[EndResult]:
+    """All ends with what others used there, or why that is not known."""
+    return [_with_foreign(cut, instances, ends, end) for end in ends]
 
 
 def _with_foreign(
@@ -83,7 +80,7 @@ def account(
     loads = [load_cores(one) for one in together]
     if any(load is None for load in loads):
         return "the load does not say what it used"
-    placed = _placed(instances, together)
+    placed = _placed(cut.run.planned.case, instances, together)
     irq_cpus = frozenset(cpu for one in together for cpu in cut.spec(one.host).irq_cpus or ())
     used = {cpu: _tasks(one, cpu in irq_cpus and cpu not in (placed or ())) for cpu, one in known.items()}
     loaded = used.keys() if placed is None else used.keys() & placed
@@ -112,11 +109,11 @@ def load_cores(end: EndResult) -> float | None:
     return end.load_cpu_cores if end.load_window_cores is None else end.load_window_cores
 
 
-def cpus_of(instance: InstanceResult, end: EndResult) -> frozenset[int] | None:
-    """The CPUs that an instance's process of this end ran on; ``None``: any, as it was not put or moved."""
+def cpus_of(instance: InstanceResult, role: Role) -> frozenset[int] | None:
+    """The CPUs that an instance's process of this role ran on; ``None``: any, as it was not put or moved."""
     text, ran_on = (
         (instance.sender_cpu, instance.sender_ran_on)
-        if end.role == "sender"
+        if role == "sender"
         else (instance.receiver_cpu, instance.receiver_ran_on)
     )
     if text is None:
@@ -134,8 +131,15 @@ def surely_used(idle_ratio: float) -> float:
     return max(0.0, (1 - 2 * idle_ratio) / (1 - idle_ratio)) if idle_ratio < 1 else 0.0
 
 
-def _placed(instances: Sequence[InstanceResult], ends: Sequence[EndResult]) -> frozenset[int] | None:
-    every = [cpus_of(instance, end) for instance in instances for end in ends]
+def _placed(
+    case: Case, instances: Sequence[InstanceResult], ends: Sequence[EndResult]
+) -> frozenset[int] | None:
+    every = [
+        cpus_of(instance, role)
+        for instance in instances
+        for end in ends
+        for role in case.roles_at(instance.instance, end.host)
+    ]
     known = [cpus for cpus in every if cpus is not None]
     return frozenset[int]().union(*known) if len(known) == len(every) else None
 

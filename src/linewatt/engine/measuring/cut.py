@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields, replace
 from typing import Any
 
@@ -18,7 +18,7 @@ from linewatt.hosts.base import HostSpec
 from linewatt.hosts.clock import Offset
 from linewatt.loads.base import Load
 from linewatt.loads.registry import DEFAULT, LOADS
-from linewatt.model import Case, EndResult, InstanceResult, Window
+from linewatt.model import Case, EndResult, InstanceResult, Role, Window
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,9 +85,8 @@ class Cut:
     def spec(self, host: str) -> HostSpec:
         """A host with the CPUs that were online, and to take its receive work, in this trial."""
         planned = self.run.planned
-        of_sender = host == planned.case.sender
-        irq_cpus = planned.sender_irq_cpus if of_sender else planned.receiver_irq_cpus
-        return replace(shown(self.setup.hosts[host], planned.case.factors), irq_cpus=irq_cpus)
+        found = shown(self.setup.hosts[host], planned.case.factors)
+        return replace(found, irq_cpus=planned.irq_cpus(host))
 
     def readback(self, host: str) -> ReadBack | None:
         """What the host showed in the tail of the load."""
@@ -96,12 +95,11 @@ class Cut:
 
 @dataclass(frozen=True, slots=True)
 class Seen:
-    """One measured trial with all its evidence."""
+    """One measured trial with all its evidence; ``ends`` are its hosts, those that send first."""
 
     cut: Cut
     instances: tuple[InstanceResult, ...]
-    sender: EndResult
-    receiver: EndResult
+    ends: tuple[EndResult, ...]
 
     @property
     def case(self) -> Case:
@@ -120,8 +118,18 @@ class Seen:
         return self.cut.window
 
     @property
-    def ends(self) -> tuple[EndResult, EndResult]:
-        return self.sender, self.receiver
+    def pairs(self) -> Iterator[tuple[Case, tuple[InstanceResult, ...]]]:
+        """Each pair that it has, with its instances."""
+        for pair in self.case.pairs:
+            yield pair, tuple(one for one in self.instances if self.case.pair_of(one.instance) == pair)
+
+    def with_role(self, role: Role) -> tuple[EndResult, ...]:
+        """The ends that send, or receive, in any pair."""
+        hosts = {pair.host(role) for pair in self.case.pairs}
+        return tuple(end for end in self.ends if end.host in hosts)
+
+    def end(self, host: str) -> EndResult:
+        return next(end for end in self.ends if end.host == host)
 
     def spec(self, end: EndResult) -> HostSpec:
         """The host of an end, with the CPUs that were to take its receive work in this trial."""
@@ -140,13 +148,19 @@ class Seen:
     def readback(self, end: EndResult) -> ReadBack | None:
         return self.cut.readback(end.host)
 
+    def processes(self, end: EndResult) -> Iterator[tuple[InstanceResult, Role]]:
+        """The load processes at an end: of which instance, and whether they send or receive."""
+        for one in self.instances:
+            yield from ((one, role) for role in self.case.roles_at(one.instance, end.host))
+
     def placed(self, end: EndResult) -> list[tuple[int, str | None, int | None]]:
         """Each instance at an end: its number, the CPUs it was put on, and its process id."""
         return [
             (
                 output.planned.instance,
-                output.planned.sender_cpu if end.role == "sender" else output.planned.receiver_cpu,
+                output.planned.sender_cpu if role == "sender" else output.planned.receiver_cpu,
                 output.pids.get(end.host),
             )
             for output in self.cut.run.outputs
+            for role in self.case.roles_at(output.planned.instance, end.host)
         ]

@@ -120,7 +120,9 @@ def read(text: str, files: Mapping[str, str], hosts: Mapping[str, HostSpec], loa
     """
     kept = _decoded(Kept, text, NAME)
     case = kept.run.planned.case
-    outputs = tuple(_with_text(one, case, files, load) for one in kept.run.outputs)
+    outputs = tuple(
+        _with_text(one, case.pair_of(one.planned.instance), files, load) for one in kept.run.outputs
+    )
     run = replace(kept.run, outputs=outputs, readback=readbacks(files, case.hosts))
     return replace(kept, run=run, setup=replace(kept.setup, hosts=hosts))
 

@@ -13,7 +13,7 @@ from linewatt.engine.measuring.cut import InstanceRun
 from linewatt.engine.measuring.window import EndRun
 from linewatt.findings.network import SILENT_INTERVALS, SILENT_LEAST_S, SILENT_RATIO
 from linewatt.hosts.facts import of_port
-from linewatt.model import Window
+from linewatt.model import Case, Window
 
 CARRIER = "nic.carrier_changes"
 _LOOK = "look at the cable, the switch's port and dmesg, and measure again"
@@ -62,9 +62,11 @@ def _between_records(run: TrialRun, readings: Iterable[Reading]) -> int:
     return round(max(counts) - min(counts)) if counts else 0
 
 
-def silence(run: TrialRun, runs: Sequence[InstanceRun], window: Window) -> str | None:
-    """How long nothing arrived of what TCP had sent; lost datagrams are counted as such."""
-    case = run.planned.case
+def silence(
+    run: TrialRun, runs: Sequence[InstanceRun], window: Window, pair: Case | None = None
+) -> str | None:
+    """How long nothing arrived of what TCP had sent, of a pair; lost datagrams are counted as such."""
+    case = pair or run.planned.case
     if not case.is_tcp or not runs:
         return None
     interval_s = max(one.end_s - one.start_s for run_ in runs for one in run_.receiver.load.intervals)
@@ -106,13 +108,13 @@ def _until(end: EndRun, time_s: float) -> int:
     return sum(one.transferred_bytes for one in end.load.intervals if one.end_s <= reach_s)
 
 
-def nothing_arrived(run: TrialRun) -> str:
-    """The reason of a trial whose load ran and whose receiver got nothing."""
-    case = run.planned.case
-    said = f"nothing arrived at {case.receiver} in the window, though the load ran"
+def nothing_arrived(run: TrialRun, pair: Case) -> str:
+    """The reason of a trial whose load ran and where the receiver of a pair got nothing."""
+    of = f" of {pair.sender}'s" if pair.flow_of else ""
+    said = f"nothing{of} arrived at {pair.receiver} in the window, though the load ran"
     if run.path_problem is not None:
         return f"{said}: {run.path_problem}"
-    facts = {name: readback.facts for name, readback in run.readback.items()}
+    facts = {name: readback.facts for name, readback in run.readback.items() if name in pair.hosts}
     for name, known in facts.items():
         if known.get("nic.state", "UP") not in ("UP", "UNKNOWN"):
             return f"{said}: the data interface of {name} is {known['nic.state']}"

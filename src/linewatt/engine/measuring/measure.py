@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from linewatt.engine.live.feed import Reading
+from linewatt.engine.live.line_rate import LineLimit
 from linewatt.engine.live.readback import Thread
 from linewatt.engine.live.trial import InstanceOutput, TrialRun
 from linewatt.engine.measuring import kept
@@ -29,7 +30,19 @@ from linewatt.hosts.clock import Offset
 from linewatt.hosts.cpulist import format_cpulist, parse_cpulist
 from linewatt.hosts.sockets import Connection
 from linewatt.loads.base import Load, LoadInterval
-from linewatt.model import METHOD, Channel, EndResult, InstanceResult, Role, Sample, TcpState, Trial, Window
+from linewatt.model import (
+    METHOD,
+    Case,
+    Channel,
+    EndResult,
+    FlowResult,
+    InstanceResult,
+    Role,
+    Sample,
+    TcpState,
+    Trial,
+    Window,
+)
 from linewatt.store.samples import Series
 
 
@@ -65,9 +78,15 @@ def measure(
         )
     except ParseError as error:
         return Measured(_failed(run, _because(dead, str(error))), sensed, raw)
-    if dead is None and runs and not trial.throughput_bps:
-        dead = nothing_arrived(run)
-    dead = dead or silence(run, runs, window) or left_its_port(trial)
+    for pair in run.planned.case.pairs if runs else ():
+        own = [one for one in runs if run.planned.case.pair_of(one.output.planned.instance) == pair]
+        rates = [
+            one.throughput_bps for one in trial.instances if run.planned.case.pair_of(one.instance) == pair
+        ]
+        if dead is None and not sum(rates):
+            dead = nothing_arrived(run, pair)
+        dead = dead or silence(run, own, window, pair)
+    dead = dead or left_its_port(trial)
     if dead is not None:
         return Measured(_failed(run, dead), sensed, raw)
     return Measured(trial, (*sensed, *_load_series(run, runs, load.name), *users_series(run)), raw)
@@ -136,7 +155,7 @@ def _window(run: TrialRun, runs: Sequence[InstanceRun], setup: Setup) -> Window:
 
 
 def _instance_run(output: InstanceOutput, run: TrialRun, load: Load) -> InstanceRun:
-    case = run.planned.case
+    case = run.planned.case.pair_of(output.planned.instance)
     if output.client is None or output.server is None:
         raise ParseError(f"instance {output.planned.instance} left no output")
     client_started_s = _client_started_s(output, run)
@@ -159,7 +178,8 @@ def _client_started_s(output: InstanceOutput, run: TrialRun) -> float:
     """When a client was let go, as its host stamped it, on the controller's time line."""
     if output.client is None or output.client.started_s is None:
         raise ParseError(f"instance {output.planned.instance}: its client never started")
-    return run.clocks[run.planned.case.client].to_controller(output.client.started_s)
+    client = run.planned.case.pair_of(output.planned.instance).client
+    return run.clocks[client].to_controller(output.client.started_s)
 
 
 def _ended_s(ended: Ended, clock: Offset) -> float:
@@ -171,8 +191,8 @@ def _ended_s(ended: Ended, clock: Offset) -> float:
 def _done(cut: Cut, overhead_s: float) -> Trial:
     run, case = cut.run, cut.run.planned.case
     instances = tuple(_instance_result(one, cut) for one in cut.runs)
-    ends = _end(cut, "sender"), _end(cut, "receiver")
-    sender, receiver = with_foreign(cut, instances, ends)
+    ends = with_foreign(cut, instances, [_end(cut, host, role) for host, role in case.ends])
+    sender, receiver = (next((one for one in ends if _is_whole(one, case, role)), None) for role in _ROLES)
     starts = [_client_started_s(one.output, run) for one in cut.runs]
     packets = whole_sum(one.packets for one in instances)
     lost = whole_sum(one.lost_packets for one in instances)
@@ -201,18 +221,42 @@ def _done(cut: Cut, overhead_s: float) -> Trial:
         sender=sender,
         receiver=receiver,
         instances=instances,
-        flags=flags(Seen(cut, instances, sender, receiver)),
-        data_ports=port_results(run, instances, {"sender": sender, "receiver": receiver}),
+        flags=flags(Seen(cut, instances, tuple(ends))),
+        data_ports=port_results(run, instances, {one.role: one for one in ends}),
+        flows=tuple(_flow(case, pair, line, ends) for pair, line in zip(case.pairs, run.flows, strict=False))
+        if case.flows
+        else (),
         clock={name: (clock.offset_s, clock.uncertainty_s) for name, clock in run.clocks.items()},
         overhead_s=overhead_s,
         method=METHOD,
     )
 
 
+_ROLES: tuple[Role, Role] = ("sender", "receiver")
+
+
+def _is_whole(end: EndResult, case: Case, role: Role) -> bool:
+    """Whether an end's host has a role of a case alone, so that its figures are of all that is sent."""
+    return end.role == role and end.host == case.host(role)
+
+
+def _flow(case: Case, pair: Case, line: LineLimit | None, ends: Sequence[EndResult]) -> FlowResult:
+    """One pair of a group, with the end that is in no other pair."""
+    own = [one for one in ends if one.host in pair.hosts and case.taking_part(one.host) == 1]
+    return FlowResult(
+        pair.sender,
+        pair.receiver,
+        line.goodput_bps if line else None,
+        line.kind if line else None,
+        line.host if line else None,
+        end=own[0] if own else None,
+    )
+
+
 def _instance_result(one: InstanceRun, cut: Cut) -> InstanceResult:
     sent, received = count(one.sender, cut.window), count(one.receiver, cut.window)
-    case = cut.run.planned.case
     planned = one.output.planned
+    case = cut.run.planned.case.pair_of(planned.instance)
     return InstanceResult(
         instance=planned.instance,
         port=planned.port,
@@ -252,7 +296,7 @@ def _threads(cut: Cut, output: InstanceOutput, host: str) -> tuple[Thread, ...]:
 
 def _tcp(one: InstanceRun, cut: Cut) -> TcpState | None:
     """What the sender's kernel says of the load's connections."""
-    case = cut.run.planned.case
+    case = cut.run.planned.case.pair_of(one.output.planned.instance)
     readback = cut.readback(case.sender)
     if not case.is_tcp or readback is None:
         return None
@@ -280,12 +324,14 @@ def tcp_state(found: Sequence[Connection], own: Collection[tuple[int, int]]) -> 
     )
 
 
-def _end(cut: Cut, role: Role) -> EndResult:
-    case, is_sender = cut.run.planned.case, role == "sender"
-    host = case.sender if is_sender else case.receiver
-    loads = [one.sender if is_sender else one.receiver for one in cut.runs]
-    planned = [one.output.planned for one in cut.runs]
-    pinned = [one.sender_cpu if is_sender else one.receiver_cpu for one in planned]
+def _end(cut: Cut, host: str, role: Role) -> EndResult:
+    case = cut.run.planned.case
+    there = [(one, own) for one in cut.runs for own in case.roles_at(one.output.planned.instance, host)]
+    loads = [one.sender if own == "sender" else one.receiver for one, own in there]
+    pinned = [
+        one.output.planned.sender_cpu if own == "sender" else one.output.planned.receiver_cpu
+        for one, own in there
+    ]
     own = [load.load.cpu_cores for load in loads]
     readings = cut.readings.get(host, ())
     end = end_result(
@@ -337,12 +383,10 @@ def _largest(latencies: Sequence[Mapping[str, float]]) -> dict[str, float]:
 
 def _load_series(run: TrialRun, runs: Sequence[InstanceRun], source: str) -> list[Series]:
     """What the loads counted, interval by interval, as samples of both ends."""
-    case = run.planned.case
     return [
-        series
+        _one_load_series(run.planned.case.pair_of(one.output.planned.instance).host(role), source, role, one)
         for one in runs
-        for host, role in ((case.sender, "sender"), (case.receiver, "receiver"))
-        for series in [_one_load_series(host, source, role, one)]
+        for role in _ROLES
     ]
 
 
@@ -365,10 +409,10 @@ def _rate_bps(interval: LoadInterval) -> float:
 
 def _raw(run: TrialRun, readings: Mapping[str, Sequence[Reading]], load: Load) -> dict[str, str]:
     """File name below ``raw/`` → text: what every tool wrote, and how it was called."""
-    case = run.planned.case
     files: dict[str, str] = {}
     commands = []
     for output in run.outputs:
+        case = run.planned.case.pair_of(output.planned.instance)
         for role, host, ended in (
             ("client", case.client, output.client),
             ("server", case.server, output.server),

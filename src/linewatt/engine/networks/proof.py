@@ -148,7 +148,7 @@ async def refuse_wrong_ways(session: Session, rounds: Iterable[Round]) -> tuple[
 
 
 def _refuse_large_frames(session: Session, case: Case) -> None:
-    ports = (session.ends(case, port) for port in range(case.data_ports or 1))
+    ports = (session.ends(pair, port) for pair in case.pairs for port in range(case.data_ports or 1))
     for name, end in ((name, end) for ends in ports for name, end in ends.items()):
         try:
             payload_bytes(case.test, case.family, end.framing)
@@ -176,7 +176,9 @@ def legs(session: Session, rounds: Iterable[Round]) -> list[Leg]:
 
 
 def _legs(session: Session, case: Case) -> list[Leg]:
-    """Both ways of a case; none where its network has no way, which its trials say."""
+    """Both ways of each pair of a case; none where its network has no way, which its trials say."""
+    if case.flows:
+        return [leg for pair in case.pairs for leg in _legs(session, pair)]
     try:
         ends_of_ports = [session.ends(case, port) for port in range(case.data_ports or 1)]
     except HostError:

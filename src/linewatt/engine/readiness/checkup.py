@@ -209,14 +209,15 @@ class Checkup:
         cases: dict[str, list[Case]] = {name: [] for name in self.campaign.hosts}
         knobs: dict[str, set[str]] = {name: set() for name in self.campaign.hosts}
         cpus: dict[str, set[str | None]] = {name: set() for name in self.campaign.hosts}
-        for case in planned.cases:
-            for name in case.hosts:
-                cases[name].append(case)
+        for of_two in (pair for case in planned.cases for pair in case.pairs):
+            for name in of_two.hosts:
+                cases[name].append(of_two)
         for change in planned.changes:
             knobs[change.host].add(change.knob)
         for trial in planned.trials:
-            cpus[trial.case.sender].update(one.sender_cpu for one in trial.instances)
-            cpus[trial.case.receiver].update(one.receiver_cpu for one in trial.instances)
+            for pair in trial.pairs:
+                cpus[pair.case.sender].update(one.sender_cpu for one in pair.instances)
+                cpus[pair.case.receiver].update(one.receiver_cpu for one in pair.instances)
         return {
             name: Wants(
                 spec,

@@ -25,7 +25,7 @@ from linewatt.report.table import Cell, Head, Lack, Note, Row, RowGroup, Table, 
 from linewatt.report.trials.digest import Digest
 from linewatt.report.trials.limits import limit_forms, limit_words
 from linewatt.report.trials.scalability import trials_cell
-from linewatt.report.trials.trust import MOST_LETTERS, MOST_NAMED, Best, Spot, trust_block
+from linewatt.report.trials.trust import MOST_LETTERS, MOST_NAMED, Best, Spot, spots_of, trust_block
 from linewatt.units import MISSING, first_of, format_rate, unbroken
 
 MOST_SERIES = 6
@@ -55,7 +55,7 @@ def answer(
     best = best_cases(view)
     if not best:
         return None
-    fastest = sorted(best, key=_throughput, reverse=True)
+    fastest = _fastest_first(best)
     shown = best if len(best) <= MOST_NAMED else fastest[:MOST_SERIES]
     costing = at or fastest[0]
     doubts = trust_block(view, told or shown, costs, costing)
@@ -103,6 +103,17 @@ def _names(series: Sequence[Series]) -> list[str]:
     paths = {(one.summaries[0].case.sender, one.summaries[0].case.receiver) for one in series}
     alone = len(paths) == 1 and len(set(tests)) == len(tests)
     return [one.title.partition(",")[0] if alone else one.title for one in series]
+
+
+def _fastest_first(best: Sequence[Best]) -> list[Best]:
+    """By throughput; the pairs of a group stand behind it, in their order."""
+    group_of = {pair: one for one in best for pair in one.summary.case.pairs if one.summary.case.flows}
+
+    def key(one: Best) -> tuple[float, bool]:
+        whole = group_of.get(one.summary.case)
+        return -_throughput(whole or one), whole is not None
+
+    return sorted(best, key=key)
 
 
 def _throughput(best: Best) -> float:
@@ -275,17 +286,17 @@ def _end_cell(name: str, role: Role, summary: CaseSummary, marks: Marks) -> Cell
 
 def _cost(best: Best, view: Digest) -> Block:
     """What it cost: an entry an end of the case, then why anything is not known."""
-    summary, marks = best.summary, view.marks
+    marks, spots = view.marks, spots_of(best, view)
     wanted = [("{role}_cpu_cores", "CPU", "{}"), ("efficiency_{role}_bps_per_core", "Per core", "{}")]
-    cpu = [one for one in map(summary.cpu_cores, ENDS) if one is not None]
-    powers = [one for one in map(summary.power, ENDS) if one is not None]
+    cpu = [one for summary, role in spots if (one := summary.cpu_cores(role)) is not None]
+    powers = [power for summary, role in spots if (power := summary.power(role)) is not None]
     if not cpu:
         wanted = [("{role}_cpu_cores_per_bps", "App + IRQ CPU", "{} on app and IRQ CPUs"), *wanted]
     if powers:
         wanted += _OF_POWER
     ends: list[tuple[Role, Line]] = []
     lacks: list[Lack] = []
-    for role in ENDS:
+    for summary, role in spots:
         cells = {title: _end_cell(name, role, summary, marks) for name, title, _ in wanted}
         units = {title: _unit_of(name, role, summary) for name, title, _ in wanted}
         figures = (
@@ -295,17 +306,17 @@ def _cost(best: Best, view: Digest) -> Block:
         )
         ends.append((role, Line(f"{end_word(summary.case, role)} {summary.case.host(role)}", tuple(figures))))
         lacks += [
-            Lack(title, _withheld(name, role, best, view) or cells[title].reason or "not known", "", role)
+            Lack(title, _withheld(name, role, summary, view) or cells[title].reason or "not known", "", role)
             for name, title, _ in wanted
             if cells[title].missing
         ]
-    reasons = [_in_few(note.sentence) for note in absences(lacks, len(ENDS))]
+    reasons = [_in_few(note.sentence) for note in absences(lacks, len(spots))]
     scopes = dict.fromkeys(
         SCOPE_WORDS.get(power.system_scope, power.system_scope) for power in powers if power.system_scope
     )
     said = [f"watts: {', '.join(scopes)}"] if scopes else []
     if cpu:
-        said.append(_core([summary.case.host(role) for role in ENDS], view))
+        said.append(_core([summary.case.host(role) for summary, role in spots], view))
     entries = (*((line,) for _, line in ends if line.figures), *reasons)
     return Block("Cost of", entries, "; ".join(said), best.name, least=2)
 
@@ -321,10 +332,10 @@ def _core(hosts: Sequence[str], view: Digest) -> str:
     return f"core: {', '.join(f'{kind} ({one})' for kind, (one,) in named.items())}"
 
 
-def _withheld(name: str, role: Role, best: Best, view: Digest) -> str:
+def _withheld(name: str, role: Role, summary: CaseSummary, view: Digest) -> str:
     """By which finding a figure is withheld, which says below why; empty where none did."""
     kind = POWER_BY_NAME[name].figure if name in POWER_BY_NAME else "cpu"
-    codes = view.findings.doubts(best.summary.case, kind, role) if kind else ()
+    codes = view.findings.doubts(summary.case, kind, role) if kind else ()
     letters = view.marks.of(code for code in codes if kind_of(code).rank == "withheld")
     return f"withheld ({', '.join(letters)})" if letters else ""
 

@@ -10,6 +10,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field, replace
 from typing import Any
 
+from linewatt.analysis.cases.flows import with_flows
 from linewatt.analysis.cases.instance_search import InstanceSearch
 from linewatt.analysis.cases.load_levels import LevelCurve, curves
 from linewatt.analysis.cases.rate_search import Goal, RateSearch
@@ -200,8 +201,10 @@ def case_rows(view: Digest) -> list[dict[str, Any]]:
 
 
 def trial_rows(trials: Sequence[Trial], imported_from: str | None = None) -> list[dict[str, Any]]:
-    """Rows of ``show --csv --trials``: one a trial."""
-    return [_trial(trial) | _source(imported_from) | _flat_factors(trial.case) for trial in trials]
+    """Rows of ``show --csv --trials``: one a trial; behind that of a group one for each of its pairs."""
+    return [
+        _trial(trial) | _source(imported_from) | _flat_factors(trial.case) for trial in with_flows(trials)
+    ]
 
 
 def _source(imported_from: str | None) -> dict[str, Any]:

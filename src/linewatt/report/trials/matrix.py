@@ -61,7 +61,7 @@ def pair_cases(groups: Sequence[TestGroup], order: Sequence[str] = ()) -> tuple[
     Many hosts of which few pairs were run, say all to one, are no matrix: nearly all of it would be empty.
     """
     summaries = [summary for group in groups for summary in group.summaries]
-    pairs = {summary.case.hosts for summary in summaries}
+    pairs = {summary.case.hosts for summary in summaries if summary.case.shape is None}
     hosts = {host for pair in pairs for host in pair}
     if len(hosts) > _MANY_HOSTS and len(pairs) < _LEAST_PART * len(hosts) * (len(hosts) - 1):
         return ()

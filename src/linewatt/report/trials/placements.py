@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cache
 
+from linewatt.analysis.cases.flows import with_flows
 from linewatt.errors import InvalidInput
 from linewatt.hosts.cpulist import format_cpulist, parse_cpulist
 from linewatt.model import ENDS, Case, InstanceResult, Role, Trial
@@ -59,6 +60,11 @@ class Placed:
     @property
     def first(self) -> Use:
         return self.uses[0]
+
+    @property
+    def at_once(self) -> int:
+        """Processes of the first case."""
+        return self.first.case.instances * self.first.case.taking_part(self.host)
 
     @property
     def words(self) -> str:
@@ -144,21 +150,22 @@ def _placed(host: str, runs: Sequence[_Run], most: dict[tuple[Role, str | None],
 def _runs(view: Digest, host: str) -> Iterator[_Run]:
     """What the trials say of each case that the host had a part in."""
     trials: dict[tuple[Case, Role], list[Trial]] = {}
-    for trial in view.result.trials:
+    for trial in with_flows(view.result.trials):
         for role in ENDS:
-            if trial.instances and getattr(trial.case, role) == host:
+            here = trial.case.host(role) == host and not trial.case.told_elsewhere(role)
+            if trial.instances and here:
                 trials.setdefault((trial.case, role), []).append(trial)
     for (case, role), own in trials.items():
         yield _run(Use(case, role, _policy(view, case)), own)
 
 
 def _run(use: Use, trials: Sequence[Trial]) -> _Run:
-    put = [_cpus(_put(one, use.role)) for one in trials[0].instances]
+    put = [_cpus(_put(*one)) for one in _processes(trials[0], use)]
     seen: set[int] = set()
     strays: dict[int, set[int]] = {}
     for trial in trials:
-        for one in trial.instances:
-            asked, ran_on = _cpus(_put(one, use.role)), _cpus(_ran_on(one, use.role)) or ()
+        for one in _processes(trial, use):
+            asked, ran_on = _cpus(_put(*one)), _cpus(_ran_on(*one)) or ()
             seen.update(ran_on)
             for cpu in set(ran_on).difference(ran_on if asked is None else asked):
                 strays.setdefault(cpu, set()).add(trial.number)
@@ -171,6 +178,13 @@ def _run(use: Use, trials: Sequence[Trial]) -> _Run:
         no_interrupts=why,
         strays={cpu: tuple(sorted(numbers)) for cpu, numbers in strays.items()},
     )
+
+
+def _processes(trial: Trial, use: Use) -> Iterator[tuple[InstanceResult, Role]]:
+    """The load's processes at the host of a use."""
+    host = use.case.host(use.role)
+    for one in trial.instances:
+        yield from ((one, role) for role in trial.case.roles_at(one.instance, host))
 
 
 def _put(one: InstanceResult, role: Role) -> str | None:
@@ -219,14 +233,14 @@ def policy_lines(view: Digest, host: str) -> tuple[str, ...]:
 def why(placed: Placed, lines: Iterable[str]) -> str | None:
     """The line of ``lines`` that is about this placement: same CPUs; else same number of processes."""
     fits = [line for line in lines if _is_about(line, placed)]
-    count = f"{placed.first.case.instances:,} process"
+    count = f"{placed.at_once:,} process"
     return next((line for line in fits if _body(line).startswith(count)), fits[0] if fits else None)
 
 
 def _is_about(line: str, placed: Placed) -> bool:
     own, served = _PROCESSES.search(line), _INTERRUPTS.search(line)
     if own is None:  # rules 2 (shared) and 3 name no CPUs of processes
-        wanted = re.compile(rf"{placed.first.case.instances:,} process(es)? (are|leave)\b")
+        wanted = re.compile(rf"{placed.at_once:,} process(es)? (are|leave)\b")
         return _RULE.match(line) is not None and wanted.match(_body(line)) is not None
     if not placed.pinned or _cpus(own[1].rstrip(",")) != placed.processes:
         return False

@@ -59,7 +59,7 @@ def role_table(group: TestGroup, blocks: Sequence[DetailBlock] = ()) -> Table | 
 
 
 def _rows(summary: CaseSummary, blocks: _Blocks, names: Sequence[str], unit: Unit) -> Iterator[Row]:
-    for end in ENDS:
+    for end in (role for role in ENDS if not summary.case.told_elsewhere(role)):
         block = blocks.get((summary.case, end))
         keys = (Cell(f"{summary.case.instances}"), Cell(f"{end} {getattr(summary.case, end)}"))
         shares = [

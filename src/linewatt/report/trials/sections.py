@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from linewatt.analysis.cases.detail import DetailBlock, detail_blocks
+from linewatt.analysis.cases.flows import with_flows
 from linewatt.report.charts.data import Runs, runs_of
 from linewatt.report.charts.figure import Figure, drawn
 from linewatt.report.machine.environment import core_words
@@ -57,7 +58,7 @@ def page_sections(view: Digest) -> tuple[list[Section], list[Section], Section]:
     The one of scalability is always there.
     """
     trials = view.result.trials
-    runs, blocks = runs_of(trials), detail_blocks(trials)
+    runs, blocks = runs_of(with_flows(trials)), detail_blocks(trials)
     chosen = selection(view.groups)
     overview = overview_figures(view.groups, runs)
     known = {figure.name for figure in overview}

@@ -290,7 +290,9 @@ def _toll(row: Compared, view: Digest, *, several: bool) -> Entry:
 
 
 def matrix_subject(view: Digest) -> Subject | None:
-    """The best and the worst pair of each test, and throughput of every pair."""
+    """The best and the worst pair of each test, and throughput of every pair; none beside pairs at once."""
+    if any(one.case.shape for one in view.summaries):
+        return None
     pairs = pair_cases(view.groups, list(view.hosts))
     if not pairs:
         return None
@@ -338,7 +340,7 @@ def _extremes(cases: PairCases, view: Digest) -> Iterator[tuple[Line, CaseSummar
         )
         for word, one in (("best", known[:1]), ("worst", known[1:][-1:])):
             for summary in one:
-                ends = f"{summary.case.sender} → {summary.case.receiver}"
+                ends = summary.case.way
                 yield Line(f"{about}, {word}", (ends, *rate(summary, view))), summary
 
 

@@ -45,8 +45,15 @@ Spot = tuple[CaseSummary, Role]
 
 
 def ends_of(summary: CaseSummary) -> tuple[Spot, ...]:
-    """Both ends of a case."""
-    return tuple((summary, role) for role in ENDS)
+    """Both ends of a case, as far as their figures stand at it."""
+    return tuple((summary, role) for role in ENDS if not summary.case.told_elsewhere(role))
+
+
+def spots_of(best: Best, view: Digest) -> tuple[Spot, ...]:
+    """The ends of a case, and behind those of a group the ones of each of its pairs."""
+    known = {one.case: one for one in view.summaries}
+    pairs = [known[pair] for pair in best.summary.case.pairs if best.summary.case.flows and pair in known]
+    return tuple(spot for summary in (best.summary, *pairs) for spot in ends_of(summary))
 
 
 def trust_block(
@@ -57,7 +64,7 @@ def trust_block(
     ``told`` are the cases whose throughput is shown, ``costs`` the ends whose CPU or watts are, beside those
     of ``costing``, which has figures above idle, too.
     """
-    own = () if costing is None else ends_of(costing.summary)
+    own = () if costing is None else spots_of(costing, view)
     every = told if costing is None else (*told, costing)
     said = " · ".join(_verdicts(view, every, costs, own))
     cases = [*(one.summary for one in every), *(summary for summary, _ in costs)]

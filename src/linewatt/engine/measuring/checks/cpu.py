@@ -89,10 +89,10 @@ def _compared(
     together = on_one_machine(seen.cut, seen.ends, end)
     groups: dict[frozenset[int] | None, list[float | None]] = {}
     for one in sorted(together, key=lambda one: one is not end):
-        for instance in seen.instances:
-            cpus = cpus_of(instance, one)
+        for instance, role in seen.processes(one):
+            cpus = cpus_of(instance, role)
             if one is end or cpus in groups:
-                own = instance.sender_cpu_cores if one.role == "sender" else instance.receiver_cpu_cores
+                own = instance.sender_cpu_cores if role == "sender" else instance.receiver_cpu_cores
                 groups.setdefault(cpus, []).append(own)
     for cpus, loads in groups.items():
         known = [share for cpu, share in shares.items() if share and (cpus is None or cpu in cpus)]

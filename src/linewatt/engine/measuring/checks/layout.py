@@ -20,7 +20,11 @@ def placement(case: Case, instances: Sequence[InstanceResult], hosts: Sequence[H
     """Instances on one CPU, threads of one process on one CPU, both roles on one CPU, hosts on one CPU."""
     flags = []
     for host in hosts:
-        cpus = [one.sender_cpu if host.name == case.sender else one.receiver_cpu for one in instances]
+        cpus = [
+            one.sender_cpu if role == "sender" else one.receiver_cpu
+            for one in instances
+            for role in case.roles_at(one.instance, host.name)
+        ]
         used = Counter(cpu for cpu in cpus if cpu is not None)
         crowded = [cpu for cpu, number in used.items() if number > 1]
         if crowded:
@@ -29,7 +33,8 @@ def placement(case: Case, instances: Sequence[InstanceResult], hosts: Sequence[H
                     "instances-share-cpu",
                     host.name,
                     f"{used[crowded[0]]} instances run on CPU {crowded[0]}",
-                    "name at least as many app_cpus as instances",
+                    "name at least as many app_cpus as instances"
+                    + (" of all its pairs" if case.taking_part(host.name) > 1 else ""),
                 )
             )
         if case.streams > 1 and used:
@@ -51,12 +56,21 @@ def placement(case: Case, instances: Sequence[InstanceResult], hosts: Sequence[H
                     "give app_cpus and irq_cpus different CPUs",
                 )
             )
-    if any(one.name in other.shares_cpus_with for one in hosts for other in hosts):
+    sharing = [
+        one.name
+        for one in hosts
+        if any(one.name in other.shares_cpus_with for other in hosts)
+        or any(other.name in one.shares_cpus_with for other in hosts)
+    ]
+    if sharing:
+        ends = "both ends run on the same CPUs, so each end's CPU use contains the other's"
         flags.append(
             Flag(
                 "hosts-share-cpus",
-                f"{hosts[0].name}, {hosts[-1].name}",
-                "both ends run on the same CPUs, so each end's CPU use contains the other's",
+                ", ".join(sharing),
+                ends
+                if len(hosts) == 2
+                else "they run on the same CPUs, so each one's CPU use contains the others'",
                 "use hosts with CPUs of their own for any figure on CPU cost",
             )
         )

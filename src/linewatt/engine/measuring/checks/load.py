@@ -23,7 +23,8 @@ from linewatt.sensors.drops import losses
 def check(seen: Seen) -> Iterator[Flag]:
     """Loss, disorder, loads that spin while they wait, ends that differ."""
     ends = [end for one in seen.cut.runs for end in (one.sender, one.receiver)]
-    yield from datagrams(seen.case, seen.instances, seen.sender, seen.receiver, _unsure(seen))
+    sending, receiving = seen.with_role("sender"), seen.with_role("receiver")
+    yield from datagrams(seen.case, seen.instances, sending, receiving, _unsure(seen))
     yield from spinning(seen.case, ends, seen.load)
     yield from counted_once(seen, ends)
     yield from alike(seen)
@@ -32,7 +33,10 @@ def check(seen: Seen) -> Iterator[Flag]:
 def _unsure(seen: Seen) -> Unsure:
     """What lies between readings at the window's edges, of counters of drops of datagrams."""
     short = over = interval_s = 0.0
-    for end, leaving in ((seen.sender, True), (seen.receiver, False)):
+    for end, leaving in (
+        *((end, True) for end in seen.with_role("sender")),
+        *((end, False) for end in seen.with_role("receiver")),
+    ):
         moved = {name for loss in losses(end.counters, leaving=leaving) for name in loss.counters}
         for reading in seen.readings(end):
             for name in moved & reading.channels.keys():
@@ -62,15 +66,15 @@ def _datagrams(instances: Sequence[InstanceResult]) -> tuple[int, int]:
 def datagrams(
     case: Case,
     instances: Sequence[InstanceResult],
-    sender: EndResult,
-    receiver: EndResult,
+    senders: Sequence[EndResult],
+    receivers: Sequence[EndResult],
     unsure: Unsure = SURE,
 ) -> Iterator[Flag]:
     """UDP that was sent but not received, with the places where it was lost, and datagrams out of order."""
     packets, lost = _datagrams(instances)
     disordered = sum(one.out_of_order_packets or 0 for one in instances)
     if is_lossy(instances) and not case.search:  # which loses on purpose
-        found = datagram_losses(packets, lost, sender, receiver, unsure)
+        found = datagram_losses(packets, lost, senders, receivers, unsure)
         yield Flag(
             "udp-loss",
             found.places[0].host if found.places else case.receiver,
@@ -95,7 +99,7 @@ def counted_once(seen: Seen, runs: Sequence[EndRun]) -> Iterator[Flag]:
             if start_s < seen.window.start_s and seen.window.end_s < end_s:
                 yield Flag(
                     "counted-once",
-                    seen.case.client,
+                    seen.case.pairs[0].client,
                     f"{seen.load.name} counted once, over {end_s - start_s:.1f} s, of which the window is "
                     f"{seen.window.seconds:.1f} s",
                     "make the window long beside omit and tail",
@@ -136,7 +140,7 @@ def versions(seen: Seen) -> Iterator[Flag]:
         if sender != receiver:
             yield Flag(
                 "load-versions-differ",
-                f"{seen.case.sender}, {seen.case.receiver}",
+                ", ".join(seen.case.pair_of(run.output.planned.instance).hosts),
                 f"{seen.load.name} {sender} at the sender, {receiver} at the receiver",
                 "use the same version on both hosts",
             )
@@ -149,18 +153,19 @@ def sockets(seen: Seen) -> Iterator[Flag]:
     names = dict.fromkeys([*(name for own in LIMITS.values() for name in own[protocol])])
     if protocol == "tcp":
         names[CONGESTION] = None
-    said = []
-    for name in names:
-        one, two = (_setting(seen, end, name) for end in seen.ends)
-        if one is not None and two is not None and one != two:
-            said.append(f"{name} {one} at the sender, {two} at the receiver")
-    if said:
-        yield Flag(
-            "socket-settings-differ",
-            f"{seen.case.sender}, {seen.case.receiver}",
-            "; ".join(said),
-            "set them alike (settings: sysctl), unless the hosts are meant to differ in them",
-        )
+    for pair in seen.case.pairs:
+        said = []
+        for name in names:
+            one, two = (_setting(seen, seen.end(host), name) for host in pair.hosts)
+            if one is not None and two is not None and one != two:
+                said.append(f"{name} {one} at the sender, {two} at the receiver")
+        if said:
+            yield Flag(
+                "socket-settings-differ",
+                ", ".join(pair.hosts),
+                "; ".join(said),
+                "set them alike (settings: sysctl), unless the hosts are meant to differ in them",
+            )
 
 
 def _setting(seen: Seen, end: EndResult, name: str) -> str | None:

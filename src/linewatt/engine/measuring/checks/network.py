@@ -19,7 +19,7 @@ from linewatt.findings.network import (
     SLACK_RATIO,
     USUAL,
 )
-from linewatt.model import Case, EndResult, Flag, InstanceResult, is_request_response
+from linewatt.model import Case, EndResult, Flag, InstanceResult, Role, is_request_response
 from linewatt.network.framing import FCS_BYTES, Framing, frame_sizes
 from linewatt.sensors.drops import Loss, losses
 from linewatt.units import format_rate
@@ -77,13 +77,13 @@ def neighbours(seen: Seen, end: EndResult) -> Iterator[Flag]:
         return
     if framing is None or reading is None or not seen.instances or not _under_load(reading, seen):
         return
-    load = _load_bytes(seen, framing)
-    own, answers = ("tx", "rx") if end.role == "sender" else ("rx", "tx")
-    counted = {way: end.counters.get(f"nic.{way}_bytes") for way in (own, answers)}
-    if (counted[own] or 0.0) < load.payload * LEAST_SEEN:
+    load = _load_bytes(seen, end, framing)
+    ways = ("tx", "rx") if end.role == "sender" else ("rx", "tx")
+    counted = {way: end.counters.get(f"nic.{way}_bytes") for way in ways}
+    if any((counted[way] or 0.0) < load[way].payload * LEAST_SEEN for way in ways):
         return
-    for way, (least, most) in {own: load.forward, answers: load.back}.items():
-        found = counted[way]
+    for way, found in counted.items():
+        least, most = load[way].least, load[way].most
         if found is None or found <= most + FLOOR_BPS / 8 * seen.window.seconds:
             continue
         rates = [format_rate(8 * one / seen.window.seconds) for one in (found - least, found, least)]
@@ -99,27 +99,38 @@ def neighbours(seen: Seen, end: EndResult) -> Iterator[Flag]:
 
 @dataclass(frozen=True, slots=True)
 class _LoadBytes:
-    """What a load makes of bytes on an interface in the window, least and most: forward, and back."""
+    """What a load makes of bytes on an interface one way in the window, least and most."""
 
     payload: float
-    forward: tuple[float, float]
-    back: tuple[float, float]
+    least: float
+    most: float
 
 
-def _load_bytes(seen: Seen, framing: Framing) -> _LoadBytes:
-    """From what was offered: what was lost on the way left the sender, and may have come to the receiver.
+def _load_bytes(seen: Seen, end: EndResult, framing: Framing) -> dict[str, _LoadBytes]:
+    """Either way, from what was offered: what was lost left the sender, and may have come to the receiver.
 
     Hardware counts frames; a virtual interface counts what segmentation makes of them later as one, with one
     header, so that it shows less. Each packet may have an answer.
     """
     case = seen.case
     payload, frame = frame_sizes(case.test, case.family, framing)
-    offered = sum(one.offered_bps for one in seen.instances) * seen.window.seconds / 8
-    again = seen.sender.counters.get("nstat.TcpRetransSegs") or 0.0
-    packets = offered / payload + again
-    back = 0.0 if not case.is_tcp else packets * framing.wire_bytes(ANSWER_BYTES)
-    forward = packets * (frame + FCS_BYTES)
-    return _LoadBytes(offered, (forward, forward * (1 + SLACK_RATIO)), (0.0, back))
+    offered: dict[Role, float] = {"sender": 0.0, "receiver": 0.0}
+    senders: dict[Role, dict[str, None]] = {"sender": {}, "receiver": {}}
+    for one, role in seen.processes(end):
+        offered[role] += one.offered_bps * seen.window.seconds / 8
+        senders[role][case.pair_of(one.instance).sender] = None
+    again = {
+        role: sum(seen.end(host).counters.get("nstat.TcpRetransSegs") or 0.0 for host in own)
+        for role, own in senders.items()
+    }
+    packets = {role: of_role / payload + again[role] for role, of_role in offered.items()}
+    ways: tuple[tuple[str, Role, Role], ...] = (("tx", "sender", "receiver"), ("rx", "receiver", "sender"))
+    found = {}
+    for way, own, other in ways:
+        forward = packets[own] * (frame + FCS_BYTES)
+        back = packets[other] * framing.wire_bytes(ANSWER_BYTES) if case.is_tcp else 0.0
+        found[way] = _LoadBytes(offered[own], forward, forward * (1 + SLACK_RATIO) + back)
+    return found
 
 
 def _under_load(reading: Reading, seen: Seen) -> bool:
@@ -137,15 +148,16 @@ def _under_load(reading: Reading, seen: Seen) -> bool:
 
 def paths(seen: Seen) -> Iterator[Flag]:
     """The way of the trial's data, instance by instance."""
-    where = f"{seen.case.sender} → {seen.case.receiver}"
+    where = seen.case.way
     problem = seen.cut.run.path_problem
     if problem is not None and seen.instances:
         yield Flag(
             "path-not-proven", where, problem, "mend the path, or let pings through, and measure again"
         )
-    yield from silent(where, seen.instances)
+    for pair, instances in seen.pairs:
+        yield from silent(pair.way, instances)
     if seen.setup.steer and seen.instances:
-        yield from steering(seen.case, seen.readback(seen.receiver))
+        yield from steering(seen.case, seen.readback(seen.end(seen.case.receiver)))
 
 
 def silent(where: str, instances: Sequence[InstanceResult]) -> Iterator[Flag]:

@@ -23,10 +23,12 @@ def check(seen: Seen) -> Iterator[Flag]:
         readback = seen.readback(end)
         yield from processes(end.host, readback, seen.placed(end))
         yield from settings(end.host, readback)
-    yield from thread_counts(seen.receiver.host, seen.instances)
-    spec = seen.spec(seen.receiver)
-    shares = cpu_shares(spec, seen.readings(seen.receiver), seen.window)
-    yield from receive_work(seen.receiver.host, spec.irq_cpus or (), shares)
+    for pair, instances in seen.pairs:
+        yield from thread_counts(pair.receiver, instances)
+    for end in seen.with_role("receiver"):
+        spec = seen.spec(end)
+        shares = cpu_shares(spec, seen.readings(end), seen.window)
+        yield from receive_work(end.host, spec.irq_cpus or (), shares)
 
 
 def processes(

@@ -117,7 +117,7 @@ def _offered_bps(summary: CaseSummary) -> float | None:
     """What was offered of a rate: of UDP what the sender sent, of TCP what was asked for."""
     case = summary.case
     if case.is_tcp:
-        return None if case.rate_bps is None else case.rate_bps * case.instances
+        return None if case.rate_bps is None else case.rate_bps * case.processes
     return summary.offered_bps.mean if summary.offered_bps is not None else None
 
 

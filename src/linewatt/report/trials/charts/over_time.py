@@ -52,7 +52,7 @@ class _Track:
 def over_time_figures(view: Digest, runs: Runs) -> tuple[Figure, ...]:
     """A figure for each case with stored samples, of many cases for the best one of each series."""
     series = [one for group in view.groups for one in group.series]
-    cases = [summary for one in series for summary in one.summaries]
+    cases = [summary for one in series for summary in one.summaries if summary.case.flow_of is None]
     if len(cases) > MOST_FIGURES:
         best = [one for each in series if (one := fastest_case(each.summaries)) is not None]
         cases = sorted(best, key=mean_bps, reverse=True)[:MOST_FIGURES]
@@ -80,7 +80,7 @@ def _figure(view: Digest, summary: CaseSummary, runs: Sequence[Trial]) -> Figure
     some = f" Drawn are {len(shown)} of {plural(len(runs), 'trial')}: those with findings, then the slowest "
     left = f"{some}and the fastest." if len(shown) < len(runs) else ""
     return Figure(
-        name=f"time-{summary.case.key}-{summary.case.sender}-{summary.case.receiver}",
+        name=f"time-{summary.case.key}-{summary.case.sender}-{summary.case.receiver}".replace(" ", ""),
         title=f"{view.describe(summary.case)}: over time",
         caption="A column is one trial; shaded: the window that figures are from. Rates and CPU are means "
         f"since the reading before, watts as read.{_source(shown)}{left}{''.join(absent)}",
@@ -141,7 +141,7 @@ def _of_host(name: str, unit: str) -> Callable[[Sequence[Course], Trial, Role], 
 def _throughput(courses: Sequence[Course], trial: Trial, role: Role) -> Points:
     """What all instances got together, at the times of the first; where one is not known, nor is the sum."""
     rates = [one for one in courses if one.unit == "bit/s" and f".{role}." in one.name]
-    if len(rates) < trial.case.instances:
+    if len(rates) < trial.case.processes:
         return []
     first = rates[0].points
     half_s = median([after - before for (before, _), (after, _) in pairwise(first)] or [0.0]) / 2

@@ -1,0 +1,68 @@
+# SPDX-License-Identifier: Apache-2.0
+"""The pairs of a group, each as a trial of its own beside that of all together. Pure.
+
+What only the group has, the CPU and watts of the host that is in all pairs, is in none of them: a part of it
+belongs to each, and nobody knows which.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from dataclasses import replace
+from typing import TypeVar
+
+from linewatt.model import Case, FlowResult, InstanceResult, Trial
+
+N = TypeVar("N", int, float)
+
+
+def with_flows(trials: Iterable[Trial]) -> tuple[Trial, ...]:
+    """The trials, behind each of a group its pairs."""
+    return tuple(one for trial in trials for one in (trial, *flow_trials(trial)))
+
+
+def flow_trials(trial: Trial) -> Iterator[Trial]:
+    """The pairs of a trial, which have its number; none where it is of two hosts."""
+    if not trial.case.flows:
+        return
+    found = dict(zip(trial.case.pairs, trial.flows, strict=False))
+    for pair in trial.case.pairs:
+        own = tuple(one for one in trial.instances if trial.case.pair_of(one.instance) == pair)
+        yield _flow(trial, pair, found.get(pair), own)
+
+
+def _flow(trial: Trial, pair: Case, flow: FlowResult | None, own: tuple[InstanceResult, ...]) -> Trial:
+    if flow is None:
+        return replace(trial, case=pair, case_key=pair.key, flags=())
+    packets, lost = _sum(one.packets for one in own), _sum(one.lost_packets for one in own)
+    end = flow.end
+    return replace(
+        trial,
+        case=pair,
+        case_key=pair.key,
+        throughput_bps=sum(one.throughput_bps for one in own),
+        offered_bps=sum(one.offered_bps for one in own),
+        line_goodput_bps=flow.line_goodput_bps,
+        line_kind=flow.line_kind,
+        line_host=flow.line_host,
+        retransmits=_sum(one.retransmits for one in own),
+        packets=packets,
+        lost_packets=lost,
+        lost_ratio=lost / packets if lost is not None and packets else None,
+        out_of_order_packets=_sum(one.out_of_order_packets for one in own),
+        duplicate_packets=_sum(one.duplicate_packets for one in own),
+        sender=end if end is not None and end.role == "sender" else None,
+        receiver=end if end is not None and end.role == "receiver" else None,
+        instances=own,
+        flags=tuple(
+            flag for flag in trial.flags if end is not None and flag.where.partition(":")[0] == end.host
+        ),
+        flows=(),
+    )
+
+
+def _sum(values: Iterable[N | None]) -> N | None:
+    """Of values that are all known."""
+    every = list(values)
+    known = [value for value in every if value is not None]
+    return sum(known[1:], known[0]) if known and len(known) == len(every) else None

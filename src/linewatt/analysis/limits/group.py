@@ -1,0 +1,48 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What limits pairs that run at once: each by itself, and all of them together. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+
+from linewatt.analysis.limits.verdict import Limit, verdict
+from linewatt.model import Case, Trial
+
+
+def verdicts(trials: Mapping[Case, Sequence[Trial]]) -> dict[Case, Limit]:
+    """What limits each case. Of pairs that run at once, what limits them together limits those of which
+    nothing else is known to; where nothing does, each may have a limit of its own."""
+    found = {case: verdict(own) for case, own in trials.items()}
+    for case in trials:
+        pairs = [pair for pair in case.pairs if case.flows and pair in found]
+        limited = {pair: found[pair] for pair in pairs if found[pair].found}
+        if found[case].found:
+            found |= {pair: _inherited(found[case], found[pair]) for pair in pairs if pair not in limited}
+        elif limited:
+            found[case] = _of_pairs(found[case], limited, all_of_them=len(limited) == len(pairs))
+    return found
+
+
+def _inherited(group: Limit, own: Limit) -> Limit:
+    """``named`` stays empty: it is no candidate of the pair's."""
+    evidence = f"of all pairs together: {group.evidence}"
+    return replace(own, kinds=group.kinds, what=group.what, evidence=evidence, margin="")
+
+
+def _of_pairs(group: Limit, limited: Mapping[Case, Limit], *, all_of_them: bool) -> Limit:
+    named: dict[str, list[str]] = {}
+    for pair, limit in limited.items():
+        named.setdefault(limit.what, []).append(_peer(pair))
+    said = "; ".join(f"{what} ({', '.join(hosts)})" for what, hosts in named.items())
+    if not all_of_them:
+        single = f"single pairs are limited by {said}"
+        return replace(group, evidence=f"{group.evidence}; {single}", margin=single)
+    evidence = "; ".join(f"{_peer(pair)}: {limit.evidence}" for pair, limit in limited.items())
+    kinds = tuple(dict.fromkeys(kind for limit in limited.values() for kind in limit.kinds))
+    return replace(group, kinds=kinds, what=said, evidence=evidence, margin="")
+
+
+def _peer(pair: Case) -> str:
+    """The host that is in no other pair; both ways, the sender."""
+    return pair.receiver if pair.shape == "one-to-many" else pair.sender

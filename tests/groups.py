@@ -1,0 +1,129 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pairs that run at once, told as stories (tests/wiring.py): one a pair, put together as a round does it."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from typing import Any
+
+from tests.wiring import (
+    GOODPUT_BPS,
+    IRQ,
+    SETUP,
+    WINDOW_S,
+    Change,
+    Given,
+    both,
+    counters,
+    cpu,
+    rates,
+    story,
+    told,
+)
+
+from linewatt.campaign.plan import PlannedInstance, PlannedTrial
+from linewatt.engine.live.feed import Reading
+from linewatt.engine.live.line_rate import LineLimit
+from linewatt.engine.live.trial import TrialRun, together
+from linewatt.model import Case, Shape, group_of
+
+DUT = "dut"
+DUT_CPUS = ("0", "2", "3")
+"""where its processes run, one a pair"""
+_FLOWS: dict[Shape, tuple[tuple[str, str], ...]] = {
+    "many-to-one": (("g1", DUT), ("g2", DUT), ("g3", DUT)),
+    "one-to-many": ((DUT, "g1"), (DUT, "g2"), (DUT, "g3")),
+}
+CASE = {shape: Case("tcp", **group_of(shape, flows)) for shape, flows in _FLOWS.items()}
+EVEN = (GOODPUT_BPS / 3.1,) * 3
+ON_WIRE = 1.001 * (1514 + 4) / 1448
+"""bytes that a NIC counts for each of payload"""
+
+
+def named(value: Any, names: Mapping[str, str]) -> Any:
+    """A mapping by host with other names."""
+    return {names.get(host, host): one for host, one in value.items()}
+
+
+def group(
+    bps: Sequence[float] = EVEN,
+    *,
+    shape: Shape = "many-to-one",
+    generators: Mapping[int, Change] | None = None,
+    dut: Change | None = None,
+) -> Given:
+    """Three generators and one DUT; ``generators`` are changes of single pairs' stories, from 0."""
+    case = CASE[shape]
+    sends = shape == "one-to-many"
+    generator, device = ("h2", "h1") if sends else ("h1", "h2")
+    setup = replace(
+        SETUP,
+        **{  # type: ignore[arg-type]
+            name: {host: getattr(SETUP, name)["h1"] for host in case.hosts}
+            for name in ("base_frequency_hz", "tick_accounting", "idle_cores", "idle_w")
+        },
+    )
+    hosts = {
+        name: replace(SETUP.hosts["h1"], name=name, address=f"192.0.2.{at}", app_cpus=None)
+        for at, name in enumerate(case.hosts)
+    }
+    busy = {"usr": 0.05, "sys": 0.55}
+    whole = [cpu(device, 0, **busy), cpu(device, 2, **busy), cpu(device, 3, **busy)]
+    rest = sum(bps[1:]) * WINDOW_S / 8 * ON_WIRE
+    whole.append(counters(device, f"nic.{'tx' if sends else 'rx'}_bytes", rest))
+    runs: list[TrialRun] = []
+    readings: dict[str, tuple[Reading, ...]] = {}
+    flows: list[PlannedTrial] = []
+    for at, pair in enumerate(case.pairs):
+        placed = (DUT_CPUS[at], "0") if sends else ("0", DUT_CPUS[at])
+        changes = [rates(bps[at]), story(placed=(placed,)), *(whole if at == 0 else ())]
+        changes += [(generators or {})[at]] if at in (generators or {}) else []
+        changes += [dut] if dut is not None and at == 0 else []
+        given = told(both(*changes))
+        names = {generator: case.flows[at][sends], device: DUT}
+        planned = PlannedInstance(at, 5201 + at, *placed)
+        (output,) = given.run.outputs
+        pids = {names[generator]: output.pids[generator], DUT: 1000 * int(device[1:]) + 10 * at}
+        flows.append(PlannedTrial(7, 2, pair, (planned,), (IRQ,), (IRQ,)))
+        runs.append(
+            replace(
+                given.run,
+                planned=flows[-1],
+                outputs=(replace(output, planned=planned, pids=pids),),
+                clocks=named(given.run.clocks, names),
+                framings=named(given.run.framings, names),
+                readback=named(given.run.readback, names),
+                line_kind="link",
+                line_host=DUT,
+            )
+        )
+        readings |= {
+            names[host]: tuple(replace(one, host=names[host]) for one in given.readings[host])
+            for host in ((device, generator) if at == 0 else (generator,))
+        }
+    trial = PlannedTrial(
+        7, 2, case, tuple(one for flow in flows for one in flow.instances), flows=tuple(flows)
+    )
+    run = together(trial, runs, LineLimit(GOODPUT_BPS, "link", DUT))
+    run = replace(run, readback=_together(runs))
+    return Given(run, readings, replace(setup, hosts=hosts))
+
+
+def _together(runs: Sequence[TrialRun]) -> dict[str, Any]:
+    """What hosts showed; the DUT the threads of all of its processes."""
+    found: dict[str, Any] = {}
+    for run in runs:
+        for host, one in run.readback.items():
+            earlier = one.before
+            assert earlier is not None
+            pid = run.outputs[0].pids[host] or 0
+            now, before = (
+                tuple(replace(thread, pid=pid, tid=pid) for thread in threads)
+                for threads in (one.threads, earlier.threads)
+            )
+            if host in found:
+                before += found[host].before.threads
+                now += found[host].threads
+            found[host] = replace(one, threads=now, before=replace(earlier, threads=before))
+    return found

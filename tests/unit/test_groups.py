@@ -1,0 +1,379 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Pairs of hosts that run at once: from the file to the plan, one trial of them, and what is told of each."""
+
+from __future__ import annotations
+
+import json
+import math
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+import pytest
+from tests.groups import DUT, EVEN, group
+from tests.report_factories import host, result
+from tests.unit.test_campaign_bad import BAD
+from tests.wiring import GOODPUT_BPS, Change, Given, both, counters, cpu, story
+
+from linewatt.analysis.cases.flows import flow_trials
+from linewatt.analysis.cases.summary import CaseSummary, summarise
+from linewatt.analysis.comparison.runs import by_case
+from linewatt.campaign import stored
+from linewatt.campaign.campaign import Campaign, Group
+from linewatt.campaign.fields import parse_pair
+from linewatt.campaign.file import load
+from linewatt.campaign.plan import as_dict, plan
+from linewatt.engine.live.line_rate import LineLimit, line_of_group
+from linewatt.engine.live.trial import together
+from linewatt.engine.measuring import kept
+from linewatt.engine.measuring.measure import measure
+from linewatt.loads.iperf3.load import Iperf3
+from linewatt.model import Case, Trial, document_of, group_of
+from linewatt.report.trials.digest import case_rows, digest, trial_rows
+from linewatt.report.trials.first_screen import first_screen
+from linewatt.store.plain import decoded, encoded
+
+HOSTS = {
+    name: {"address": f"192.0.2.{at}", "data": "eth1", "app_cpus": cpus}
+    for at, (name, cpus) in enumerate({"g1": "0-3", "g2": "0-3", "g3": "0-3", "dut": "0-7"}.items(), start=1)
+}
+TO_DUT = (("g1", "dut"), ("g2", "dut"), ("g3", "dut"))
+SLOW: dict[int, Change] = {
+    2: both(cpu("h1", 0, usr=0.05, sys=0.945), story(load_cores={"h1": 0.99, "h2": 0.6}))
+}
+"""the third generator's CPU is full"""
+
+
+def loaded(tmp_path: Path, *pairs: str, **keys: Any) -> Campaign:
+    file = tmp_path / "groups.yaml"
+    document = {"name": "n", "hosts": HOSTS, "pairs": pairs, "tests": ["tcp"], "trials": 1, **keys}
+    file.write_text(json.dumps(document))
+    return load(file)
+
+
+# --- the file and the plan
+
+
+@pytest.mark.parametrize(
+    ("text", "found"),
+    [
+        ("a -> b", ("a", "b")),
+        ("a+b -> c", Group("many-to-one", (("a", "c"), ("b", "c")))),
+        (" a -> b  +c ", Group("one-to-many", (("a", "b"), ("a", "c")))),
+        ("a-1 <-> b", Group("both-ways", (("a-1", "b"), ("b", "a-1")))),
+    ],
+)
+def test_an_entry_of_pairs_says_who_sends_to_whom_at_once(text: str, found: object) -> None:
+    assert parse_pair(text) == found
+
+
+def test_every_process_on_the_shared_host_has_a_cpu_and_a_port_of_its_own(tmp_path: Path) -> None:
+    found = plan(loaded(tmp_path, "g1 + g2 + g3 -> dut", instances=[2]), 0)
+    (trial,) = found.trials
+    assert trial.case.hosts == ("g1", "g2", "g3", "dut")
+    assert (trial.case.sender, trial.case.receiver) == ("g1 + g2 + g3", "dut")
+    assert [one.receiver_cpu for one in trial.instances] == ["0", "1", "2", "3", "4", "5"]
+    assert [one.sender_cpu for one in trial.instances] == ["0", "1"] * 3
+    assert len({one.port for one in trial.instances}) == 6
+    assert [(one.case.sender, [each.instance for each in one.instances]) for one in trial.flows] == [
+        ("g1", [0, 1]),
+        ("g2", [2, 3]),
+        ("g3", [4, 5]),
+    ]
+
+
+def test_both_ways_a_host_sends_and_receives_on_cpus_apart(tmp_path: Path) -> None:
+    (trial,) = plan(loaded(tmp_path, "g1 <-> dut"), 0).trials
+    assert [(one.sender_cpu, one.receiver_cpu) for one in trial.instances] == [("0", "0"), ("1", "1")]
+    assert [flow.case.hosts for flow in trial.flows] == [("g1", "dut"), ("dut", "g1")]
+    assert trial.case.way == "g1 ⇄ dut"
+
+
+def test_processes_of_all_pairs_that_share_cpus_of_a_host_are_noted(tmp_path: Path) -> None:
+    found = plan(loaded(tmp_path, "g1 + g2 + g3 -> dut", instances=[3]), 0)
+    assert "dut: 9 instances on 8 CPUs (0-7), so that they share" in found.notes
+
+
+def test_a_group_is_a_case_of_its_own_and_is_read_back(tmp_path: Path) -> None:
+    found = loaded(tmp_path, "g1 + g2 + g3 -> dut", "g1 -> dut")
+    alone, together_ = plan(found, 0).cases
+    assert alone.key == Case("tcp", "g1", "dut").key, "beside a group, a pair is what it ever was"
+    assert len({one.key for one in (alone, together_, *together_.pairs)}) == 3
+    document = as_dict(plan(found, 0))
+    assert "shape" not in document["cases"][0]
+    assert document["cases"][1]["shape"] == "many-to-one"
+    assert json.loads(json.dumps(document)) == document, "or resume takes it for another plan"
+    assert stored.from_dict(json.loads(json.dumps(stored.as_dict(found)))).groups == found.groups
+    assert decoded(Case, json.loads(json.dumps(encoded(together_)))) == together_
+
+
+def test_a_campaign_without_groups_is_in_documents_as_it_ever_was(tmp_path: Path) -> None:
+    found = loaded(tmp_path, "g1 -> dut")
+    assert "groups" not in stored.as_dict(found)
+    one = Trial(1, 1, Case("tcp", "a", "b"), "k", "failed", 0.0)
+    assert not {"shape", "flows", "flow_of", "pairs"} & {*document_of(one), *document_of(one)["case"]}
+    assert not {"shape", "flows", "flow_of"} & {*encoded(one.case)}
+
+
+def test_what_a_group_cannot_be_combined_with_is_refused_file_by_file() -> None:
+    """tests/unit/test_campaign_bad.py reads every one of them."""
+    assert len([*BAD.glob("group-with-*.yaml")]) >= 10
+
+
+# --- one trial
+
+
+def test_sums_are_those_of_all_pairs_and_the_shared_host_is_counted_once() -> None:
+    trial = group().trial()
+    assert trial.status == "done", trial.reason
+    assert not trial.flags
+    flows = [*flow_trials(trial)]
+    assert trial.throughput_bps == sum(one.throughput_bps or 0 for one in flows)
+    assert trial.receiver is not None
+    assert trial.receiver.host == DUT
+    assert trial.receiver.load_cpu_cores == pytest.approx(3 * 0.6)
+    assert trial.receiver.app_cpu is not None
+    assert trial.receiver.app_cpu.cpus == (0, 2, 3)
+    assert trial.sender is None, "three hosts send: none of them is the sender"
+    assert [one.sender.host for one in flows if one.sender] == ["g1", "g2", "g3"]
+    assert all(one.receiver is None for one in flows), "nobody knows which part of it is whose"
+    assert all(flow.end and flow.end.power and flow.end.cpu_cores for flow in trial.flows)
+
+
+def test_one_to_many_the_sender_is_the_shared_host() -> None:
+    trial = group(shape="one-to-many").trial()
+    assert trial.sender is not None
+    assert (trial.sender.host, trial.receiver) == (DUT, None)
+    assert [one.receiver.host for one in flow_trials(trial) if one.receiver] == ["g1", "g2", "g3"]
+
+
+def test_the_groups_own_packets_are_nobody_elses_and_those_of_others_are_told() -> None:
+    assert "neighbour-traffic" not in codes(group().trial())
+    noisy = group(dut=counters("h2", "nic.rx_bytes", 20e9)).trial()
+    assert [one.where for one in noisy.flags if one.code == "neighbour-traffic"] == [DUT]
+
+
+def test_others_on_the_shared_host_are_told_beside_the_processes_of_all_pairs() -> None:
+    assert "foreign-load" not in codes(group().trial())
+    busy = group(dut=cpu("h2", 3, usr=0.35, sys=0.6)).trial()
+    (flag,) = [one for one in busy.flags if one.code == "foreign-load"]
+    assert flag.where == DUT
+    assert "app CPU 0,2-3" in flag.evidence
+
+
+def test_a_pair_of_which_nothing_arrived_fails_the_trial_and_is_named() -> None:
+    trial = group((EVEN[0], 0.0, EVEN[2])).trial()
+    assert trial.status == "failed"
+    assert "nothing of g2's arrived at dut" in str(trial.reason)
+    assert [one.status for one in flow_trials(trial)] == ["failed"] * 3
+
+
+def test_a_pair_whose_load_failed_is_named_in_the_trials_reason() -> None:
+    given = group()
+    runs = [replace(given.run, planned=one) for one in given.run.planned.flows]
+    runs[1] = replace(runs[1], failure="iperf3 was refused")
+    found = together(given.run.planned, runs, None)
+    assert found.failure == "g2 → dut: iperf3 was refused"
+
+
+def test_a_trial_is_the_same_made_again_from_what_is_kept_of_it() -> None:
+    given = group()
+    first = measure(given.run, given.readings, given.setup, Iperf3(), 0.05)
+    again = kept.read(first.raw["run.json"], first.raw, given.setup.hosts, Iperf3())
+    assert again.run.planned == given.run.planned
+    assert again.run.flows == given.run.flows
+    measured = measure(again.run, given.readings, again.setup, Iperf3(), 0.05)
+    assert document_of(measured.trial) == document_of(first.trial)
+
+
+WAYS = {"one": LineLimit(1e9, "link", "g1"), "two": LineLimit(2e9, "shaper", "g2")}
+"""what the lines of two pairs carry"""
+
+
+@pytest.mark.parametrize(
+    ("shape", "shared_bps", "found"),
+    [
+        ("many-to-one", 2.5e9, (2.5e9, "dut")),
+        ("many-to-one", 10e9, (3e9, "g1, g2")),
+        ("both-ways", None, (3e9, "g1, g2")),
+        ("many-to-one", None, None),
+    ],
+)
+def test_a_group_gets_what_its_narrowest_line_or_all_of_the_others_carry(
+    shape: Any, shared_bps: float | None, found: tuple[float, str] | None
+) -> None:
+    flows = (("g1", "dut"), ("dut", "g1")) if shape == "both-ways" else TO_DUT[:2]
+    shared = None if shared_bps is None else LineLimit(shared_bps, "link", "dut")
+    limit = line_of_group(Case("tcp", **group_of(shape, flows)), [*WAYS.values()], shared)
+    assert (limit and (limit.goodput_bps, limit.host)) == found
+    assert line_of_group(Case("tcp", **group_of(shape, flows)), [WAYS["one"], None], shared) is None
+
+
+# --- what is told
+
+
+def codes(trial: Trial) -> list[str]:
+    return [flag.code for flag in trial.flags]
+
+
+def trials(given: Given, count: int = 3) -> list[Trial]:
+    one = given.trial()
+    return [replace(one, number=number, repetition=number) for number in range(1, count + 1)]
+
+
+def told(given: Given) -> dict[str, CaseSummary]:
+    return {one.case.way: one for one in summarise(trials(given))}
+
+
+def test_a_row_of_all_and_a_row_a_pair_each_with_the_ends_whose_figures_it_has() -> None:
+    rows = told(group())
+    assert [*rows] == ["g1 + g2 + g3 → dut", "g1 → dut", "g2 → dut", "g3 → dut"]
+    whole, first, *_ = rows.values()
+    assert whole.throughput_bps
+    assert whole.throughput_bps.mean == pytest.approx(sum(EVEN), rel=1e-4)
+    assert whole.efficiency_receiver_bps_per_core
+    cores = whole.cpu_cores("receiver")
+    assert cores
+    assert whole.efficiency_receiver_bps_per_core.mean == pytest.approx(sum(EVEN) / cores.mean, rel=1e-4)
+    assert whole.receiver_power
+    assert whole.receiver_power.values["energy_j_per_bit"]
+    energy = whole.receiver_power.values["energy_j_per_bit"]
+    assert whole.receiver_power.system_w
+    assert energy
+    assert energy.mean == pytest.approx(whole.receiver_power.system_w.mean / sum(EVEN), rel=1e-4)
+    assert whole.sender_power is None
+    assert whole.reasons["sender_cpu_cores"] == "several hosts: what each sender used stands at its own pair"
+    assert first.sender_power is not None
+    assert first.receiver_power is None
+    why = "dut is in 3 pairs at once: what it used is of all of them together"
+    assert first.reasons["receiver_cpu_cores"] == first.reasons["receiver_power"] == why
+
+
+def test_what_limits_all_pairs_limits_each_of_which_nothing_else_is_known_to() -> None:
+    rows = told(group())
+    assert {one.limit.kind for one in rows.values()} == {"line-rate"}
+    assert rows["g1 → dut"].limit.evidence.startswith("of all pairs together: ")
+    assert not any(one.case_flags for one in rows.values())
+
+
+def test_a_slow_generator_is_named_with_its_own_limit_and_the_others_are_not() -> None:
+    rows = told(group((3e9, 3e9, 1e9), generators=SLOW))
+    whole = rows["g1 + g2 + g3 → dut"]
+    (slower,) = [flag for flag in whole.case_flags if flag.code == "slower-pair"]
+    assert slower.where == "g3 → dut"
+    assert "1.00 Gbps where the others have 3.00 Gbps" in slower.evidence
+    assert "single pairs are limited by the sender's app CPU (g3)" in whole.limit.words
+    assert rows["g3 → dut"].limit.kind == "sender-app-cpu"
+    flagged = {way: [flag.code for flag in one.case_flags] for way, one in rows.items()}
+    assert flagged["g3 → dut"] == ["test-bed-is-the-limit"]
+    assert flagged["g1 → dut"] == flagged["g2 → dut"] == []
+
+
+def test_a_generator_is_no_limit_of_the_test_bed_where_the_shared_host_is_full() -> None:
+    full = cpu("h2", 0, usr=0.05, sys=0.94)
+    rows = told(group((3e9, 3e9, 1e9), generators=SLOW, dut=full))
+    assert not any(flag.code == "test-bed-is-the-limit" for one in rows.values() for flag in one.case_flags)
+
+
+def test_a_generator_whose_own_line_is_full_is_the_test_bed_too() -> None:
+    given = group((3e9, 3e9, 1e9))
+    line = LineLimit(1.01e9, "link", "g3")
+    given = replace(given, run=replace(given.run, flows=(*given.run.flows[:2], line)))
+    rows = told(given)
+    assert rows["g3 → dut"].limit.kind == "line-rate"
+    flagged = {way: [flag.code for flag in one.case_flags] for way, one in rows.items()}
+    assert flagged["g3 → dut"] == ["test-bed-is-the-limit"]
+
+
+def test_a_full_line_of_the_shared_host_is_no_generators_fault() -> None:
+    given = group((4e9, 4e9, 1e9), generators=SLOW)
+    rows = told(given)
+    assert rows["g1 + g2 + g3 → dut"].limit.kind == "line-rate"
+    assert rows["g3 → dut"].limit.kind == "sender-app-cpu"
+    assert not any(flag.code == "test-bed-is-the-limit" for one in rows.values() for flag in one.case_flags)
+
+
+def test_a_paced_generator_is_no_limit_of_the_test_bed() -> None:
+    given = group((3e9, 3e9, 1e9), generators=SLOW)
+    case = replace(given.run.planned.case, rate_bps=3e9)
+    rows = summarise([replace(one, case=case, case_key=case.key) for one in trials(given)])
+    found = {flag.code for one in rows for flag in one.case_flags}
+    assert "test-bed-is-the-limit" not in found
+    assert {"slower-pair", "rate-not-reached"} <= found
+
+
+def test_one_to_many_a_full_receiver_is_the_test_bed() -> None:
+    slow = cpu("h2", 0, usr=0.05, sys=0.945)
+    rows = told(group((3e9, 3e9, 1e9), shape="one-to-many", generators={2: slow}))
+    (flag,) = [one for one in rows["dut → g3"].case_flags if one.code == "test-bed-is-the-limit"]
+    assert flag.where == "g3"
+    assert "g3 is the limit of its pair, not dut" in flag.evidence
+
+
+def test_pairs_that_differ_by_little_are_not_named() -> None:
+    rows = told(group((3e9, 2.9e9, 2.6e9)))
+    assert not any(flag.code == "slower-pair" for one in rows.values() for flag in one.case_flags)
+
+
+def test_pairs_that_are_all_limited_by_themselves_limit_the_group() -> None:
+    rows = told(group((1e9, 1e9, 1e9), generators=dict.fromkeys(range(3), SLOW[2])))
+    whole = rows["g1 + g2 + g3 → dut"].limit
+    assert whole.kinds == ("sender-app-cpu",)
+    assert whole.what == "the sender's app CPU (g1, g2, g3)"
+
+
+def test_an_asked_rate_is_that_of_all_processes() -> None:
+    given = group((1e9, 1e9, 1e9))
+    case = replace(given.run.planned.case, rate_bps=1e9)
+    paced = [replace(one, case=case, case_key=case.key) for one in trials(given)]
+    rows = {one.case.way: one.limit for one in summarise(paced)}
+    assert {one.kind for one in rows.values()} == {"paced"}
+    assert "3.00 Gbps" in rows["g1 + g2 + g3 → dut"].evidence
+
+
+def test_rows_of_csv_and_the_first_screen_have_all_together_and_each_pair() -> None:
+    view = digest(
+        result(trials(group((3e9, 3e9, 1e9), generators=SLOW)), hosts={name: host(name) for name in HOSTS})
+    )
+    rows = case_rows(view)
+    assert [(row["sender"], row.get("pairs"), row.get("flow_of")) for row in rows] == [
+        ("g1 + g2 + g3", 3, None),
+        ("g1", None, 3),
+        ("g2", None, 3),
+        ("g3", None, 3),
+    ]
+    assert [row["number"] for row in trial_rows(view.result.trials)] == [1] * 4 + [2] * 4 + [3] * 4
+    assert (view.done, view.planned) == (3, 3), "a pair is no trial of its own"
+    screen = first_screen(view)
+    assert screen is not None
+    shown, cost = ([line for entry in block.entries for line in entry[:1]] for block in screen.blocks[:2])
+    assert [line.name for line in shown][:4] == [
+        "TCP, g1 + g2 + g3 → dut",
+        *(f"TCP, g{at} → dut, of 3 at once" for at in (1, 2, 3)),
+    ]
+    assert [line.name for line in cost][:4] == ["receiver dut", "sender g1", "sender g2", "sender g3"]
+
+
+def test_a_finding_of_a_host_is_told_once_for_the_group_and_its_pair() -> None:
+    given = group(generators={1: counters("h1", "nic.tx_bytes", 20e9)})
+    view = digest(result(trials(given), hosts={name: host(name) for name in HOSTS}))
+    (found,) = [one for one in view.findings.every if one.code == "neighbour-traffic"]
+    assert {case.way for case in found.cases} == {"g1 + g2 + g3 → dut", "g2 → dut"}
+    assert len(found.sightings) == 1
+
+
+def test_runs_to_compare_are_of_the_group_and_of_each_pair() -> None:
+    runs = by_case(trials(group()))
+    assert [case.way for case in runs][:2] == ["g1 + g2 + g3 → dut", "g1 → dut"]
+    whole = next(iter(runs.values()))
+    logs = whole.measured["throughput_bps"].values
+    assert [math.exp(one) for one in logs] == pytest.approx([sum(EVEN)] * 3, rel=1e-4)
+    assert whole.limit == ("line-rate", "the line rate")
+
+
+def test_a_pair_in_a_group_is_no_repetition_of_it_alone() -> None:
+    case = group().run.planned.case
+    assert {pair.key for pair in case.pairs} != {Case("tcp", "g1", DUT).key}
+    assert len({pair.key for pair in case.pairs}) == 1
+    assert case.processes == 3
+    assert GOODPUT_BPS > 0
