@@ -125,7 +125,8 @@ def said(planned: SoakPlan) -> Iterator[str]:
 
 def of_users(users: Users) -> Iterator[str]:
     """How many, where, what each does, and how they reach the server; a line each."""
-    yield f"{users.users} users on {len(users.clients)} clients, {_server(users)}"
+    clients = f"{len(users.clients)} client{'' if len(users.clients) == 1 else 's'}"
+    yield f"{users.users} users on {clients}, {_server(users)}"
     yield f"each: {_work(users)}"
     if users.server_host is not None and len({group.server for group in users.groups}) > 1:
         yield (
