@@ -186,7 +186,7 @@ class BestOf(Document):
     """The best setting of an experiment, which a soak was to have; ``campaign.soak.BestOf``."""
 
     result: str
-    setting: list[tuple[str, str]] = []
+    setting: Annotated[list[list[str]], _null_is(list)] = []
     words: str = ""
     notes: list[str] = []
 

@@ -12,6 +12,7 @@ import pytest
 from tests import forked
 from tests.effect_factories import experiment_trials
 from tests.report_factories import result, stored
+from tests.soak_pairs import soak as soak_result
 
 from linewatt.campaign import stored as campaigns
 from linewatt.campaign.campaign import Campaign
@@ -175,3 +176,21 @@ def test_commands_refuse_and_print_it_without_touching_a_host(tmp_path: Path) ->
         forked.run(["plan", file, "--results", str(tmp_path / "r"), "--json"], timeout=60).stdout
     )
     assert document["best_of"]["result"] == EXPERIMENT
+
+
+def test_a_soak_with_the_best_setting_is_read_and_says_whose_it_is(tmp_path: Path) -> None:
+    experiment(tmp_path / "r", large_is_faster)
+    found = resolved(soak(tmp_path, users={**USERS, "vsftpd": {"one_process_model": "on"}}), tmp_path / "r")
+    written = json.loads(json.dumps(campaigns.as_dict(found)))
+
+    def with_best(manifest: dict[str, Any]) -> None:
+        manifest["campaign"] |= {"best_of": written["best_of"]}
+        manifest["campaign"]["users"]["server"] = written["users"]["server"]
+
+    made = str(soak_result(1, with_best, root=str(tmp_path / "soaks")))
+    shown = forked.run(["show", made], timeout=60).stdout
+    assert f"Best of {EXPERIMENT}" in shown
+    assert f"{SIZE}=1M" in shown
+    document = json.loads(forked.run(["show", made, "--json"], timeout=60).stdout)
+    assert document["best_of"]["setting"][SIZE] == "1M"
+    assert f"Best of {EXPERIMENT}" in forked.run(["show", made, "--full"], timeout=60).stdout
