@@ -24,14 +24,12 @@ def knee_figures(found: Sequence[InstanceSearch]) -> Iterator[Figure]:
         if len(known) > 1:
             answer = answer_words(search)
             points = "; ".join(f"{format_rate(mean.mean, 4)} at {count}" for count, mean in known)
-            lines = (
-                " Dashed: the two lines fitted, and the 95 % CI of where they meet." if search.knee else ""
-            )
+            fitted = " Dashed: the two lines fitted; shaded: the 95 % CI of where they meet."
             yield Figure(
                 name=f"knee-{number}",
                 title=f"{name}: throughput by instances",
                 caption=f"{answer[:1].upper()}{answer[1:]}. Points are means, bars one standard deviation "
-                f"over trials.{lines}",
+                f"over trials.{fitted if search.knee else ''}",
                 description=f"Throughput: {points} instances. {answer}.",
                 spec=_spec(search),
             )
