@@ -55,6 +55,15 @@ TWO = {
 }
 
 
+def tunnel(host: str) -> dict[str, Any]:
+    interface = {"name": "vxlan0", "type": "vxlan", "state": "up", "mtu": 1450}
+    other = TWO["b" if host == "a" else "a"]["data_ipv4"][0]
+    own = 1 if host == "a" else 2
+    addresses = {"enabled": True, "address": [{"ip": f"198.18.9.{own}", "prefix-length": 24}]}
+    vxlan = {"base-iface": "eth1", "id": 9, "remote": other, "destination-port": 4789}
+    return {"interfaces": [{**interface, "ipv4": addresses, "vxlan": vxlan}]}
+
+
 def loaded(tmp_path: Path, **keys: Any) -> Campaign:
     file = tmp_path / "two.yaml"
     document = {"name": "n", "hosts": TWO, "tests": ["tcp"], "instances": [1, 3], "trials": 1, **keys}
@@ -114,6 +123,10 @@ def test_a_campaign_of_two_ports_is_read_back_from_its_manifest(tmp_path: Path) 
         ({"hosts": {**TWO, "b": {**TWO["b"], "data": ["eth1", "eth1"]}}}, "names eth1 twice"),
         ({"hosts": {**TWO, "b": {**TWO["b"], "data_ipv4": ["198.18.1.2", "198.18.2.1"]}}}, "is also host a"),
         ({"soak": "1h"}, "a soak has one data interface"),
+        (
+            {"networks": ["bare", {"name": "here", "hosts": {name: tunnel(name) for name in "ab"}}]},
+            "networks are for hosts with one data port",
+        ),
     ],
 )
 def test_ports_that_cannot_be_used_are_one_line(tmp_path: Path, keys: dict[str, Any], said: str) -> None:
