@@ -39,20 +39,27 @@ class FakeFeed:
     updates_s: dict[str, float] = field(default_factory=dict)
     started_s: float = 0.0
     failure: str | None = None
+    phase_s: float = 0.0
+    """how long after whole intervals it reads"""
 
     @property
     def latest_s(self) -> float:
-        return math.floor(self.clock.now_s / self.interval_s) * self.interval_s
+        return (
+            math.floor((self.clock.now_s - self.phase_s) / self.interval_s + 1e-9) * self.interval_s
+            + self.phase_s
+        )
 
     async def wait_past(self, time_s: float, limit_s: float) -> None:
         assert time_s <= self.clock.now_s + limit_s
         if self.latest_s < time_s:
-            self.clock.now_s = math.ceil(time_s / self.interval_s) * self.interval_s
+            late = math.ceil((time_s - self.phase_s) / self.interval_s)
+            self.clock.now_s = max(self.clock.now_s, late * self.interval_s + self.phase_s)
 
     def reading(self, start_s: float, end_s: float) -> Reading:
-        first = math.floor(start_s / self.interval_s)
-        last = min(math.ceil(end_s / self.interval_s), math.floor(self.clock.now_s / self.interval_s))
-        times = [number * self.interval_s for number in range(first, last + 1)]
+        first = math.floor((start_s - self.phase_s) / self.interval_s)
+        last = math.ceil((end_s - self.phase_s) / self.interval_s)
+        every = (number * self.interval_s + self.phase_s for number in range(first, last + 1))
+        times = [time_s for time_s in every if time_s <= self.latest_s]
         records = tuple(self._record(time_s) for time_s in times)
         return Reading(
             self.host, self.source, records, self.channels, dict(self.updates_s), optional=not self.essential

@@ -8,6 +8,7 @@ import json
 import math
 import random
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -20,7 +21,8 @@ from linewatt.campaign.campaign import Campaign, PowerSource
 from linewatt.campaign.idle import default_s, settling
 from linewatt.campaign.plan import Plan, Round, plan
 from linewatt.engine import events, idle
-from linewatt.engine.measuring.idle import moving, slope
+from linewatt.engine.measuring.ends import cpu_shares
+from linewatt.engine.measuring.idle import BusyCores, moving, slope
 from linewatt.engine.stage import Stage
 from linewatt.hosts.base import HostSpec
 from linewatt.model import Case, Window
@@ -380,3 +382,30 @@ def test_a_plan_knows_what_idle_takes() -> None:
     assert powered.idle.windows == 4
     assert powered.idle.least_s == pytest.approx(4 * 40.0)
     assert powered.idle.most_s == pytest.approx(4 * 90.0)
+
+
+@pytest.mark.parametrize("seed", range(8))
+def test_cores_that_were_busy_are_those_of_the_shares_of_each_cpu(clock: Clock, seed: int) -> None:
+    chance = random.Random(seed)  # noqa: S311
+    feed = mpstat("h1", clock, lambda at: abs(math.sin(at)) / 2, cpus=3)
+    host = HostSpec("h1", "192.0.2.1", "eth0", cpus=(0, 2) if seed % 2 else None)
+    start_s = END_S - chance.uniform(4, 30)
+    window = Window(start_s, start_s + chance.uniform(1, 3))
+    reading = feed.reading(window.start_s, window.end_s)
+    if seed > 4:  # a CPU that went away, or has no idle time in a record
+        gone = {"cpu2.idle_ratio", "cpu2.usr_ratio"} if seed == 5 else {"cpu0.idle_ratio"}
+        records = [
+            replace(one, values={name: v for name, v in one.values.items() if name not in gone})
+            if at == 1
+            else one
+            for at, one in enumerate(reading.records)
+        ]
+        reading = replace(reading, records=tuple(records))
+    shares = cpu_shares(host, [reading], window)
+    cores = BusyCores(host)
+    cores.take([reading])
+    busy = cores.over(window)
+    assert (busy is None) is any(one is None for one in shares.values()) is (seed > 4), "both are tried"
+    if busy is not None:
+        assert busy[0] == pytest.approx(sum(one.busy_ratio for one in shares.values() if one))
+        assert busy[1] == len(shares)

@@ -6,14 +6,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
+from tests.idle_simulation import Clock, FakeSession, mpstat
 from tests.unit.test_settings import FOUND, KNOBS, FakeHost, made
 
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.file import load
 from linewatt.campaign.plan import PlannedTrial, Round, plan
+from linewatt.engine import idle
 from linewatt.engine.campaign import CampaignRun
 from linewatt.engine.live import session as sessions
 from linewatt.engine.live.feed import Reading, Record
@@ -21,6 +23,7 @@ from linewatt.engine.live.meter_book import MeterBook
 from linewatt.engine.live.sensing import Restarts
 from linewatt.engine.live.session import HOSTS_AT_ONCE, Session
 from linewatt.engine.measuring.cut import Setup
+from linewatt.engine.measuring.idle import BusyCores, moving
 from linewatt.engine.run import Places
 from linewatt.engine.undo.settings import Settings
 from linewatt.errors import ChangeError
@@ -214,3 +217,33 @@ def test_what_is_known_of_hosts_is_handed_to_a_trial_without_going_through_all_o
     own = setup.of(names[:2])
     assert own.idle_cores == own.base_frequency_hz == dict.fromkeys(names[:2], 1.0)
     assert comparisons(lambda: setup.of(names[:2])) < 10
+
+
+def test_a_host_that_settles_is_looked_at_once_a_sweep_and_each_record_of_its_cpus_once(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock, cpus, limit_s = Clock(), 16, 60
+    monkeypatch.setattr(idle, "now_s", clock)
+    feeds = [mpstat("h1", clock, lambda at: 0.02 * (at - 1000), cpus) for _ in range(6)]
+    for number, feed in enumerate(feeds):
+        feed.phase_s = number / 10
+        feed.source = "mpstat" if number == 0 else f"sensor {number}"
+    looks: list[object] = []
+    records: list[object] = []
+    counted = BusyCores._counted
+
+    def looked(*args: Any) -> str | None:
+        looks.append(args)
+        return moving(*args)
+
+    def count(cores: BusyCores, record: Record) -> tuple[int, float]:
+        records.append(record)
+        return counted(cores, record)
+
+    monkeypatch.setattr(idle, "moving", looked)
+    monkeypatch.setattr(BusyCores, "_counted", count)
+    session = FakeSession(*feeds)
+    asyncio.run(idle._settle(cast(Any, session), session.specs["h1"], 30.0, True, {}))
+    assert limit_s <= clock.now_s - 1000 <= limit_s + 2, "it never settles"
+    assert limit_s - 15 <= len(looks) <= limit_s, "not one more for each of its sensors"
+    assert limit_s - 2 <= len(records) <= limit_s + 2

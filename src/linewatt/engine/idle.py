@@ -15,7 +15,7 @@ from linewatt.campaign.idle import settling
 from linewatt.engine.live.feed import Feed, Reading
 from linewatt.engine.live.session import Session
 from linewatt.engine.measuring import kept
-from linewatt.engine.measuring.idle import host_values, moving, needed_s
+from linewatt.engine.measuring.idle import BusyCores, host_values, moving, needed_s
 from linewatt.engine.measuring.power import IdlePower, Meters
 from linewatt.errors import HostError, WaitTimeout
 from linewatt.hosts.base import HostSpec
@@ -103,25 +103,27 @@ async def _settle(
 ) -> Look | None:
     """Wait until a host is quiet, or its time for that is over; the last look at it, if there could be one.
 
-    Raises HostError, WaitTimeout.
+    It is looked at when all its sensors have read anew, and not once more for each of them: many hosts settle
+    at the same time. Raises HostError, WaitTimeout.
     """
-    began_s, name = now_s(), spec.name
+    began_s, name, cores = now_s(), spec.name, BusyCores(spec)
     while True:
         live = [feed for feed in session.feeds[name] if _is_live(feed)]
         if not live:
             return None
-        needed = needed_s(_readings(session, name, began_s, now_s()), known)
+        needed = needed_s((feed.updates_s for feed in session.feeds[name]), known)
         given = settling(idle_s, powered=powered, needed_s=needed)
         end_s = min(feed.latest_s for feed in live)
         if end_s - given.look_s >= began_s:
             needed = needed if powered else given.look_s
             look = Look(start_s=end_s - given.look_s, end_s=end_s, needed_s=needed)
             readings = _readings(session, name, look.window.start_s, end_s)
-            if moving(spec, readings, look.window) is None or end_s - began_s >= given.limit_s:
+            moves = moving(spec, readings, look.window, cores)
+            if moves is None or end_s - began_s >= given.limit_s:
                 return look
-        behind = [feed for feed in live if feed.latest_s <= end_s]
+        newest_s = max(feed.latest_s for feed in live)
         await asyncio.gather(
-            *(_past(feed, end_s, LATE_LIMIT_S + feed.interval_s, more=True) for feed in behind)
+            *(_past(feed, newest_s, LATE_LIMIT_S + feed.interval_s, more=True) for feed in live)
         )
 
 

@@ -312,7 +312,9 @@ class Feed:
         return self._of(self.between(start_s, end_s))
 
     def _of(self, records: tuple[Record, ...]) -> Reading:
-        names = dict.fromkeys(name for record in records for name in record.values)
+        names: dict[str, object] = {}
+        for record in records:
+            names.update(record.values)
         channels = {name: self._channels[name] for name in names}
         updates_s, optional = dict(self.updates_s), not self.essential
         return Reading(self.host, self.source, records, channels, updates_s, self.failure, optional)

@@ -18,6 +18,7 @@ _CPU = re.compile(r"cpu(\d+)\.idle_ratio")
 _OTHER = ("nice", "guest", "gnice")
 _WAITING = ("idle", "iowait")
 """a CPU that waits for a disk has nothing to run"""
+USED, UNUSED = ("usr", "sys", "irq", "soft", *_OTHER), (*_WAITING, "steal")
 
 
 def end_result(
@@ -79,7 +80,12 @@ def _cpus(host: HostSpec, cpu: Reading | None) -> tuple[int, ...]:
     """The host's own CPUs, or all that mpstat shows."""
     if host.cpus is not None or cpu is None:
         return host.cpus or ()
-    return tuple(sorted(int(match[1]) for name in cpu.channels if (match := _CPU.fullmatch(name))))
+    return cpus_of(cpu)
+
+
+def cpus_of(reading: Reading) -> tuple[int, ...]:
+    """Every CPU that mpstat shows."""
+    return tuple(sorted(int(match[1]) for name in reading.channels if (match := _CPU.fullmatch(name))))
 
 
 def _one_cpu(cpu: int, reading: Reading, window: Window) -> CpuShares | None:

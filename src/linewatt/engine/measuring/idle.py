@@ -4,16 +4,17 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from statistics import fmean
 from typing import Any
 
 from linewatt.analysis.power.totals import CPU_SCOPES, SYSTEM_SCOPES
-from linewatt.engine.live.feed import Reading
-from linewatt.engine.measuring.ends import cpu_shares, end_result
+from linewatt.engine.live.feed import Reading, Record
+from linewatt.engine.measuring.ends import UNUSED, USED, cpus_of, end_result
 from linewatt.engine.measuring.power import Meters, with_power
+from linewatt.engine.measuring.window import COVERAGE_NEEDED, overlap_s
 from linewatt.findings.idle import (
     FLAT_CORES,
     FLAT_CPU_S,
@@ -34,23 +35,76 @@ WATCHED = (*SYSTEM_SCOPES, *CPU_SCOPES)
 Points = Sequence[tuple[float, float]]
 
 
-def needed_s(readings: Sequence[Reading], known: Meters) -> float:
-    """How long a host must be quiet, by the slowest of its meters."""
-    responses = [response_s for reading in readings for response_s in reading.updates_s.values()]
+def needed_s(updates_s: Iterable[Mapping[str, float]], known: Meters) -> float:
+    """How long a host must be quiet, by the slowest of its meters; ``updates_s`` is of each, by channel."""
+    responses = [response_s for one in updates_s for response_s in one.values()]
     responses += [max(one.refresh_s or 0.0, one.settle_s or 0.0) for one in known.values()]
     return max(QUIET_S, RESPONSES * max(responses, default=0.0))
 
 
-def moving(host: HostSpec, readings: Sequence[Reading], window: Window) -> str | None:
-    """What of a host is not steady over a look, in words; ``None``: nothing is."""
-    return _cpu_moves(host, readings, window) or next(_power_moves(readings, window), None)
+class BusyCores:
+    """How many cores of a host were busy, by mpstat's records: of each once, however often it is asked."""
+
+    def __init__(self, host: HostSpec) -> None:
+        self._cpus: dict[int, list[str]] = {}
+        self._is_every = host.cpus is None
+        self._add(host.cpus or ())
+        self._latest_s = -math.inf
+        self._records: list[tuple[Record, int, float]] = []
+        """with how many of the host's CPUs are known, and how many of these were busy"""
+
+    def _add(self, cpus: Iterable[int]) -> None:
+        self._cpus |= {cpu: [f"cpu{cpu}.{name}_ratio" for name in (*USED, *UNUSED)] for cpu in cpus}
+
+    def take(self, readings: Sequence[Reading]) -> None:
+        """What is new in them."""
+        for reading in readings:
+            new = [one for one in reading.records if one.time_s > self._latest_s]
+            if reading.source != "mpstat" or not new:
+                continue
+            if self._is_every:
+                self._add(set(cpus_of(reading)) - self._cpus.keys())
+            self._latest_s = new[-1].time_s
+            self._records += [(one, *self._counted(one)) for one in new]
+
+    def _counted(self, record: Record) -> tuple[int, float]:
+        known, busy = 0, 0.0
+        for names in self._cpus.values():
+            shares = [value for name in names if (value := record.values.get(name)) is not None]
+            if len(shares) == len(names):
+                known += 1
+                busy += 1 - sum(shares[len(USED) :])
+        return known, busy
+
+    def over(self, window: Window) -> tuple[float, int] | None:
+        """Busy cores, and how many CPUs there are; ``None`` where they were not all read."""
+        weighted = covered_s = 0.0
+        for record, known, busy in self._records:
+            if known == len(self._cpus):
+                share_s = overlap_s(record.time_s - record.span_s, record.time_s, window)
+                weighted += share_s * busy
+                covered_s += share_s
+        if not self._cpus or covered_s < COVERAGE_NEEDED * window.seconds or not covered_s:
+            return None
+        return weighted / covered_s, len(self._cpus)
 
 
-def _cpu_moves(host: HostSpec, readings: Sequence[Reading], window: Window) -> str | None:
+def moving(
+    host: HostSpec, readings: Sequence[Reading], window: Window, cores: BusyCores | None = None
+) -> str | None:
+    """What of a host is not steady over a look, in words; ``None``: nothing is.
+
+    ``cores`` knows the host's CPUs from earlier looks, so that only what is new of them is looked at.
+    """
+    cores = cores or BusyCores(host)
+    cores.take(readings)
+    return _cpu_moves(cores, window) or next(_power_moves(readings, window), None)
+
+
+def _cpu_moves(cores: BusyCores, window: Window) -> str | None:
     half_s = window.seconds / 2
     halves = [
-        _busy(host, readings, Window(start_s, start_s + half_s))
-        for start_s in (window.start_s, window.start_s + half_s)
+        cores.over(Window(start_s, start_s + half_s)) for start_s in (window.start_s, window.start_s + half_s)
     ]
     if halves[0] is None or halves[1] is None:
         return None  # the window itself will say why
@@ -62,19 +116,14 @@ def _cpu_moves(host: HostSpec, readings: Sequence[Reading], window: Window) -> s
     return f"CPU use {went} from {before:.2f} to {after:.2f} cores in {window.seconds:.0f} s"
 
 
-def _busy(host: HostSpec, readings: Sequence[Reading], window: Window) -> tuple[float, int] | None:
-    """Busy cores of a host and how many CPUs it has; ``None`` where they were not all read."""
-    shares = list(cpu_shares(host, readings, window).values())
-    known = [share.busy_ratio for share in shares if share is not None]
-    return (math.fsum(known), len(known)) if known and len(known) == len(shares) else None
-
-
 def _power_moves(readings: Sequence[Reading], window: Window) -> Iterator[str]:
     for reading in readings:
         for channel in reading.channels.values():
+            if channel.scope.partition(":")[0] not in WATCHED:
+                continue
             course = _course(reading, channel, window)
             trend = slope(course)
-            if channel.scope.partition(":")[0] not in WATCHED or trend is None:
+            if trend is None:
                 continue
             change_w, noise_w = trend
             mean_w = fmean(value for _, value in course)
