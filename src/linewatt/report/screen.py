@@ -103,6 +103,14 @@ class Screen:
         return page_lists(self.lists, rest)
 
 
+_MARKS = "▁▂▃▄▅▆▇█"
+
+
+def curve(values: Iterable[float | None], top: float) -> str:
+    """A mark a value, from 0 to ``top`` above 0; nothing where there is none."""
+    return "".join(" " if one is None else _MARKS[int(7 * one / top)] for one in values)
+
+
 TRUST = "Can I trust it"
 """the title of the block that explains letters at figures"""
 

@@ -14,7 +14,7 @@ from linewatt.foreign import one_line
 from linewatt.report.export import when
 from linewatt.report.provenance import mark
 from linewatt.report.provenance import words as sources
-from linewatt.report.screen import TRUST, Block, Entry, Line, Screen, hosts_words
+from linewatt.report.screen import TRUST, Block, Entry, Line, Screen, curve, hosts_words
 from linewatt.report.series import plural
 from linewatt.report.soak.digest import HostPower, Soak
 from linewatt.report.soak.flags import findings
@@ -81,7 +81,6 @@ def first_screen(soak: Soak) -> Screen:
     )
 
 
-_MARKS = "▁▂▃▄▅▆▇█"
 _MOST_MARKS = 40
 
 
@@ -102,7 +101,7 @@ def _rate(soak: Soak) -> Iterator[Entry]:
     points = figures.downsample(soak.payload, _MOST_MARKS)
     top = max((one.mean for one in points if one.mean is not None), default=0.0)
     if top > 0:
-        marks = "".join(" " if one.mean is None else _MARKS[int(7 * one.mean / top)] for one in points)
+        marks = curve([one.mean for one in points], top)
         each = format_seconds((points[0].end - points[0].first) * cell_s)
         yield (Line("", (marks,), f"from 0 to {format_rate(top, 4)}, {each} a mark", drawn=True),)
     shown = [f"{point} {format_rate(value)}" for point, value in found.percentiles_bps.items()]

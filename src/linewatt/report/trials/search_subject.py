@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from linewatt.analysis.cases.instance_search import InstanceSearch
 from linewatt.analysis.cases.rate_search import Goal, RateSearch
-from linewatt.report.screen import Block, Entry, Line
+from linewatt.report.screen import Block, Entry, Line, curve
 from linewatt.report.series import plural
 from linewatt.report.trials import knees
 from linewatt.report.trials.digest import Digest
@@ -27,7 +27,7 @@ from linewatt.report.trials.searches import (
 )
 from linewatt.report.trials.subject import Subject
 from linewatt.report.trials.trust import Best
-from linewatt.units import format_seconds
+from linewatt.units import format_rate, format_seconds
 
 MOST_WHOLE = 1
 """searches of instances that are told with all that they tried"""
@@ -88,6 +88,11 @@ def _knee(search: InstanceSearch, name: str, *, whole: bool) -> Iterator[Entry]:
     if whole:
         said = (carried, knees.effort_words(search), knees.tried_words(search))
         yield from ((Line("", prose=prose),) for prose in said if prose)
+        steps = {one.case.instances: one.throughput_bps.mean for one in search.steps if one.throughput_bps}
+        if len(steps) > 1:
+            top = max(steps.values())
+            prose = f"throughput of {', '.join(map(str, steps))} instances, from 0 to {format_rate(top, 4)}"
+            yield (Line("", (curve(steps.values(), top),), prose, drawn=True),)
 
 
 def _in_short(search: RateSearch, *, alone: bool) -> str:
