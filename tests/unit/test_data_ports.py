@@ -16,7 +16,7 @@ from tests.topology_factories import NIC, machine
 from tests.unit.conftest import Run
 from tests.unit.test_plan_order import campaign, spec
 
-from linewatt.analysis.cases.summary import summarise
+from linewatt.analysis.cases.summary import CaseSummary, summarise
 from linewatt.analysis.comparison.differences import is_expected, rank_of
 from linewatt.analysis.flags.case import limit_flags
 from linewatt.analysis.limits.paths import path_candidates
@@ -40,7 +40,7 @@ from linewatt.hosts.base import DataPort, HostSpec
 from linewatt.hosts.facts import FURTHER_NICS, again
 from linewatt.model import Case, InstanceResult, PortResult, Trial, Window, document_of
 from linewatt.report.series import instances_words
-from linewatt.report.trials.limits import limit_words
+from linewatt.report.trials.limits import limit_document, limit_words
 from linewatt.sensors.netcounters import Netcounters, command
 from linewatt.sensors.qdisc import SENSOR as QDISC
 from linewatt.store.plain import decoded, encoded
@@ -356,14 +356,17 @@ def test_a_full_port_is_no_hidden_ceiling() -> None:
         own = of_ports(*ports, case=case, case_key=case.key, retransmits=0, **roles)
         return [replace(own, number=10 * instances + at) for at in range(3)]
 
-    def limits(first: float) -> list[str]:
-        found = [*runs(2, (first, 1e9), (4e9, 10e9)), *runs(4, (first, 1e9), (4e9, 10e9))]
-        return [limit_words(one) for one in summarise(found)]
+    def cases(first: float) -> tuple[CaseSummary, ...]:
+        return summarise([*runs(2, (first, 1e9), (4e9, 10e9)), *runs(4, (first, 1e9), (4e9, 10e9))])
 
     hidden = "limited by something inside the device or the path, at 4.60 Gbps"
-    assert [one.startswith(hidden) for one in limits(0.6e9)] == [True, True]
+    assert [limit_words(one).startswith(hidden) for one in cases(0.6e9)] == [True, True]
+    room = "not the line rate: 41.8 % of 11.0 Gbps of payload over 2 ports, of the fullest 60.0 %"
+    assert room in cases(0.6e9)[1].limit.evidence
     full = "limited by the line rate of data port eth1 alone (98.0 %)"
-    assert [one.startswith(full) for one in limits(0.98e9)] == [True, True]
+    assert [limit_words(one).startswith(full) for one in cases(0.98e9)] == [True, True]
+    lines = [one for one in limit_document(cases(0.98e9)[0].limit)["candidates"] if one["unit"] == "bit/s"]
+    assert [one.get("port") for one in lines] == ["eth1", None, "eth2"]
 
 
 def test_a_port_that_is_full_now_and_then_limits_nothing() -> None:

@@ -174,6 +174,9 @@ def _line(summary: CaseSummary) -> _Answer:
     if one is None or one.capacity is None:
         return None, "the line rate"
     said = f"not the line rate: {format_percent(one.share)} of {format_rate(one.capacity)} of payload"
+    ports = [each.share for each in summary.limit.ranked if each.port is not None]
+    if len(ports) > 1:
+        said += f" over {len(ports)} ports, of the fullest {format_percent(max(ports))}"
     return not one.full_in, said
 
 

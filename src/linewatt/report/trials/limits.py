@@ -117,6 +117,7 @@ def _candidate(one: Ranked, *, named: bool) -> dict[str, Any]:
         "otherwise": one.otherwise,
         "cpus": list(one.cpu.cpus) if one.cpu else None,
         "role_used_mean": used(one.role) if one.role else None,
+        **({} if one.port is None else {"port": one.port}),
     }
 
 
