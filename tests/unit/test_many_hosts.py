@@ -4,6 +4,9 @@
 from __future__ import annotations
 
 import asyncio
+import subprocess
+import sys
+import threading
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, cast
@@ -26,7 +29,7 @@ from linewatt.engine.measuring.cut import Setup
 from linewatt.engine.measuring.idle import BusyCores, moving
 from linewatt.engine.run import Places
 from linewatt.engine.undo.settings import Settings
-from linewatt.errors import ChangeError
+from linewatt.errors import ChangeError, HostError
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.journal import Entry, Journal, journal_path
 from linewatt.model import Channel
@@ -141,6 +144,29 @@ def test_a_pair_that_cannot_be_made_ready_is_found_by_halves(
     assert set(ready) == set(first.trials) - {bad}
     assert len(first.trials) > 50
     assert len(asked) < 16, "a question for each halving, and one for what is left beside it"
+
+
+def test_what_is_slow_to_import_is_imported_while_hosts_are_connected_to(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    campaign = campaign_of(tmp_path)
+    run = CampaignRun(campaign, plan(campaign, 1), Places(tmp_path, tmp_path), lambda _: None)
+    imported = threading.Event()
+
+    async def connect(*_: object) -> None:
+        assert await asyncio.to_thread(imported.wait, 60), "it was not begun before"
+        raise HostError("h1: far enough")
+
+    monkeypatch.setattr(run, "_warm_up", imported.set)
+    monkeypatch.setattr(run._session, "connect", connect)
+    with pytest.raises(HostError, match="far enough"):
+        asyncio.run(run.start())
+
+
+def test_what_a_campaign_needs_from_its_first_round_on_is_not_imported_before() -> None:
+    code = "import sys, linewatt.engine.campaign; print(*sys.modules)"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert not {"linewatt.engine.rounds", "linewatt.engine.stage"} & set(done.stdout.split())
 
 
 def test_what_one_host_is_to_show_is_asked_of_none_of_the_others(tmp_path: Path) -> None:

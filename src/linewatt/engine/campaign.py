@@ -8,7 +8,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.factors import setting_of_hosts
@@ -16,14 +16,10 @@ from linewatt.campaign.places import Site
 from linewatt.campaign.plan import Plan, PlannedTrial, Round, plan
 from linewatt.campaign.plan import as_dict as plan_dict
 from linewatt.engine import events, labels
-from linewatt.engine.idle import Setting
 from linewatt.engine.live.sensing import Restarts, tried
 from linewatt.engine.networks.port_routes import said
 from linewatt.engine.repeats import Remaining
-from linewatt.engine.rounds import RoundRunner, warm_up
 from linewatt.engine.run import Places, Run
-from linewatt.engine.soak.trials import UsersAtWork
-from linewatt.engine.stage import Stage, ToCome
 from linewatt.engine.undo.settings import Settings
 from linewatt.errors import ChangeError, HostError
 from linewatt.hosts.journal import Journal
@@ -31,6 +27,12 @@ from linewatt.hosts.process import completed
 from linewatt.model import Case
 from linewatt.store import read
 from linewatt.tuning.base import Change
+
+if TYPE_CHECKING:  # the others are imported while hosts are asked what they are
+    from linewatt.engine.idle import Setting
+    from linewatt.engine.rounds import RoundRunner
+    from linewatt.engine.soak.trials import UsersAtWork
+    from linewatt.engine.stage import Stage, ToCome
 
 PAUSES_S = (0.0, 1.0, 1.0, 1.0, 1.0)
 """before each attempt at a host that was lost"""
@@ -72,6 +74,8 @@ class CampaignRun(Run[events.Ended]):
         return await self._run(result)
 
     def _warm_up(self) -> None:
+        from linewatt.engine.rounds import warm_up
+
         warm_up(self._campaign)
 
     def _place(self, sites: Mapping[str, Site]) -> tuple[Sequence[Round], Iterable[Change]]:
@@ -98,6 +102,9 @@ class CampaignRun(Run[events.Ended]):
     async def _measure(
         self, path: Path, settings: Settings, journal: Journal, result: read.Result | None
     ) -> events.Ended:
+        from linewatt.engine.soak.trials import UsersAtWork
+        from linewatt.engine.stage import Stage
+
         self._path = path
         self._users = await UsersAtWork.of(self._session, self._campaign, journal, self._say)
         stage = Stage(self._session, self._campaign, self._plan, settings, self._labels, path, self._say)
@@ -114,6 +121,8 @@ class CampaignRun(Run[events.Ended]):
             raise HostError(f"{error}; go on with: linewatt resume {path.name}") from error
 
     async def _rounds(self, path: Path, rounds: Sequence[Round], stage: Stage, remaining: Remaining) -> None:
+        from linewatt.engine.rounds import RoundRunner
+
         def say(event: events.Event) -> None:
             if isinstance(event, events.TrialStored):
                 remaining.learn(event.trial)

@@ -109,10 +109,11 @@ class Run(ABC, Generic[E]):
 
     async def _run(self, result: read.Result | None) -> E:
         session = self._session
+        # now, while hosts answer, and not beside the idle window: this machine may be one of them
+        warming = asyncio.ensure_future(asyncio.to_thread(self._warm_up))
         try:
             await self._open(result.id if result else None)
-            # now, while hosts answer, and not beside the idle window: this machine may be one of them
-            await asyncio.gather(session.learn(), asyncio.to_thread(self._warm_up))
+            await asyncio.gather(session.learn(), warming)
             await check_reach(self._campaign.described, session.hosts)
             rounds, asked = self._place(dict(self._sites()))
             changes = list(dict.fromkeys(asked))
