@@ -101,6 +101,20 @@ def test_a_cost_that_no_number_of_hosts_follows_from_fails_in_words(
         capacity.cost(cores)
 
 
+def test_meters_of_every_host_of_a_lab_are_read_once_a_second(tmp_path: Path) -> None:
+    inventory = tmp_path / "lab.yaml"
+    inventory.write_text(
+        'all:\n  hosts:\n    h1:\n      linewatt_power: {"bmc": {"driver": "ipmi", "port": 623}}\n'
+        '    h2:\n      linewatt_data: "data0"\n      linewatt_power: {"bmc": {"driver": "ipmi"}}\n'
+    )
+    made = json.loads(capacity.read_each_second(inventory, tmp_path).read_text())["all"]["hosts"]
+    assert made["h1"]["linewatt_power"] == {"bmc": {"driver": "ipmi", "port": 623, "interval_s": 1.0}}
+    assert made["h2"] == {
+        "linewatt_data": "data0",
+        "linewatt_power": {"bmc": {"driver": "ipmi", "interval_s": 1.0}},
+    }
+
+
 def test_quantile_is_a_value_that_was_measured() -> None:
     values = [float(value) for value in range(1, 49)]
     assert quantile(values, 0.95) == 46
