@@ -11,16 +11,21 @@ seconds (``timed``), or a host that was left changed.
 from __future__ import annotations
 
 import os
+import select
 import subprocess
 import sys
 import time
 from collections.abc import Callable, Generator, Mapping
+from contextlib import suppress
 from pathlib import Path
 
 import pytest
 
 PRESSURE = Path("/proc/pressure/cpu")
 WAITED_RATIO = "waited_ratio"
+BESIDE = "LINEWATT_TESTS_BESIDE"
+"""names the process of other tests that run beside these; its end is waited for"""
+BESIDE_LIMIT_S = 900
 MOST = 3
 """tests that are met again"""
 BUSY = 0.25
@@ -70,10 +75,10 @@ class Witness:
     ) -> Generator[None, pytest.TestReport, pytest.TestReport]:
         report = yield
         began_s, before_s = self._began[item.nodeid.partition("::")[0]]
-        now_s = waited_s()
+        ended_s, now_s = time.monotonic(), waited_s()
         decides = report.when == "teardown" or item.get_closest_marker("timed") is not None
         if report.failed and not decides and before_s is not None and now_s is not None:
-            ratio = (now_s - before_s) / (time.monotonic() - began_s)
+            ratio = (now_s - before_s) / (ended_s - began_s)
             report.user_properties.append((WAITED_RATIO, ratio))
         return report
 
@@ -99,6 +104,17 @@ class Again:
             return
         for test in again:
             print(f"\n{test} failed while processes waited for a CPU {self._failed[test]:.0%} of the time")  # noqa: T201
+        _alone()
         print("met again, with nothing beside it:", flush=True)  # noqa: T201
         argv = [sys.executable, "-m", "pytest", "-p", "xdist", "-n", "0", *again]
         session.exitstatus = subprocess.run(argv, check=False).returncode
+
+
+def _alone() -> None:
+    """Once the tests beside these have ended."""
+    beside = os.environ.get(BESIDE)
+    if beside:
+        with suppress(ProcessLookupError):
+            process = os.pidfd_open(int(beside))
+            select.select([process], [], [], BESIDE_LIMIT_S)
+            os.close(process)

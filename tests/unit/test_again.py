@@ -6,6 +6,7 @@ from __future__ import annotations
 import os
 import subprocess
 import sys
+import threading
 from pathlib import Path
 
 import pytest
@@ -16,8 +17,15 @@ CONFTEST = """
 import time
 from tests import again
 
-began_s = time.monotonic()
-again.waited_s = lambda: {share} * (time.monotonic() - began_s)
+class Clock:  # what is waited is of the time that was read, however long it takes from one to the other
+    now_s = 0.0
+
+    def monotonic(self):
+        self.now_s = time.monotonic()
+        return self.now_s
+
+again.time = Clock()
+again.waited_s = lambda: {share} * again.time.now_s
 
 def pytest_configure(config):
     again.watch(config, lambda test: "computes" not in test)
@@ -109,6 +117,21 @@ def test_what_is_no_noise_is_not_met_again(failed: dict[str, float | None]) -> N
 
 def test_what_is_noise_is() -> None:
     assert again.chosen({"is-late": 0.6, "is-late-too": 0.3}, waits) == ["is-late", "is-late-too"]
+
+
+def test_what_is_met_again_waits_for_the_tests_beside_it(monkeypatch: pytest.MonkeyPatch) -> None:
+    again._alone()  # nothing is beside
+    with subprocess.Popen(["cat"], stdin=subprocess.PIPE) as beside:
+        monkeypatch.setenv(again.BESIDE, str(beside.pid))
+        waiting = threading.Thread(target=again._alone)
+        waiting.start()
+        waiting.join(0.2)
+        assert waiting.is_alive()
+        assert beside.stdin is not None
+        beside.stdin.close()
+        waiting.join(60)
+        assert not waiting.is_alive()
+    again._alone()  # it is gone
 
 
 def test_where_the_kernel_counts_no_waits_there_are_none_known(

@@ -1,0 +1,58 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What runs side by side: tests that wait for programs, and beside them tests that only compute.
+
+``python -m tests.pools`` prints the unit tests that wait, a file a line: ``scripts/test.sh`` runs them with
+the labs.
+"""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+LONGEST = (
+    *("test_network_matrix", "test_slow_meters", "test_fit_energy", "test_idle", "test_sockperf"),
+    *("test_ledgers", "test_soak"),
+    *("test_faults", "test_lost", "test_networks", "test_users_server", "test_lab", "test_users_fleet"),
+    *("test_report_browser", "test_first_fold_browser", "test_large_page_browser", "test_matrix_browser"),
+    *("test_prepare", "test_experiment", "test_slow_writes", "test_evidence", "test_network_knob"),
+    *("test_campaign_bad", "test_mutants", "test_large_report", "test_wiring", "test_soak_report"),
+    *("test_compare_soaks", "test_report_html", "test_store"),
+    *("test_trials", "test_hosts", "test_stored"),
+)
+"""files whose tests begin first, so that none of them is what all wait for at the end"""
+APART = (
+    *("test_slow_meters", "test_soak", "test_lost", "test_experiment", "test_slow_writes", "test_storing"),
+    *("test_campaign", "test_garbage", "test_evidence", "test_check", "test_ends"),
+    *("test_power", "test_ipmi", "test_login", "test_bmc_lab", "test_ftp_user", "test_placement"),
+)
+"""files of the labs whose tests have nothing in common but a lab that any worker has"""
+TALKING = (
+    *("test_batch", "test_bench_power", "test_clock", "test_command", "test_cpufreq"),
+    *("test_estimate", "test_http", "test_hwmon", "test_iperf3", "test_ipmi", "test_ipmitool"),
+    *("test_lab_feeder", "test_leash", "test_link", "test_modbus", "test_mpstat"),
+    *("test_netcounters", "test_qdisc", "test_rapl", "test_readback", "test_redfish"),
+    *("test_snmp", "test_threads", "test_users_folder", "test_users_server", "test_users_url"),
+)
+"""unit tests that wait for programs they start, within limits of the product: they do more than compute"""
+
+
+def waits(nodeid: str) -> bool:
+    """Whether a test waits for programs it starts."""
+    computes = nodeid.startswith(("tests/unit/", "tests/fuzz/"))
+    return not computes or Path(nodeid.partition("::")[0]).stem in TALKING
+
+
+def unit(nodeid: str) -> str:
+    """What one worker runs in one piece: a file, or a test of a file of which many take long."""
+    file = nodeid.partition("::")[0]
+    return nodeid if file.startswith("tests/lab/") and Path(file).stem in APART else file
+
+
+def begins(unit: str) -> int:
+    """Sorts what is run in one piece."""
+    name = Path(unit.partition("::")[0]).stem
+    return LONGEST.index(name) if name in LONGEST else len(LONGEST)
+
+
+if __name__ == "__main__":
+    print(*(f"tests/unit/{name}.py" for name in TALKING), sep="\n")  # noqa: T201
