@@ -14,7 +14,7 @@ from tests.fake_batches import answered, asks_for_writers, is_batch
 
 from linewatt.engine.undo.restore import Undoer, undo_all
 from linewatt.engine.undo.settings import Settings
-from linewatt.errors import ChangeError, HostError, HostLost
+from linewatt.errors import ChangeError, HostError, HostLost, JournalError
 from linewatt.hosts import lock
 from linewatt.hosts.base import Completed, HostSpec, Line, Process
 from linewatt.hosts.batch import LOCK_S
@@ -306,3 +306,35 @@ def test_a_host_whose_connection_ends_while_it_is_put_back_is_connected_again_an
     assert again.settings == {"a.b": "1", "c.d": "x"}
     assert said == ["h1: its connection ended while settings were put back; connecting again"]
     assert journal.read()[1] == ()
+
+
+def test_a_journal_that_cannot_be_read_again_keeps_no_other_host_from_being_put_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    hosts = {f"h{i}": FakeHost(HostSpec(f"h{i}", f"192.0.2.{i}", "eth0"), {"a.b": "1"}) for i in (1, 2)}
+    journal = Journal(journal_path(tmp_path, "run"), create=True)
+    journal.begin([host.spec for host in hosts.values()])
+    asyncio.run(
+        apply(hosts, [Change(name, "sysctl", "a.b", "2", "a test") for name in hosts], KNOBS, journal)
+    )
+    content, run = journal.content, hosts["h1"].run
+
+    async def breaks(argv: Sequence[str], **more: Any) -> Completed:
+        if not is_batch(argv):
+            return await run(argv, **more)
+        hosts["h1"].lost = "the SSH connection ended"
+        monkeypatch.setattr(journal, "content", unreadable)
+        raise HostLost("h1: the SSH connection ended")
+
+    def unreadable() -> Any:
+        monkeypatch.setattr(journal, "content", content)
+        raise JournalError("it cannot be read")
+
+    async def gone(spec: HostSpec) -> FakeHost:
+        raise HostError(f"{spec.name}: no answer within 10 s")
+
+    hosts["h1"].run = breaks  # type: ignore[method-assign]
+    monkeypatch.setattr("linewatt.engine.undo.restore.connect", gone)
+    undone, problems = asyncio.run(undo_all(journal, hosts))
+    assert (undone, problems) == (1, ("h1: no answer within 10 s (1 settings are still to be put back)",))
+    assert [host.settings["a.b"] for host in hosts.values()] == ["2", "1"]

@@ -112,8 +112,9 @@ async def _undo_host(
     problems, was_lost = await _undo_on(spec, host, entries, journal, by, force=force)
     if problems and was_lost:
         by.say(f"{spec.name}: its connection ended while settings were put back; connecting again")
-        left = {entry.number for entry in journal.content().entries}
-        entries = [entry for entry in entries if entry.number in left]
+        with suppress(LinewattError):  # what was put back already shows so, and is told once more
+            left = {entry.number for entry in journal.content().entries}
+            entries = [entry for entry in entries if entry.number in left]
         problems, _ = await _undo_on(spec, None, entries, journal, by, force=force)
     return problems
 
