@@ -5,17 +5,21 @@ from __future__ import annotations
 
 import asyncio
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+from linewatt.engine.soak import vsftpd
+from linewatt.engine.soak.run import SoakRun
 from linewatt.engine.soak.server import CHANNELS, ExistingServer, ServerCounts
-from linewatt.engine.soak.vsftpd import VsftpdSettings
-from linewatt.engine.soak.vsftpd_ground import FollowedLog, check_room, ground, parse_piece
-from linewatt.errors import HostError, InvalidInput, ParseError
+from linewatt.engine.soak.vsftpd import VsftpdServer, VsftpdSettings
+from linewatt.engine.soak.vsftpd_ground import SETTLED, FollowedLog, check_room, ground, parse_piece
+from linewatt.errors import HostError, HostLost, InvalidInput, ParseError
 from linewatt.hosts.base import Completed, HostSpec
 from linewatt.hosts.local import LocalHost
 from linewatt.loads.users import content
@@ -212,3 +216,102 @@ def test_only_anonymous_users_need_no_password() -> None:
     with pytest.raises(InvalidInput, match="perf needs a password"):
         ExistingServer(parse_url("ftp://perf@192.0.2.10/"), None, [], "put")
     assert ExistingServer(parse_url("ftp://anonymous@192.0.2.10/"), None, [], "put").target_for("").password
+
+
+# --- the end of a soak -------------------------------------------------------------------------------------
+
+
+class Reached:
+    """A connection to the server's host, and the log as it is there."""
+
+    def __init__(self, lost: str | None = None, log: str = "0 5 5 0 7\nabcde") -> None:
+        self.lost, self._log = lost, log
+        self.spec = HostSpec("dut", "192.0.2.1", "e0")
+
+    async def run(self, argv: Sequence[str], **_: Any) -> Completed:
+        if self.lost:
+            raise HostLost(f"dut: {self.lost}")
+        return Completed(tuple(argv), 0, "0\n" if argv[2] == SETTLED else self._log, "")
+
+
+class Reaching:
+    """What a soak has of its session when it ends: its connections, and no sensor that would start."""
+
+    def __init__(self, now: Reached, then: Reached | None = None) -> None:
+        self.hosts, self._then = {"dut": now}, then
+
+    async def connect_again(self, name: str) -> None:
+        assert self.hosts[name].lost, "a connection that is there is used"
+        if self._then is None:
+            raise HostLost("dut: no answer within 10 s")
+        self.hosts[name] = self._then
+
+
+def server_on(host: Reached) -> VsftpdServer:
+    """One that has been started, without its processes."""
+    settings = VsftpdSettings(("192.0.2.1",), 1)
+    server = VsftpdServer(host, settings, None, lambda *_: None)  # type: ignore[arg-type]
+    server._log = FollowedLog("/x/server.log")
+    server._place = SimpleNamespace(conf="/x/vsftpd.conf", log=server._log)  # type: ignore[assignment]
+    return server
+
+
+def warnings_of_the_end(server: VsftpdServer, session: Reaching) -> list[str]:
+    """What a soak says of its server's log when its users have ended."""
+    soak = object.__new__(SoakRun)
+    said: list[str] = []
+    soak._plan = SimpleNamespace(users=SimpleNamespace(server_host="dut"))  # type: ignore[assignment]
+    soak._session = session  # type: ignore[assignment]
+    soak._happened = lambda kind, host, text: said.append(f"{kind} {host}: {text}")  # type: ignore[method-assign]
+    asyncio.run(soak._settle(server))
+    return said
+
+
+LOST = "the SSH connection ended"
+
+
+@pytest.mark.parametrize(
+    ("now", "then"),
+    [(Reached(), None), (Reached(LOST), Reached())],
+    ids=["connected to again already, and the server not told", "lost"],
+)
+def test_a_log_is_read_to_its_end_over_the_connection_that_its_host_has_now(
+    now: Reached, then: Reached | None
+) -> None:
+    server = server_on(Reached(LOST))
+    assert warnings_of_the_end(server, Reaching(now, then)) == []
+    assert server.counts().read_s is not None
+
+
+@pytest.mark.parametrize(
+    ("host", "why"),
+    [
+        (Reached(LOST), "dut: no answer within 10 s"),
+        (Reached(log="gone\n"), "dut: /x/server.log is gone"),
+        (Reached(log="what\n"), "dut: vsftpd's log cannot be read: what"),
+    ],
+    ids=["out of reach", "gone", "no log"],
+)
+def test_a_log_that_is_not_read_to_its_end_is_told_with_its_reason(host: Reached, why: str) -> None:
+    said = warnings_of_the_end(server_on(host), Reaching(host))
+    assert said == [f"warning dut: its log was not read to the end: {why}"]
+
+
+def test_a_server_that_ends_once_its_users_have_is_not_started_again(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(vsftpd, "BACK_OFF_S", (0.0,))
+    server = server_on(Reached())
+    starts: list[str] = []
+
+    async def ended(*_: object) -> Any:
+        raise HostLost("dut: lost")
+
+    async def launched(place: Any) -> Any:
+        starts.append(place.conf)
+        if len(starts) == 3:
+            server.keep_no_longer()
+        return SimpleNamespace(wait=ended)
+
+    monkeypatch.setattr(server, "_launch", launched)
+    process: Any = SimpleNamespace(wait=ended)
+    asyncio.run(asyncio.wait_for(server._keep_running(server._place, process), 60))  # type: ignore[arg-type]
+    assert len(starts) == 3, "as long as it was kept"

@@ -314,12 +314,15 @@ class Session:
 
     async def reopen(self, name: str) -> None:
         """Connect again to a host that was lost, and start its sensors again. Raises HostError."""
-        await self.hosts[name].close()
-        await self._connect(name)
-        host = self.hosts[name]
-        self._held[name] = await lock.take(host, self.holder, again=True)
+        await self.connect_again(name)
         await self.start_sensors([name])
         await self.first_readings([name])
+
+    async def connect_again(self, name: str) -> None:
+        """Connect to a host that was lost, and keep others away from it. Raises HostError."""
+        await self.hosts[name].close()
+        await self._connect(name)
+        self._held[name] = await lock.take(self.hosts[name], self.holder, again=True)
 
     async def close(self) -> None:
         """Stop the sensors, let others work on the hosts, and close the connections."""

@@ -280,18 +280,23 @@ class SoakRun(Run[events.SoakEnded]):
 
     async def _settle(self, server: Server) -> None:
         """Have all that the server logged, over a new connection where the old one has ended. Never fails."""
+        name, session = self._server_host, self._session
         try:
+            if not isinstance(server, VsftpdServer):
+                await server.settle()
+                return
+            server.keep_no_longer()
             try:
                 await server.settle()
             except HostError:
-                name = self._server_host
-                if name not in self._session.lost() or not isinstance(server, VsftpdServer):
+                if session.hosts[name].lost:
+                    await session.connect_again(name)
+                elif session.hosts[name] is server.host:
                     raise
-                await self._session.reopen(name)
-                server.use(self._session.hosts[name])
+                server.use(session.hosts[name])
                 await server.settle()
         except (HostError, ParseError) as error:
-            self._happened("warning", self._server_host, f"its log was not read to the end: {error}")
+            self._happened("warning", name, f"its log was not read to the end: {error}")
 
     @property
     def _server_host(self) -> str:

@@ -120,6 +120,7 @@ class VsftpdServer:
         self._tasks: list[asyncio.Task[None]] = []
         self._reading = asyncio.Lock()
         self._starts = 0
+        self._is_kept = True
         self._told: set[str] = set()
 
     @cached_property
@@ -139,6 +140,15 @@ class VsftpdServer:
             return ServerCounts(starts=self._starts, reason="its log was not read yet")
         counted = {name: getattr(log.totals, name) for name in LOGGED}
         return ServerCounts(read_s=log.read_s, starts=self._starts, **counted)
+
+    @property
+    def host(self) -> Host:
+        """The connection that it is reached by."""
+        return self._host
+
+    def keep_no_longer(self) -> None:
+        """Its users have ended: it is not started again where it ends by itself."""
+        self._is_kept = False
 
     def use(self, host: Host) -> None:
         """Go on over a new connection to the same host; a server that ended with the old one is started."""
@@ -253,7 +263,7 @@ class VsftpdServer:
     # --- while it runs -------------------------------------------------------------------------------------
 
     async def _keep_running(self, place: _Place, process: Process) -> None:
-        """Start it again whenever it ends by itself; ended by :meth:`stop`."""
+        """Start it again whenever it ends by itself, as long as it is kept; ended by :meth:`stop`."""
         loop = asyncio.get_running_loop()
         tried = 0
         while True:
@@ -267,6 +277,8 @@ class VsftpdServer:
             tried = 0 if loop.time() - began_s > LIVED_S else tried
             while True:
                 await asyncio.sleep(BACK_OFF_S[min(tried, len(BACK_OFF_S) - 1)])
+                if not self._is_kept:
+                    return
                 tried += 1
                 if (again := await self._started_again(place)) is not None:
                     process = again
@@ -295,15 +307,17 @@ class VsftpdServer:
             except (HostError, ParseError) as error:
                 self._tell_once(f"its log was not read this time: {error}")
 
-    async def _read(self, log: FollowedLog) -> None:
+    async def _read(self, log: FollowedLog) -> bool:
+        """Read on, and say what is to be told of it; whether there is a log."""
         async with self._reading:
-            await log.read(self._host)
+            is_there = await log.read(self._host)
         if log.totals.unknown:
             self._tell_once("its log has lines of no known shape, which count for nothing")
         if log.taken_bytes > LOG_TOO_LARGE_BYTES:
             self._tell_once(
                 "its log grows, for this file system cannot give back what was read; mind the space"
             )
+        return is_there
 
     def _tell_once(self, text: str) -> None:
         if text not in self._told:
@@ -311,7 +325,10 @@ class VsftpdServer:
             self._say("warning", self._name, text)
 
     async def settle(self) -> None:
-        """Wait until no session is left, at most ``SETTLE_LIMIT_S``, and read the log to its end."""
+        """Wait until no session is left, at most ``SETTLE_LIMIT_S``, and read the log to its end.
+
+        Raises HostError, also where the log is gone, and ParseError.
+        """
         place = self._place
         if place is None:
             return
@@ -321,7 +338,8 @@ class VsftpdServer:
         if done.stdout.strip() != "0":
             text = f"after {SETTLE_LIMIT_S:g} s sessions of users go on; what they move yet is not counted"
             self._tell_once(text)
-        await self._read(place.log)
+        if not await self._read(place.log):
+            raise HostError(f"{self._name}: {place.log.path} is gone")
 
     # --- stop ----------------------------------------------------------------------------------------------
 

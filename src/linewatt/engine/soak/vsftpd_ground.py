@@ -201,8 +201,11 @@ class FollowedLog:
         self.taken_bytes = 0
         self._inode, self._end = "-", 0
 
-    async def read(self, host: Host) -> None:
-        """Read on to the end as it is now. Raises HostLost, WaitTimeout, ParseError; nothing counts twice."""
+    async def read(self, host: Host) -> bool:
+        """Read on to the end as it is now; whether there is one.
+
+        Raises HostLost, WaitTimeout, ParseError; nothing counts twice.
+        """
         while True:
             began_s = now_s()
             words = [
@@ -219,7 +222,7 @@ class FollowedLog:
                 self._take(piece)
             self.read_s = began_s
             if piece is None or not piece.start < piece.end < piece.size:
-                return
+                return piece is not None
 
     def _take(self, piece: Piece) -> None:
         if piece.inode != self._inode or piece.start != self._end:
