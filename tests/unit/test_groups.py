@@ -28,7 +28,7 @@ from linewatt.engine.live.trial import together
 from linewatt.engine.measuring import kept
 from linewatt.engine.measuring.measure import measure
 from linewatt.loads.iperf3.load import Iperf3
-from linewatt.model import Case, Trial, document_of, group_of
+from linewatt.model import Case, Flag, Trial, document_of, group_of
 from linewatt.report.trials.digest import case_rows, digest, trial_rows
 from linewatt.report.trials.first_screen import first_screen
 from linewatt.store.plain import decoded, encoded
@@ -360,6 +360,25 @@ def test_a_finding_of_a_host_is_told_once_for_the_group_and_its_pair() -> None:
     (found,) = [one for one in view.findings.every if one.code == "neighbour-traffic"]
     assert {case.way for case in found.cases} == {"g1 + g2 + g3 → dut", "g2 → dut"}
     assert len(found.sightings) == 1
+
+
+@pytest.mark.parametrize(
+    ("code", "where", "pairs"),
+    [
+        ("hosts-share-cpus", "g1, g2, g3, dut", "g1 g2 g3"),
+        ("foreign-load", "g2", "g2"),
+        ("foreign-load", "dut", ""),
+        ("clock-uncertain", "g3", "g3"),
+        ("throughput-dips", "throughput", "g1 g2 g3"),
+        ("instance-got-nothing", "g2 → dut", "g2"),
+        ("path-not-proven", "g1 + g2 + g3 → dut", "g1 g2 g3"),
+    ],
+)
+def test_a_flag_of_a_group_is_one_of_the_pairs_whose_figures_it_doubts(
+    code: str, where: str, pairs: str
+) -> None:
+    trial = replace(group().trial(), flags=(Flag(code, where, "evidence", "advice"),))
+    assert [one.case.sender for one in flow_trials(trial) if one.flags] == pairs.split()
 
 
 def test_runs_to_compare_are_of_the_group_and_of_each_pair() -> None:

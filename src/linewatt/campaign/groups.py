@@ -31,6 +31,11 @@ def check_groups(
     index, group = next(((at, one) for at, one in enumerate(listed) if isinstance(one, Group)), (None, None))
     if index is None or group is None:
         return
+    seen: dict[frozenset[tuple[str, str]], int] = {}
+    for at, one in enumerate(listed):
+        if isinstance(one, Group) and (first := seen.setdefault(frozenset(one.flows), at)) != at:
+            yield ("pairs", at), f"is pairs[{first}] in another order; name it once"
+            return
     several = [name for one in listed if isinstance(one, Group) for name in hosts_of(one)]
     for wrong, what in (
         (entry.soak is not None or entry.users is not None, "soaks and users"),

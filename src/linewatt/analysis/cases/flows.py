@@ -11,7 +11,8 @@ from collections.abc import Iterable, Iterator
 from dataclasses import replace
 from typing import TypeVar
 
-from linewatt.model import Case, FlowResult, InstanceResult, Trial
+from linewatt.findings import kind_of
+from linewatt.model import ENDS, Case, Flag, FlowResult, InstanceResult, Trial
 
 N = TypeVar("N", int, float)
 
@@ -54,11 +55,21 @@ def _flow(trial: Trial, pair: Case, flow: FlowResult | None, own: tuple[Instance
         sender=end if end is not None and end.role == "sender" else None,
         receiver=end if end is not None and end.role == "receiver" else None,
         instances=own,
-        flags=tuple(
-            flag for flag in trial.flags if end is not None and flag.where.partition(":")[0] == end.host
-        ),
+        flags=tuple(flag for flag in trial.flags if _concerns(flag, trial.case, pair)),
         flows=(),
     )
+
+
+def _concerns(flag: Flag, group: Case, pair: Case) -> bool:
+    """Whether a flag of a group is about a figure of one of its pairs: it names a host whose figures stand
+    at the pair, none at all, or one on which the throughput of all of its pairs depends."""
+    if "→" in flag.where and flag.where != group.way:
+        return flag.where == pair.way
+    named = {one.strip() for one in flag.where.partition(":")[0].split(",")} & set(group.hosts)
+    own = {pair.host(role) for role in ENDS if not pair.told_elsewhere(role)}
+    if not named or named & own:
+        return True
+    return bool(named & set(pair.hosts)) and "throughput" in kind_of(flag.code).figures
 
 
 def _sum(values: Iterable[N | None]) -> N | None:
