@@ -17,7 +17,7 @@ from linewatt import lab
 pytestmark = pytest.mark.lab
 
 LINE_BPS = 400e6
-WINDOW = {"seconds": 4, "omit": 1.2, "tail": 1.8}
+WINDOW = {"seconds": 6, "omit": 1.2, "tail": 1.8}
 DUT = 4
 
 
@@ -56,8 +56,9 @@ def test_sums_are_those_of_the_nics_at_every_host(bench: Bench) -> None:
         "run", bench.campaign(pairs=["h1 + h2 + h3 -> h4"], tests=tests, rate="60M", window=WINDOW, trials=1)
     )
     for trial in bench.trials():
-        # a datagram is a frame of its own; segments of TCP are counted merged, with fewer headers
-        framed, off = (1514 / 1472, 0.015) if trial["case"]["test"] == "udp-1500" else (1.03, 0.06)
+        # a datagram is a frame of its own, segments of TCP are counted merged, with fewer headers; what is
+        # between counters and the load's own intervals is when they are read, once a second
+        framed, off = (1514 / 1472, 0.03) if trial["case"]["test"] == "udp-1500" else (1.03, 0.06)
         assert trial["status"] == "done"
         rates = [one["throughput_bps"] for one in trial["instances"]]
         assert trial["throughput_bps"] == pytest.approx(sum(rates), rel=1e-9)

@@ -28,7 +28,7 @@ from linewatt.engine.live.trial import together
 from linewatt.engine.measuring import kept
 from linewatt.engine.measuring.measure import measure
 from linewatt.loads.iperf3.load import Iperf3
-from linewatt.model import Case, Flag, Trial, document_of, group_of
+from linewatt.model import Case, Flag, FlowResult, TcpState, Trial, document_of, group_of
 from linewatt.report.trials.digest import case_rows, digest, trial_rows
 from linewatt.report.trials.first_screen import first_screen
 from linewatt.store.plain import decoded, encoded
@@ -300,6 +300,40 @@ def test_a_paced_generator_is_no_limit_of_the_test_bed() -> None:
     found = {flag.code for one in rows for flag in one.case_flags}
     assert "test-bed-is-the-limit" not in found
     assert {"slower-pair", "rate-not-reached"} <= found
+
+
+def test_a_pair_that_waits_for_the_shared_hosts_window_is_no_fault_of_its_generator() -> None:
+    one = group((3e9, 3e9, 1e9)).trial()
+    states = [
+        TcpState(1, busy_s=10.0, rwnd_limited_s=waited_s, sndbuf_limited_s=0.0) for waited_s in (0, 0, 9)
+    ]
+    waiting = tuple(replace(own, tcp=tcp) for own, tcp in zip(one.instances, states, strict=True))
+    rows = {row.case.way: row for row in summarise([replace(one, instances=waiting)])}
+    assert rows["g3 → dut"].limit.kind == "receive-window"
+    assert not any(flag.code == "test-bed-is-the-limit" for flag in rows["g3 → dut"].case_flags)
+
+
+def test_datagrams_of_a_pair_are_those_of_its_instances_where_all_are_known() -> None:
+    one = group().trial()
+    counts = [(100, 1), (200, 4), (300, 0)]
+    counted = tuple(
+        replace(own, packets=packets, lost_packets=lost)
+        for own, (packets, lost) in zip(one.instances, counts, strict=True)
+    )
+    flows = [*flow_trials(replace(one, instances=counted))]
+    assert [(flow.packets, flow.lost_packets, flow.lost_ratio) for flow in flows] == [
+        (100, 1, 0.01),
+        (200, 4, 0.02),
+        (300, 0, 0.0),
+    ]
+    two = Case("udp-1500", **group_of("many-to-one", TO_DUT[:2]), instances=2)
+    every = tuple(
+        replace(one.instances[0], instance=at, packets=None if at == 3 else 10, lost_packets=1)
+        for at in range(4)
+    )
+    pair = replace(one, case=two, instances=every, flows=(FlowResult("g1", "dut"), FlowResult("g2", "dut")))
+    found = [(flow.packets, flow.lost_packets, flow.lost_ratio) for flow in flow_trials(pair)]
+    assert found == [(20, 2, 0.1), (None, 2, None)]
 
 
 def test_one_to_many_a_full_receiver_is_the_test_bed() -> None:
