@@ -120,7 +120,12 @@ def test_a_planted_effect_and_a_null_one_are_told_and_the_best_setting_soaks(ben
 
 
 def test_kill_dash_nine_in_an_experiment_is_restored_and_resumed(bench: UsersBench) -> None:
-    file = bench.experiment(trials=2, factors={"users.users": [1, 2], "gro": ["on", "off"]}, design="full")
+    file = bench.experiment(
+        trials=2,
+        factors={"users.users": [2, 4], "gro": ["on", "off"]},
+        design="full",
+        users={"clients": ["h2", "h3"]},
+    )
     before = bench.on_host(1, "ethtool", "-k", "data0")
     running = bench.start("run", file)
     await_event(running, "trial_started", 2)
@@ -134,7 +139,13 @@ def test_kill_dash_nine_in_an_experiment_is_restored_and_resumed(bench: UsersBen
     assert bench.on_host(1, "ethtool", "-k", "data0") == before
     bench.run("resume", "last", limit_s=LONG_RUN_S)
     assert [one["status"] for one in bench.trials()] == ["done"] * 8
-    assert {dict(one["case"]["factors"])["users.users"] for one in bench.trials()} == {"1", "2"}
+    assert {dict(one["case"]["factors"])["users.users"] for one in bench.trials()} == {"2", "4"}
+    for trial in bench.trials():
+        parts = [one["users_bps"] for one in trial["flows"]]
+        assert len(parts) == 2
+        assert sum(parts) == pytest.approx(trial["throughput_bps"])
+        assert {one["end"]["host"] for one in trial["flows"]} == {"h2", "h3"}
+        assert trial["receiver"]["host"] == "h1"
     document = json.loads(bench.run("rederive", "last", "--json").stdout)
     assert {(one["same"], one["problem"]) for one in document["trials"]} == {(True, None)}
 

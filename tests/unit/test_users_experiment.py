@@ -10,10 +10,11 @@ from typing import Any
 
 import pytest
 
+from linewatt.analysis.cases.flows import flow_trials
 from linewatt.campaign import factors, stored, users_factors
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.file import load
-from linewatt.campaign.plan import as_dict, plan
+from linewatt.campaign.plan import PlannedTrial, as_dict, plan
 from linewatt.campaign.soak import OwnServer
 from linewatt.engine.live.trial import TrialRun, UsersReport
 from linewatt.engine.measuring import kept
@@ -25,7 +26,7 @@ from linewatt.hosts.base import HostSpec
 from linewatt.hosts.clock import Offset
 from linewatt.loads.registry import DEFAULT, LOADS
 from linewatt.loads.users.server_vsftpd import OPTIONS
-from linewatt.model import Case, Window
+from linewatt.model import Case, Window, group_of
 from linewatt.report.comparison.words import names_of
 
 HOSTS = {name: {"address": f"192.0.2.{at}", "data": "eth0"} for at, name in enumerate(("dut", "c1", "c2"), 1)}
@@ -122,7 +123,7 @@ def test_options_of_the_server_are_added_to_those_of_the_file(tmp_path: Path) ->
             {"users": {"server": {"url": "ftp://ftp@192.0.2.9/"}, "get": {"paths": ["a"]}}},
             "name the host of one",
         ),
-        ({"users": {"clients": ["c1", "c2"]}}, "an experiment has one client"),
+        ({"users": {"clients": ["c1", "c2"]}, "factors": {"users.users": [1, 4]}}, "1 users cannot be on 2"),
         ({"users": {"vsftpd": {"use_sendfile": "maybe"}}}, "users.vsftpd.use_sendfile: "),
         ({"users": {"vsftpd": {"trans_chunk_size": 1}}}, "users.vsftpd.trans_chunk_size: "),
         ({"users": {"vsftpd": {"banner": "x"}}}, "banner"),
@@ -188,8 +189,6 @@ def report(start: float, end: float, *, received: int = 0, sent: int = 0, **fiel
 
 
 def run_of(*reports: UsersReport, **fields: Any) -> TrialRun:
-    from linewatt.campaign.plan import PlannedTrial
-
     clocks = {name: Offset(0.0, 0.001) for name in ("c1", "dut")}
     planned = PlannedTrial(1, 1, CASE, ())
     return TrialRun(planned, START_S, START_S + 5, 5.0, (), clocks, users=tuple(reports), **fields)
@@ -251,6 +250,35 @@ def test_a_trial_in_which_users_could_not_work_has_failed_with_its_reason(
     trial = measure(run_of(*reports, **fields), {}, SETUP, LOADS[DEFAULT], 0.1).trial
     assert trial.status == "failed"
     assert reason in str(trial.reason)
+
+
+def test_each_of_several_clients_has_its_part_and_its_cpu_and_the_server_is_of_all() -> None:
+    flows = (("c1", "dut"), ("c2", "dut"))
+    case = Case("ftp", **group_of("many-to-one", flows))
+    fast = [replace(one, host="c2", received_bytes=3_000_000, cpu_s=0.9) for one in WHOLE]
+    run = run_of(*WHOLE, *fast)
+    planned = replace(
+        run.planned,
+        case=case,
+        flows=tuple(PlannedTrial(1, 1, pair, ()) for pair in case.pairs),
+    )
+    clocks = {name: Offset(0.0, 0.001) for name in case.hosts}
+    run = replace(run, planned=planned, clocks=clocks, flows=(None, None))
+    hosts = {name: HostSpec(name, "192.0.2.1", "eth0") for name in case.hosts}
+    none = dict.fromkeys(case.hosts)
+    setup = replace(SETUP, hosts=hosts, base_frequency_hz=none, tick_accounting=none)
+    found = measure(run, {}, setup, LOADS[DEFAULT], 0.1)
+    assert found.trial.status == "done", found.trial.reason
+    assert found.trial.throughput_bps == pytest.approx(12e6 + 28e6)
+    assert found.trial.receiver is not None
+    assert found.trial.receiver.host == "dut"
+    assert [one.users_bps for one in found.trial.flows] == [pytest.approx(12e6), pytest.approx(28e6)]
+    cores = [one.end.load_cpu_cores for one in found.trial.flows if one.end is not None]
+    assert cores == [pytest.approx(0.5), pytest.approx(0.9)]
+    parts = [(one.case.sender, one.throughput_bps) for one in flow_trials(found.trial)]
+    assert parts == [("c1", pytest.approx(12e6)), ("c2", pytest.approx(28e6))]
+    again = kept.read(found.raw[kept.NAME], found.raw, hosts, LOADS[DEFAULT])
+    assert measure(again.run, {}, again.setup, LOADS[DEFAULT], again.overhead_s).trial == found.trial
 
 
 def test_failed_transfers_and_a_client_at_its_end_are_found() -> None:

@@ -86,13 +86,10 @@ def _combinations(campaign: Campaign) -> Iterator[Case]:
 
 def of_users(users: Users, family: Family, varied: Collection[str]) -> Case:
     """Users of a server on one of the hosts: a case of all of them."""
-    return Case(
-        FTP,
-        sender=users.clients[0],
-        receiver=users.server_host or "",
-        family=family,
-        users=users_factors.described(users, varied),
-    )
+    server = users.server_host or ""
+    flows = tuple((client, server) for client in users.clients)
+    ends = group_of("many-to-one", flows) if len(flows) > 1 else {"sender": flows[0][0], "receiver": server}
+    return Case(FTP, family=family, users=users_factors.described(users, varied), **ends)
 
 
 def _of_test(campaign: Campaign, spec: TestSpec, family: Family) -> Iterator[Case]:

@@ -23,6 +23,8 @@ from linewatt.tuning.base import Change
 
 ROUND_OVERHEAD_S = 0.1
 """wall time of a trial beyond its load: the target of docs/bench.md"""
+USERS_OVERHEAD_S = 4.0
+"""more where each trial has a server and users of its own: to start them, and to take them away"""
 SCHEMA_VERSION = 1
 
 
@@ -225,7 +227,8 @@ def _steps(case: Case) -> Iterator[Case]:
 
 def _duration_s(campaign: Campaign, rounds: int, idle_s: float) -> float:
     load = LOADS[campaign.load]
-    return idle_s + rounds * (load.lead_s + campaign.load_s + load.trail_s + ROUND_OVERHEAD_S)
+    overhead_s = ROUND_OVERHEAD_S + (USERS_OVERHEAD_S if campaign.varies_users else 0.0)
+    return idle_s + rounds * (load.lead_s + campaign.load_s + load.trail_s + overhead_s)
 
 
 def _least_s(campaign: Campaign, rounds: Iterable[Round], idle_s: float) -> float | None:

@@ -38,11 +38,6 @@ def check_experiment(entry: CampaignFile, known: Collection[str]) -> Iterator[tu
     yield from check_users(users, known)
     if isinstance(users.server, ServerEntry):
         yield ("users", "server"), "an experiment measures the server, too; name the host of one"
-    if sum(len(group.clients) for group in groups_of(users)) > 1:
-        yield (
-            ("users",),
-            "an experiment has one client so far, and trials of several are not measured; name one",
-        )
     yield from _check_levels(entry, users)
 
 

@@ -221,6 +221,8 @@ class FlowResult:
     line_kind: Literal["link", "shaper"] | None = None
     line_host: str | None = None
     end: EndResult | None = None
+    users_bps: float | None = None
+    """of users, who are no instances: what those of this client moved both ways"""
 
 
 @dataclass(frozen=True, slots=True)

@@ -119,19 +119,14 @@ def _of_users(
             f"users moved nothing in the window; {'; '.join(run.complaints) or 'none has failed'}"
         )
     trial = _done(Cut(run, [], window, readings, setup), overhead_s)
-
-    def of(end: EndResult | None) -> EndResult | None:
-        return None if end is None else _without_load(end, done.client_cores.get(end.host))
-
-    ends = [end for end in (trial.sender, trial.receiver) if end is not None]
-    again = whole_sum(end.counters.get("nstat.TcpRetransSegs") for end in ends)
+    again = whole_sum(end.counters.get("nstat.TcpRetransSegs") for end in trial.ends)
+    trial = trial.with_ends(lambda end: _without_load(end, done.client_cores.get(end.host)))
     return window, replace(
         trial,
         throughput_bps=done.payload_bps,
         offered_bps=None,
+        flows=tuple(replace(one, users_bps=done.client_bps.get(one.sender)) for one in trial.flows),
         retransmits=None if again is None else round(again),
-        sender=of(trial.sender),
-        receiver=of(trial.receiver),
         flags=(*trial.flags, *users_flags(run, done, setup.hosts)),
     )
 

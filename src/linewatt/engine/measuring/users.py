@@ -25,10 +25,15 @@ class Done:
     ``client_cores`` is the CPU use of each client's users. ``failures`` are those of reports that touch it.
     """
 
-    payload_bps: float
+    client_bps: Mapping[str, float]
     client_cores: Mapping[str, float]
     transfers: float
     failures: Mapping[str, int]
+
+    @property
+    def payload_bps(self) -> float:
+        """Of all clients."""
+        return sum(self.client_bps.values())
 
 
 def users_window(run: TrialRun, omit_s: float, window_s: float) -> Window:
@@ -38,8 +43,9 @@ def users_window(run: TrialRun, omit_s: float, window_s: float) -> Window:
 
 def done_in(run: TrialRun, window: Window, clients: Sequence[str]) -> Done:
     """Raises ParseError where a client's reports leave a part of the window uncovered."""
+    rates_bps: dict[str, float] = {}
     cores: dict[str, float] = {}
-    payload = transfers = 0.0
+    transfers = 0.0
     failures: Counter[str] = Counter()
     for host in clients:
         parts = [(one, _share(one, window)) for one in run.users if one.host == host]
@@ -49,12 +55,13 @@ def done_in(run: TrialRun, window: Window, clients: Sequence[str]) -> Done:
                 f"{host}: its users told what they did in {covered_s:.1f} s of the window's "
                 f"{window.seconds:.1f} s"
             )
-        payload += sum(share * (one.received_bytes + one.sent_bytes) for one, share in parts)
+        payload = sum(share * (one.received_bytes + one.sent_bytes) for one, share in parts)
+        rates_bps[host] = 8 * payload / window.seconds
         transfers += sum(share * (one.gets + one.puts) for one, share in parts)
         cores[host] = sum(share * one.cpu_s for one, share in parts) / window.seconds
         for one, share in parts:
             failures.update(dict(one.failures) if share > 0 else {})
-    return Done(8 * payload / window.seconds, cores, transfers, failures)
+    return Done(rates_bps, cores, transfers, failures)
 
 
 def _share(one: UsersReport, window: Window) -> float:

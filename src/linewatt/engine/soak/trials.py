@@ -179,6 +179,7 @@ class UsersTrial:
             (),
             {**self._clocks, **clocks},
             failure,
+            flows=(None,) * len(self.case.flows),
             users=tuple(self._reports),
             complaints=tuple(f"{kind}: {line}" for kind, line in self._said.items()),
         )
