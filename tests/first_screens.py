@@ -3,7 +3,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import math
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from itertools import permutations
 from pathlib import Path
@@ -62,6 +63,25 @@ def _experiment() -> list[Path]:
         "design": "one-at-a-time",
     }
     made = result(trials, campaign=campaign, id="20260102-000000-sweep", name="sweep")
+    return [stored(Path("results"), made)]
+
+
+USERS: dict[str, tuple[str, ...]] = {
+    "users.file_size": ("64k", "16M"),
+    "users.users": ("50", "100"),
+    "users.vsftpd.use_sendfile": ("on", "off"),
+}
+_USERS_RATIOS = {"users.file_size=16M": 4.0, "users.users=100": 1.3}
+
+
+def _users() -> list[Path]:
+    def effect(levels: Mapping[str, str]) -> float:
+        return math.prod(_USERS_RATIOS.get(f"{name}={level}", 1.0) for name, level in levels.items())
+
+    every = experiment_trials("full", factors=USERS, effect=effect, trials=4, test="ftp")
+    trials = powered([replace(one, instances=(), offered_bps=None) for one in every])
+    campaign = {"factors": {name: list(levels) for name, levels in USERS.items()}, "design": "full"}
+    made = result(trials, campaign=campaign, id="20260107-000000-users", name="users")
     return [stored(Path("results"), made)]
 
 
@@ -151,6 +171,7 @@ def _comparison() -> list[Path]:
 KINDS: dict[str, Callable[[], list[Path]]] = {
     "campaign": _campaign,
     "experiment": _experiment,
+    "users": _users,
     "matrix": _matrix,
     "groups": _groups,
     "levels": _levels,

@@ -116,7 +116,7 @@ def test_a_planted_effect_and_a_null_one_are_told_and_the_best_setting_soaks(ben
     assert campaign["users"]["get"]["median_bytes"] == 200_000
     assert campaign["best_of"]["result"] == experiment.name
     assert dict(campaign["best_of"]["setting"])[SIZE] == "200k"
-    assert f"best of {experiment.name}" in bench.run("show", stored.name).stdout
+    assert f"Best of {experiment.name}" in bench.run("show", stored.name).stdout
 
 
 def test_kill_dash_nine_in_an_experiment_is_restored_and_resumed(bench: UsersBench) -> None:

@@ -451,10 +451,17 @@ def in_comparison(document: dict[str, Any], claim: Claim) -> Iterator[Fact]:
                 yield from of_change(row)
 
 
+def in_users(document: dict[str, Any], claim: Claim) -> Iterator[Fact]:
+    """On the screen the server is what documents call the receiver, and the client the sender."""
+    subject = claim.subject.replace("server", "receiver").replace("client", "sender")
+    yield from in_experiment(document, replace(claim, subject=subject))
+
+
 FACTS: dict[str, Any] = {
     "campaign": in_campaign,
     "ports": in_ports,
     "experiment": in_experiment,
+    "users": in_users,
     "matrix": in_matrix,
     "groups": in_groups,
     "levels": in_levels,
@@ -465,6 +472,7 @@ FACTS: dict[str, Any] = {
 FEWEST = {
     "campaign": 25,
     "experiment": 20,
+    "users": 20,
     "matrix": 15,
     "groups": 25,
     "levels": 15,

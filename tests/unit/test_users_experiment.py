@@ -16,7 +16,7 @@ from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.file import load
 from linewatt.campaign.plan import PlannedTrial, as_dict, plan
 from linewatt.campaign.soak import OwnServer
-from linewatt.engine.live.trial import TrialRun, UsersReport
+from linewatt.engine.live.trial import TrialRun, UsersReport, together
 from linewatt.engine.measuring import kept
 from linewatt.engine.measuring.cut import Setup
 from linewatt.engine.measuring.measure import measure
@@ -264,6 +264,7 @@ def test_each_of_several_clients_has_its_part_and_its_cpu_and_the_server_is_of_a
     )
     clocks = {name: Offset(0.0, 0.001) for name in case.hosts}
     run = replace(run, planned=planned, clocks=clocks, flows=(None, None))
+    assert together(planned, [run], None) is run, "users of all clients are one run"
     hosts = {name: HostSpec(name, "192.0.2.1", "eth0") for name in case.hosts}
     none = dict.fromkeys(case.hosts)
     setup = replace(SETUP, hosts=hosts, base_frequency_hz=none, tick_accounting=none)
@@ -275,8 +276,8 @@ def test_each_of_several_clients_has_its_part_and_its_cpu_and_the_server_is_of_a
     assert [one.users_bps for one in found.trial.flows] == [pytest.approx(12e6), pytest.approx(28e6)]
     cores = [one.end.load_cpu_cores for one in found.trial.flows if one.end is not None]
     assert cores == [pytest.approx(0.5), pytest.approx(0.9)]
-    parts = [(one.case.sender, one.throughput_bps) for one in flow_trials(found.trial)]
-    assert parts == [("c1", pytest.approx(12e6)), ("c2", pytest.approx(28e6))]
+    parts = {one.case.sender: one.throughput_bps for one in flow_trials(found.trial)}
+    assert parts == {"c1": pytest.approx(12e6), "c2": pytest.approx(28e6)}
     again = kept.read(found.raw[kept.NAME], found.raw, hosts, LOADS[DEFAULT])
     assert measure(again.run, {}, again.setup, LOADS[DEFAULT], again.overhead_s).trial == found.trial
 

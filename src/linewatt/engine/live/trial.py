@@ -139,7 +139,7 @@ class TrialRun:
 
 def together(planned: PlannedTrial, runs: Sequence[TrialRun], line: LineLimit | None) -> TrialRun:
     """What the pairs of a group left behind as one trial; ``line`` is that of all of them together."""
-    if not planned.flows:
+    if not planned.flows or planned.case.of_users:  # users of all clients are one run
         return runs[0]
     failed = next((one for one in runs if one.failure is not None), None)
     case = failed.planned.case if failed else planned.case
