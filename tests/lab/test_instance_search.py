@@ -110,3 +110,18 @@ def shown(bench: Bench) -> dict[str, Any]:
     assert document["complete"]
     (search,) = document["searches"]
     return dict(search)
+
+
+def test_no_more_instances_are_tried_than_a_host_has_cpus_unless_the_file_names_more(
+    lab2: Any, tmp_path: Path
+) -> None:
+    bench = Bench(lab2, tmp_path)
+    cpus = min(len(host.cpus) for host in lab2.hosts)
+    window = {"seconds": 1, "omit": 0.2, "tail": 0.8}
+    bench.run("run", bench.campaign(rate=None, instances="auto", trials=3, window=window))
+    search = shown(bench)
+    assert search["max_instances"] == cpus
+    assert {one["instances"] for one in search["steps"]} <= set(range(1, cpus + 1))
+    assert f"the {cpus} CPU" in search["bound"]
+    assert search["ended"] is not None
+    bench.until_nothing_runs()

@@ -109,7 +109,10 @@ def instance_search_of(
             max(1, ports // 2),
             f"half of the {ports} ports unless search.max_instances names another number",
         )
-        for count, what in (half, *((count, f"the {count} CPUs that a host names") for count in cpus)):
+        for count, what in (
+            half,
+            *((count, f"the {count} CPU{'s' * (count > 1)} that a host names") for count in cpus),
+        ):
             if count < most:
                 most, bound = count, what
     counts = min(most, (most - 1).bit_length() + 1 + REFINED)
