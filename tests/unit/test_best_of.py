@@ -21,6 +21,7 @@ from linewatt.campaign.soak import OwnServer
 from linewatt.campaign.soak_plan import as_dict, plan_soak, said
 from linewatt.engine.best_of import resolved
 from linewatt.errors import InvalidInput
+from linewatt.model import Flag
 
 HOSTS = {name: {"address": f"192.0.2.{at}", "data": "eth0"} for at, name in enumerate(("dut", "c1"), 1)}
 USERS = {"server": "dut", "clients": ["c1"], "users": 4, "get_share": "100%"}
@@ -159,6 +160,15 @@ def test_what_is_not_as_in_the_experiment_is_said(tmp_path: Path) -> None:
         f"{EXPERIMENT} is not complete: its best setting is that of the trials there are",
         "users differ in think from the experiment: 2s then, 0s now",
     )
+
+
+def test_a_best_setting_whose_throughput_is_doubtful_says_so(tmp_path: Path) -> None:
+    saturated = (Flag("client-saturated", "c1", "its users used 0.97 cores", "spread the users"),)
+    experiment(tmp_path / "r", large_is_faster, values={"flags": saturated})
+    found = resolved(soak(tmp_path), tmp_path / "r")
+    assert found.best_of is not None
+    (note,) = found.best_of.notes
+    assert note.startswith("its throughput is doubtful: client-saturated; ")
 
 
 def test_commands_refuse_and_print_it_without_touching_a_host(tmp_path: Path) -> None:

@@ -16,6 +16,7 @@ from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.soak import BestOf, Users
 from linewatt.campaign.users_factors import applied, described
 from linewatt.errors import InvalidInput, StoreError
+from linewatt.findings import kind_of
 from linewatt.store import read
 
 
@@ -82,6 +83,9 @@ def _notes(
     yield from (f"{name}={level} is set by hand" for name, level in setting if name in by_hand)
     if not result.complete:
         yield f"{result.id} is not complete: its best setting is that of the trials there are"
+    doubts = {flag.code for one in result.trials if one.case.factors == setting for flag in one.flags}
+    if told := sorted(code for code in doubts if "throughput" in kind_of(code).figures):
+        yield f"its throughput is doubtful: {', '.join(told)}; linewatt show {result.id} has why"
     then = result.manifest.asked.written.get("users")
     if campaign.users is None or not then:
         return
