@@ -84,8 +84,8 @@ def _notes(
     if not result.complete:
         yield f"{result.id} is not complete: its best setting is that of the trials there are"
     doubts = {flag.code for one in result.trials if one.case.factors == setting for flag in one.flags}
-    if told := sorted(code for code in doubts if "throughput" in kind_of(code).figures):
-        yield f"its throughput is doubtful: {', '.join(told)}; linewatt show {result.id} has why"
+    if codes := sorted(code for code in doubts if "throughput" in kind_of(code).figures):
+        yield f"its throughput is doubtful: {', '.join(codes)}; linewatt show {result.id} has why"
     then = result.manifest.asked.written.get("users")
     if campaign.users is None or not then:
         return
