@@ -26,10 +26,12 @@ from linewatt.campaign.plan import as_dict, plan
 from linewatt.engine.live.line_rate import LineLimit, line_of_group
 from linewatt.engine.live.trial import together
 from linewatt.engine.measuring import kept
+from linewatt.engine.measuring.checks import network
 from linewatt.engine.measuring.measure import measure
 from linewatt.loads.iperf3.load import Iperf3
 from linewatt.model import Case, Flag, FlowResult, TcpState, Trial, document_of, group_of
 from linewatt.report.trials.digest import case_rows, digest, trial_rows
+from linewatt.report.trials.every_trial import trials_table
 from linewatt.report.trials.first_screen import first_screen
 from linewatt.store.plain import decoded, encoded
 
@@ -430,3 +432,19 @@ def test_a_pair_in_a_group_is_no_repetition_of_it_alone() -> None:
     assert len({pair.key for pair in case.pairs}) == 1
     assert case.processes == 3
     assert GOODPUT_BPS > 0
+
+
+def test_both_ways_datagrams_that_a_host_dropped_on_either_way_are_told_once() -> None:
+    one = group().trial().receiver
+    assert one is not None
+    end = replace(one, counters={**one.counters, "qdisc.dropped": 500.0, "nstat.UdpRcvbufErrors": 500.0})
+    assert len(network.drops(end, datagrams_told=True)) == 1, "what left it was no load of a receiver's"
+    assert network.drops(end, datagrams_told=True, both_ways=True) == []
+
+
+def test_a_table_of_trials_says_where_what_it_lacks_stands() -> None:
+    view = digest(result(trials(group()), hosts={name: host(name) for name in HOSTS}))
+    (first, *_) = trials_table(view, power=True).rows
+    assert {cell.reason for cell in first.cells if cell.reason} == {
+        "several hosts: what each sender used stands at its own pair"
+    }

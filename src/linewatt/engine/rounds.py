@@ -125,7 +125,7 @@ class RoundRunner:
         for trial in trials:
             own = [run for run in runs if run.planned.number == trial.number]
             lines = [run.line for run in own]
-            with_line = len(own) > 1 and all(lines)
+            with_line = len(own) > 1 and all(lines) and not any(run.failure for run in own)
             line = self._session.line_of_group(trial.case, lines) if with_line else None
             found += [together(trial, own, line)] if own else []
         return found

@@ -113,7 +113,9 @@ class Case:
 
     def pair_of(self, instance: int) -> Case:
         """The pair that an instance is of: each has so many, one pair after the other."""
-        return self.pairs[instance // self.instances] if self.flows else self
+        if not self.flows:
+            return self
+        return self.pairs[min(instance // max(1, self.instances), len(self.flows) - 1)]
 
     def roles_at(self, instance: int, host: str) -> tuple[Role, ...]:
         """What an instance does at a host: sends, receives, or nothing."""

@@ -4,8 +4,10 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
-from linewatt.model import EndResult, Trial
+from linewatt.analysis.metrics.cpu_shares import no_end
+from linewatt.model import ENDS, EndResult, Role, Trial
 from linewatt.report.provenance import mark
 from linewatt.report.series import plural
 from linewatt.report.table import Cell, Head, Note, Row, RowGroup, Table
@@ -70,12 +72,18 @@ def _cells(trial: Trial, view: Digest, *, power: bool, failures: bool) -> Iterat
     yield Cell(format_seconds(trial.window.seconds if trial.window else None))
     yield Cell(format_rate(trial.throughput_bps, 4))
     yield Cell(format_percent(trial.lost_ratio, 2))
-    yield from map(_cpu, (trial.receiver, trial.sender))
+    yield from (_told(trial, role, _cpu(trial.end(role))) for role in ENDS)
     if power:
-        yield from map(_watts, (trial.receiver, trial.sender))
+        yield from (_told(trial, role, _watts(trial.end(role))) for role in ENDS)
     if failures:
         failed = trial.status == "failed"
         yield Cell(f"failed: {trial.reason or 'no reason recorded'}" if failed else "")
+
+
+def _told(trial: Trial, role: Role, cell: Cell) -> Cell:
+    """A figure of an end, or that it stands elsewhere."""
+    elsewhere = cell.text == MISSING and trial.case.told_elsewhere(role)
+    return replace(cell, reason=no_end(trial, role)) if elsewhere else cell
 
 
 def _cpu(end: EndResult | None) -> Cell:

@@ -30,18 +30,20 @@ def check(seen: Seen) -> Iterator[Flag]:
     yield from paths(seen)
     told = is_lossy(seen.instances)
     for end in seen.ends:
-        yield from drops(end, datagrams_told=told)
+        yield from drops(end, datagrams_told=told, both_ways=seen.case.shape == "both-ways")
         yield from neighbours(seen, end)
 
 
-def drops(end: EndResult, *, datagrams_told: bool = False) -> list[Flag]:
+def drops(end: EndResult, *, datagrams_told: bool = False, both_ways: bool = False) -> list[Flag]:
     """Packets that the host's own counters say were dropped in the window, by cause.
 
-    ``datagrams_told``: where the load's datagrams were lost is told with its own count (``udp-loss``).
+    ``datagrams_told``: where the load's datagrams were lost is told with its own count (``udp-loss``), at a
+    host that sends and receives them (``both_ways``) of either way.
     """
     found = [loss for loss in losses(end.counters) if _matters(loss, end)]
     if datagrams_told:
-        own = {loss.cause for loss in losses(end.counters, leaving=end.role == "sender")}
+        ways = (True, False) if both_ways else (end.role == "sender",)
+        own = {loss.cause for leaving in ways for loss in losses(end.counters, leaving=leaving)}
         found = [loss for loss in found if loss.cause.protocol == "tcp" or loss.cause not in own]
     if not found:
         return []
