@@ -41,12 +41,12 @@ def measure(*, quick: bool) -> list[Row]:
             by_hand_s = time.time()
             spaces = namespaces(lab)
             byhand.run_at_once([byhand.commands_of(finished.path, spaces, one.number) for one in whole[0]])
-    openings = watcher.openings()
-    by_hand = wire.firsts(openings, by_hand_s, time.time())
-    return [
-        *_skew_rows([_seen(one, openings) for one in whole], by_hand, whole),
-        *_other_rows(finished, whole, rounds * len(pairs)),
-    ]
+        openings = watcher.openings()
+        by_hand = wire.firsts(openings, by_hand_s, time.time())
+        return [
+            *_skew_rows([_seen(one, openings) for one in whole], by_hand, whole),
+            *_other_rows(finished, whole, rounds * len(pairs)),  # it counts files, which go with the rig
+        ]
 
 
 def whole_rounds(finished: Finished) -> list[list[Trial]]:

@@ -16,6 +16,7 @@ from collections.abc import Iterator, Mapping
 from contextlib import ExitStack, contextmanager
 from typing import Any
 
+from bench.capacity import read_each_second
 from bench.cgroup import CpuTime, Group, command_line, group
 from bench.rig import lab_of, rig
 from bench.rows import MeasurementFailed, Peer, Row, Target
@@ -43,7 +44,9 @@ def measure(*, quick: bool) -> list[Row]:
         for host in lab.hosts:
             groups[host.name].take(_processes_in(host.namespace))
         idle = {"seconds": seconds + _SETTLE_S + 2}
-        campaign = own.campaign(lab.inventory, trials=1, window=_WINDOW, idle=idle)
+        campaign = own.campaign(
+            read_each_second(lab.inventory, own.directory), trials=1, window=_WINDOW, idle=idle
+        )
         watch = Watch(groups, seconds, Labels(load(campaign, None).hosts))
         own.run(campaign, on_event=watch.on_event)
         by_hand = _mpstat_by_hand(lab, groups, seconds)
