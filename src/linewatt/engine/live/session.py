@@ -45,6 +45,9 @@ OPENING_LIMIT_S = 25.0
 """more for a source that says that it is still finding out what there is"""
 READINGS_A_WINDOW = 30
 LEAST_INTERVAL_S = 0.2
+READINGS_A_S = 100
+"""of all sources of power together, where users name no interval: a core's worth is six times as many, and
+heartbeats of all hosts go through the same process"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -342,8 +345,9 @@ async def _first_reading(feed: LiveFeed) -> None:
 
 def _power_feeds(campaign: Campaign, host: str, secrets: Passwords) -> Iterator[LiveFeed]:
     """Sources of power: streams that run on the host, and meters that are read from here."""
+    sources = sum(len(named) for named in campaign.power.values())
     for name, source in campaign.power.get(host, {}).items():
-        cfg = _in_time(source.cfg, campaign.window_s)
+        cfg = _in_time(source.cfg, campaign.window_s, sources)
         driver = POWER[source.driver](cfg)
         if hasattr(driver, "open"):
             yield MeterFeed(host, name, driver, cfg, secrets[host, name])
@@ -351,12 +355,15 @@ def _power_feeds(campaign: Campaign, host: str, secrets: Passwords) -> Iterator[
             yield SensorFeed(host, driver, cfg, name, essential=False)
 
 
-def _in_time(cfg: PowerConfig, window_s: float) -> PowerConfig:
-    """Settings with an interval that gives a short window some readings, unless the user names one."""
+def _in_time(cfg: PowerConfig, window_s: float, sources: int) -> PowerConfig:
+    """Settings with an interval that gives a short window some readings, unless the user names one.
+
+    Many sources share what one controller can read beside all else, and none is read less than by default.
+    """
     if "interval_s" in cfg.model_fields_set:
         return cfg
-    interval_s = min(cfg.interval_s, max(LEAST_INTERVAL_S, window_s / READINGS_A_WINDOW))
-    return cfg.model_copy(update={"interval_s": interval_s})
+    quickest_s = max(LEAST_INTERVAL_S, window_s / READINGS_A_WINDOW, sources / READINGS_A_S)
+    return cfg.model_copy(update={"interval_s": min(cfg.interval_s, quickest_s)})
 
 
 async def _facts(host: Host, load: Load) -> dict[str, dict[str, Any]]:
