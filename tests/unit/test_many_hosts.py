@@ -8,6 +8,7 @@ import subprocess
 import sys
 import threading
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, cast
 
@@ -15,13 +16,13 @@ import pytest
 from tests.idle_simulation import Clock, FakeSession, mpstat
 from tests.unit.test_settings import FOUND, KNOBS, FakeHost, made
 
-from linewatt.campaign.campaign import Campaign
+from linewatt.campaign.campaign import Campaign, PowerSource
 from linewatt.campaign.file import load
 from linewatt.campaign.plan import PlannedTrial, Round, plan
 from linewatt.engine import idle
 from linewatt.engine.campaign import CampaignRun
 from linewatt.engine.live import session as sessions
-from linewatt.engine.live.feed import Reading, Record
+from linewatt.engine.live.feed import Feed, Reading, Record
 from linewatt.engine.live.meter_book import MeterBook
 from linewatt.engine.live.sensing import Restarts
 from linewatt.engine.live.session import HOSTS_AT_ONCE, Session
@@ -30,9 +31,10 @@ from linewatt.engine.measuring.idle import BusyCores, moving
 from linewatt.engine.run import Places
 from linewatt.engine.undo.settings import Settings
 from linewatt.errors import ChangeError, HostError
-from linewatt.hosts.base import HostSpec
+from linewatt.hosts.base import HostSpec, Line
 from linewatt.hosts.journal import Entry, Journal, journal_path
 from linewatt.model import Channel
+from linewatt.sensors.registry import POWER
 
 MANY = 200
 NAMES = [f"h{number}" for number in range(MANY)]
@@ -86,6 +88,60 @@ def campaign_of(folder: Path) -> Campaign:
 
 def session_of(folder: Path) -> Session:
     return Session(campaign_of(folder), {})
+
+
+@pytest.mark.parametrize(
+    ("hosts", "window_s", "named_s", "interval_s"),
+    [
+        (2, 60, None, 1.0),
+        (2, 3, None, 0.2),
+        (20, 3, None, 0.2),
+        (50, 3, None, 0.5),
+        (200, 3, None, 1.0),
+        (200, 3, 0.1, 0.1),
+    ],
+)
+def test_meters_of_many_hosts_are_read_no_more_than_a_hundred_times_a_second_in_all(
+    tmp_path: Path, hosts: int, window_s: float, named_s: float | None, interval_s: float
+) -> None:
+    campaign = campaign_of(tmp_path)
+    named = {} if named_s is None else {"interval_s": named_s}
+    cfg = POWER["hwmon"].Config(**named)
+    campaign = replace(
+        campaign,
+        window_s=window_s,
+        power={name: {"watts": PowerSource("hwmon", cfg)} for name in NAMES[:hosts]},
+    )
+    session = Session(campaign, {})
+    feeds = [feed for feed in session.all_feeds() if not feed.essential]
+    assert {feed.interval_s for feed in feeds} == {interval_s}
+    assert len(feeds) == hosts
+
+
+def test_a_record_whose_values_are_all_there_is_parsed_once() -> None:
+    asked: list[str] = []
+
+    class Twice:
+        name = "twice"
+
+        def ends_record(self, line: str) -> bool:
+            return True
+
+        def parse(self, record: str) -> dict[str, float | None]:
+            return {} if record == "nothing" else {"x": None if record == "?" else float(record)}
+
+        def reasons(self, record: str) -> dict[str, str]:
+            asked.append(record)
+            return {"x": "it went away"}
+
+        def channel(self, name: str) -> Channel:
+            return Channel(name, "W", "gauge", "system")
+
+    feed = Feed("h1", Twice(), None)
+    for at, text in enumerate(("1", "2", "?", "nothing", "3")):
+        feed.take(Line(float(at), text))
+    assert asked == ["?", "nothing"]
+    assert [one.reason for one in feed.whole().samples("x")] == [None, None, "it went away", None]
 
 
 def test_as_many_hosts_as_may_are_connected_to_at_once(

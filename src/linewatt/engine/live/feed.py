@@ -201,7 +201,9 @@ class Feed:
         self, text: str
     ) -> tuple[Mapping[str, float | None], Mapping[str, str], Mapping[str, Channel]]:
         """Values, reasons, and the channels that are new."""
-        values, reasons = self.sensor.parse(text), self.sensor.reasons(text)
+        values = self.sensor.parse(text)
+        is_whole = values and None not in values.values()
+        reasons = {} if is_whole else self.sensor.reasons(text)  # which parses it once more
         new = values.keys() - self._channels.keys()
         return values, reasons, {name: self.sensor.channel(name) for name in new}
 
