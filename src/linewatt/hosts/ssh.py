@@ -9,6 +9,7 @@ import math
 from collections import deque
 from collections.abc import Callable, Sequence
 from contextlib import suppress
+from weakref import WeakKeyDictionary
 
 from linewatt.errors import HostError, HostLost, WaitTimeout
 from linewatt.foreign import entered, one_line
@@ -58,6 +59,58 @@ async def _read(stream: asyncssh.SSHReader[bytes]) -> bytes:
         return await stream.read(65536)
     except (asyncssh.Error, OSError):
         return b""
+    finally:
+        beats().send_due()
+
+
+class Beats:
+    """When the next heartbeat of each connection is due, and the sending of those that are.
+
+    A host ends what runs on it when no heartbeat comes for a while. The loop runs what is ready in its order,
+    and with many hosts that can be much: so whoever was handed a chunk of output has due heartbeats sent
+    before it goes on, and none of them waits for an answer or for what other hosts have said.
+    """
+
+    def __init__(self) -> None:
+        self._due: deque[tuple[float, Wire]] = deque()
+        """the next one first: all have one interval"""
+        self._timer: asyncio.TimerHandle | None = None
+
+    def add(self, wire: Wire) -> None:
+        """Send its heartbeats, until it is given up."""
+        self._due.append((now_s() + leash.BEAT_S, wire))
+        self._arm()
+
+    def give_up(self, wire: Wire) -> None:
+        self._due = deque(one for one in self._due if one[1] is not wire)
+
+    def send_due(self) -> None:
+        """Send those whose time has come."""
+        while self._due and self._due[0][0] <= (time_s := now_s()):
+            wire = self._due.popleft()[1]
+            self._due.append((time_s + leash.BEAT_S, wire))
+            wire.send_beat()
+
+    def _arm(self) -> None:
+        if self._due and self._timer is None:
+            delay_s = max(0.0, self._due[0][0] - now_s())
+            self._timer = asyncio.get_running_loop().call_later(delay_s, self._wake)
+
+    def _wake(self) -> None:
+        self._timer = None
+        self.send_due()
+        self._arm()
+
+
+_BEATS: WeakKeyDictionary[asyncio.AbstractEventLoop, Beats] = WeakKeyDictionary()
+
+
+def beats() -> Beats:
+    """Those of the loop that runs."""
+    loop = asyncio.get_running_loop()
+    if loop not in _BEATS:
+        _BEATS[loop] = Beats()
+    return _BEATS[loop]
 
 
 class Wire:
@@ -73,6 +126,9 @@ class Wire:
         self._pulse: asyncio.Task[None] | None = None
         self._beaten_s = now_s()
         self._between_s = 0.0
+        """the longest time between heartbeats since all were answered"""
+        self._unanswered: deque[float] = deque()
+        """heartbeats by the time of their sending"""
         self.exchanges: deque[Exchange] = deque(maxlen=CLOCK_MEMORY)
 
     @property
@@ -109,13 +165,16 @@ class Wire:
             self._anchor = await self.open(leash.anchor())
             await self._greet(self._anchor)
             for _ in range(CLOCK_READINGS):
-                await self._beat(self._anchor)
+                self.send_beat()
+                await self._answer(self._anchor)
         except (asyncssh.Error, OSError) as error:
             raise HostLost(f"{self._name}: the connection ended right after the login: {error}") from error
-        self._pulse = asyncio.create_task(self._beat_for_ever(self._anchor))
+        beats().add(self)
+        self._pulse = asyncio.create_task(self._listen_for_ever(self._anchor))
 
     async def open(self, argv: Sequence[str]) -> Channel:
         """Raises ChannelOpenError when sshd allows no more, and is full then; asyncssh's other errors."""
+        beats().send_due()
         if self.lost:
             raise HostLost(f"{self._name}: {self.lost}")
         try:
@@ -126,14 +185,15 @@ class Wire:
         self._channels.append(channel)
         return channel
 
-    async def _beat_for_ever(self, anchor: Channel) -> None:
+    async def _listen_for_ever(self, anchor: Channel) -> None:
         try:
             while True:
-                await asyncio.sleep(leash.BEAT_S)
-                await self._beat(anchor)
+                await self._answer(anchor)
         except (HostError, asyncssh.Error, OSError) as error:
             self._lost = self.lost or str(error)
             self._connection.abort()
+        finally:
+            beats().give_up(self)
 
     async def _greet(self, anchor: Channel) -> None:
         """See that what a command prints is what comes here. Raises HostError, which says what else came."""
@@ -163,22 +223,39 @@ class Wire:
                 "can be read; take that out of ~/.bashrc there, or begin it with: [[ $- == *i* ]] || return"
             )
 
-    async def _beat(self, anchor: Channel) -> None:
+    def send_beat(self) -> None:
+        """Ask the host for its time, which tells it that its controller is there."""
         sent_s = now_s()
-        self._between_s, self._beaten_s = sent_s - self._beaten_s, sent_s
-        stamp = b"%.6f" % sent_s
-        anchor.stdin.write(stamp + b"\n")
-        reply = await bounded(anchor.stdout.readline(), REPLY_LIMIT_S, "the answer to a heartbeat")
+        self._between_s, self._beaten_s = max(self._between_s, sent_s - self._beaten_s), sent_s
+        self._unanswered.append(sent_s)
+        if self._anchor is not None:
+            with suppress(asyncssh.Error, OSError):  # whoever waits for its answer is told
+                self._anchor.stdin.write(b"%.6f\n" % sent_s)
+
+    async def _answer(self, anchor: Channel) -> None:
+        """To the first heartbeat that has none. Raises HostError."""
+        reply = await self._reply(anchor)
         if not reply:
             raise HostLost(self._ended())
-        words = reply.split()
+        words, sent_s = reply.split(), self._unanswered.popleft() if self._unanswered else math.nan
         try:
-            there_s = float(words[1]) if words[0] == stamp else math.nan
+            there_s = float(words[1]) if words[0] == b"%.6f" % sent_s else math.nan
         except (ValueError, IndexError):
             there_s = math.nan
         if not math.isfinite(there_s):
             raise HostLost(f"its heartbeat answered {_one_line(reply)!r}")
         self.exchanges.append(Exchange(sent_s, there_s, now_s()))
+        if not self._unanswered:
+            self._between_s = 0.0
+
+    async def _reply(self, anchor: Channel) -> bytes:
+        """Raises WaitTimeout. What came while this loop was busy may be seen only in its next two cycles."""
+        sent_s = self._unanswered[0] if self._unanswered else now_s() + leash.BEAT_S
+        rest_s = max(0.0, sent_s + REPLY_LIMIT_S - now_s())
+        for limit_s in (rest_s, leash.GRACE_S, leash.GRACE_S):
+            with suppress(WaitTimeout):
+                return await bounded(anchor.stdout.readline(), limit_s, "a line")
+        raise WaitTimeout(f"waited {REPLY_LIMIT_S:g} s for the answer to a heartbeat")
 
     async def forward(self, port: int) -> int:
         """A port of the host's 127.0.0.1 to this one of ours. Raises asyncssh's errors, OSError."""
@@ -188,6 +265,7 @@ class Wire:
     async def close(self) -> None:
         if self._pulse:
             self._pulse.cancel()
+        beats().give_up(self)
         await close(self._connection)
 
 

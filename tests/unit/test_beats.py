@@ -1,0 +1,179 @@
+# SPDX-License-Identifier: Apache-2.0
+"""Heartbeats of many hosts through one busy loop: where none comes a host ends all that runs on it."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections.abc import Callable
+from itertools import pairwise
+from types import SimpleNamespace
+from typing import Any, cast
+
+import pytest
+from tests.idle_simulation import Clock
+
+from linewatt.errors import HostLost, WaitTimeout
+from linewatt.hosts import leash, ssh
+from linewatt.hosts.ssh import Wire
+
+HOSTS = 96
+CHUNK_S = 0.01
+"""what is done with one chunk of a host's output, on a machine that has much else to do"""
+
+
+def ignore(_: bytes) -> None:
+    pass
+
+
+class Anchored:
+    """A connection whose anchor answers when it is told to."""
+
+    def __init__(self, written: Callable[[bytes], None] = ignore) -> None:
+        self.out = asyncio.StreamReader()
+        self.sent: list[bytes] = []
+        anchor = SimpleNamespace(stdin=SimpleNamespace(write=self._write), stdout=self.out)
+        connection = SimpleNamespace(is_closed=lambda: False, abort=lambda: None)
+        self._written = written
+        self.anchor = cast("Any", anchor)
+        self.wire = Wire("dut", cast("Any", connection))
+        self.wire._anchor = self.anchor
+
+    def _write(self, data: bytes) -> None:
+        self._written(data)
+        self.sent.append(data)
+
+    def answer(self) -> None:
+        self.out.feed_data(self.sent[-1].strip() + b" 1000.5\n")
+
+
+class Output:
+    """Of hosts that have always more to say: reading it never gives the loop away."""
+
+    async def read(self, _: int) -> bytes:
+        return b"a record\n"
+
+
+def test_due_heartbeats_of_all_hosts_are_sent_between_chunks_of_output(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = Clock()
+    monkeypatch.setattr(ssh, "now_s", clock)
+    sent_s: list[list[float]] = [[clock.now_s] for _ in range(HOSTS)]
+
+    async def scene() -> None:
+        for times_s in sent_s:
+            ssh.beats().add(Anchored(lambda _, own=times_s: own.append(clock.now_s)).wire)  # type: ignore[misc]
+        for _ in range(1000):
+            clock.now_s += CHUNK_S
+            await ssh._read(cast("Any", Output()))
+
+    asyncio.run(scene())
+    for times_s in sent_s:
+        gaps_s = [after - before for before, after in pairwise(times_s)]
+        assert max(gaps_s) <= leash.BEAT_S + 2 * CHUNK_S
+        assert min(gaps_s) >= leash.BEAT_S
+
+
+def test_heartbeats_go_on_where_nothing_is_read_and_end_with_their_connection() -> None:
+    async def scene() -> None:
+        one, other = Anchored(), Anchored()
+        for each in (one, other):
+            ssh.beats().add(each.wire)
+        await until(lambda: len(one.sent) == 2)
+        ssh.beats().give_up(one.wire)
+        await until(lambda: len(other.sent) == 4)
+        assert len(one.sent) == 2
+        ssh.beats().give_up(other.wire)
+
+    asyncio.run(scene())
+
+
+def test_a_connection_that_cannot_be_written_to_keeps_no_heartbeat_from_another() -> None:
+    def broken(_: bytes) -> None:
+        raise BrokenPipeError("Channel not open for sending")
+
+    async def scene() -> None:
+        one, other = Anchored(broken), Anchored()
+        for each in (one, other):
+            ssh.beats().add(each.wire)
+        await until(lambda: len(other.sent) == 2)
+        for each in (one, other):
+            ssh.beats().give_up(each.wire)
+
+    asyncio.run(scene())
+
+
+async def until(condition: Callable[[], bool]) -> None:
+    end_s = time.monotonic() + 10
+    while not condition():
+        assert time.monotonic() < end_s, "waited 10 s for heartbeats"
+        await asyncio.sleep(0.01)
+
+
+def test_answers_of_heartbeats_that_were_sent_meanwhile_are_all_taken_in_their_order() -> None:
+    async def scene() -> None:
+        one = Anchored()
+        for _ in range(3):
+            one.wire.send_beat()
+            one.answer()
+        for _ in range(3):
+            await one.wire._answer(one.anchor)
+        assert len(one.wire.exchanges) == 3
+        sent_s = [exchange.sent_s for exchange in one.wire.exchanges]
+        assert [b"%.6f\n" % time_s for time_s in sent_s] == one.sent
+
+    asyncio.run(scene())
+
+
+def test_a_connection_that_ended_since_heartbeats_were_late_says_so_also_after_the_next_ones(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    clock = Clock()
+    monkeypatch.setattr(ssh, "now_s", clock)
+
+    async def scene(pauses_s: list[float], answered: int) -> str:
+        one = Anchored()
+        for pause_s in pauses_s:
+            clock.now_s += pause_s
+            one.wire.send_beat()
+            one.answer()
+        for _ in range(answered):
+            await one.wire._answer(one.anchor)
+        one.out.feed_eof()
+        return one.wire._ended()
+
+    assert "no heartbeat was sent for 1.6 s" in asyncio.run(scene([0.3, 1.6, 0.3, 0.3], answered=1))
+    assert asyncio.run(scene([0.3, 1.6, 0.3], answered=3)) == "the SSH connection ended"
+
+
+def test_an_answer_that_came_while_the_loop_was_busy_is_no_silence(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ssh, "REPLY_LIMIT_S", 0.05)
+
+    async def scene() -> None:
+        one = Anchored()
+        one.wire.send_beat()
+        answered = asyncio.create_task(one.wire._answer(one.anchor))
+        await asyncio.sleep(0)
+        asyncio.get_running_loop().call_soon(one.answer)  # as what comes from a socket: in the next cycle
+        time.sleep(0.1)  # noqa: ASYNC251
+        await answered
+        assert len(one.wire.exchanges) == 1
+
+    asyncio.run(scene())
+
+
+def test_a_host_that_does_not_answer_or_says_something_else_is_lost(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(ssh, "REPLY_LIMIT_S", 0.05)
+    monkeypatch.setattr(leash, "BEAT_S", 0.01)
+
+    async def scene() -> None:
+        silent, odd = Anchored(), Anchored()
+        silent.wire.send_beat()
+        with pytest.raises(WaitTimeout, match=r"waited 0\.05 s for the answer to a heartbeat"):
+            await silent.wire._answer(silent.anchor)
+        odd.out.feed_data(b"hello\n")
+        with pytest.raises(HostLost, match="its heartbeat answered 'hello'"):
+            await odd.wire._answer(odd.anchor)
+
+    asyncio.run(scene())
