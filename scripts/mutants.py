@@ -387,7 +387,7 @@ class Mutating:
 
     def pytest_runtestloop(self, session: pytest.Session) -> bool:
         started_s, running, done = monotonic(), dict[int, Mutant](), 0
-        for name in SLOW:
+        for name in SLOW if any(one.file.is_relative_to(ROOT) for one in self._mutants) else ():
             import_module(name)
         gc.freeze()  # what is collected stays shared with the copies
         for mutant in chain(self._mutants, [None] * self._jobs):
