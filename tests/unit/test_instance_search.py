@@ -25,6 +25,7 @@ from linewatt.analysis.cases.instance_search import (
     InstanceSearch,
     Rule,
     bounded,
+    fitted,
     instance_search,
     ladder,
     next_step,
@@ -44,7 +45,7 @@ from linewatt.report.listing import as_document as as_list
 from linewatt.report.listing import listed
 from linewatt.report.trials.digest import as_json, digest
 from linewatt.report.trials.first_screen import first_screen
-from linewatt.report.trials.knees import tried_words
+from linewatt.report.trials.knees import answer_words, tried_words
 from linewatt.report.trials.terminal import show
 from linewatt.store.read import Result
 
@@ -112,10 +113,11 @@ def test_the_interval_of_a_knee_covers_what_it_says() -> None:
     for seed in range(60):
         knee = random.Random(seed).uniform(3.2, 12)  # noqa: S311  a draw
         one = found(searching(link(knee * 1e9, noise=0.02, seed=seed)))
-        assert one.knee is not None
-        covered += one.knee.low <= knee <= one.knee.high
-        wide.append((one.knee.high - one.knee.low) / knee)
-    assert covered >= 0.88 * 60
+        if one.knee is not None:
+            covered += one.knee.low <= knee <= one.knee.high
+            wide.append((one.knee.high - one.knee.low) / knee)
+    assert len(wide) >= 55
+    assert covered >= 0.9 * len(wide)
     assert median(wide) < 0.25
 
 
@@ -157,7 +159,7 @@ def test_throughput_that_still_rises_at_the_bound_has_no_knee_and_says_what_boun
     rule = replace(RULE, most=8, bound="the 8 CPUs of a")
     one = found(searching(link(100e9), rule), rule)
     assert (one.state, one.knee) == ("rising", None)
-    assert one.ended == "throughput still rose at 8 instances, the most there may be (the 8 CPUs of a)"
+    assert one.ended == "throughput still rose from 4 to 8 instances, the most there may be (the 8 CPUs of a)"
     assert one.tried == (1, 2, 4, 8)
 
 
@@ -184,15 +186,93 @@ def test_trials_that_fail_one_after_the_other_end_a_search_with_their_reason() -
     trials = [failed(number, 1) for number in (1, 2, 3)]
     assert next_step(RULE, trials[:2]).instances == 1
     assert next_step(RULE, trials).ended == "3 trials in a row came to no number: h1 is gone"
-    assert found(trials).state == "open"
+    assert found(trials).state == "failed"
 
 
-@pytest.mark.parametrize(("most", "tried"), [(1, [1]), (2, [1, 2]), (6, [1, 2, 4, 6]), (8, [1, 2, 4, 8])])
+@pytest.mark.parametrize(
+    ("most", "tried"), [(1, [1]), (2, [1, 2]), (6, [1, 2, 4, 6]), (8, [1, 2, 4, 8]), (9, [1, 2, 4, 8, 9])]
+)
 def test_doubling_ends_with_the_most_there_may_be(most: int, tried: list[int]) -> None:
-    assert ladder(most) == tried
-    assert found(searching(link(1e12), replace(RULE, most=most)), replace(RULE, most=most)).tried == tuple(
-        tried
+    rule = replace(RULE, most=most)
+    assert found(searching(link(1e12), rule), rule).tried == tuple(tried)
+
+
+def test_what_is_less_than_half_a_doubling_decides_nothing() -> None:
+    """From 8 to 9 instances +2.5 % would be 16 % a doubling; from 4 to 9 it is what was measured."""
+    assert ladder(9) == [(1, 2), (2, 4), (4, 8), (4, 9)]
+    assert ladder(6) == [(1, 2), (2, 4), (4, 6)]
+    rule = replace(RULE, most=9)
+    one = found(searching(link(8.2e9, noise=0.001), rule), rule)
+    assert one.doublings[-1].fewer.instances == 4
+    measured = one.doublings[-1].measured
+    assert measured is not None
+    assert measured.ratio == pytest.approx(8.2 / 4 - 1, rel=0.02)
+
+
+def smt(instances: int) -> float:
+    """Cores, then their second threads: 10 Gbps each to 8, 4 each to 16, then no more."""
+    return 1e9 * (10 * min(instances, 8) + 4 * max(0, min(instances, 16) - 8))
+
+
+def noisy(law: Callable[[int], float], noise: float = 0.003) -> Device:
+    drawn = random.Random(1)  # noqa: S311  noise, not a secret
+    return lambda instances: law(instances) * (1 + noise * drawn.gauss(0, 1))
+
+
+def test_a_knee_that_the_trials_beyond_it_contradict_is_none_and_enough_is_what_carries_all() -> None:
+    one = found(searching(noisy(smt)))
+    assert (one.state, one.knee) == ("stopped", None)
+    assert one.enough is not None
+    assert one.enough.instances == 16
+    assert "no one bend: throughput stops to rise at about 16 instances" in answer_words(one)
+
+
+def test_throughput_that_falls_is_told_with_its_sign_and_drawn_as_fitted() -> None:
+    one = found(searching(noisy(lambda n: 10e9 * min(n, 4) * (1 if n <= 4 else (4 / n) ** 0.3))))
+    if one.state == "found":
+        assert one.after_bps is not None
+        assert one.after_bps < 0
+        assert "less for each one after" in answer_words(one)
+    lines = fitted(found(searching(noisy(lambda n: 1e9 * (min(n, 4) - 0.01 * max(0, n - 4))))))
+    assert lines is not None
+    assert lines[1][1] == pytest.approx(-1e7, rel=0.3)
+    falls = found(searching(noisy(lambda n: 1e9 * (min(n, 4) - 0.01 * max(0, n - 4)))))
+    assert "Mbps less for each one after" in answer_words(falls)
+
+
+def test_a_search_that_failures_ended_is_no_answer_and_names_what_has_no_number() -> None:
+    trials: list[Trial] = []
+    while (wanted := next_step(RULE, trials)).ended is None:
+        number = wanted.instances or 0
+        made = failed if number == 8 else (lambda at, count: trial(at, count, link(1e12)))
+        trials.append(made(len(trials) + 1, number))
+    one = found(trials)
+    assert one.state == "failed"
+    assert one.tried == (1, 2, 4)
+    assert "trials failed before it was sure; 4 instances at most have a number" in answer_words(one)
+    assert tried_words(one).endswith("no number at 8: 3 trials failed")
+
+
+def test_tests_of_the_same_frames_beside_a_search_are_no_steps_of_it(tmp_path: Path) -> None:
+    of = campaign(
+        tmp_path,
+        "tests: [{test: udp-1500, instances: auto}, {test: udp-1500, rate: auto, instances: 2}, "
+        "{test: udp-1500, rate: 1G, instances: [1, 2, 4, 8]}]\ntrials: 3\n",
     )
+    remaining, trials = Remaining(of, plan(of, 7)), list[Trial]()
+    while remaining.to_run and len(trials) < 80:
+        one = remaining.rounds()[0].trials[0]
+        sent = (one.case.rate_bps or 1e9) * one.case.instances
+        made = trial(one.number, one.case.instances, lambda count: 5.3e9)
+        made = replace(made, case=one.case, case_key=one.case.key, throughput_bps=min(5.3e9, sent))
+        remaining.learn(made)
+        trials.append(made)
+    made_result = result(trials, campaign=json.loads(json.dumps(stored.as_dict(of))))
+    assert "SEARCHED INSTANCES" in shown(made_result)
+    instances = [one for one in as_json(digest(made_result))["searches"] if one["search"] == "instances"]
+    assert len(instances) == 1
+    plain = {one.number for one in trials if one.case.search is None and one.case.rate_bps is None}
+    assert {number for step in instances[0]["steps"] for number in step["trials"]} == plain
 
 
 def host(**said: Any) -> Host:

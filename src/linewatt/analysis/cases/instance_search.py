@@ -10,7 +10,6 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from itertools import pairwise
 from statistics import linear_regression
 from typing import Literal
 
@@ -19,12 +18,14 @@ from linewatt.analysis.cases.search import Next, failing, sent_s
 from linewatt.analysis.limits.ceiling import Gain, gain
 from linewatt.analysis.limits.knee import GRID_STEPS, Knee
 from linewatt.analysis.statistics.stats import Estimate, estimate, t_quantile
-from linewatt.findings.limits import LITTLE_GAIN
+from linewatt.findings.limits import LITTLE_GAIN, SAME_LEVEL
 from linewatt.model import Case, Trial
 from linewatt.records import Host
 
 FLAT = 2
 """doublings in a row that surely bring little: one may be a dip, and a bend has a second leg to be fitted"""
+HALF_A_DOUBLING = math.sqrt(2)
+"""times the instances: what fewer bring says too little of what a doubling would"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,10 +49,14 @@ class Step:
     trials: tuple[Trial, ...]
     throughput_bps: Estimate | None
 
+    @property
+    def instances(self) -> int:
+        return self.case.instances
+
 
 @dataclass(frozen=True, slots=True)
 class Doubling:
-    """From one step to the one that the doubling tried next, and what that brought per doubling."""
+    """From one step to the one that the doubling tried next; ``gain`` is by doubling."""
 
     fewer: Step
     more: Step
@@ -63,8 +68,24 @@ class Doubling:
         found = self.gain
         return found is not None and found.high is not None and found.is_below(LITTLE_GAIN)
 
+    @property
+    def measured(self) -> Gain | None:
+        """What was measured between the two, however many times the instances that are."""
+        return _measured(self.fewer, self.more)
 
-State = Literal["found", "flat", "stopped", "rising", "open"]
+
+def _measured(fewer: Step, more: Step) -> Gain | None:
+    found = gain(fewer, more)
+    if found is None:
+        return None
+    doublings = math.log2(more.instances / fewer.instances)
+    ratio, low, high = (
+        None if one is None else (1 + one) ** doublings - 1 for one in (found.ratio, found.low, found.high)
+    )
+    return None if ratio is None else Gain(ratio, low, high)
+
+
+State = Literal["found", "flat", "stopped", "rising", "failed", "open"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,8 +93,9 @@ class InstanceSearch:
     """A search as far as it got; ``steps`` rise in instances.
 
     ``found``: a knee. ``flat``: the first doubling brought nothing. ``stopped``: throughput stops to rise,
-    and no bend is shown. ``rising``: up to the most instances it was not sure that it stops. ``open``: not
-    ended.
+    and no bend that its trials agree with is shown. ``rising``: up to the most instances it was not sure that
+    it stops. ``failed``: trials that came to no number ended it before. ``open``: not ended. ``after_bps`` is
+    what an instance brings beyond the knee, below 0 where throughput falls.
     """
 
     case: Case
@@ -82,6 +104,7 @@ class InstanceSearch:
     steps: tuple[Step, ...]
     doublings: tuple[Doubling, ...]
     knee: Knee | None
+    after_bps: float | None
     state: State
     ended: str | None
     """why no further number was tried; None: it goes on"""
@@ -96,25 +119,62 @@ class InstanceSearch:
         return sent_s(self.trials)
 
     @property
+    def known(self) -> tuple[Step, ...]:
+        """The steps that have a number."""
+        return tuple(one for one in self.steps if one.throughput_bps is not None)
+
+    @property
     def tried(self) -> tuple[int, ...]:
-        """The numbers of instances of its steps."""
-        return tuple(one.case.instances for one in self.steps)
+        """Their numbers of instances."""
+        return tuple(one.instances for one in self.known)
+
+    @property
+    def without_number(self) -> tuple[Step, ...]:
+        """Those none of whose trials came to one."""
+        return tuple(one for one in self.steps if one.throughput_bps is None)
 
     @property
     def first_flat(self) -> Doubling | None:
         """From where on doubling brought little, up to the end."""
-        found = None
-        for one in reversed(self.doublings):
-            if not one.is_flat:
-                break
-            found = one
-        return found
+        at = _flat_from(self.doublings)
+        return self.doublings[at] if at < len(self.doublings) else None
+
+    @property
+    def enough(self) -> Step | None:
+        """The fewest instances that surely none of more is better than; None where throughput still rises."""
+        return None if self.first_flat is None else _enough(self.known)
 
 
-def ladder(most: int) -> list[int]:
-    """1, 2, 4 … and the most there may be."""
-    doubled = [1 << power for power in range(most.bit_length())]
-    return doubled if doubled[-1] == most else [*doubled, most]
+def _enough(known: Sequence[Step]) -> Step | None:
+    return next((one for at, one in enumerate(known) if not _bettered(one, known[at + 1 :])), None)
+
+
+def _bettered(one: Step, others: Iterable[Step], by: float = SAME_LEVEL) -> bool:
+    """Whether any of the others is surely better, and by more than means at one level differ."""
+    gains = (_measured(one, other) for other in others)
+    return any(found is not None and found.ratio > by and (found.low or 0.0) > 0 for found in gains)
+
+
+def _flat_from(doubled: Sequence[Doubling]) -> int:
+    """The first of those that brought little, up to the last; as many as there are: none."""
+    return next((at for at in reversed(range(len(doubled))) if not doubled[at].is_flat), -1) + 1
+
+
+def ladder(most: int) -> list[tuple[int, int]]:
+    """Fewer and more instances: 1 and 2, 2 and 4 …, and the most there may be.
+
+    What is less than half a doubling from it says too little, so that half of the most is tried, too.
+    """
+    doubled = [(1 << power, 2 << power) for power in range(most.bit_length() - 1)]
+    last = 1 << (most.bit_length() - 1)
+    if last == most:
+        return doubled
+    return [*doubled, (last if most >= HALF_A_DOUBLING * last else most // 2, most)]
+
+
+def _to_try(most: int) -> list[int]:
+    """The numbers of the ladder in the order in which they are tried."""
+    return list(dict.fromkeys((1, *(number for pair in ladder(most) for number in pair))))
 
 
 def bounded(rule: Rule, hosts: Mapping[str, Host], case: Case) -> Rule:
@@ -139,67 +199,22 @@ def _cpus(host: Host | None) -> int | None:
 def instance_search(case: Case, rule: Rule, trials: Iterable[Trial], *, ended: str | None) -> InstanceSearch:
     """A search of what its trials measured; ``ended``: why no further one follows."""
     ordered = tuple(sorted(trials, key=lambda one: one.number))
-    steps = tuple(sorted(_steps(ordered).values(), key=lambda one: one.case.instances))
-    doublings = tuple(_doublings(rule, {one.case.instances: one for one in steps}))
-    bend = _bend(steps)
-    found = InstanceSearch(case, rule, ordered, steps, doublings, bend, "open", ended)
+    steps = tuple(sorted(_steps(ordered).values(), key=lambda one: one.instances))
+    doublings = tuple(_doublings(rule, {one.instances: one for one in steps}))
+    bend = _bend(steps, doublings)
+    after = None if bend is None else _lines(_means(steps), bend.instances)[1][1]
+    found = InstanceSearch(case, rule, ordered, steps, doublings, bend, after, "open", ended)
     return replace(found, state=_state(found)) if ended else found
 
 
-def _bend(steps: Sequence[Step]) -> Knee | None:
-    """The knee; its interval has what the spread of trials makes of it, too, and is no less than its grid.
-
-    That of the series alone is of how the means lie about the two segments, which of few may be by chance.
-    """
-    bend = knee_of([one for one in steps if one.throughput_bps is not None])
-    known = [(one.case.instances, one.throughput_bps) for one in steps if one.throughput_bps is not None]
-    if bend is None:
-        return None
-    finest = bend.instances * ((known[-1][0] / known[0][0]) ** (1 / GRID_STEPS) - 1)
-    reach = max(finest, _reach(known, bend.instances))
-    return replace(
-        bend, low=min(bend.low, bend.instances - reach), high=max(bend.high, bend.instances + reach)
-    )
-
-
-def _reach(known: Sequence[tuple[int, Estimate]], at: float) -> float:
-    """Half the 95 % CI that the errors of all means give the point where the lines on either side cross."""
-    means = {number: one.mean for number, one in known}
-    here = _crossing(means, at)
-    if here is None:
-        return 0.0
-    moved = []
-    for number, one in known:
-        error = (one.sd or 0.0) / math.sqrt(one.n)
-        there = _crossing(means | {number: one.mean + error}, at)
-        moved.append(0.0 if there is None else there - here)
-    degrees = sum(one.n - 1 for _, one in known)
-    return t_quantile(degrees) * math.hypot(*moved) if degrees else 0.0
-
-
-def _crossing(means: Mapping[int, float], at: float) -> float | None:
-    left = [(number, bps) for number, bps in means.items() if number <= at]
-    right = [(number, bps) for number, bps in means.items() if number > at]
-    if not left or not right:
-        return None
-    level, rise = _line(left) if len(left) > 1 else (0.0, left[0][1] / left[0][0])
-    top, after = _line(right) if len(right) > 1 else (right[0][1], 0.0)
-    return None if rise <= after else (top - level) / (rise - after)
-
-
-def _line(points: Sequence[tuple[int, float]]) -> tuple[float, float]:
-    """Intercept and slope of the least squares."""
-    slope, level = linear_regression(*zip(*points, strict=True))
-    return level, slope
-
-
 def _state(search: InstanceSearch) -> State:
-    stops = search.first_flat
-    if stops is None:
-        return "rising" if search.rule.most in search.tried else "open"
+    doubled = search.doublings
+    tried_most = search.rule.most in search.tried
+    if not _stopped(doubled) and not (tried_most and search.first_flat):
+        return "rising" if tried_most and not search.without_number else "failed"
     if search.knee is not None:
         return "found"
-    return "flat" if stops is search.doublings[0] else "stopped"
+    return "flat" if search.first_flat is doubled[0] else "stopped"
 
 
 def _steps(trials: Sequence[Trial]) -> dict[int, Step]:
@@ -218,7 +233,7 @@ def _done(trials: Iterable[Trial]) -> list[Trial]:
 
 def _doublings(rule: Rule, steps: Mapping[int, Step]) -> Iterable[Doubling]:
     """Those of the ladder that both numbers were tried of."""
-    for fewer, more in pairwise(ladder(rule.most)):
+    for fewer, more in ladder(rule.most):
         if fewer in steps and more in steps:
             yield Doubling(steps[fewer], steps[more], gain(steps[fewer], steps[more]))
 
@@ -234,7 +249,7 @@ def next_step(rule: Rule, trials: Iterable[Trial]) -> Next:
         return Next(instances=short)
     doubled = list(_doublings(rule, steps))
     if not _stopped(doubled):
-        untried = next((number for number in ladder(rule.most) if number not in steps), None)
+        untried = next((number for number in _to_try(rule.most) if number not in steps), None)
         if untried is not None:
             return Next(instances=untried)
     return _refined(rule, steps, doubled)
@@ -247,11 +262,11 @@ def _stopped(doubled: Sequence[Doubling]) -> bool:
 
 def _refined(rule: Rule, steps: Mapping[int, Step], doubled: Sequence[Doubling]) -> Next:
     """The next number around the bend; none where it is known to within one instance, or nothing stops."""
-    bend = _bend(sorted(steps.values(), key=lambda one: one.case.instances))
-    flat = next((at for at in reversed(range(len(doubled))) if not doubled[at].is_flat), -1) + 1
+    bend = _bend(sorted(steps.values(), key=lambda one: one.instances), doubled)
+    flat = _flat_from(doubled)
     if flat == len(doubled):
         return Next(ended=_no_stop(rule, doubled))
-    between = (doubled[max(0, flat - 1)].fewer.case.instances, doubled[flat].more.case.instances)
+    between = _between(doubled)
     around = (number for number in _around(bend, between) if number <= rule.most)
     untried = [number for number in around if number not in steps]
     if not untried:
@@ -259,6 +274,12 @@ def _refined(rule: Rule, steps: Mapping[int, Step], doubled: Sequence[Doubling])
     if len(steps) >= rule.counts:
         return Next(ended=f"{len(steps)} numbers of instances were tried, the most of a search")
     return Next(instances=untried[0])
+
+
+def _between(doubled: Sequence[Doubling]) -> tuple[int, int]:
+    """Between which numbers throughput stops to rise: from the last doubling that gained to the next."""
+    flat = _flat_from(doubled)
+    return doubled[max(0, flat - 1)].fewer.instances, doubled[flat].more.instances
 
 
 def _around(bend: Knee | None, between: tuple[int, int]) -> list[int]:
@@ -292,6 +313,79 @@ def _no_stop(rule: Rule, doubled: Sequence[Doubling]) -> str:
     most = f"{rule.most} instance{'' if rule.most == 1 else 's'}, the most there may be ({rule.bound})"
     if not doubled or doubled[-1].gain is None:
         return f"no more than {most}"
-    if doubled[-1].gain.ratio >= LITTLE_GAIN:
-        return f"throughput still rose at {most}"
+    if doubled[-1].gain.low is not None and doubled[-1].gain.low > 0:
+        return f"throughput still rose from {doubled[-1].fewer.instances} to {most}"
     return f"that throughput stops to rise was not sure up to {most}: its trials differ too much"
+
+
+def _means(steps: Iterable[Step]) -> dict[int, float]:
+    return {one.instances: one.throughput_bps.mean for one in steps if one.throughput_bps is not None}
+
+
+def _bend(steps: Sequence[Step], doubled: Sequence[Doubling]) -> Knee | None:
+    """The knee, where what was tried agrees with it.
+
+    Its interval has what the spread of trials makes of it, too, and is no less than its grid: that of the
+    series alone is of how the means lie about the two segments, which of few may be by chance.
+    """
+    known = [one for one in steps if one.throughput_bps is not None]
+    bend = knee_of(known)
+    if bend is None or _flat_from(doubled) == len(doubled) or _contradicted(bend, known, doubled):
+        return None
+    finest = bend.instances * ((known[-1].instances / known[0].instances) ** (1 / GRID_STEPS) - 1)
+    reach = max(finest, _reach(known, bend.instances))
+    return replace(
+        bend, low=min(bend.low, bend.instances - reach), high=max(bend.high, bend.instances + reach)
+    )
+
+
+def _contradicted(bend: Knee, known: Sequence[Step], doubled: Sequence[Doubling]) -> bool:
+    """Whether doubling still gained beyond it, or a number beyond it is surely better than another there."""
+    low, high = _between(doubled)
+    if not low <= bend.instances <= high:
+        return True
+    beyond = [one for one in known if one.instances >= bend.instances]
+    return any(_bettered(one, beyond[at + 1 :], LITTLE_GAIN) for at, one in enumerate(beyond))
+
+
+def _reach(known: Sequence[Step], at: float) -> float:
+    """Half the 95 % CI that the errors of all means give the point where the lines on either side cross."""
+    means = _means(known)
+    here = _crossing(means, at)
+    if here is None:
+        return 0.0
+    moved, degrees = [], 0
+    for one in known:
+        mean = one.throughput_bps
+        if mean is not None and mean.sd is not None:
+            there = _crossing(means | {one.instances: mean.mean + mean.sd / math.sqrt(mean.n)}, at)
+            moved.append(0.0 if there is None else there - here)
+            degrees += mean.n - 1
+    return t_quantile(degrees) * math.hypot(*moved) if degrees else 0.0
+
+
+def _crossing(means: Mapping[int, float], at: float) -> float | None:
+    (level, rise), (top, after) = _lines(means, at)
+    return None if rise <= after else (top - level) / (rise - after)
+
+
+Line = tuple[float, float]
+"""intercept and slope"""
+
+
+def _lines(means: Mapping[int, float], at: float) -> tuple[Line, Line]:
+    """Least squares on either side: of one number alone from the origin before it, level beyond it."""
+    left = [(number, bps) for number, bps in means.items() if number <= at]
+    right = [(number, bps) for number, bps in means.items() if number > at]
+    before = _line(left) if len(left) > 1 else (0.0, left[0][1] / left[0][0] if left else 0.0)
+    return before, _line(right) if len(right) > 1 else (right[0][1] if right else 0.0, 0.0)
+
+
+def _line(points: Sequence[tuple[int, float]]) -> Line:
+    slope, level = linear_regression(*zip(*points, strict=True))
+    return level, slope
+
+
+def fitted(search: InstanceSearch) -> tuple[Line, Line] | None:
+    """The lines on either side of the knee, which the chart draws."""
+    return None if search.knee is None else _lines(_means(search.steps), search.knee.instances)

@@ -165,7 +165,8 @@ def as_json(view: Digest, *, trials: bool = False) -> dict[str, Any]:
     }
     if view.searches or view.knees:
         rates = search_documents(view.searches, view.result)
-        document["searches"] = [*rates, *knee_documents(view.knees)]
+        knees = knee_documents(view.knees, lambda case: view.findings.doubts(case, "throughput"))
+        document["searches"] = [*rates, *knees]
     found = experiment(view.result)
     if found is not None:
         document["effects"] = effects_document(found)

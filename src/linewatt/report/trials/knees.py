@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -17,6 +17,7 @@ from linewatt.analysis.cases.instance_search import (
     instance_search,
     next_step,
 )
+from linewatt.analysis.limits.knee import Knee
 from linewatt.findings.limits import LITTLE_GAIN
 from linewatt.model import Case, Trial
 from linewatt.records import AskedTest
@@ -44,9 +45,10 @@ def instance_searches_of(result: Result) -> tuple[InstanceSearch, ...]:
 
 
 def _searches(test: AskedTest, case: Case) -> bool:
-    """Whether a case is a step of what a test searches: that is all that differ in instances only."""
+    """Whether a case is a step of what a test searches: all that differ in instances only, at no rate."""
     same = (test.test, bool(test.zerocopy)) == (case.test, case.zerocopy)
-    return test.instances == "auto" and same and case.streams in test.streams
+    own = same and case.streams in test.streams and not case.paced and not case.search
+    return test.instances == "auto" and own
 
 
 def _search(case: Case, trials: Sequence[Trial], asked: Asked, result: Result) -> InstanceSearch:
@@ -63,54 +65,51 @@ def certain(search: InstanceSearch) -> bool:
 
 
 def answer_words(search: InstanceSearch) -> str:
-    """``Knee at 4.0 instances (95 % CI 3.8 to 4.2): …``, or what is known in its place."""
-    stops, most = search.first_flat, max(search.tried, default=0)
+    """``knee at 4.0 instances (95 % CI 3.8 to 4.2): …``, or what is known in its place."""
+    stops, most, enough = search.first_flat, max(search.tried, default=0), search.enough
     if search.state == "open":
         return f"not finished: {plural(most, 'instance')} at most so far"
-    if search.knee is not None and stops is not None:
-        return _lowered(knee_words(search.knee))
-    if stops is None or stops.gain is None:
+    if search.state == "failed":
+        return f"no knee: trials failed before it was sure; {plural(most, 'instance')} at most have a number"
+    if search.state == "found" and search.knee is not None:
+        return _knee_words(search.knee, search.after_bps)
+    if stops is None or stops.gain is None or enough is None:
         return f"no knee up to {plural(most, 'instance')}"
     if search.state == "flat":
-        fewest = stops.fewer.case.instances
         least = format_percent(LITTLE_GAIN)
+        fewest = stops.fewer.instances
         return f"no knee: beyond {plural(fewest, 'instance')} a doubling surely brings less than {least}"
-    at = stops.fewer.case.instances
-    return f"no bend shown: throughput stops to rise at about {plural(at, 'instance')}"
+    return f"no one bend: throughput stops to rise at about {plural(enough.instances, 'instance')}"
 
 
-def _lowered(text: str) -> str:
-    return text[:1].lower() + text[1:]
-
-
-def at_knee(search: InstanceSearch) -> Step | None:
-    """The step with the fewest instances that has all that more of them bring; None where nothing stops."""
-    stops = search.first_flat
-    if stops is None:
-        return None
-    least = stops.fewer.case.instances if search.knee is None else search.knee.instances
-    known = [one for one in search.steps if one.throughput_bps is not None]
-    return next((one for one in known if one.case.instances >= least), None)
+def _knee_words(bend: Knee, after_bps: float | None) -> str:
+    """What an instance brings beyond it with its sign: throughput may fall."""
+    said = knee_words(bend)
+    if after_bps is not None and after_bps < 0:
+        lead = said.rpartition(", ")[0]
+        said = f"{lead}, and {format_rate(-after_bps)} less for each one after"
+    return said[:1].lower() + said[1:]
 
 
 def carried_words(search: InstanceSearch) -> str:
-    """``4 instances carry 3.92 Gbps, twice as many −0.1 % (−0.6 % to +0.4 %)``; empty where nothing stops."""
-    step = at_knee(search)
+    """``6 instances: 5.32 Gbps; 16 → 32 brought −0.1 % (−2.1 % to +2.0 %)``; empty where nothing stops."""
+    step = search.enough
     if step is None or step.throughput_bps is None:
         return ""
-    said = f"{plural(step.case.instances, 'instance')}: {format_rate(step.throughput_bps.mean, 4)}"
+    said = f"{plural(step.instances, 'instance')}: {format_rate(step.throughput_bps.mean, 4)}"
     last = search.doublings[-1]
-    pair = f"{last.fewer.case.instances} → {last.more.case.instances}"
-    return f"{said}; from {pair} a doubling brought {_gain(last)}" if last.gain else said
+    return f"{said}; {_gain(last)}" if last.measured else said
 
 
 def _gain(one: Doubling) -> str:
-    found = one.gain
+    """``16 → 32 brought −0.1 % (−2.1 % to +2.0 %)``: as it was measured."""
+    found = one.measured
     if found is None:
         return MISSING
+    said = f"{one.fewer.instances} → {one.more.instances} brought {format_change(found.ratio)}"
     if found.low is None or found.high is None:
-        return format_change(found.ratio)
-    return f"{format_change(found.ratio)} ({format_change(found.low)} to {format_change(found.high)})"
+        return said
+    return f"{said} ({format_change(found.low)} to {format_change(found.high)})"
 
 
 def tried_words(search: InstanceSearch) -> str:
@@ -118,10 +117,13 @@ def tried_words(search: InstanceSearch) -> str:
     tried, rule = search.tried, search.rule
     if not tried:
         return "no number of instances was tried"
-    between = [number for number in range(1, tried[-1]) if number not in tried]
+    looked = {*tried, *(one.instances for one in search.without_number)}
+    between = [number for number in range(1, tried[-1]) if number not in looked]
     left = [number_ranges(between)] if between else []
     left += [f"more than {tried[-1]}"]
-    return f"tried: {number_ranges(tried)}; not: {', '.join(left)} (at most {rule.most}: {rule.bound})"
+    said = f"tried: {number_ranges(tried)}; not: {', '.join(left)} (at most {rule.most}: {rule.bound})"
+    failed = [f"{one.instances}: {plural(len(one.trials), 'trial')} failed" for one in search.without_number]
+    return f"{said}; no number at {', '.join(failed)}" if failed else said
 
 
 def _ended(search: InstanceSearch) -> str:
@@ -147,7 +149,7 @@ def _table(search: InstanceSearch, name: str) -> Table:
     return Table(
         title=f"{name}: throughput by instances",
         keys=(Head("Instances"),),
-        heads=(Head("Throughput"), Head("95 % CI"), Head("Gain a doubling", kind="text"), Head("Trials")),
+        heads=(Head("Throughput"), Head("95 % CI"), Head("Gain", kind="text"), Head("Trials")),
         groups=(RowGroup("", tuple(_row(step, search) for step in search.steps)),),
         notes=notes,
         style="numbers searches",
@@ -168,13 +170,17 @@ def _row(step: Step, search: InstanceSearch) -> Row:
     return Row((Cell(f"{step.case.instances}"),), cells)
 
 
-def as_documents(found: Iterable[InstanceSearch]) -> list[dict[str, Any]]:
+Doubts = Callable[[Case], Sequence[str]]
+"""what makes the throughput of a case doubtful, by code"""
+
+
+def as_documents(found: Iterable[InstanceSearch], doubts: Doubts) -> list[dict[str, Any]]:
     """Of instances the ``searches`` of ``show --json``."""
-    return [_document(one) for one in found]
+    return [_document(one, doubts) for one in found]
 
 
-def _document(search: InstanceSearch) -> dict[str, Any]:
-    bend, step = search.knee, at_knee(search)
+def _document(search: InstanceSearch, doubts: Doubts) -> dict[str, Any]:
+    bend, step = search.knee, search.enough
     return {
         **case_keys(search.case),
         "case_key": search.case.key,
@@ -189,22 +195,23 @@ def _document(search: InstanceSearch) -> dict[str, Any]:
         "knee_instances": None if bend is None else bend.instances,
         "knee_ci95": None if bend is None else [bend.low, bend.high],
         "bps_per_instance_before": None if bend is None else bend.before_bps,
-        "bps_per_instance_after": None if bend is None else bend.after_bps,
-        "instances_enough": None if step is None else step.case.instances,
+        "bps_per_instance_after": search.after_bps,
+        "instances_enough": None if step is None else step.instances,
         "not_tried": [one for one in range(1, search.rule.most + 1) if one not in search.tried],
+        "doubts": [*dict.fromkeys(code for one in search.known for code in doubts(one.case))],
         "steps": [_step(one, search) for one in search.steps],
     }
 
 
 def _step(step: Step, search: InstanceSearch) -> dict[str, Any]:
     doubled = next((one for one in search.doublings if one.more == step), None)
-    found = None if doubled is None else doubled.gain
+    found = None if doubled is None else doubled.measured
     return {
         "instances": step.case.instances,
         "case_key": step.case.key,
         "trials": [one.number for one in step.trials],
         **mean_keys("throughput_bps", step.throughput_bps),
-        "doubled_from": None if doubled is None else doubled.fewer.case.instances,
+        "compared_with": None if doubled is None else doubled.fewer.instances,
         "gain_ratio": None if found is None else found.ratio,
         "gain_ci95": None if found is None or found.low is None else [found.low, found.high],
     }

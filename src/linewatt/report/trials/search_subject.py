@@ -10,6 +10,7 @@ from linewatt.analysis.cases.rate_search import Goal, RateSearch
 from linewatt.report.screen import Block, Entry, Line, curve
 from linewatt.report.series import plural
 from linewatt.report.trials import knees
+from linewatt.report.trials.answer import letters
 from linewatt.report.trials.digest import Digest
 from linewatt.report.trials.searches import (
     RATES_ARE,
@@ -60,7 +61,7 @@ def knee_subject(view: Digest) -> Subject | None:
     if not found:
         return None
     whole = len(found) <= MOST_WHOLE
-    entries = [entry for search, name in found for entry in _knee(search, name, whole=whole)]
+    entries = [entry for search, name in found for entry in _knee(search, name, view, whole=whole)]
     if not whole:
         trials = plural(sum(len(search.trials) for search, _ in found), "trial")
         seconds = format_seconds(sum(search.load_s for search, _ in found))
@@ -79,12 +80,15 @@ def knee_subject(view: Digest) -> Subject | None:
     return Subject(f"{said}{more}.", (block,), tuple(told), of_cases=False)
 
 
-def _knee(search: InstanceSearch, name: str, *, whole: bool) -> Iterator[Entry]:
+def _knee(search: InstanceSearch, name: str, view: Digest, *, whole: bool) -> Iterator[Entry]:
     """The answer of a search; ``whole``: what instances carry there, what it took and what was tried, too."""
     style = "" if knees.certain(search) else "yellow"
+    codes = [code for one in search.known for code in view.findings.doubts(one.case, "throughput")]
+    marked = letters(view.marks.of(dict.fromkeys(codes)))
     answer, carried = knees.answer_words(search), knees.carried_words(search)
     short = answer.partition(": ")[0] if search.state == "found" else answer
-    yield tuple(Line(name, prose=prose, style=style) for prose in dict.fromkeys((answer, short)))
+    forms = (f"{prose} {marked}".rstrip() for prose in dict.fromkeys((answer, short)))
+    yield tuple(Line(name, prose=prose, style=style) for prose in forms)
     if whole:
         said = (carried, knees.effort_words(search), knees.tried_words(search))
         yield from ((Line("", prose=prose),) for prose in said if prose)

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from linewatt.analysis.cases.instance_search import InstanceSearch
+from linewatt.analysis.cases.instance_search import InstanceSearch, fitted
 from linewatt.report.charts import specs
 from linewatt.report.charts.data import Row
 from linewatt.report.charts.figure import Figure
@@ -24,12 +24,12 @@ def knee_figures(found: Sequence[InstanceSearch]) -> Iterator[Figure]:
         if len(known) > 1:
             answer = answer_words(search)
             points = "; ".join(f"{format_rate(mean.mean, 4)} at {count}" for count, mean in known)
-            fitted = " Dashed: the two lines fitted; shaded: the 95 % CI of where they meet."
+            lines = " Dashed: the two lines fitted; shaded: the 95 % CI of where they meet."
             yield Figure(
                 name=f"knee-{number}",
                 title=f"{name}: throughput by instances",
                 caption=f"{answer[:1].upper()}{answer[1:]}. Points are means, bars one standard deviation "
-                f"over trials.{fitted if search.knee else ''}",
+                f"over trials.{lines if search.knee else ''}",
                 description=f"Throughput: {points} instances. {answer}.",
                 spec=_spec(search),
             )
@@ -59,7 +59,7 @@ def _spec(search: InstanceSearch) -> Spec:
         fit
         | {
             "mark": {"type": "line", "strokeDash": [5, 4], "strokeWidth": 1.5},
-            "encoding": {"x": x, "y": y, "color": {"value": specs.SENDER}},
+            "encoding": {"x": x, "y": y, "detail": {"field": "line"}, "color": {"value": specs.SENDER}},
         },
         *(
             layer | {"encoding": layer["encoding"] | {"x": x, "color": {"value": specs.RECEIVER}}}
@@ -76,23 +76,14 @@ def _spec(search: InstanceSearch) -> Spec:
 
 
 def _fitted(search: InstanceSearch) -> Iterator[Row]:
-    """The two lines, through the mean of the points on either side, and the interval of the bend."""
-    bend = search.knee
-    known = [
-        (one.case.instances, one.throughput_bps.mean)
-        for one in search.steps
-        if one.throughput_bps is not None
-    ]
-    if bend is None:
+    """The lines fitted on either side of the knee, and the interval of where they meet."""
+    bend, lines = search.knee, fitted(search)
+    if bend is None or lines is None:
         return
-    slopes = [
-        bend.before_bps * (min(n, bend.instances) - bend.instances)
-        + bend.after_bps * max(n - bend.instances, 0)
-        for n, _ in known
-    ]
-    level = sum(bps - slope for (_, bps), slope in zip(known, slopes, strict=True)) / len(known)
-    first, last = known[0][0], known[-1][0]
-    for at in (first, bend.instances, last):
-        slope = bend.before_bps if at < bend.instances else bend.after_bps
-        yield {"kind": "fit", "x": at, "value": mbps_from_bps(level + slope * (at - bend.instances))}
+    first, last = search.tried[0], search.tried[-1]
+    for (level, slope), (start, end) in zip(
+        lines, ((first, bend.instances), (bend.instances, last)), strict=True
+    ):
+        for at in (start, end):
+            yield {"kind": "fit", "x": at, "value": mbps_from_bps(level + slope * at), "line": start}
     yield {"kind": "ci", "x": bend.low, "x2": bend.high}
