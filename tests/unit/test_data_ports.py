@@ -4,9 +4,10 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
+from statistics import fmean
 from typing import Any
 
 import pytest
@@ -343,21 +344,31 @@ def test_above_the_line_of_one_port_is_told_with_that_line() -> None:
     ]
 
 
-def test_a_full_port_is_no_hidden_ceiling() -> None:
-    """Twice the instances bring no more, because one of two ports is slow and full."""
-    base = Case("tcp", "a", "b", data_ports=2)
+def runs_of(instances: int, of_line: Sequence[float]) -> list[Trial]:
+    """Trials over two ports: the first with so much of its 1 Gbps, the second with 4 of 10 Gbps."""
     roles = {
         role: end(host, role, 1.0, 0, 0, app_cpu=shares(0.5), irq_cpu=shares(0.5, cpus=(1,)))  # type: ignore[arg-type]
         for role, host in (("sender", "a"), ("receiver", "b"))
     }
+    case = Case("tcp", "a", "b", data_ports=2, instances=instances)
+    return [
+        replace(
+            of_ports((share * 1e9, 1e9), (4e9, 10e9), case=case, case_key=case.key, retransmits=0, **roles),
+            number=10 * instances + at,
+        )
+        for at, share in enumerate(of_line)
+    ]
 
-    def runs(instances: int, *ports: tuple[float, float]) -> list[Trial]:
-        case = replace(base, instances=instances)
-        own = of_ports(*ports, case=case, case_key=case.key, retransmits=0, **roles)
-        return [replace(own, number=10 * instances + at) for at in range(3)]
+
+def cases_of_instances(of_line: Sequence[float], *instances: int) -> tuple[CaseSummary, ...]:
+    return summarise([trial for count in instances for trial in runs_of(count, of_line)])
+
+
+def test_a_full_port_is_no_hidden_ceiling() -> None:
+    """Twice the instances bring no more, because one of two ports is slow and full."""
 
     def cases(first: float) -> tuple[CaseSummary, ...]:
-        return summarise([*runs(2, (first, 1e9), (4e9, 10e9)), *runs(4, (first, 1e9), (4e9, 10e9))])
+        return cases_of_instances([first / 1e9] * 3, 2, 4)
 
     hidden = "limited by something inside the device or the path, at 4.60 Gbps"
     assert [limit_words(one).startswith(hidden) for one in cases(0.6e9)] == [True, True]
@@ -367,6 +378,23 @@ def test_a_full_port_is_no_hidden_ceiling() -> None:
     assert [limit_words(one).startswith(full) for one in cases(0.98e9)] == [True, True]
     lines = [one for one in limit_document(cases(0.98e9)[0].limit)["candidates"] if one["unit"] == "bit/s"]
     assert [one.get("port") for one in lines] == ["eth1", None, "eth2"]
+
+
+@pytest.mark.parametrize("of_line", [(0.965, 0.965, 0.965), (0.98, 0.98, 0.965), (0.93, 0.93, 0.93)])
+def test_beside_a_port_that_is_nearly_full_no_hidden_ceiling_is_named(of_line: tuple[float, ...]) -> None:
+    for one in cases_of_instances([*of_line], 2, 4):
+        assert limit_words(one).startswith("no limit found")
+        assert "data port eth1 alone" in one.limit.evidence
+        assert "hidden-ceiling" not in {flag.code for flag in one.flags}
+        nearest = f"nearest is the line rate of data port eth1 alone, {100 * fmean(of_line):.1f} %"
+        now_and_then = " in every trial, not in 2 only," if max(of_line) > 0.97 else ""
+        assert one.limit.margin == f"{nearest}; from 97 % on{now_and_then} it is named"
+
+
+def test_a_case_with_a_port_that_is_nearly_full_is_not_told_with_the_ceiling_of_more_instances() -> None:
+    fewer, more = summarise([*runs_of(2, [0.91] * 3), *runs_of(4, [0.89] * 3), *runs_of(8, [0.85] * 3)])[::2]
+    assert limit_words(fewer).startswith("no limit found")
+    assert more.limit.kind == "device-or-path"
 
 
 def test_a_port_that_is_full_now_and_then_limits_nothing() -> None:

@@ -90,7 +90,7 @@ KINDS = (
         "More instances bring no more, and nothing that linewatt knows of is full: a limit inside the device or the path, "
         "such as a NIC's internal switch.",
         f"Twice the instances bring less than {percent(LITTLE_GAIN)} more (beyond the knee of the series "
-        f"{percent(BEYOND_KNEE_GAIN)}), line, slot and every CPU of both ends are below {percent(FULL)}, nothing is lost, "
+        f"{percent(BEYOND_KNEE_GAIN)}), line (of every data port, too), slot and every CPU of both ends are below {percent(FULL)}, nothing is lost, "
         f"and the level repeats (SD below {percent(LEVEL_SD)}).",
         "Look at the data sheets of NIC and switch for limits over all ports, at the slot, and at memory bandwidth.",
     ),

@@ -20,6 +20,7 @@ from linewatt.analysis.limits.verdict import Limit
 from linewatt.analysis.statistics.contrasts import welch
 from linewatt.findings.limits import (
     BEYOND_KNEE_GAIN,
+    FULL,
     LEVEL_SD,
     LITTLE_GAIN,
     LOSS,
@@ -124,6 +125,8 @@ def ceiling(series: Sequence[CaseSummary], at: int, stopped: str) -> Ceiling | N
         return None
     if any(one.full_in and not one.ruled_out for one in summary.limit.ranked if one.port is None):
         return None
+    if _has_full_port(summary):
+        return None
     line, receiver = _line(summary), _cpus(series[: at + 1], "receiver")
     answers = (
         line,
@@ -141,6 +144,11 @@ def ceiling(series: Sequence[CaseSummary], at: int, stopped: str) -> Ceiling | N
     )
 
 
+def _has_full_port(summary: CaseSummary) -> bool:
+    """Whether a line of several data ports is full in any trial, which may be what its instances wait for."""
+    return any(share >= FULL for one in summary.limit.ranked if one.port is not None for share in one.known)
+
+
 def with_ceiling(series: Sequence[CaseSummary], at: int, found: Ceiling) -> list[CaseSummary]:
     """The series with that limit in the case and in those before it that stand at the same level."""
     limit = _limit(series[at].limit, found)
@@ -154,7 +162,7 @@ def with_ceiling(series: Sequence[CaseSummary], at: int, found: Ceiling) -> list
 
 
 def _same_level(one: CaseSummary, level_bps: float) -> bool:
-    if one.throughput_bps is None or one.limit.found or one.case.paced:
+    if one.throughput_bps is None or one.limit.found or one.case.paced or _has_full_port(one):
         return False
     return abs(one.throughput_bps.mean / level_bps - 1) <= SAME_LEVEL
 

@@ -31,11 +31,16 @@ class Ranked(Candidate):
         return tuple(share for share in self.shares if share is not None)
 
     @property
+    def full_from(self) -> float:
+        """The share from which on it counts as full."""
+        if self.port is not None:
+            return FULL_ALONE
+        return REACHED if self.kind == "paced" else WAITED if self.kind in _WINDOWS else FULL
+
+    @property
     def full_in(self) -> int:
         """In how many trials it is full."""
-        least = REACHED if self.kind == "paced" else WAITED if self.kind in _WINDOWS else FULL
-        least = FULL_ALONE if self.port is not None else least
-        return sum(share >= least for share in self.known)
+        return sum(share >= self.full_from for share in self.known)
 
     @property
     def holds(self) -> bool:

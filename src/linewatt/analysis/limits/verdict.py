@@ -16,7 +16,7 @@ from linewatt.analysis.limits.candidate import Kind
 from linewatt.analysis.limits.cpus import ROLES, count
 from linewatt.analysis.limits.paths import line_words, lost_ratio
 from linewatt.analysis.limits.ranking import Ranked, rank
-from linewatt.findings.limits import FULL, LOSS, TIE
+from linewatt.findings.limits import LOSS, TIE
 from linewatt.model import ENDS, Case, Trial, is_request_response
 from linewatt.units import format_percent, format_rate
 
@@ -156,6 +156,8 @@ def _not_found(case: Case, ranked: tuple[Ranked, ...], unknown: tuple[str, ...])
     cpus = [one for one in rest if one.cpu is not None and one not in now_and_then]
     parts += [f"busiest: {words.short(cpus[0])}"] if cpus else []
     parts += [line_words(one.share) for one in rest if one.kind in _LINES and one.port is None]
+    ports = [one for one in rest if one.port is not None and not one.ruled_out and one not in now_and_then]
+    parts += [f"fullest port: {words.short(ports[0])}"] if ports else []
     parts += [
         f"{words.name(one)} ruled out: {one.against[0]}" for one in rest if one.ruled_out and one.full_in
     ]
@@ -189,4 +191,6 @@ def _margin(named: Sequence[Ranked], ranked: Sequence[Ranked]) -> str:
         return "nothing else is known to compare with"
     if named:
         return f"the next is {words.short(following)}"
-    return f"nearest is {words.short(following)}; from {format_percent(FULL, 0)} on it is named"
+    least = f"from {format_percent(following.full_from, 0)} on"
+    least += f" in every trial, not in {following.full_in} only," if following.full_in else ""
+    return f"nearest is {words.short(following)}; {least} it is named"
