@@ -109,6 +109,7 @@ def with_manifest(tmp_path: Path, *at: str, value: Any) -> Path:
             "options.0: List should have at least 2",
         ),
         (("hosts", "h1", "facts", "nic"), "eth0", "hosts.h1.facts.nic: Input should be a valid dictionary"),
+        (("hosts", "h1", "facts", "cpus"), None, "hosts.h1.facts.cpus: Input should be a valid dictionary"),
         (("schema_version",), 2, "schema_version 2, this linewatt reads 1"),
     ],
 )

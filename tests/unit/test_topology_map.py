@@ -303,8 +303,6 @@ def test_threads_that_are_not_known_are_said() -> None:
 @pytest.mark.parametrize(
     "cpus",
     [
-        None,
-        "text",
         {},
         {"online": [], "cores": []},
         {"online": [0, 1]},

@@ -4,6 +4,8 @@
 from __future__ import annotations
 
 import json
+import random
+from collections.abc import Callable, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -20,13 +22,13 @@ from linewatt.engine.live.trial import TrialRun, UsersReport, together
 from linewatt.engine.measuring import kept
 from linewatt.engine.measuring.cut import Setup
 from linewatt.engine.measuring.measure import measure
-from linewatt.engine.measuring.users import done_in, users_flags
+from linewatt.engine.measuring.users import done_in, users_flags, users_rates
 from linewatt.errors import InvalidInput, ParseError
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.clock import Offset
 from linewatt.loads.registry import DEFAULT, LOADS
 from linewatt.loads.users.server_vsftpd import OPTIONS
-from linewatt.model import Case, Window, group_of
+from linewatt.model import Case, Trial, Window, group_of
 from linewatt.report.comparison.words import names_of
 
 HOSTS = {name: {"address": f"192.0.2.{at}", "data": "eth0"} for at, name in enumerate(("dut", "c1", "c2"), 1)}
@@ -280,6 +282,53 @@ def test_each_of_several_clients_has_its_part_and_its_cpu_and_the_server_is_of_a
     assert parts == {"c1": pytest.approx(12e6), "c2": pytest.approx(28e6)}
     again = kept.read(found.raw[kept.NAME], found.raw, hosts, LOADS[DEFAULT])
     assert measure(again.run, {}, again.setup, LOADS[DEFAULT], again.overhead_s).trial == found.trial
+
+
+LONG_S = 40
+
+
+def trial_of(megabytes: Sequence[float]) -> Trial:
+    """A trial whose users move so much in each second of a window of 40 s."""
+    reports = [report(at, at + 1.0, received=round(1e6 * each)) for at, each in enumerate(megabytes)]
+    run = replace(run_of(*reports), ended_s=START_S + len(reports))
+    return measure(run, {}, replace(SETUP, omit_s=0.0, window_s=LONG_S), LOADS[DEFAULT], 0.1).trial
+
+
+def shaped(kind: str) -> list[float]:
+    noise = random.Random(3)  # noqa: S311  a series that is drawn again alike
+    levels: dict[str, Callable[[int], float]] = {
+        "stops halfway": lambda at: 100.0 if at < LONG_S // 2 else 0.0,
+        "begins slowly": lambda at: 10.0 if at < LONG_S // 4 else 100.0,
+        "by turns": lambda at: 100.0 if at // 5 % 2 else 40.0,
+        "steady": lambda at: 100.0,
+        "files end and users think": lambda at: 100.0 if noise.random() < 0.8 else 5.0,
+    }
+    return [levels[kind](at) * (1 + 0.05 * noise.random()) for at in range(LONG_S)]
+
+
+@pytest.mark.parametrize(
+    ("kind", "codes"),
+    [
+        ("stops halfway", {"throughput-drifts", "throughput-dips"}),
+        ("begins slowly", {"warm-up-in-window", "throughput-drifts"}),
+        ("by turns", {"throughput-oscillates"}),
+        ("steady", set()),
+        ("files end and users think", set()),
+    ],
+)
+def test_throughput_of_users_that_does_not_stay_where_it_is_is_told(kind: str, codes: set[str]) -> None:
+    trial = trial_of(shaped(kind))
+    assert trial.status == "done", trial.reason
+    told = {one.code for one in trial.flags if one.code.startswith(("throughput-", "warm-up"))}
+    assert len(told) == min(1, len(codes))
+    assert told <= codes
+
+
+def test_reports_of_several_clients_are_one_series() -> None:
+    """Each in a rhythm of its own: one second's rate is what all moved in it."""
+    other = [replace(report(at + 0.3, at + 1.3, sent=500_000), host="c2") for at in range(-1, 5)]
+    assert users_rates([*WHOLE, *other], WINDOW) == pytest.approx([8 * (1_500_000 + 500_000)] * 3)
+    assert users_rates([], WINDOW) == []
 
 
 def test_failed_transfers_and_a_client_at_its_end_are_found() -> None:

@@ -69,6 +69,19 @@ def _share(one: UsersReport, window: Window) -> float:
     return overlap_s(one.start_s, one.end_s, window) / length_s if length_s > 0 else 0.0
 
 
+def users_rates(reports: Sequence[UsersReport], window: Window) -> list[float]:
+    """What all users moved both ways, in equal intervals of the window, none shorter than a report, bit/s."""
+    longest_s = max((one.end_s - one.start_s for one in reports), default=0.0)
+    count = int(window.seconds // longest_s) if longest_s > 0 else 0
+    each_s = window.seconds / max(1, count)
+    rates = []
+    for number in range(count):
+        part = Window(window.start_s + number * each_s, window.start_s + (number + 1) * each_s)
+        payload = sum(_share(one, part) * (one.received_bytes + one.sent_bytes) for one in reports)
+        rates.append(8 * payload / each_s)
+    return rates
+
+
 def users_flags(run: TrialRun, done: Done, hosts: Mapping[str, HostSpec]) -> Iterator[Flag]:
     """Transfers that failed, and clients that could do no more."""
     server, failed = run.planned.case.receiver, sum(done.failures.values())

@@ -14,6 +14,7 @@ from linewatt.analysis.statistics import shapes, steadiness
 from linewatt.engine.live.feed import Reading
 from linewatt.engine.measuring.checks.power import FOLLOW_THE_CPU
 from linewatt.engine.measuring.cut import Seen
+from linewatt.engine.measuring.users import users_rates
 from linewatt.engine.measuring.window import EndRun, rates_over
 from linewatt.findings.steadiness import LEAST_CORES, LEAST_STEPS, WARM_UP_PART
 from linewatt.model import EndResult, Flag, PowerResult, Window
@@ -29,7 +30,11 @@ _ADVICE = (
 
 def check(seen: Seen) -> Iterator[Flag]:
     """Throughput of all instances together; where it is steady, CPU use and then power of each end."""
-    flags = throughput([one.receiver for one in seen.cut.runs], seen.window)
+    cut = seen.cut
+    if cut.run.planned.case.of_users:
+        flags = users_throughput(users_rates(cut.run.users, seen.window), seen.window)
+    else:
+        flags = throughput([one.receiver for one in cut.runs], seen.window)
     yield from flags
     for end in () if flags else seen.ends:
         readings, cpus = seen.readings(end), seen.spec(end).cpus
@@ -46,7 +51,16 @@ def throughput(receivers: Sequence[EndRun], window: Window) -> list[Flag]:
     series = [rates_over(run, window) for run in receivers]
     length = min((len(rates) for rates in series), default=0)
     total = [sum(rates[i] for rates in series) for i in range(length)]
-    shape = shapes.shape(total)
+    return _told(shapes.shape(total), length, window)
+
+
+def users_throughput(rates: Sequence[float], window: Window) -> list[Flag]:
+    """What the reports of all users say together. Few low intervals are no event: files end, users think."""
+    shape = shapes.shape(rates)
+    return [] if isinstance(shape, shapes.Lows) else _told(shape, len(rates), window)
+
+
+def _told(shape: shapes.Shape | None, length: int, window: Window) -> list[Flag]:
     if shape is None:
         return []
     said = Words(format_rate, length, window)
