@@ -52,35 +52,73 @@ def line(gbps: float) -> float:
 def test_a_throughput_that_a_case_carried_has_its_watts_as_they_were_measured() -> None:
     one = at(5.02e9, powered(line, (1.0, 0.5, 0.0)))
     assert one.power_w == pytest.approx(120)
-    assert (one.bend_w, len(one.points)) == (None, 1)
+    assert (one.ends_w, len(one.points)) == (None, 1)
     assert one.reach_w == pytest.approx(1.2, rel=0.1)
     assert (one.role, one.host, one.scope, one.provenance) == ("receiver", "h2", "system", "measured")
 
 
-@pytest.mark.parametrize("gbps", [1.0, 3.3, 6.0, 9.0])
-def test_between_two_cases_power_is_on_the_line_and_its_bound_holds_what_a_curve_does(gbps: float) -> None:
-    levels = (1.0, 0.75, 0.5, 0.25, 0.0)
-    straight = at(gbps * 1e9, powered(line, levels))
-    assert straight.power_w == pytest.approx(line(gbps))
-    assert straight.bend_w == pytest.approx(0, abs=1e-6)
+LEVELS = (1.0, 0.8, 0.6, 0.4, 0.2, 0.0)
+LAWS: dict[str, Law] = {
+    "straight": line,
+    "curved": lambda gbps: 100 + 0.9 * gbps**2,
+    "a second socket wakes": lambda gbps: 100 + 2 * gbps + 10 * max(0.0, gbps - 5),
+    "fans step": lambda gbps: 100 + 2 * gbps + 30 * (gbps >= 5.5),
+}
 
-    def curved(rate: float) -> float:
-        return 100 + 0.9 * rate**2
 
-    bent = at(gbps * 1e9, powered(curved, levels))
-    assert bent.power_w is not None
-    assert bent.bend_w is not None
-    assert abs(bent.power_w - curved(gbps)) <= bent.bend_w * (1 + 1e-9)
-    assert bent.reach_w is not None
-    assert bent.reach_w > bent.bend_w > 0.4
+@pytest.mark.parametrize("gbps", [2.5, 3.3, 5.0, 5.2, 9.0])
+@pytest.mark.parametrize("law", LAWS)
+def test_between_two_cases_power_is_on_the_line_and_no_nearer_than_both_of_them(
+    law: str, gbps: float
+) -> None:
+    made = LAWS[law]
+    one = at(gbps * 1e9, powered(made, LEVELS))
+    assert one.power_w is not None
+    assert one.reach_w is not None
+    assert abs(one.power_w - made(gbps)) <= one.reach_w
+    low, high = one.points
+    assert low.power_w is not None
+    assert high.power_w is not None
+    assert one.ends_w == pytest.approx(max(abs(one.power_w - low.power_w), abs(high.power_w - one.power_w)))
+    if law == "straight":
+        assert one.power_w == pytest.approx(line(gbps))
+
+
+@pytest.mark.parametrize("levels", [(1.0, 0.5, 0.0), (1.0, 0.8, 0.6, 0.4, 0.2, 0.1, 0.0)])
+def test_nothing_is_told_between_active_idle_and_the_lowest_rate(levels: Sequence[float]) -> None:
+    one = at(0.5e9, powered(lambda gbps: 138 + 2 * gbps if gbps else 100, levels))
+    assert (one.power_w, one.reach_w) == (None, None)
+    assert one.reason is not None
+    assert "between active idle and" in one.reason
+
+
+def udp(rows: Sequence[tuple[float, float, float]]) -> list[Trial]:
+    """Trials by Gbps asked for, Gbps arrived, and W."""
+    made: list[Trial] = []
+    for asked, arrived, power_w in rows:
+        for run in range(3):
+            case = Case("udp-1500", "h1", "h2", rate_bps=asked * 1e9)
+            one = trial(len(made) + 1, case, arrived * 1e9, 1.0)
+            own = watts("system", power_w + 0.1 * run, energy_uncertainty_j=0.6 * power_w)
+            assert one.receiver is not None
+            made.append(replace(one, receiver=replace(one.receiver, power=(own,))))
+    return made
+
+
+@pytest.mark.parametrize("gbps", [6.5, 7.0, 7.2])
+def test_a_case_that_missed_its_rate_is_no_measure_of_what_arrived(gbps: float) -> None:
+    one = at(gbps * 1e9, udp([(2, 2, 108), (4, 4, 116), (6, 6, 124), (8, 7.5, 170), (10, 7.0, 190)]))
+    assert one.power_w is None
+    assert one.reason is not None
+    assert "is what arrived of 10.00 Gbps: more than it carries" in one.reason
 
 
 @pytest.mark.parametrize(
     ("levels", "bps", "why"),
     [
-        ((1.0, 0.5, 0.0), 12e9, "no watts above 10.00 Gbps are known"),
-        ((1.0, 0.5, 0.2), 1e9, "no watts below 2.000 Gbps are known"),
-        ((1.0, 0.0), 5e9, "0 bit/s and 10.00 Gbps alone do not say how power bends between them"),
+        ((1.0, 0.5, 0.0), 12e9, "nothing above 10.00 Gbps was measured"),
+        ((1.0, 0.5, 0.2), 1e9, "nothing as little as that was measured"),
+        ((1.0, 0.0), 5e9, "between active idle and 10.00 Gbps power is no line: measure at this rate"),
     ],
 )
 def test_what_the_rates_cannot_carry_is_withheld_with_the_reason(
@@ -92,26 +130,51 @@ def test_what_the_rates_cannot_carry_is_withheld_with_the_reason(
     assert why in one.reason
 
 
-def test_watts_that_the_meter_did_not_read_are_no_part_of_it_and_that_is_said() -> None:
+@pytest.mark.parametrize("gbps", [3.0, 5.02, 6.0])
+def test_a_case_next_to_it_without_watts_withholds_them(gbps: float) -> None:
     def unread(one: PowerResult) -> PowerResult:
-        silent = one.power_w is not None and one.power_w < 130
-        return watts("system", None) if silent else one
+        return watts("system", None) if one.power_w is not None and 115 < one.power_w < 125 else one
 
-    one = at(3e9, powered(line, (1.0, 0.75, 0.5, 0.0), changed=unread))
+    one = at(gbps * 1e9, powered(line, (1.0, 0.75, 0.5, 0.25, 0.0), changed=unread))
     assert one.power_w is None
-    assert one.reason is not None
-    assert "no case has watts" not in one.reason
-    assert "no watts below 7.500 Gbps are known" in one.reason
-    assert "watts at 5.00 Gbps cannot be used: bmc system: no answer within 5 s" in one.reason
+    assert one.reason == "no watts at 5.000 Gbps: bmc system: no answer within 5 s"
+    assert at(8e9, powered(line, (1.0, 0.75, 0.5, 0.25, 0.0), changed=unread)).power_w is not None
 
 
-def test_a_meter_without_a_bound_and_a_single_trial_have_no_reach() -> None:
-    def unbound(one: PowerResult) -> PowerResult:
-        return replace(one, energy_uncertainty_j=None)
+@pytest.mark.parametrize(
+    ("runs", "bounded", "why"),
+    [
+        (1, True, "one trial: its spread is not known"),
+        (3, False, "the meter's error is not known"),
+    ],
+)
+@pytest.mark.parametrize("gbps", [5.0, 7.0])
+def test_a_reach_of_which_a_part_is_not_known_is_not_known(
+    runs: int, bounded: bool, why: str, gbps: float
+) -> None:
+    def changed(one: PowerResult) -> PowerResult:
+        return one if bounded else replace(one, energy_uncertainty_j=None)
 
-    one = at(5e9, powered(line, (1.0, 0.5, 0.0), runs=1, changed=unbound))
-    assert one.power_w == pytest.approx(120)
-    assert one.reach_w is None
+    one = at(gbps * 1e9, powered(line, (1.0, 0.5, 0.0), runs=runs, changed=changed))
+    assert one.power_w == pytest.approx(line(gbps))
+    assert (one.reach_w, one.unknown) == (None, why)
+
+
+def test_watts_that_are_simulated_in_part_are_not_called_measured() -> None:
+    trials = [
+        replace(
+            one,
+            receiver=replace(
+                one.receiver,
+                power=tuple(replace(each, provenance="simulated") for each in one.receiver.power),
+            ),
+        )
+        if one.case.load_level == 1.0 and one.receiver is not None
+        else one
+        for one in powered(line, (1.0, 0.5, 0.0))
+    ]
+    assert at(7e9, trials).provenance == "simulated"
+    assert at(5e9, trials).provenance == "measured"
 
 
 def test_full_rate_beside_a_level_of_it_is_no_slope() -> None:
@@ -138,12 +201,12 @@ def test_show_has_a_row_an_end_and_json_what_it_was_made_of(run: Run) -> None:
     said = " ".join(out.split())
     assert "measured at 5.000 Gbps (50 %); watts: system" in said
     assert "between 5.000 Gbps (50 %) and" in said
-    assert "no watts above 10.00 Gbps are known" in said
+    assert "nothing above 10.00 Gbps was measured" in said
     document = json.loads(run("show", "last", "--at", "6G", "--json")[1])
     (row,) = document["watts_at"]
     assert row["at_bps"] == 6e9
     assert (row["measured"], row["host"], len(row["of"])) == (False, "h2", 2)
-    assert row["system_w_half_width"] > row["bend_w"]
+    assert row["system_w_half_width"] > row["reaches_ends_w"]
     assert "watts_at" not in json.loads(run("show", "last", "--json")[1])
 
 

@@ -1,10 +1,9 @@
 # SPDX-License-Identifier: Apache-2.0
 """Power at a throughput that somebody asks for, of cases that differ in how much was sent. Pure.
 
-Measured, where a case carried so much; else on the straight line between the two cases next to it. How far
-power may bend away from that line is what second differences say of the cases around (the error of linear
-interpolation is at most half the curvature times both distances). It is added to the ± of the cases, which is
-Student's t over trials and the meter's bound; meters err alike in both, so that these do not even out.
+Measured, where a case that held its rate carried so much. Else on the straight line between the two cases
+next to it, and no nearer than both of these are: a clock or a fan may step anywhere between them. Leaving
+active idle is such a step, so that nothing is told between it and the lowest rate.
 """
 
 from __future__ import annotations
@@ -15,23 +14,28 @@ from dataclasses import dataclass, replace
 
 from linewatt.analysis.cases.summary import CaseSummary
 from linewatt.analysis.power.totals import least_sure
+from linewatt.findings.limits import REACHED
 from linewatt.model import ENDS, Case, Provenance, Role
 from linewatt.units import format_rate
 
 NEAR = 0.01
 """a case whose throughput is as near as this carried so much"""
-APART = 0.02
-"""of two cases nearer than this one is left out: differences between them are those of chance"""
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """A case with its throughput and the watts of one end; ``reach_w`` is its ±, None: not known."""
+    """A case at the throughput that it carried, and the watts of one end; without any ``lacks`` says why.
+
+    ``reach_w`` is its ±: Student's t over trials and the meter's bound; without both ``unknown`` says which
+    part is not known.
+    """
 
     summary: CaseSummary
     bps: float
-    power_w: float
-    reach_w: float | None
+    power_w: float | None = None
+    reach_w: float | None = None
+    unknown: str | None = None
+    lacks: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +43,8 @@ class WattsAt:
     """Power of one end at a throughput, or why there is none.
 
     ``points`` are what it was made of: one case that carried as much, or the two next to it. ``case`` is
-    what the cases have in common, ``bend_w`` what of ``reach_w`` is for how power may bend between them.
+    what the cases have in common. ``reach_w`` is that of the points, and ``ends_w`` beyond it: how far the
+    further of the two is. ``unknown``: why a part of ``reach_w`` is not known.
     """
 
     case: Case
@@ -49,7 +54,8 @@ class WattsAt:
     points: tuple[Point, ...] = ()
     power_w: float | None = None
     reach_w: float | None = None
-    bend_w: float | None = None
+    ends_w: float | None = None
+    unknown: str | None = None
     scope: str | None = None
     provenance: Provenance | None = None
     reason: str | None = None
@@ -66,14 +72,11 @@ def watts_at(summaries: Iterable[CaseSummary], bps: float) -> Iterator[WattsAt]:
             powers = [one.power(role) for one in own]
             scope = next((power.system_scope for power in powers if power and power.system_scope), None)
             if any(powers):
-                found = _at([*_points(own, role, scope)], bps)
-                if len(own) == 1 and found.reason:
-                    continue
-                lacking = _lacking(own, role, scope) if found.reason else None
-                reason = f"{found.reason}; {lacking}" if lacking else found.reason
-                sure = least_sure(_provenance(point, role) for point in found.points)
-                named = replace(found, case=case, role=role, host=case.host(role), reason=reason)
-                yield replace(named, scope=scope, provenance=sure)
+                blank = WattsAt(case, role, case.host(role), bps, scope=scope)
+                found = _at([*_points(own, role, scope)], blank)
+                if len(own) > 1 or not found.reason:
+                    sure = least_sure(_provenance(point, role) for point in found.points)
+                    yield replace(found, provenance=sure)
 
 
 def _provenance(point: Point, role: Role) -> Provenance | None:
@@ -82,84 +85,73 @@ def _provenance(point: Point, role: Role) -> Provenance | None:
 
 
 def _points(own: Sequence[CaseSummary], role: Role, scope: str | None) -> Iterator[Point]:
+    """Every case that can be placed: by what arrived, else by what was asked for."""
     for one in own:
-        power, sent = one.power(role), 0.0 if one.case.load_level == 0 else None
-        if one.throughput_bps is not None and sent is None:
-            sent = one.throughput_bps.mean
-        if power is None or power.system_w is None or power.system_scope != scope or sent is None:
-            continue
-        spread, bound = power.system_w.interval(), power.uncertainty_w
-        parts = ([] if spread is None else [spread.half_width]) + ([] if bound is None else [bound.mean])
-        yield Point(one, sent, power.system_w.mean, math.hypot(*parts) if parts else None)
+        asked, arrived = _asked_bps(one), 0.0 if one.case.load_level == 0 else None
+        if arrived is None and one.throughput_bps is not None:
+            arrived = one.throughput_bps.mean
+        place = asked if arrived is None else arrived
+        if place is not None:
+            yield _with_watts(Point(one, place), asked, role, scope, held=arrived is not None)
 
 
-def _lacking(own: Sequence[CaseSummary], role: Role, scope: str | None) -> str | None:
-    """Why a case of these has no watts."""
-    for one in own:
-        power = one.power(role)
-        if power is not None and (power.system_w is None or power.system_scope != scope):
-            sent = format_rate(one.throughput_bps.mean) if one.throughput_bps else "a case without throughput"
-            why = power.reasons.get("system_w", "they are of another scope")
-            return f"watts at {sent} cannot be used: {why}"
-    return None
+def _asked_bps(one: CaseSummary) -> float | None:
+    if one.case.load_level == 0:
+        return 0.0
+    if one.target_bps is not None:
+        return one.target_bps.mean
+    return None if one.case.rate_bps is None else one.case.rate_bps * one.case.processes
 
 
-_NOBODY = Case("tcp", "", "")
+def _with_watts(point: Point, asked: float | None, role: Role, scope: str | None, *, held: bool) -> Point:
+    power, at = point.summary.power(role), format_rate(point.bps, 4)
+    if not held:
+        return replace(point, lacks=f"no trial at {at} has a number")
+    if asked and point.bps < REACHED * asked:
+        return replace(point, lacks=f"{at} is what arrived of {format_rate(asked, 4)}: more than it carries")
+    if power is None or power.system_w is None:
+        why = power.reasons.get("system_w", "not known") if power else "no source was read"
+        return replace(point, lacks=f"no watts at {at}: {why}")
+    if power.system_scope != scope:
+        return replace(point, lacks=f"watts at {at} are of another scope")
+    spread, bound = power.system_w.interval(), power.uncertainty_w
+    if spread is None or bound is None:
+        why = "one trial: its spread is not known" if spread is None else "the meter's error is not known"
+        return replace(point, power_w=power.system_w.mean, unknown=why)
+    return replace(point, power_w=power.system_w.mean, reach_w=math.hypot(spread.half_width, bound.mean))
 
 
-def _at(points: Sequence[Point], bps: float) -> WattsAt:
-    blank = WattsAt(_NOBODY, "sender", "", bps)
+def _at(points: Sequence[Point], blank: WattsAt) -> WattsAt:
+    bps = blank.bps
     rising = sorted(points, key=lambda one: one.bps)
-    if not rising:
-        return replace(blank, reason="no case has watts and a throughput")
-    nearest = min(rising, key=lambda one: (abs(one.bps - bps), not one.summary.case.paced))
-    if abs(nearest.bps - bps) <= NEAR * bps:
-        return replace(blank, points=(nearest,), power_w=nearest.power_w, reach_w=nearest.reach_w)
-    apart = _apart(rising)
-    if bps > apart[-1].bps:
-        return replace(blank, reason=f"no watts above {format_rate(apart[-1].bps, 4)} are known")
-    if bps < apart[0].bps:
-        return replace(blank, reason=f"no watts below {format_rate(apart[0].bps, 4)} are known")
-    if len(apart) == 2:
-        two = " and ".join(format_rate(one.bps, 4) for one in apart)
-        why = f"{two} alone do not say how power bends between them; measure one more rate or load level"
+    near = [one for one in rising if abs(one.bps - bps) <= NEAR * bps]
+    near.sort(key=lambda one: (one.power_w is None, not one.summary.case.paced, abs(one.bps - bps)))
+    if near and near[0].power_w is not None:
+        one = near[0]
+        made = replace(blank, points=(one,), power_w=one.power_w, reach_w=one.reach_w)
+        return replace(made, unknown=one.unknown)
+    if near:
+        return replace(blank, reason=near[0].lacks)
+    below = [one for one in rising if one.bps < bps]
+    above = [one for one in rising if one.bps > bps]
+    if not below or not above:
+        ends = f"above {format_rate(below[-1].bps, 4)}" if below else "as little as that"
+        return replace(blank, reason=f"nothing {ends} was measured")
+    return _between(below[-1], above[0], blank)
+
+
+def _between(low: Point, high: Point, blank: WattsAt) -> WattsAt:
+    lacks = low.lacks or high.lacks
+    if lacks is not None or low.power_w is None or high.power_w is None:
+        return replace(blank, reason=lacks)
+    if low.bps == 0:
+        least = format_rate(high.bps, 4)
+        why = f"between active idle and {least} power is no line: measure at this rate"
         return replace(blank, reason=why)
-    return _between(apart, bps, blank)
-
-
-def _apart(rising: Sequence[Point]) -> list[Point]:
-    """Without cases that carried the same: of such the one that was held to it."""
-    kept: list[Point] = []
-    for one in rising:
-        if kept and one.bps - kept[-1].bps <= APART * one.bps:
-            if one.summary.case.paced and not kept[-1].summary.case.paced:
-                kept[-1] = one
-            continue
-        kept.append(one)
-    return kept
-
-
-def _between(apart: Sequence[Point], bps: float, blank: WattsAt) -> WattsAt:
-    at = next(number for number, one in enumerate(apart) if one.bps > bps)
-    low, high = apart[at - 1], apart[at]
-    part = (bps - low.bps) / (high.bps - low.bps)
-    triples = [apart[first : first + 3] for first in (at - 2, at - 1) if 0 <= first <= len(apart) - 3]
-    curvature = max(abs(_second_difference(one)) for one in triples)
-    bend_w = curvature * (bps - low.bps) * (high.bps - bps)
-    known = low.reach_w is not None and high.reach_w is not None
-    reach_w = (1 - part) * (low.reach_w or 0.0) + part * (high.reach_w or 0.0) + bend_w
-    return replace(
-        blank,
-        points=(low, high),
-        power_w=low.power_w + part * (high.power_w - low.power_w),
-        reach_w=reach_w if known else None,
-        bend_w=bend_w,
-    )
-
-
-def _second_difference(points: Sequence[Point]) -> float:
-    """W per (bit/s)², divided: half the curvature."""
-    first, middle, last = points
-    rise = (last.power_w - middle.power_w) / (last.bps - middle.bps)
-    before = (middle.power_w - first.power_w) / (middle.bps - first.bps)
-    return (rise - before) / (last.bps - first.bps)
+    part = (blank.bps - low.bps) / (high.bps - low.bps)
+    power_w = low.power_w + part * (high.power_w - low.power_w)
+    ends_w = max(abs(power_w - low.power_w), abs(high.power_w - power_w))
+    made = replace(blank, points=(low, high), power_w=power_w, ends_w=ends_w)
+    if low.reach_w is None or high.reach_w is None:
+        return replace(made, unknown=low.unknown or high.unknown)
+    return replace(made, reach_w=(1 - part) * low.reach_w + part * high.reach_w + ends_w)

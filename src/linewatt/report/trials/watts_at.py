@@ -31,7 +31,8 @@ def watts_table(view: Digest, asked: Asked) -> Table:
     names = case_names(dict.fromkeys(one.case for one in found), with_test=True)
     doubts = {mark_: None for one in found for mark_ in _doubts(one, view)}
     said = [
-        "± is 95 %: over trials, the meter's bound, and how power may bend between two cases"
+        "± is 95 % of the cases (over trials, and the meter's bound); between two of them it reaches "
+        "both: power may step anywhere between"
         if any(one.power_w is not None for one in found)
         else "",
         "" if found else _nothing(view),
@@ -77,7 +78,8 @@ def _from(one: WattsAt, view: Digest) -> str:
     watts = SCOPE_WORDS.get(one.scope or "", one.scope)
     letters = ",".join(_doubts(one, view))
     marked = f" ({letters})" if letters else ""
-    return f"{'measured at' if len(one.points) == 1 else 'between'} {points}; watts: {watts}{marked}"
+    known = f"; ± not known: {one.unknown}" if one.unknown else ""
+    return f"{'measured at' if len(one.points) == 1 else 'between'} {points}; watts: {watts}{known}{marked}"
 
 
 def _point(one: Point) -> str:
@@ -111,7 +113,8 @@ def _document(one: WattsAt, view: Digest) -> dict[str, Any]:
         "at_bps": one.bps,
         "system_w": one.power_w,
         "system_w_half_width": one.reach_w,
-        "bend_w": one.bend_w,
+        "system_w_half_width_reason": one.unknown,
+        "reaches_ends_w": one.ends_w,
         "measured": None if one.power_w is None else len(one.points) == 1,
         "system_scope": one.scope,
         "provenance": one.provenance,
@@ -124,6 +127,7 @@ def _document(one: WattsAt, view: Digest) -> dict[str, Any]:
                 "throughput_bps": point.bps,
                 "system_w": point.power_w,
                 "system_w_half_width": point.reach_w,
+                "system_w_half_width_reason": point.unknown,
             }
             for point in one.points
         ],
