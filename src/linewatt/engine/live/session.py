@@ -46,7 +46,7 @@ OPENING_LIMIT_S = 25.0
 READINGS_A_WINDOW = 30
 LEAST_INTERVAL_S = 0.2
 READINGS_A_S = 100
-"""of all sources of power together, where users name no interval: a core's worth is six times as many, and
+"""of all sources of power together, where users name no interval: an eighth of a core with BMCs, and
 heartbeats of all hosts go through the same process"""
 
 
