@@ -38,7 +38,7 @@ from linewatt.cli.plan import _lines as plan_lines
 from linewatt.cli.run import _refuse_other_searches
 from linewatt.engine.repeats import Remaining
 from linewatt.errors import InvalidInput, StoreError
-from linewatt.model import Case, Trial, Window
+from linewatt.model import Case, Flag, Trial, Window
 from linewatt.records import EndedSearch, Host, Searches
 from linewatt.report import html, screen
 from linewatt.report.listing import as_document as as_list
@@ -236,8 +236,20 @@ def test_throughput_that_falls_is_told_with_its_sign_and_drawn_as_fitted() -> No
     lines = fitted(found(searching(noisy(lambda n: 1e9 * (min(n, 4) - 0.01 * max(0, n - 4))))))
     assert lines is not None
     assert lines[1][1] == pytest.approx(-1e7, rel=0.3)
-    falls = found(searching(noisy(lambda n: 1e9 * (min(n, 4) - 0.01 * max(0, n - 4)))))
-    assert "Mbps less for each one after" in answer_words(falls)
+    fallen = found(searching(noisy(lambda n: 1e9 * (min(n, 4) - 0.01 * max(0, n - 4)))))
+    assert "Mbps less for each one after" in answer_words(fallen)
+    assert "less for each one after" not in answer_words(found(searching(link(5.3e9))))
+
+
+def test_what_makes_a_step_doubtful_stands_at_the_knee() -> None:
+    made = searched_result(link(5.3e9))
+    flag = Flag("above-line-rate", "a → b", "more than the line can carry", "look at the interface")
+    trials = tuple(replace(one, flags=(flag,)) if one.case.instances == 8 else one for one in made.trials)
+    made = replace(made, trials=trials)
+    assert "0 bit/s after (a)" in " ".join(shown(made).split())
+    (search,) = as_json(digest(made))["searches"]
+    assert search["doubts"] == ["above-line-rate"]
+    assert as_json(digest(searched_result(link(5.3e9))))["searches"][0]["doubts"] == []
 
 
 def test_a_search_that_failures_ended_is_no_answer_and_names_what_has_no_number() -> None:

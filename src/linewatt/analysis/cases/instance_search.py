@@ -145,6 +145,13 @@ class InstanceSearch:
         return None if self.first_flat is None else _enough(self.known)
 
 
+def falls(search: InstanceSearch) -> bool:
+    """Whether the most instances tried surely carry less than enough of them do."""
+    best, last = search.enough, search.known[-1] if search.known else None
+    found = None if best is None or last is None or best is last else _measured(best, last)
+    return found is not None and found.ratio < -SAME_LEVEL and found.high is not None and found.high < 0
+
+
 def _enough(known: Sequence[Step]) -> Step | None:
     return next((one for at, one in enumerate(known) if not _bettered(one, known[at + 1 :])), None)
 

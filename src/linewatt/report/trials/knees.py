@@ -14,6 +14,7 @@ from linewatt.analysis.cases.instance_search import (
     Rule,
     Step,
     bounded,
+    falls,
     instance_search,
     next_step,
 )
@@ -72,7 +73,7 @@ def answer_words(search: InstanceSearch) -> str:
     if search.state == "failed":
         return f"no knee: trials failed before it was sure; {plural(most, 'instance')} at most have a number"
     if search.state == "found" and search.knee is not None:
-        return _knee_words(search.knee, search.after_bps)
+        return _knee_words(search.knee, search.after_bps if falls(search) else None)
     if stops is None or stops.gain is None or enough is None:
         return f"no knee up to {plural(most, 'instance')}"
     if search.state == "flat":
