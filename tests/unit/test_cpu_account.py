@@ -7,7 +7,22 @@ from dataclasses import replace
 from typing import Any
 
 import pytest
-from tests.wiring import APP, CPUS, IRQ, Change, both, case, cpu, rates, readback, setup, spec, story, told
+from tests.wiring import (
+    APP,
+    CPUS,
+    IRQ,
+    Change,
+    both,
+    case,
+    cpu,
+    of_users,
+    rates,
+    readback,
+    setup,
+    spec,
+    story,
+    told,
+)
 
 from linewatt.engine.live.readback import Thread
 from linewatt.engine.measuring.accounts import surely_used
@@ -262,6 +277,27 @@ def test_active_idle_has_no_load_to_compare_with() -> None:
     assert trial.sender is not None
     assert trial.sender.foreign_cores is None
     assert trial.sender.reasons["foreign_cores"] == "no load ran"
+
+
+def test_what_others_used_beside_users_is_told_where_the_users_ran() -> None:
+    beside = both(of_users(cpu_s=0.45), cpu("h1", 3, usr=0.9), cpu("h2", 3, usr=0.9))
+    (flag,) = flags(beside)
+    assert (flag.code, flag.where) == ("foreign-load", "h1")
+    assert "1.40 of usr and sys on the whole host, of which the load used 0.45" in flag.evidence
+    trial = measured(beside)
+    assert trial.sender is not None
+    assert trial.receiver is not None
+    assert trial.sender.foreign_cores == pytest.approx(0.95)
+    assert "foreign_cores" not in trial.sender.reasons
+    assert trial.receiver.foreign_cores is None
+    assert "the server's sessions" in trial.receiver.reasons["foreign_cores"]
+
+
+def test_users_on_the_cpus_of_their_server_are_not_told_apart_from_its_sessions() -> None:
+    trial = measured(SHARED, of_users(), cpu("h1", 3, usr=0.9), cpu("h2", 3, usr=0.9))
+    assert not [flag for flag in trial.flags if flag.code == "foreign-load"]
+    for end in trial.ends:
+        assert "the server's sessions" in end.reasons["foreign_cores"]
 
 
 def test_of_two_cpus_that_hide_work_the_one_that_hides_more_is_told() -> None:

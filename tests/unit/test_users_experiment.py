@@ -229,6 +229,7 @@ def test_a_trial_of_users_is_measured_kept_and_made_again(tmp_path: Path) -> Non
     assert found.trial.sender.load_cpu_cores == pytest.approx(0.5)
     assert found.trial.receiver.load_cpu_cores is None
     assert "the server's sessions" in found.trial.receiver.reasons["foreign_cores"]
+    assert found.trial.sender.reasons["foreign_cores"] == "no mpstat readings"
     assert {one.source for one in found.series} == {"users"}
     again = kept.read(found.raw[kept.NAME], found.raw, SETUP.hosts, LOADS[DEFAULT])
     assert measure(again.run, {}, again.setup, LOADS[DEFAULT], again.overhead_s).trial == found.trial

@@ -161,6 +161,7 @@ LIES: dict[str, Change] = {
     "foreign-load: on a CPU of nobody": cpu("h2", 3, usr=0.1, sys=0.2),
     "foreign-load: on the load's CPU": cpu("h1", APP, usr=0.5, sys=0.45),
     "foreign-load: unpinned": both(story(placed=((None, None),)), cpu("h2", 3, usr=0.9)),
+    "foreign-load: beside users": both(of_users(), cpu("h1", 3, usr=0.9)),
     "foreign-load: shared CPUs": both(SHARED, cpu("h1", 3, usr=0.5), cpu("h2", 3, usr=0.5)),
     "frequency-dropped: below base": story(hertz=2.1e9),
     "frequency-dropped: falls": story(hertz=[3.6e9] * 8 + [3.4e9] * 8 + [3.1e9] * 8),

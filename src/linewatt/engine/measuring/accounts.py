@@ -64,12 +64,16 @@ def account(
     cut: Cut, instances: Sequence[InstanceResult], ends: Sequence[EndResult], end: EndResult
 ) -> Account | str:
     """The account of one end's host, or why there is none."""
-    if not instances:
+    of_users = cut.run.planned.case.of_users
+    if not instances and not of_users:
         return "no load ran"
     spec = cut.spec(end.host)
     if cut.setup.concurrent_pairs and {*spec.shares_cpus_with} - {*cut.run.planned.case.hosts}:
         return "other pairs may load its CPUs at the same time"
     together = on_one_machine(cut, ends, end)
+    loads = [load_cores(one) for one in together]
+    if of_users and None in loads:
+        return "what the server's sessions used is not told apart from others"
     shares: dict[int, CpuShares | None] = {}
     for one in together:  # hosts may share a part of their CPUs, or cores of which each has a thread
         own = cpu_shares(cut.spec(one.host), cut.readings.get(one.host, ()), cut.window)
@@ -77,10 +81,9 @@ def account(
     known = {cpu: one for cpu, one in shares.items() if one is not None}
     if not known or len(known) < len(shares):
         return end.reasons.get("cpu_cores", "its CPU use is not known")
-    loads = [load_cores(one) for one in together]
-    if any(load is None for load in loads):
+    if None in loads:
         return "the load does not say what it used"
-    placed = _placed(cut.run.planned.case, instances, together)
+    placed = None if of_users else _placed(cut.run.planned.case, instances, together)
     irq_cpus = frozenset(cpu for one in together for cpu in cut.spec(one.host).irq_cpus or ())
     used = {cpu: _tasks(one, cpu in irq_cpus and cpu not in (placed or ())) for cpu, one in known.items()}
     loaded = used.keys() if placed is None else used.keys() & placed

@@ -73,6 +73,8 @@ class Cut:
     window: Window
     readings: Mapping[str, Sequence[Reading]]
     setup: Setup
+    users_cores: Mapping[str, float] = field(default_factory=dict)
+    """host → what its users used in the window; of a server's sessions that is not known"""
 
     @property
     def load(self) -> Window:

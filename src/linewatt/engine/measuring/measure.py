@@ -118,9 +118,8 @@ def _of_users(
         raise ParseError(
             f"users moved nothing in the window; {'; '.join(run.complaints) or 'none has failed'}"
         )
-    trial = _done(Cut(run, [], window, readings, setup), overhead_s)
+    trial = _done(Cut(run, [], window, readings, setup, done.client_cores), overhead_s)
     again = whole_sum(end.counters.get("nstat.TcpRetransSegs") for end in trial.ends)
-    trial = trial.with_ends(lambda end: _without_load(end, done.client_cores.get(end.host)))
     return window, replace(
         trial,
         throughput_bps=done.payload_bps,
@@ -129,15 +128,6 @@ def _of_users(
         retransmits=None if again is None else round(again),
         flags=(*trial.flags, *users_flags(run, done, setup.hosts)),
     )
-
-
-def _without_load(end: EndResult, users_cores: float | None) -> EndResult:
-    """An end of users: what theirs used is known where they ran, and what a server's sessions used is not."""
-    reasons = {
-        **end.reasons,
-        "foreign_cores": "what the server's sessions used is not told apart from others",
-    }
-    return replace(end, load_cpu_cores=users_cores, reasons=reasons)
 
 
 def _window(run: TrialRun, runs: Sequence[InstanceRun], setup: Setup) -> Window:
@@ -327,7 +317,7 @@ def _end(cut: Cut, host: str, role: Role) -> EndResult:
         one.output.planned.sender_cpu if own == "sender" else one.output.planned.receiver_cpu
         for one, own in there
     ]
-    own = [load.load.cpu_cores for load in loads]
+    own = [cut.users_cores.get(host)] if case.of_users else [load.load.cpu_cores for load in loads]
     readings = cut.readings.get(host, ())
     end = end_result(
         cut.spec(host),
