@@ -7,6 +7,7 @@ import json
 import math
 from dataclasses import replace
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
@@ -18,6 +19,8 @@ from tests.wiring import GOODPUT_BPS, Change, Given, both, counters, cpu, story
 from linewatt.analysis.cases.flows import flow_trials
 from linewatt.analysis.cases.summary import CaseSummary, summarise
 from linewatt.analysis.comparison.runs import by_case
+from linewatt.analysis.limits.group import verdicts
+from linewatt.analysis.limits.verdict import Limit
 from linewatt.campaign import stored
 from linewatt.campaign.campaign import Campaign, Group
 from linewatt.campaign.fields import parse_pair
@@ -33,6 +36,7 @@ from linewatt.model import Case, Flag, FlowResult, TcpState, Trial, document_of,
 from linewatt.report.trials.digest import case_rows, digest, trial_rows
 from linewatt.report.trials.every_trial import trials_table
 from linewatt.report.trials.first_screen import first_screen
+from linewatt.report.trials.limits import limit_forms
 from linewatt.store.plain import decoded, encoded
 
 HOSTS = {
@@ -265,10 +269,32 @@ def test_a_slow_generator_is_named_with_its_own_limit_and_the_others_are_not() -
     assert slower.where == "g3 → dut"
     assert "1.00 Gbps where the others have 3.00 Gbps" in slower.evidence
     assert "single pairs are limited by the sender's app CPU (g3)" in whole.limit.words
+    assert limit_forms(whole)[-1] == "no limit found but that of g3"
     assert rows["g3 → dut"].limit.kind == "sender-app-cpu"
     flagged = {way: [flag.code for flag in one.case_flags] for way, one in rows.items()}
     assert flagged["g3 → dut"] == ["test-bed-is-the-limit"]
     assert flagged["g1 → dut"] == flagged["g2 → dut"] == []
+
+
+@pytest.mark.parametrize(
+    ("shape", "limited", "brief"),
+    [
+        ("many-to-one", ("g1",), "no limit found but that of g1"),
+        ("many-to-one", ("g1", "g2"), "no limit found but those of g1, g2"),
+        ("both-ways", ("dut",), "no limit found but that of dut → g1"),
+        ("both-ways", (), "no limit found"),
+    ],
+)
+def test_where_nothing_limits_all_pairs_the_fewest_words_name_those_that_have_a_limit(
+    shape: Any, limited: tuple[str, ...], brief: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    case = Case("tcp", **group_of(shape, (("g1", DUT), (DUT, "g1")) if shape == "both-ways" else TO_DUT))
+    full = Limit(("sender-app-cpu",), "the sender's app CPU", "99 %")
+    free = Limit(("not-found",), "no limit found", "")
+    known: Any = {one: full if one.sender in limited else free for one in (case, *case.pairs)}
+    monkeypatch.setattr("linewatt.analysis.limits.group.verdict", lambda own: own)
+    whole: Any = SimpleNamespace(case=case, limit=verdicts(known)[case])
+    assert limit_forms(whole)[-1] == brief
 
 
 def test_a_generator_is_no_limit_of_the_test_bed_where_the_shared_host_is_full() -> None:

@@ -37,7 +37,8 @@ def _of_pairs(group: Limit, limited: Mapping[Case, Limit], *, all_of_them: bool)
     said = "; ".join(f"{what} ({', '.join(hosts)})" for what, hosts in named.items())
     if not all_of_them:
         single = f"single pairs are limited by {said}"
-        return replace(group, evidence=f"{group.evidence}; {single}", margin=single)
+        but_of = tuple(_way(pair) for pair in limited)
+        return replace(group, evidence=f"{group.evidence}; {single}", margin=single, but_of=but_of)
     evidence = "; ".join(f"{_peer(pair)}: {limit.evidence}" for pair, limit in limited.items())
     kinds = tuple(dict.fromkeys(kind for limit in limited.values() for kind in limit.kinds))
     return replace(group, kinds=kinds, what=said, evidence=evidence, margin="")
@@ -46,3 +47,8 @@ def _of_pairs(group: Limit, limited: Mapping[Case, Limit], *, all_of_them: bool)
 def _peer(pair: Case) -> str:
     """The host that is in no other pair; both ways, the sender."""
     return pair.receiver if pair.shape == "one-to-many" else pair.sender
+
+
+def _way(pair: Case) -> str:
+    """The pair in few words: both ways, a host alone does not tell which of the two."""
+    return f"{pair.sender} → {pair.receiver}" if pair.shape == "both-ways" else _peer(pair)

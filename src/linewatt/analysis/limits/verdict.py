@@ -39,6 +39,8 @@ class Limit:
     named: tuple[Ranked, ...] = ()
     ranked: tuple[Ranked, ...] = ()
     unknown: tuple[str, ...] = ()
+    but_of: tuple[str, ...] = ()
+    """of pairs that run at once, those that have a limit where nothing known limits all of them together"""
 
     @property
     def kind(self) -> Kind:

@@ -13,7 +13,7 @@ from linewatt.analysis.limits.verdict import Limit
 from linewatt.analysis.limits.words import name, short
 from linewatt.findings.limits import FULL
 from linewatt.report.series import Series, TestGroup, of_ends, plural
-from linewatt.units import format_percent
+from linewatt.units import first_of, format_percent
 
 MOST_NAMED = 6
 """cases that a line names; JSON has all"""
@@ -139,7 +139,10 @@ def limit_forms(summary: CaseSummary) -> tuple[str, ...]:
         forms = (f"{where}{_other_end(limit)}{missed}", f"{where}{missed}", found)
     else:
         lead = limit.lead[0].lower() + limit.lead[1:]
-        forms = (f"{lead}{f': {limit.margin}' if limit.margin else ''}{missed}", f"{lead}{missed}", lead)
+        margin = f": {limit.margin}" if limit.margin else ""
+        those = "those" if len(limit.but_of) > 1 else "that"
+        brief = f"{lead} but {those} of {first_of(limit.but_of, 2, between=', ')}" if limit.but_of else lead
+        forms = (f"{lead}{margin}{missed}", f"{brief}{missed}", brief)
     return tuple(dict.fromkeys(of_ends(form, summary.case) for form in forms))
 
 
