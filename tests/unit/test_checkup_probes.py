@@ -3,9 +3,12 @@
 
 from __future__ import annotations
 
+import json
 import subprocess
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -91,6 +94,28 @@ def test_without_ping_nothing_is_said_of_packets() -> None:
     text = "no ping\n" + capture("paths-veth").replace("small 0", "small 127").replace("full 0", "full 127")
     for way in probes.parse_paths(text, [V4, V6]):
         assert (way.device, way.replies, way.full) == ("data0", None, None)
+
+
+def test_interfaces_whose_subnets_have_the_peers_address_are_told() -> None:
+    def link(name: str, *addresses: tuple[str, int]) -> dict[str, Any]:
+        return {"ifname": name, "addr_info": [{"local": one, "prefixlen": bits} for one, bits in addresses]}
+
+    links = [
+        link("eth1", ("198.19.2.1", 24)),
+        link("eth2", ("198.19.2.9", 24)),
+        link("eth3", ("10.0.0.1", 8)),
+    ]
+    (way,) = probes.parse_paths(f'route 0 [{{"dev":"eth1"}}]\naddresses 4 {json.dumps(links)}\n', [V4])
+    assert way.neighbours == ("eth1", "eth2")
+    assert way.is_crossed("eth2", ("eth1", "eth2"))
+    assert not way.is_crossed("eth3", ("eth1", "eth3"))
+    assert not replace(way, gateway="198.19.2.254").is_crossed("eth2", ("eth1", "eth2"))
+    peer = {"local": "1.2.3.4", "address": "198.19.2.2", "prefixlen": 32}
+    to_one = [{"ifname": "tun0", "addr_info": [peer]}]
+    (way,) = probes.parse_paths(f"addresses 4 {json.dumps(to_one)}\n", [V4])
+    assert way.neighbours == ("tun0",)
+    for text in ("addresses", "addresses 4 [", 'addresses 4 [{"addr_info": [{"local": "x"}]}]'):
+        assert probes.parse_paths(text, [V4])[0].neighbours == ()
 
 
 def test_an_answer_that_ends_before_a_way_says_so() -> None:

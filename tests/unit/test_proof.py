@@ -4,6 +4,7 @@
 from __future__ import annotations
 
 import asyncio
+import json
 from collections.abc import Sequence
 from dataclasses import dataclass
 from types import SimpleNamespace
@@ -109,6 +110,23 @@ def test_an_interface_without_an_address_of_the_family_is_refused_before_any_cha
 def test_a_route_through_another_interface_is_refused_before_any_change() -> None:
     with pytest.raises(HostError, match="reached through mgmt0, not through eth0; what would be measured"):
         asyncio.run(refuse_wrong_ways(session(answers("mgmt0")), rounds(CASE)))
+
+
+@pytest.mark.parametrize(("prefix", "crossed"), [(24, True), (31, False)])
+def test_ports_are_only_set_apart_where_both_are_in_the_peers_subnet(prefix: int, crossed: bool) -> None:
+    """Ports that two hosts name in different orders leave through one another, too."""
+    links = [
+        {"ifname": name, "addr_info": [{"local": f"192.0.2.{number}", "prefixlen": prefix}]}
+        for name, number in (("eth0", 1), ("eth1", 3))
+    ]
+    text = f"addresses 4 {json.dumps(links)}\n{answers('eth1')}"
+    way = probes.Way("a", "b", "ipv4", "192.0.2.1", "192.0.2.2", 1500)
+    leg = Leg("bare", "eth0", way, ("eth0", "eth1"))
+    (problem,) = asyncio.run(prove({"a": cast(Host, Told(text))}, [leg], search=False))
+    assert problem is not None
+    assert problem.through == ("eth1" if crossed else None)
+    assert ("name data of a and b in one order" in problem.text) is not crossed
+    assert "a subnet of its own" in problem.text
 
 
 def test_an_address_of_another_interface_is_refused_before_any_change() -> None:

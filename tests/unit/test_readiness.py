@@ -31,7 +31,7 @@ from linewatt.engine.readiness.readiness import (
 )
 from linewatt.engine.undo.leftover import Leftover
 from linewatt.hosts import facts
-from linewatt.hosts.base import HostSpec
+from linewatt.hosts.base import DataPort, HostSpec
 from linewatt.hosts.clock import Offset
 from linewatt.loads.iperf3.load import Iperf3
 from linewatt.model import Case
@@ -490,6 +490,24 @@ ENDS = {"h1": answer(), "h2": answer(name="h2", nic={"mtu": 9000})}
 def test_ways(values: dict[str, Any], route: str, mtu: str) -> None:
     found = list(net.paths([way(**values)], ENDS))
     assert [check.status for check in found] == [route, mtu]
+
+
+@pytest.mark.parametrize(
+    ("neighbours", "status", "words"),
+    [
+        (("eth0", "eth1"), "ok", "until a run gives eth0 a route of its own"),
+        (("eth1",), "fail", "data of h1 and h2 the same order"),
+        ((), "fail", "data of h1 and h2 the same order"),
+    ],
+)
+def test_only_ports_that_are_both_in_the_peers_subnet_get_routes_of_their_own(
+    neighbours: tuple[str, ...], status: str, words: str
+) -> None:
+    wants = replace(answer().wants, spec=replace(answer().wants.spec, more_ports=(DataPort("eth1"),)))
+    two = replace(answer(), wants=wants)
+    check, _ = net.paths([way(device="eth1", interface="eth0", neighbours=neighbours)], {**ENDS, "h1": two})
+    assert check.status == status
+    assert words in check.found + (check.advice or "")
 
 
 def test_a_packet_size_that_does_not_pass_is_told_with_the_one_that_does() -> None:

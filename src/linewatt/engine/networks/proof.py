@@ -233,11 +233,12 @@ async def _problem(host: Host, leg: Leg, answer: PathAnswer, *, search: bool) ->
     if answer.problem is not None:
         return Problem("silent", f"{where}: cannot be tried: {answer.problem}")
     if answer.device != leg.interface and answer.device is not None:
+        crossed = answer.is_crossed(leg.interface, leg.ports)
         return Problem(
             "way",
             f"{where}: {way.address} is reached through {answer.device}, not through {leg.interface}; "
-            f"{_other_interface(leg)}",
-            answer.device if answer.device in leg.ports and answer.gateway is None else None,
+            f"{_other_interface(leg, answer.device, crossed)}",
+            answer.device if crossed else None,
         )
     if answer.device is None and (answer.replies is not None or leg.network == BARE):
         add = "add it under routes" if network else "give the interface an address of its network, or a route"
@@ -260,9 +261,13 @@ async def _problem(host: Host, leg: Leg, answer: PathAnswer, *, search: bool) ->
     return None
 
 
-def _other_interface(leg: Leg) -> str:
+def _other_interface(leg: Leg, device: str, crossed: bool) -> str:
     if leg.ports:
-        return "give each data port a subnet of its own, or its address a routing table (ip rule add from it)"
+        ends = f"{leg.way.host} and {leg.way.peer}"
+        order = f"name data of {ends} in one order (the first port goes to the first), or "
+        return (
+            order if device in leg.ports and not crossed else ""
+        ) + "give each data port a subnet of its own, or its address a routing table (ip rule add from it)"
     if leg.network == BARE:
         return "what would be measured is another network. Name that interface as data, or fix the route"
     return "what is measured there is another network. Give the networks different addresses"

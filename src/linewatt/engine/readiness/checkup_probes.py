@@ -6,6 +6,7 @@ Nothing here changes anything. A host is asked about many of its peers in one ro
 
 from __future__ import annotations
 
+import ipaddress
 import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
@@ -49,6 +50,7 @@ _PATHS = """PATH=$PATH:/usr/sbin:/sbin; limit=$1; shift; number=0
 once() { ping -"$1" -n -q -M do -c 1 -W "$limit" -I "$2" -s "$4" "$3" >/dev/null 2>&1; }
 probe() { once "$@" || once "$@"; echo "ping $5 $6 $?"; }
 type -P ping >/dev/null || echo "no ping"
+for family in 4 6; do echo "addresses $family $(ip -j -"$family" addr show 2>/dev/null)"; done
 while (( $# >= 5 )); do
   echo "route $number $(ip -j -"$1" route get "$3" from "$2" 2>/dev/null)"
   probe "$1" "$2" "$3" "$4" "$number" small & probe "$1" "$2" "$3" "$5" "$number" full &
@@ -80,6 +82,7 @@ until [ "$(ss -Hln"$4" "$3" | wc -l)" -ge "$2" ]; do
 done"""
 
 _TAKEN_LINE = re.compile(r"^(?:\S+\s+){3,4}?\S*:(\d{1,5})\s+\S+:\S+\s*(.*)$")
+Subnet = tuple[str, ipaddress.IPv4Network | ipaddress.IPv6Network]
 _COUNT = re.compile(r"[0-9]{1,19}")
 _PROGRAM = re.compile(r'\("([^"]+)",pid=(\d+)')
 
@@ -103,16 +106,16 @@ class Way:
         return None if self.mtu is None else self.mtu - HEADER_BYTES[self.family]
 
     @property
-    def _family(self) -> str:
+    def family_digit(self) -> str:
         return "6" if self.family == "ipv6" else "4"
 
     def words(self) -> list[str]:
-        return [self._family, self.own_address, self.address, str(SMALL_BYTES), str(self.payload_bytes)]
+        return [self.family_digit, self.own_address, self.address, str(SMALL_BYTES), str(self.payload_bytes)]
 
     def search_command(self) -> list[str]:
         """Prints the largest payload that passes; the full one does not, the small one does."""
         bounds = [str(SMALL_BYTES), str(self.payload_bytes), str(SEARCH_WIDTH)]
-        words = [str(PING_LIMIT_S), self._family, self.own_address, self.address, *bounds]
+        words = [str(PING_LIMIT_S), self.family_digit, self.own_address, self.address, *bounds]
         return ["env", "LC_ALL=C", "bash", "-c", _LARGEST, "linewatt", *words]
 
 
@@ -160,6 +163,11 @@ def parse_paths(output: str, ways: Sequence[Way]) -> list[PathAnswer]:
         (words[1], words[2]): words[3] == "0" for words in lines if words[0] == "ping" and len(words) == 4
     }
     routes = {words[1]: " ".join(words[2:]) for words in lines if words[0] == "route" and len(words) > 1}
+    subnets = {
+        words[1]: _subnets(" ".join(words[2:]))
+        for words in lines
+        if words[0] == "addresses" and len(words) > 1
+    }
     answers = []
     for number, way in enumerate(map(str, range(len(ways)))):
         device, gateway = _route(routes.get(way, ""))
@@ -173,6 +181,7 @@ def parse_paths(output: str, ways: Sequence[Way]) -> list[PathAnswer]:
                 *(one.host, one.peer, one.family, one.mtu, device, gateway, replies, full),
                 problem=problem,
                 interface=one.interface,
+                neighbours=_neighbours(one.address, subnets.get(one.family_digit, ())),
             )
         )
     return answers
@@ -215,6 +224,27 @@ def _route(text: str) -> tuple[str | None, str | None]:
         return route.get("dev"), route.get("gateway")
     except (ParseError, LookupError, TypeError, AttributeError):
         return None, None
+
+
+def _subnets(text: str) -> tuple[Subnet, ...]:
+    """Of ``ip -j addr``; what has a peer instead of a subnet has that one address."""
+    try:
+        found = [
+            (str(link["ifname"]), f"{one.get('address', one['local'])}/{one['prefixlen']}")
+            for link in read_json(text, "ip")
+            for one in link.get("addr_info", ())
+        ]
+        return tuple((name, ipaddress.ip_network(subnet, strict=False)) for name, subnet in found)
+    except (ParseError, LookupError, TypeError, ValueError, AttributeError):
+        return ()
+
+
+def _neighbours(address: str, subnets: Sequence[Subnet]) -> tuple[str, ...]:
+    try:
+        peer = ipaddress.ip_address(address)
+    except ValueError:
+        return ()
+    return tuple(dict.fromkeys(name for name, subnet in subnets if peer in subnet))
 
 
 def taken_command(first_port: int, last_port: int) -> list[str]:

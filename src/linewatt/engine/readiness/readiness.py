@@ -8,7 +8,7 @@ docs/check.md has them all.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
@@ -160,6 +160,14 @@ class PathAnswer:
     problem: str | None = None
     interface: str | None = None
     """the one of several data ports that is to carry it"""
+    neighbours: tuple[str, ...] = ()
+    """the host's interfaces in whose subnets the peer's address is"""
+
+    def is_crossed(self, interface: str, ports: Collection[str]) -> bool:
+        """Whether another data port of the host carries it because both are in the peer's subnet."""
+        return (
+            self.gateway is None and self.device in ports and {self.device, interface} <= {*self.neighbours}
+        )
 
 
 @dataclass(frozen=True, slots=True)

@@ -140,14 +140,19 @@ def _route(path: PathAnswer, answer: HostAnswer) -> Check:
         return Check(path.host, "route", "fail", f"{to}: stays inside the host", advice)
     if path.device != data:
         of_a_port = path.interface is not None and path.device in answer.wants.spec.interfaces
-        if of_a_port and path.gateway is None and answer.root.granted:
+        crossed = path.is_crossed(data, answer.wants.spec.interfaces)
+        if of_a_port and crossed and answer.root.granted:
             found = (
                 f"{to}: over {path.device}, in the same subnet, until a run gives {data} a route of its own"
             )
             return Check(path.host, "route", "ok", found)
         found = f"{to}: goes over {path.device}, not over {data}"
         advice = "give data interfaces a network of their own"
-        if of_a_port:
+        if of_a_port and not crossed:
+            advice += (
+                f", and data of {path.host} and {path.peer} the same order: the first port goes to the first"
+            )
+        elif of_a_port:
             advice += ", or root's rights to a run, which gives each port a route (sudo: true)"
         return Check(path.host, "route", "fail", found, advice)
     if path.gateway is not None:
