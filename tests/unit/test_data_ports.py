@@ -138,6 +138,15 @@ def test_ports_that_cannot_be_used_are_one_line(tmp_path: Path, keys: dict[str, 
     assert "\n" not in str(caught.value)
 
 
+def test_trials_of_users_have_one_data_port_of_each_host(tmp_path: Path) -> None:
+    file = tmp_path / "users.yaml"
+    users = {"server": "a", "clients": ["b"], "users": 2, "get_share": "100%"}
+    factors = {"users.users": [2, 4]}
+    file.write_text(json.dumps({"name": "n", "hosts": TWO, "users": users, "factors": factors, "trials": 1}))
+    with pytest.raises(InvalidInput, match="names 2 ports, and users have one data interface of each host"):
+        load(file)
+
+
 def test_an_ini_inventory_lists_ports_with_commas(tmp_path: Path) -> None:
     lines = [f"{name} ansible_host=192.0.2.{at} linewatt_data=eth1,eth2" for at, name in enumerate("ab", 1)]
     (tmp_path / "hosts.ini").write_text("\n".join(lines) + "\n")

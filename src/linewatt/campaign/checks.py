@@ -109,6 +109,7 @@ def check_data_ports(entry: CampaignFile, hosts: Mapping[str, HostEntry], pairs:
             break
     for wrong, what in (
         (entry.soak is not None, "a soak has one data interface of each host"),
+        (entry.soak is None and entry.users is not None, "users have one data interface of each host"),
         (tuple(map(name_of, entry.networks)) != (BARE,), "networks are for hosts with one data port"),
     ):
         if wrong:
