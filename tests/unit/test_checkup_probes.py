@@ -100,7 +100,9 @@ def test_interfaces_whose_subnets_have_the_peers_address_are_told() -> None:
     def link(name: str, *addresses: tuple[str, int]) -> dict[str, Any]:
         return {"ifname": name, "addr_info": [{"local": one, "prefixlen": bits} for one, bits in addresses]}
 
-    links = [
+    links: list[dict[str, Any]] = [
+        {},
+        {"ifname": "lo", "addr_info": [{}]},
         link("eth1", ("198.19.2.1", 24)),
         link("eth2", ("198.19.2.9", 24)),
         link("eth3", ("10.0.0.1", 8)),

@@ -233,6 +233,7 @@ def _subnets(text: str) -> tuple[Subnet, ...]:
             (str(link["ifname"]), f"{one.get('address', one['local'])}/{one['prefixlen']}")
             for link in read_json(text, "ip")
             for one in link.get("addr_info", ())
+            if one  # interfaces and addresses of another family may be empty objects
         ]
         return tuple((name, ipaddress.ip_network(subnet, strict=False)) for name, subnet in found)
     except (ParseError, LookupError, TypeError, ValueError, AttributeError):
