@@ -331,3 +331,66 @@ def test_cpus_go_before_all_else_and_interrupts_come_back_after_them(rig: Rig) -
     host.state["irq_affinity", "eth0"] = "0-1"
     assert rig.undo()[1] == ()
     assert host.log[3:] == ["rps_cpus=0", "mtu=1500", "cpus_online=all", "irq_affinity=3"]
+
+
+def moves_interrupts(host: FakeHost) -> None:
+    """As a kernel does: interrupts whose CPUs all go offline are on those that are left, for good."""
+    run = host.run
+
+    async def moving(argv: Sequence[str], **options: Any) -> Completed:
+        done = await run(argv, **options)
+        if tuple(argv[:2]) == ("write", "cpus_online") and argv[3] != "all":
+            host.state["irq_affinity", "eth0"] = argv[3]
+        return done
+
+    host.run = moving  # type: ignore[method-assign]
+
+
+@pytest.mark.parametrize("base", [(), ("h1 cpus_online=all",)])
+def test_where_interrupts_go_is_as_found_whenever_all_cpus_are_back(rig: Rig, base: tuple[str, ...]) -> None:
+    host = rig.hosts["h1"]
+    host.state |= {("cpus_online", "eth0"): "all", ("irq_affinity", "eth0"): "3"}
+    found = dict(host.state)
+    moves_interrupts(host)
+    for level in ("0-1", "0-2"):
+        rig.to(f"h1 cpus_online={level}")
+        assert host.state["irq_affinity", "eth0"] == level
+        rig.to(*base)
+        assert host.state == found
+        assert rig.journal.read()[1] == ()
+    rig.to("h1 cpus_online=0-1")
+    rig.to("h1 cpus_online=0-2")
+    assert host.log[-4:] == ["cpus_online=0-1", "cpus_online=all", "irq_affinity=3", "cpus_online=0-2"], (
+        "each level begins from what was found"
+    )
+    again = Settings(rig.hosts, KNOBS, rig.journal)  # type: ignore[arg-type]
+    asyncio.run(again.to([], ("h1",)))
+    assert host.state == found, "a resumed campaign, too"
+    assert rig.undo() == (0, ())
+
+
+def test_what_queues_had_comes_back_with_their_number_within_a_run(rig: Rig) -> None:
+    host = rig.hosts["h1"]
+    host.state["rps_cpus", "eth0"] = "9"
+    for _ in range(2):
+        rig.to("h1 channels=8")
+        assert host.state["rps_cpus", "eth0"] == "0"
+        rig.to("h1 channels=4")
+        assert host.state["rps_cpus", "eth0"] == "9"
+    assert rig.undo() == (0, ())
+
+
+def test_what_cpus_that_are_offline_do_not_take_waits_in_the_journal(rig: Rig) -> None:
+    host = rig.hosts["h1"]
+    host.state |= {("cpus_online", "eth0"): "all", ("irq_affinity", "eth0"): "3"}
+    moves_interrupts(host)
+    rig.to("h1 cpus_online=0-1", "h1 channels=8")
+    host.refuses = ("3",)
+    rig.to("h1 cpus_online=0-1")
+    assert host.state["irq_affinity", "eth0"] == "0-1"
+    assert [one.knob for one in rig.journal.read()[1]] == ["irq_affinity", "cpus_online"]
+    with pytest.raises(ChangeError, match="cannot put back irq_affinity eth0"):
+        rig.to()
+    host.refuses = ()
+    assert rig.undo() == (1, ())
+    assert host.state["irq_affinity", "eth0"] == "3"

@@ -25,8 +25,9 @@ from linewatt.tuning.base import Change, Knob
 LINK_LIMIT_S = 40
 """a port of a bridge with STP is 30 s on its way at the longest delay by default (IEEE 802.1D, 2 × 15 s)"""
 _RESETS_LINK = {"mtu", "rings", "channels", "offload", "pause", "coalescing", "network", "nmstate"}
-_MADE_ANEW = {"network", "nmstate"}
-"""what has parts that cannot be changed once they are made, such as the id of a tunnel"""
+_MADE_ANEW = {"network", "nmstate", "cpus_online"}
+"""what has parts that cannot be changed once they are made, such as the id of a tunnel; and CPUs, so that
+where interrupts go does not depend on which were offline before"""
 _BY_QUEUE = ("irq_affinity", "rps_cpus", "rfs", "xps_cpus")
 """what each queue has of its own: gone with a queue that ``channels`` takes away"""
 
@@ -54,7 +55,8 @@ class Settings:
         self._journal = journal
         entries = journal.read()[1]
         self._in_force: dict[Key, Entry] = {_key(one): one for one in entries if one.wanted != one.before}
-        self._kept = {(one.host, one.target) for one in entries if one.wanted == one.before}
+        self._kept: dict[Key, Entry] = {_key(one): one for one in entries if one.wanted == one.before}
+        """what queues had of their own before they, or CPUs, may have gone"""
         self._found: dict[Key, str] = {}
         """what a host showed before anything was changed, as far as it was looked at"""
         self._asked: dict[str, dict[Key, str]] = {}
@@ -92,6 +94,7 @@ class Settings:
         await self._look(set(wanted))
         stale = self._stale(wanted, scope)
         await self._put_back(stale)
+        await self._put_queues_back(stale)
         touched = self._links((entry, entry.before) for entry in stale)
         for layer in range(TOP + 1):
             touched |= await self._make([one for one in wanted.values() if layer_of(one.knob) == layer])
@@ -110,6 +113,7 @@ class Settings:
     def forget(self) -> None:
         """Look at everything anew: hosts may have been rebooted. Nothing may be in force."""
         self._found.clear()
+        self._kept.clear()
         self._values.clear()
         self._asked.clear()
 
@@ -156,6 +160,7 @@ class Settings:
             if _key(entry) not in wanted
             or entry.after != entry.wanted
             or (entry.knob in _MADE_ANEW and self._wanted(wanted[_key(entry)]) != entry.wanted)
+            or (entry.knob == "channels" and self._wanted(wanted[_key(entry)]) == entry.before)
         }
         for host, knob, _ in gone:
             lowest[host] = min(lowest[host], layer_of(knob))
@@ -175,6 +180,28 @@ class Settings:
                 if problem is None:
                     self._in_force.pop(_key(entry))
             for problem in filter(None, problems):
+                raise problem
+
+    async def _put_queues_back(self, gone: Iterable[Entry]) -> None:
+        """What queues had of their own, once what it was kept for is put back.
+
+        What cannot be as it was while CPUs are still offline stays in the journal.
+        """
+        links = {link for entry in gone for link in self._queues(entry)}
+        standing = {link for entry in self._in_force.values() for link in self._queues(entry)}
+        by_host: dict[str, list[Entry]] = {}
+        for entry in self._kept.values():
+            if (entry.host, entry.target) in links:
+                by_host.setdefault(entry.host, []).append(entry)
+        await self._each(self._put_queues_back_on(name, own, standing) for name, own in by_host.items())
+
+    async def _put_queues_back_on(self, name: str, kept: Sequence[Entry], standing: Collection[Link]) -> None:
+        problems = await apply.put_back(self._hosts[name], self._knobs, kept, self._journal)
+        for entry, problem in zip(kept, problems, strict=True):
+            if problem is None:
+                del self._kept[_key(entry)]
+        for entry, problem in zip(kept, problems, strict=True):
+            if problem is not None and (entry.host, entry.target) not in standing:
                 raise problem
 
     async def _make(self, changes: Sequence[Change]) -> set[Link]:
@@ -220,15 +247,15 @@ class Settings:
 
         Undone after it, as everything older: so that settings made by hand come back with the queues.
         """
-        links = sorted({link for entry in entries for link in self._queues(entry)} - self._kept)
+        links = sorted({link for entry in entries for link in self._queues(entry)})
         keys = [(host, knob, name) for host, name in links for knob in _BY_QUEUE if knob in self._knobs]
-        texts = await self._try_read_all(keys)
+        texts = await self._try_read_all([key for key in keys if key not in self._kept])
         number = self._journal.next_number()
         found = [(key, text) for key, text in texts.items() if isinstance(text, str)]  # not all have all
         kept = [Entry(number + i, *key, before=text, wanted=text) for i, (key, text) in enumerate(found)]
         if kept:
             self._journal.intend(kept)
-        self._kept |= set(links)
+        self._kept |= {_key(entry): entry for entry in kept}
 
     def _queues(self, entry: Entry) -> Iterator[Link]:
         """Interfaces whose queues, or where their interrupts go, an entry decides on."""
