@@ -137,6 +137,11 @@ def test_cpus_that_a_host_names_are_not_switched_off(tmp_path: Path) -> None:
     hosts = {**HOSTS, "dut": {**HOSTS["dut"], "irq_cpus": "2-3"}}
     with pytest.raises(InvalidInput, match="switches CPU 2 off, and dut names it"):
         resolved(soak(tmp_path, hosts=hosts), tmp_path / "r")
+    hosts = {**HOSTS, "c1": {**HOSTS["c1"], "irq_cpus": "2-3"}}
+    found = resolved(soak(tmp_path, hosts=hosts), tmp_path / "r")
+    assert {name: spec.cpus for name, spec in found.hosts.items()} == {"dut": (0, 1), "c1": None}
+    online = [(one.host, one.value) for one in plan_soak(found).changes if one.knob == "cpus_online"]
+    assert online == [("dut", "0-1")], "the server's alone, as in the experiment"
 
 
 def test_what_is_not_as_in_the_experiment_is_said(tmp_path: Path) -> None:

@@ -346,3 +346,29 @@ def test_failed_transfers_and_a_client_at_its_end_are_found() -> None:
 
 def test_cases_of_users_are_named_without_instances() -> None:
     assert names_of([replace(CASE, factors=((SIZE, "1M"),))]) == ["FTP users, c1 ↔ dut"]
+
+
+@pytest.mark.parametrize("keys", [{"factors": {"cpus_online": ["all", "0-1"], "gro": ["on", "off"]}}, {}])
+def test_which_cpus_are_online_is_the_servers_and_other_knobs_are_of_all_hosts(
+    tmp_path: Path, keys: dict[str, Any]
+) -> None:
+    """Else an effect would be of server and client at once."""
+    found = campaign(tmp_path, **(keys or {"settings": {"cpus_online": "0-1", "gro": "off"}}))
+    planned = plan(found, 0)
+    every = {
+        (one.knob, one.host, one.value) for round_ in planned.rounds for one in planned.changes_in(round_)
+    }
+    assert ("cpus_online", "dut", "0-1") in every
+    assert {host for knob, host, _ in every if knob == "cpus_online"} == {"dut"}
+    assert {host for knob, host, _ in every if knob == "offload"} == {"dut", "c1"}
+    if not keys:
+        assert {name: spec.cpus for name, spec in found.hosts.items()} == {"dut": (0, 1), "c1": None}
+
+
+def test_clients_may_name_cpus_that_only_the_server_switches_off(tmp_path: Path) -> None:
+    levels = {"cpus_online": ["all", "0-1"]}
+    hosts = {**HOSTS, "c1": {**HOSTS["c1"], "app_cpus": "2-3"}}
+    assert campaign(tmp_path, factors=levels, hosts=hosts).factors["cpus_online"] == ("all", "0-1")
+    hosts = {**HOSTS, "dut": {**HOSTS["dut"], "app_cpus": "2-3"}}
+    with pytest.raises(InvalidInput, match="switches CPU 2-3 off, and app_cpus of dut has it"):
+        campaign(tmp_path, factors=levels, hosts=hosts)

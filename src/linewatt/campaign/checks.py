@@ -239,9 +239,11 @@ def check_online(entry: CampaignFile, hosts: Mapping[str, HostEntry]) -> Iterato
     }
     if (throughout := settings_of(entry).get(NAME)) is not None:
         levels["settings", NAME] = throughout
+    server = entry.users.server if entry.users and isinstance(entry.users.server, str) else None
+    concerned = {name: host for name, host in hosts.items() if server in (None, name)}
     for at, level in levels.items():
         with suppress(LinewattError):  # told by check_factors
-            yield from ((at, text) for text in _switched_off(factors.check(NAME, level), hosts))
+            yield from ((at, text) for text in _switched_off(factors.check(NAME, level), concerned))
 
 
 def _switched_off(level: str, hosts: Mapping[str, HostEntry]) -> Iterator[str]:

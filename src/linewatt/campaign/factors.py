@@ -73,6 +73,14 @@ def shown(spec: HostSpec, setting: Iterable[tuple[str, str]]) -> HostSpec:
     return replace(spec, cpus=left if spec.cpus is None else tuple(cpu for cpu in spec.cpus if cpu in left))
 
 
+def at_host(setting: Iterable[tuple[str, str]], host: str, server: str | None) -> Setting:
+    """The levels that a host shows: which CPUs are online is the server's alone where users use it.
+
+    What their clients can do is to stay the same; ``server``: the host of a server that linewatt starts.
+    """
+    return tuple(one for one in setting if one[0] != online.NAME or server in (None, host))
+
+
 def contradiction(setting: Iterable[tuple[str, str]]) -> tuple[str, str] | None:
     """Levels that cannot be together, and why; ``None``: all can."""
     levels = dict(setting)

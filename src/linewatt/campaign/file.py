@@ -263,7 +263,11 @@ def _campaign(
 ) -> Campaign:
     specs = {name: _spec(name, host, hosts.base) for name, host in hosts.entries.items()}
     settings = {name: factors.check(name, level) for name, level in settings_of(entry).items()}
-    taking_part = {name: factors.shown(specs[name], settings.items()) for name in used}
+    users = users_of(entry.users, _password_file(entry.users, hosts.base))
+    server = users.server_host if users else None
+    taking_part = {
+        name: factors.shown(specs[name], factors.at_host(settings.items(), name, server)) for name in used
+    }
     names_cpus = any(spec.app_cpus or spec.irq_cpus for spec in taking_part.values())
     of_users = entry.users is not None and entry.soak is None
     placement: Policy = entry.placement or ("none" if of_users else "pinned" if names_cpus else "auto")
@@ -288,7 +292,7 @@ def _campaign(
         labels=_labels(entry),
         soak=soak_of(entry.soak),
         best_of=None if entry.best_of is None else BestOf(entry.best_of),
-        users=users_of(entry.users, _password_file(entry.users, hosts.base)),
+        users=users,
         search=search_of(entry.search, tests),
         instance_search=instance_search_of(
             entry.search,

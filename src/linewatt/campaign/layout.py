@@ -23,6 +23,7 @@ class Layout:
     def __init__(self, campaign: Campaign, places: Places, first_ports: tuple[int, int]) -> None:
         self.first_ports = first_ports
         self._campaign = campaign
+        self._server = campaign.users.server_host if campaign.users else None
         self._places = places
         self._static = {name: tuple(self._settings(name)) for name in campaign.hosts}
         self._networks = {
@@ -62,7 +63,9 @@ class Layout:
         own = (
             one
             for port in self._at_ports(spec)
-            for one in factors.changes(setting, port, self._campaign.labels)
+            for one in factors.changes(
+                factors.at_host(setting, host, self._server), port, self._campaign.labels
+            )
         )
         every = (*placed, *self._static[host], *own)
         return tuple({(one.knob, one.target): one for one in every}.values())
@@ -78,8 +81,9 @@ class Layout:
         why, campaign = "the campaign's settings ask for it", self._campaign
         for key, value in campaign.sysctl.items():
             yield Change(host, "sysctl", key, value, why)
+        settings = factors.at_host(campaign.settings.items(), host, self._server)
         for port in self._at_ports(campaign.hosts[host]):
-            for change in factors.changes(campaign.settings.items(), port):
+            for change in factors.changes(settings, port):
                 yield replace(change, why=why)
 
     def irq_cpus(self, case: Case, host: str) -> tuple[int, ...]:
