@@ -11,6 +11,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests import forked
 
 from linewatt.analysis.cases.flows import flow_trials
 from linewatt.campaign import factors, stored, users_factors
@@ -372,3 +373,19 @@ def test_clients_may_name_cpus_that_only_the_server_switches_off(tmp_path: Path)
     hosts = {**HOSTS, "dut": {**HOSTS["dut"], "app_cpus": "2-3"}}
     with pytest.raises(InvalidInput, match="switches CPU 2-3 off, and app_cpus of dut has it"):
         campaign(tmp_path, factors=levels, hosts=hosts)
+
+
+def test_the_plan_says_where_knobs_are_turned_and_what_cpus_leave_behind(tmp_path: Path) -> None:
+    levels = {"cpus_online": ["all", "0-1"], "gro": ["on", "off"], "mtu": [1500, 9000], SIZE: ["20k", "1M"]}
+    campaign(tmp_path, factors=levels)
+    said = forked.run(["plan", str(tmp_path / "e.yaml")], timeout=60).stdout.splitlines()
+    assert "varied on dut: cpus_online" in said
+    both = ": an effect of it is that of server and clients at once"
+    assert f"varied on dut, c1: gro, mtu{both}" in said
+    (left,) = [line for line in said if line.startswith("not put back on ")]
+    assert left.startswith(
+        "not put back on dut, where all of their CPUs go offline: interrupts of other devices"
+    )
+    campaign(tmp_path)
+    said = forked.run(["plan", str(tmp_path / "e.yaml")], timeout=60).stdout.splitlines()
+    assert not [line for line in said if line.startswith(("varied on", "not put back"))]

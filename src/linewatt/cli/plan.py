@@ -124,6 +124,21 @@ def users_lines(campaign: Campaign) -> Iterator[str]:
     if campaign.varies_users and campaign.users is not None:
         yield from of_users(campaign.users)
         yield "each trial has a server and users of its own; what a factor varies is as the case says"
+        yield from _places_of_factors(campaign, campaign.users.server_host)
+
+
+def _places_of_factors(campaign: Campaign, server: str | None) -> Iterator[str]:
+    """At which hosts each knob that varies is turned: an effect may be of server and clients at once."""
+    from linewatt.campaign.factors import at_host, of_hosts
+
+    names: dict[tuple[str, ...], list[str]] = {}
+    for name, (base, *_) in campaign.factors.items():
+        if of_hosts(name) and name not in campaign.labels:
+            where = tuple(host for host in campaign.hosts if at_host([(name, base)], host, server))
+            names.setdefault(where, []).append(name)
+    for where, own in names.items():
+        both = ": an effect of it is that of server and clients at once" if len(where) > 1 else ""
+        yield f"varied on {', '.join(where)}: {', '.join(own)}{both}"
 
 
 def _idle_lines(campaign: Campaign, planned: Plan) -> Iterator[str]:
@@ -191,6 +206,13 @@ def _change_lines(shown: Sequence[Change], rounds: Sequence[Round], later: Seque
         yield f"change {change.host}: {setting} ({change.why})"
     for (host, knob, target), found in sorted(values.items()):
         yield f"vary {host}: {_setting(knob, target, ' | '.join(sorted(found)))} ({whys[host, knob, target]})"
+    changes = (*shown, *(one for round_ in rounds for one in round_.changes))
+    online = {one.host for one in changes if one.knob == "cpus_online" and one.value != "all"}
+    if online:
+        yield (
+            f"not put back on {', '.join(sorted(online))}, where all of their CPUs go offline: interrupts of "
+            "other devices, tasks that are bound, cpusets of cgroup v1; the kernel may move them for good"
+        )
 
 
 def _setting(knob: str, target: str, value: str) -> str:
