@@ -14,7 +14,7 @@ import pytest
 from tests.groups import DUT, EVEN, group
 from tests.report_factories import host, result
 from tests.unit.test_campaign_bad import BAD
-from tests.wiring import GOODPUT_BPS, Change, Given, both, counters, cpu, story
+from tests.wiring import GOODPUT_BPS, SECONDS, Change, Given, both, counters, cpu, rates, story
 
 from linewatt.analysis.cases.flows import flow_trials
 from linewatt.analysis.cases.summary import CaseSummary, summarise
@@ -474,3 +474,21 @@ def test_a_table_of_trials_says_where_what_it_lacks_stands() -> None:
     assert {cell.reason for cell in first.cells if cell.reason} == {
         "several hosts: what each sender used stands at its own pair"
     }
+
+
+def test_a_pair_that_gives_what_another_takes_is_told_although_all_together_are_steady() -> None:
+    even = EVEN[0]
+    half = [at < SECONDS // 2 for at in range(SECONDS)]
+    falls = rates([1.6 * even if first else 0.4 * even for first in half])
+    rises = rates([0.4 * even if first else 1.6 * even for first in half])
+    trial = group(generators={0: falls, 1: rises}).trial()
+    unsteady = [one for one in trial.flags if one.code.startswith("throughput-")]
+    assert [(one.code, one.where) for one in unsteady] == [
+        ("throughput-drifts", "g1 → dut"),
+        ("throughput-drifts", "g2 → dut"),
+    ]
+    assert "falls" in unsteady[0].evidence
+    assert "rises" in unsteady[1].evidence
+    own = {one.case.sender: {flag.code for flag in one.flags} for one in flow_trials(trial)}
+    assert "throughput-drifts" in own["g1"]
+    assert "throughput-drifts" not in own["g3"]

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 
 from linewatt.analysis.statistics import shapes, steadiness
 from linewatt.engine.live.feed import Reading
@@ -17,7 +18,7 @@ from linewatt.engine.measuring.cut import Seen
 from linewatt.engine.measuring.users import users_rates
 from linewatt.engine.measuring.window import EndRun, rates_over
 from linewatt.findings.steadiness import LEAST_CORES, LEAST_STEPS, WARM_UP_PART
-from linewatt.model import EndResult, Flag, PowerResult, Window
+from linewatt.model import Case, EndResult, Flag, PowerResult, Window
 from linewatt.units import format_rate, format_significant
 
 CLOSE = 0.05
@@ -29,12 +30,13 @@ _ADVICE = (
 
 
 def check(seen: Seen) -> Iterator[Flag]:
-    """Throughput of all instances together; where it is steady, CPU use and then power of each end."""
+    """Throughput of all instances together; where it is steady, that of each pair of several at once, then CPU
+    use and power of each end."""
     cut = seen.cut
     if cut.run.planned.case.of_users:
         flags = users_throughput(users_rates(cut.run.users, seen.window), seen.window)
     else:
-        flags = throughput([one.receiver for one in cut.runs], seen.window)
+        flags = throughput([one.receiver for one in cut.runs], seen.window) or _of_pairs(seen)
     yield from flags
     for end in () if flags else seen.ends:
         readings, cpus = seen.readings(end), seen.spec(end).cpus
@@ -44,6 +46,16 @@ def check(seen: Seen) -> Iterator[Flag]:
             yield from power(
                 end, readings, seen.window
             )  # else nobody knows whether what it follows is steady
+
+
+def _of_pairs(seen: Seen) -> list[Flag]:
+    """Of pairs that run at once, those that give and take while all together are steady."""
+    case = seen.cut.run.planned.case
+    receivers: dict[Case, list[EndRun]] = {pair: [] for pair in case.pairs if case.flows}
+    for one in seen.cut.runs if receivers else ():
+        receivers[case.pair_of(one.output.planned.instance)].append(one.receiver)
+    told = [(pair, flag) for pair, own in receivers.items() for flag in throughput(own, seen.window)]
+    return [replace(flag, where=pair.way) for pair, flag in told]
 
 
 def throughput(receivers: Sequence[EndRun], window: Window) -> list[Flag]:
