@@ -30,8 +30,8 @@ _ADVICE = (
 
 
 def check(seen: Seen) -> Iterator[Flag]:
-    """Throughput of all instances together; where it is steady, that of each pair of several at once, then CPU
-    use and power of each end."""
+    """Throughput of all instances together; where that is steady, of each pair of several at once; where all
+    of it is, CPU use and then power of each end."""
     cut = seen.cut
     if cut.run.planned.case.of_users:
         flags = users_throughput(users_rates(cut.run.users, seen.window), seen.window)
