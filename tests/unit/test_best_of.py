@@ -168,12 +168,12 @@ def test_what_is_not_as_in_the_experiment_is_said(tmp_path: Path) -> None:
 
 
 def test_a_best_setting_whose_throughput_is_doubtful_says_so(tmp_path: Path) -> None:
-    saturated = (Flag("client-saturated", "c1", "its users used 0.97 cores", "spread the users"),)
-    experiment(tmp_path / "r", large_is_faster, values={"flags": saturated})
+    refused = (Flag("many-transfers-failed", "dut", "900 failed beside about 90 transfers", "mend it"),)
+    experiment(tmp_path / "r", large_is_faster, values={"flags": refused})
     found = resolved(soak(tmp_path), tmp_path / "r")
     assert found.best_of is not None
     (note,) = found.best_of.notes
-    assert note.startswith("its throughput is doubtful: client-saturated; ")
+    assert note.startswith("its throughput is doubtful: many-transfers-failed; ")
 
 
 def test_commands_refuse_and_print_it_without_touching_a_host(tmp_path: Path) -> None:

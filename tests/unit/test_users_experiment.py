@@ -5,7 +5,7 @@ from __future__ import annotations
 
 import json
 import random
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from linewatt.engine.measuring.cut import Setup
 from linewatt.engine.measuring.measure import measure
 from linewatt.engine.measuring.users import done_in, users_flags, users_rates
 from linewatt.errors import InvalidInput, ParseError
+from linewatt.findings import kind_of
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.clock import Offset
 from linewatt.loads.registry import DEFAULT, LOADS
@@ -337,12 +338,34 @@ def test_failed_transfers_and_a_client_at_its_end_are_found() -> None:
     busy = [replace(one, cpu_s=0.97, failures={"get stalled": 2}) for one in WHOLE]
     run = run_of(*busy, complaints=("get stalled: no byte for 30 s",))
     flags = {one.code: one for one in users_flags(run, done_in(run, WINDOW, ["c1"]), SETUP.hosts)}
-    assert set(flags) == {"transfers-failed", "client-saturated"}
-    assert "6 failed beside about 3 transfers" in flags["transfers-failed"].evidence
-    assert "get stalled: no byte" in flags["transfers-failed"].evidence
+    assert set(flags) == {"many-transfers-failed", "client-saturated"}
+    assert "6 failed beside about 3 transfers" in flags["many-transfers-failed"].evidence
+    assert "get stalled: no byte" in flags["many-transfers-failed"].evidence
     shared = {name: replace(spec, shares_cpus_with=("dut",)) for name, spec in SETUP.hosts.items()}
     alone = {one.code for one in users_flags(run, done_in(run, WINDOW, ["c1"]), shared)}
     assert "client-saturated" not in alone
+
+
+@pytest.mark.parametrize(
+    ("failures", "code"),
+    [
+        ({"get stalled": 1}, "transfers-failed"),
+        ({"get stalled": 40}, "many-transfers-failed"),
+        ({"login server-full": 1}, "transfers-failed"),
+        ({"login server-full": 2}, "many-transfers-failed"),
+    ],
+)
+def test_failures_that_choose_whose_throughput_it_is_make_it_doubtful(
+    failures: Mapping[str, int], code: str
+) -> None:
+    """Two logins in three seconds are one user who is always refused, however many files the others get."""
+    reports = [replace(one, gets=1000) for one in WHOLE]
+    inner = next(at for at, one in enumerate(reports) if one.start_s >= WINDOW.start_s)
+    reports[inner] = replace(reports[inner], failures=failures)
+    run = run_of(*reports)
+    (flag,) = users_flags(run, done_in(run, WINDOW, ["c1"]), SETUP.hosts)
+    assert flag.code == code
+    assert ("throughput" in kind_of(code).figures) == (code == "many-transfers-failed")
 
 
 def test_cases_of_users_are_named_without_instances() -> None:

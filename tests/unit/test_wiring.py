@@ -135,6 +135,7 @@ def _moved(seconds: float) -> Callable[[Reading], Reading]:
 LIES: dict[str, Change] = {
     "client-saturated": of_users(cpu_s=0.97),
     "transfers-failed": of_users(failures={"get stalled": 1}),
+    "many-transfers-failed": of_users(failures={"login server-full": 1}),
     "app-irq-share-cpu": story(placed=((str(IRQ), str(IRQ)),)),
     "clock-uncertain": story(clocks={"h1": Offset(0.5, 0.2), "h2": Offset(-0.25, 0.001)}),
     "configuration-changed: since before": readback(

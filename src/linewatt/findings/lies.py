@@ -24,6 +24,7 @@ LIES: dict[str, tuple[Lie, ...]] = {
         Lie("UDP loss hidden", ("udp-loss",)),
         Lie("Streams of a process on one CPU", ("streams-share-cpu", "load-threads-differ")),
         Lie("The client is the bottleneck", ("test-bed-is-the-limit", "client-saturated")),
+        Lie("Users are refused, and the others are faster", ("many-transfers-failed",)),
         Lie("Two instances on one core", ("instances-share-cpu", "app-irq-share-cpu")),
         Lie(
             "GSO or GRO differs between A and B",

@@ -3,7 +3,12 @@
 
 from __future__ import annotations
 
-from linewatt.findings.kinds import Kind
+from linewatt.findings.kinds import Kind, percent
+
+MANY_FAILED = 0.01
+"""of the transfers: from here on throughput is that of whom the server let through"""
+KEPT_OUT = 1.0
+"""users: as many logins failed as one user tries who is refused all the time"""
 
 KINDS = (
     Kind(
@@ -99,6 +104,18 @@ KINDS = (
         "Transfers of users failed in the window. Throughput has their bytes, too, and users waited meanwhile.",
         "What each client's users counted, by action and kind.",
         "See docs/users.md for what each kind of failure is; take away what makes it, and measure again.",
+    ),
+    Kind(
+        "many-transfers-failed",
+        "doubtful",
+        "case",
+        ("throughput",),
+        "Many transfers or logins of users failed in the window: throughput is that of the users who were let through, "
+        "and who is refused takes nothing from them.",
+        f"Failures are at least {percent(MANY_FAILED)} of what the users of all clients did, or so many logins failed as "
+        f"keep {KEPT_OUT:g} user out for the whole window (one in 2 s).",
+        "See docs/users.md for what each kind of failure is; take away what makes it (`max_clients` is one), and measure "
+        "again before this setting is compared with another.",
     ),
     Kind(
         "stalls",

@@ -11,7 +11,9 @@ from linewatt.analysis.soak.figures import SATURATED
 from linewatt.engine.live.trial import TrialRun, UsersReport
 from linewatt.engine.measuring.window import COVERAGE_NEEDED, overlap_s
 from linewatt.errors import ParseError
+from linewatt.findings.soak import KEPT_OUT, MANY_FAILED
 from linewatt.hosts.base import HostSpec
+from linewatt.loads.users.decisions import RETRY_LAST_S
 from linewatt.model import Channel, Flag, Sample, Window
 from linewatt.store.samples import Series
 
@@ -29,6 +31,17 @@ class Done:
     client_cores: Mapping[str, float]
     transfers: float
     failures: Mapping[str, int]
+    kept_out: float
+    """users who were refused all the time, that try as many logins as failed"""
+
+    @property
+    def failed(self) -> int:
+        return sum(self.failures.values())
+
+    @property
+    def many_failed(self) -> bool:
+        """Whether throughput is that of whom the server let through."""
+        return self.failed >= MANY_FAILED * (self.failed + self.transfers) or self.kept_out >= KEPT_OUT
 
     @property
     def payload_bps(self) -> float:
@@ -61,7 +74,8 @@ def done_in(run: TrialRun, window: Window, clients: Sequence[str]) -> Done:
         cores[host] = sum(share * one.cpu_s for one, share in parts) / window.seconds
         for one, share in parts:
             failures.update(dict(one.failures) if share > 0 else {})
-    return Done(rates_bps, cores, transfers, failures)
+    logins = sum(count for kind, count in failures.items() if kind.startswith("login "))
+    return Done(rates_bps, cores, transfers, failures, RETRY_LAST_S * logins / window.seconds)
 
 
 def _share(one: UsersReport, window: Window) -> float:
@@ -84,14 +98,14 @@ def users_rates(reports: Sequence[UsersReport], window: Window) -> list[float]:
 
 def users_flags(run: TrialRun, done: Done, hosts: Mapping[str, HostSpec]) -> Iterator[Flag]:
     """Transfers that failed, and clients that could do no more."""
-    server, failed = run.planned.case.receiver, sum(done.failures.values())
-    if failed:
+    server = run.planned.case.receiver
+    if done.failed:
         kinds = ", ".join(f"{count} {kind}" for kind, count in sorted(done.failures.items()))
         first = f"; the first: {run.complaints[0]}" if run.complaints else ""
         yield Flag(
-            "transfers-failed",
+            "many-transfers-failed" if done.many_failed else "transfers-failed",
             server,
-            f"{failed} failed beside about {done.transfers:.0f} transfers in the window: {kinds}{first}",
+            f"{done.failed} failed beside about {done.transfers:.0f} transfers in the window: {kinds}{first}",
             "look at the kind of failure in docs/users.md; take away what makes it, and measure again",
         )
     for host, cores in done.client_cores.items():

@@ -12,7 +12,7 @@ from typing import Literal, Protocol, TypeVar
 from linewatt.loads.users.job import UsersJob
 
 _RETRY_FIRST_S = 0.1
-_RETRY_LAST_S = 2.0
+RETRY_LAST_S = 2.0
 
 
 class _Weighted(Protocol):
@@ -61,7 +61,7 @@ def think_s(job: UsersJob, randomness: random.Random) -> float:
 
 def retry_s(failed_in_a_row: int) -> float:
     """How long to wait before the next login, after that many failures: doubled each time, up to 2 s."""
-    return min(_RETRY_LAST_S, _RETRY_FIRST_S * 2.0 ** min(failed_in_a_row - 1, 16))
+    return min(RETRY_LAST_S, _RETRY_FIRST_S * 2.0 ** min(failed_in_a_row - 1, 16))
 
 
 def arrivals(rate_hz: float, randomness: random.Random) -> Iterator[float]:
