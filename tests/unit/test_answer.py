@@ -3,7 +3,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import permutations
 from typing import Any
@@ -413,6 +413,22 @@ def test_nothing_is_called_undoubted_that_no_check_looked_at() -> None:
     assert found.trust == (
         "throughput, CPU: as t.csv has it · watts, watts above idle: simulated, as t.csv has it"
     )
+
+
+def test_an_effect_of_users_on_a_knob_of_all_hosts_says_that_it_is_of_both_ends() -> None:
+    factors = {"gro": ("on", "off"), "cpus_online": ("all", "0-1"), "users.users": ("2", "4")}
+
+    def slower(levels: Mapping[str, str]) -> float:
+        return 0.5 ** sum(levels[name] == others[-1] for name, others in factors.items())
+
+    trials = experiment_trials("full", factors=factors, effect=slower, trials=5, test="ftp")
+    asked = {"factors": {name: list(levels) for name, levels in factors.items()}, "design": "full"}
+    prose = {line.name: line.prose for line in said(block(screen_of(trials, campaign=asked), "Effects on"))}
+    assert prose == {
+        "gro on → off": "server and clients",
+        "cpus_online all → 0-1": "",
+        "users.users 2 → 4": "",
+    }
 
 
 def test_levels_without_an_effect_that_matters_are_named() -> None:

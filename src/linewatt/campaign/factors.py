@@ -81,6 +81,16 @@ def at_host(setting: Iterable[tuple[str, str]], host: str, server: str | None) -
     return tuple(one for one in setting if one[0] != online.NAME or server in (None, host))
 
 
+def is_of_clients_too(case: Case, name: str) -> bool:
+    """Whether an effect of a factor is that of a server and its users' clients at once."""
+    if not case.of_users or not of_hosts(name) or not at_host([(name, "")], "", "server"):
+        return False
+    try:
+        return bool(factor_named(name))
+    except InvalidInput:  # a label, which hands set where they like
+        return False
+
+
 def contradiction(setting: Iterable[tuple[str, str]]) -> tuple[str, str] | None:
     """Levels that cannot be together, and why; ``None``: all can."""
     levels = dict(setting)

@@ -19,6 +19,7 @@ from linewatt.analysis.comparison.rows import Options
 from linewatt.analysis.comparison.rows import Row as Compared
 from linewatt.analysis.comparison.runs import by_case
 from linewatt.analysis.metrics.metric import Response
+from linewatt.campaign.factors import is_of_clients_too
 from linewatt.findings import Figure
 from linewatt.foreign import one_line
 from linewatt.model import ENDS, Case, Role
@@ -141,7 +142,8 @@ def _effects(found: ResponseEffects, about: str, own: Sequence[CaseSummary], vie
     """Those that matter, the largest first; the rest by how many they are."""
     telling = _telling(found)
     entries: list[Entry] = [
-        (Line(_step(one), _effect(found, one, own, view), _depends(one)),) for one in telling
+        tuple(Line(_step(one), _effect(found, one, own, view), words) for words in _conditions(one, own))
+        for one in telling
     ]
     others = {
         words: [one for one in found.rows if one.verdict.kind in kinds] for words, kinds in _OTHERS.items()
@@ -192,8 +194,12 @@ def _step(one: MainEffect) -> str:
     return f"{one.factor} {one.base} → {one.level}"
 
 
-def _depends(one: MainEffect) -> str:
-    return f"depends on {' and '.join(one.depends_on)}" if one.depends_on else ""
+def _conditions(one: MainEffect, own: Sequence[CaseSummary]) -> Iterator[str]:
+    """What it depends on, and that it is of several hosts at once; then the former alone."""
+    depends = f"depends on {' and '.join(one.depends_on)}" if one.depends_on else ""
+    if own and is_of_clients_too(own[0].case, one.factor):
+        yield "; ".join(filter(None, ("server and clients", depends)))
+    yield depends
 
 
 # --- networks
