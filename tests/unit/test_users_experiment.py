@@ -175,6 +175,9 @@ def test_cases_are_the_same_only_where_users_do_the_same(tmp_path: Path) -> None
     assert keys() == keys(hosts={**HOSTS, "dut": {"address": "198.51.100.1", "data": "eth9"}})
     assert not keys() & keys(users={"think": "1s"})
     assert not keys() & keys(users={"vsftpd": {"use_sendfile": "off"}})
+    assert not keys() & keys(users={"folder": "/srv"}), "files in memory are not files on a disk"
+    assert keys() == keys(users={"folder": "/dev/shm"})  # noqa: S108  where they are when none is named
+    assert not keys() & keys(users={"seed": 2}), "users of another seed choose otherwise"
     assert keys() == keys(users={"get": {"size": "5M"}}), "both sizes are what the factor varies"
 
 

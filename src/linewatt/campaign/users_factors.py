@@ -158,10 +158,11 @@ def described(users: Users, varied: Collection[str]) -> Setting:
     if f"{PREFIX}file_size" in varied:
         told |= {f"{PREFIX}get.size", f"{PREFIX}put.size"}
     own = {name: factor.of(users) for name, factor in _FACTORS.items()}
-    options = users.server.options if isinstance(users.server, OwnServer) else ()
-    own |= {f"{_VSFTPD}{name}": value for name, value in options}
-    kept = {name: value for name, value in own.items() if f"{PREFIX}{name}" not in told}
-    return tuple(sorted({**kept, "clients": str(len(users.clients))}.items()))
+    own |= {"clients": str(len(users.clients)), "seed": str(users.seed)}
+    if isinstance(users.server, OwnServer):
+        own |= {f"{_VSFTPD}{name}": value for name, value in users.server.options}
+        own["folder"] = users.server.folder
+    return tuple(sorted((name, value) for name, value in own.items() if f"{PREFIX}{name}" not in told))
 
 
 def _with_option(users: Users, name: str, value: str) -> Users:
