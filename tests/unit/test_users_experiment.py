@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import asyncio
+import itertools
 import json
 import random
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Any
+from typing import Any, cast
 
 import pytest
 from tests import forked
@@ -18,17 +20,22 @@ from linewatt.campaign import factors, stored, users_factors
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.file import load
 from linewatt.campaign.plan import PlannedTrial, as_dict, plan
-from linewatt.campaign.soak import OwnServer
-from linewatt.engine.live.trial import TrialRun, UsersReport, together
+from linewatt.campaign.soak import OwnServer, Users
+from linewatt.engine.live.trial import LoadTime, TrialRun, UsersReport, together
 from linewatt.engine.measuring import kept
 from linewatt.engine.measuring.cut import Setup
 from linewatt.engine.measuring.measure import measure
 from linewatt.engine.measuring.users import done_in, users_flags, users_rates
-from linewatt.errors import InvalidInput, ParseError
+from linewatt.engine.soak import work
+from linewatt.engine.soak.trials import UsersAtWork
+from linewatt.errors import HostError, InvalidInput, ParseError
 from linewatt.findings import kind_of
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.clock import Offset
 from linewatt.loads.registry import DEFAULT, LOADS
+from linewatt.loads.users import decisions
+from linewatt.loads.users.base import RemoteFile
+from linewatt.loads.users.job import PutSize, Target, UsersJob
 from linewatt.loads.users.server_vsftpd import OPTIONS
 from linewatt.model import Case, Trial, Window, group_of
 from linewatt.report.comparison.words import names_of
@@ -179,6 +186,53 @@ def test_cases_are_the_same_only_where_users_do_the_same(tmp_path: Path) -> None
     assert keys() == keys(users={"folder": "/dev/shm"})  # noqa: S108  where they are when none is named
     assert not keys() & keys(users={"seed": 2}), "users of another seed choose otherwise"
     assert keys() == keys(users={"get": {"size": "5M"}}), "both sizes are what the factor varies"
+
+
+def test_each_repetition_draws_anew_and_all_settings_in_it_alike(tmp_path: Path) -> None:
+    """So runs are independent draws, and settings are compared under the same arrivals and choices."""
+    one = campaign(tmp_path, trials=3, users={"arrival_rate": 5})
+    again = stored.from_dict(json.loads(json.dumps(stored.as_dict(one))))
+    other = campaign(tmp_path, trials=3, users={"arrival_rate": 5, "seed": 2})
+    drawn: list[dict[int, set[tuple[float, ...]]]] = []
+    for asked in (one, again, other):
+        assert asked.users is not None
+        own: dict[int, set[tuple[float, ...]]] = {}
+        for planned in plan(asked, 0).trials:
+            users = work.users_of_trial(asked.users, planned)
+            randomness = decisions.own_randomness(job_of(users), -1)
+            due = tuple(itertools.islice(decisions.arrivals(5.0, randomness), 20))
+            own.setdefault(planned.repetition, set()).add(due)
+        drawn.append(own)
+    assert [len(due) for due in drawn[0].values()] == [1, 1, 1]
+    assert len(set().union(*drawn[0].values())) == 3
+    assert drawn[1] == drawn[0], "a result that is resumed draws as it would have"
+    assert not set().union(*drawn[0].values()) & set().union(*drawn[2].values())
+
+
+def test_a_trial_runs_with_the_users_of_its_repetition(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    one = campaign(tmp_path, trials=2)
+    begun: list[Users] = []
+
+    async def addresses(users: Users, *_: object) -> dict[str, str]:
+        begun.append(users)
+        raise HostError("far enough")
+
+    monkeypatch.setattr(work, "addresses", addresses)
+    common = UsersAtWork(cast(Any, None), one, cast(Any, None), lambda event: None)
+    for planned in plan(one, 0).trials:
+        assert asyncio.run(common.trial(planned, LoadTime(1.0, 1.0)).prepared()) == "far enough"
+    assert len(begun) == 4
+    assert len({users.seed for users in begun}) == 2
+    assert one.users is not None
+    assert one.users.seed not in {users.seed for users in begun}
+
+
+def job_of(users: Users) -> UsersJob:
+    files, puts = (RemoteFile("get/a", 1),), (PutSize(1),)
+    target = Target("192.0.2.1", 21, "ftp", "hidden")
+    return UsersJob(target=target, users=4, duration_s=10.0, files=files, put_sizes=puts, **users.behaviour)
 
 
 # --- what a trial measures

@@ -9,7 +9,6 @@ from dataclasses import dataclass
 
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.plan import PlannedTrial
-from linewatt.campaign.users_factors import applied
 from linewatt.engine import events
 from linewatt.engine.live.session import Session
 from linewatt.engine.live.trial import LoadTime, TrialRun, UsersReport
@@ -94,7 +93,7 @@ class UsersTrial:
         session, campaign = self._session, self._common.campaign
         if campaign.users is None:
             raise HostError("this campaign has no users")
-        users = applied(campaign.users, self.case.factors)
+        users = work.users_of_trial(campaign.users, self.planned)
         reached_by = await work.addresses(users, session, self.case.family)
         self._server = server = work.make_server(
             users, session.hosts, reached_by, None, self._common.folder, self._happened, self._report_s

@@ -5,12 +5,15 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from itertools import zip_longest
 
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.fields import is_ip
+from linewatt.campaign.plan import PlannedTrial
 from linewatt.campaign.soak import Group, OtherServer, Users
 from linewatt.campaign.soak_plan import sizes
+from linewatt.campaign.users_factors import applied
 from linewatt.engine.live.sensor_feed import SensorFeed
 from linewatt.engine.live.session import Session
 from linewatt.engine.soak.clients import prepare
@@ -21,6 +24,7 @@ from linewatt.engine.undo.settings import Settings
 from linewatt.errors import HostError
 from linewatt.foreign import contained, read_json
 from linewatt.hosts.base import Host
+from linewatt.loads.users.decisions import seed_of_repetition
 from linewatt.loads.users.job import PutSize, UsersJob
 from linewatt.loads.users.url import parse_url
 from linewatt.model import Family
@@ -30,6 +34,12 @@ ASK_LIMIT_S = 10.0
 COUNTERS = ("netcounters", "qdisc")
 _IDLE_MARGIN_S = 600.0
 """beyond a user's longest pause, before the server takes a session for one that nobody uses"""
+
+
+def users_of_trial(users: Users, planned: PlannedTrial) -> Users:
+    """The users of one trial: with the levels of its setting, and choices of its repetition's own."""
+    own = applied(users, planned.case.factors)
+    return replace(own, seed=seed_of_repetition(own.seed, planned.repetition))
 
 
 async def addresses(users: Users, session: Session, family: Family) -> dict[str, str]:

@@ -75,3 +75,8 @@ def arrivals(rate_hz: float, randomness: random.Random) -> Iterator[float]:
 def own_randomness(job: UsersJob, index: int) -> random.Random:
     """Each user's own, the same in every run of a job and wherever the user runs."""
     return random.Random(f"{job.seed}/{index}")  # noqa: S311 (choices of a load, no secret)
+
+
+def seed_of_repetition(seed: int, repetition: int) -> int:
+    """The seed of a trial: each repetition draws anew, and all settings in one repetition draw alike."""
+    return random.Random(f"{seed}/repetition {repetition}").getrandbits(53)  # noqa: S311 (no secret)
