@@ -123,6 +123,18 @@ def test_options_of_the_server_are_added_to_those_of_the_file(tmp_path: Path) ->
         ({"factors": {"iperf3.window": ["1M", "2M"]}}, "is of the processes of a load"),
         ({"factors": {"zerocopy": ["on", "off"]}}, "is of the processes of a load"),
         ({"factors": {"users.spread": ["1s", "30s"]}}, "must be at least users.spread, 30 s"),
+        (
+            {"factors": {"users.start": ["synchronised", "ramped"]}, "users": {"spread": "30s"}},
+            "window.omit: must be at least users.spread, 30 s",
+        ),
+        (
+            {
+                "factors": {"users.start": ["synchronised", "ramped"], "users.spread": ["1s", "30s"]},
+                "users": {"start": "synchronised"},
+                "design": "full",
+            },
+            "window.omit: must be at least users.spread, 30 s",
+        ),
         ({"window": {"omit": 0.5}}, "window.omit: must be at least users.spread, 1 s"),
         ({"tests": ["tcp"], "pairs": ["c1 -> dut"]}, "tests: is of tests between pairs"),
         ({"instances": [2]}, "instances: is of tests between pairs, and users are the load"),
@@ -147,6 +159,39 @@ def test_what_cannot_be_is_one_line_before_any_host_is_touched(
         campaign(tmp_path, **keys)
     assert said in str(refused.value)
     assert "\n" not in str(refused.value)
+
+
+@pytest.mark.parametrize(
+    "keys",
+    [
+        {"factors": {"users.start": ["synchronised", "ramped"], "users.spread": ["1s", "30s"]}},
+        {"factors": {"users.spread": ["1s", "2s"]}, "users": {"spread": "30s"}},
+        {"users": {"start": "synchronised", "spread": "30s"}},
+    ],
+)
+def test_a_long_spread_that_no_ramped_setting_has_is_taken(keys: dict[str, Any], tmp_path: Path) -> None:
+    assert campaign(tmp_path, **keys).users is not None
+
+
+@pytest.mark.parametrize(
+    ("keys", "said"),
+    [
+        (
+            {"users": {"think": "5m"}},
+            ["users.think: users pause for 300 s after"],
+        ),
+        ({"factors": {"users.think": ["0s", "5m"]}}, ["users.think: users pause for 300 s after"]),
+        ({"factors": {"users.think": ["0s", "1s"]}, "users": {"think": "5m"}}, []),
+        ({"users": {"think": "5m", "think_kind": "exponential"}}, ["users.think: users pause"]),
+        ({}, []),
+    ],
+)
+def test_a_plan_says_that_users_think_longer_than_the_window(
+    keys: dict[str, Any], said: list[str], tmp_path: Path
+) -> None:
+    told = [one for one in plan(campaign(tmp_path, **keys), 0).notes if one.startswith("users.think")]
+    assert len(told) == len(said)
+    assert all(note.startswith(begins) for note, begins in zip(told, said, strict=True))
 
 
 def test_factors_of_users_need_users(tmp_path: Path) -> None:
@@ -183,7 +228,7 @@ def test_cases_are_the_same_only_where_users_do_the_same(tmp_path: Path) -> None
     assert not keys() & keys(users={"think": "1s"})
     assert not keys() & keys(users={"vsftpd": {"use_sendfile": "off"}})
     assert not keys() & keys(users={"folder": "/srv"}), "files in memory are not files on a disk"
-    assert keys() == keys(users={"folder": "/dev/shm"})  # noqa: S108  where they are when none is named
+    assert keys() == keys(users={"folder": "/dev/shm"})
     assert not keys() & keys(users={"seed": 2}), "users of another seed choose otherwise"
     assert keys() == keys(users={"get": {"size": "5M"}}), "both sizes are what the factor varies"
 

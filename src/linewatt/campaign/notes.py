@@ -11,6 +11,7 @@ from linewatt.campaign.campaign import PLACEMENT, Campaign, Search
 from linewatt.campaign.design import words
 from linewatt.campaign.network_entries import BARE
 from linewatt.campaign.search_entry import agreeing
+from linewatt.campaign.users_factors import THINK, value_of
 from linewatt.findings.limits import LITTLE_GAIN
 from linewatt.findings.meters import ENERGY_STEPS
 from linewatt.findings.window import ASKING_S
@@ -58,6 +59,7 @@ def notes(campaign: Campaign, cases: list[Case], alternate: bool, known: Collect
     for host in campaign.hosts.values():
         yield from _host_notes(campaign, host, cases, known)
     yield from _shared_cpu_notes(campaign)
+    yield from _think_notes(campaign)
     yield from _edge_notes(campaign)
     yield from _energy_notes(campaign, cases)
     for name, sensor in campaign.sensors.items():
@@ -165,6 +167,19 @@ def _edge_notes(campaign: Campaign) -> Iterator[str]:
         yield (
             f"window: {name} reads every {sensor.interval_s:g} s, so readings at the window's edges reach "
             f"beyond the load and CPU figures are too low; {wanted} would do"
+        )
+
+
+def _think_notes(campaign: Campaign) -> Iterator[str]:
+    """Pauses so long that users make no transfer in a window."""
+    if campaign.users is None or not campaign.varies_users or campaign.users.arrival_rate_hz:
+        return
+    levels = campaign.factors.get(THINK, ())
+    longest_s = max((value_of(THINK, level) for level in levels), default=campaign.users.think_s)
+    if longest_s > campaign.window_s:
+        yield (
+            f"users.think: users pause for {longest_s:g} s after a transfer, and the window is only "
+            f"{campaign.window_s:g} s: not every user makes a transfer in it; make the window longer"
         )
 
 

@@ -7,11 +7,12 @@ from collections.abc import Collection, Iterator
 from contextlib import suppress
 
 from linewatt.campaign.campaign import PLACEMENT
+from linewatt.campaign.design import settings
 from linewatt.campaign.factors import ZEROCOPY
 from linewatt.campaign.network_entries import BARE
 from linewatt.campaign.schema import CampaignFile, levels_of
 from linewatt.campaign.users_entry import ServerEntry, UsersEntry, check_users, groups_of
-from linewatt.campaign.users_factors import PREFIX, SPREAD, USERS, is_of_users, value_of
+from linewatt.campaign.users_factors import PREFIX, SPREAD, START, USERS, is_of_users, value_of
 from linewatt.document import KeyPath
 from linewatt.errors import LinewattError
 from linewatt.loads.registry import of_prefix
@@ -59,10 +60,20 @@ def _check_levels(entry: CampaignFile, users: UsersEntry) -> Iterator[tuple[KeyP
         if level < clients:
             text = f"{level} users cannot be on {clients} clients; name at least one for each"
             yield ("factors", USERS, index), text
-    longest_s = max([users.spread, *_values(entry, SPREAD)])
-    if users.start != "synchronised" and longest_s > entry.window.omit:
-        text = f"must be at least users.spread, {longest_s:g} s: until then users are still beginning"
+    beginning_s = [spread_s for start, spread_s in _beginnings(entry, users) if start != "synchronised"]
+    if max(beginning_s, default=0.0) > entry.window.omit:
+        text = f"must be at least users.spread, {max(beginning_s):g} s: until then users are still beginning"
         yield ("window", "omit"), text
+
+
+def _beginnings(entry: CampaignFile, users: UsersEntry) -> Iterator[tuple[str, float]]:
+    """Every start with every spread that is run: a fraction has each two levels of two factors together."""
+    design = entry.design if entry.design == "one-at-a-time" else "full"
+    own = {name: each for name, each in levels_of(entry).items() if name in (START, SPREAD)}
+    for setting in settings(own, design):
+        with suppress(LinewattError):  # told by check_factors
+            levels = {name: value_of(name, level) for name, level in setting}
+            yield levels.get(START, users.start), levels.get(SPREAD, users.spread)
 
 
 def _values(entry: CampaignFile, name: str) -> Iterator[float]:

@@ -24,6 +24,8 @@ from linewatt.loads.users import server_vsftpd
 
 PREFIX = "users."
 SPREAD = f"{PREFIX}spread"
+START = f"{PREFIX}start"
+THINK = f"{PREFIX}think"
 USERS = f"{PREFIX}users"
 _VSFTPD = "vsftpd."
 
