@@ -26,7 +26,7 @@ from linewatt.campaign.plan import PlannedInstance, PlannedTrial
 from linewatt.engine.live.feed import Reading
 from linewatt.engine.live.line_rate import LineLimit
 from linewatt.engine.live.trial import TrialRun, together
-from linewatt.model import Case, Shape, group_of
+from linewatt.model import Case, CpuShares, EndResult, FlowResult, Shape, Trial, group_of
 
 DUT = "dut"
 DUT_CPUS = ("0", "2", "3")
@@ -127,3 +127,61 @@ def _together(runs: Sequence[TrialRun]) -> dict[str, Any]:
                 now += found[host].threads
             found[host] = replace(one, threads=now, before=replace(earlier, threads=before))
     return found
+
+
+def both_ways(
+    full: str | None = None,
+    *,
+    test: str = "udp-1472",
+    rates: tuple[float, float] = (3e9, 3e9),
+    offered: tuple[float, float] | None = None,
+    lost: tuple[int, int] = (0, 0),
+    dropped: Mapping[str, Mapping[str, float]] | None = None,
+    cores: Mapping[str, tuple[float, float]] | None = None,
+) -> list[Trial]:
+    """Trials of dut ⇄ g1; ``full``: the host whose app CPU is. Pairs of figures are of dut → g1 and back,
+    ``lost`` of a million each; ``cores`` what a host's sending and receiving processes used, not pinned."""
+    ways = ((DUT, "g1"), ("g1", DUT))
+    case = Case(test, **group_of("both-ways", ways))
+    model = group((3e9, 3e9, 1e9)).trial()
+    assert model.receiver is not None
+    sent = offered or rates
+    told_cores = cores or {DUT: (0.5, 0.5), "g1": (0.5, 0.5)}
+    instances = tuple(
+        replace(
+            model.instances[at],
+            throughput_bps=rates[at],
+            offered_bps=sent[at],
+            packets=None if case.is_tcp else 1_000_000,
+            lost_packets=None if case.is_tcp else lost[at],
+            sender_cpu_cores=told_cores[sender][0],
+            receiver_cpu_cores=told_cores[receiver][1],
+        )
+        for at, (sender, receiver) in enumerate(ways)
+    )
+    ends: dict[str, EndResult] = {}
+    for host, role in case.ends:
+        app = CpuShares((0,), 0.05, 0.945 if host == full else 0.3, 0, 0, 0.005 if host == full else 0.65, 0)
+        pinned = {"app_cpu": None, "hottest_app": None} if cores else {"app_cpu": app, "hottest_app": app}
+        counts = (dropped or {}).get(host, {})
+        ends[role] = replace(
+            model.receiver, host=host, role=role, hottest=app, irq_cpu=None, counters=counts, **pinned
+        )
+    one = replace(
+        model,
+        case=case,
+        case_key=case.key,
+        instances=instances,
+        flows=tuple(FlowResult(*way, 9.4e9, "link", way[0]) for way in ways),
+        sender=ends["sender"],
+        receiver=ends["receiver"],
+        throughput_bps=sum(rates),
+        offered_bps=sum(sent),
+        packets=None if case.is_tcp else 2_000_000,
+        lost_packets=None if case.is_tcp else sum(lost),
+        lost_ratio=None if case.is_tcp else sum(lost) / 2e6,
+        line_goodput_bps=18.8e9,
+        line_host="dut, g1",
+        flags=(),
+    )
+    return [replace(one, number=number, repetition=number) for number in (1, 2, 3)]

@@ -141,10 +141,14 @@ class Case:
         return self.sender if role == "sender" else self.receiver
 
     @property
+    def is_both_ways(self) -> bool:
+        """Whether both of its hosts send and receive; each of its two pairs goes one way."""
+        return self.shape == "both-ways" and bool(self.flows)
+
+    @property
     def way(self) -> str:
         """``gen → dut``, ``gen1 + gen2 → dut``, ``gen ⇄ dut``."""
-        both = self.shape == "both-ways" and self.flows
-        return f"{self.sender} {'⇄' if both else '→'} {self.receiver}"
+        return f"{self.sender} {'⇄' if self.is_both_ways else '→'} {self.receiver}"
 
     def told_elsewhere(self, role: Role) -> bool:
         """Whether figures of a role are those of another case: of a group, the several hosts that have it are

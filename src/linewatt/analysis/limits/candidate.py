@@ -71,3 +71,5 @@ class Candidate:
     role: CpuShares | None = None
     port: str | None = None
     """the one of several data ports that it is about"""
+    two_roles: bool = False
+    """whether its host sends and receives, so that its name stands where else that of its role does"""

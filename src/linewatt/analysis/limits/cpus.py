@@ -6,7 +6,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from linewatt.analysis.limits.candidate import Candidate, Kind
-from linewatt.model import CpuShares, EndResult, Role, Trial
+from linewatt.model import CpuShares, EndResult, Trial
 from linewatt.units import format_percent
 
 ROLES: dict[Kind, str] = {
@@ -86,7 +86,7 @@ def _unpinned(trial: Trial, end: EndResult) -> Iterator[Candidate]:
     kind: Kind = "receiver-cpu" if end.role == "receiver" else "sender-cpu"
     if end.hottest is not None:
         yield _candidate(kind, end, end.hottest, end.hottest, _slowed(trial, end))
-    thread = _busiest_thread(trial, end.role)
+    thread = _busiest_thread(trial, end)
     if thread is not None:
         yield Candidate(
             kind="receiver-app-cpu" if end.role == "receiver" else "sender-app-cpu",
@@ -102,11 +102,16 @@ def _unpinned(trial: Trial, end: EndResult) -> Iterator[Candidate]:
         )
 
 
-def _busiest_thread(trial: Trial, role: Role) -> float | None:
-    """CPU use of the busiest process with one stream, which is one thread; ``None``: not known."""
-    if trial.case.streams != 1:
+def _busiest_thread(trial: Trial, end: EndResult) -> float | None:
+    """CPU use of a host's busiest process with one stream, which is one thread; ``None``: not known."""
+    case = trial.case
+    if case.streams != 1:
         return None
-    own = [one.sender_cpu_cores if role == "sender" else one.receiver_cpu_cores for one in trial.instances]
+    own = [
+        one.sender_cpu_cores if role == "sender" else one.receiver_cpu_cores
+        for one in trial.instances
+        for role in (case.roles_at(one.instance, end.host) if case.is_both_ways else (end.role,))
+    ]
     return max((cores for cores in own if cores is not None), default=None)
 
 

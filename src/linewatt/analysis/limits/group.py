@@ -6,8 +6,19 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from linewatt.analysis.limits.candidate import Kind
 from linewatt.analysis.limits.verdict import Limit, verdict
 from linewatt.model import Case, Trial
+
+_TURNED: dict[Kind, Kind] = {
+    "sender-app-cpu": "receiver-app-cpu",
+    "sender-irq-cpu": "receiver-irq-cpu",
+    "sender-cpu": "receiver-cpu",
+    "receiver-app-cpu": "sender-app-cpu",
+    "receiver-irq-cpu": "sender-irq-cpu",
+    "receiver-cpu": "sender-cpu",
+}
+"""what a host's limit is in a pair where it has the other role"""
 
 
 def verdicts(trials: Mapping[Case, Sequence[Trial]]) -> dict[Case, Limit]:
@@ -17,17 +28,24 @@ def verdicts(trials: Mapping[Case, Sequence[Trial]]) -> dict[Case, Limit]:
     for case in trials:
         pairs = [pair for pair in case.pairs if case.flows and pair in found]
         limited = {pair: found[pair] for pair in pairs if found[pair].found}
+        if case.is_both_ways and found[case].found:  # whose cause it is that windows of its pairs are full
+            limited = {pair: own for pair, own in limited.items() if any(one.is_cause for one in own.named)}
         if found[case].found:
-            found |= {pair: _inherited(found[case], found[pair]) for pair in pairs if pair not in limited}
+            found |= {
+                pair: _inherited(found[case], pair, found[pair]) for pair in pairs if pair not in limited
+            }
         elif limited:
             found[case] = _of_pairs(found[case], limited, all_of_them=len(limited) == len(pairs))
     return found
 
 
-def _inherited(group: Limit, own: Limit) -> Limit:
-    """``named`` stays empty: it is no candidate of the pair's."""
+def _inherited(group: Limit, pair: Case, own: Limit) -> Limit:
+    """``named`` stays empty: it is no candidate of the pair's. Both ways, a host has its role in the pair."""
     evidence = f"of all pairs together: {group.evidence}"
-    return replace(own, kinds=group.kinds, what=group.what, evidence=evidence, margin="")
+    kinds = group.kinds
+    if any(one.two_roles and one.end and pair.host(one.end) != one.host for one in group.named):
+        kinds = tuple(_TURNED.get(kind, kind) for kind in kinds)
+    return replace(own, kinds=kinds, what=group.what, evidence=evidence, margin="")
 
 
 def _of_pairs(group: Limit, limited: Mapping[Case, Limit], *, all_of_them: bool) -> Limit:
@@ -37,7 +55,7 @@ def _of_pairs(group: Limit, limited: Mapping[Case, Limit], *, all_of_them: bool)
     said = "; ".join(f"{what} ({', '.join(hosts)})" for what, hosts in named.items())
     if not all_of_them:
         single = f"single pairs are limited by {said}"
-        but_of = tuple(_way(pair) for pair in limited)
+        but_of = tuple(_peer(pair) for pair in limited)
         return replace(group, evidence=f"{group.evidence}; {single}", margin=single, but_of=but_of)
     evidence = "; ".join(f"{_peer(pair)}: {limit.evidence}" for pair, limit in limited.items())
     kinds = tuple(dict.fromkeys(kind for limit in limited.values() for kind in limit.kinds))
@@ -45,10 +63,7 @@ def _of_pairs(group: Limit, limited: Mapping[Case, Limit], *, all_of_them: bool)
 
 
 def _peer(pair: Case) -> str:
-    """The host that is in no other pair; both ways, the sender."""
+    """The host that is in no other pair; both ways, where a host alone does not tell which, the way."""
+    if pair.shape == "both-ways":
+        return pair.way
     return pair.receiver if pair.shape == "one-to-many" else pair.sender
-
-
-def _way(pair: Case) -> str:
-    """The pair in few words: both ways, a host alone does not tell which of the two."""
-    return f"{pair.sender} → {pair.receiver}" if pair.shape == "both-ways" else _peer(pair)

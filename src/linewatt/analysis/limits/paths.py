@@ -3,13 +3,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
+from linewatt.analysis.cases.flows import flow_trials
 from linewatt.analysis.limits.candidate import Candidate, Kind
 from linewatt.analysis.limits.ports import lines_apart
 from linewatt.findings.limits import IMPOSSIBLE, LOSS, OVERFLOW_PART
-from linewatt.model import EndResult, Role, Trial
+from linewatt.model import ENDS, EndResult, Role, Trial
 from linewatt.units import format_percent, format_rate
 
 MORE_THAN_ARRIVES = 1.1
@@ -126,7 +127,10 @@ def _carrier(
 
 
 def _windows(trial: Trial) -> Iterator[Candidate]:
-    """TCP that waits for room: in the receiver's window, or in the sender's buffer."""
+    """TCP that waits for room: in the receiver's window, or in the sender's buffer. Both ways, each pair has
+    windows of its own."""
+    if trial.case.is_both_ways:
+        return
     states = [one.tcp for one in trial.instances if one.tcp is not None]
     busy_s = sum(state.busy_s or 0.0 for state in states)
     if len(states) < len(trial.instances) or busy_s <= 0:
@@ -163,12 +167,22 @@ def _congestion(trial: Trial) -> tuple[str, ...]:
 
 
 def _overflows(trial: Trial) -> Iterator[Candidate]:
-    """UDP: queues that dropped a part of the loss that explains it."""
+    """UDP: queues that dropped a part of the loss that explains it; both ways, of that of either way."""
+    if not trial.case.is_both_ways:
+        yield from _overflows_of(trial, {role: trial.end(role) for role in ENDS})
+        return
+    ends = {end.host: end for end in trial.ends}
+    for flow in flow_trials(trial):
+        yield from _overflows_of(flow, {role: ends.get(flow.case.host(role)) for role in ENDS})
+
+
+def _overflows_of(trial: Trial, ends: Mapping[Role, EndResult | None]) -> Iterator[Candidate]:
     lost = trial.lost_packets
     if trial.case.is_tcp or not lost or (trial.lost_ratio or 0.0) < LOSS:
         return
+    on_way = f" on {trial.case.way}" if trial.case.flow_of else ""
     for kind, at_sender, counters, where in _OVERFLOWS:
-        end = trial.end("sender" if at_sender else "receiver")
+        end = ends["sender" if at_sender else "receiver"]
         dropped = sum(end.counters.get(name) or 0.0 for name in counters) if end else 0.0
         if end is None or dropped < OVERFLOW_PART * lost:
             continue
@@ -181,7 +195,7 @@ def _overflows(trial: Trial) -> Iterator[Candidate]:
             share=1.0,
             source=f"counters {', '.join(counters)}",
             otherwise="no drops there",
-            evidence=(f"{where} dropped most of what was lost",),
+            evidence=(f"{where} dropped most of what was lost{on_way}",),
             host=end.host,
         )
 

@@ -12,7 +12,7 @@ from linewatt.analysis.limits.candidate import SYMPTOMS, Candidate, Kind
 from linewatt.analysis.limits.cpus import cpu_candidates
 from linewatt.analysis.limits.paths import lost_ratio, path_candidates
 from linewatt.findings.limits import FULL, FULL_ALONE, LOSS, REACHED, WAITED
-from linewatt.model import Trial
+from linewatt.model import Role, Trial
 
 _WINDOWS: tuple[Kind, ...] = ("receive-window", "send-buffer")
 
@@ -55,16 +55,18 @@ class Ranked(Candidate):
 
 def rank(trials: Sequence[Trial]) -> tuple[Ranked, ...]:
     """All candidates of done ``trials`` of one case, nearest to full first."""
-    alike: dict[tuple[Kind, str | None], list[Candidate | None]] = {}
+    alike: dict[tuple[Kind, str | None, Role | None], list[Candidate | None]] = {}
     for at, trial in enumerate(trials):
         for one in candidates(trial):
-            alike.setdefault((one.kind, one.port), [None] * len(trials))[at] = one
+            alike.setdefault((one.kind, one.port, one.end), [None] * len(trials))[at] = one
     return tuple(sorted(map(_merged, alike.values()), key=lambda one: (-_capped(one), -_fitting(one))))
 
 
 def candidates(trial: Trial) -> tuple[Candidate, ...]:
     """Everything known that may limit one trial, in no order."""
     found = (*path_candidates(trial), *cpu_candidates(trial))
+    if trial.case.is_both_ways:  # both ends send, so none is spared as a receiver
+        return tuple(replace(one, two_roles=one.end is not None) for one in found)
     lost = lost_ratio(trial)
     if trial.case.is_tcp or lost is None or lost >= LOSS:
         return found
@@ -87,6 +89,7 @@ def _merged(found: Sequence[Candidate | None]) -> Ranked:
         end=first.end,
         host=first.host,
         port=first.port,
+        two_roles=first.two_roles,
         share=fmean(one.share for one in known),
         shares=tuple(None if one is None else one.share for one in found),
         capacity=_mean([one.capacity for one in known]),

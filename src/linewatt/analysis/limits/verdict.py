@@ -85,7 +85,7 @@ def verdict(trials: Sequence[Trial]) -> Limit:
     several = len(named) > 1
     parts = [words.evidence(one, named=several) for one in named]
     return Limit(
-        kinds=tuple(one.kind for one in named),
+        kinds=tuple(dict.fromkeys(one.kind for one in named)),
         what=words.names(named),
         evidence="; ".join([*parts, *_missed(asked), *_loss(case, done, named, unknown)]),
         margin=_margin(named, ranked),
@@ -111,11 +111,12 @@ def _named(case: Case, done: Sequence[Trial], ranked: Sequence[Ranked]) -> tuple
     """The full candidates that limit. With TCP all parts wait for the slowest.
 
     With UDP the sender's parts limit what is sent, and what is behind them what arrives of it; where no more
-    is lost than LOSS the two are one. What arrives is the throughput, so that is named first.
+    is lost than LOSS the two are one. What arrives is the throughput, so that is named first. Both ways,
+    every part does both.
     """
     full = [one for one in ranked if one.kind != "paced" and one.holds]
     lost = _lost(done)
-    if case.is_tcp or (lost is not None and lost < LOSS):
+    if case.is_tcp or case.is_both_ways or (lost is not None and lost < LOSS):
         return _nearest(full)
     sending = [one for one in full if one.end == "sender" and one.is_cause]
     return (*_nearest([one for one in full if one not in sending]), *_nearest(sending))
@@ -143,7 +144,7 @@ def _loss(case: Case, done: Sequence[Trial], named: Sequence[Ranked], unknown: S
     lost = _lost(done)
     if case.is_tcp or lost is None or lost < LOSS:
         return []
-    spared = not any(one.end == "receiver" or one.kind in _LINES for one in named)
+    spared = not any(one.end == "receiver" or one.two_roles or one.kind in _LINES for one in named)
     known = not any("receiver" in what or what == "the CPUs of both ends" for what in unknown)
     why = ", though no CPU of the receiver is full" if spared and known else ""
     return [f"{format_percent(lost)} of what was sent did not arrive{why}"]
@@ -174,11 +175,13 @@ def _unknown(case: Case, ranked: Sequence[Ranked]) -> tuple[str, ...]:
     kinds = {one.kind for one in ranked}
     elsewhere = tuple(f"{role}-" for role in ENDS if case.told_elsewhere(role))
     missing = [said for kind, said in ROLES.items() if kind not in kinds and not kind.startswith(elsewhere)]
+    hosts = {role: case.host(role) if case.is_both_ways else None for role in ENDS}
+    missing = [words.at_host(said, hosts["sender" if "sender" in said else "receiver"]) for said in missing]
     parts = ["the CPUs of both ends"] if len(missing) == len(ROLES) else missing
     if not is_request_response(case.test) and not kinds & set(_LINES):
         parts = ["the line rate", *parts]
     blurred = [
-        f"single ones of the {one.end}'s {count(one.role)} CPUs"
+        f"single ones of {words.owner(one)} {count(one.role)} CPUs"
         for one in ranked
         if one.role is not None and one.kind in ROLES and one.role == one.cpu and count(one.role) > 1
     ]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from linewatt.analysis.cases.shares import SHARES
@@ -35,14 +36,24 @@ NAMES: dict[Kind, str] = {
 
 def name(one: Ranked) -> str:
     """``the receiver's IRQ CPU``, ``one of the receiver's 8 IRQ CPUs``, ``the line rate``."""
-    base = NAMES[one.kind] + (f" of data port {one.port} alone" if one.port else "")
+    base = at_host(NAMES[one.kind], one.host if one.two_roles else None)
+    base += f" of data port {one.port} alone" if one.port else ""
     if one.role is None or count(one.role) == 1:
         return base
     several = f"{base}s" if one.kind in ROLES else base
     if is_alone(one):
-        end, _, what = several.removeprefix("the ").partition(" ")
-        return f"one of the {end} {count(one.role)} {what}"
+        return f"one of {owner(one)} {count(one.role)}{several.removeprefix(owner(one))}"
     return several
+
+
+def owner(one: Ranked) -> str:
+    """``the receiver's``; of a host that sends and receives ``dut's``."""
+    return f"{one.host}'s" if one.two_roles else f"the {one.end}'s"
+
+
+def at_host(text: str, host: str | None) -> str:
+    """A text about one role with the name of ``host``, if there is one, in its place."""
+    return text if host is None else re.sub("the (?:sender|receiver)", lambda _: host, text)
 
 
 def is_alone(one: Ranked) -> bool:
@@ -61,7 +72,7 @@ def names(limits: Sequence[Ranked]) -> str:
     for one in limits:
         own = [other for other in limits if other.end == one.end and other.kind in ROLES]
         both = one.kind in ROLES and len(own) == 2 and not any(map(is_alone, own))
-        said[f"the {one.end}'s app and IRQ CPUs" if both else name(one)] = None
+        said[f"{owner(one)} app and IRQ CPUs" if both else name(one)] = None
     return " and ".join(said)
 
 
