@@ -189,7 +189,8 @@ def _energy_notes(campaign: Campaign, cases: list[Case]) -> Iterator[str]:
         rates: dict[str, set[float]] = {}
         for case in cases:
             size = datagram_bytes(case.test, case.family)
-            if size is not None and case.rate_bps is not None and host in case.hosts:
+            told = host in case.hosts and not case.is_both_ways  # there it sends and receives packets
+            if size is not None and case.rate_bps is not None and told:
                 packets = case.instances * case.taking_part(host) * case.rate_bps / 8 / size
                 rates.setdefault(case.test, set()).add(packets)
         if len(rates) < 2 or min(map(len, rates.values())) < 2:
