@@ -12,10 +12,13 @@ import pytest
 from tests.groups import DUT, both_ways
 from tests.unit.test_groups import HOSTS
 
+from linewatt.analysis.cases.detail import detail_blocks
 from linewatt.analysis.cases.summary import CaseSummary, summarise
 from linewatt.campaign.file import load
 from linewatt.campaign.plan import plan
 from linewatt.model import TcpState
+from linewatt.report.trials.charts.paired_bars import paired_figures
+from linewatt.report.trials.detail import layout
 
 WAYS = ["dut ⇄ g1", "dut → g1", "g1 → dut"]
 LOST: dict[str, dict[str, Any]] = {
@@ -77,6 +80,32 @@ def test_a_busy_process_is_that_of_the_host_it_runs_on(host: str, process: tuple
     whole = told(test="tcp", cores=cores)["dut ⇄ g1"].limit
     assert whole.what == f"{host}'s app CPU"
     assert [one.host for one in whole.named] == [host]
+
+
+def test_detail_counts_at_a_host_what_it_sent_and_what_it_received() -> None:
+    trials = [
+        one.with_ends(lambda end: replace(end, irq_cpu=end.app_cpu))
+        for one in both_ways(rates=(1e9, 1e9), offered=(1e9, 10e9), lost=(0, 900_000))
+    ]
+    blocks = {one.host: one for one in detail_blocks(trials)}
+    assert {host: one.throughput_bps and one.throughput_bps.mean for host, one in blocks.items()} == {
+        DUT: pytest.approx(2e9),
+        "g1": pytest.approx(11e9),
+    }
+    dut = blocks[DUT]
+    assert dut.cpu_used_cores
+    assert dut.cpu_cores_per_bps
+    assert dut.cpu_cores_per_bps.mean == pytest.approx(dut.cpu_used_cores.mean / 2e9)
+    for block in blocks.values():
+        shown = layout(block)
+        assert (block.connection, shown.role) == ("both", "srv+clt(rcv+snd)")
+        assert shown.rates[0].title == "Throughput, sent and received"
+
+
+def test_no_bars_of_what_was_generated_and_what_was_received_where_hosts_do_both() -> None:
+    blocks = detail_blocks(both_ways())
+    other = [replace(one, case=replace(one.case, network="vxlan")) for one in blocks]
+    assert paired_figures([*blocks, *other], {}) == ()
 
 
 @pytest.mark.parametrize("way", [*LOST])

@@ -1,8 +1,8 @@
 # SPDX-License-Identifier: Apache-2.0
 """One end of a case in full, as studies of a host matrix print it: a block a host. Pure, SI inside.
 
-Costs are per bit that *this end* handled: what it received at the receiver, what it sent at the sender
-(docs/metrics.md). As everywhere they are computed in each trial and then averaged.
+Costs are per bit that *this end* handled: what it received at the receiver, what it sent at the sender,
+both where it does both (docs/metrics.md). As everywhere they are computed in each trial and then averaged.
 """
 
 from __future__ import annotations
@@ -59,8 +59,10 @@ class DetailBlock:
         return self.case.receiver if self.role == "receiver" else self.case.sender
 
     @property
-    def connection(self) -> Literal["server", "client"]:
-        """Who of the two opened the connection."""
+    def connection(self) -> Literal["server", "client", "both"]:
+        """Who of the two opened the connection; both ways, each opened those of what it sends."""
+        if self.case.is_both_ways:
+            return "both"
         return "server" if self.case.server == self.host else "client"
 
 
@@ -125,7 +127,18 @@ def _power_reasons(power: EndPower | None, role: Role, trials: Sequence[Trial]) 
 
 
 def _rate(role: Role, trial: Trial) -> Value:
+    if trial.case.is_both_ways and trial.throughput_bps is not None:
+        return _both_ways_bps(trial, trial.case.host(role)), trial.reason
     return (trial.throughput_bps if role == "receiver" else trial.offered_bps), trial.reason
+
+
+def _both_ways_bps(trial: Trial, host: str) -> float:
+    """What a host sent and what it received, together."""
+    return sum(
+        one.offered_bps if does == "sender" else one.throughput_bps
+        for one in trial.instances
+        for does in trial.case.roles_at(one.instance, host)
+    )
 
 
 def _used(role: Role, trial: Trial) -> Value:

@@ -18,7 +18,7 @@ from linewatt.analysis.cases.shares import SHARES, ShareSpread
 from linewatt.analysis.metrics.unit import Unit, same
 from linewatt.analysis.power.totals import SCOPE_WORDS
 from linewatt.analysis.statistics.stats import Estimate
-from linewatt.model import Case, Role
+from linewatt.model import ENDS, Case, Role
 from linewatt.report.export import case_keys, mean_keys
 from linewatt.report.provenance import legend, mark
 from linewatt.report.series import plural, test_title
@@ -34,6 +34,7 @@ _ROLE_WORDS: dict[tuple[str, Role], str] = {
     ("client", "sender"): "clt(snd)",
     ("client", "receiver"): "clt(rcv)",
     ("server", "sender"): "srv(snd)",
+    **{("both", role): "srv+clt(rcv+snd)" for role in ENDS},
 }
 SHOWN_SHARES = tuple(name for name in SHARES if name != "other")
 _PARTS = (("app", "App CPU"), ("irq", "IRQ CPU"))
@@ -134,6 +135,8 @@ def layout(block: DetailBlock) -> Layout:
     sure = mark(block.provenance)
     scope = SCOPE_WORDS.get(block.power_scope or "", "")
     direction = "received" if block.role == "receiver" else "sent"
+    if block.case.is_both_ways:
+        direction = "sent and received"
     return Layout(
         host=block.host,
         role=_ROLE_WORDS[block.connection, block.role],

@@ -75,9 +75,10 @@ class _Chart:
 def paired_figures(blocks: Sequence[DetailBlock], runs: Runs) -> tuple[Figure, ...]:
     """Throughput and CPU per throughput of every test and direction.
 
-    None where a result has one network and fewer than three ordered pairs: other figures show those.
+    None where a result has one network and fewer than three ordered pairs: other figures show those. Both
+    ways at once, no host only generates and none only receives.
     """
-    wanted = [block for block in blocks if block.case.load_level is None]
+    wanted = [one for one in blocks if one.case.load_level is None and not one.case.is_both_ways]
     networks = {block.case.network for block in wanted}
     if len(networks) < 2 and len({block.case.hosts for block in wanted}) < 3:
         return ()
