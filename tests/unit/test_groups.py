@@ -17,8 +17,11 @@ from tests.unit.test_campaign_bad import BAD
 from tests.wiring import GOODPUT_BPS, SECONDS, Change, Given, both, counters, cpu, rates, story
 
 from linewatt.analysis.cases.flows import flow_trials
+from linewatt.analysis.cases.responses import THROUGHPUT
 from linewatt.analysis.cases.summary import CaseSummary, summarise
-from linewatt.analysis.comparison.runs import by_case
+from linewatt.analysis.comparison.history import courses
+from linewatt.analysis.comparison.matching import Side, match_two
+from linewatt.analysis.comparison.runs import CaseRuns, Measured, by_case
 from linewatt.analysis.limits.group import verdicts
 from linewatt.analysis.limits.verdict import Limit
 from linewatt.campaign import stored
@@ -33,6 +36,7 @@ from linewatt.engine.measuring.checks import network
 from linewatt.engine.measuring.measure import measure
 from linewatt.loads.iperf3.load import Iperf3
 from linewatt.model import Case, Flag, FlowResult, TcpState, Trial, document_of, group_of
+from linewatt.records import Campaign as Asked
 from linewatt.report.trials.digest import case_rows, digest, trial_rows
 from linewatt.report.trials.every_trial import trials_table
 from linewatt.report.trials.first_screen import first_screen
@@ -458,6 +462,23 @@ def test_a_pair_in_a_group_is_no_repetition_of_it_alone() -> None:
     assert len({pair.key for pair in case.pairs}) == 1
     assert case.processes == 3
     assert GOODPUT_BPS > 0
+
+
+def test_a_pair_beside_others_is_another_one_and_neither_pooled_compared_nor_joined_with_it() -> None:
+    ways = (("g1", "dut"), ("g2", "dut")), (("g1", "dut"), ("g9", "dut"))
+    one, two = (Case("tcp", **group_of("many-to-one", flows)).pairs[0] for flows in ways)
+    assert (one.key, one.hosts) == (two.key, two.hosts)
+    assert len({one, two}) == len({one.ways, two.ways}) == 2
+
+    def side(name: str, *cases: Case) -> Side:
+        measured = {"throughput_bps": Measured((20.0, 20.1))}
+        runs = {case: CaseRuns(case, 2, 0, (), measured) for case in cases}
+        return Side(name, name, Asked(written={}), {}, runs)
+
+    alone = Case("tcp", "g1", "g2")
+    sides = side("A", one, alone), side("B", two, alone)
+    assert [match.base for match in match_two(*sides, None).matches] == [alone]
+    assert len(courses(sides, THROUGHPUT)) == 3
 
 
 def test_both_ways_datagrams_that_a_host_dropped_on_either_way_are_told_once() -> None:

@@ -136,7 +136,7 @@ def _subject(one: _Seen) -> object:
         case "case":
             if one.case is None or one.case.shape is None:
                 return one.case or one.flag.where
-            whole = replace(one.case, sender="", receiver="", flows=(), flow_of=None)
+            whole = replace(one.case, sender="", receiver="", flows=(), flow_of=None, beside=())
             return whole, one.flag.where  # what a group and its pairs say of a host is told once
         case "trial":
             return one.trials

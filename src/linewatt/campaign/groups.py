@@ -36,6 +36,17 @@ def check_groups(
         if isinstance(one, Group) and (first := seen.setdefault(frozenset(one.flows), at)) != at:
             yield ("pairs", at), f"is pairs[{first}] in another order; name it once"
             return
+    of_pair: dict[tuple[int, tuple[str, str]], int] = {}
+    for at, one in enumerate(listed):
+        for flow in one.flows if isinstance(one, Group) else ():
+            if (first := of_pair.setdefault((len(one.flows), flow), at)) != at:
+                way = f"{flow[0]} -> {flow[1]}"
+                yield (
+                    ("pairs", at),
+                    f"has {way} of {len(one.flows)} at once, as pairs[{first}] has; take one of the two to a "
+                    "campaign of its own",
+                )
+                return
     several = [name for one in listed if isinstance(one, Group) for name in hosts_of(one)]
     for wrong, what in (
         (entry.soak is not None or entry.users is not None, "soaks and users"),

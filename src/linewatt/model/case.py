@@ -75,6 +75,8 @@ class Case:
     ``sender`` and ``receiver`` then name all of a role, see :func:`group_of`"""
     flow_of: int | None = None
     """of one pair of a group: how many run at once"""
+    beside: tuple[tuple[str, str], ...] = ()
+    """of one pair of a group: all of its pairs, for what it gets depends on the others"""
 
     def __post_init__(self) -> None:
         if not _is_test(self.test):
@@ -100,6 +102,12 @@ class Case:
         if not self.flows:
             return self.sender, self.receiver
         return tuple(dict.fromkeys(host for end in zip(*self.flows, strict=True) for host in end))
+
+    @property
+    def ways(self) -> tuple[tuple[str, str], ...]:
+        """(sender, receiver) of all that runs at once, its own first: equal in cases that repeat one another
+        if their keys are."""
+        return ((self.sender, self.receiver), *(self.flows or self.beside))
 
     @property
     def pairs(self) -> tuple[Case, ...]:
@@ -214,7 +222,7 @@ def group_of(shape: Shape, flows: tuple[tuple[str, str], ...]) -> dict[str, Any]
 def _pairs(case: Case) -> tuple[Case, ...]:
     many = len(case.flows)
     return tuple(
-        replace(case, sender=sender, receiver=receiver, flows=(), flow_of=many)
+        replace(case, sender=sender, receiver=receiver, flows=(), flow_of=many, beside=case.flows)
         for sender, receiver in case.flows
     )
 

@@ -140,7 +140,7 @@ def courses(
             if wanted(case):
                 point = _point(side, runs, response)
                 if point is not None:
-                    series.setdefault((case.key, case.hosts), []).append(point)
+                    series.setdefault((case.key, case.ways), []).append(point)
     for side in soaks:
         if side.soak is not None:
             job = side.soak.job

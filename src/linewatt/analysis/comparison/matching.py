@@ -134,12 +134,12 @@ def identity(case: Case, by: str | None) -> tuple[Any, ...]:
     return (*sorted(own.items()), tuple(sorted(factors.items())))
 
 
-def _pair(case: Case, by: str) -> tuple[str, ...]:
+def _pair(case: Case, by: str) -> tuple[Any, ...]:
     """The hosts that must be equal; a label called ``kernel`` is a factor like any other."""
     if by in dict(case.factors):
-        return case.hosts
+        return case.ways
     kept = {"host": (), "kernel": (), "sender": (case.receiver,), "receiver": (case.sender,)}
-    return kept.get(by, case.hosts)
+    return kept.get(by, case.ways)
 
 
 def match_two(base: Side, other: Side, by: str | None) -> Matching:
@@ -180,9 +180,9 @@ class _Found:
 
     def group(self, bases: list[Case], others: list[Case], names: tuple[str, str], *, free: bool) -> None:
         """Cases of two sides that are the same but for their hosts."""
-        for hosts in dict.fromkeys(case.hosts for case in bases):
-            own = [case for case in bases if case.hosts == hosts]
-            theirs = [case for case in others if case.hosts == hosts]
+        for ways in dict.fromkeys(case.ways for case in bases):
+            own = [case for case in bases if case.ways == ways]
+            theirs = [case for case in others if case.ways == ways]
             if len(own) == len(theirs) == 1:
                 self.matches.append(Match(own[0], theirs[0]))
                 bases, others = _without(bases, own), _without(others, theirs)
@@ -196,8 +196,8 @@ class _Found:
     def _why(self, case: Case, own: Sequence[Case], there: Sequence[Case], opposite: str) -> str:
         if not there:
             return f"no such case in {opposite}"
-        alike = [one for one in own if one.hosts == case.hosts]
-        if len(alike) > 1 or len([one for one in there if one.hosts == case.hosts]) > 1:
+        alike = [one for one in own if one.ways == case.ways]
+        if len(alike) > 1 or len([one for one in there if one.ways == case.ways]) > 1:
             return f"several cases are the same but for {self.by}"
         pairs = ", ".join(one.way for one in there)
         return f"{opposite} has it between other hosts only ({pairs}); --by host compares whatever they are"
@@ -233,7 +233,7 @@ def _unlike(
             if id(one.case) in taken:
                 continue
             plain = [item for item in identity(one.case, by)[:-1] if item[0] != PARAMETERS[what]]
-            key = (*plain, identity(one.case, by)[-1], () if free else one.case.hosts)
+            key = (*plain, identity(one.case, by)[-1], () if free else one.case.ways)
             groups.setdefault(key, ([], []))[names.index(one.side)].append(one.case)
         for bases, others in groups.values():
             if len(bases) == len(others) == 1:
