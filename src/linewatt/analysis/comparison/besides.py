@@ -10,8 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from linewatt.analysis.cases.responses import EFFICIENCY, SENDER_EFFICIENCY
-from linewatt.analysis.comparison.comparable import Ends, load_version
+from linewatt.analysis.comparison.comparable import EFFICIENCY_OF, Ends, load_version
 from linewatt.analysis.comparison.differences import is_expected
 from linewatt.analysis.comparison.matching import Side
 from linewatt.analysis.comparison.runs import CaseRuns
@@ -36,7 +35,6 @@ SOCKET_SETTINGS = (
     *dict.fromkeys(name for own in LIMITS.values() for names in own.values() for name in names),
 )
 _ROLES: tuple[Role, Role] = ("sender", "receiver")
-_EFFICIENCY: dict[Role, str] = {"sender": SENDER_EFFICIENCY.name, "receiver": EFFICIENCY.name}
 
 
 @dataclass(frozen=True, slots=True)
@@ -55,7 +53,8 @@ def besides(ends: Ends) -> list[Beside]:
     """All of it; what is not on record on a side is no difference."""
     differing_facts = list(_time(ends))
     for role in _ROLES:
-        differing_facts += _of_end(ends, role)
+        for hosts in ends.hosts(role):
+            differing_facts += _of_end(ends, role, hosts)
     return differing_facts
 
 
@@ -80,8 +79,8 @@ def _time(ends: Ends) -> Iterator[Beside]:
         )
 
 
-def _of_end(ends: Ends, role: Role) -> Iterator[Beside]:
-    own, theirs = getattr(ends.case, role), getattr(ends.other_case, role)
+def _of_end(ends: Ends, role: Role, hosts: tuple[str, str]) -> Iterator[Beside]:
+    own, theirs = hosts
     sides = ((ends.base, own, ends.own), (ends.other, theirs, ends.theirs))
 
     def differing(short: str, facts: dict[str, str], response: str | None = None) -> Iterator[Beside]:
@@ -89,11 +88,13 @@ def _of_end(ends: Ends, role: Role) -> Iterator[Beside]:
         for title, fact in facts.items():
             if is_expected(fact, ends.by):
                 continue
-            one, two = (_value(side, host, role, runs, fact) for side, host, runs in sides)
+            one, two = (_value(side, host, runs, fact) for side, host, runs in sides)
             if one is not None and two is not None and one != two:
                 differences.append(f"{title} {one} in {ends.base.name}, {two} in {ends.other.name}")
         if differences:
-            yield Beside(f"{short} of the {role}", f"{role}: {'; '.join(differences)}", response)
+            yield Beside(
+                f"{short} of the {role}", f"{ends.words(role, hosts)}: {'; '.join(differences)}", response
+            )
 
     protocol = "tcp" if ends.case.is_tcp else "udp"
     load = ends.case.load or DEFAULT
@@ -110,10 +111,11 @@ def _of_end(ends: Ends, role: Role) -> Iterator[Beside]:
             "conntrack": "firewall.conntrack",
         },
     )
-    yield from differing("what a core is", {"a core is": "cpu.core_is"}, _EFFICIENCY[role])
+    if (own, role) in ends.case.ends:
+        yield from differing("what a core is", {"a core is": "cpu.core_is"}, EFFICIENCY_OF[role])
 
 
-def _value(side: Side, host: str, role: Role, runs: CaseRuns, fact: str) -> object:
+def _value(side: Side, host: str, runs: CaseRuns, fact: str) -> object:
     """A fact of an end as its trials had it set, else as its host showed it before."""
     section, _, name = fact.partition(".")
     if fact == "cpu.core_is":
@@ -122,7 +124,7 @@ def _value(side: Side, host: str, role: Role, runs: CaseRuns, fact: str) -> obje
         version = load_version(side, host, LOADS[name])
         return None if version is None else ".".join(map(str, version))
     if section == "sysctl":
-        setting = runs.settings.get(role, {}).get(f"sysctl {name}")
+        setting = runs.settings.get(host, {}).get(f"sysctl {name}")
         if setting is not None:
             return setting
     return side.fact(host, section, name)

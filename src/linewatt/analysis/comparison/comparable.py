@@ -8,7 +8,7 @@ verdicts (``differences``).
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -45,6 +45,7 @@ _WINDOW_TOLERANCE = 0.05
 _PAYLOAD_TOLERANCE = 0.005
 _CPU = (EFFICIENCY.name, SENDER_EFFICIENCY.name)
 _ROLES: tuple[Role, Role] = ("sender", "receiver")
+EFFICIENCY_OF: dict[Role, str] = {"sender": SENDER_EFFICIENCY.name, "receiver": EFFICIENCY.name}
 Sides = tuple[Side, Side]
 Text = Callable[[Any], str]
 
@@ -85,6 +86,15 @@ class Ends:
     def sides(self) -> Sides:
         return self.base, self.other
 
+    def hosts(self, role: Role) -> tuple[tuple[str, str], ...]:
+        """Each that has a role, with that which stands for it; both ways, both have both."""
+        pairs = zip(self.case.pairs, self.other_case.pairs, strict=False)
+        return tuple(dict.fromkeys((one.host(role), two.host(role)) for one, two in pairs))
+
+    def words(self, role: Role, hosts: tuple[str, str]) -> str:
+        """What has a role: where several do, which of them."""
+        return f"{role} {' / '.join(dict.fromkeys(hosts))}" if self.case.flows else role
+
 
 def obstacles(ends: Ends) -> list[Obstacle]:
     """What refuses verdicts on two cases; what is not on record on a side refuses nothing."""
@@ -117,15 +127,20 @@ def _window(ends: Ends) -> list[Obstacle]:
 def _offloads(ends: Ends) -> list[Obstacle]:
     """The mode of the data interfaces at both ends, as facts have it or as the trial's settings read."""
     differing = []
-    for role in _ROLES:
-        own, theirs = getattr(ends.case, role), getattr(ends.other_case, role)
-        one = _features(ends.base, own, role, ends.own)
-        two = _features(ends.other, theirs, role, ends.theirs)
+    for role, (own, theirs) in _of_roles(ends):
+        one = _features(ends.base, own, ends.own)
+        two = _features(ends.other, theirs, ends.theirs)
         told = [name for name in OFFLOADS if ends.by not in (name, SHORT.get(name))]
         words = offloads_differ(ends.sides, one, two, told)
         if words:
-            differing.append(Obstacle("offloads", f"offloads of the {role}: {', '.join(words)}"))
+            of = ends.words(role, (own, theirs))
+            differing.append(Obstacle("offloads", f"offloads of the {of}: {', '.join(words)}"))
     return differing
+
+
+def _of_roles(ends: Ends) -> Iterator[tuple[Role, tuple[str, str]]]:
+    """Hosts of both sides that stand for each other, role by role."""
+    return ((role, hosts) for role in _ROLES for hosts in ends.hosts(role))
 
 
 def offloads_differ(
@@ -144,10 +159,10 @@ _SEGMENTATION = "tx-tcp-segmentation"
 """the part of tso that says whether it is on"""
 
 
-def _features(side: Side, host: str, role: Role, runs: CaseRuns) -> dict[str, str]:
+def _features(side: Side, host: str, runs: CaseRuns) -> dict[str, str]:
     """Feature → on or off, in ethtool's long names."""
     state_by_feature = offloads_found(side, host)
-    for knob, text in runs.settings.get(role, {}).items():
+    for knob, text in runs.settings.get(host, {}).items():
         if not knob.startswith("offload ") or text is None:
             continue
         feature = knob.rpartition(" ")[2]
@@ -172,11 +187,10 @@ def _load(ends: Ends) -> list[Obstacle]:
     """Streams in one thread or in several are different loads; so are options that no case names."""
     found, load = [], LOADS[ends.case.load or DEFAULT]
     streams = max(ends.case.streams, ends.other_case.streams)
-    for role in _ROLES:
-        own, theirs = getattr(ends.case, role), getattr(ends.other_case, role)
+    for role, (own, theirs) in _of_roles(ends):
         threads = [threaded(ends.base, [own], load), threaded(ends.other, [theirs], load)]
         if streams > 1 and None not in threads and threads[0] != threads[1]:
-            words = f"{streams} streams of {load.name} at the {role}: "
+            words = f"{streams} streams of {load.name} at the {ends.words(role, (own, theirs))}: "
             found.append(
                 Obstacle(
                     f"{load.name}-threads", words + between(ends.sides, threads[0], threads[1], threads_text)
@@ -241,11 +255,11 @@ def _payload(ends: Ends) -> list[Obstacle]:
 def _accounting(ends: Ends) -> list[Obstacle]:
     """CPU time charged by the tick and exact CPU time are two quantities."""
     found = []
-    for role, response in zip(_ROLES, (SENDER_EFFICIENCY, EFFICIENCY), strict=True):
-        hosts = getattr(ends.case, role), getattr(ends.other_case, role)
+    for role, hosts in _of_roles(ends):
         words = accounting_differs(ends.sides, hosts)
-        if words:
-            found.append(Obstacle("accounting", f"CPU accounting of the {role} {words}", (response.name,)))
+        if words and (hosts[0], role) in ends.case.ends:
+            of, response = ends.words(role, hosts), EFFICIENCY_OF[role]
+            found.append(Obstacle("accounting", f"CPU accounting of the {of} {words}", (response,)))
     return found
 
 

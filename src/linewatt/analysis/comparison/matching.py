@@ -6,7 +6,7 @@ What finds no partner is left over, with the reason; nothing is dropped.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -149,18 +149,51 @@ def match_two(base: Side, other: Side, by: str | None) -> Matching:
     result has one pair of hosts, or if ``by`` says that hosts are what differs.
     """
     found = _Found(by)
-    free = by in HOST_LIKE or (len(_pairs(base)) == 1 and len(_pairs(other)) == 1)
-    groups = _grouped(base.cases, by), _grouped(other.cases, by)
+    own, theirs = (_without(list(side.cases), [*_group_of(side.cases)]) for side in (base, other))
+    free = by in HOST_LIKE or (len(_pairs(own)) == 1 and len(_pairs(theirs)) == 1)
+    groups = _grouped(own, by), _grouped(theirs, by)
     for key in dict.fromkeys([*groups[0], *groups[1]]):
         found.group(groups[0].get(key, []), groups[1].get(key, []), (base.name, other.name), free=free)
     unlike = _unlike(found.left, (base.name, other.name), by, free=free)
     gone = {id(case) for one in unlike for case in (one.match.base, one.match.other)}
-    left = tuple(one for one in found.left if id(one.case) not in gone)
-    return Matching(tuple(found.matches), left, unlike, found.words(base, other))
+    left = [one for one in found.left if id(one.case) not in gone]
+    return Matching(
+        tuple(each for one in found.matches for each in (one, *_flows(one, base, other))),
+        tuple(each for one in left for each in (one, *_flows_left(one, base, other))),
+        tuple(
+            Unlike(each, one.what) for one in unlike for each in (one.match, *_flows(one.match, base, other))
+        ),
+        found.words(base, other),
+    )
 
 
-def _pairs(side: Side) -> set[frozenset[str]]:
-    return {frozenset(case.hosts) for case in side.cases}
+def _group_of(cases: Iterable[Case]) -> dict[Case, Case]:
+    """Of each pair of a group that is among the cases, that group."""
+    every = set(cases)
+    return {pair: case for case in every if case.flows for pair in case.pairs if pair in every}
+
+
+def _flows(match: Match, base: Side, other: Side) -> Iterator[Match]:
+    """Pairs of two groups that match: by name where these are the same, else by their place."""
+    if isinstance(match.base, Case) and isinstance(match.other, Case) and match.base.flows:
+        own, theirs = match.base.pairs, match.other.pairs
+        if {*match.base.flows} == {*match.other.flows}:
+            own, theirs = (tuple(sorted(each, key=lambda pair: pair.hosts)) for each in (own, theirs))
+        for one, two in zip(own, theirs, strict=False):
+            if one in base.cases and two in other.cases:
+                yield Match(one, two)
+
+
+def _flows_left(left: LeftOver, base: Side, other: Side) -> Iterator[LeftOver]:
+    """Pairs of a group that has no partner have none either."""
+    cases = (base if left.side == base.name else other).cases
+    yield from (
+        LeftOver(left.side, pair, left.why) for pair in left.case.pairs if left.case.flows and pair in cases
+    )
+
+
+def _pairs(cases: Iterable[Case]) -> set[frozenset[str]]:
+    return {frozenset(case.hosts) for case in cases}
 
 
 def _grouped(cases: Iterable[Case], by: str | None) -> dict[tuple[Any, ...], list[Case]]:
@@ -204,16 +237,17 @@ class _Found:
 
     def words(self, base: Side, other: Side) -> tuple[str, ...]:
         renamed = dict.fromkeys(
-            (one.base.hosts, one.other.hosts) for one in self.matches if one.base.hosts != one.other.hosts
+            (one.base.way, one.other.way)
+            for one in self.matches
+            if isinstance(one.base, Case)
+            and isinstance(one.other, Case)
+            and one.base.hosts != one.other.hosts
         )
         ignoring = f", ignoring {self.by}" if self.by else ""
         count = len(self.matches)
         how = "by key and hosts" if not renamed else "by key"
         said = [f"{count} {'case' if count == 1 else 'cases'} matched {how}{ignoring}"]
-        said += [
-            f"{' → '.join(own)} in {base.name} is compared with {' → '.join(theirs)} in {other.name}"
-            for own, theirs in renamed
-        ]
+        said += [f"{own} in {base.name} is compared with {theirs} in {other.name}" for own, theirs in renamed]
         return tuple(said)
 
 
@@ -271,18 +305,25 @@ def level_meant(text: str, by: str, levels: Sequence[str]) -> str | None:
 def levels_of(side: Side, by: str) -> list[str]:
     """The levels of a property among the cases of a result, as they first appear."""
     name = _level_name(side, by)
-    return list(dict.fromkeys(map(name, side.cases)))
+    return list(dict.fromkeys(name(case) for case in side.cases if not _shares_runs(case, by)))
+
+
+def _shares_runs(case: Case, by: str) -> bool:
+    """Whether it is one pair of a group, and would be compared with another that ran at the same time."""
+    return case.flow_of is not None and by in HOST_LIKE and by not in dict(case.factors)
 
 
 def match_levels(side: Side, by: str, chosen: str) -> Matching:
     """Cases of one result that are the same but for ``by``, each level against the ``chosen`` one."""
     name = _level_name(side, by)
     groups: dict[tuple[Any, ...], dict[str, list[Case]]] = {}
-    for case in side.cases:
+    shared = [case for case in side.cases if _shares_runs(case, by)]
+    for case in _without(list(side.cases), shared):
         key = (identity(case, by), _pair(case, by))
         groups.setdefault(key, {}).setdefault(name(case), []).append(case)
     matches: list[Match] = []
-    left: list[LeftOver] = []
+    why = "it ran at once with the other pairs of its group, so that the two are no runs apart"
+    left = [LeftOver(name(case), case, why) for case in shared]
     for group in groups.values():
         at_base = group.get(chosen, [])
         for level, cases in group.items():

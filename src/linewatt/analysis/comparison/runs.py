@@ -17,9 +17,7 @@ from linewatt.analysis.flags.case import FlagCount, count_flags
 from linewatt.analysis.limits.group import verdicts
 from linewatt.analysis.limits.verdict import Limit
 from linewatt.analysis.statistics.stats import estimate
-from linewatt.model import Case, Provenance, Role, Trial
-
-_ROLES: tuple[Role, Role] = ("sender", "receiver")
+from linewatt.model import Case, Provenance, Trial
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +37,7 @@ class Measured:
 class CaseRuns:
     """Figures are of the trials that are done; ``measured`` is by the name of the response.
 
-    ``settings`` are those of each end of the first of them; ``limit`` is its kind and what it is.
+    ``settings`` are those of each host of the first of them; ``limit`` is its kind and what it is.
     """
 
     case: Case
@@ -51,7 +49,7 @@ class CaseRuns:
     window_s: float | None = None
     payload_bytes: float | None = None
     target_bps: float | None = None
-    settings: dict[Role, dict[str, str | None]] = field(default_factory=dict)
+    settings: dict[str, dict[str, str | None]] = field(default_factory=dict)
     limit: tuple[str, str] | None = None
 
     @property
@@ -62,15 +60,22 @@ class CaseRuns:
 def by_case(trials: Iterable[Trial]) -> dict[Case, CaseRuns]:
     """The runs of each case, in the order in which cases first appear; steps of searches are runs of none."""
     found: dict[Case, list[Trial]] = {}
-    for trial in with_flows(trials):
-        if trial.case.search:
+    settings: dict[Case, dict[str, dict[str, str | None]]] = {}
+    for whole in trials:
+        if whole.case.search:
             continue
-        found.setdefault(trial.case, []).append(trial)
+        for trial in with_flows([whole]):
+            found.setdefault(trial.case, []).append(trial)
+            if trial.status == "done":
+                own = {end.host: dict(end.settings) for end in whole.ends if end.host in trial.case.hosts}
+                settings.setdefault(trial.case, own)
     limits = verdicts(found)
-    return {case: _runs(case, own, limits[case]) for case, own in found.items()}
+    return {case: _runs(case, own, limits[case], settings.get(case, {})) for case, own in found.items()}
 
 
-def _runs(case: Case, trials: Sequence[Trial], limit: Limit) -> CaseRuns:
+def _runs(
+    case: Case, trials: Sequence[Trial], limit: Limit, settings: dict[str, dict[str, str | None]]
+) -> CaseRuns:
     done = [trial for trial in trials if trial.status == "done"]
     started_s = [trial.started_s for trial in done]
     target = estimate(trial.target_bps for trial in done)
@@ -89,11 +94,7 @@ def _runs(case: Case, trials: Sequence[Trial], limit: Limit) -> CaseRuns:
         window_s=_median(trial.window.seconds for trial in done if trial.window is not None),
         payload_bytes=_payload_bytes(done),
         target_bps=None if target is None else target.mean,
-        settings={
-            role: dict(end.settings)
-            for role in _ROLES
-            if (end := done[0].end(role) if done else None) is not None
-        },
+        settings=settings,
         limit=(limit.kind, limit.what) if limit.found else None,
     )
 
