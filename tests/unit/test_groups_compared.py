@@ -25,7 +25,7 @@ def group_case(flows: Sequence[tuple[str, str]] = TO_DUT, shape: Shape = "many-t
 
 def side(name: str, *cases: Case, **facts: dict[str, Any]) -> Side:
     every = [one for case in cases for one in (case, *(case.pairs if case.flows else ()))]
-    hosts = {one: Host(name=one, facts=facts.get(one, {})) for case in cases for one in case.hosts}
+    hosts = {one: Host(said={}, facts=facts.get(one, {})) for case in cases for one in case.hosts}
     runs = {case: CaseRuns(case, 2, 0, (), {}) for case in every}
     return Side(name, name, Campaign(written={}), hosts, runs)
 

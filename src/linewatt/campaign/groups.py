@@ -36,17 +36,10 @@ def check_groups(
         if isinstance(one, Group) and (first := seen.setdefault(frozenset(one.flows), at)) != at:
             yield ("pairs", at), f"is pairs[{first}] in another order; name it once"
             return
-    of_pair: dict[tuple[int, tuple[str, str]], int] = {}
-    for at, one in enumerate(listed):
-        for flow in one.flows if isinstance(one, Group) else ():
-            if (first := of_pair.setdefault((len(one.flows), flow), at)) != at:
-                way = f"{flow[0]} -> {flow[1]}"
-                yield (
-                    ("pairs", at),
-                    f"has {way} of {len(one.flows)} at once, as pairs[{first}] has; take one of the two to a "
-                    "campaign of its own",
-                )
-                return
+    shared = next(_shared_pairs(listed), None)
+    if shared is not None:
+        yield shared
+        return
     several = [name for one in listed if isinstance(one, Group) for name in hosts_of(one)]
     for wrong, what in (
         (entry.soak is not None or entry.users is not None, "soaks and users"),
@@ -66,3 +59,17 @@ def check_groups(
                 f"runs several pairs at once, which there is not with {what}; take one out",
             )
             return
+
+
+def _shared_pairs(listed: Sequence[Entry]) -> Iterator[tuple[KeyPath, str]]:
+    """Pairs of two groups whose rows would read alike: of as many at once."""
+    seen: dict[tuple[int, tuple[str, str]], int] = {}
+    for at, one in enumerate(listed):
+        flows = one.flows if isinstance(one, Group) else ()
+        for flow in flows:
+            if (first := seen.setdefault((len(flows), flow), at)) != at:
+                yield (
+                    ("pairs", at),
+                    f"has {flow[0]} -> {flow[1]} of {len(flows)} at once, as pairs[{first}] has; "
+                    "take one of the two to a campaign of its own",
+                )
