@@ -12,15 +12,23 @@ from tests.effect_factories import SWEEP, experiment_trials
 from tests.report_factories import failed, powered, renumbered, scaling_trials, watts
 
 from linewatt.analysis.cases.responses import EFFICIENCY, OF_CASE, PER_WATT, THROUGHPUT
-from linewatt.analysis.comparison.effects import GroupEffects, MainEffect, ResponseEffects, effects
+from linewatt.analysis.comparison.effects import (
+    GroupEffects,
+    MainEffect,
+    ResponseEffects,
+    best_doubts,
+    effects,
+)
 from linewatt.analysis.comparison.verdicts import Verdict, verdicts
 from linewatt.analysis.metrics.metric import Response
 from linewatt.analysis.statistics.contrasts import Contrast
 from linewatt.analysis.statistics.factorial import Model, fit
+from linewatt.campaign.design import Design
 from linewatt.model import Case, Trial
 
 LOSS = OF_CASE["lost_ratio"]
 
+DESIGNS: tuple[Design, ...] = ("one-at-a-time", "full")
 BASE = (("gro", "on"), ("mtu", "1500"), ("rps", "off"))
 
 
@@ -330,6 +338,28 @@ def test_the_base_is_kept_where_nothing_is_better_beyond_doubt(design: str) -> N
 def test_a_setting_that_was_best_by_chance_only_is_not_chosen() -> None:
     trials = experiment_trials(effect=lambda levels: 1.02 if levels["mtu"] == "9000" else 1.0, cv=0.03)
     assert of(group_of(trials, "one-at-a-time")).best.setting is None
+
+
+@pytest.mark.parametrize("design", ["one-at-a-time", "full"])
+def test_settings_that_are_not_told_from_the_best_one_are_named(design: str) -> None:
+    factors = {"mtu": ("1500", "4000", "9000")}
+    at = {"1500": 1.0, "4000": 2.0, "9000": 2.001}
+    trials = experiment_trials(design, factors=factors, effect=lambda one: at[one["mtu"]], cv=0.05, trials=5)  # type: ignore[arg-type]
+    group = group_of(trials, design, factors)
+    best = of(group).best
+    assert best.setting == (("mtu", "9000"),)
+    assert best.not_told == ((("mtu", "4000"),),)
+    assert list(best_doubts(group.base, best)) == ["not told from mtu=4000"]
+
+
+def test_levels_that_are_better_and_never_ran_together_are_named() -> None:
+    def both(levels: Mapping[str, str]) -> float:
+        return (1.06 if levels["mtu"] == "9000" else 1.0) * (1.04 if levels["rps"] == "irq" else 1.0)
+
+    alone, every = (of(group_of(experiment_trials(one, effect=both), one)).best for one in DESIGNS)
+    assert alone.not_run == (("gro", "on"), ("mtu", "9000"), ("rps", "irq"))
+    assert list(best_doubts(BASE, alone)) == ["never run: mtu=9000 rps=irq together"]
+    assert every.not_run is None
 
 
 # --- Verdicts ---------------------------------------------------------------------------------------

@@ -9,7 +9,7 @@ Verdicts count all levels of all factors of a response as looked at together.
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from linewatt.analysis.cases.responses import Values, responses
@@ -23,6 +23,9 @@ ONE_AT_A_TIME = "one-at-a-time"
 NO_VALUE = "no run has a value"
 ZEROCOPY = "zerocopy"
 """the factor that is a parameter of the case as well"""
+
+MOST_NAMED = 2
+"""settings that are not told from the best one"""
 
 Levels = Mapping[str, Sequence[str]]
 Setting = tuple[tuple[str, str], ...]
@@ -72,6 +75,12 @@ class Best:
     """settings beside the base that were run"""
     worse: int = 0
     """those of them that are worse than the base beyond doubt"""
+    undecided: int = 0
+    """those of which there are not enough runs to tell"""
+    not_told: tuple[Setting, ...] = ()
+    """settings that are not beyond chance behind it, or behind the base where that is kept"""
+    not_run: Setting | None = None
+    """the best level of each factor, where several are better but were never run together"""
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,8 +178,10 @@ def _one_at_a_time(values: Values, levels: Levels, base: Setting, runs: _Runs) -
         MainEffect(name, level, levels[name][0], len(each), len(at_base), verdict)
         for (name, level), each, verdict in zip(family, own, judged, strict=True)
     )
-    others = {setting: welch(at_base, each) for setting, each in runs.items() if setting != base}
-    best = _best(values.response, others)
+    best = _best(
+        values.response, base, runs, lambda one, other: welch(runs.get(one, []), runs.get(other, []))
+    )
+    best = replace(best, not_run=_never_together(rows, base, runs))
     return ResponseEffects(values.response, rows, (), best, values.scope, values.provenance)
 
 
@@ -245,7 +256,8 @@ def _factorial(values: Values, levels: Levels, base: Setting, runs: _Runs) -> Re
         )
         for (name, level), verdict in zip(family, judged, strict=True)
     )
-    best = _best(values.response, {one: fitted.between(base, one) for one in runs if one != base})
+    best = _best(values.response, base, runs, fitted.between)
+    best = replace(best, not_run=_never_together(rows, base, runs))
     return ResponseEffects(values.response, rows, together, best, values.scope, values.provenance)
 
 
@@ -255,8 +267,53 @@ def _others(name: str, together: Sequence[Interaction]) -> tuple[str, ...]:
     return tuple(other for pair in pairs for other in pair if other != name)
 
 
-def _best(response: Response, contrasts: Mapping[Setting, Contrast | str]) -> Best:
+def best_doubts(base: Setting, best: Best, *, named: bool = True) -> Iterator[str]:
+    """In words: the settings that it is not told from, by name or how many, and levels never run together."""
+    if best.not_told and not named:
+        yield f"{len(best.not_told)} not told from it"
+    elif best.not_told:
+        first = ", ".join(_named(one, base, best.setting or base) for one in best.not_told[:MOST_NAMED])
+        more = len(best.not_told) - MOST_NAMED
+        yield f"not told from {first}{f' and {more} more' if more > 0 else ''}"
+    if best.not_run is not None:
+        yield f"never run: {_pairs(best.not_run, base)} together"
+
+
+def _named(setting: Setting, base: Setting, best: Setting) -> str:
+    """A setting by what differs from the base, or from the best one where that is shorter."""
+    if setting == base:
+        return "the base"
+    of_base, of_best = _pairs(setting, base), f"the same with {_pairs(setting, best)}"
+    return of_best if len(of_best) < len(of_base) else of_base
+
+
+def _pairs(setting: Setting, other: Setting) -> str:
+    return " ".join(f"{name}={level}" for name, level in setting if (name, level) not in other)
+
+
+def _never_together(rows: Sequence[MainEffect], base: Setting, runs: _Runs) -> Setting | None:
+    """The best level of each factor that has a better one than its base, where they were not run together."""
+    levels: dict[str, MainEffect] = {}
+    for row in rows:
+        if row.verdict.kind == "better" and (row.factor not in levels or _beats(row, levels[row.factor])):
+            levels[row.factor] = row
+    joined = tuple((name, levels[name].level if name in levels else level) for name, level in base)
+    return joined if joined not in runs else None
+
+
+def _beats(one: MainEffect, other: MainEffect) -> bool:
+    changes = [abs(each.verdict.change.value) if each.verdict.change else 0.0 for each in (one, other)]
+    return changes[0] > changes[1]
+
+
+def _best(
+    response: Response,
+    base: Setting,
+    settings: Iterable[Setting],
+    between: Callable[[Setting, Setting], Contrast | str],
+) -> Best:
     """The setting with the best response among those that are better than the base beyond doubt."""
+    contrasts = {one: between(base, one) for one in settings if one != base}
     if not contrasts:
         return Best(None, "the base is kept: no other setting was run")
     compared = sum(isinstance(one, Contrast) for one in contrasts.values())
@@ -267,10 +324,24 @@ def _best(response: Response, contrasts: Mapping[Setting, Contrast | str]) -> Be
     better = {setting: each for setting, each in judged.items() if each.kind == "better"}
     if not better:
         words = f"the base is kept: of {compared} other settings none is better beyond doubt"
-        worse = sum(each.kind == "worse" for each in judged.values())
-        return Best(None, words, compared=compared, others=len(contrasts), worse=worse)
+        kinds = [each.kind for each in judged.values()]
+        found = Best(None, words, compared=compared, others=len(contrasts), worse=kinds.count("worse"))
+        return replace(found, undecided=kinds.count("undecided"), not_told=_not_told(response, judged))
     sign = 1 if response.higher_is_better else -1
     setting, verdict = max(
         better.items(), key=lambda item: sign * item[1].change.value if item[1].change else 0.0
     )
-    return Best(setting, f"{verdict.words} than the base", verdict, compared)
+    rivals = [one for one in (base, *contrasts) if one != setting]
+    behind = verdicts(response, [between(setting, one) for one in rivals])
+    not_told = _not_told(response, dict(zip(rivals, behind, strict=True)))
+    return Best(setting, f"{verdict.words} than the base", verdict, compared, not_told=not_told)
+
+
+def _not_told(response: Response, judged: Mapping[Setting, Verdict]) -> tuple[Setting, ...]:
+    """Those that are not behind beyond chance, however little."""
+    sign = 1 if response.higher_is_better else -1
+    return tuple(
+        setting
+        for setting, each in judged.items()
+        if each.change is None or not each.change.significant or sign * each.change.value >= 0
+    )

@@ -14,6 +14,7 @@ from linewatt.analysis.comparison.effects import (
     MainEffect,
     ResponseEffects,
     Setting,
+    best_doubts,
     effects,
 )
 from linewatt.analysis.comparison.verdicts import signed
@@ -144,14 +145,16 @@ def _together(one: Interaction) -> str:
     )
 
 
-def best_words(group: GroupEffects, found: ResponseEffects) -> str:
+def best_words(group: GroupEffects, found: ResponseEffects, *, named: bool = True) -> str:
     """``Best setting found: mtu=9000 gro=off: faster by …``; only what differs from the base is named."""
     best = found.best
+    doubts = "".join(f"; {one}" for one in best_doubts(group.base, best, named=named))
     if best.setting is None:
-        return f"Best setting found: {setting_text(group.base)}: {best.words}."
+        return f"Best setting found: {setting_text(group.base)}: {best.words}{doubts}."
     changed = setting_text(pair for pair in best.setting if pair not in group.base)
     words = _marked(best.words, mark(found.provenance))
-    return f"Best setting found: {changed}: {words}, of {best.compared} others compared."
+    among = "" if best.not_told else f", of {best.compared} others compared"
+    return f"Best setting found: {changed}: {words}{among}{doubts}."
 
 
 def as_document(found: Experiment) -> dict[str, Any]:
@@ -194,6 +197,8 @@ def _response(found: ResponseEffects) -> dict[str, Any]:
             "setting": _setting(best.setting),
             "words": best.words,
             "compared": best.compared,
+            "not_told_from": [dict(one) for one in best.not_told],
+            "together_not_run": _setting(best.not_run),
             **numbers(found.response, best.verdict),
         },
     }

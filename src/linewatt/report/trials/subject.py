@@ -132,9 +132,12 @@ def _best(group: GroupEffects, name: str, view: Digest) -> tuple[CaseSummary | N
         None,
     )
     figures = rate(reached, view) if reached is not None and reached.throughput_bps else ()
-    words = best_words(group, first).removeprefix("Best setting found: ").removesuffix(".")
-    limits = limit_forms(reached) if reached is not None else ()
-    forms = [f"at {words}{limit}" for limit in [f"; {one}" for one in limits] or [""]]
+    words, fewer = (
+        best_words(group, first, named=named).removeprefix("Best setting found: ").removesuffix(".")
+        for named in (True, False)
+    )
+    limits = [f"; {one}" for one in (limit_forms(reached) if reached is not None else ())] or [""]
+    forms = [*(f"at {words}{limit}" for limit in limits), f"at {fewer}{limits[-1]}"]
     return reached, tuple(Line(name, figures, prose) for prose in dict.fromkeys(forms))
 
 
