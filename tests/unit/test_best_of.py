@@ -97,11 +97,15 @@ def test_a_base_that_all_others_are_slower_than_is_the_best(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("effect", "changes", "why"),
     [
-        (lambda _: 1.0, {}, "none is better beyond doubt; take more trials, or name settings yourself"),
+        (
+            lambda _: 1.0,
+            {"values": {"cv": 0.3, "trials": 3}},
+            "none is better beyond doubt; take more trials, or name settings yourself",
+        ),
         (large_is_faster, {"values": {"trials": 1}}, "not enough runs to compare settings with it"),
         (large_is_faster, {"factors": {}}, "is no experiment: its trials vary no factor"),
     ],
-    ids=["nothing has an effect", "one trial of each", "no factors"],
+    ids=["too few to tell", "one trial of each", "no factors"],
 )
 def test_without_a_best_setting_a_soak_is_refused(
     effect: Effect, changes: dict[str, Any], why: str, tmp_path: Path
@@ -118,7 +122,7 @@ def test_without_a_best_setting_a_soak_is_refused(
     [
         ({"settings": {"gro": "off"}}, FACTORS, "gro=on, and settings have off; take gro out of settings"),
         ({}, {SIZE: ("20k", "1M"), "zerocopy": ("off", "on")}, "is of tests, and a soak sets it in none"),
-        ({"users": None, "tests": ["tcp"], "pairs": ["c1 -> dut"]}, FACTORS, "is of users of a server that"),
+        ({"users": None, "tests": ["tcp"], "pairs": ["c1 -> dut"]}, FACTORS, "is of users of a server, and"),
     ],
 )
 def test_levels_that_the_soak_cannot_have_are_one_line(
@@ -160,7 +164,7 @@ def test_what_is_not_as_in_the_experiment_is_said(tmp_path: Path) -> None:
     assert "kernel" not in found.settings
     written = json.loads(json.dumps(campaigns.as_dict(found)))
     assert campaigns.differences(written, resolved(soak(tmp_path), tmp_path, written["best_of"])) == []
-    assert found.best_of.notes == (
+    assert tuple(one for one in found.best_of.notes if " differs in hosts " not in one) == (
         "kernel=new is set by hand",
         f"{EXPERIMENT} is not complete: its best setting is that of the trials there are",
         "users differ in think from the experiment: 2s then, 0s now",
@@ -172,8 +176,53 @@ def test_a_best_setting_whose_throughput_is_doubtful_says_so(tmp_path: Path) -> 
     experiment(tmp_path / "r", large_is_faster, values={"flags": refused})
     found = resolved(soak(tmp_path), tmp_path / "r")
     assert found.best_of is not None
-    (note,) = found.best_of.notes
+    (note,) = [one for one in found.best_of.notes if "doubtful" in one]
     assert note.startswith("its throughput is doubtful: many-transfers-failed; ")
+
+
+def test_a_good_base_is_kept_and_what_is_not_told_from_it_is_named(tmp_path: Path) -> None:
+    factors = {SIZE: ("1M", "20k"), SENDFILE: ("on", "off")}
+    experiment(tmp_path / "r", large_is_faster, factors)
+    found = resolved(soak(tmp_path), tmp_path / "r").best_of
+    assert found is not None
+    assert dict(found.setting or ()) == {SIZE: "1M", SENDFILE: "on"}
+    assert found.words == "the base is kept: of 3 other settings none is better beyond doubt"
+    assert found.notes[0] == f"not told from {SENDFILE}=off"
+
+
+def test_levels_that_never_ran_together_are_named_in_the_plan(tmp_path: Path) -> None:
+    factors = {SIZE: ("20k", "1M"), "gro": ("off", "on")}
+    trials = experiment_trials("one-at-a-time", factors=factors, effect=large_is_faster, test="ftp", trials=4)
+    written = {"factors": {name: list(each) for name, each in factors.items()}, "design": "one-at-a-time"}
+    stored(tmp_path / "r", result(trials, campaign=written, id=EXPERIMENT, name="preliminary"))
+    planned = plan_soak(resolved(soak(tmp_path), tmp_path / "r"))
+    assert f"never run: gro=on {SIZE}=1M together" in list(said(planned))
+
+
+def test_what_else_separates_the_soak_from_its_experiment_is_said(tmp_path: Path) -> None:
+    then = json.loads(json.dumps(campaigns.as_dict(soak(tmp_path, users={**USERS, "folder": "/srv/disk"}))))
+    knob = "net.core.rmem_max"
+    kept = {"users": then["users"], "settings": {"mtu": "9000"}, "sysctl": {knob: "1"}, "families": ["ipv6"]}
+    experiment(tmp_path / "r", large_is_faster, campaign=kept)
+    found = resolved(soak(tmp_path), tmp_path / "r").best_of
+    assert found is not None
+    apart = "\n".join(found.notes)
+    for text in (
+        "the soak differs in mtu from the experiment: 9000 then, not set now",
+        f"the soak differs in sysctl {knob} from the experiment: 1 then, not set now",
+        "the soak differs in families from the experiment: ipv6 then, ipv4 now",
+        "the soak differs in hosts from the experiment: h1 (192.0.2.",
+        " then, c1 (192.0.2.2, eth0), dut (192.0.2.1, eth0) now",
+        "users differ in folder from the experiment: /srv/disk then, ",
+        "h2 6.9.0-0.rc4; those of the soak are not known before it runs",
+    ):
+        assert text in apart
+
+
+def test_an_experiment_of_tests_is_refused_for_a_soak_of_users(tmp_path: Path) -> None:
+    experiment(tmp_path / "r", large_is_faster, {"gro": ("off", "on")}, values={"test": "tcp"})
+    with pytest.raises(InvalidInput, match="is of tcp tests, and this soak is of users alone"):
+        resolved(soak(tmp_path), tmp_path / "r")
 
 
 def test_commands_refuse_and_print_it_without_touching_a_host(tmp_path: Path) -> None:

@@ -10,13 +10,14 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from linewatt.analysis.cases.responses import THROUGHPUT
-from linewatt.analysis.comparison.effects import GroupEffects, ResponseEffects, Setting, effects
+from linewatt.analysis.comparison.effects import GroupEffects, ResponseEffects, Setting, best_doubts, effects
 from linewatt.campaign.best_of import with_best
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.soak import BestOf, Users
 from linewatt.campaign.users_factors import applied, described
 from linewatt.errors import InvalidInput, StoreError
 from linewatt.findings import kind_of
+from linewatt.model import FTP
 from linewatt.store import read
 
 
@@ -43,8 +44,10 @@ def resolved(campaign: Campaign, results: Path, known: Mapping[str, Any] | None 
     groups = effects(trials, levels, written.design or "one-at-a-time")
     group, found = _throughput(groups, result.id)
     setting, words = _best(group, found, result.id)
+    _same_load(campaign, group, result.id)
     by_hand = tuple(name for name, _ in setting if name in (written.written.get("labels") or ()))
-    notes = tuple(_notes(campaign, result, setting, by_hand))
+    doubts = tuple(best_doubts(group.base, found.best))
+    notes = (*doubts, *_notes(campaign, result, setting, by_hand), *_apart(campaign, result, setting))
     return with_best(campaign, BestOf(result.id, setting, words, notes, by_hand))
 
 
@@ -71,6 +74,8 @@ def _best(group: GroupEffects, found: ResponseEffects, result: str) -> tuple[Set
         return best.setting, f"throughput {best.words}"
     if best.compared and best.worse == best.others:
         return group.base, f"the base: throughput of all {best.others} other settings is lower beyond doubt"
+    if best.compared and not best.undecided:
+        return group.base, best.words
     raise InvalidInput(
         f"best_of: {result} has no best setting: {best.words}; take more trials, or name settings yourself"
     )
@@ -79,19 +84,77 @@ def _best(group: GroupEffects, found: ResponseEffects, result: str) -> tuple[Set
 def _notes(
     campaign: Campaign, result: read.Result, setting: Setting, by_hand: Sequence[str]
 ) -> Iterator[str]:
-    """What hands are to set, what the experiment lacks, and what of users is not as it was in it."""
+    """What hands are to set, and what the experiment lacks."""
     yield from (f"{name}={level} is set by hand" for name, level in setting if name in by_hand)
     if not result.complete:
         yield f"{result.id} is not complete: its best setting is that of the trials there are"
     doubts = {flag.code for one in result.trials if one.case.factors == setting for flag in one.flags}
     if codes := sorted(code for code in doubts if "throughput" in kind_of(code).figures):
         yield f"its throughput is doubtful: {', '.join(codes)}; linewatt show {result.id} has why"
-    then = result.manifest.asked.written.get("users")
-    if campaign.users is None or not then:
+
+
+def _same_load(campaign: Campaign, group: GroupEffects, result: str) -> None:
+    """Raises InvalidInput where the experiment's load is none of the soak's."""
+    if group.case.of_users and campaign.users is None:
+        raise InvalidInput(f"best_of: {result} is of users of a server, and this soak has none")
+    if not group.case.of_users and not campaign.tests:
+        raise InvalidInput(
+            f"best_of: {result} is of {group.case.test} tests, and this soak is of users alone"
+        )
+
+
+def _apart(campaign: Campaign, result: read.Result, setting: Setting) -> Iterator[str]:
+    """What separates the soak from the experiment, as far as that is known before hosts are touched."""
+    asked = result.manifest.asked
+    then = _kept(asked.settings, asked.written.get("sysctl") or {}, asked.families, setting)
+    families = campaign.families if asked.families else None
+    now = _kept(campaign.settings, campaign.sysctl, families, setting)
+    yield from _differing("the soak differs", then, now)
+    yield from _of_hosts(campaign, result)
+    test = next((one.case.test for one in result.trials if one.case.factors), None)
+    if campaign.tests and test not in {FTP, *(one.test for one in campaign.tests)}:
+        yield f"the experiment is of {test}, which is none of the soak's tests"
+    if campaign.users is not None and campaign.tests:
+        yield "the experiment had one kind of load, and this soak has users and tests at once"
+    users = asked.written.get("users")
+    if campaign.users is not None and users:
+        stored = TypeAdapter(Users).validate_python(users)
+        before, after = (dict(described(applied(one, setting), ())) for one in (stored, campaign.users))
+        yield from _differing("users differ", before, after)
+
+
+def _kept(
+    settings: Mapping[str, Any],
+    sysctl: Mapping[str, Any],
+    families: Sequence[str] | None,
+    setting: Setting,
+) -> dict[str, str]:
+    """What hosts show throughout, beside a setting."""
+    return {
+        **{name: str(level) for name, level in settings.items() if name not in dict(setting)},
+        **{f"sysctl {name}": str(value) for name, value in sysctl.items()},
+        **({"families": ", ".join(families)} if families else {}),
+    }
+
+
+def _of_hosts(campaign: Campaign, result: read.Result) -> Iterator[str]:
+    """Which hosts are others, and the kernels of the experiment unless its factors say what they are."""
+    hosts = result.manifest.hosts
+    stood = {f"{name} ({one.said.get('address')}, {one.data})" for name, one in hosts.items()}
+    stand = {f"{name} ({one.address}, {one.data})" for name, one in campaign.hosts.items()}
+    if stood != stand:
+        before, after = (", ".join(sorted(one)) or "none other" for one in (stood - stand, stand - stood))
+        yield f"the soak differs in hosts from the experiment: {before} then, {after} now"
+    labels = result.manifest.asked.written.get("labels") or {}
+    if any(one.get("fact") == "kernel.release" for one in labels.values()):
         return
-    stored = TypeAdapter(Users).validate_python(then)
-    before, now = (dict(described(applied(one, setting), ())) for one in (stored, campaign.users))
-    for name in sorted({*before, *now}):
-        if before.get(name) != now.get(name):
-            told = " then, ".join(str(one.get(name, "not set")) for one in (before, now))
-            yield f"users differ in {name} from the experiment: {told} now"
+    kernels = {name: one.facts.get("kernel", {}).get("release") for name, one in sorted(hosts.items())}
+    if known := ", ".join(f"{name} {release}" for name, release in kernels.items() if release):
+        yield f"kernels in the experiment: {known}; those of the soak are not known before it runs"
+
+
+def _differing(what: str, then: Mapping[str, Any], now: Mapping[str, Any]) -> Iterator[str]:
+    for name in sorted({*then, *now}):
+        if then.get(name) != now.get(name):
+            told = " then, ".join(str(one.get(name, "not set")) for one in (then, now))
+            yield f"{what} in {name} from the experiment: {told} now"
