@@ -278,7 +278,7 @@ def run(**fields: Any) -> Change:
     return lambda told: replace(told, run={**told.run, **fields})
 
 
-def of_users(**fields: Any) -> Change:
+def of_users(*, arrival_rate: str = "none", **fields: Any) -> Change:
     """Users of a server on h2 in place of instances; ``fields`` of each of their reports, one a second."""
 
     def change(given: Given) -> Given:
@@ -289,7 +289,8 @@ def of_users(**fields: Any) -> Change:
             )
             for at in range(SECONDS)
         )
-        planned = replace(given.run.planned, case=Case("ftp", "h1", "h2"), instances=())
+        case = Case("ftp", "h1", "h2", users=(("arrival_rate", arrival_rate),))
+        planned = replace(given.run.planned, case=case, instances=())
         return replace(given, run=replace(given.run, planned=planned, outputs=(), users=reports))
 
     return afterwards(change)

@@ -190,6 +190,27 @@ def test_active_idle_has_no_effects_and_a_load_level_none_on_the_throughput_that
     assert [found.response for found in group_of(half, "one-at-a-time").responses] == [EFFICIENCY]
 
 
+@pytest.mark.parametrize(
+    ("users", "varied", "told"),
+    [
+        ((("arrival_rate", "5"),), (), False),
+        ((), (("users.arrival_rate", "5"),), False),
+        ((("arrival_rate", "none"),), (), True),
+        ((), (), True),
+    ],
+)
+def test_an_open_loop_has_no_effects_on_the_throughput_that_was_asked_for(
+    users: tuple[tuple[str, str], ...], varied: tuple[tuple[str, str], ...], told: bool
+) -> None:
+    trials = [
+        replace(one, case=replace(one.case, users=users, factors=tuple(sorted((*one.case.factors, *varied)))))
+        for one in experiment_trials()
+    ]
+    found = [one.response for one in group_of(trials, "one-at-a-time").responses]
+    assert (THROUGHPUT in found) == told
+    assert EFFICIENCY in found
+
+
 # --- Missing runs -----------------------------------------------------------------------------------
 
 

@@ -470,6 +470,41 @@ def test_failures_that_choose_whose_throughput_it_is_make_it_doubtful(
     assert ("throughput" in kind_of(code).figures) == (code == "many-transfers-failed")
 
 
+@pytest.mark.parametrize(
+    ("rate", "said"),
+    [
+        ("none", None),
+        ("1", None),
+        ("5", "about 20 of 50 transfers that were asked for in the window were done (40 %): 5 a second"),
+        ("2.5", None),
+    ],
+)
+def test_an_open_loop_that_was_not_served_is_found_beyond_chance(rate: str, said: str | None) -> None:
+    reports = [report(at, at + 1.0, received=1000, gets=2) for at in range(12)]
+    for case in (
+        replace(CASE, users=(("arrival_rate", rate),)),
+        replace(CASE, users=(("clients", "1"),), factors=(("users.arrival_rate", rate),)),
+    ):
+        run = run_of(*reports)
+        run = replace(run, planned=replace(run.planned, case=case))
+        found = users_flags(run, done_in(run, Window(START_S + 1, START_S + 11), ["c1"]), SETUP.hosts)
+        assert [one.evidence for one in found if one.code == "arrivals-not-served"] == (
+            [said] if said else []
+        )
+
+
+@pytest.mark.parametrize(
+    "keys", [{"users": {"arrival_rate": 5}}, {"factors": {"users.arrival_rate": ["5", "50"]}}]
+)
+def test_a_plan_says_that_an_open_loop_has_the_throughput_that_is_asked_for(
+    keys: dict[str, Any], tmp_path: Path
+) -> None:
+    told = [one for one in plan(campaign(tmp_path, **keys), 0).notes if "users.arrival_rate" in one]
+    assert len(told) == 1
+    assert "throughput is what is asked for" in told[0]
+    assert not any("users.arrival_rate:" in one for one in plan(campaign(tmp_path), 0).notes)
+
+
 def test_cases_of_users_are_named_without_instances() -> None:
     assert names_of([replace(CASE, factors=((SIZE, "1M"),))]) == ["FTP users, c1 ↔ dut"]
 

@@ -134,6 +134,7 @@ def _moved(seconds: float) -> Callable[[Reading], Reading]:
 
 LIES: dict[str, Change] = {
     "client-saturated": of_users(cpu_s=0.97),
+    "arrivals-not-served": of_users(arrival_rate="200"),
     "transfers-failed": of_users(failures={"get stalled": 1}),
     "many-transfers-failed": of_users(failures={"login server-full": 1}),
     "app-irq-share-cpu": story(placed=((str(IRQ), str(IRQ)),)),

@@ -11,7 +11,7 @@ from linewatt.campaign.campaign import PLACEMENT, Campaign, Search
 from linewatt.campaign.design import words
 from linewatt.campaign.network_entries import BARE
 from linewatt.campaign.search_entry import agreeing
-from linewatt.campaign.users_factors import THINK, value_of
+from linewatt.campaign.users_factors import ARRIVAL_RATE, THINK, value_of
 from linewatt.findings.limits import LITTLE_GAIN
 from linewatt.findings.meters import ENERGY_STEPS
 from linewatt.findings.window import ASKING_S
@@ -59,7 +59,7 @@ def notes(campaign: Campaign, cases: list[Case], alternate: bool, known: Collect
     for host in campaign.hosts.values():
         yield from _host_notes(campaign, host, cases, known)
     yield from _shared_cpu_notes(campaign)
-    yield from _think_notes(campaign)
+    yield from _users_notes(campaign)
     yield from _edge_notes(campaign)
     yield from _energy_notes(campaign, cases)
     for name, sensor in campaign.sensors.items():
@@ -170,9 +170,15 @@ def _edge_notes(campaign: Campaign) -> Iterator[str]:
         )
 
 
-def _think_notes(campaign: Campaign) -> Iterator[str]:
-    """Pauses so long that users make no transfer in a window."""
-    if campaign.users is None or not campaign.varies_users or campaign.users.arrival_rate_hz:
+def _users_notes(campaign: Campaign) -> Iterator[str]:
+    """Loads of users that a window says little of."""
+    if campaign.users is None or not campaign.varies_users:
+        return
+    if campaign.users.arrival_rate_hz or ARRIVAL_RATE in campaign.factors:
+        yield (
+            "users.arrival_rate: throughput is what is asked for, so factors are told apart by efficiency "
+            "and watts alone; trials in which fewer transfers were done are found (arrivals-not-served)"
+        )
         return
     levels = campaign.factors.get(THINK, ())
     longest_s = max((value_of(THINK, level) for level in levels), default=campaign.users.think_s)

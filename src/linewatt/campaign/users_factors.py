@@ -25,6 +25,7 @@ from linewatt.loads.users import server_vsftpd
 PREFIX = "users."
 SPREAD = f"{PREFIX}spread"
 START = f"{PREFIX}start"
+ARRIVAL_RATE = f"{PREFIX}arrival_rate"
 THINK = f"{PREFIX}think"
 USERS = f"{PREFIX}users"
 _VSFTPD = "vsftpd."

@@ -4,11 +4,14 @@
 from __future__ import annotations
 
 from linewatt.findings.kinds import Kind, percent
+from linewatt.findings.limits import REACHED
 
 MANY_FAILED = 0.01
 """of the transfers: from here on throughput is that of whom the server let through"""
 KEPT_OUT = 1.0
 """users: as many logins failed as one user tries who is refused all the time"""
+CHANCE = 3.0
+"""standard deviations of a Poisson process that arrivals in a window may lie below their mean"""
 
 KINDS = (
     Kind(
@@ -116,6 +119,16 @@ KINDS = (
         f"keep {KEPT_OUT:g} user out for the whole window (one in 2 s).",
         "See docs/users.md for what each kind of failure is; take away what makes it (`max_clients` is one), and measure "
         "again before this setting is compared with another.",
+    ),
+    Kind(
+        "arrivals-not-served",
+        "note",
+        "case",
+        (),
+        "Users of an open loop did fewer transfers than were asked for: the others waited, or failed.",
+        f"Transfers done in the window are below {percent(REACHED)} of `arrival_rate` × its seconds, and by more than "
+        f"{CHANCE:g} standard deviations of arrivals at random.",
+        "The figures are those of what was done. Ask for fewer, or give more users if all of them were busy.",
     ),
     Kind(
         "stalls",

@@ -92,6 +92,15 @@ class Case:
         return self.test == FTP
 
     @property
+    def arrival_rate_hz(self) -> float | None:
+        """Transfers a second that are asked for of users in an open loop; they have a rate of their own."""
+        asked = {name.removeprefix("users."): value for name, value in (*self.users, *self.factors)}
+        try:
+            return float(asked["arrival_rate"])
+        except (KeyError, ValueError):
+            return None
+
+    @property
     def paced(self) -> bool:
         """Whether the load is held to a rate."""
         return self.rate_bps is not None or self.load_level is not None

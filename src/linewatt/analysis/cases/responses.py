@@ -46,15 +46,16 @@ PER_WATT: dict[Role, Response] = {
 def responses(trials: Sequence[Trial], *, sender: bool = False) -> list[Values]:
     """The responses that trials of otherwise equal cases have, shares last; none without any value.
 
-    At a load level throughput is what was asked for, so it is no response. ``sender``: its efficiency, too.
+    At a load level and in an open loop throughput is what was asked for, so it is no response.
+    ``sender``: its efficiency, too.
     """
-    at_level = any(trial.case.load_level is not None for trial in trials)
+    asked = any(t.case.load_level is not None or t.case.arrival_rate_hz is not None for t in trials)
     measured = [
         _values(metric.response, trials, metric.read)
         for metric in METRICS
         if metric.response is not None
         and metric.read is not None
-        and not (at_level and metric.response == THROUGHPUT)
+        and not (asked and metric.response == THROUGHPUT)
         and (sender or metric.role != "sender")
     ]
     measured += [_per_watt(role, trials) for role in PER_WATT]

@@ -3,6 +3,7 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -11,7 +12,8 @@ from linewatt.analysis.soak.figures import SATURATED
 from linewatt.engine.live.trial import TrialRun, UsersReport
 from linewatt.engine.measuring.window import COVERAGE_NEEDED, overlap_s
 from linewatt.errors import ParseError
-from linewatt.findings.soak import KEPT_OUT, MANY_FAILED
+from linewatt.findings.limits import REACHED
+from linewatt.findings.soak import CHANCE, KEPT_OUT, MANY_FAILED
 from linewatt.hosts.base import HostSpec
 from linewatt.loads.users.decisions import RETRY_LAST_S
 from linewatt.model import Channel, Flag, Sample, Window
@@ -33,6 +35,7 @@ class Done:
     failures: Mapping[str, int]
     kept_out: float
     """users who were refused all the time, that try as many logins as failed"""
+    window_s: float
 
     @property
     def failed(self) -> int:
@@ -75,7 +78,7 @@ def done_in(run: TrialRun, window: Window, clients: Sequence[str]) -> Done:
         for one, share in parts:
             failures.update(dict(one.failures) if share > 0 else {})
     logins = sum(count for kind, count in failures.items() if kind.startswith("login "))
-    return Done(rates_bps, cores, transfers, failures, RETRY_LAST_S * logins / window.seconds)
+    return Done(rates_bps, cores, transfers, failures, RETRY_LAST_S * logins / window.seconds, window.seconds)
 
 
 def _share(one: UsersReport, window: Window) -> float:
@@ -108,6 +111,7 @@ def users_flags(run: TrialRun, done: Done, hosts: Mapping[str, HostSpec]) -> Ite
             f"{done.failed} failed beside about {done.transfers:.0f} transfers in the window: {kinds}{first}",
             "look at the kind of failure in docs/users.md; take away what makes it, and measure again",
         )
+    yield from _unserved(run, done)
     for host, cores in done.client_cores.items():
         if cores >= SATURATED and not hosts[host].shares_cpus_with:
             yield Flag(
@@ -116,6 +120,20 @@ def users_flags(run: TrialRun, done: Done, hosts: Mapping[str, HostSpec]) -> Ite
                 f"its users used {cores:.2f} cores, and one thread is all they have",
                 "spread the users over more clients",
             )
+
+
+def _unserved(run: TrialRun, done: Done) -> Iterator[Flag]:
+    """Fewer transfers than an open loop asked for, beyond what arrivals at random vary by."""
+    case = run.planned.case
+    due = (case.arrival_rate_hz or 0.0) * done.window_s
+    if done.transfers < REACHED * due and due - done.transfers > CHANCE * math.sqrt(due):
+        yield Flag(
+            "arrivals-not-served",
+            case.receiver,
+            f"about {done.transfers:.0f} of {due:.0f} transfers that were asked for in the window were done "
+            f"({100 * done.transfers / due:.0f} %): {case.arrival_rate_hz:g} a second",
+            "the figures are those of the transfers that were done; ask for fewer, or give more users",
+        )
 
 
 def users_series(run: TrialRun) -> Iterator[Series]:
