@@ -19,6 +19,7 @@ from linewatt.campaign.plan import plan
 from linewatt.model import TcpState
 from linewatt.report.trials.charts.paired_bars import paired_figures
 from linewatt.report.trials.detail import layout
+from linewatt.report.trials.limits import limit_forms
 
 WAYS = ["dut ⇄ g1", "dut → g1", "g1 → dut"]
 LOST: dict[str, dict[str, Any]] = {
@@ -48,6 +49,11 @@ def test_a_full_host_is_the_limit_of_both_ways_by_its_name_and_no_fault_of_the_t
     assert whole.margin == f"the next is {other}'s app CPU, 35.0 %"
     assert set(whole.unknown) == {"dut's IRQ CPU", "g1's IRQ CPU"}
     assert not any(one.case_flags for one in rows.values())
+
+
+def test_few_words_of_a_limit_have_its_host_once() -> None:
+    fullest, *_ = limit_forms(told(DUT)["dut ⇄ g1"])
+    assert fullest == "limited by dut's app CPU (99.5 %), not by g1, whose busiest CPU is at 35 %"
 
 
 def test_windows_that_fill_up_before_a_full_host_limit_neither_of_its_pairs() -> None:
@@ -123,18 +129,23 @@ def test_every_queue_of_either_host_explains_the_loss_of_its_own_way(
 ) -> None:
     sender, receiver = way.split(" → ")
     host, other = (sender, receiver) if at_sender else (receiver, sender)
-    limit = told(**LOST[way], dropped={host: {counter: 5e5}})["dut ⇄ g1"].limit
-    assert (limit.kinds, limit.what) == ((kind,), f"{host}'s {words}")
-    assert f"dropped most of what was lost on {way}" in limit.evidence
+    rows = told(**LOST[way], dropped={host: {counter: 5e5}})
+    for limit in (rows["dut ⇄ g1"].limit, rows[way].limit):
+        assert (limit.kinds, limit.what) == ((kind,), f"{host}'s {words}")
+        assert f"dropped most of what was lost on {way}" in limit.evidence
+    assert not rows[f"{receiver} → {sender}"].limit.found, "all of that way arrives"
     elsewhere = told(**LOST[way], dropped={other: {counter: 5e5}})["dut ⇄ g1"].limit
     assert not elsewhere.found, "it is on the other way, of which all arrives"
 
 
 def test_queues_of_both_hosts_are_both_named() -> None:
     drops = {host: {"nstat.UdpRcvbufErrors": 5e5} for host in (DUT, "g1")}
-    limit = told(lost=(500_000, 500_000), offered=(6e9, 6e9), dropped=drops)["dut ⇄ g1"].limit
+    rows = told(lost=(500_000, 500_000), offered=(6e9, 6e9), dropped=drops)
+    limit = rows["dut ⇄ g1"].limit
     assert limit.what == "g1's UDP socket buffer and dut's UDP socket buffer"
     assert limit.kinds == ("receiver-socket-buffer",)
+    assert rows["dut → g1"].limit.what == "g1's UDP socket buffer"
+    assert rows["g1 → dut"].limit.what == "dut's UDP socket buffer"
 
 
 def test_the_cost_of_a_packet_is_not_promised_where_a_host_sends_and_receives(tmp_path: Path) -> None:

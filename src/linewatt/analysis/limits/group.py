@@ -6,6 +6,7 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 
+from linewatt.analysis.limits import words
 from linewatt.analysis.limits.candidate import Kind
 from linewatt.analysis.limits.verdict import Limit, verdict
 from linewatt.model import Case, Trial
@@ -40,12 +41,29 @@ def verdicts(trials: Mapping[Case, Sequence[Trial]]) -> dict[Case, Limit]:
 
 
 def _inherited(group: Limit, pair: Case, own: Limit) -> Limit:
-    """``named`` stays empty: it is no candidate of the pair's. Both ways, a host has its role in the pair."""
+    """``named`` stays empty: it is no candidate of the pair's. Both ways, a host has its role in the pair,
+    and a queue drops what goes one of the ways."""
+    if group.named and all(one.two_roles and not one.is_cause for one in group.named):
+        return _of_queues(group, pair, own)
     evidence = f"of all pairs together: {group.evidence}"
     kinds = group.kinds
     if any(one.two_roles and one.end and pair.host(one.end) != one.host for one in group.named):
         kinds = tuple(_TURNED.get(kind, kind) for kind in kinds)
     return replace(own, kinds=kinds, what=group.what, evidence=evidence, margin="")
+
+
+def _of_queues(group: Limit, pair: Case, own: Limit) -> Limit:
+    """Those queues limit a pair that drop what goes its way."""
+    queues = [
+        one
+        for one in group.named
+        if pair.host("sender" if one.kind == "sender-queue" else "receiver") == one.host
+    ]
+    if not queues:
+        return own
+    evidence = "; ".join(words.evidence(one, named=len(queues) > 1) for one in queues)
+    kinds = tuple(dict.fromkeys(one.kind for one in queues))
+    return replace(own, kinds=kinds, what=words.names(queues), evidence=evidence, margin="")
 
 
 def _of_pairs(group: Limit, limited: Mapping[Case, Limit], *, all_of_them: bool) -> Limit:

@@ -147,14 +147,15 @@ def limit_forms(summary: CaseSummary) -> tuple[str, ...]:
 
 
 def _where(limit: Limit) -> str:
-    """``h1, 99.2 %``: of the first that is named; of a ceiling that only a series shows the evidence."""
+    """``h1, 99.2 %``: of the first that is named, without the host where its name has it; of a ceiling that
+    only a series shows the evidence."""
     evidence = limit.evidence.partition(";")[0]
     if not limit.named:
         return evidence
     first = limit.named[0]
     is_use = first.cpu is not None or first.unit == "bit/s"
     share = format_percent(min(1.0, first.share)) if is_use else evidence
-    return ", ".join(part for part in (first.host, share) if part)
+    return ", ".join(part for part in (None if first.two_roles else first.host, share) if part)
 
 
 def _other_end(limit: Limit) -> str:
