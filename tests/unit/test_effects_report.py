@@ -28,7 +28,7 @@ from linewatt.report.series import case_labels
 from linewatt.report.trials import terminal
 from linewatt.report.trials.charts import effects as effects_chart
 from linewatt.report.trials.digest import as_json, case_rows, csv_columns, digest, trial_rows
-from linewatt.report.trials.effects import EFFECT_COLUMNS, Experiment, effect_rows, experiment
+from linewatt.report.trials.effects import EFFECT_COLUMNS, Experiment, as_document, effect_rows, experiment
 from linewatt.store.read import Result
 
 SVG = "{http://www.w3.org/2000/svg}"
@@ -106,12 +106,20 @@ def test_show_has_a_line_a_level_its_verdict_and_the_best_setting() -> None:
     assert lines[at + 6].endswith(" than the base, of 3 others compared.")
 
 
-def test_show_names_the_base_where_it_is_kept() -> None:
+def test_show_names_the_base_where_it_is_kept_and_what_is_not_told_from_it() -> None:
     text = shown(experiment_result(experiment_trials(effect=lambda _: 1.0)))
     assert (
         "Best setting found: gro=on mtu=1500 rps=off: the base is kept: of 3 other settings none is better "
-        "beyond doubt." in text
+        "beyond doubt; not told from mtu=9000, gro=off and 1 more." in " ".join(text.split())
     )
+
+
+def test_json_names_every_setting_that_is_not_told_from_the_best_one() -> None:
+    found = experiment(experiment_result(experiment_trials(effect=lambda _: 1.0)))
+    assert found is not None
+    best = as_document(found)["groups"][0]["responses"][0]["best"]
+    assert [one["mtu"] for one in best["not_told_from"]] == ["9000", "1500", "1500"]
+    assert best["together_not_run"] is None
 
 
 def test_show_says_which_factors_act_together() -> None:
