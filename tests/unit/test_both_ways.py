@@ -14,6 +14,7 @@ from tests.unit.test_groups import HOSTS
 
 from linewatt.analysis.cases.detail import detail_blocks
 from linewatt.analysis.cases.summary import CaseSummary, summarise
+from linewatt.analysis.limits.ceiling import Ceiling, ceiling
 from linewatt.campaign.file import load
 from linewatt.campaign.plan import plan
 from linewatt.model import TcpState
@@ -69,6 +70,22 @@ def test_windows_that_fill_up_before_a_full_host_limit_neither_of_its_pairs() ->
     assert whats(DUT) == ["dut's app CPU"] * 3
     window = "the receiver's TCP window"
     assert whats(None) == [f"{window} (dut → g1, g1 → dut)", window, window]
+
+
+def test_a_full_line_one_of_the_ways_is_no_limit_inside_the_device() -> None:
+    def level(*rates: float) -> Ceiling | None:
+        known = [
+            one.with_ends(lambda end: replace(end, irq_cpu=end.app_cpu, hottest_irq=end.hottest_app))
+            for one in both_ways(rates=(rates[0], rates[1]))
+        ]
+        whole, *_ = summarise(known)
+        assert not whole.limit.found
+        return ceiling([whole], 0, "more instances bring no more")
+
+    room = level(3e9, 3e9)
+    assert room
+    assert "no full CPU: busiest g1's app CPU, 35.0 %" in room.evidence
+    assert level(9.3e9, 3e9) is None
 
 
 def test_where_nothing_is_full_the_busiest_is_named_by_its_host() -> None:

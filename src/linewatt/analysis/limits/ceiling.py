@@ -125,7 +125,7 @@ def ceiling(series: Sequence[CaseSummary], at: int, stopped: str) -> Ceiling | N
         return None
     if any(one.full_in and not one.ruled_out for one in summary.limit.ranked if one.port is None):
         return None
-    if _has_full_port(summary):
+    if _has_full_port(summary) or summary.limit.but_of:
         return None
     line, receiver = _line(summary), _cpus(series[: at + 1], "receiver")
     answers = (
@@ -195,13 +195,14 @@ def _cpus(series: Sequence[CaseSummary], end: Role) -> _Answer:
     kinds = {one.kind for one in roles}
     if {f"{end}-app-cpu", f"{end}-irq-cpu"} <= kinds and not any(map(_blurred, roles)):
         return True, f"no full CPU: busiest {words.short(roles[0])}"
+    where = summary.case.host(end) if summary.case.is_both_ways else f"the {end}"
     each = [(one.case.instances, cores / one.case.instances) for one in series if (cores := _cores(one, end))]
     if not each or each[-1][0] != summary.case.instances or len(each) < 2:
-        return None, f"the CPUs of the {end}"
+        return None, f"the CPUs of {where}"
     (_, now), (then, most) = each[-1], max(each[:-1], key=lambda one: one[1])
     if now > WAITING * most:
-        return None, f"single CPUs of the {end}"
-    said = f"an instance uses {now:.2f} cores of the {end}, and used {most:.2f} with {then}"
+        return None, f"single CPUs of {where}"
+    said = f"an instance uses {now:.2f} cores of {where}, and used {most:.2f} with {then}"
     return True, f"not the CPU: {said}, so it waits"
 
 
