@@ -16,6 +16,7 @@ from linewatt.analysis.limits.cpus import count
 from linewatt.analysis.limits.knee import Knee, knee
 from linewatt.analysis.limits.ranking import Ranked
 from linewatt.findings.limits import LITTLE_GAIN
+from linewatt.model import Case
 
 if TYPE_CHECKING:
     from linewatt.analysis.cases.summary import CaseSummary
@@ -51,7 +52,7 @@ def knee_of(series: Sequence[Measured]) -> Knee | None:
 def _regime(series: Sequence[CaseSummary], at: int, bend: Knee | None) -> RowRegime:
     summary, limit = series[at], series[at].limit
     held = summary.case.paced and (not limit.found or limit.kind == "paced")
-    if summary.case.instances == 1 and not held:
+    if summary.case.processes == 1 and not held:
         return RowRegime("single", "one instance")
     more = series[at + 1] if at + 1 < len(series) else None
     if not held and limit.found and _is_ceiling(summary, more):
@@ -82,8 +83,9 @@ def _is_ceiling(summary: CaseSummary, more: CaseSummary | None) -> bool:
     if more is not None and _rises(summary, more):
         return False
     limit = summary.limit
-    if not any(map(_is_shared, limit.named)) and limit.kind != "device-or-path":
-        return more is not None or any(_is_crowded(one, summary.case.instances) for one in limit.named)
+    named = limit.named or limit.of_all
+    if not any(map(_is_shared, named)) and limit.kind != "device-or-path":
+        return more is not None or any(_is_crowded(one, summary.case) for one in named)
     return True
 
 
@@ -92,9 +94,10 @@ def _is_shared(one: Ranked) -> bool:
     return one.unit == "bit/s"
 
 
-def _is_crowded(one: Ranked, instances: int) -> bool:
-    """CPUs that are fewer than the instances: more of these get no more of them."""
-    return one.role is not None and count(one.role) < instances
+def _is_crowded(one: Ranked, case: Case) -> bool:
+    """CPUs that are fewer than the processes at their host: more of these get no more of them."""
+    pairs = sum(one.host in way for way in case.flows or case.beside)
+    return one.role is not None and count(one.role) < case.instances * max(1, pairs)
 
 
 def _rises(summary: CaseSummary, more: CaseSummary) -> bool:

@@ -8,7 +8,9 @@ from dataclasses import replace
 
 from linewatt.analysis.limits import words
 from linewatt.analysis.limits.candidate import Kind
+from linewatt.analysis.limits.paths import lost_ratio
 from linewatt.analysis.limits.verdict import Limit, verdict
+from linewatt.findings.limits import LOSS
 from linewatt.model import Case, Trial
 
 _TURNED: dict[Kind, Kind] = {
@@ -33,11 +35,27 @@ def verdicts(trials: Mapping[Case, Sequence[Trial]]) -> dict[Case, Limit]:
             limited = {pair: own for pair, own in limited.items() if any(one.is_cause for one in own.named)}
         if found[case].found:
             found |= {
-                pair: _inherited(found[case], pair, found[pair]) for pair in pairs if pair not in limited
+                pair: _inherited(found[case], pair, found[pair])
+                for pair in pairs
+                if pair not in limited and _concerns(found[case], pair, trials[case], trials[pair])
             }
         elif limited:
             found[case] = _of_pairs(found[case], limited, all_of_them=len(limited) == len(pairs))
     return found
+
+
+def _concerns(limit: Limit, pair: Case, trials: Sequence[Trial], own: Sequence[Trial]) -> bool:
+    """Whether what limits all pairs limits one: where datagrams of others are lost and all of its own arrive,
+    only what is full at its sender does."""
+    if pair.is_tcp or not _loses(trials) or _loses(own):
+        return True
+    return bool(limit.named) and all(one.host == pair.sender and one.is_cause for one in limit.named)
+
+
+def _loses(trials: Sequence[Trial]) -> bool:
+    """Whether datagrams do not arrive, so that something behind the sender is full."""
+    known = [lost_ratio(trial) for trial in trials if trial.status == "done"]
+    return any(lost is not None and lost >= LOSS for lost in known)
 
 
 def _inherited(group: Limit, pair: Case, own: Limit) -> Limit:
@@ -49,7 +67,7 @@ def _inherited(group: Limit, pair: Case, own: Limit) -> Limit:
     kinds = group.kinds
     if any(one.two_roles and one.end and pair.host(one.end) != one.host for one in group.named):
         kinds = tuple(_TURNED.get(kind, kind) for kind in kinds)
-    return replace(own, kinds=kinds, what=group.what, evidence=evidence, margin="")
+    return replace(own, kinds=kinds, what=group.what, evidence=evidence, margin="", of_all=group.named)
 
 
 def _of_queues(group: Limit, pair: Case, own: Limit) -> Limit:

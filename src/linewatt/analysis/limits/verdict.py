@@ -42,6 +42,9 @@ class Limit:
     but_of: tuple[str, ...] = ()
     """of pairs that run at once, those that have a limit where nothing known limits all of them together"""
 
+    of_all: tuple[Ranked, ...] = ()
+    """of one pair that all pairs together limit: what is full for all of them"""
+
     @property
     def kind(self) -> Kind:
         return self.kinds[0]
