@@ -16,6 +16,7 @@ from tests.report_factories import host, result
 from tests.unit.test_campaign_bad import BAD
 from tests.wiring import GOODPUT_BPS, SECONDS, Change, Given, both, counters, cpu, rates, story
 
+from linewatt.analysis.cases import regimes
 from linewatt.analysis.cases.flows import flow_trials
 from linewatt.analysis.cases.responses import THROUGHPUT
 from linewatt.analysis.cases.summary import CaseSummary, summarise
@@ -33,9 +34,10 @@ from linewatt.engine.live.line_rate import LineLimit, line_of_group
 from linewatt.engine.live.trial import together
 from linewatt.engine.measuring import kept
 from linewatt.engine.measuring.checks import network
+from linewatt.engine.measuring.checks.load import datagrams
 from linewatt.engine.measuring.measure import measure
 from linewatt.loads.iperf3.load import Iperf3
-from linewatt.model import Case, Flag, FlowResult, TcpState, Trial, document_of, group_of
+from linewatt.model import Case, CpuShares, Flag, FlowResult, TcpState, Trial, document_of, group_of
 from linewatt.records import Campaign as Asked
 from linewatt.report.trials.digest import case_rows, digest, trial_rows
 from linewatt.report.trials.every_trial import trials_table
@@ -343,6 +345,92 @@ def test_a_pair_that_waits_for_the_shared_hosts_window_is_no_fault_of_its_genera
     rows = {row.case.way: row for row in summarise([replace(one, instances=waiting)])}
     assert rows["g3 → dut"].limit.kind == "receive-window"
     assert not any(flag.code == "test-bed-is-the-limit" for flag in rows["g3 → dut"].case_flags)
+
+
+def lossy(*lost: int, packets: int = 1_000_000, socket: float = 0.0) -> list[Trial]:
+    """Datagrams of three pairs, of which so many are lost, ``socket`` of them at the DUT's."""
+    model = group().trial()
+    case = Case("udp-1500", **group_of("many-to-one", TO_DUT))
+    instances = tuple(
+        replace(
+            one,
+            packets=packets,
+            lost_packets=gone,
+            tcp=None,
+            throughput_bps=3e9 * (1 - gone / packets),
+            offered_bps=3e9,
+        )
+        for one, gone in zip(model.instances, lost, strict=True)
+    )
+    assert model.receiver is not None
+    one = replace(
+        model,
+        case=case,
+        case_key=case.key,
+        instances=instances,
+        receiver=replace(model.receiver, counters={"nstat.UdpRcvbufErrors": socket}),
+        throughput_bps=sum(each.throughput_bps for each in instances),
+        offered_bps=9e9,
+        packets=3 * packets,
+        lost_packets=sum(lost),
+        lost_ratio=sum(lost) / 3 / packets,
+        line_goodput_bps=40e9,
+        flows=tuple(replace(flow, line_goodput_bps=40e9) for flow in model.flows),
+        flags=(),
+    )
+    return [replace(one, number=number, repetition=number) for number in (1, 2, 3)]
+
+
+def test_what_drops_datagrams_of_one_pair_is_no_limit_of_those_that_lose_none() -> None:
+    rows = {one.case.way: one for one in summarise(lossy(0, 0, 300_000, socket=300_000))}
+    assert rows["g1 + g2 + g3 → dut"].limit.kind == "receiver-socket-buffer"
+    assert rows["g3 → dut"].limit.kind == "receiver-socket-buffer"
+    for way in ("g1 → dut", "g2 → dut"):
+        assert rows[way].limit.kind == "not-found"
+        assert "did not arrive" not in rows[way].limit.words
+
+
+def flags_of(*lost: int) -> list[tuple[str, str]]:
+    one = lossy(*lost)[0]
+    assert one.receiver is not None
+    found = datagrams(one.case, one.instances, (), (one.receiver,))
+    return [(flag.where, flag.evidence.partition(":")[0]) for flag in found if flag.code == "udp-loss"]
+
+
+def test_loss_is_judged_and_told_pair_by_pair() -> None:
+    of_one = ("g3 → dut", "4000 of 1000000 datagrams lost in the window (0.40 %)")
+    assert flags_of(0, 0, 4000) == flags_of(0, 100, 4000) == [of_one]
+    assert [where for where, _ in flags_of(2000, 0, 4000)] == ["g1 → dut", "g3 → dut"]
+    one = replace(lossy(0, 0, 4000)[0], flags=(Flag("udp-loss", "g3 → dut", "evidence", "advice"),))
+    assert [flow.case.sender for flow in flow_trials(one) if flow.flags] == ["g3"]
+
+
+def test_regimes_count_the_processes_of_all_pairs() -> None:
+    rows = told(group())
+    whole = rows["g1 + g2 + g3 → dut"].regime
+    assert whole is not None
+    assert (whole.regime, whole.why[:9]) == ("saturated", "limited b")
+    several = replace(group().run.planned.case, instances=4)
+    cpus = SimpleNamespace(host=DUT, role=CpuShares((0,) * 8, 0, 0, 0, 0, 0, 0))
+    generator = SimpleNamespace(host="g1", role=cpus.role)
+    for case in (several, several.pairs[0]):
+        assert regimes._is_crowded(cpus, case)  # type: ignore[arg-type]
+        assert not regimes._is_crowded(generator, case)  # type: ignore[arg-type]
+
+
+def test_a_pair_that_a_full_line_of_all_pairs_limits_is_not_said_to_have_room() -> None:
+    four = [replace(one, case=replace(one.case, instances=4), case_key="") for one in trials(group())]
+    for row in summarise(four):
+        if row.limit.kind == "line-rate":
+            assert row.regime is not None
+            assert row.regime.regime == "saturated"
+
+
+def test_one_to_many_a_neighbour_is_told_although_others_of_the_sender_lose_segments() -> None:
+    again = counters("h1", "nstat.TcpRetransSegs", 5e6)
+    noisy = {1: counters("h2", "nic.rx_bytes", 2e9)}
+    trial = group(shape="one-to-many", dut=again, generators=noisy).trial()
+    assert "g2" in [one.where for one in trial.flags if one.code == "neighbour-traffic"]
 
 
 def test_datagrams_of_a_pair_are_those_of_its_instances_where_all_are_known() -> None:

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from statistics import median
 
-from linewatt.analysis.cases.datagrams import SURE, Unsure, datagram_losses
+from linewatt.analysis.cases.datagrams import SURE, Losses, Unsure, datagram_losses
 from linewatt.analysis.comparison.besides import CONGESTION, LIMITS
 from linewatt.engine.live.feed import Reading
 from linewatt.engine.measuring.cut import Seen
@@ -71,21 +71,33 @@ def datagrams(
     unsure: Unsure = SURE,
 ) -> Iterator[Flag]:
     """UDP that was sent but not received, with the places where it was lost, and datagrams out of order."""
+    found = datagram_losses(*_datagrams(instances), senders, receivers, unsure)
+    for pair in case.pairs:
+        own = [one for one in instances if case.pair_of(one.instance) == pair]
+        yield from _datagrams_of_pair(case, pair, own, found)
+
+
+def _datagrams_of_pair(
+    case: Case, pair: Case, instances: Sequence[InstanceResult], found: Losses
+) -> Iterator[Flag]:
+    """``found`` is of all pairs together: counters do not tell them apart."""
     packets, lost = _datagrams(instances)
     disordered = sum(one.out_of_order_packets or 0 for one in instances)
     if is_lossy(instances) and not case.search:  # which loses on purpose
-        found = datagram_losses(packets, lost, senders, receivers, unsure)
+        where = found.places[0].host if found.places else case.receiver
+        of_all = "" if lost == found.lost else f"of {found.lost} that all pairs lost together: "
         yield Flag(
             "udp-loss",
-            found.places[0].host if found.places else case.receiver,
-            f"{lost} of {packets} datagrams lost in the window ({100 * lost / packets:.2f} %): {found.words}",
+            pair.way if case.flows else where,
+            f"{lost} of {packets} datagrams lost in the window ({100 * lost / packets:.2f} %): "
+            f"{of_all}{found.words}",
             "throughput is what arrived; offer less (rate) to learn what arrives without loss, and look at "
             "the places that lose",
         )
     if packets and disordered / packets >= LOSS_SHOWN:
         yield Flag(
             "udp-out-of-order",
-            case.receiver,
+            pair.way if case.flows else case.receiver,
             f"{disordered} of about {packets} datagrams arrived out of order",
             "look for more than one path or queue between the hosts",
         )

@@ -28,7 +28,7 @@ from linewatt.units import format_rate
 def check(seen: Seen) -> Iterator[Flag]:
     """The way of the data, then both ends."""
     yield from paths(seen)
-    told = is_lossy(seen.instances)
+    told = any(is_lossy(own) for _, own in seen.pairs)
     for end in seen.ends:
         yield from drops(end, datagrams_told=told, both_ways=seen.case.shape == "both-ways")
         yield from neighbours(seen, end)
@@ -117,13 +117,13 @@ def _load_bytes(seen: Seen, end: EndResult, framing: Framing) -> dict[str, _Load
     case = seen.case
     payload, frame = frame_sizes(case.test, case.family, framing)
     offered: dict[Role, float] = {"sender": 0.0, "receiver": 0.0}
-    senders: dict[Role, dict[str, None]] = {"sender": {}, "receiver": {}}
+    of_sender: dict[Role, dict[str, list[InstanceResult]]] = {"sender": {}, "receiver": {}}
     for one, role in seen.processes(end):
         offered[role] += one.offered_bps * seen.window.seconds / 8
-        senders[role][case.pair_of(one.instance).sender] = None
+        of_sender[role].setdefault(case.pair_of(one.instance).sender, []).append(one)
     again = {
-        role: sum(seen.end(host).counters.get("nstat.TcpRetransSegs") or 0.0 for host in own)
-        for role, own in senders.items()
+        role: sum(_sent_again(seen, host, instances) for host, instances in own.items())
+        for role, own in of_sender.items()
     }
     packets = {role: of_role / payload + again[role] for role, of_role in offered.items()}
     ways: tuple[tuple[str, Role, Role], ...] = (("tx", "sender", "receiver"), ("rx", "receiver", "sender"))
@@ -133,6 +133,14 @@ def _load_bytes(seen: Seen, end: EndResult, framing: Framing) -> dict[str, _Load
         back = packets[other] * framing.wire_bytes(ANSWER_BYTES) if case.is_tcp else 0.0
         found[way] = _LoadBytes(offered[own], forward, forward * (1 + SLACK_RATIO) + back)
     return found
+
+
+def _sent_again(seen: Seen, host: str, instances: Sequence[InstanceResult]) -> float:
+    """Segments by the host's counter; where others sent there, too, by the load's own count if it has one."""
+    known = [one.retransmits for one in instances if one.retransmits is not None]
+    if len(known) == len(instances) < len([*seen.processes(seen.end(host))]):
+        return float(sum(known))
+    return seen.end(host).counters.get("nstat.TcpRetransSegs") or 0.0
 
 
 def _under_load(reading: Reading, seen: Seen) -> bool:
