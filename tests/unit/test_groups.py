@@ -39,6 +39,7 @@ from linewatt.engine.measuring.measure import measure
 from linewatt.loads.iperf3.load import Iperf3
 from linewatt.model import Case, CpuShares, Flag, FlowResult, TcpState, Trial, document_of, group_of
 from linewatt.records import Campaign as Asked
+from linewatt.report.series import case_labels
 from linewatt.report.trials.digest import case_rows, digest, trial_rows
 from linewatt.report.trials.every_trial import trials_table
 from linewatt.report.trials.first_screen import first_screen
@@ -563,6 +564,9 @@ def test_a_pair_beside_others_is_another_one_and_neither_pooled_compared_nor_joi
         runs = {case: CaseRuns(case, 2, 0, (), measured) for case in cases}
         return Side(name, name, Asked(written={}), {}, runs)
 
+    names = [name.rpartition(", of 2 at once, ")[2] for name in case_labels([one, two]).values()]
+    assert names == ["beside g2", "beside g9"]
+    assert case_labels([one])[one] == "g1 → dut, of 2 at once"
     alone = Case("tcp", "g1", "g2")
     sides = side("A", one, alone), side("B", two, alone)
     assert [match.base for match in match_two(*sides, None).matches] == [alone]

@@ -99,6 +99,9 @@ def case_labels(cases: Iterable[Case]) -> dict[Case, str]:
     varying = {
         name for name in (words[cases[0]] if cases else ()) if len({words[case][name] for case in cases}) > 1
     }
+    groups: dict[tuple[str, int | None], set[tuple[tuple[str, str], ...]]] = {}
+    for case in cases:
+        groups.setdefault((case.way, case.flow_of), set()).add(case.beside)
     return {
         case: ", ".join(
             [case.way.replace("→", "↔") if case.of_users else case.way]
@@ -107,9 +110,16 @@ def case_labels(cases: Iterable[Case]) -> dict[Case, str]:
                 for name, (text, default) in words[case].items()
                 if text and (name in varying or not default)
             ]
+            + ([_beside(case)] if len(groups[case.way, case.flow_of]) > 1 else [])
         )
         for case in cases
     }
+
+
+def _beside(case: Case) -> str:
+    """Which others run at once with a pair of a group: results may have it in several."""
+    others = dict.fromkeys(host for way in case.beside for host in way if host not in case.hosts)
+    return f"beside {' + '.join(others)}" if others else "beside the other way"
 
 
 def case_names(cases: Iterable[Case], *, with_test: bool = False) -> dict[Case, str]:
