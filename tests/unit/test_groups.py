@@ -128,6 +128,13 @@ def test_a_campaign_without_groups_is_in_documents_as_it_ever_was(tmp_path: Path
     assert not {"shape", "flows", "flow_of"} & {*encoded(one.case)}
 
 
+def test_groups_of_several_shapes_may_have_a_pair_in_common(tmp_path: Path) -> None:
+    pairs = ("g1 + g2 + g3 -> dut", "dut -> g1 + g2", "g1 <-> dut", "g1 -> dut")
+    groups = loaded(tmp_path, *pairs).groups
+    flows = [pair for one in groups for pair in Case("tcp", **group_of(one.shape, one.flows)).pairs]
+    assert len({*case_labels(flows).values()}) == len({(one.key, one.ways) for one in flows}) == 7
+
+
 def test_what_a_group_cannot_be_combined_with_is_refused_file_by_file() -> None:
     """tests/unit/test_campaign_bad.py reads every one of them."""
     assert len([*BAD.glob("group-with-*.yaml")]) >= 10

@@ -62,12 +62,14 @@ def check_groups(
 
 
 def _shared_pairs(listed: Sequence[Entry]) -> Iterator[tuple[KeyPath, str]]:
-    """Pairs of two groups whose rows would read alike: of as many at once."""
-    seen: dict[tuple[int, tuple[str, str]], int] = {}
+    """Pairs of two groups of one shape, of as many at once: their keys would be equal."""
+    seen: dict[tuple[object, ...], int] = {}
     for at, one in enumerate(listed):
-        flows = one.flows if isinstance(one, Group) else ()
+        if not isinstance(one, Group):
+            continue
+        flows = one.flows
         for flow in flows:
-            if (first := seen.setdefault((len(flows), flow), at)) != at:
+            if (first := seen.setdefault((one.shape, len(flows), flow), at)) != at:
                 yield (
                     ("pairs", at),
                     f"has {flow[0]} -> {flow[1]} of {len(flows)} at once, as pairs[{first}] has; "
