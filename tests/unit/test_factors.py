@@ -63,6 +63,8 @@ LEVELS: list[tuple[str, Level, str, list[tuple[str, str, str]]]] = [
         ],
     ),
     ("sysctl.net.core.busy_poll", 50, "50", [("sysctl", "net.core.busy_poll", "50")]),
+    ("cpus_online", "3,0-2", "0-3", [("cpus_online", "host", "0-3")]),
+    ("cpus_online", "all", "all", [("cpus_online", "host", "all")]),
     ("offload.rx-gro-hw", "off", "off", [("offload", "eth0 rx-gro-hw", "off")]),
 ]
 
