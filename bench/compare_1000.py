@@ -16,7 +16,7 @@ from pathlib import Path
 
 from bench.compare_results import CASES, TRIALS, write_pair
 from bench.rig import COMMAND
-from bench.rows import MeasurementFailed, Peer, Row, Target
+from bench.rows import MeasurementFailed, Peer, Row, Target, of_a_part
 
 ABOUT_S = 100
 _REGRESSION = 3
@@ -50,11 +50,12 @@ def measure(*, quick: bool) -> list[Row]:
                 walls[name].append(_wall_s(name, argv, environment))
     peer = Peer("json.loads of the same files", tuple(walls["parse"]))
     what = f"compare of {cases:,} cases × {TRIALS} trials twice"
-    return [
+    rows = [
         Row(f"{what}, the first time", "s", (first_s,), None, peer),
         Row("– again, to JSON", "s", tuple(walls["compare"]), Target(at_most=2.0), peer),
         Row("– again, to a table", "s", tuple(walls["table"]), Target(at_most=2.0), peer),
     ]
+    return of_a_part(rows) if quick else rows
 
 
 def _wall_s(name: str, argv: Sequence[str], environment: dict[str, str]) -> float:

@@ -15,7 +15,7 @@ from pathlib import Path
 from bench.compare_1000 import PARSE
 from bench.compare_results import CASES, TRIALS, write_one
 from bench.rig import COMMAND
-from bench.rows import MeasurementFailed, Peer, Row, Target
+from bench.rows import MeasurementFailed, Peer, Row, Target, of_a_part
 from bench.soak_report import timed
 from linewatt.errors import InvalidInput
 from linewatt.report.pdf import browser
@@ -48,12 +48,13 @@ def measure(*, quick: bool) -> list[Row]:
     peer = Peer("json.loads of the same files", cpu["parse"])
     what = f"{cases * TRIALS:,} trials of {cases:,} cases"
     note = f"a page of {size_mb:.1f} MB"
-    return [
+    rows = [
         Row(f"report of {what}, CPU", "s", cpu["report"], Target(at_most=6.0), peer, note),
         Row("– most memory of the process", "mib", memory, Target(at_most=286)),
         Row("– show --full of the same, CPU", "s", cpu["show"], Target(at_most=3.0)),
         *opened,
     ]
+    return of_a_part(rows) if quick else rows
 
 
 def _opened(root: Path, page: Path, environment: dict[str, str], *, turns: int) -> list[Row]:

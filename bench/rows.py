@@ -6,7 +6,7 @@ from __future__ import annotations
 import math
 import statistics
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 Verdict = Literal["met", "not met here", "cannot tell here", ""]
@@ -156,6 +156,11 @@ def table(measurements: Sequence[Measurement]) -> Iterator[str]:
             if row.interval is not None:
                 low, high = (_number(edge, row.unit) for edge in row.interval)
                 yield f"{one.name}, {row.what}: 95 % interval of the median {low} to {high}"
+
+
+def of_a_part(rows: Iterable[Row]) -> list[Row]:
+    """Rows of less than what their targets are of: nothing is met by them, or missed."""
+    return [replace(row, target=None) for row in rows]
 
 
 def markdown(measurements: Sequence[Measurement]) -> Iterator[str]:

@@ -19,6 +19,7 @@ from bench.rows import (
     as_dict,
     markdown,
     median_interval,
+    of_a_part,
     quantile,
     table,
 )
@@ -330,3 +331,9 @@ def test_only_a_failed_measurement_fails_the_bench(
     assert document["measurements"][0]["failure"] == (
         "MeasurementFailed: no trial is done" if fails else None
     )
+
+
+def test_a_part_of_what_a_target_is_of_meets_none() -> None:
+    (row,) = of_a_part([Row("list of 100 results", "s", (0.1,), Target(at_most=0.3), Peer("stat", (0.01,)))])
+    assert row.verdict == ""
+    assert row.peer is not None
