@@ -400,6 +400,20 @@ def test_beside_a_port_that_is_nearly_full_no_hidden_ceiling_is_named(of_line: t
         assert one.limit.margin == f"{nearest}; from 97 % on{now_and_then} it is named"
 
 
+@pytest.mark.parametrize(
+    ("of_line", "kind"),
+    [
+        ((0.98, 0.7, 0.6), "device-or-path"),
+        ((0.98, 0.98, 0.6), "not-found"),
+        ((0.85, 0.8, 0.75), "device-or-path"),
+    ],
+)
+def test_a_port_that_takes_more_than_its_part_by_turns_hides_no_ceiling(
+    of_line: tuple[float, ...], kind: str
+) -> None:
+    assert {one.limit.kind for one in cases_of_instances([*of_line], 2, 4)} == {kind}
+
+
 def test_a_case_with_a_port_that_is_nearly_full_is_not_told_with_the_ceiling_of_more_instances() -> None:
     fewer, more = summarise([*runs_of(2, [0.91] * 3), *runs_of(4, [0.89] * 3), *runs_of(8, [0.85] * 3)])[::2]
     assert limit_words(fewer).startswith("no limit found")
