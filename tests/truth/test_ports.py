@@ -7,12 +7,15 @@ import logging
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
+from statistics import fmean
 
 import pytest
 from tests.lab.conftest import Labs, _reason
 from tests.truth.hosts import Data, Ground
 from tests.truth.plants import Plant
 from tests.truth.test_plants import Said, agree, meet
+
+from linewatt.findings.limits import FULL, FULL_ALONE
 
 pytestmark = [pytest.mark.lab, pytest.mark.measures, pytest.mark.idle_machine]
 
@@ -62,6 +65,17 @@ def met(plant: Plant, ground: Ground, tmp_path: Path) -> Said:
     return said
 
 
+def has_full_port(said: Said, instances: int) -> bool:
+    """Whether one port had so much of its line, over the trials, that its line may be the limit of its part:
+    TCP shares a ceiling unevenly, now and then so unevenly that nothing can be told of that case."""
+    trials = [one for one in said.trials if one["case"]["instances"] == instances]
+    parts = zip(*([one["throughput_bps"] for one in trial["data_ports"]] for trial in trials), strict=True)
+    of_line = [[bps / (RATE_BPS * PAYLOAD) for bps in port] for port in parts]
+    return any(
+        fmean(port) >= FULL or 2 * sum(share >= FULL_ALONE for share in port) > len(port) for port in of_line
+    )
+
+
 @pytest.mark.parametrize("port", [0, 1])
 def test_each_port_alone_is_at_its_own_line_rate(port: int, two_ports: Ground, tmp_path: Path) -> None:
     said = met(only(port), two_ports, tmp_path)
@@ -74,7 +88,10 @@ def test_each_port_alone_is_at_its_own_line_rate(port: int, two_ports: Ground, t
 def test_the_ceiling_that_two_ports_share_is_found_over_both(two_ports: Ground, tmp_path: Path) -> None:
     said = met(OVER_BOTH, two_ports, tmp_path)
     assert [case["instances"] for case in said.cases] == list(INSTANCES)
-    assert {case["limited_by_kinds"].split()[0] for case in said.cases} == {"device-or-path"}, said.text()
+    told = {case["instances"]: case["limited_by_kinds"].split()[0] for case in said.cases}
+    shown = {count: "not-found" if has_full_port(said, count) else "device-or-path" for count in INSTANCES}
+    assert told == shown, said.text()
+    assert [*shown.values()].count("device-or-path") >= 2, "ports took turns at their whole line; run it again"
     for case in said.cases:
         assert case["throughput_bps_mean"] == pytest.approx(SHARED_BPS * PAYLOAD, rel=WITHIN)
         assert case["line_rate_ratio_mean"] == pytest.approx(SHARED_BPS / (2 * RATE_BPS), rel=WITHIN)
