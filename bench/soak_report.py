@@ -49,7 +49,7 @@ def measure(*, quick: bool) -> list[Row]:
     peer = Peer("DuckDB, a sum of the same files", tuple(by_hand[0] for _, by_hand, _ in found))
     what = f"of a soak of {rows / 1e6:,.1f} million rows"
     note = f"{seconds // CHUNK_S:,} chunks, {size / 1e6:,.0f} MB"
-    rows = [
+    measured = [
         Row(f"report {what}", "s", tuple(one[0] for one, _, _ in found), Target(at_most=30.0), peer, note),
         Row("– CPU", "s", tuple(one[1] for one, _, _ in found)),
         Row(
@@ -57,7 +57,7 @@ def measure(*, quick: bool) -> list[Row]:
         ),
         Row("– show --json of the same", "s", tuple(one[0] for _, _, one in found), Target(at_most=30.0)),
     ]
-    return of_a_part(rows) if quick else rows
+    return of_a_part(measured) if quick else measured
 
 
 def timed(argv: Sequence[str], environment: Mapping[str, str] | None = None) -> tuple[float, float, float]:

@@ -91,7 +91,9 @@ def test_the_ceiling_that_two_ports_share_is_found_over_both(two_ports: Ground, 
     told = {case["instances"]: case["limited_by_kinds"].split()[0] for case in said.cases}
     shown = {count: "not-found" if has_full_port(said, count) else "device-or-path" for count in INSTANCES}
     assert told == shown, said.text()
-    assert [*shown.values()].count("device-or-path") >= 2, "ports took turns at their whole line; run it again"
+    assert [*shown.values()].count("device-or-path") >= 2, (
+        "ports took turns at their whole line; run it again"
+    )
     for case in said.cases:
         assert case["throughput_bps_mean"] == pytest.approx(SHARED_BPS * PAYLOAD, rel=WITHIN)
         assert case["line_rate_ratio_mean"] == pytest.approx(SHARED_BPS / (2 * RATE_BPS), rel=WITHIN)

@@ -362,7 +362,9 @@ def runs_of(instances: int, of_line: Sequence[float], *, total_bps: float | None
     case = Case("tcp", "a", "b", data_ports=2, instances=instances)
     return [
         replace(
-            of_ports((share * 1e9, 1e9), (second, 10e9), case=case, case_key=case.key, retransmits=0, **roles),
+            of_ports(
+                (share * 1e9, 1e9), (second, 10e9), case=case, case_key=case.key, retransmits=0, **roles
+            ),
             number=10 * instances + at,
         )
         for at, share in enumerate(of_line)
