@@ -354,7 +354,7 @@ def test_above_the_line_of_one_port_is_told_with_that_line() -> None:
 
 
 def runs_of(instances: int, of_line: Sequence[float], *, total_bps: float | None = None) -> list[Trial]:
-    """Trials over two ports: the first with so much of its 1 Gbps, the second with 4 of 10 Gbps, or the rest."""
+    """Trials over two ports: the first with so much of its 1 Gbps, the second with 4 of 10, or the rest."""
     roles = {
         role: end(host, role, 1.0, 0, 0, app_cpu=shares(0.5), irq_cpu=shares(0.5, cpus=(1,)))  # type: ignore[arg-type]
         for role, host in (("sender", "a"), ("receiver", "b"))

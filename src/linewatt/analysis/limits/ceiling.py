@@ -145,8 +145,8 @@ def ceiling(series: Sequence[CaseSummary], at: int, stopped: str) -> Ceiling | N
 
 
 def _has_full_port(summary: CaseSummary) -> bool:
-    """Whether the line of one of several data ports may be what instances wait for: nearly full in the mean of
-    the trials, or full in most. Ports that share a ceiling take turns at more of it than their part."""
+    """Whether the line of one of several data ports may be what instances wait for: nearly full in the mean
+    of the trials, or full in most. Ports that share a ceiling take turns at more of it than their part."""
     ports = [one for one in summary.limit.ranked if one.port is not None]
     return any(one.share >= FULL or 2 * one.full_in > len(one.known) for one in ports)
 
