@@ -4,14 +4,15 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests import forked
 from tests.effect_factories import experiment_trials
-from tests.report_factories import result, stored
+from tests.report_factories import failed, result, stored
 from tests.soak_pairs import soak as soak_result
 
 from linewatt.campaign import stored as campaigns
@@ -21,7 +22,7 @@ from linewatt.campaign.soak import OwnServer
 from linewatt.campaign.soak_plan import as_dict, plan_soak, said
 from linewatt.engine.best_of import resolved
 from linewatt.errors import InvalidInput
-from linewatt.model import Flag
+from linewatt.model import Flag, Trial
 
 HOSTS = {name: {"address": f"192.0.2.{at}", "data": "eth0"} for at, name in enumerate(("dut", "c1"), 1)}
 USERS = {"server": "dut", "clients": ["c1"], "users": 4, "get_share": "100%"}
@@ -178,6 +179,91 @@ def test_a_best_setting_whose_throughput_is_doubtful_says_so(tmp_path: Path) -> 
     assert found.best_of is not None
     (note,) = [one for one in found.best_of.notes if "doubtful" in one]
     assert note.startswith("its throughput is doubtful: many-transfers-failed; ")
+
+
+def test_a_throughput_that_no_line_carries_is_doubtful_though_no_single_trial_says_so(tmp_path: Path) -> None:
+    values = {"test": "tcp", "line_goodput_bps": 18e9, "line_kind": "link"}
+    experiment(tmp_path / "r", large_is_faster, {"gro": ("off", "on")}, values=values)
+    file = {"users": None, "tests": ["tcp"], "pairs": ["c1 -> dut"]}
+    found = resolved(soak(tmp_path, **file), tmp_path / "r")
+    assert found.best_of is not None
+    assert [one for one in found.best_of.notes if "doubtful" in one] == [
+        f"its throughput is doubtful: above-line-rate; linewatt show {EXPERIMENT} has why",
+    ]
+
+
+def test_what_the_best_setting_was_compared_with_may_be_doubtful_too(tmp_path: Path) -> None:
+    trials = experiment_trials(
+        "full", factors={SIZE: ("20k", "1M")}, effect=large_is_faster, test="ftp", trials=4
+    )
+    refused = (Flag("many-transfers-failed", "dut", "900 failed beside about 90 transfers", "mend it"),)
+    base = ((SIZE, "20k"),)
+    stored_experiment(
+        tmp_path, [replace(one, flags=refused) if one.case.factors == base else one for one in trials]
+    )
+    found = resolved(soak(tmp_path), tmp_path / "r").best_of
+    assert found is not None
+    assert dict(found.setting or ()) == {SIZE: "1M"}
+    assert [one for one in found.notes if "doubtful" in one] == [
+        "throughput of 1 of 1 other settings is doubtful: many-transfers-failed; "
+        f"linewatt show {EXPERIMENT} has why"
+    ]
+
+
+def test_trials_of_the_best_setting_that_failed_are_told(tmp_path: Path) -> None:
+    trials = experiment_trials(
+        "full", factors={SIZE: ("20k", "1M")}, effect=large_is_faster, test="ftp", trials=4
+    )
+    ended = failed(len(trials), trials[-1].case, "dut: its server ended")
+    stored_experiment(tmp_path, [*trials[:-1], ended])
+    found = resolved(soak(tmp_path), tmp_path / "r").best_of
+    assert found is not None
+    assert "1 of its 4 trials failed: dut: its server ended" in found.notes
+
+
+def stored_experiment(tmp_path: Path, trials: Sequence[Trial]) -> None:
+    """Trials that vary the size of files."""
+    written = {"factors": {SIZE: ["20k", "1M"]}, "design": "full"}
+    stored(tmp_path / "r", result(trials, campaign=written, id=EXPERIMENT, name="preliminary"))
+
+
+def test_the_last_experiment_is_meant_whatever_ran_since(tmp_path: Path) -> None:
+    """Also the soak with its best setting, which is begun again from the same file."""
+    experiment(tmp_path / "r", large_is_faster)
+    soak_result(2, root=str(tmp_path / "r"))
+    later = max(path.name for path in (tmp_path / "r").iterdir())
+    assert later != EXPERIMENT
+    found = resolved(soak(tmp_path, best_of="last"), tmp_path / "r").best_of
+    assert found is not None
+    assert found.result == EXPERIMENT
+
+
+def test_without_an_experiment_last_is_one_line(tmp_path: Path) -> None:
+    soak_result(1, root=str(tmp_path / "r"))
+    with pytest.raises(InvalidInput, match=r"best_of: last: no result below .* is an experiment"):
+        resolved(soak(tmp_path, best_of="last"), tmp_path / "r")
+
+
+def test_a_run_says_what_it_begins_with_before_a_host_is_touched(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """What hands are to set, too: nobody need have looked at the plan."""
+    monkeypatch.setenv("LINEWATT_STATE", str(tmp_path / "state"))
+    label = {"label": ["old", "new"]}
+    experiment(
+        tmp_path / "r",
+        lambda levels: large_is_faster(levels) * (1.5 if levels.get("kernel") == "new" else 1.0),
+        {SIZE: ("20k", "1M"), "kernel": ("old", "new")},
+        campaign={"labels": {"kernel": label}},
+    )
+    (tmp_path / "known_hosts").touch()
+    nobody = {"address": "127.0.0.1", "known_hosts": str(tmp_path / "known_hosts")}
+    hosts = {name: one | nobody | {"port": at} for at, (name, one) in enumerate(HOSTS.items(), start=1)}
+    soak(tmp_path, hosts=hosts)
+    done = forked.run(["run", str(tmp_path / "soak.yaml"), "--results", str(tmp_path / "r")], timeout=60)
+    assert done.returncode == 1
+    assert done.stderr.startswith(f"note: best of {EXPERIMENT}: kernel=new {SIZE}=1M (throughput faster by")
+    assert "note: kernel=new is set by hand\n" in done.stderr
 
 
 def test_a_good_base_is_kept_and_what_is_not_told_from_it_is_named(tmp_path: Path) -> None:

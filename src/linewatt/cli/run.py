@@ -291,7 +291,8 @@ def _soak(campaign: Campaign, result: Result | None, results: Path, as_json: boo
         _check_plan(json.loads(json.dumps(as_dict(planned))), result)
     with chosen(as_json) as progress:
         if not as_json:
-            for note in open_files(campaign):
+            best = () if planned.best_of is None else planned.best_of.said()
+            for note in (*best, *open_files(campaign)):
                 say(f"note: {note}")
         heard = _Heard(progress)
         one = SoakRun(campaign, planned, Places(results, state_dir()), heard, waits=wait)

@@ -10,13 +10,14 @@ from typing import Any
 from pydantic import TypeAdapter
 
 from linewatt.analysis.cases.responses import THROUGHPUT
+from linewatt.analysis.cases.summary import summarise
 from linewatt.analysis.comparison.effects import GroupEffects, ResponseEffects, Setting, best_doubts, effects
+from linewatt.analysis.findings import gather
 from linewatt.campaign.best_of import with_best
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.soak import BestOf, Users
 from linewatt.campaign.users_factors import applied, described
 from linewatt.errors import InvalidInput, StoreError
-from linewatt.findings import kind_of
 from linewatt.model import FTP
 from linewatt.store import read
 
@@ -33,7 +34,7 @@ def resolved(campaign: Campaign, results: Path, known: Mapping[str, Any] | None 
     if known is not None:
         return with_best(campaign, TypeAdapter(BestOf).validate_python(known))
     try:
-        path = read.find(results, asked.result)
+        path = _path(results, asked.result)
         with read.readable(path):
             result = read.load(path)
             trials = result.trials
@@ -49,6 +50,19 @@ def resolved(campaign: Campaign, results: Path, known: Mapping[str, Any] | None 
     doubts = tuple(best_doubts(group.base, found.best))
     notes = (*doubts, *_notes(campaign, result, setting, by_hand), *_apart(campaign, result, setting))
     return with_best(campaign, BestOf(result.id, setting, words, notes, by_hand))
+
+
+def _path(results: Path, wanted: str) -> Path:
+    """Where the experiment is; ``last`` is the newest one, whatever ran since: its soak, too.
+
+    Raises StoreError.
+    """
+    if wanted != "last" or not (newest := read.newest_first(results)):
+        return read.find(results, wanted)
+    found = next((path for path in newest if read.load_manifest(path).asked.factors), None)
+    if found is None:
+        raise StoreError(f"last: no result below {results} is an experiment: none varies a factor")
+    return found
 
 
 def _throughput(groups: tuple[GroupEffects, ...], result: str) -> tuple[GroupEffects, ResponseEffects]:
@@ -88,9 +102,25 @@ def _notes(
     yield from (f"{name}={level} is set by hand" for name, level in setting if name in by_hand)
     if not result.complete:
         yield f"{result.id} is not complete: its best setting is that of the trials there are"
-    doubts = {flag.code for one in result.trials if one.case.factors == setting for flag in one.flags}
-    if codes := sorted(code for code in doubts if "throughput" in kind_of(code).figures):
-        yield f"its throughput is doubtful: {', '.join(codes)}; linewatt show {result.id} has why"
+    own = [one for one in result.trials if one.case.factors == setting]
+    if failed := [one.reason or "no reason" for one in own if one.status == "failed"]:
+        yield f"{len(failed)} of its {len(own)} trials failed: {failed[0]}"
+    yield from _doubts(result, setting)
+
+
+def _doubts(result: read.Result, setting: Setting) -> Iterator[str]:
+    """What makes the throughput of the best setting doubtful, and that of what it was compared with."""
+    findings = gather(result.trials, summarise(result.trials))
+    codes: dict[Setting, set[str]] = {}
+    for case in dict.fromkeys(one.case for one in result.trials if one.case.factors):
+        codes.setdefault(case.factors, set()).update(findings.doubts(case, "throughput"))
+    where = f"linewatt show {result.id} has why"
+    best = codes.pop(setting, set())
+    if best:
+        yield f"its throughput is doubtful: {', '.join(sorted(best))}; {where}"
+    if others := [one - best for one in codes.values() if one - best]:
+        named = ", ".join(sorted(set().union(*others)))
+        yield f"throughput of {len(others)} of {len(codes)} other settings is doubtful: {named}; {where}"
 
 
 def _same_load(campaign: Campaign, group: GroupEffects, result: str) -> None:

@@ -115,7 +115,7 @@ def find(root: Path, wanted: str) -> Path:
         return Path(wanted)
     paths = result_dirs(root)
     if wanted == "last" and paths:
-        return max(paths, key=_begun)
+        return newest_first(root)[0]
     ids = [path.name for path in paths]
     matching = [name for name in ids if name == wanted] or [name for name in ids if name.startswith(wanted)]
     if len(matching) == 1:
@@ -124,6 +124,11 @@ def find(root: Path, wanted: str) -> Path:
         raise StoreError(f"{wanted}: several results match: {', '.join(matching)}; give more of the id")
     there = f"there are: {', '.join(ids[-5:])}" if ids else "there are none yet"
     raise StoreError(f"{wanted}: no such result below {root}; {there}")
+
+
+def newest_first(root: Path) -> list[Path]:
+    """Directories of results below ``root``, the one that was begun last first."""
+    return sorted(result_dirs(root), key=_begun, reverse=True)
 
 
 def _begun(path: Path) -> str:
