@@ -53,6 +53,8 @@ STATED: dict[str, tuple[str, ...]] = {
         f"a gap of {modes.GAP_SDS:g} SDs, {WORDS[modes.A_SIDE_OVERLAPPING]} runs a side",
         f"a slope over time of {percent(verdict.VISIBLE_DRIFT)} or more with p < {steady.DRIFT_CHANCE:g}",
         f"from {steady.FEWEST_RUNS} runs: `drifts-over-trials`",
+        f"with p < {steady.DRIFT_CHANCE:g}, from {steady.FEWEST_DEGREES} degrees of freedom",
+        f"would be {percent(verdict.SEARCH_DRIFT)} or more over the whole search",
         f"from {steadiness.FEWEST_TO_DIFFER} runs, {percent(verdict.VISIBLE_DRIFT)} or more from the mean",
         f"(Student's t, p < {steady.FIRST_CHANCE:g}): `first-trial-differs`",
         f"lowest intervals must take {percent(steadiness.MATTERS)} from the mean",

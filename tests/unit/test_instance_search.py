@@ -241,6 +241,32 @@ def test_throughput_that_falls_is_told_with_its_sign_and_drawn_as_fitted() -> No
     assert "less for each one after" not in answer_words(found(searching(link(5.3e9))))
 
 
+def slowing(device: Device, each_trial: float) -> Device:
+    """A device that gets slower from trial to trial."""
+    trials = itertools.count()
+    return lambda instances: device(instances) * (1 - each_trial) ** next(trials)
+
+
+def test_a_device_that_gets_slower_during_a_search_is_told_beside_its_knee() -> None:
+    made = searched_result(slowing(link(5.3e9), 0.01))
+    text = " ".join(shown(made).split())
+    assert "throughput: doubtful (a) (a) Drifts over search (a → b)" in text
+    text = " ".join(shown(made, width=300).split())
+    assert "Drifts over search: a → b: tcp: throughput falls from trial to trial of the same number" in text
+    document = as_json(digest(made))
+    assert document["searches"][0]["doubts"] == ["drifts-over-search"]
+    (note,) = [one for one in document["flags"] if one["code"] == "drifts-over-search"]
+    assert note["count"] == 1
+    assert sorted(note["evidence"][0]["trials"]) == list(range(1, len(made.trials) + 1))
+    assert "Drifts over search" in html.render(digest(made))
+
+
+@pytest.mark.parametrize("law", [link(5.3e9), link(100e9), link(1e9)], ids=["knee", "rising", "flat"])
+def test_no_drift_is_told_of_a_device_that_stays_as_fast(law: Device) -> None:
+    for _ in range(10):
+        assert as_json(digest(searched_result(law)))["searches"][0]["doubts"] == []
+
+
 def test_what_makes_a_step_doubtful_stands_at_the_knee() -> None:
     made = searched_result(link(5.3e9))
     flag = Flag("above-line-rate", "a → b", "more than the line can carry", "look at the interface")

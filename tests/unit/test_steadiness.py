@@ -145,6 +145,47 @@ def test_what_cannot_drift_does_not(values: list[float]) -> None:
     assert steadiness.drift([float(at) for at in range(len(values))], values) is None
 
 
+def triples(seed: int, per_s: float, cv: float = 0.01) -> list[tuple[list[float], list[float]]]:
+    """Three runs each of eight levels, one after the other, of something that changes by ``per_s``."""
+    drawn = np.random.default_rng(seed)
+    groups = []
+    for level in range(8):
+        times_s = [70.0 * (3 * level + at) for at in range(3)]
+        values = [2.0**level * np.exp(per_s * time_s + cv * drawn.standard_normal()) for time_s in times_s]
+        groups.append((times_s, [float(one) for one in values]))
+    return groups
+
+
+def test_drift_within_groups_is_that_of_time_whatever_levels_the_groups_have() -> None:
+    found = steadiness.drift_within(triples(0, -2e-4), 1610.0)
+    assert found is not None
+    assert found.low < np.expm1(-2e-4 * 1610) < found.high < 0
+
+
+def test_the_interval_of_a_drift_within_groups_covers_what_it_says() -> None:
+    true = float(np.expm1(-4e-4 * 1610))
+    every = [steadiness.drift_within(triples(seed, -4e-4), 1610.0) for seed in range(300)]
+    told = [one for one in every if one is not None]
+    assert len(told) > 290
+    assert 0.92 <= np.mean([one.low <= true <= one.high for one in told]) <= 0.98
+
+
+def test_groups_without_drift_are_told_to_drift_in_one_of_a_hundred_at_most() -> None:
+    assert (
+        np.mean([steadiness.drift_within(triples(seed, 0.0), 1610.0) is not None for seed in range(600)])
+        <= 0.01
+    )
+
+
+@pytest.mark.parametrize(
+    "groups",
+    [[], [([0.0, 70.0, 140.0], [3.0, 2.0, 1.0])], [([5.0], [1.0])] * 9, [([0.0] * 3, [1.0, 2.0, 3.0])] * 3],
+    ids=["none", "too few", "one each", "no time"],
+)
+def test_groups_that_cannot_tell_a_drift_tell_none(groups: list[tuple[list[float], list[float]]]) -> None:
+    assert steadiness.drift_within(groups, 100.0) is None
+
+
 def spoiled(kind: str, correlation: float, cv: float) -> Any:
     """200 windows of 60 intervals, each with the same event in it."""
     windows, rng = noise(200, 60, correlation, cv), np.random.default_rng(7)

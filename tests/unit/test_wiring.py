@@ -544,6 +544,10 @@ ELSEWHERE: dict[str, tuple[str, str]] = {
         "test_regimes.py",
         "test_a_level_that_nothing_known_explains_is_a_limit_of_device_or_path",
     ),
+    "drifts-over-search": (
+        "test_instance_search.py",
+        "test_a_device_that_gets_slower_during_a_search_is_told_beside_its_knee",
+    ),
     "power-outlier": ("test_regimes.py", "test_a_case_whose_power_stands_out_is_told_and_no_other"),
     "total-disagrees-with-rate": (
         "test_soak_analysis.py",

@@ -154,7 +154,11 @@ LIES: dict[str, tuple[Lie, ...]] = {
         Lie(
             "Many comparisons, one significant", how="p-values are Holm's over all comparisons of a response"
         ),
-        Lie("A and B not interleaved", ("drifts-over-trials",), "`compare` says that drift is in the ratio"),
+        Lie(
+            "A and B not interleaved",
+            ("drifts-over-trials", "drifts-over-search"),
+            "`compare` says that drift is in the ratio",
+        ),
     ),
 }
 """room → its lies"""

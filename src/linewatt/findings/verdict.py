@@ -4,8 +4,11 @@
 from __future__ import annotations
 
 from linewatt.findings.kinds import Kind, percent
+from linewatt.findings.limits import LITTLE_GAIN
 
 VISIBLE_DRIFT = 0.02
+SEARCH_DRIFT = LITTLE_GAIN / 2
+"""of throughput over a search: a doubling that brings LITTLE_GAIN more ends none"""
 
 KINDS = (
     Kind(
@@ -26,6 +29,18 @@ KINDS = (
         "Throughput rises or falls from run to run over the campaign.",
         f"A slope over time of {percent(VISIBLE_DRIFT)} or more that the spread of the runs does not explain.",
         "Look at temperature, frequency and what else ran; compare interleaved cases only (order: interleaved).",
+    ),
+    Kind(
+        "drifts-over-search",
+        "doubtful",
+        "campaign",
+        ("throughput",),
+        "Throughput rises or falls while instances are searched, whose numbers are tried one after the other: what it lost "
+        "or gained by time looks like what instances bring.",
+        f"A slope over time within the trials of each number of instances, of all numbers together, that their spread does "
+        f"not explain and that would be {percent(SEARCH_DRIFT)} or more over the search.",
+        "Look at temperature, frequency and what else ran; let hosts warm up and search again, or name the numbers, whose "
+        "trials are interleaved.",
     ),
     Kind(
         "congestion-differs",

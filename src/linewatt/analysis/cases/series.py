@@ -27,9 +27,9 @@ def with_series(series: Sequence[CaseSummary]) -> list[CaseSummary]:
     for at, found in list(ceilings(done)):
         if not found.unknown:
             done = with_ceiling(done, at, found)
-            done[at] = _flagged(done[at], [_hidden(done[at], found)])
+            done[at] = flagged(done[at], [_hidden(done[at], found)])
     odd = [one for role in ENDS for one in _outliers(done, role)]
-    done = [_flagged(one, [flag for at, flag in odd if at == one.case.instances]) for one in done]
+    done = [flagged(one, [flag for at, flag in odd if at == one.case.instances]) for one in done]
     rows = explained(done)
     return [
         replace(one, regime=None if one.case.of_users else row) for one, row in zip(done, rows, strict=True)
@@ -55,7 +55,8 @@ def _hidden(summary: CaseSummary, found: Ceiling) -> Flag:
     )
 
 
-def _flagged(summary: CaseSummary, flags: Sequence[Flag]) -> CaseSummary:
+def flagged(summary: CaseSummary, flags: Sequence[Flag]) -> CaseSummary:
+    """A case with more flags of its own."""
     if not flags:
         return summary
     counts = [FlagCount(one.code, 1, summary.trials_done, one) for one in flags]

@@ -9,10 +9,12 @@ autocorrelation. Nothing is ever trimmed: what is found is a flag's business.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
+from statistics import fmean
 from typing import TYPE_CHECKING, Any
 
+from linewatt.analysis.statistics.stats import t_quantile
 from linewatt.findings.steadiness import FEWEST_TO_DIFFER, VISIBLE
 from linewatt.findings.verdict import VISIBLE_DRIFT
 
@@ -31,6 +33,9 @@ FEWEST_RUNS = 6
 DRIFT_CHANCE = 0.005
 """the same for a case's runs over the campaign"""
 DRIFT_SES = 2.8
+FEWEST_DEGREES = 4
+"""of freedom below which no drift within groups of runs is told"""
+_MOST_LOG = 100.0
 FIRST_CHANCE = 0.001
 """two-sided p that the first run is one like the others, which it must be below"""
 
@@ -117,6 +122,42 @@ def drift(times_s: Sequence[float], values: Sequence[float]) -> Slope | None:
     if abs(rise) < DRIFT_SES * math.sqrt(variance) or _student_p(rise, variance, n - 2) > DRIFT_CHANCE:
         return None
     return Slope(mean + rise * (min(times_s) - middle_s), mean + rise * (max(times_s) - middle_s))
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """By what part of itself something changes, with its 95 % CI."""
+
+    ratio: float
+    low: float
+    high: float
+
+
+def drift_within(groups: Iterable[tuple[Sequence[float], Sequence[float]]], span_s: float) -> Change | None:
+    """What values above 0 change by in ``span_s``, were it as within each group; ``None``: by chance.
+
+    ``groups`` are times and values of what is alike but for time, such as the runs of a case. The slope of
+    the logarithms over time is that of all groups, whose levels are their own (analysis of covariance), so
+    that what differs from group to group is no drift.
+    """
+    pairs: list[tuple[float, float]] = []
+    count = 0
+    for times_s, values in groups:
+        logs = [math.log(value) for value in values]
+        middle_s, mean = fmean(times_s), fmean(logs)
+        pairs += [(time_s - middle_s, log - mean) for time_s, log in zip(times_s, logs, strict=True)]
+        count += 1
+    degrees = len(pairs) - count - 1
+    squares = math.fsum(time_s**2 for time_s, _ in pairs)
+    if degrees < FEWEST_DEGREES or squares <= 0:
+        return None
+    rise = math.fsum(time_s * log for time_s, log in pairs) / squares
+    variance = math.fsum((log - rise * time_s) ** 2 for time_s, log in pairs) / degrees / squares
+    if _student_p(rise, variance, degrees) > DRIFT_CHANCE:
+        return None
+    reach = t_quantile(degrees) * math.sqrt(variance)
+    ends = (math.expm1(min(_MOST_LOG, one * span_s)) for one in (rise, rise - reach, rise + reach))
+    return Change(*ends)
 
 
 def unlike(first: float, rest: Sequence[float]) -> bool:

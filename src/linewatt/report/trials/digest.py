@@ -14,6 +14,7 @@ from linewatt.analysis.cases.flows import with_flows
 from linewatt.analysis.cases.instance_search import InstanceSearch
 from linewatt.analysis.cases.load_levels import LevelCurve, curves
 from linewatt.analysis.cases.rate_search import Goal, RateSearch
+from linewatt.analysis.cases.search_flags import with_search_flags
 from linewatt.analysis.cases.summary import CaseSummary, summarise
 from linewatt.analysis.findings import Findings, gather
 from linewatt.analysis.flags.meters import meter_flags
@@ -114,8 +115,8 @@ class Digest:
 
 def digest(result: Result) -> Digest:
     """Summaries and flag notes of a result."""
-    every = summarise(result.trials)
-    summaries = tuple(one for one in every if not one.case.search)
+    every, knees = summarise(result.trials), instance_searches_of(result)
+    summaries = with_search_flags([one for one in every if not one.case.search], knees)
     steps = {one.case: one for one in every if one.case.search}
     labels = {
         case: label
@@ -134,7 +135,7 @@ def digest(result: Result) -> Digest:
         labels,
         searches_of(result),
         steps,
-        instance_searches_of(result),
+        knees,
     )
 
 
