@@ -25,7 +25,7 @@ from tests.wiring import (
 from linewatt.campaign.plan import PlannedInstance, PlannedTrial
 from linewatt.engine.live.feed import Reading
 from linewatt.engine.live.line_rate import LineLimit
-from linewatt.engine.live.trial import TrialRun, together
+from linewatt.engine.live.trial_run import TrialRun, together
 from linewatt.model import Case, CpuShares, EndResult, FlowResult, Shape, Trial, group_of
 
 DUT = "dut"

@@ -33,7 +33,7 @@ from typing import Any
 from linewatt.campaign.plan import PlannedInstance, PlannedTrial
 from linewatt.engine.live.feed import Feed, Reading, Record
 from linewatt.engine.live.readback import ReadBack, SettingRead, Thread
-from linewatt.engine.live.trial import InstanceOutput, TrialRun, UsersReport
+from linewatt.engine.live.trial_run import InstanceOutput, TrialRun, UsersReport
 from linewatt.engine.measuring.cut import Setup
 from linewatt.engine.measuring.measure import measure
 from linewatt.hosts.base import Ended, HostSpec, Line

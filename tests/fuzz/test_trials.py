@@ -17,7 +17,7 @@ from tests.fuzz.mutate import damaged, texts
 from tests.wiring import START_S, Given, told
 
 from linewatt.engine.live.feed import Feed, Reading
-from linewatt.engine.live.trial import TrialRun
+from linewatt.engine.live.trial_run import TrialRun
 from linewatt.engine.measuring import kept
 from linewatt.engine.measuring.idle import host_values
 from linewatt.engine.measuring.measure import measure

@@ -28,10 +28,9 @@ from linewatt.campaign.file import load
 from linewatt.campaign.plan import PlannedTrial, as_dict, plan
 from linewatt.campaign.sites import site
 from linewatt.engine.live.asking import Configuration
-from linewatt.engine.live.line_rate import LineLimit, all_lines
+from linewatt.engine.live.line_rate import LineLimit, PortLine, all_lines
 from linewatt.engine.live.readback import ReadBack
-from linewatt.engine.live.session import PortLine
-from linewatt.engine.live.trial import TrialRun
+from linewatt.engine.live.trial_run import TrialRun
 from linewatt.engine.measuring.checks import configuration
 from linewatt.engine.measuring.link import CARRIER, counted_between
 from linewatt.engine.measuring.ports import left_its_port, port_results

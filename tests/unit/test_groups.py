@@ -31,7 +31,7 @@ from linewatt.campaign.fields import parse_pair
 from linewatt.campaign.file import load
 from linewatt.campaign.plan import as_dict, plan
 from linewatt.engine.live.line_rate import LineLimit, line_of_group
-from linewatt.engine.live.trial import together
+from linewatt.engine.live.trial_run import together
 from linewatt.engine.measuring import kept
 from linewatt.engine.measuring.checks import network
 from linewatt.engine.measuring.checks.load import datagrams

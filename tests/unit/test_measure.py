@@ -15,7 +15,7 @@ from tests.wiring import Given, both, cpu, rates, readback, run, told
 from linewatt.campaign.plan import PlannedInstance, PlannedTrial
 from linewatt.cli.progress import outcome
 from linewatt.engine.live.feed import Feed, Reading
-from linewatt.engine.live.trial import InstanceOutput, TrialRun
+from linewatt.engine.live.trial_run import InstanceOutput, TrialRun
 from linewatt.engine.measuring.cut import Setup
 from linewatt.engine.measuring.ends import end_result
 from linewatt.engine.measuring.measure import Measured, measure

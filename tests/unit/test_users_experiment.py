@@ -21,7 +21,8 @@ from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.file import load
 from linewatt.campaign.plan import PlannedTrial, as_dict, plan
 from linewatt.campaign.soak import OwnServer, Users
-from linewatt.engine.live.trial import LoadTime, TrialRun, UsersReport, together
+from linewatt.engine.live.trial import LoadTime
+from linewatt.engine.live.trial_run import TrialRun, UsersReport, together
 from linewatt.engine.measuring import kept
 from linewatt.engine.measuring.cut import Setup
 from linewatt.engine.measuring.measure import measure

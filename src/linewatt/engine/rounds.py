@@ -26,7 +26,8 @@ from linewatt.engine.live.feed import LiveFeed, Reading
 from linewatt.engine.live.now import is_current, watts_now
 from linewatt.engine.live.readback import ReadBack
 from linewatt.engine.live.session import Session
-from linewatt.engine.live.trial import Levels, Live, LiveTrial, LoadTime, TrialRun, together
+from linewatt.engine.live.trial import Levels, Live, LiveTrial, LoadTime
+from linewatt.engine.live.trial_run import TrialRun, together
 from linewatt.engine.measuring.cut import Setup
 from linewatt.engine.measuring.measure import Measured, measure
 from linewatt.engine.measuring.window import whole_sum

@@ -62,6 +62,14 @@ class LineLimit:
     host: str
 
 
+@dataclass(frozen=True, slots=True)
+class PortLine:
+    """One of the data ports of a case: host → its interface, and what its line carries, where it is known."""
+
+    interfaces: Mapping[str, str]
+    line: LineLimit | None
+
+
 def line_of_group(
     case: Case, lines: Sequence[LineLimit | None], shared: LineLimit | None
 ) -> LineLimit | None:

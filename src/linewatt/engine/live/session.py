@@ -13,6 +13,7 @@ from linewatt.campaign.ways import Ways
 from linewatt.engine.live.feed import LiveFeed
 from linewatt.engine.live.line_rate import (
     LineLimit,
+    PortLine,
     all_lines,
     line_limit,
     line_of_group,
@@ -57,14 +58,6 @@ class End:
     interface: str
     address: str
     framing: Framing
-
-
-@dataclass(frozen=True, slots=True)
-class PortLine:
-    """One of the data ports of a case: host → its interface, and what its line carries, where it is known."""
-
-    interfaces: Mapping[str, str]
-    line: LineLimit | None
 
 
 class Connector:

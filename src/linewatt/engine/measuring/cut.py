@@ -11,7 +11,7 @@ from linewatt.analysis.psu.supplies import Supply
 from linewatt.campaign.factors import shown
 from linewatt.engine.live.feed import Reading
 from linewatt.engine.live.readback import ReadBack
-from linewatt.engine.live.trial import InstanceOutput, TrialRun
+from linewatt.engine.live.trial_run import InstanceOutput, TrialRun
 from linewatt.engine.measuring.power import IdlePower, Meters
 from linewatt.engine.measuring.window import EndRun
 from linewatt.hosts.base import HostSpec

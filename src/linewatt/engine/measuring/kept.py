@@ -16,7 +16,7 @@ from typing import TypeVar
 
 from linewatt.engine.live.feed import Reading
 from linewatt.engine.live.readback import ReadBack
-from linewatt.engine.live.trial import InstanceOutput, TrialRun
+from linewatt.engine.live.trial_run import InstanceOutput, TrialRun
 from linewatt.engine.measuring.cut import Setup
 from linewatt.engine.measuring.power import Meters
 from linewatt.errors import ParseError

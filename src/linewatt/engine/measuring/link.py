@@ -8,7 +8,7 @@ from itertools import pairwise
 
 from linewatt.engine.live.feed import Reading
 from linewatt.engine.live.readback import ReadBack
-from linewatt.engine.live.trial import TrialRun
+from linewatt.engine.live.trial_run import TrialRun
 from linewatt.engine.measuring.cut import InstanceRun
 from linewatt.engine.measuring.window import EndRun
 from linewatt.findings.network import SILENT_INTERVALS, SILENT_LEAST_S, SILENT_RATIO

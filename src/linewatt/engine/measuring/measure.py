@@ -11,7 +11,7 @@ from typing import Any
 from linewatt.engine.live.feed import Reading
 from linewatt.engine.live.line_rate import LineLimit
 from linewatt.engine.live.readback import Thread
-from linewatt.engine.live.trial import InstanceOutput, TrialRun
+from linewatt.engine.live.trial_run import InstanceOutput, TrialRun
 from linewatt.engine.measuring import kept
 from linewatt.engine.measuring.accounts import cores_between, with_foreign
 from linewatt.engine.measuring.cut import Cut, InstanceRun, Seen, Setup

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 
-from linewatt.engine.live.trial import TrialRun
+from linewatt.engine.live.trial_run import TrialRun
 from linewatt.model import EndResult, InstanceResult, PortResult, Role, Trial
 
 LEAST = 0.5

@@ -9,7 +9,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from linewatt.analysis.soak.figures import SATURATED
-from linewatt.engine.live.trial import TrialRun, UsersReport
+from linewatt.engine.live.trial_run import TrialRun, UsersReport
 from linewatt.engine.measuring.window import COVERAGE_NEEDED, overlap_s
 from linewatt.errors import ParseError
 from linewatt.findings.limits import REACHED

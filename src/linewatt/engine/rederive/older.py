@@ -19,7 +19,7 @@ from linewatt.campaign.plan import PlannedInstance, PlannedTrial
 from linewatt.engine.idle import IdleBook
 from linewatt.engine.live.readback import ReadBack
 from linewatt.engine.live.session import Session
-from linewatt.engine.live.trial import InstanceOutput, TrialRun
+from linewatt.engine.live.trial_run import InstanceOutput, TrialRun
 from linewatt.engine.measuring.cut import Setup
 from linewatt.engine.measuring.kept import Kept, Source, output_files, readbacks
 from linewatt.engine.rounds import setup_of

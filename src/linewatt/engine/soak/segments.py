@@ -12,13 +12,8 @@ from functools import partial
 from linewatt.campaign.plan import PlannedTrial, Round
 from linewatt.campaign.soak_plan import SoakPlan, segment_s
 from linewatt.engine.live.session import Session
-from linewatt.engine.live.trial import (
-    InstanceOutput,
-    Levels,
-    LiveTrial,
-    LoadTime,
-    TrialRun,
-)
+from linewatt.engine.live.trial import Levels, LiveTrial, LoadTime
+from linewatt.engine.live.trial_run import InstanceOutput, TrialRun
 from linewatt.engine.measuring.window import place
 from linewatt.engine.undo.settings import Settings
 from linewatt.errors import ChangeError, HostError, ParseError

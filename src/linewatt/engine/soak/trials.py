@@ -11,7 +11,8 @@ from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.plan import PlannedTrial
 from linewatt.engine import events
 from linewatt.engine.live.session import Session
-from linewatt.engine.live.trial import LoadTime, TrialRun, UsersReport
+from linewatt.engine.live.trial import LoadTime
+from linewatt.engine.live.trial_run import TrialRun, UsersReport
 from linewatt.engine.soak import work
 from linewatt.engine.soak.fleet import Fleet
 from linewatt.engine.soak.master import check_installed
