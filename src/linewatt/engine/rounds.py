@@ -14,6 +14,7 @@ from contextlib import suppress
 from dataclasses import dataclass, replace
 
 from linewatt.analysis.cases import rate_search
+from linewatt.analysis.cases.totals import whole_sum
 from linewatt.analysis.comparison.besides import SOCKET_SETTINGS
 from linewatt.analysis.psu.supplies import Supply
 from linewatt.analysis.statistics import repeats, steadiness
@@ -30,7 +31,6 @@ from linewatt.engine.live.trial import Levels, Live, LiveTrial, LoadTime
 from linewatt.engine.live.trial_run import TrialRun, together
 from linewatt.engine.measuring.cut import Setup
 from linewatt.engine.measuring.measure import Measured, measure
-from linewatt.engine.measuring.window import whole_sum
 from linewatt.engine.soak.trials import UsersAtWork
 from linewatt.engine.stage import Stage
 from linewatt.hosts.clock import now_s

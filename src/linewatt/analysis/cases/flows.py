@@ -9,12 +9,10 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from dataclasses import replace
-from typing import TypeVar
 
+from linewatt.analysis.cases.totals import totals
 from linewatt.findings import kind_of
 from linewatt.model import ENDS, Case, Flag, FlowResult, InstanceResult, Trial
-
-N = TypeVar("N", int, float)
 
 
 def with_flows(trials: Iterable[Trial]) -> tuple[Trial, ...]:
@@ -35,23 +33,15 @@ def flow_trials(trial: Trial) -> Iterator[Trial]:
 def _flow(trial: Trial, pair: Case, flow: FlowResult | None, own: tuple[InstanceResult, ...]) -> Trial:
     if flow is None:
         return replace(trial, case=pair, case_key=pair.key, flags=())
-    packets, lost = _sum(one.packets for one in own), _sum(one.lost_packets for one in own)
     end = flow.end
     return replace(
         trial,
         case=pair,
         case_key=pair.key,
-        throughput_bps=flow.users_bps if pair.of_users else sum(one.throughput_bps for one in own),
-        offered_bps=None if pair.of_users else sum(one.offered_bps for one in own),
+        **(totals(own) | ({"throughput_bps": flow.users_bps, "offered_bps": None} if pair.of_users else {})),
         line_goodput_bps=flow.line_goodput_bps,
         line_kind=flow.line_kind,
         line_host=flow.line_host,
-        retransmits=_sum(one.retransmits for one in own),
-        packets=packets,
-        lost_packets=lost,
-        lost_ratio=lost / packets if lost is not None and packets else None,
-        out_of_order_packets=_sum(one.out_of_order_packets for one in own),
-        duplicate_packets=_sum(one.duplicate_packets for one in own),
         sender=end if end is not None and end.role == "sender" else None,
         receiver=end if end is not None and end.role == "receiver" else None,
         instances=own,
@@ -70,10 +60,3 @@ def _concerns(flag: Flag, group: Case, pair: Case) -> bool:
     if not named or named & own:
         return True
     return bool(named & set(pair.hosts)) and "throughput" in kind_of(flag.code).figures
-
-
-def _sum(values: Iterable[N | None]) -> N | None:
-    """Of values that are all known."""
-    every = list(values)
-    known = [value for value in every if value is not None]
-    return sum(known[1:], known[0]) if known and len(known) == len(every) else None

@@ -6,9 +6,10 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Sequence
 
+from linewatt.analysis.cases.totals import whole_sum
 from linewatt.engine.live.feed import Reading
 from linewatt.engine.measuring.power import POWER_UNITS
-from linewatt.engine.measuring.window import COVERAGE_NEEDED, mean_over, whole_sum
+from linewatt.engine.measuring.window import COVERAGE_NEEDED, mean_over
 from linewatt.hosts.base import HostSpec
 from linewatt.hosts.cpulist import format_cpulist
 from linewatt.model import CpuShares, EndResult, Role, Window

@@ -8,6 +8,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+from linewatt.analysis.cases.totals import totals, whole_sum
 from linewatt.engine.live.feed import Reading
 from linewatt.engine.live.line_rate import LineLimit
 from linewatt.engine.live.readback import Thread
@@ -21,7 +22,7 @@ from linewatt.engine.measuring.link import lost_carrier, nothing_arrived, silenc
 from linewatt.engine.measuring.ports import left_its_port, port_results
 from linewatt.engine.measuring.power import with_power
 from linewatt.engine.measuring.users import done_in, users_flags, users_series, users_window
-from linewatt.engine.measuring.window import EndRun, common_window, count, place, whole_sum
+from linewatt.engine.measuring.window import EndRun, common_window, count, place
 from linewatt.errors import ParseError
 from linewatt.foreign import understood
 from linewatt.hosts import sockets
@@ -179,8 +180,6 @@ def _done(cut: Cut, overhead_s: float) -> Trial:
     ends = with_foreign(cut, instances, [_end(cut, host, role) for host, role in case.ends])
     sender, receiver = (next((one for one in ends if _is_whole(one, case, role)), None) for role in _ROLES)
     starts = [_client_started_s(one.output, run) for one in cut.runs]
-    packets = whole_sum(one.packets for one in instances)
-    lost = whole_sum(one.lost_packets for one in instances)
     return Trial(
         number=run.planned.number,
         repetition=run.planned.repetition,
@@ -189,18 +188,11 @@ def _done(cut: Cut, overhead_s: float) -> Trial:
         status="done",
         started_s=run.started_s,
         window=cut.window,
-        throughput_bps=sum(one.throughput_bps for one in instances),
-        offered_bps=sum(one.offered_bps for one in instances),
+        **totals(instances),
         target_bps=run.target_bps,
         line_goodput_bps=run.line_goodput_bps,
         line_kind=run.line_kind,
         line_host=run.line_host,
-        retransmits=whole_sum(one.retransmits for one in instances),
-        packets=packets,
-        lost_packets=lost,
-        lost_ratio=lost / packets if lost is not None and packets else None,
-        out_of_order_packets=whole_sum(one.out_of_order_packets for one in instances),
-        duplicate_packets=whole_sum(one.duplicate_packets for one in instances),
         latency_s=_largest([one.latency_s for one in instances]),
         start_skew_s=max(starts) - min(starts) if starts else None,
         sender=sender,

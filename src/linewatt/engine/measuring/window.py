@@ -10,14 +10,13 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from dataclasses import dataclass
-from typing import TypeVar
 
+from linewatt.analysis.cases.totals import whole_sum
 from linewatt.errors import ParseError
 from linewatt.loads.base import LoadEnd, LoadInterval
 from linewatt.model import Sample, Window
 
 COVERAGE_NEEDED = 0.98
-N = TypeVar("N", int, float)
 
 
 @dataclass(frozen=True, slots=True)
@@ -92,13 +91,6 @@ def _share(run: EndRun, interval: LoadInterval, window: Window) -> float:
 def _total(parts: Iterable[tuple[int | None, float]]) -> int | None:
     total = whole_sum(None if value is None else value * share for value, share in parts)
     return None if total is None else round(total)
-
-
-def whole_sum(values: Iterable[N | None]) -> N | None:
-    """Of values that are all known; ``None`` where one is missing, or there is none."""
-    every = list(values)
-    known = [value for value in every if value is not None]
-    return sum(known[1:], known[0]) if known and len(known) == len(every) else None
 
 
 def overlap_s(start_s: float, end_s: float, window: Window) -> float:

@@ -12,6 +12,7 @@ from itertools import chain, repeat
 from pathlib import Path
 from typing import Any
 
+from linewatt.analysis.cases.totals import whole_sum
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.places import Site
 from linewatt.campaign.plan import Round
@@ -20,7 +21,6 @@ from linewatt.engine import events
 from linewatt.engine.live.now import is_current, watts_now
 from linewatt.engine.live.secrets import server_password
 from linewatt.engine.live.sensing import Restarts, start_sensors, tried
-from linewatt.engine.measuring.window import whole_sum
 from linewatt.engine.networks.proof import legs, prove
 from linewatt.engine.run import Places, Run
 from linewatt.engine.soak import work

@@ -1,0 +1,34 @@
+# SPDX-License-Identifier: Apache-2.0
+"""What load instances did together: those of a trial, or those of one pair of a group. Pure."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from typing import Any, TypeVar
+
+from linewatt.model import InstanceResult
+
+N = TypeVar("N", int, float)
+
+
+def whole_sum(values: Iterable[N | None]) -> N | None:
+    """Of values that are all known; ``None`` where one is missing, or there is none."""
+    every = list(values)
+    known = [value for value in every if value is not None]
+    return sum(known[1:], known[0]) if known and len(known) == len(every) else None
+
+
+def totals(instances: Sequence[InstanceResult]) -> dict[str, Any]:
+    """The fields of a ``Trial`` that are sums over its instances, and the part of their datagrams lost."""
+    packets = whole_sum(one.packets for one in instances)
+    lost = whole_sum(one.lost_packets for one in instances)
+    return {
+        "throughput_bps": sum(one.throughput_bps for one in instances),
+        "offered_bps": sum(one.offered_bps for one in instances),
+        "retransmits": whole_sum(one.retransmits for one in instances),
+        "packets": packets,
+        "lost_packets": lost,
+        "lost_ratio": lost / packets if lost is not None and packets else None,
+        "out_of_order_packets": whole_sum(one.out_of_order_packets for one in instances),
+        "duplicate_packets": whole_sum(one.duplicate_packets for one in instances),
+    }
