@@ -205,6 +205,12 @@ def test_named_cpus_are_those_of_the_port_they_are_local_to() -> None:
     assert steered == {NIC: "2", "eth2": "6"}
 
 
+def test_instances_of_ports_on_one_node_share_no_named_cpu_while_it_has_others() -> None:
+    planned = placed(facts_of_two_nodes(0, 0), 4, app_cpus=(0, 1, 2, 3, 4, 5), irq_cpus=(6,))
+    (trial,) = planned.trials
+    assert [one.sender_cpu for one in trial.instances] == ["0", "1", "2", "3"]
+
+
 @pytest.mark.parametrize("kind", ["settings", "factors"])
 def test_receive_steering_of_a_port_is_by_the_interrupt_cpus_that_are_local_to_it(kind: str) -> None:
     host = HostSpec("a", "a.example.net", NIC, more_ports=(DataPort("eth2"),), irq_cpus=(2, 6))
@@ -294,6 +300,11 @@ def test_a_trial_whose_payload_went_by_another_port_is_none() -> None:
     assert "a: data port eth2 carried 0.0 MB" in str(
         left_its_port(trial_of(sender_interface="eth2", sent_bytes=0.0))
     )
+
+
+def test_datagrams_that_a_queue_of_the_sender_dropped_left_by_no_other_port() -> None:
+    flood = trial_of(offered_bps=800e6, sent_bytes=10.3e6)
+    assert left_its_port(replace(flood, case=replace(flood.case, test="udp-1500"))) is None
 
 
 def of_ports(*ports: tuple[float, float | None], **changes: Any) -> Trial:

@@ -137,10 +137,13 @@ class Places:
         )
 
     def _named_cpu(self, host: HostSpec, instance: int) -> int:
-        """Of several data ports on several NUMA nodes each has the named CPUs of its own node."""
-        own, ports = host.app_cpus or (), len(host.interfaces)
-        near = self.near(host, host.interfaces[instance % ports], own)
-        return own[instance % len(own)] if near == own else near[instance // ports % len(near)]
+        """Of several data ports on several NUMA nodes each has the named CPUs of its own node, those on one
+        node together."""
+        own, port = host.app_cpus or (), instance % len(host.interfaces)
+        near = [self.near(host, nic, own) for nic in host.interfaces]
+        alike = [at for at, cpus in enumerate(near) if cpus == near[port]]
+        before = instance // len(host.interfaces) * len(alike) + alike.index(port)
+        return near[port][before % len(near[port])]
 
     def near(self, host: HostSpec, nic: str, cpus: tuple[int, ...]) -> tuple[int, ...]:
         """Those of ``cpus`` that are local to one of several data ports; all where none is."""

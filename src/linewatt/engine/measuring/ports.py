@@ -38,19 +38,23 @@ def port_results(
 
 
 def left_its_port(trial: Trial) -> str | None:
-    """Why a trial is none: what its instances counted at a port did not go through that port."""
+    """Why a trial is none: what arrived of a port's instances did not go through that port.
+
+    What a sender offered beside it may have been dropped before the port: by a queueing discipline.
+    """
     if trial.window is None:
         return None
     for one in trial.data_ports:
-        for host, interface, rate_bps, counted in (
-            (trial.case.sender, one.sender_interface, one.offered_bps, one.sent_bytes),
-            (trial.case.receiver, one.receiver_interface, one.throughput_bps, one.received_bytes),
+        payload = one.throughput_bps * trial.window.seconds / 8
+        for host, interface, counted in (
+            (trial.case.sender, one.sender_interface, one.sent_bytes),
+            (trial.case.receiver, one.receiver_interface, one.received_bytes),
         ):
-            payload = rate_bps * trial.window.seconds / 8
             if counted is not None and counted < LEAST * payload:
                 return (
-                    f"{host}: data port {interface} carried {counted / 1e6:,.1f} MB in the window and its "
-                    f"instances {payload / 1e6:,.1f} MB: the rest went by another port; look at routes (ip "
-                    "route get) and ARP (arp_ignore), which are no longer what they were when the run began"
+                    f"{host}: data port {interface} carried {counted / 1e6:,.1f} MB in the window, and "
+                    f"{payload / 1e6:,.1f} MB of its instances arrived: the rest went by another port; look "
+                    "at routes (ip route get) and ARP (arp_ignore), which are no longer what they were when "
+                    "the run began"
                 )
     return None
