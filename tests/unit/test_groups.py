@@ -196,6 +196,16 @@ def test_a_pair_whose_load_failed_is_named_in_the_trials_reason() -> None:
     assert found.failure == "g2 → dut: iperf3 was refused"
 
 
+def test_what_keeps_all_pairs_from_beginning_is_laid_to_none_of_them() -> None:
+    given = group()
+    why = "g3: mtu eth1 was set to '9000' but reads '1500'; the kernel does not take this value"
+    runs = [replace(given.run, planned=one, failure=why) for one in given.run.planned.flows]
+    assert together(given.run.planned, runs, None).failure == why
+    assert together(given.run.planned, runs[:1], None).failure == f"g1 → dut: {why}", "the others were ready"
+    runs[1] = replace(runs[1], failure="iperf3 was refused")
+    assert together(given.run.planned, runs, None).failure == f"g1 → dut: {why} (and 2 more pairs)"
+
+
 def test_a_trial_is_the_same_made_again_from_what_is_kept_of_it() -> None:
     given = group()
     first = measure(given.run, given.readings, given.setup, Iperf3(), 0.05)

@@ -93,8 +93,6 @@ def together(planned: PlannedTrial, runs: Sequence[TrialRun], line: LineLimit | 
     """What the pairs of a group left behind as one trial; ``line`` is that of all of them together."""
     if not planned.flows or planned.case.of_users:  # users of all clients are one run
         return runs[0]
-    failed = next((one for one in runs if one.failure is not None), None)
-    case = failed.planned.case if failed else planned.case
     each_way = planned.case.shape == "both-ways"  # a slot carries as much each way
     return TrialRun(
         planned,
@@ -103,7 +101,7 @@ def together(planned: PlannedTrial, runs: Sequence[TrialRun], line: LineLimit | 
         runs[0].load_s,
         tuple(output for one in runs for output in one.outputs),
         {host: clock for one in runs for host, clock in one.clocks.items()},
-        f"{case.way}: {failed.failure}" if failed else None,
+        _failure(planned, runs),
         line_goodput_bps=line.goodput_bps if line else None,
         line_kind=line.kind if line else None,
         line_host=line.host if line else None,
@@ -111,3 +109,14 @@ def together(planned: PlannedTrial, runs: Sequence[TrialRun], line: LineLimit | 
         framings={host: framing for one in runs for host, framing in one.framings.items()},
         flows=tuple(one.line for one in runs),
     )
+
+
+def _failure(planned: PlannedTrial, runs: Sequence[TrialRun]) -> str | None:
+    """Of which pair, and why; of none where all have one reason, which is then what all have in common."""
+    failed = [(one.planned.case.way, one.failure) for one in runs if one.failure is not None]
+    if not failed:
+        return None
+    way, why = failed[0]
+    if len(failed) == len(planned.flows) and len({reason for _, reason in failed}) == 1:
+        return why
+    return f"{way}: {why}" + (f" (and {len(failed) - 1} more pairs)" if len(failed) > 1 else "")
