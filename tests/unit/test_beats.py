@@ -15,7 +15,8 @@ from tests.idle_simulation import Clock
 
 from linewatt.errors import HostLost, WaitTimeout
 from linewatt.hosts import leash, ssh
-from linewatt.hosts.ssh import Wire
+from linewatt.hosts.base import HostSpec
+from linewatt.hosts.ssh import SshHost, Wire
 
 HOSTS = 96
 CHUNK_S = 0.01
@@ -145,6 +146,31 @@ def test_a_connection_that_ended_since_heartbeats_were_late_says_so_also_after_t
 
     assert "no heartbeat was sent for 1.6 s" in asyncio.run(scene([0.3, 1.6, 0.3, 0.3], answered=1))
     assert asyncio.run(scene([0.3, 1.6, 0.3], answered=3)) == "the SSH connection ended"
+
+
+def test_a_connection_that_was_closed_blames_no_late_heartbeat(monkeypatch: pytest.MonkeyPatch) -> None:
+    clock = Clock()
+    monkeypatch.setattr(ssh, "now_s", clock)
+    monkeypatch.setattr(ssh, "close", nothing_to_wait_for)
+
+    async def scene(first: str | None) -> list[str | None]:
+        host = SshHost(HostSpec("dut", "192.0.2.1", "eth1"), asyncio.Semaphore(1))
+        wires = [Anchored().wire for _ in range(2)]
+        host._wires += wires
+        wires[1]._lost = first
+        await host.close()
+        for wire in wires:
+            cast("Any", wire._connection).is_closed = lambda: True
+        clock.now_s += 60
+        return [host.lost, *(wire.lost for wire in wires)]
+
+    closed, silent = "the SSH connection was closed", "waited 3 s for the answer to a heartbeat"
+    assert asyncio.run(scene(None)) == [closed] * 3
+    assert asyncio.run(scene(silent)) == [silent] * 3
+
+
+async def nothing_to_wait_for(_: object) -> None:
+    pass
 
 
 def test_an_answer_that_came_while_the_loop_was_busy_is_no_silence(monkeypatch: pytest.MonkeyPatch) -> None:

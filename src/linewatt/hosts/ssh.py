@@ -145,8 +145,7 @@ class Wire:
             return "the SSH connection ended"
         return (
             f"the SSH connection ended: no heartbeat was sent for {silent_s:.1f} s (the controller was "
-            "stopped or busy, or an answer took as long), and a host ends what runs on it after "
-            f"{leash.SILENCE_LIMIT_S:g} s of silence"
+            f"stopped or busy), and a host ends what runs on it after {leash.SILENCE_LIMIT_S:g} s of silence"
         )
 
     @property
@@ -262,7 +261,9 @@ class Wire:
         listener = await self._connection.forward_remote_port(_LOOPBACK, 0, _LOOPBACK, port)
         return int(listener.get_port())
 
-    async def close(self) -> None:
+    async def close(self, why: str = "the SSH connection was closed") -> None:
+        """End it; ``why`` is what is said of it from then on, unless it has ended by itself."""
+        self._lost = self.lost or why
         if self._pulse:
             self._pulse.cancel()
         beats().give_up(self)
@@ -356,7 +357,9 @@ class SshHost(LeashedHost):
             raise HostLost(f"{self.spec.name}: the connection ended: {error}") from error
 
     async def close(self) -> None:
-        await asyncio.gather(*(wire.close() for wire in self._wires))
+        """One whose connection ended says so ever after, also of those that were closed with it."""
+        why = (self.lost,) if self.lost else ()
+        await asyncio.gather(*(wire.close(*why) for wire in self._wires))
 
 
 async def connect(spec: HostSpec, openings: asyncio.Semaphore) -> SshHost:
