@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from statistics import fmean
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 from tests.report_factories import end, shares
@@ -25,20 +27,22 @@ from linewatt.analysis.limits.verdict import verdict
 from linewatt.campaign import stored
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.file import load
-from linewatt.campaign.plan import PlannedTrial, as_dict, plan
+from linewatt.campaign.plan import PlannedTrial, Round, as_dict, plan
 from linewatt.campaign.sites import site
 from linewatt.engine.live.asking import Configuration
 from linewatt.engine.live.line_rate import LineLimit, PortLine, all_lines
 from linewatt.engine.live.readback import ReadBack
+from linewatt.engine.live.session import End, Session
 from linewatt.engine.live.trial_run import TrialRun
 from linewatt.engine.measuring.checks import configuration
 from linewatt.engine.measuring.link import CARRIER, counted_between
 from linewatt.engine.measuring.ports import left_its_port, port_results
-from linewatt.engine.networks.ports import ECHOES, wrong_port
-from linewatt.errors import InvalidInput, ParseError
-from linewatt.hosts.base import DataPort, HostSpec
+from linewatt.engine.networks.ports import ECHOES, refuse_shared_ports, wrong_port
+from linewatt.errors import HostError, InvalidInput, ParseError
+from linewatt.hosts.base import Completed, DataPort, HostSpec
 from linewatt.hosts.facts import FURTHER_NICS, again
 from linewatt.model import Case, InstanceResult, PortResult, Trial, Window, document_of
+from linewatt.network.framing import Framing
 from linewatt.report.series import instances_words
 from linewatt.report.trials.limits import limit_document, limit_words
 from linewatt.sensors.netcounters import Netcounters, command
@@ -554,3 +558,75 @@ def test_queues_of_several_ports_are_one_record() -> None:
     assert QDISC.parse(json.dumps([shown(2**32 - 1), shown(3)]))["qdisc.dropped"] == 2
     with pytest.raises(ParseError):
         QDISC.parse('[Cannot find device "eth2",[]]')
+
+
+class Late:
+    """A host that counts echoes once it was looked at so often since they went."""
+
+    def __init__(self, name: str, looks: int, crossed: bool = False) -> None:
+        self.spec = HostSpec(name, f"192.0.2.{looks}", "eth1", more_ports=(DataPort("eth2"),))
+        self._looks, self._crossed = looks, crossed
+        self.echoes = {"eth1": 0, "eth2": 0}
+        self.looked = 0
+
+    async def run(self, argv: Sequence[str], **_: Any) -> Completed:
+        self.looked += 1
+        counted = self.echoes if self.looked > self._looks else dict.fromkeys(self.echoes, 0)
+        lines = [f"{name} {number} {number}" for name, number in counted.items()]
+        return Completed(tuple(argv), 0, "\n".join(lines), "")
+
+    def carry(self, interface: str) -> None:
+        self.echoes["eth1" if self._crossed else interface] += ECHOES
+
+
+def proven(*looks: int, crossed: bool = False) -> tuple[list[Late], str]:
+    """Two hosts whose counters lag, and what is wrong with their ports."""
+    there = Late("b", looks[1], crossed)
+
+    class Pings(Late):
+        async def run(self, argv: Sequence[str], **more: Any) -> Completed:
+            if "ping" not in argv[4]:
+                return await super().run(argv, **more)
+            for one in (self, there):
+                one.carry({"198.18.1.1": "eth1", "198.18.2.1": "eth2"}[argv[-2]])
+            return Completed(tuple(argv), 0, f"{ECHOES} packets transmitted, {ECHOES} received", "")
+
+    pinging = Pings("a", looks[0], crossed)
+    hosts = {"a": pinging, "b": there}
+
+    def ends(_: Case, port: int) -> dict[str, End]:
+        return {
+            name: End(f"eth{port + 1}", f"198.18.{port + 1}.{at}", Framing(1500))
+            for at, name in enumerate("ab", 1)
+        }
+
+    session = SimpleNamespace(hosts=hosts, specs={name: one.spec for name, one in hosts.items()}, ends=ends)
+    case = Case("tcp", "a", "b", instances=2, data_ports=2)
+    try:
+        rounds = [Round((PlannedTrial(1, 1, case, ()),))]
+        asyncio.run(refuse_shared_ports(cast("Session", session), rounds))
+    except HostError as error:
+        return [pinging, there], str(error)
+    return [pinging, there], ""
+
+
+def test_counters_that_a_nic_writes_now_and_then_are_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("linewatt.engine.networks.ports.AGAIN_S", 0.0)
+    assert proven(0, 0)[1] == ""
+    hosts, said = proven(4, 2)
+    assert said == ""
+    assert hosts[0].looked > 4
+
+
+def test_what_another_port_has_counted_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("linewatt.engine.networks.ports.AGAIN_S", 0.0)
+    hosts, said = proven(0, 0, crossed=True)
+    assert "data of port eth2 leaves by eth1" in said
+    assert hosts[0].looked == 4, "before and after, of each port"
+
+
+def test_counters_that_never_move_are_waited_for_no_longer_than_the_limit(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("linewatt.engine.networks.ports.LATE_S", 0.0)
+    assert f"of {ECHOES} packets of data port eth1 its counter shows 0" in proven(99, 99)[1]

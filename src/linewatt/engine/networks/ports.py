@@ -8,12 +8,14 @@ port to its peer, and at both ends its own interface must have counted them, bot
 
 from __future__ import annotations
 
+import asyncio
 from collections.abc import Iterable, Mapping, Sequence
 
 from linewatt.campaign.plan import Round
 from linewatt.engine.live.session import End, Session
 from linewatt.errors import HostError
 from linewatt.hosts.base import Host
+from linewatt.hosts.clock import now_s
 from linewatt.model import Case
 
 ECHOES = 50
@@ -22,6 +24,9 @@ ENOUGH = 0.8
 """of them that must be counted where they belong: one may be lost"""
 ECHO_LIMIT_S = 20.0
 COUNT_LIMIT_S = 5.0
+LATE_S = 3.0
+"""what is waited for counters: some NICs write theirs once a second (ethtool(8), stats-block-usecs)"""
+AGAIN_S = 0.2
 
 # As root packets may follow each other quickly; old pings let others wait 0.2 s at least.
 _ECHO = """PATH=$PATH:/usr/sbin:/sbin; type -P ping >/dev/null || { echo "no ping"; exit; }
@@ -57,7 +62,6 @@ async def _prove(session: Session, case: Case, ends: Mapping[str, End]) -> None:
     done = await hosts[here].run(
         ["env", "LC_ALL=C", "bash", "-c", _ECHO, "linewatt", *words], timeout_s=ECHO_LIMIT_S, root=True
     )
-    after = {name: await _counted(hosts[name], interfaces[name]) for name in case.hosts}
     where = f"{here} to {there} ({case.family})"
     if done.stdout.startswith("no ping"):
         raise HostError(
@@ -69,8 +73,14 @@ async def _prove(session: Session, case: Case, ends: Mapping[str, End]) -> None:
             f"{where}: {ends[there].address} does not answer {ends[here].interface}; are these ports in one "
             "network, in this order at both hosts, and does a firewall let pings through?"
         )
+    until_s = now_s() + LATE_S
     for name in case.hosts:
-        wrong = wrong_port(before[name], after[name], ends[name].interface)
+        own = ends[name].interface
+        after = await _counted(hosts[name], interfaces[name])
+        while _is_late(before[name], after) and now_s() < until_s:
+            await asyncio.sleep(AGAIN_S)
+            after = await _counted(hosts[name], interfaces[name])
+        wrong = wrong_port(before[name], after, own)
         if wrong is not None:
             raise HostError(f"{where}: {name}: {wrong}")
 
@@ -89,10 +99,20 @@ async def _counted(host: Host, interfaces: Sequence[str]) -> dict[str, tuple[int
     return bytes_by_interface
 
 
+def _is_late(before: Counts, after: Counts) -> bool:
+    """Whether echoes, one way, have been counted neither at their port nor at another one."""
+    grown = [_grown(before, after, way) for way in (0, 1)]
+    return any(max(each.values()) < ENOUGH * ECHOES for each in grown)
+
+
+def _grown(before: Counts, after: Counts, way: int) -> dict[str, int]:
+    return {name: after[name][way] - before[name][way] for name in before}
+
+
 def wrong_port(before: Counts, after: Counts, own: str) -> str | None:
     """Which interface carried the echoes of another, and what to do; ``None``: its own did. Pure."""
     for way, verb in ((0, "leaves by"), (1, "arrives by")):
-        grown = {name: after[name][way] - before[name][way] for name in before}
+        grown = _grown(before, after, way)
         if grown[own] >= ENOUGH * ECHOES:
             continue
         other = max((name for name in grown if name != own), key=lambda name: grown[name])
