@@ -3,12 +3,14 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import pytest
 
-from linewatt.engine.live.line_rate import line_limit, pcie_goodput_bps
+from linewatt.engine.live.line_rate import line_limit, line_of_group, pcie_goodput_bps
 from linewatt.model import Case
+from linewatt.model.case import group_of
 from linewatt.network.framing import Framing
 
 TCP = Case("tcp", "h1", "h2")
@@ -32,6 +34,33 @@ def test_a_shaper_below_the_link_is_named_as_such() -> None:
     assert found is not None
     assert (found.kind, found.host) == ("shaper", "h1")
     assert found.goodput_bps == pytest.approx(10e9 * 1448 / 1514)
+
+
+def test_a_shaper_of_the_receiver_holds_back_nothing_that_comes() -> None:
+    shaped = {"qdisc": "qdisc tbf 8001: root refcnt 2 rate 10Gbit burst 1Mb lat 5ms"}
+    found = line_limit(TCP, ENDS, {"h1": facts(), "h2": facts(**shaped)})
+    assert found is not None
+    assert found.kind == "link"
+    assert found.goodput_bps == pytest.approx(100e9 * 1448 / 1538)
+    slower = {"qdisc": "qdisc tbf 8001: root refcnt 2 rate 2Gbit burst 1Mb lat 5ms"}
+    veths = {"h1": facts(kind="veth", **shaped), "h2": facts(kind="veth", **slower)}
+    found = line_limit(TCP, ENDS, veths)
+    assert found is not None
+    assert (found.kind, found.host) == ("shaper", "h1")
+    assert found.goodput_bps == pytest.approx(10e9 * 1448 / 1514)
+
+
+def test_many_senders_of_shaped_virtual_links_have_the_lines_of_all_of_them() -> None:
+    shaped = {"kind": "veth", "qdisc": "qdisc tbf 8001: root refcnt 2 rate 300Mbit burst 128Kb lat 5ms"}
+    pairs = [replace(TCP, sender=name, receiver="dut") for name in ("h1", "h2")]
+    known = {name: facts(**shaped) for name in ("h1", "h2", "dut")}
+    lines = [line_limit(one, {name: Framing() for name in one.hosts}, known) for one in pairs]
+    group = replace(TCP, **group_of("many-to-one", (("h1", "dut"), ("h2", "dut"))))
+    shared = line_limit(pairs[0], {"dut": Framing()}, known)
+    found = line_of_group(group, lines, shared)
+    assert found is not None
+    assert found.goodput_bps == pytest.approx(2 * 300e6 * 1448 / 1514)
+    assert found.host == "h1, h2"
 
 
 def test_a_line_of_unknown_speed_has_no_limit() -> None:

@@ -36,20 +36,24 @@ _SHAPER = re.compile(r"tbf\b.*?\brate (\d+(?:\.\d+)?)([KMGT]?)bit")
 
 @dataclass(frozen=True, slots=True)
 class Line:
-    """What a host's data interface can send. ``is_shaped``: as its queueing discipline lets it, which counts
-    frames without what the wire puts between them (tc-tbf(8))."""
+    """What a host's data interface can carry one way. ``is_shaped``: as its queueing discipline lets it send,
+    which counts frames without what the wire puts between them (tc-tbf(8))."""
 
     rate_bps: float
     is_shaped: bool
 
 
-def line(nic: Mapping[str, Any]) -> Line | None:
-    """From a host's facts of its interface; ``None``: not known. What a virtual one names is no speed."""
+def line(nic: Mapping[str, Any], *, sends: bool) -> Line | None:
+    """From a host's facts of its interface; ``None``: not known. What a virtual one names is no speed.
+
+    A shaper holds back what is sent and nothing that is received: a virtual interface that has one, as hosts
+    of a lab do, takes whatever comes.
+    """
     shaper = _SHAPER.search(str(nic.get("qdisc") or ""))
     speed_bps = nic.get("speed_bps") if nic.get("kind") == "physical" else None
     shaped_bps = parse_rate(f"{shaper[1]}{shaper[2]}") if shaper else None
-    if shaped_bps is not None and (speed_bps is None or shaped_bps < speed_bps):
-        return Line(shaped_bps, is_shaped=True)
+    if shaped_bps is not None and (speed_bps is None or (sends and shaped_bps < speed_bps)):
+        return Line(shaped_bps if sends else math.inf, is_shaped=True)
     return None if speed_bps is None else Line(float(speed_bps), is_shaped=False)
 
 
@@ -91,7 +95,7 @@ def line_limit(case: Case, ends: Mapping[str, Framing], facts: Mapping[str, Fact
         return None
     found = []
     for host, framing in ends.items():
-        own = line(facts[host]["nic"])
+        own = line(facts[host]["nic"], sends=host == case.sender)
         if own is None:
             return None
         try:
