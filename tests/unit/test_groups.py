@@ -160,6 +160,14 @@ def test_sums_are_those_of_all_pairs_and_the_shared_host_is_counted_once() -> No
     assert all(flow.end and flow.end.power and flow.end.cpu_cores for flow in trial.flows)
 
 
+def test_a_pair_of_which_no_line_and_end_are_stored_has_what_its_instances_counted() -> None:
+    trial = group().trial()
+    whole = [*flow_trials(trial)]
+    damaged = [*flow_trials(replace(trial, flows=trial.flows[:0:-1]))]
+    assert [one.throughput_bps for one in damaged] == [one.throughput_bps for one in whole]
+    assert [one.sender for one in damaged] == [None, whole[1].sender, whole[2].sender]
+
+
 def test_one_to_many_the_sender_is_the_shared_host() -> None:
     trial = group(shape="one-to-many").trial()
     assert trial.sender is not None

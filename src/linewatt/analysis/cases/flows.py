@@ -24,14 +24,16 @@ def flow_trials(trial: Trial) -> Iterator[Trial]:
     """The pairs of a trial, which have its number; none where it is of two hosts."""
     if not trial.case.flows:
         return
-    found = dict(zip(trial.case.pairs, trial.flows, strict=False))
+    found = {(flow.sender, flow.receiver): flow for flow in trial.flows}
     for pair in trial.case.pairs:
         own = tuple(one for one in trial.instances if trial.case.pair_of(one.instance) == pair)
-        yield _flow(trial, pair, found.get(pair), own)
+        flow = found.get((pair.sender, pair.receiver)) or FlowResult(pair.sender, pair.receiver)
+        yield _flow(trial, pair, flow, own)
 
 
-def _flow(trial: Trial, pair: Case, flow: FlowResult | None, own: tuple[InstanceResult, ...]) -> Trial:
-    if flow is None:
+def _flow(trial: Trial, pair: Case, flow: FlowResult, own: tuple[InstanceResult, ...]) -> Trial:
+    """``flow``: where it is not known which line and end are the pair's own, without them."""
+    if trial.status != "done":
         return replace(trial, case=pair, case_key=pair.key, flags=())
     end = flow.end
     return replace(
