@@ -394,3 +394,32 @@ def test_what_cpus_that_are_offline_do_not_take_waits_in_the_journal(rig: Rig) -
     host.refuses = ()
     assert rig.undo() == (1, ())
     assert host.state["irq_affinity", "eth0"] == "3"
+
+
+def test_a_host_that_comes_back_while_its_settings_are_put_back_is_left_as_it_was_found(rig: Rig) -> None:
+    rig.to("h1 sysctl=2")
+    host = rig.hosts["h1"]
+    host.state["sysctl", "a"] = "1"  # it was started anew
+    run = host.run
+    asked, goes_on = asyncio.Event(), asyncio.Event()
+
+    async def slow(argv: Sequence[str], **more: Any) -> Completed:
+        done = await run(argv, **more)
+        if not asked.is_set():
+            asked.set()
+            await goes_on.wait()
+        return done
+
+    async def scene() -> None:
+        host.run = slow  # type: ignore[method-assign]
+        back = asyncio.create_task(rig.settings.reassert("h1"))
+        await asked.wait()
+        put_back = asyncio.create_task(rig.settings.to([], ["h1"]))
+        for _ in range(20):  # as far as it gets
+            await asyncio.sleep(0)
+        goes_on.set()
+        await asyncio.gather(back, put_back)
+
+    asyncio.run(scene())
+    assert host.state["sysctl", "a"] == "1"
+    assert rig.journal.read()[1] == ()

@@ -63,6 +63,8 @@ class Settings:
         """host → what it is to show now, changed for it or not"""
         self._values: dict[str, dict[Key, str]] = {}
         """host → the values that were asked of it and are in force"""
+        self._one_by_one = asyncio.Lock()
+        """of what changes hosts: in a soak a host may come back while the next segment's settings are made"""
 
     def of(self, host: str) -> list[tuple[str, str, str]]:
         """Knob, target and text of everything that a host is to show now."""
@@ -88,6 +90,10 @@ class Settings:
         Raises ChangeError when a setting cannot be read or written, or does not read back as asked; what
         was changed until then is in the journal.
         """
+        async with self._one_by_one:
+            await self._to(changes, scope)
+
+    async def _to(self, changes: Sequence[Change], scope: Collection[str]) -> None:
         wanted = {_key(change): change for change in changes if change.host in scope}
         for name in scope:
             self._values.pop(name, None)
@@ -119,8 +125,9 @@ class Settings:
 
     async def reassert(self, name: str) -> None:
         """Make changes again that a host which was away no longer shows. Raises ChangeError."""
-        own = [entry for entry in self._in_force.values() if entry.host == name]
-        await apply.reassert(self._hosts[name], own, self._knobs)
+        async with self._one_by_one:
+            own = [entry for entry in self._in_force.values() if entry.host == name]
+            await apply.reassert(self._hosts[name], own, self._knobs)
 
     async def _look(self, keys: set[Key]) -> None:
         """Learn what hosts show, once; where a setting is in force its entry knows what was there before."""
