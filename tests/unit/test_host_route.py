@@ -145,6 +145,9 @@ def test_what_is_done_is_told_a_host_at_a_time() -> None:
     assert [line.partition(":")[0] for line in said(made)] == ["a", "b"]
     assert "eth1 and eth2 are in one subnet" in said(made)[0]
     assert said(()) == ()
+    assert "ARP" not in said(made)[0], "no setting of ARP is among them, as over IPv6"
+    arp = Change("a", "sysctl", "net.ipv4.conf.eth1.arp_ignore", "1", "why")
+    assert ["ARP answered for own addresses alone" in line for line in said([arp, *made])] == [True, False]
 
 
 def test_a_leg_knows_all_ports_of_its_host() -> None:

@@ -64,12 +64,15 @@ def _changes(leg: Leg) -> Iterator[Change]:
 def said(changes: Iterable[Change]) -> tuple[str, ...]:
     """A line for each host."""
     ports: dict[str, dict[str, None]] = {}
+    answering = set()
     for one in changes:
         if one.knob == KNOB:
             ports.setdefault(one.host, {})[one.value.split()[1]] = None
+        else:
+            answering.add(one.host)
     return tuple(
-        f"{host}: {' and '.join(own)} are in one subnet: a route to each port of a peer, and ARP answered "
-        "for own addresses alone"
+        f"{host}: {' and '.join(own)} are in one subnet: a route to each port of a peer"
+        + (", and ARP answered for own addresses alone" if host in answering else "")
         for host, own in ports.items()
     )
 
