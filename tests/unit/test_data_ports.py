@@ -7,6 +7,7 @@ import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 from statistics import fmean
 from types import SimpleNamespace
@@ -37,7 +38,7 @@ from linewatt.engine.live.trial_run import TrialRun
 from linewatt.engine.measuring.checks import configuration
 from linewatt.engine.measuring.link import CARRIER, counted_between
 from linewatt.engine.measuring.ports import left_its_port, port_results
-from linewatt.engine.networks.ports import ECHOES, refuse_shared_ports, wrong_port
+from linewatt.engine.networks.ports import ECHOES, in_rows, refuse_shared_ports, wrong_port
 from linewatt.errors import HostError, InvalidInput, ParseError
 from linewatt.hosts.base import Completed, DataPort, HostSpec
 from linewatt.hosts.facts import FURTHER_NICS, again
@@ -558,6 +559,17 @@ def test_queues_of_several_ports_are_one_record() -> None:
     assert QDISC.parse(json.dumps([shown(2**32 - 1), shown(3)]))["qdisc.dropped"] == 2
     with pytest.raises(ParseError):
         QDISC.parse('[Cannot find device "eth2",[]]')
+
+
+def test_pairs_that_share_no_host_are_tried_at_once() -> None:
+    cases = [Case("tcp", one, other, data_ports=2) for one, other in combinations("abcdef", 2)]
+    rows = [*in_rows(cases)]
+    assert sorted((case for row in rows for case in row), key=cases.index) == cases
+    for row in rows:
+        hosts = [name for case in row for name in case.hosts]
+        assert len(hosts) == len({*hosts})
+    assert len(rows[0]) == 3
+    assert len(rows) < 10, "15 pairs of 6 hosts"
 
 
 class Late:

@@ -9,7 +9,7 @@ port to its peer, and at both ends its own interface must have counted them, bot
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 
 from linewatt.campaign.plan import Round
 from linewatt.engine.live.session import End, Session
@@ -48,9 +48,33 @@ async def refuse_shared_ports(session: Session, rounds: Iterable[Round]) -> None
     for case in dict.fromkeys(trial.case for one in rounds for trial in one.trials):
         if case.data_ports is not None:
             pairs.setdefault((frozenset(case.hosts), case.family), case)
-    for case in pairs.values():
-        for port in range(case.data_ports or 1):
-            await _prove(session, case, session.ends(case, port))
+    for row in in_rows(pairs.values()):
+        outcomes = await asyncio.gather(*(_prove_all(session, case) for case in row), return_exceptions=True)
+        for outcome in outcomes:
+            if isinstance(outcome, BaseException):
+                raise outcome
+
+
+def in_rows(cases: Iterable[Case]) -> Iterator[list[Case]]:
+    """Pairs that can be tried at once: none has a host of another, which counts what all send. Pure."""
+    left = list(cases)
+    while left:
+        row: list[Case] = []
+        rest: list[Case] = []
+        busy: set[str] = set()
+        for case in left:
+            if busy.isdisjoint(case.hosts):
+                row.append(case)
+                busy.update(case.hosts)
+            else:
+                rest.append(case)
+        yield row
+        left = rest
+
+
+async def _prove_all(session: Session, case: Case) -> None:
+    for port in range(case.data_ports or 1):
+        await _prove(session, case, session.ends(case, port))
 
 
 async def _prove(session: Session, case: Case, ends: Mapping[str, End]) -> None:
