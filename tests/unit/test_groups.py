@@ -40,7 +40,7 @@ from linewatt.loads.iperf3.load import Iperf3
 from linewatt.model import Case, CpuShares, Flag, FlowResult, TcpState, Trial, document_of, group_of
 from linewatt.records import Campaign as Asked
 from linewatt.report.series import case_labels
-from linewatt.report.trials.digest import case_rows, digest, trial_rows
+from linewatt.report.trials.digest import as_json, case_rows, digest, trial_rows
 from linewatt.report.trials.every_trial import trials_table
 from linewatt.report.trials.first_screen import first_screen
 from linewatt.report.trials.limits import limit_forms
@@ -532,6 +532,19 @@ def test_rows_of_csv_and_the_first_screen_have_all_together_and_each_pair() -> N
         *(f"TCP, g{at} → dut, of 3 at once" for at in (1, 2, 3)),
     ]
     assert [line.name for line in cost][:4] == ["receiver dut", "sender g1", "sender g2", "sender g3"]
+
+
+def test_rows_of_a_pair_name_those_that_ran_at_once_with_it() -> None:
+    view = digest(result(trials(group()), hosts={name: host(name) for name in HOSTS}))
+    document = json.loads(json.dumps(as_json(view)))
+    assert [row.get("beside") for row in document["cases"]] == [
+        None,
+        [["g2", "dut"], ["g3", "dut"]],
+        [["g1", "dut"], ["g3", "dut"]],
+        [["g1", "dut"], ["g2", "dut"]],
+    ]
+    for rows in (case_rows(view), trial_rows(view.result.trials)):
+        assert [row.get("beside") for row in rows[:3]] == [None, "g2 → dut, g3 → dut", "g1 → dut, g3 → dut"]
 
 
 def test_a_finding_of_a_host_is_told_once_for_the_group_and_its_pair() -> None:

@@ -21,6 +21,7 @@ from tests.report_factories import stored as stored_result
 from tests.unit.conftest import Run
 from tests.unit.test_policy import machine
 
+from linewatt.analysis.cases.analyse import analyse
 from linewatt.analysis.cases.instance_search import (
     InstanceSearch,
     Rule,
@@ -30,6 +31,7 @@ from linewatt.analysis.cases.instance_search import (
     ladder,
     next_step,
 )
+from linewatt.analysis.cases.summary import summarise
 from linewatt.campaign import file, stored
 from linewatt.campaign.campaign import Campaign
 from linewatt.campaign.places import Site
@@ -671,3 +673,10 @@ def test_a_search_whose_file_asks_otherwise_by_now_is_not_gone_on_with(tmp_path:
     assert "asks otherwise by now (instance_search.most: 16 → 8); put that back" in str(raised.value)
     _refuse_other_searches(made, tmp_path / "campaign.yaml", edits[:1])
     _refuse_other_searches(made, tmp_path / "campaign.yaml", ["search_path: 1 → 2"])
+
+
+def test_a_series_has_the_same_knee_and_interval_as_its_search() -> None:
+    """Whoever asks: ``analyze`` of the cases, or the search that tried them."""
+    one = found(searching(link(6e9, noise=0.02, seed=3)))
+    assert one.knee is not None
+    assert analyse("TCP", summarise(one.trials)).knee == one.knee

@@ -14,6 +14,7 @@ from linewatt.engine import events
 from linewatt.findings import kind_of
 from linewatt.foreign import one_line
 from linewatt.model import Case, Trial, document_of
+from linewatt.report.series import plural
 from linewatt.units import format_percent, format_rate, format_seconds
 
 SCHEMA_VERSION = 1
@@ -27,7 +28,11 @@ def tell(text: str) -> None:
 
 def describe(case: Case) -> str:
     """A case in a few words: what is not usual is said."""
-    words = [case.test, case.way, f"{case.instances} inst."]
+    words = [case.test, case.way]
+    if not case.of_users:
+        words.append(f"{case.instances} inst.")
+    elif case.user_count is not None:
+        words.append(plural(case.user_count, "user"))
     if case.streams > 1:
         words.append(f"{case.streams} streams")
     if case.direction != "forward":

@@ -101,6 +101,13 @@ class Case:
             return None
 
     @property
+    def user_count(self) -> int | None:
+        """How many users there are at once; None: it is no case of users, or is not on record."""
+        asked = {name.removeprefix("users."): value for name, value in (*self.users, *self.factors)}
+        text = asked.get("users", "") if self.of_users else ""
+        return int(text) if text.isascii() and text.isdigit() else None
+
+    @property
     def paced(self) -> bool:
         """Whether the load is held to a rate."""
         return self.rate_bps is not None or self.load_level is not None

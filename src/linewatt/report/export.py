@@ -38,13 +38,19 @@ def identity(result: Result) -> dict[str, Any]:
 def case_keys(case: Case) -> dict[str, Any]:
     """What a case is, its load level apart."""
     others = {name: value for name, value in case.parameters.items() if name != "test"}
-    return {"test": case.test, "sender": case.sender, "receiver": case.receiver, **others}
+    return {"test": case.test, "sender": case.sender, "receiver": case.receiver, **others, **_beside(case)}
 
 
 def keyed_case(case: Case) -> dict[str, Any]:
     """What a case is, behind the key by which it is compared."""
     ends = {"case_key": case.key, "sender": case.sender, "receiver": case.receiver}
-    return {**ends, **case.parameters, "load_level": case.load_level}
+    return {**ends, **case.parameters, "load_level": case.load_level, **_beside(case)}
+
+
+def _beside(case: Case) -> dict[str, Any]:
+    """Of one pair of a group, the pairs that ran at once with it: its key does not say which."""
+    others = [list(flow) for flow in case.beside if flow != (case.sender, case.receiver)]
+    return {"beside": others} if case.beside else {}
 
 
 def mean_keys(name: str, value: Estimate | None, from_si: Callable[[float], float] = same) -> dict[str, Any]:

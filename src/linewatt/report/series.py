@@ -134,7 +134,22 @@ def case_names(cases: Iterable[Case], *, with_test: bool = False) -> dict[Case, 
 
 
 def instances_text(case: Case) -> str:
-    return plural(case.instances, "instance")
+    """``4 instances``, ``20 users``."""
+    if not case.of_users:
+        return plural(case.instances, "instance")
+    return "users" if case.user_count is None else plural(case.user_count, "user")
+
+
+def count_noun(test: str) -> str:
+    """What cases of a test have a number of."""
+    return "user" if test == FTP else "instance"
+
+
+def count_text(case: Case) -> str:
+    """How many instances, or users; empty where these are not on record."""
+    if not case.of_users:
+        return f"{case.instances}"
+    return "" if case.user_count is None else f"{case.user_count}"
 
 
 def end_word(case: Case, role: Role) -> str:
@@ -203,8 +218,9 @@ def describe_cases(cases: Iterable[Case], labels: Mapping[Case, str]) -> str:
     for case in cases:
         counts.setdefault(replace(case, instances=1), set()).add(case.instances)
     return "; ".join(
-        f"{test_title(case.test)}, {labels[case]}: {', '.join(map(str, sorted(numbers)))} "
-        f"{'instance' if numbers == {1} else 'instances'}"
+        f"{test_title(case.test)}, {labels[case]}"
+        + ("" if case.of_users else f": {', '.join(map(str, sorted(numbers)))} ")
+        + ("" if case.of_users else "instance" if numbers == {1} else "instances")
         for case, numbers in counts.items()
     )
 

@@ -10,14 +10,13 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
-from statistics import linear_regression
 from typing import Literal
 
 from linewatt.analysis.cases.regimes import knee_of
 from linewatt.analysis.cases.search import Next, failing, sent_s
 from linewatt.analysis.limits.ceiling import Gain, gain
-from linewatt.analysis.limits.knee import GRID_STEPS, Knee
-from linewatt.analysis.statistics.stats import Estimate, estimate, t_quantile
+from linewatt.analysis.limits.knee import Knee, Line, lines
+from linewatt.analysis.statistics.stats import Estimate, estimate
 from linewatt.findings.limits import LITTLE_GAIN, SAME_LEVEL
 from linewatt.model import Case, Trial
 from linewatt.records import Host
@@ -209,7 +208,7 @@ def instance_search(case: Case, rule: Rule, trials: Iterable[Trial], *, ended: s
     steps = tuple(sorted(_steps(ordered).values(), key=lambda one: one.instances))
     doublings = tuple(_doublings(rule, {one.instances: one for one in steps}))
     bend = _bend(steps, doublings)
-    after = None if bend is None else _lines(_means(steps), bend.instances)[1][1]
+    after = None if bend is None else lines(_means(steps), bend.instances)[1][1]
     found = InstanceSearch(case, rule, ordered, steps, doublings, bend, after, "open", ended)
     return replace(found, state=_state(found)) if ended else found
 
@@ -330,20 +329,12 @@ def _means(steps: Iterable[Step]) -> dict[int, float]:
 
 
 def _bend(steps: Sequence[Step], doubled: Sequence[Doubling]) -> Knee | None:
-    """The knee, where what was tried agrees with it.
-
-    Its interval has what the spread of trials makes of it, too, and is no less than its grid: that of the
-    series alone is of how the means lie about the two segments, which of few may be by chance.
-    """
+    """The knee, where what was tried agrees with it."""
     known = [one for one in steps if one.throughput_bps is not None]
     bend = knee_of(known)
     if bend is None or _flat_from(doubled) == len(doubled) or _contradicted(bend, known, doubled):
         return None
-    finest = bend.instances * ((known[-1].instances / known[0].instances) ** (1 / GRID_STEPS) - 1)
-    reach = max(finest, _reach(known, bend.instances))
-    return replace(
-        bend, low=min(bend.low, bend.instances - reach), high=max(bend.high, bend.instances + reach)
-    )
+    return bend
 
 
 def _contradicted(bend: Knee, known: Sequence[Step], doubled: Sequence[Doubling]) -> bool:
@@ -355,44 +346,6 @@ def _contradicted(bend: Knee, known: Sequence[Step], doubled: Sequence[Doubling]
     return any(_bettered(one, beyond[at + 1 :], LITTLE_GAIN) for at, one in enumerate(beyond))
 
 
-def _reach(known: Sequence[Step], at: float) -> float:
-    """Half the 95 % CI that the errors of all means give the point where the lines on either side cross."""
-    means = _means(known)
-    here = _crossing(means, at)
-    if here is None:
-        return 0.0
-    moved, degrees = [], 0
-    for one in known:
-        mean = one.throughput_bps
-        if mean is not None and mean.sd is not None:
-            there = _crossing(means | {one.instances: mean.mean + mean.sd / math.sqrt(mean.n)}, at)
-            moved.append(0.0 if there is None else there - here)
-            degrees += mean.n - 1
-    return t_quantile(degrees) * math.hypot(*moved) if degrees else 0.0
-
-
-def _crossing(means: Mapping[int, float], at: float) -> float | None:
-    (level, rise), (top, after) = _lines(means, at)
-    return None if rise <= after else (top - level) / (rise - after)
-
-
-Line = tuple[float, float]
-"""intercept and slope"""
-
-
-def _lines(means: Mapping[int, float], at: float) -> tuple[Line, Line]:
-    """Least squares on either side: of one number alone from the origin before it, level beyond it."""
-    left = [(number, bps) for number, bps in means.items() if number <= at]
-    right = [(number, bps) for number, bps in means.items() if number > at]
-    before = _line(left) if len(left) > 1 else (0.0, left[0][1] / left[0][0] if left else 0.0)
-    return before, _line(right) if len(right) > 1 else (right[0][1] if right else 0.0, 0.0)
-
-
-def _line(points: Sequence[tuple[int, float]]) -> Line:
-    slope, level = linear_regression(*zip(*points, strict=True))
-    return level, slope
-
-
 def fitted(search: InstanceSearch) -> tuple[Line, Line] | None:
     """The lines on either side of the knee, which the chart draws."""
-    return None if search.knee is None else _lines(_means(search.steps), search.knee.instances)
+    return None if search.knee is None else lines(_means(search.steps), search.knee.instances)

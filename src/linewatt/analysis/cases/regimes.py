@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Literal
 
 from linewatt.analysis.limits.ceiling import Measured, flat, gain
 from linewatt.analysis.limits.cpus import count
-from linewatt.analysis.limits.knee import Knee, knee
+from linewatt.analysis.limits.knee import Knee, knee, widened
 from linewatt.analysis.limits.ranking import Ranked
 from linewatt.findings.limits import LITTLE_GAIN
 from linewatt.model import Case
@@ -41,12 +41,15 @@ def explained(series: Sequence[CaseSummary]) -> tuple[RowRegime, ...]:
 
 def knee_of(series: Sequence[Measured]) -> Knee | None:
     """Where throughput stops to follow; ``None``: nowhere that the series shows, or paced."""
-    points = [
-        (float(one.case.instances), one.throughput_bps.mean)
+    means = {
+        one.case.instances: one.throughput_bps
         for one in series
         if one.throughput_bps is not None and not one.case.paced
-    ]
-    return knee(points) if len(points) == len(series) else None
+    }
+    if len(means) < len(series):
+        return None
+    bend = knee([(float(number), one.mean) for number, one in means.items()])
+    return None if bend is None else widened(bend, means)
 
 
 def _regime(series: Sequence[CaseSummary], at: int, bend: Knee | None) -> RowRegime:

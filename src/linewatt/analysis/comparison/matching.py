@@ -7,7 +7,7 @@ What finds no partner is left over, with the reason; nothing is dropped.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from linewatt.analysis.comparison.runs import CaseRuns
@@ -17,7 +17,7 @@ from linewatt.errors import InvalidInput
 from linewatt.hosts.facts import Facts
 from linewatt.model import Case
 from linewatt.records import Campaign, Host
-from linewatt.units import format_given_rate, parse_rate
+from linewatt.units import first_of, format_given_rate, parse_rate
 
 HOST_LIKE = ("host", "kernel", "sender", "receiver")
 """properties that are of the hosts: cases match whatever their hosts are called"""
@@ -35,6 +35,8 @@ PARAMETERS = {
 """what users call a parameter of a case → its name in :attr:`Case.parameters`"""
 _LOAD = ("streams", "rate", "zerocopy", "level")
 """parameters that make two cases of otherwise equal ones incomparable, rather than just other cases"""
+_KEYS = 3
+"""of users, that are named where they differ; of more how many"""
 
 Texts = Callable[[Case], str]
 
@@ -277,7 +279,33 @@ def _unlike(
                     f"{what} {values[0]} in {names[0]}, {values[1]} in {names[1]}; --by {what} compares them"
                 )
                 found.append(Unlike(Match(bases[0], others[0]), words))
-    return tuple(found)
+    return (*found, *_other_users([one for one in left if id(one.case) not in taken], names, by, free=free))
+
+
+def _other_users(
+    left: Sequence[LeftOver], names: tuple[str, str], by: str | None, *, free: bool
+) -> Iterator[Unlike]:
+    """Left-over cases of users that are one another's only partner but for what their users do."""
+    groups: dict[tuple[Any, ...], tuple[list[Case], list[Case]]] = {}
+    for one in left:
+        if one.case.of_users:
+            alike = identity(replace(one.case, users=()), by)
+            key = (alike, () if free else one.case.ways)
+            groups.setdefault(key, ([], []))[names.index(one.side)].append(one.case)
+    for bases, others in groups.values():
+        if len(bases) == len(others) == 1:
+            yield Unlike(Match(bases[0], others[0]), _users_words(bases[0], others[0], names))
+
+
+def _users_words(base: Case, other: Case, names: tuple[str, str]) -> str:
+    """``what users do differs: think 0s in A, 2s in B``; of many keys how many more."""
+    asked = tuple(zip(names, (dict(base.users), dict(other.users)), strict=True))
+    said = []
+    for key in sorted({key for _, own in asked for key in own}):
+        if len({own.get(key) for _, own in asked}) > 1:
+            values = ", ".join(f"{own.get(key, 'not set')} in {name}" for name, own in asked)
+            said.append(f"{key} {values}")
+    return f"what users do differs: {first_of(said, _KEYS)}"
 
 
 def _shown(case: Case, what: str) -> str:

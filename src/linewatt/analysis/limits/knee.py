@@ -12,9 +12,12 @@ no place for a hard cap.
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
-from dataclasses import dataclass
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import lru_cache
+from statistics import linear_regression
+
+from linewatt.analysis.statistics.stats import Estimate, t_quantile
 
 LEVEL = 0.95
 FEWEST_POINTS = 4
@@ -168,3 +171,50 @@ def _f_quantile(above: int, below: int) -> float:
     from scipy.special import fdtri  # scipy.stats would take a second longer to import
 
     return float(fdtri(above, below, LEVEL))
+
+
+def widened(bend: Knee, means: Mapping[int, Estimate]) -> Knee:
+    """The same with an interval that has what the spread of trials makes of it, too, and is no less than the
+    grid: that of the series alone is of how the means lie about the two segments, of few maybe by chance."""
+    finest = bend.instances * ((max(means) / min(means)) ** (1 / GRID_STEPS) - 1)
+    reach = max(finest, _reach(means, bend.instances))
+    return replace(
+        bend, low=min(bend.low, bend.instances - reach), high=max(bend.high, bend.instances + reach)
+    )
+
+
+def _reach(means: Mapping[int, Estimate], at: float) -> float:
+    """Half the 95 % CI that the errors of all means give the point where the lines on either side cross."""
+    plain = {number: one.mean for number, one in means.items()}
+    here = _crossing(plain, at)
+    if here is None:
+        return 0.0
+    moved, degrees = [], 0
+    for number, one in means.items():
+        if one.sd is not None:
+            there = _crossing(plain | {number: one.mean + one.sd / math.sqrt(one.n)}, at)
+            moved.append(0.0 if there is None else there - here)
+            degrees += one.n - 1
+    return t_quantile(degrees) * math.hypot(*moved) if degrees else 0.0
+
+
+def _crossing(means: Mapping[int, float], at: float) -> float | None:
+    (level, rise), (top, after) = lines(means, at)
+    return None if rise <= after else (top - level) / (rise - after)
+
+
+Line = tuple[float, float]
+"""intercept and slope"""
+
+
+def lines(means: Mapping[int, float], at: float) -> tuple[Line, Line]:
+    """Least squares on either side: of one number alone from the origin before it, level beyond it."""
+    left = [(number, bps) for number, bps in means.items() if number <= at]
+    right = [(number, bps) for number, bps in means.items() if number > at]
+    before = _line(left) if len(left) > 1 else (0.0, left[0][1] / left[0][0] if left else 0.0)
+    return before, _line(right) if len(right) > 1 else (right[0][1] if right else 0.0, 0.0)
+
+
+def _line(points: Sequence[tuple[int, float]]) -> Line:
+    slope, level = linear_regression(*zip(*points, strict=True))
+    return level, slope

@@ -197,16 +197,14 @@ def case_rows(view: Digest) -> list[dict[str, Any]]:
         | keys.get(summary.case, NO_LEVEL)
         | export_limit(summary)
         | _source(view.result.imported_from)
-        | _flat_factors(summary.case)
+        | _flat(summary.case)
         for summary in view.summaries
     ]
 
 
 def trial_rows(trials: Sequence[Trial], imported_from: str | None = None) -> list[dict[str, Any]]:
     """Rows of ``show --csv --trials``: one a trial; behind that of a group one for each of its pairs."""
-    return [
-        _trial(trial) | _source(imported_from) | _flat_factors(trial.case) for trial in with_flows(trials)
-    ]
+    return [_trial(trial) | _source(imported_from) | _flat(trial.case) for trial in with_flows(trials)]
 
 
 def _source(imported_from: str | None) -> dict[str, Any]:
@@ -214,18 +212,23 @@ def _source(imported_from: str | None) -> dict[str, Any]:
     return {"imported_from": imported_from}
 
 
-def _flat_factors(case: Case) -> dict[str, Any]:
-    """The levels of a case's factors as one text: a cell of CSV."""
-    return {"factors": setting_text(case.factors) or None}
+def _flat(case: Case) -> dict[str, Any]:
+    """What of a case is a list, each as one text: a cell of CSV."""
+    others = [f"{sender} → {receiver}" for sender, receiver in case_keys(case).get("beside", ())]
+    return {
+        "factors": setting_text(case.factors) or None,
+        **({"users": setting_text(case.users)} if case.users else {}),
+        **({"beside": ", ".join(others)} if others else {}),
+    }
 
 
 def csv_columns(*, trials: bool = False) -> list[str]:
     """Column names of ``show --csv``; what only some loads have stands behind them."""
     case = Case("tcp", "", "")
     if trials:
-        return list(_trial(Trial(0, 0, case, "", "failed", 0.0)) | _source(None) | _flat_factors(case))
+        return list(_trial(Trial(0, 0, case, "", "failed", 0.0)) | _source(None) | _flat(case))
     nothing = CaseSummary(case, 0, 0)
-    return list(export_case(nothing) | NO_LEVEL | export_limit(nothing) | _source(None) | _flat_factors(case))
+    return list(export_case(nothing) | NO_LEVEL | export_limit(nothing) | _source(None) | _flat(case))
 
 
 def _trial(trial: Trial) -> dict[str, Any]:

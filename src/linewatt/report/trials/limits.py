@@ -12,7 +12,7 @@ from linewatt.analysis.limits.ranking import Ranked
 from linewatt.analysis.limits.verdict import Limit
 from linewatt.analysis.limits.words import name, short
 from linewatt.findings.limits import FULL
-from linewatt.report.series import Series, TestGroup, of_ends, plural
+from linewatt.report.series import Series, TestGroup, instances_text, of_ends, plural
 from linewatt.units import first_of, format_percent
 
 MOST_NAMED = 6
@@ -65,7 +65,7 @@ def limit_notes(group: TestGroup) -> tuple[LimitNote, ...]:
 
 def _name(group: TestGroup, series: Series, summary: CaseSummary) -> str:
     """``h1 → h2``, ``4 instances`` or both: what tells the case apart in its test."""
-    count = plural(summary.case.instances, "instance")
+    count = instances_text(summary.case)
     if len(group.series) == 1:
         return count
     return f"{series.label}, {count}" if len(series.summaries) > 1 else series.label

@@ -18,9 +18,9 @@ from linewatt.model import ENDS, Provenance, Role
 from linewatt.report.columns import Shown, of_case, of_power, power_head
 from linewatt.report.findings import NO_MARKS, Marks
 from linewatt.report.provenance import legend, words
-from linewatt.report.series import Series, TestGroup
+from linewatt.report.series import Series, TestGroup, count_noun, count_text
 from linewatt.report.table import Cell, Head, Lack, Row, RowGroup, Table, absences, legend_notes
-from linewatt.report.trials.scalability import INSTANCES
+from linewatt.report.trials.scalability import count_cell, count_head
 
 Scopes = tuple[str | None, str | None]
 """Which watts are the system's and which the CPU's, keys of ``SCOPE_WORDS``"""
@@ -139,6 +139,7 @@ def _members(series: Series, role: Role) -> Iterator[PowerCase]:
 def power_table(cases: PowerCases, marks: Marks = NO_MARKS) -> Table:
     """The table of one end of a test: behind the throughput the columns that have values."""
     powers = {one.summary.case: one.power for one in cases.members}
+    of_users = count_noun(cases.group.test) == "user"  # who have no regime
     columns = [
         of_case(_THROUGHPUT, [one.summary for one in cases.members], marks),
         *(
@@ -148,14 +149,14 @@ def power_table(cases: PowerCases, marks: Marks = NO_MARKS) -> Table:
     ]
     return Table(
         title=cases.title,
-        keys=(INSTANCES,),
-        heads=(Head("Regime", kind="text"), *(one.head for one in columns)),
+        keys=(count_head(cases.group),),
+        heads=(*(() if of_users else (Head("Regime", kind="text"),)), *(one.head for one in columns)),
         groups=tuple(
             RowGroup(label, tuple(_row(one, columns) for one in own)) for label, own in cases.labelled
         ),
         notes=(
             *legend_notes(legend(cases.provenances)),
-            *absences(_lacks(cases), len(cases.members), "instance"),
+            *absences(_lacks(cases), len(cases.members), count_noun(cases.group.test)),
         ),
         provenance=cases.provenance,
         style="numbers power",
@@ -163,8 +164,8 @@ def power_table(cases: PowerCases, marks: Marks = NO_MARKS) -> Table:
 
 
 def _row(one: PowerCase, columns: Sequence[Shown]) -> Row:
-    cells = (Cell(one.regime), *(column.cell(one.summary) for column in columns))
-    return Row((Cell(f"{one.summary.case.instances}"),), cells)
+    regime = () if one.summary.case.of_users else (Cell(one.regime),)
+    return Row((count_cell(one.summary.case),), (*regime, *(column.cell(one.summary) for column in columns)))
 
 
 def _lacks(cases: PowerCases) -> Iterator[Lack]:
@@ -175,4 +176,4 @@ def _lacks(cases: PowerCases) -> Iterator[Lack]:
             for one in own:
                 if column.name in one.power.reasons:
                     reason = one.power.reasons[column.name]
-                    yield Lack(title, reason, label, f"{one.summary.case.instances}")
+                    yield Lack(title, reason, label, count_text(one.summary.case))

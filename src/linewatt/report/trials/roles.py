@@ -16,7 +16,7 @@ from linewatt.model import ENDS, Case, CpuShares, Role
 from linewatt.report.columns import SHARES, case_cell
 from linewatt.report.series import TestGroup
 from linewatt.report.table import Cell, Head, Row, RowGroup, Table
-from linewatt.report.trials.scalability import INSTANCES
+from linewatt.report.trials.scalability import count_cell, count_head
 from linewatt.units import MISSING, percent_from_ratio
 
 _PARTS = (("app", "App"), ("irq", "IRQ"))
@@ -39,7 +39,7 @@ def role_table(group: TestGroup, blocks: Sequence[DetailBlock] = ()) -> Table | 
     by_end = {(block.case, block.role): block for block in blocks}
     return Table(
         title=f"{group.title}: CPU by role, % of one CPU",
-        keys=(INSTANCES, Head("End", kind="text")),
+        keys=(count_head(group), Head("End", kind="text")),
         heads=(
             *(
                 Head(name, lines=f"{title}\n{name}", group=f"{title} CPU")
@@ -61,7 +61,7 @@ def role_table(group: TestGroup, blocks: Sequence[DetailBlock] = ()) -> Table | 
 def _rows(summary: CaseSummary, blocks: _Blocks, names: Sequence[str], unit: Unit) -> Iterator[Row]:
     for end in (role for role in ENDS if not summary.case.told_elsewhere(role)):
         block = blocks.get((summary.case, end))
-        keys = (Cell(f"{summary.case.instances}"), Cell(f"{end} {getattr(summary.case, end)}"))
+        keys = (count_cell(summary.case), Cell(f"{end} {getattr(summary.case, end)}"))
         shares = [
             cell
             for part, _ in _PARTS

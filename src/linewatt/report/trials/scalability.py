@@ -8,7 +8,7 @@ from typing import Any
 
 from linewatt.analysis.cases.summary import CaseSummary
 from linewatt.analysis.statistics.modes import FEWEST_RUNS
-from linewatt.model import ENDS, CpuShares
+from linewatt.model import ENDS, Case, CpuShares
 from linewatt.report.columns import (
     COLUMNS,
     MORE_COLUMNS,
@@ -21,8 +21,9 @@ from linewatt.report.columns import (
 )
 from linewatt.report.export import case_keys, mean_keys
 from linewatt.report.findings import Marks
-from linewatt.report.series import TestGroup
+from linewatt.report.series import TestGroup, count_noun, count_text
 from linewatt.report.table import Cell, Head, Lack, Note, Row, RowGroup, Table, absences
+from linewatt.units import MISSING
 
 
 def scalability_table(group: TestGroup, marks: Marks, *, intervals: bool = False) -> Table:
@@ -33,13 +34,13 @@ def scalability_table(group: TestGroup, marks: Marks, *, intervals: bool = False
     columns = of_cases(COLUMNS, group.summaries, marks, intervals=intervals)
     return Table(
         title=group.title if len(group.series) > 1 else group.series[0].title,
-        keys=(INSTANCES,),
+        keys=(count_head(group),),
         heads=(*(one.head for one in columns), TRIALS),
         groups=tuple(
             RowGroup(label, tuple(_row(summary, columns, marks) for summary in series.summaries))
             for label, series in group.labelled
         ),
-        notes=(*absences(_lacks(group), len(group.summaries), "instance"), *regime_notes(group)),
+        notes=(*absences(_lacks(group), len(group.summaries), count_noun(group.test)), *regime_notes(group)),
     )
 
 
@@ -68,7 +69,18 @@ def _by_regime(summaries: Sequence[CaseSummary]) -> str:
 
 
 INSTANCES = Head("Instances", lines="Inst.")
+USERS = Head("Users")
 TRIALS = Head("Trials", lines="n")
+
+
+def count_head(group: TestGroup) -> Head:
+    """What rows are numbers of."""
+    return USERS if count_noun(group.test) == "user" else INSTANCES
+
+
+def count_cell(case: Case) -> Cell:
+    """Its instances, or its users."""
+    return Cell(count_text(case) or MISSING)
 
 
 def trials_cell(summary: CaseSummary) -> Cell:
@@ -79,7 +91,7 @@ def trials_cell(summary: CaseSummary) -> Cell:
 
 def _row(summary: CaseSummary, columns: Sequence[Shown], marks: Marks) -> Row:
     cells = (*(one.cell(summary) for one in columns), trials_cell(summary))
-    return Row((Cell(f"{summary.case.instances}"),), cells, marks.row(summary.case))
+    return Row((count_cell(summary.case),), cells, marks.row(summary.case))
 
 
 def _lacks(group: TestGroup) -> Iterator[Lack]:
@@ -89,9 +101,8 @@ def _lacks(group: TestGroup) -> Iterator[Lack]:
             for label, series in group.labelled:
                 for summary in series.summaries:
                     reason = summary.reasons.get(column.name)
-                    count = summary.case.instances
-                    if reason is not None and not (column.of_series and count == 1):
-                        yield Lack(column.title, reason, label, f"{count}")
+                    if reason is not None and not (column.of_series and summary.case.instances == 1):
+                        yield Lack(column.title, reason, label, count_text(summary.case))
 
 
 def export_case(summary: CaseSummary) -> dict[str, Any]:

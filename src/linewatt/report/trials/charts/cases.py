@@ -16,7 +16,7 @@ from linewatt.report.charts.data import END_NAMES, Read, Row, Runs
 from linewatt.report.charts.figure import Figure
 from linewatt.report.charts.specs import Spec
 from linewatt.report.columns import ROLES
-from linewatt.report.series import Series, TestGroup, by_test, plural, test_title
+from linewatt.report.series import Series, TestGroup, by_test, instances_text, plural, test_title
 from linewatt.report.trials.charts.lines import Line, LineChart, Point, Quantity
 from linewatt.sizes import of_small_packets
 from linewatt.units import format_percent, format_rate, mbps_from_bps, percent_from_cores, percent_from_ratio
@@ -280,7 +280,7 @@ def _shares(summary: CaseSummary) -> dict[str, CpuShares | None]:
 def _case_label(group: TestGroup, series: Series, summary: CaseSummary) -> str:
     """A case among those of all tests: ``TCP, 4 instances``, with its series where the test has several."""
     name = group.title if len(group.series) == 1 else series.title
-    return f"{name}, {plural(summary.case.instances, 'instance')}"
+    return f"{name}, {instances_text(summary.case)}"
 
 
 def _share_rows(label: str, summary: CaseSummary) -> Iterator[Row]:

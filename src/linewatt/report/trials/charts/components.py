@@ -19,7 +19,7 @@ from linewatt.report.charts.data import Row
 from linewatt.report.charts.figure import Figure
 from linewatt.report.charts.specs import Spec
 from linewatt.report.provenance import PROVENANCE_WORDS
-from linewatt.report.series import plural
+from linewatt.report.series import instances_text
 from linewatt.report.trials.digest import Digest
 
 REST_WORDS = "what is left"
@@ -48,7 +48,7 @@ class EndBreakdown:
 
     @property
     def title(self) -> str:
-        count = plural(self.case.instances, "instance")
+        count = instances_text(self.case)
         return f"Where the watts of {self.breakdown.host} go, {self.role}, {self.case.test}, {count}"
 
     @property
